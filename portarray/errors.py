@@ -1,0 +1,216 @@
+"""The errors and warnings that portarray raises.
+
+::
+
+    PortarrayError
+    ├── UnknownDeviceError (ValueError)              the text names no device
+    ├── DeviceNotFunctionalError (RuntimeError)      a known device that cannot be used, with reasons
+    ├── DeviceMismatchError (ValueError)             arrays of several devices in one call
+    ├── DTypeNotSupportedError (TypeError)           a dtype that the device lacks
+    ├── PreferenceError (ValueError)                 a preference that cannot be read, met or saved
+    ├── HostFallbackError (RuntimeError)             host-served function while config forbids it
+    └── OutOfMemoryError (MemoryError)               with asked, free and total bytes
+
+    PortarrayWarning (UserWarning)
+    ├── HostFallbackWarning                          a function of this device runs on the host
+    └── DeviceSelectionWarning                       a preference was not met; says what was taken
+
+Each class builds its message from values and keeps them as attributes, so that they survive
+pickling and programs need not parse text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = [
+    "DTypeNotSupportedError",
+    "DeviceMismatchError",
+    "DeviceNotFunctionalError",
+    "DeviceSelectionWarning",
+    "HostFallbackError",
+    "HostFallbackWarning",
+    "OutOfMemoryError",
+    "PortarrayError",
+    "PortarrayWarning",
+    "PreferenceError",
+    "UnknownDeviceError",
+]
+
+
+class PortarrayError(Exception):
+    """Base class of every error that portarray defines."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Subclasses build their message from several values: the default would hand the
+        # finished message to __init__ again.
+        return (_rebuild, (type(self), self.args, self.__dict__))
+
+
+def _rebuild(
+    cls: type[PortarrayError], args: tuple[Any, ...], state: dict[str, Any]
+) -> PortarrayError:
+    error = cls.__new__(cls, *args)
+    error.args = args
+    error.__dict__.update(state)
+    return error
+
+
+class UnknownDeviceError(PortarrayError, ValueError):
+    """A device text that names no library, platform or index.
+
+    Parameters
+    ----------
+    text : str
+        What was asked for.
+    rule : str
+        The rule that it breaks.
+    nearest : sequence of str
+        Valid texts that resemble it.
+    """
+
+    def __init__(self, text: str, rule: str, nearest: tuple[str, ...] = ()) -> None:
+        self.text = text
+        self.rule = rule
+        self.nearest = tuple(nearest)
+        hint = f" Did you mean {' or '.join(repr(n) for n in nearest)}?" if nearest else ""
+        super().__init__(f"{text!r} names no device: {rule}.{hint}")
+
+
+class DeviceNotFunctionalError(PortarrayError, RuntimeError):
+    """A device that exists in name but cannot be used here.
+
+    Parameters
+    ----------
+    asked : str
+        What was asked for.
+    reasons : mapping of str to str
+        Candidate to the reason why it was refused.
+    fix : str
+        What to do about it.
+    """
+
+    def __init__(self, asked: str, reasons: Mapping[str, str], fix: str = "") -> None:
+        self.asked = asked
+        self.reasons = dict(reasons)
+        self.fix = fix
+        if len(self.reasons) == 1:
+            ((candidate, reason),) = self.reasons.items()
+            detail = f": {reason}" if candidate == asked else f": {candidate}: {reason}"
+        else:
+            detail = "".join(f"\n  {name}: {reason}" for name, reason in self.reasons.items())
+            detail = f"; every candidate was refused:{detail}" if detail else ""
+        end = f"\n{fix}" if fix else ""
+        super().__init__(f"{asked!r} is not functional{detail}{end}")
+
+
+class DeviceMismatchError(PortarrayError, ValueError):
+    """Arrays that live on different devices met in one call.
+
+    Parameters
+    ----------
+    function : str
+        The function that was called.
+    first, second : str
+        Text of the two devices.
+    """
+
+    def __init__(self, function: str, first: str, second: str) -> None:
+        self.function = function
+        self.first = first
+        self.second = second
+        super().__init__(
+            f"{function} got arrays on {first} and {second}; nothing moves by itself. "
+            f"Move one of them with x.to_device({first!r}). If it was created inside library "
+            f"code without device=, call that code under `with x.device:`"
+        )
+
+
+class DTypeNotSupportedError(PortarrayError, TypeError):
+    """A dtype that the device does not have.
+
+    Parameters
+    ----------
+    dtype : str
+        The dtype asked for.
+    device : str
+        Text of the device.
+    nearest : str
+        The dtype of the same kind to use there, or an empty string.
+    moving : bool
+        Whether data was being moved, so that ``narrow=True`` is a fix.
+    """
+
+    def __init__(self, dtype: str, device: str, nearest: str = "", *, moving: bool = False) -> None:
+        self.dtype = dtype
+        self.device = device
+        self.nearest = nearest
+        self.moving = moving
+        fix = f"; the nearest dtype it has is {nearest}" if nearest else ""
+        if moving and nearest:
+            fix += f". Convert before moving, or pass narrow=True to accept {nearest}"
+        super().__init__(f"{device} has no {dtype}{fix}")
+
+
+class PreferenceError(PortarrayError, ValueError):
+    """A device preference that cannot be read, met or saved."""
+
+
+class HostFallbackError(PortarrayError, RuntimeError):
+    """A host-served function was called while ``pa.config`` forbids host fallbacks."""
+
+    def __init__(self, function: str, device: str) -> None:
+        self.function = function
+        self.device = device
+        super().__init__(
+            f"{function} runs on the host for {device}, and config.host_fallback is 'error'. "
+            f"Allow it with pa.config(host_fallback='allow'), or move the array first"
+        )
+
+
+class OutOfMemoryError(PortarrayError, MemoryError):
+    """The device has not enough memory for an allocation.
+
+    Parameters
+    ----------
+    device : str
+        Text of the device.
+    asked, free, total : int or None
+        Bytes asked for, free and in all, where they are known.
+    """
+
+    def __init__(
+        self,
+        device: str,
+        *,
+        asked: int | None = None,
+        free: int | None = None,
+        total: int | None = None,
+    ) -> None:
+        self.device = device
+        self.asked = asked
+        self.free = free
+        self.total = total
+        parts = [
+            f"{label} {value:,} bytes"
+            for label, value in (("asked", asked), ("free", free), ("total", total))
+            if value is not None
+        ]
+        figures = f" ({', '.join(parts)})" if parts else ""
+        super().__init__(
+            f"{device} is out of memory{figures}. Delete arrays you no longer need and call "
+            f"pa.reclaim({device!r}), work in smaller pieces, or use a device with more memory"
+        )
+
+
+class PortarrayWarning(UserWarning):
+    """Base class of every warning that portarray issues."""
+
+
+class HostFallbackWarning(PortarrayWarning):
+    """A function was computed on the host for a device whose memory is not host memory."""
+
+
+class DeviceSelectionWarning(PortarrayWarning):
+    """A preference could not be met, or a device was passed over; the message has the reason."""
