@@ -1,0 +1,274 @@
+"""What a room (one array library behind portarray) must, should and may have.
+
+A room is a package with the files below. Rooms know nothing of :class:`portarray.Array`: they take
+and return *native* arrays, dtypes and devices of their library.
+
+``__init__.py``
+    **must** define ``INFO``, a :class:`RoomInfo`, and import nothing of the library: discovery
+    reads it for libraries that are not installed.
+``devices.py``
+    **must** satisfy :class:`Devices`; **should** and **may** hooks stand in
+    :class:`Room` with their defaults.
+``namespace/``
+    the standard on native arrays: a function under its standard name, with the standard's
+    signature, in a file named for its chapter; ``linalg`` and ``fft`` are submodules. Only what is
+    native or must be corrected stands here. What is missing is filled from
+    ``backends/composed`` (built from other standard functions, on the device) and then from
+    ``backends/host``. A function made from several native calls may say so with :func:`composed`.
+``transfer.py``
+    **must** satisfy :class:`Transfer`.
+``tuned.py``
+    **may** hold core kernels for this library.
+
+What a room's function may rely on when portarray calls it (`portarray/_array/call.py` sees to it):
+operands have one dtype, or one operand is a Python scalar of a kind that dtype can hold; dtypes are
+native dtypes that the device has; devices are native devices; integers given to a floating-point
+function were converted. Called directly, through ``pa.namespace(device)``, it **must** do the
+standard's own promotions itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any, Literal, Protocol, TypeVar
+
+import numpy as np
+
+__all__ = [
+    "PLATFORMS",
+    "Description",
+    "Devices",
+    "MemoryFigures",
+    "Room",
+    "RoomInfo",
+    "Served",
+    "Transfer",
+    "composed",
+    "served_by",
+]
+
+PLATFORMS = ("cuda", "rocm", "metal", "oneapi", "opencl", "tpu", "cpu")
+"""Every platform, in the order of automatic choice."""
+
+Served = Literal["native", "composed", "host"]
+"""How a function is served on a device."""
+
+Kind = Literal["cpu", "gpu", "accelerator"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class RoomInfo:
+    """What a room says about itself before its library is imported.
+
+    Parameters
+    ----------
+    library : str
+        Name in device texts: ``"torch"``.
+    title : str
+        Name in prose: ``"PyTorch"``.
+    module : str
+        The import whose presence means *installed*.
+    ranks : mapping of str to int
+        Each platform the library can drive to its rank there; lower is preferred.
+    install : mapping of str to str
+        What ``pip install`` needs, for each platform; the key ``""`` serves the rest.
+    distributions : tuple of str
+        Distributions that may provide the module, for the version figure; empty means ``module``.
+    pending : str
+        Why portarray cannot drive the library yet, or an empty string.
+    """
+
+    library: str
+    title: str
+    module: str
+    ranks: Mapping[str, int]
+    install: Mapping[str, str]
+    distributions: tuple[str, ...] = ()
+    pending: str = ""
+
+    def requirement(self, platform: str = "") -> str:
+        """Return what ``pip install`` needs for a platform."""
+        return self.install.get(platform, self.install.get("", ""))
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """Name and kind of one device.
+
+    Parameters
+    ----------
+    name : str
+        What people call the hardware: ``"NVIDIA H100 80GB HBM3"``.
+    kind : {"cpu", "gpu", "accelerator"}
+        What it is.
+    """
+
+    name: str
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryFigures:
+    """Memory of one device in bytes; None where the library cannot say.
+
+    Parameters
+    ----------
+    total, free : int or None
+        Memory of the device, and what is unused by anyone.
+    used : int or None
+        In use by arrays of this library in this process.
+    pooled : int or None
+        Held by the library's pool beyond ``used``.
+    """
+
+    total: int | None = None
+    free: int | None = None
+    used: int | None = None
+    pooled: int | None = None
+
+
+class Devices(Protocol):
+    """What ``devices.py`` of a room must have."""
+
+    @property
+    def ARRAY_TYPE(self) -> type:  # noqa: N802
+        """The concrete class of the library's arrays."""
+
+    def version(self) -> str:
+        """Return the library's version."""
+
+    def count(self, platform: str) -> int:
+        """Return how many devices of a platform this installation sees; 0 where none."""
+
+    def why_not(self, platform: str) -> str:
+        """Return why :func:`count` is 0, as a clause: ``"this build has no CUDA"``."""
+
+    def native_device(self, platform: str, index: int) -> Any:
+        """Return the library's own device object."""
+
+    def describe(self, platform: str, index: int) -> Description:
+        """Return name and kind of a device."""
+
+    def dtypes(self, platform: str, index: int) -> Mapping[np.dtype[Any], Any]:
+        """Return every dtype the device has, NumPy's to native; the standard's and float16/bfloat16."""
+
+    def recognize(self, device: object) -> tuple[str, int] | None:
+        """Return platform and index of one of the library's own device objects, None if it is none."""
+
+    def locate(self, x: Any) -> tuple[str, int]:
+        """Return platform and index of the device that holds a native array."""
+
+    def is_out_of_memory(self, error: BaseException) -> bool:
+        """Tell whether an error of the library means that memory ran out."""
+
+
+class Transfer(Protocol):
+    """What ``transfer.py`` of a room must have."""
+
+    def on_host(self, device: Any) -> bool:
+        """Tell whether the device's memory is host memory, readable by NumPy without a copy."""
+
+    def from_host(self, array: np.ndarray[Any, Any], device: Any, *, copy: bool | None) -> Any:
+        """Make a native array on a device from a NumPy array of a dtype the device has.
+
+        ``copy=None`` shares memory where it can, ``True`` always copies, ``False`` raises
+        ValueError where it cannot share. Read-only or negatively strided input is copied where the
+        library needs that.
+        """
+
+    def to_host(self, x: Any, *, copy: bool | None) -> np.ndarray[Any, Any]:
+        """Return a native array as NumPy array, ``copy`` as in :meth:`from_host`."""
+
+    def from_dlpack(self, x: Any, device: Any, *, copy: bool | None) -> Any:
+        """Make a native array on a device from an object with ``__dlpack__``."""
+
+    def to_dlpack(
+        self,
+        x: Any,
+        *,
+        stream: Any,
+        max_version: tuple[int, int] | None,
+        dl_device: tuple[int, int] | None,
+        copy: bool | None,
+    ) -> Any:
+        """Return a DLPack capsule of a native array."""
+
+    def dlpack_device(self, x: Any) -> tuple[int, int]:
+        """Return DLPack's device type and index of a native array."""
+
+
+@dataclass(slots=True)
+class Room:
+    """A loaded room: its modules, and every optional hook with its default.
+
+    Parameters
+    ----------
+    info : RoomInfo
+        The room's declaration.
+    devices, transfer : module
+        Its files of these names.
+    namespace : module
+        Its functions; see the module docstring.
+    """
+
+    info: RoomInfo
+    devices: Devices
+    transfer: Transfer
+    namespace: ModuleType
+    tuned: ModuleType | None = field(default=None)
+
+    def memory(self, device: Any) -> MemoryFigures:
+        """Memory of a native device. **Should**; the default knows nothing."""
+        hook = getattr(self.devices, "memory", None)
+        return MemoryFigures() if hook is None else hook(device)
+
+    def synchronize(self, device: Any) -> None:
+        """Wait for all work on a native device. **Should** where calls return early."""
+        hook = getattr(self.devices, "synchronize", None)
+        if hook is not None:
+            hook(device)
+
+    def reclaim(self, device: Any) -> None:
+        """Give pooled memory back. **Should** where the library pools."""
+        hook = getattr(self.devices, "reclaim", None)
+        if hook is not None:
+            hook(device)
+
+    def driver(self, platform: str) -> str:
+        """Return the driver's version. **Should**; it keys the markers of crashed probes."""
+        hook = getattr(self.devices, "driver", None)
+        return "" if hook is None else hook(platform)
+
+    def scope(self, device: Any) -> AbstractContextManager[Any] | None:
+        """Make a native device current. **May**; None means the library needs no current device.
+
+        Entered around every native call and left in a ``finally``.
+        """
+        hook = getattr(self.devices, "scope", None)
+        return None if hook is None else hook(device)
+
+    def inplace(self, name: str, dtype: Any) -> Callable[[Any, Any], Any] | None:
+        """Return a function that does ``x1 op= x2`` in x1's memory for a native dtype.
+
+        **May**; None means that the result is computed and then assigned.
+        ``name`` is the standard function behind the operator (``"add"``).
+        """
+        hook = getattr(self.namespace, "inplace", None)
+        return None if hook is None else hook(name, dtype)
+
+
+def composed(function: F) -> F:
+    """Mark a room's function as made from several native calls, on the device."""
+    function.__portarray_served__ = "composed"  # type: ignore[attr-defined]
+    return function
+
+
+def served_by(function: Callable[..., Any]) -> Served:
+    """Return how a room's function is served: as marked, else ``"native"``."""
+    served: Served = getattr(function, "__portarray_served__", "native")
+    return served
