@@ -1,0 +1,226 @@
+"""What is tested: an Array API namespace, a device in it, and the way data gets in and out.
+
+Checks speak to the namespace under test only through a :class:`Target`, and compare what comes
+back as NumPy arrays. The way in and the way out must therefore be simple and must not lean on
+the functions that are tested.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from portarray_conformance.cases import NotApplicable
+
+NumpyArray: TypeAlias = npt.NDArray[Any]
+
+STANDARD_DTYPES: tuple[str, ...] = (
+    "bool",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+)
+"""The dtypes of the standard, by name."""
+
+
+def _same(x: Any) -> Any:
+    return x
+
+
+@dataclass(frozen=True)
+class Target:
+    """One namespace on one device.
+
+    Parameters
+    ----------
+    label
+        What reports call it: ``"numpy:cpu:0"`` or ``"module array_api_strict"``.
+    xp
+        The namespace.
+    device
+        Passed as ``device=`` where it is not None.
+    library
+        The library behind it, for patterns in expected failures.
+    fetch
+        Brings an array into host memory, if it is not there: applied before ``numpy.asarray``.
+    enter
+        Makes the context in which checks run (a device scope, or nothing).
+    support
+        Function name to ``"native"``, ``"composed"`` or ``"host"``, where the target says so.
+    """
+
+    label: str
+    xp: Any
+    device: Any | None = None
+    library: str = ""
+    fetch: Callable[[Any], Any] = field(default=_same, repr=False)
+    enter: Callable[[], AbstractContextManager[Any]] = field(
+        default=contextlib.nullcontext, repr=False
+    )
+    support: Mapping[str, str] = field(default_factory=dict, repr=False)
+    _cache: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def scope(self) -> AbstractContextManager[Any]:
+        """Return the context in which this target's checks run."""
+        return self.enter()
+
+    def served(self, function: str) -> str:
+        """Return ``"native"``, ``"composed"``, ``"host"``, or ``""`` where it is not said."""
+        return self.support.get(function, "")
+
+    def dtypes(self) -> Mapping[str, Any]:
+        """Return the standard's dtypes that this target has: name to the namespace's object."""
+        known: dict[str, Any] | None = self._cache.get("dtypes")
+        if known is None:
+            known = self._find_dtypes()
+            self._cache["dtypes"] = known
+        return known
+
+    def _find_dtypes(self) -> dict[str, Any]:
+        inspection = getattr(self.xp, "__array_namespace_info__", None)
+        if inspection is not None:
+            listed = inspection().dtypes(device=self.device)
+            return {name: listed[name] for name in STANDARD_DTYPES if name in listed}
+        return {name: getattr(self.xp, name) for name in STANDARD_DTYPES if hasattr(self.xp, name)}
+
+    def dtype(self, name: str) -> Any:
+        """Return the namespace's dtype of that name, or raise NotApplicable."""
+        try:
+            return self.dtypes()[name]
+        except KeyError:
+            raise NotApplicable(f"{self.label} has no {name}") from None
+
+    def dtype_name(self, dtype: Any) -> str:
+        """Return the standard's name for a dtype of the namespace, or its ``str``."""
+        for name, known in self.dtypes().items():
+            if dtype == known:
+                return name
+        return str(dtype)
+
+    def function(self, name: str) -> Any:
+        """Return the function of a dotted name such as ``"linalg.svd"``.
+
+        A missing function is a failure (AssertionError); a missing extension is not, for the
+        standard leaves extensions optional (NotApplicable).
+        """
+        owner = self.xp
+        *path, last = name.split(".")
+        for part in path:
+            if not hasattr(owner, part):
+                raise NotApplicable(f"{self.label} has no extension {part}")
+            owner = getattr(owner, part)
+        if not hasattr(owner, last):
+            raise AssertionError(f"{self.label} has no {name}")
+        return getattr(owner, last)
+
+    def creation_keywords(self) -> dict[str, Any]:
+        """Return ``{"device": device}``, or nothing where the target has no device."""
+        return {} if self.device is None else {"device": self.device}
+
+    def put(self, array: npt.ArrayLike) -> Any:
+        """Return the same data as an array of the namespace on the device.
+
+        The array is copied first, so that nothing a check does reaches the caller's data.
+        """
+        source = np.array(array, order="C", copy=True)
+        dtype = self.dtype(source.dtype.name)
+        keywords = self.creation_keywords()
+        try:
+            made = self.xp.asarray(source, dtype=dtype, **keywords)
+        except (TypeError, ValueError):  # a namespace that does not read NumPy arrays
+            made = self.xp.asarray(source.tolist(), dtype=dtype, **keywords)
+            if tuple(made.shape) != source.shape:  # nested lists lose the shape of (0, 3)
+                made = self.xp.reshape(made, source.shape)
+        return made
+
+    def is_array(self, x: Any) -> bool:
+        """Say whether x is an array of the namespace (NumPy's scalars count as its 0-d arrays)."""
+        kind = self._cache.get("array type")
+        if kind is None:
+            kind = type(self.xp.asarray([True], **self.creation_keywords()))
+            self._cache["array type"] = kind
+        return isinstance(x, kind) or (kind is np.ndarray and isinstance(x, np.generic))
+
+    def get(self, x: Any) -> NumpyArray:
+        """Return an array of the namespace as a NumPy array of its own.
+
+        Raises
+        ------
+        AssertionError
+            Where x is not an array of the namespace.
+        """
+        if not self.is_array(x):
+            raise AssertionError(f"not an array of {self.label}: {x!r:.200} ({type(x).__name__})")
+        near = self.fetch(x)
+        try:
+            return np.array(np.asarray(near), copy=True)
+        except (TypeError, ValueError, RuntimeError, BufferError):
+            pass  # lazily conjugated arrays, other devices: try the other doors
+        try:
+            return np.array(np.from_dlpack(near, device="cpu"), copy=True)
+        except (TypeError, ValueError, RuntimeError, BufferError, AttributeError):
+            name = self.dtype_name(x.dtype)
+            return np.asarray(near.tolist(), dtype=name).reshape(tuple(x.shape))
+
+
+def module_target(name: str) -> Target:
+    """Return the target for an importable Array API namespace, on its default device.
+
+    Parameters
+    ----------
+    name
+        Such as ``"array_api_strict"``, ``"array_api_compat.torch"`` or ``"numpy"``.
+
+    Raises
+    ------
+    ImportError
+        Where it cannot be imported.
+    TypeError
+        Where it has no ``asarray`` and so cannot be an Array API namespace.
+    """
+    xp = importlib.import_module(name)
+    if not hasattr(xp, "asarray"):
+        raise TypeError(
+            f"module {name} is no Array API namespace: it has no asarray; "
+            "name a namespace such as array_api_strict or array_api_compat.torch"
+        )
+    library = name.removeprefix("array_api_compat.").split(".")[0]
+    return Target(label=f"module {name}", xp=xp, library=library)
+
+
+def portarray_target(device: str) -> Target:
+    """Return the target for portarray on one of its devices.
+
+    Parameters
+    ----------
+    device
+        A device's text form, such as ``"torch:cpu:0"``.
+    """
+    import portarray as pa  # only here: the suite runs against any namespace, without portarray
+
+    chosen = pa.device(device)
+    return Target(
+        label=str(chosen),
+        xp=pa,
+        device=chosen,
+        library=chosen.library,
+        fetch=lambda x: x.to_device("numpy"),
+        enter=lambda: pa.device(device),
+        support={row.function: row.served for row in pa.support(device=chosen)},
+    )
