@@ -1,0 +1,407 @@
+"""Arithmetic and signs, element by element."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from portarray._array import call
+
+if TYPE_CHECKING:
+    from portarray._array.array import Array
+    from portarray.typing import Real, Scalar
+
+__all__ = [
+    "abs",
+    "add",
+    "copysign",
+    "divide",
+    "floor_divide",
+    "multiply",
+    "negative",
+    "nextafter",
+    "positive",
+    "reciprocal",
+    "remainder",
+    "sign",
+    "signbit",
+    "subtract",
+]
+
+
+def abs(x: Array, /) -> Array:
+    """Return the magnitude of each element.
+
+    Parameters
+    ----------
+    x : Array
+        Any shape and dtype.
+
+    Returns
+    -------
+    Array
+        x's shape and dtype, but the real dtype of the same precision for a complex x.
+
+    Notes
+    -----
+    The magnitude of a complex number with an infinite part is infinity, even beside NaN.
+    The most negative integer of a signed dtype has no positive counterpart; its result is
+    undefined and may differ between devices.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.abs(pa.asarray([3 - 4j, -1])).tolist()
+    [5.0, 1.0]
+    """
+    return call.unary("abs", x)
+
+
+def add(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
+    """Return the sum of each pair of elements.
+
+    Parameters
+    ----------
+    x1, x2 : Array or scalar
+        Summands of any dtype, at least one an array; their shapes broadcast.
+
+    Returns
+    -------
+    Array
+        The broadcast shape and the dtype to which both promote.
+
+    Raises
+    ------
+    DeviceMismatchError
+        If the arrays are on two devices.
+
+    Notes
+    -----
+    Integers wrap around on overflow. Two booleans add to their logical or. Infinities of opposite
+    sign add to NaN.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.add(pa.asarray([[1], [2]]), pa.asarray([10, 20])).tolist()
+    [[11, 21], [12, 22]]
+    """
+    return call.binary("add", x1, x2)
+
+
+def copysign(x1: Array | Real, x2: Array | Real, /) -> Array:
+    """Return the magnitude of each first element with the sign of the second.
+
+    Parameters
+    ----------
+    x1 : Array or scalar
+        Magnitudes; real. Integers and booleans are converted to the device's default
+        floating-point dtype.
+    x2 : Array or scalar
+        Signs; real, at least one of both an array; the shapes broadcast.
+
+    Returns
+    -------
+    Array
+        The broadcast shape and the real floating-point dtype to which both promote.
+
+    Notes
+    -----
+    The signs of zeros and NaNs count: ``copysign(1.0, -0.0)`` is -1.0.
+
+    See Also
+    --------
+    sign : -1, 0 or 1.
+    signbit : Whether the sign is negative.
+    """
+    return call.binary("copysign", x1, x2)
+
+
+def divide(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
+    """Return the quotient of each pair of elements: true division.
+
+    Parameters
+    ----------
+    x1, x2 : Array or scalar
+        Dividend and divisor, at least one an array; their shapes broadcast. Integers and booleans
+        are converted to the device's default floating-point dtype.
+
+    Returns
+    -------
+    Array
+        The broadcast shape and the floating-point dtype to which both promote.
+
+    Notes
+    -----
+    A nonzero number divided by zero is an infinity, whose sign counts the sign of the zero; zero
+    by zero and infinity by infinity are NaN. Nothing is raised.
+
+    See Also
+    --------
+    floor_divide : The quotient rounded down.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.divide(pa.asarray([1, -1, 3]), pa.asarray([0, 0, 2])).tolist()
+    [inf, -inf, 1.5]
+    """
+    return call.binary("divide", x1, x2)
+
+
+def floor_divide(x1: Array | Real, x2: Array | Real, /) -> Array:
+    """Return the quotient of each pair of elements, rounded towards negative infinity.
+
+    Parameters
+    ----------
+    x1, x2 : Array or scalar
+        Dividend and divisor; integer or real floating-point, at least one an array; their shapes
+        broadcast.
+
+    Returns
+    -------
+    Array
+        The broadcast shape and the dtype to which both promote.
+
+    Notes
+    -----
+    Floating-point zero by zero is NaN, and another number by zero is an infinity or NaN. The
+    standard leaves an integer divided by zero undefined, and an infinite dividend or divisor in
+    part: devices may differ there.
+
+    See Also
+    --------
+    remainder : What is left over.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.floor_divide(pa.asarray([7, -7]), 2).tolist()
+    [3, -4]
+    """
+    return call.binary("floor_divide", x1, x2)
+
+
+def multiply(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
+    """Return the product of each pair of elements.
+
+    Parameters
+    ----------
+    x1, x2 : Array or scalar
+        Factors of any dtype, at least one an array; their shapes broadcast.
+
+    Returns
+    -------
+    Array
+        The broadcast shape and the dtype to which both promote.
+
+    Notes
+    -----
+    Integers wrap around on overflow. Two booleans multiply to their logical and. Zero times
+    infinity is NaN. For complex factors with infinite parts devices may differ in which part of
+    the product is NaN.
+
+    See Also
+    --------
+    matmul : The matrix product.
+    """
+    return call.binary("multiply", x1, x2)
+
+
+def negative(x: Array, /) -> Array:
+    """Return each element with its sign changed.
+
+    Parameters
+    ----------
+    x : Array
+        Numbers; any shape. Unsigned integers wrap around: ``2**bits - x``.
+
+    Returns
+    -------
+    Array
+        x's shape and dtype.
+
+    Raises
+    ------
+    TypeError
+        For booleans; :func:`logical_not` inverts them.
+
+    Notes
+    -----
+    The most negative integer of a signed dtype has no positive counterpart; its result is
+    undefined and may differ between devices.
+    """
+    return call.unary("negative", x)
+
+
+def nextafter(x1: Array | Real, x2: Array | Real, /) -> Array:
+    """Return the representable number next to each first element, towards the second.
+
+    Parameters
+    ----------
+    x1 : Array or scalar
+        Where to start; real. Integers and booleans are converted to the device's default
+        floating-point dtype.
+    x2 : Array or scalar
+        Where to go; real, at least one of both an array; the shapes broadcast.
+
+    Returns
+    -------
+    Array
+        The broadcast shape and the real floating-point dtype to which both promote. Equal elements
+        give x2's element, so that the sign of a zero follows x2; NaN gives NaN.
+
+    Notes
+    -----
+    The neighbour of zero is subnormal: a device that flushes subnormal numbers gives zero.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> (pa.nextafter(pa.asarray(1.0), 2.0) > 1.0).tolist()
+    True
+    """
+    return call.binary("nextafter", x1, x2)
+
+
+def positive(x: Array, /) -> Array:
+    """Return each element as it is.
+
+    Parameters
+    ----------
+    x : Array
+        Any shape and dtype.
+
+    Returns
+    -------
+    Array
+        A new array with x's shape, dtype and elements.
+    """
+    return call.unary("positive", x)
+
+
+def reciprocal(x: Array, /) -> Array:
+    """Return one divided by each element.
+
+    Parameters
+    ----------
+    x : Array
+        Any shape. Integers and booleans are converted to the device's default floating-point
+        dtype.
+
+    Returns
+    -------
+    Array
+        x's shape and floating-point dtype.
+
+    Notes
+    -----
+    A zero gives infinity with the zero's sign, an infinity gives zero with its sign.
+    """
+    return call.unary("reciprocal", x)
+
+
+def remainder(x1: Array | Real, x2: Array | Real, /) -> Array:
+    """Return the remainder of each division, with the divisor's sign: Python's ``%``.
+
+    Parameters
+    ----------
+    x1, x2 : Array or scalar
+        Dividend and divisor; integer or real floating-point, at least one an array; their shapes
+        broadcast.
+
+    Returns
+    -------
+    Array
+        The broadcast shape and the dtype to which both promote.
+
+    Notes
+    -----
+    With floating-point numbers, a zero divisor and an infinite dividend give NaN; a finite
+    dividend with an infinite divisor is the dividend where the signs agree, else the divisor.
+    The standard leaves an integer modulo zero undefined: devices may differ there.
+
+    See Also
+    --------
+    floor_divide : The quotient that belongs to it.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.remainder(pa.asarray([7, -7, 7]), pa.asarray([3, 3, -3])).tolist()
+    [1, 2, -2]
+    """
+    return call.binary("remainder", x1, x2)
+
+
+def sign(x: Array, /) -> Array:
+    """Return the sign of each element: -1, 0 or 1, and ``x / abs(x)`` for complex numbers.
+
+    Parameters
+    ----------
+    x : Array
+        Numbers; any shape.
+
+    Returns
+    -------
+    Array
+        x's shape and dtype; NaN for NaN.
+
+    Raises
+    ------
+    TypeError
+        For booleans, which have no sign.
+
+    See Also
+    --------
+    signbit : Tells negative zero from positive zero.
+    """
+    return call.unary("sign", x)
+
+
+def signbit(x: Array, /) -> Array:
+    """Tell of each element whether its sign bit is set: negative numbers, -0.0, negative NaN.
+
+    Parameters
+    ----------
+    x : Array
+        Real; any shape. Integers and booleans are converted to the device's default floating-point
+        dtype.
+
+    Returns
+    -------
+    Array
+        Booleans, of x's shape.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.signbit(pa.asarray([0.0, -0.0, -1.0])).tolist()
+    [False, True, True]
+    """
+    return call.unary("signbit", x)
+
+
+def subtract(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
+    """Return the difference of each pair of elements.
+
+    Parameters
+    ----------
+    x1, x2 : Array or scalar
+        Numbers, at least one of both an array; the second is taken from the first; their shapes
+        broadcast.
+
+    Returns
+    -------
+    Array
+        The broadcast shape and the dtype to which both promote.
+
+    Raises
+    ------
+    TypeError
+        For two boolean operands; :func:`logical_xor` tells where they differ.
+
+    Notes
+    -----
+    Integers wrap around on overflow. Infinities of equal sign differ by NaN.
+    """
+    return call.binary("subtract", x1, x2)

@@ -1,0 +1,292 @@
+"""Comparisons, extremes of pairs, and tests for NaN and infinity, element by element."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from portarray._array import call
+
+if TYPE_CHECKING:
+    from portarray._array.array import Array
+    from portarray.typing import Real, Scalar
+
+__all__ = [
+    "clip",
+    "equal",
+    "greater",
+    "greater_equal",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "less",
+    "less_equal",
+    "maximum",
+    "minimum",
+    "not_equal",
+]
+
+
+def clip(
+    x: Array,
+    /,
+    min: Array | Real | None = None,
+    max: Array | Real | None = None,
+) -> Array:
+    """Limit each element to a range.
+
+    Parameters
+    ----------
+    x : Array
+        Real; any shape.
+    min, max : Array, scalar or None, optional
+        Lower and upper bound, of a shape that broadcasts with x; arrays should have x's dtype.
+        None leaves that side open.
+
+    Returns
+    -------
+    Array
+        The broadcast shape and x's dtype, whatever the dtypes of the bounds.
+
+    Notes
+    -----
+    NaN as element or as bound gives NaN. Where the lower bound exceeds the upper, or a bound does
+    not fit an integer x, the standard leaves the result undefined and devices may differ.
+
+    See Also
+    --------
+    maximum, minimum : One bound, with promotion of both dtypes.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.clip(pa.asarray([-1, 5, 12]), 0, 10).tolist()
+    [0, 5, 10]
+    """
+    result: Array = call.apply("clip", (x, min, max))
+    return result
+
+
+def equal(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
+    """Tell of each pair of elements whether they are equal.
+
+    Parameters
+    ----------
+    x1, x2 : Array or scalar
+        Operands of any dtype, at least one an array; their shapes broadcast. They are compared in
+        the dtype to which both promote.
+
+    Returns
+    -------
+    Array
+        Booleans, of the broadcast shape.
+
+    Notes
+    -----
+    NaN equals nothing, itself included; the two zeros are equal.
+    """
+    return call.binary("equal", x1, x2)
+
+
+def greater(x1: Array | Real, x2: Array | Real, /) -> Array:
+    """Tell of each pair of elements whether the first is greater.
+
+    Parameters
+    ----------
+    x1, x2 : Array or scalar
+        Real operands, at least one an array; their shapes broadcast. They are compared in the
+        dtype to which both promote.
+
+    Returns
+    -------
+    Array
+        Booleans, of the broadcast shape; False beside NaN.
+
+    Raises
+    ------
+    TypeError
+        For complex numbers, which have no order.
+    """
+    return call.binary("greater", x1, x2)
+
+
+def greater_equal(x1: Array | Real, x2: Array | Real, /) -> Array:
+    """Tell of each pair of elements whether the first is greater or both are equal.
+
+    Parameters
+    ----------
+    x1, x2 : Array or scalar
+        Real operands, at least one an array; their shapes broadcast. They are compared in the
+        dtype to which both promote.
+
+    Returns
+    -------
+    Array
+        Booleans, of the broadcast shape; False beside NaN.
+
+    Raises
+    ------
+    TypeError
+        For complex numbers, which have no order.
+    """
+    return call.binary("greater_equal", x1, x2)
+
+
+def isfinite(x: Array, /) -> Array:
+    """Tell of each element whether it is neither infinite nor NaN.
+
+    Parameters
+    ----------
+    x : Array
+        Any shape and dtype; both parts of a complex number must be finite.
+
+    Returns
+    -------
+    Array
+        Booleans, of x's shape; True throughout for integers and booleans.
+    """
+    return call.unary("isfinite", x)
+
+
+def isinf(x: Array, /) -> Array:
+    """Tell of each element whether it is infinite, of either sign.
+
+    Parameters
+    ----------
+    x : Array
+        Any shape and dtype; one infinite part makes a complex number infinite.
+
+    Returns
+    -------
+    Array
+        Booleans, of x's shape; False throughout for integers and booleans.
+    """
+    return call.unary("isinf", x)
+
+
+def isnan(x: Array, /) -> Array:
+    """Tell of each element whether it is NaN.
+
+    Parameters
+    ----------
+    x : Array
+        Any shape and dtype; one part that is NaN makes a complex number NaN.
+
+    Returns
+    -------
+    Array
+        Booleans, of x's shape; False throughout for integers and booleans.
+    """
+    return call.unary("isnan", x)
+
+
+def less(x1: Array | Real, x2: Array | Real, /) -> Array:
+    """Tell of each pair of elements whether the first is less.
+
+    Parameters
+    ----------
+    x1, x2 : Array or scalar
+        Real operands, at least one an array; their shapes broadcast. They are compared in the
+        dtype to which both promote.
+
+    Returns
+    -------
+    Array
+        Booleans, of the broadcast shape; False beside NaN.
+
+    Raises
+    ------
+    TypeError
+        For complex numbers, which have no order.
+    """
+    return call.binary("less", x1, x2)
+
+
+def less_equal(x1: Array | Real, x2: Array | Real, /) -> Array:
+    """Tell of each pair of elements whether the first is less or both are equal.
+
+    Parameters
+    ----------
+    x1, x2 : Array or scalar
+        Real operands, at least one an array; their shapes broadcast. They are compared in the
+        dtype to which both promote.
+
+    Returns
+    -------
+    Array
+        Booleans, of the broadcast shape; False beside NaN.
+
+    Raises
+    ------
+    TypeError
+        For complex numbers, which have no order.
+    """
+    return call.binary("less_equal", x1, x2)
+
+
+def maximum(x1: Array | Real, x2: Array | Real, /) -> Array:
+    """Return the greater of each pair of elements.
+
+    Parameters
+    ----------
+    x1, x2 : Array or scalar
+        Real operands, at least one an array; their shapes broadcast.
+
+    Returns
+    -------
+    Array
+        The broadcast shape and the dtype to which both promote; NaN beside NaN.
+
+    Notes
+    -----
+    Which of the two zeros counts as greater is undefined: devices may differ.
+
+    See Also
+    --------
+    max : The greatest element along axes.
+    """
+    return call.binary("maximum", x1, x2)
+
+
+def minimum(x1: Array | Real, x2: Array | Real, /) -> Array:
+    """Return the lesser of each pair of elements.
+
+    Parameters
+    ----------
+    x1, x2 : Array or scalar
+        Real operands, at least one an array; their shapes broadcast.
+
+    Returns
+    -------
+    Array
+        The broadcast shape and the dtype to which both promote; NaN beside NaN.
+
+    Notes
+    -----
+    Which of the two zeros counts as lesser is undefined: devices may differ.
+
+    See Also
+    --------
+    min : The least element along axes.
+    """
+    return call.binary("minimum", x1, x2)
+
+
+def not_equal(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
+    """Tell of each pair of elements whether they differ.
+
+    Parameters
+    ----------
+    x1, x2 : Array or scalar
+        Operands of any dtype, at least one an array; their shapes broadcast. They are compared in
+        the dtype to which both promote.
+
+    Returns
+    -------
+    Array
+        Booleans, of the broadcast shape.
+
+    Notes
+    -----
+    NaN differs from everything, itself included; the two zeros do not differ.
+    """
+    return call.binary("not_equal", x1, x2)

@@ -1,0 +1,320 @@
+"""Trigonometric and hyperbolic functions, element by element; angles are in radians."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from portarray._array import call
+
+if TYPE_CHECKING:
+    from portarray._array.array import Array
+    from portarray.typing import Real
+
+__all__ = [
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "cos",
+    "cosh",
+    "hypot",
+    "sin",
+    "sinh",
+    "tan",
+    "tanh",
+]
+
+
+def acos(x: Array, /) -> Array:
+    """Return the angle within [0, π] whose cosine each element is.
+
+    Parameters
+    ----------
+    x : Array
+        Cosines; any shape. Integers and booleans are converted to the device's default
+        floating-point dtype.
+
+    Returns
+    -------
+    Array
+        Radians, of x's shape and floating-point dtype; NaN for real numbers beyond [-1, 1].
+
+    Notes
+    -----
+    A complex x has its branch cuts on the real axis below -1 and above 1.
+    """
+    return call.unary("acos", x)
+
+
+def acosh(x: Array, /) -> Array:
+    """Return the number that is not negative and whose hyperbolic cosine each element is.
+
+    Parameters
+    ----------
+    x : Array
+        Any shape. Integers and booleans are converted to the device's default floating-point
+        dtype.
+
+    Returns
+    -------
+    Array
+        x's shape and floating-point dtype; NaN for real numbers below 1.
+
+    Notes
+    -----
+    A complex x has its branch cut on the real axis below 1; the imaginary part of the result is
+    within [-π, π].
+    """
+    return call.unary("acosh", x)
+
+
+def asin(x: Array, /) -> Array:
+    """Return the angle within [-π/2, π/2] whose sine each element is.
+
+    Parameters
+    ----------
+    x : Array
+        Sines; any shape. Integers and booleans are converted to the device's default
+        floating-point dtype.
+
+    Returns
+    -------
+    Array
+        Radians, of x's shape and floating-point dtype; NaN for real numbers beyond [-1, 1]. Zeros
+        keep their sign.
+
+    Notes
+    -----
+    A complex x has its branch cuts on the real axis below -1 and above 1.
+    """
+    return call.unary("asin", x)
+
+
+def asinh(x: Array, /) -> Array:
+    """Return the number whose hyperbolic sine each element is.
+
+    Parameters
+    ----------
+    x : Array
+        Any shape. Integers and booleans are converted to the device's default floating-point
+        dtype.
+
+    Returns
+    -------
+    Array
+        x's shape and floating-point dtype. Zeros and infinities keep their sign.
+
+    Notes
+    -----
+    A complex x has its branch cuts on the imaginary axis below -1j and above 1j.
+    """
+    return call.unary("asinh", x)
+
+
+def atan(x: Array, /) -> Array:
+    """Return the angle within [-π/2, π/2] whose tangent each element is.
+
+    Parameters
+    ----------
+    x : Array
+        Tangents; any shape. Integers and booleans are converted to the device's default
+        floating-point dtype.
+
+    Returns
+    -------
+    Array
+        Radians, of x's shape and floating-point dtype; ±π/2 for infinities. Zeros keep their sign.
+
+    Notes
+    -----
+    A complex x has its branch cuts on the imaginary axis below -1j and above 1j.
+
+    See Also
+    --------
+    atan2 : The angle of a point, in the right quadrant.
+    """
+    return call.unary("atan", x)
+
+
+def atan2(x1: Array | Real, x2: Array | Real, /) -> Array:
+    """Return the angle within [-π, π] of each point, seen from the origin.
+
+    Parameters
+    ----------
+    x1, x2 : Array or scalar
+        The points' y-coordinates, *then* their x-coordinates; real, at least one an array; their
+        shapes broadcast. Integers and booleans are converted to the device's default
+        floating-point dtype.
+
+    Returns
+    -------
+    Array
+        Radians, of the broadcast shape and the real floating-point dtype to which both promote.
+
+    Notes
+    -----
+    The signs of zeros count: ``atan2(0.0, -1.0)`` is π and ``atan2(-0.0, -1.0)`` is -π. Infinite
+    coordinates give the multiples of π/4 that are their limits.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> (4 / pa.pi * pa.atan2(pa.asarray([1.0, 1.0]), pa.asarray([1.0, -1.0]))).tolist()
+    [1.0, 3.0]
+    """
+    return call.binary("atan2", x1, x2)
+
+
+def atanh(x: Array, /) -> Array:
+    """Return the number whose hyperbolic tangent each element is.
+
+    Parameters
+    ----------
+    x : Array
+        Any shape. Integers and booleans are converted to the device's default floating-point
+        dtype.
+
+    Returns
+    -------
+    Array
+        x's shape and floating-point dtype; infinities at -1 and 1, NaN for real numbers beyond.
+        Zeros keep their sign.
+
+    Notes
+    -----
+    A complex x has its branch cuts on the real axis below -1 and above 1.
+    """
+    return call.unary("atanh", x)
+
+
+def cos(x: Array, /) -> Array:
+    """Return the cosine of each element.
+
+    Parameters
+    ----------
+    x : Array
+        Radians; any shape. Integers and booleans are converted to the device's default
+        floating-point dtype.
+
+    Returns
+    -------
+    Array
+        x's shape and floating-point dtype; NaN for infinite angles.
+    """
+    return call.unary("cos", x)
+
+
+def cosh(x: Array, /) -> Array:
+    """Return the hyperbolic cosine of each element.
+
+    Parameters
+    ----------
+    x : Array
+        Any shape. Integers and booleans are converted to the device's default floating-point
+        dtype.
+
+    Returns
+    -------
+    Array
+        x's shape and floating-point dtype; infinity for infinities of either sign.
+    """
+    return call.unary("cosh", x)
+
+
+def hypot(x1: Array | Real, x2: Array | Real, /) -> Array:
+    """Return the distance of each point from the origin, ``sqrt(x1**2 + x2**2)``.
+
+    Parameters
+    ----------
+    x1, x2 : Array or scalar
+        Coordinates; real, at least one an array; their shapes broadcast. Integers and booleans are
+        converted to the device's default floating-point dtype.
+
+    Returns
+    -------
+    Array
+        The broadcast shape and the real floating-point dtype to which both promote.
+
+    Notes
+    -----
+    The squares neither overflow nor underflow on the way. An infinite coordinate gives infinity,
+    even beside NaN.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.hypot(pa.asarray([3.0, 5.0]), pa.asarray([4.0, 12.0])).tolist()
+    [5.0, 13.0]
+    """
+    return call.binary("hypot", x1, x2)
+
+
+def sin(x: Array, /) -> Array:
+    """Return the sine of each element.
+
+    Parameters
+    ----------
+    x : Array
+        Radians; any shape. Integers and booleans are converted to the device's default
+        floating-point dtype.
+
+    Returns
+    -------
+    Array
+        x's shape and floating-point dtype; NaN for infinite angles. Zeros keep their sign.
+    """
+    return call.unary("sin", x)
+
+
+def sinh(x: Array, /) -> Array:
+    """Return the hyperbolic sine of each element.
+
+    Parameters
+    ----------
+    x : Array
+        Any shape. Integers and booleans are converted to the device's default floating-point
+        dtype.
+
+    Returns
+    -------
+    Array
+        x's shape and floating-point dtype. Zeros and infinities keep their sign.
+    """
+    return call.unary("sinh", x)
+
+
+def tan(x: Array, /) -> Array:
+    """Return the tangent of each element.
+
+    Parameters
+    ----------
+    x : Array
+        Radians; any shape. Integers and booleans are converted to the device's default
+        floating-point dtype.
+
+    Returns
+    -------
+    Array
+        x's shape and floating-point dtype; NaN for infinite angles. Zeros keep their sign.
+    """
+    return call.unary("tan", x)
+
+
+def tanh(x: Array, /) -> Array:
+    """Return the hyperbolic tangent of each element.
+
+    Parameters
+    ----------
+    x : Array
+        Any shape. Integers and booleans are converted to the device's default floating-point
+        dtype.
+
+    Returns
+    -------
+    Array
+        x's shape and floating-point dtype; ±1 for infinities. Zeros keep their sign.
+    """
+    return call.unary("tanh", x)
