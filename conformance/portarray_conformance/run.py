@@ -19,7 +19,7 @@ from portarray_conformance.cases import Case, Draw, NotApplicable
 from portarray_conformance.expected import ExpectedFailure, find_row
 from portarray_conformance.target import Target
 
-__all__ = ["EXAMPLES", "QUICK_EXAMPLES", "Result", "Status", "describe", "judge", "run"]
+__all__ = ["EXAMPLES", "QUICK_EXAMPLES", "Result", "Status", "describe", "judge", "run", "shorten"]
 
 Status = Literal["passed", "failed", "expected", "unexpected pass", "not run"]
 
@@ -284,7 +284,7 @@ def describe(value: object) -> str:
         text = f"array({values}, dtype={value.dtype}{shape})"
     else:
         text = repr(value)
-    return _shorten(" ".join(text.split()))
+    return shorten(" ".join(text.split()))
 
 
 def _message(error: Exception) -> str:
@@ -293,11 +293,12 @@ def _message(error: Exception) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     where = f"at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
     if isinstance(error, AssertionError):
-        return _shorten(text) if text else f"An assertion without a message failed {where}."
-    return _shorten(f"{type(error).__name__}: {text}") + (f"\nraised {where}" if where else "")
+        return shorten(text) if text else f"An assertion without a message failed {where}."
+    return shorten(f"{type(error).__name__}: {text}") + (f"\nraised {where}" if where else "")
 
 
-def _shorten(text: str) -> str:
+def shorten(text: str) -> str:
+    """Return a text, cut where it is longer than a report should show."""
     if len(text) <= LONGEST_TEXT:
         return text
     return f"{text[:LONGEST_TEXT]} ... ({len(text) - LONGEST_TEXT} more characters)"

@@ -1,0 +1,127 @@
+"""Runs inside the child process as a pytest plugin: tells the parent what happens, live.
+
+Events are lines of JSON appended to a file. A report written at the end would be lost where a
+test takes its process down, and that is when it is needed.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from portarray_conformance.official_names import function_of
+
+EVENTS = "PORTARRAY_CONFORMANCE_EVENTS"
+DEVICE = "PORTARRAY_CONFORMANCE_DEVICE"
+FUNCTIONS = "PORTARRAY_CONFORMANCE_FUNCTIONS"
+
+_OUTCOMES = {"passed": "passed", "failed": "failed", "skipped": "not run"}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Start telling, if this process was started by the runner."""
+    if EVENTS in os.environ:
+        config.pluginmanager.register(Teller(Path(os.environ[EVENTS])), "portarray-conformance")
+
+
+class Teller:
+    """Writes an event for each test that is collected, started or finished."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._errors: dict[str, BaseException] = {}
+
+    def _tell(self, **event: object) -> None:
+        with self._path.open("a", encoding="utf-8") as events:
+            events.write(json.dumps(event) + "\n")
+
+    def pytest_sessionstart(self) -> None:
+        """Refuse to test another device than the one asked for."""
+        wanted = os.environ.get(DEVICE)
+        if wanted is None:
+            return
+        # Only where portarray is under test; every other namespace runs without it.
+        found = str(importlib.import_module("portarray").zeros(1).device)
+        if found != wanted:
+            raise pytest.UsageError(f"portarray's default device here is {found}, not {wanted}")
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(
+        self, config: pytest.Config, items: list[pytest.Item]
+    ) -> None:
+        """Keep the tests of the wanted functions."""
+        known = {function_of(item.nodeid) for item in items} | {_test(item) for item in items}
+        if FUNCTIONS in os.environ:
+            wanted = set(os.environ[FUNCTIONS].split(","))
+            kept = [item for item in items if wanted & {function_of(item.nodeid), _test(item)}]
+            config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+            items[:] = kept
+        self._tell(event="collected", tests=[item.nodeid for item in items], known=sorted(known))
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Tell of a test file that cannot be imported."""
+        if report.failed:
+            self._tell(event="broken", test=report.nodeid, message=report.longreprtext)
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        """Tell which test runs, so that the parent knows in which one a process died."""
+        self._tell(event="start", test=nodeid)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[Any]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Keep the exception: its report has only text."""
+        if call.excinfo is not None:
+            self._errors[item.nodeid] = call.excinfo.value
+        return (yield)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Tell the outcome of a test, or that its set-up or tear-down failed."""
+        error = self._errors.pop(report.nodeid, None)
+        if report.when != "call" and report.passed:
+            return
+        message = example = reason = ""
+        if report.skipped:
+            skip = report.longrepr
+            reason = str(skip[2]) if isinstance(skip, tuple) else str(error)
+            if hasattr(report, "wasxfail"):
+                reason = f"the suite itself expects a failure: {report.wasxfail}"
+        elif report.failed:
+            message, example = _explain(error) if error else (report.longreprtext, "")
+            if report.when != "call":
+                message = f"Error in {report.when}: {message}"
+        self._tell(
+            event="result",
+            test=report.nodeid,
+            status=_OUTCOMES[report.outcome],
+            seconds=report.duration,
+            message=message,
+            example=example,
+            reason=reason,
+        )
+
+
+def _test(item: pytest.Item) -> str:
+    """Return the name of a test function, without parameters."""
+    return item.name.split("[")[0]
+
+
+def _explain(error: BaseException) -> tuple[str, str]:
+    """Return what an exception says and the failing inputs that Hypothesis noted on it."""
+    errors = error.exceptions if isinstance(error, BaseExceptionGroup) else (error,)
+    messages: list[str] = []
+    examples: list[str] = []
+    for each in errors:
+        text = str(each).strip()
+        plain = isinstance(each, AssertionError) and text
+        messages.append(text if plain else f"{type(each).__name__}: {text}")
+        notes: list[str] = getattr(each, "__notes__", [])
+        examples.extend(note for note in notes if not note.startswith("You can reproduce"))
+    return "\n\n".join(messages), "\n".join(examples)
