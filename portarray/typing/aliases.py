@@ -21,6 +21,8 @@ __all__ = [
     "DTypeLike",
     "DeviceLike",
     "FftNorm",
+    "NativeDType",
+    "NativeDevice",
     "NestedSequence",
     "Real",
     "Scalar",
@@ -48,6 +50,12 @@ device object of an array library (``torch.device``, ``cupy.cuda.Device``, ...).
 The libraries' types cannot be listed without importing the libraries, so the alias admits
 everything; what names no device is refused at run time with the nearest valid text.
 """
+
+NativeDType: TypeAlias = Any
+"""A library's own dtype object; the libraries' classes have nothing in common."""
+
+NativeDevice: TypeAlias = Any
+"""A library's own device object; the libraries' classes have nothing in common."""
 
 ShapeLike: TypeAlias = int | Sequence[int]
 """A shape; an int is the shape of a one-dimensional array."""
