@@ -1,0 +1,287 @@
+"""``Device`` and its text form ``[library:][platform][:index]``."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+from portarray.backends import registry
+from portarray.backends.protocol import PLATFORMS, Kind, Room, RoomInfo
+from portarray.errors import UnknownDeviceError
+
+if TYPE_CHECKING:
+    from typing import Self
+
+__all__ = ["SCOPES", "WORDS", "Device", "DeviceText", "make", "parse"]
+
+WORDS = ("auto", "gpu")
+"""Texts that ask for a choice instead of naming a device."""
+
+SCOPES: ContextVar[tuple[Device, ...]] = ContextVar("portarray_device_scopes", default=())
+"""Devices of the ``with`` blocks around the running code, outermost first.
+
+The whole stack is the variable's value and never changed in place: threads start with an empty
+one, and an asyncio task keeps the one it was started with.
+"""
+
+
+class Device:
+    """A piece of hardware and the library that drives it.
+
+    Devices are made by :func:`portarray.device` and are values: there is one object for each
+    device, so compare them with ``is``. They are immutable, hashable, can be copied and pickled
+    (unpickling where the device does not function raises
+    :class:`~portarray.errors.DeviceNotFunctionalError`), and ``with device:`` makes one the default
+    device of the block, for the running thread or asyncio task.
+
+    Attributes
+    ----------
+    library : str
+        The array library: ``"torch"``.
+    platform : str
+        What drives the hardware: ``"cpu"``, ``"cuda"``, ``"rocm"``, ``"oneapi"``, ``"metal"``,
+        ``"opencl"`` or ``"tpu"``.
+    index : int
+        Which of the platform's devices, counted from 0.
+    name : str
+        What people call the hardware.
+    kind : {"cpu", "gpu", "accelerator"}
+        What it is.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> cpu = pa.device("numpy")
+    >>> cpu
+    Device('numpy:cpu:0')
+    >>> with cpu:
+    ...     x = pa.ones(3)
+    >>> x.device is cpu
+    True
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_text",
+        "by_dtype",
+        "index",
+        "kind",
+        "lanes",
+        "library",
+        "name",
+        "native",
+        "platform",
+        "room",
+    )
+
+    library: str
+    platform: str
+    index: int
+    name: str
+    kind: Kind
+    room: Room
+    native: Any
+    lanes: Any
+    by_dtype: Any
+    _text: str
+
+    def __init__(self) -> None:
+        raise TypeError("make a device with portarray.device(text), for example pa.device('cpu')")
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(
+            f"cannot set {name!r} of {self._text}: devices are immutable; "
+            f"get another one with portarray.device(...)"
+        )
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"cannot delete {name!r} of {self._text}: devices are immutable")
+
+    def __str__(self) -> str:
+        return self._text
+
+    def __repr__(self) -> str:
+        return f"Device({self._text!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_restore, (self.library, self.platform, self.index))
+
+    def __enter__(self) -> Self:
+        SCOPES.set((*SCOPES.get(), self))
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        stack = SCOPES.get()
+        # Generators may leave their blocks out of order: take away this device's own last entry.
+        for place in range(len(stack) - 1, -1, -1):
+            if stack[place] is self:
+                SCOPES.set(stack[:place] + stack[place + 1 :])
+                return
+
+
+def make(room: Room, platform: str, index: int, *, name: str, kind: Kind, native: Any) -> Device:
+    """Make a device object; only ``discovery`` does, once for each device."""
+    library = room.info.library
+    device = object.__new__(Device)
+    values = {
+        "library": library,
+        "platform": platform,
+        "index": index,
+        "name": name,
+        "kind": kind,
+        "room": room,
+        "native": native,
+        "_text": f"{library}:{platform}:{index}",
+    }
+    for slot, value in values.items():
+        object.__setattr__(device, slot, value)
+    return device
+
+
+def _restore(library: str, platform: str, index: int) -> Device:
+    """Return the one object of a device that was pickled or copied."""
+    # `discovery` makes devices and imports this module.
+    from portarray._devices import discovery
+
+    return discovery.get_device(library, platform, index)
+
+
+class DeviceText(NamedTuple):
+    """A device text, taken apart; None for what it leaves open."""
+
+    library: str | None
+    platform: str | None
+    index: int | None
+
+    def __str__(self) -> str:
+        parts = (self.library, self.platform, None if self.index is None else str(self.index))
+        return ":".join(part for part in parts if part is not None)
+
+
+def parse(text: str) -> DeviceText:
+    """Take a device text apart.
+
+    Parameters
+    ----------
+    text : str
+        ``[library:][platform][:index]`` with a library or a platform; not ``"auto"`` or ``"gpu"``.
+
+    Returns
+    -------
+    DeviceText
+        A known library, a platform that it drives, an index; each may be None.
+
+    Raises
+    ------
+    UnknownDeviceError
+        If the text names nothing known; with the nearest texts that do.
+    """
+    head, *rest = text.split(":")
+    if not text:
+        raise UnknownDeviceError(text, "the text is empty", ("auto", "cpu"))
+    if head in WORDS:
+        raise UnknownDeviceError(
+            text, f"{head!r} chooses a device and takes nothing after it", (head,)
+        )
+    if len(rest) > 2 or (len(rest) == 2 and head in PLATFORMS):
+        raise UnknownDeviceError(
+            text,
+            "a device text is [library:][platform][:index], for example 'torch:cuda:1'",
+            tuple(_nearest(text)),
+        )
+    if head in PLATFORMS:
+        return DeviceText(None, head, _index(text, head, rest[0]) if rest else None)
+    info = registry.find_info(head)
+    if info is None:
+        raise UnknownDeviceError(text, _unknown(head), tuple(_nearest(text)))
+    if not rest:
+        return DeviceText(head, None, None)
+    if len(rest) == 1 and _looks_like_index(rest[0]):
+        return DeviceText(head, None, _index(text, head, rest[0]))
+    platform = rest[0]
+    if platform not in info.ranks:
+        raise UnknownDeviceError(text, *_undriven(info, platform))
+    given = _index(text, f"{head}:{platform}", rest[1]) if len(rest) == 2 else None
+    return DeviceText(head, platform, given)
+
+
+def _looks_like_index(part: str) -> bool:
+    return part.lstrip("+-").isdigit()
+
+
+def _index(text: str, before: str, part: str) -> int:
+    """Return the index a text ends with, or explain what is wrong with it."""
+    if part.isascii() and part.isdigit() and (part == "0" or part[0] != "0"):
+        return int(part)
+    if not part:
+        rule = "nothing follows the last ':', where an index is expected"
+    elif part[0] == "-" and part[1:].isdigit():
+        rule = f"the index {part} is negative; devices are counted from 0"
+    else:
+        rule = f"the index {part!r} is no whole number, counted from 0"
+    raise UnknownDeviceError(text, rule, (before, f"{before}:0"))
+
+
+def _undriven(info: RoomInfo, platform: str) -> tuple[str, tuple[str, ...]]:
+    """Return the rule and the nearest texts for a platform that a library does not drive."""
+    drives = ", ".join(info.ranks)
+    if not platform:
+        rule = f"nothing follows ':', where a platform is expected ({info.library} drives {drives})"
+        return rule, (info.library,)
+    own = [p for p in info.ranks if p != "cpu"] if platform == "gpu" else []
+    near = own or _resembling(platform, list(info.ranks)) or list(info.ranks)
+    others = [i.library for i in registry.room_infos().values() if platform in i.ranks]
+    texts = [f"{info.library}:{p}" for p in near] + [f"{other}:{platform}" for other in others]
+    return f"{info.library} drives {drives}, not {platform!r}", tuple(texts[:3])
+
+
+def _unknown(head: str) -> str:
+    libraries = sorted(registry.room_infos())
+    broken = registry.plugin_errors().get(head)
+    if broken is not None:
+        return f"the plugin for {head!r} cannot be used: {broken}"
+    return (
+        f"{head!r} is neither a library ({', '.join(libraries)}) "
+        f"nor a platform ({', '.join(PLATFORMS)})"
+    )
+
+
+def _nearest(text: str) -> list[str]:
+    """Return the valid texts that resemble a wrong one, best first."""
+    head, *rest = text.split(":")
+    infos = registry.room_infos()
+    heads = _resembling(head, [*infos, *PLATFORMS, *WORDS])
+    if not rest:
+        return heads
+    index = rest[-1] if rest[-1].isdigit() else None
+    whole = [
+        ":".join(part for part in (library, platform, index) if part is not None)
+        for library, info in infos.items()
+        for platform in info.ranks
+    ]
+    # A wrong first word with a sound rest: keep the rest.
+    kept = [":".join((head, *rest)) for head in heads if _sound(head, rest)]
+    return (kept or _resembling(text, whole) or heads)[:3]
+
+
+def _sound(head: str, rest: list[str]) -> bool:
+    """Tell whether a known first word and the parts after it make a device text."""
+    *platforms, index = rest
+    if not index.isdigit():
+        platforms = rest
+    info = registry.find_info(head)
+    if info is None:
+        return head in PLATFORMS and not platforms
+    return len(platforms) <= 1 and all(platform in info.ranks for platform in platforms)
+
+
+def _resembling(word: str, known: list[str]) -> list[str]:
+    import difflib  # only wrong texts need it
+
+    return difflib.get_close_matches(word.lower(), known, n=3, cutoff=0.6)

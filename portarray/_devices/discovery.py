@@ -1,0 +1,324 @@
+"""Which libraries are installed, which devices function, and why the rest do not.
+
+*Supported*: portarray has a room for the library. *Installed*: its module is found. *Functional*:
+a device of it was computed on. Asking for one device loads its library and no other, and what was
+found out holds for the process until :func:`forget`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from portarray._devices import device as device_module
+from portarray._devices import markers
+from portarray._devices.device import Device
+from portarray.backends import registry
+from portarray.backends.protocol import PLATFORMS, RoomInfo
+from portarray.errors import DeviceNotFunctionalError, UnknownDeviceError
+
+if TYPE_CHECKING:
+    from portarray._devices import probe
+
+__all__ = [
+    "LibraryStatus",
+    "by_rank",
+    "count",
+    "devices",
+    "forget",
+    "get_device",
+    "install_command",
+    "is_fault",
+    "is_installed",
+    "made",
+    "order",
+    "sees",
+    "status",
+    "version",
+]
+
+Key = tuple[str, str, int | None]
+"""Library, platform and index; None for all devices of the platform."""
+
+KINDS = ("gpu", "accelerator", "cpu")
+"""Kinds of devices in the order of automatic choice."""
+
+_lock = threading.RLock()
+_made: dict[Key, Device] = {}  # one object for each device, for ever
+_functional: dict[Key, Device] = {}  # those whose probe passed since the last `forget`
+_counts: dict[Key, int] = {}
+_refused: dict[Key, _Refusal] = {}
+
+
+class _Refusal(Exception):  # noqa: N818 - it becomes a DeviceNotFunctionalError
+    """Why devices cannot be used; a fault is something broken, not just something absent."""
+
+    def __init__(self, reason: str, *, fault: bool) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.fault = fault
+
+
+def get_device(library: str, platform: str, index: int) -> Device:
+    """Return a device, after loading its library and probing the device.
+
+    Raises
+    ------
+    UnknownDeviceError
+        If the library is not known or does not drive the platform.
+    DeviceNotFunctionalError
+        If it cannot be used, with the reason.
+    """
+    device = _functional.get((library, platform, index))
+    if device is not None:
+        return device
+    with _lock:
+        count(library, platform)
+        device = _remembered((library, platform, index), lambda: _find(library, platform, index))
+        _functional[library, platform, index] = device
+        return device
+
+
+def count(library: str, platform: str) -> int:
+    """Return how many devices of a platform a library sees, at least 1.
+
+    Raises
+    ------
+    UnknownDeviceError, DeviceNotFunctionalError
+        As :func:`get_device`; the latter also where there is none.
+    """
+    key = (library, platform, None)
+    with _lock:
+        if key not in _counts:
+            _counts[key] = _remembered(key, lambda: _count(library, platform))
+        return _counts[key]
+
+
+def sees(library: str, platform: str) -> bool:
+    """Tell whether a library sees a device of a platform, functional or not."""
+    try:
+        return count(library, platform) > 0
+    except DeviceNotFunctionalError:
+        return False
+
+
+def is_fault(library: str, platform: str, index: int | None = None) -> bool:
+    """Tell whether devices were refused for something broken, not just absent."""
+    refusal = _refused.get((library, platform, None)) or _refused.get((library, platform, index))
+    return refusal is not None and refusal.fault
+
+
+def by_rank(platform: str) -> list[str]:
+    """Return the libraries that can drive a platform, preferred ones first."""
+    infos = registry.room_infos().values()
+    ranked = [(info.ranks[platform], info.library) for info in infos if platform in info.ranks]
+    return [library for _, library in sorted(ranked)]
+
+
+def order(device: Device) -> tuple[int, bool, int, int, int]:
+    """Return the sort key of automatic choice: GPUs first, platforms, ranks, indices."""
+    return (
+        KINDS.index(device.kind),
+        # A CPU is driven best as what it is, not through OpenCL or oneAPI.
+        device.kind == "cpu" and device.platform != "cpu",
+        PLATFORMS.index(device.platform),
+        device.room.info.ranks[device.platform],
+        device.index,
+    )
+
+
+def devices() -> list[Device]:
+    """Return every functional device, best first, after probing all installed libraries."""
+    found = [device for info in registry.room_infos() for device in status(info).devices]
+    return sorted(found, key=order)
+
+
+def made() -> list[Device]:
+    """Return every device that this process has used."""
+    return list(_made.values())
+
+
+def forget() -> None:
+    """Forget everything found out, crashes of earlier processes included; devices stay valid."""
+    with _lock:
+        for table in (_functional, _counts, _refused):
+            table.clear()
+        importlib.invalidate_caches()
+        markers.forget()
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryStatus:
+    """What is known about one library on this machine.
+
+    Parameters
+    ----------
+    info : RoomInfo
+        The declaration of its room.
+    installed : bool
+        Whether its module is found.
+    version : str or None
+        Its version, where installed.
+    devices : list of Device
+        The functional ones, best first.
+    reasons : dict of str to str
+        Each platform or device that does not function, with the reason.
+    """
+
+    info: RoomInfo
+    installed: bool
+    version: str | None
+    devices: list[Device] = field(default_factory=list)
+    reasons: dict[str, str] = field(default_factory=dict)
+
+
+def status(library: str) -> LibraryStatus:
+    """Find out everything about one known library."""
+    info = _info(library)
+    installed = is_installed(info)
+    found = LibraryStatus(info, installed, version(info) if installed else None)
+    for platform in sorted(info.ranks, key=PLATFORMS.index):
+        try:
+            number = count(library, platform)
+        except DeviceNotFunctionalError as error:
+            found.reasons.update(error.reasons)
+            continue
+        for index in range(number):
+            try:
+                found.devices.append(get_device(library, platform, index))
+            except DeviceNotFunctionalError as error:
+                found.reasons.update(error.reasons)
+    found.devices.sort(key=order)
+    return found
+
+
+def is_installed(info: RoomInfo) -> bool:
+    """Tell whether a library's module is found, without importing it."""
+    if info.module in sys.modules:
+        return True
+    try:
+        return importlib.util.find_spec(info.module) is not None
+    except (ImportError, ValueError):  # the parent of a dotted name is absent or odd
+        return False
+
+
+def version(info: RoomInfo) -> str | None:
+    """Return the version of an installed library, without importing it; None if unknown."""
+    # Imported here: it costs milliseconds and CPU devices never need it.
+    from importlib import metadata
+
+    for distribution in info.distributions or (info.module,):
+        try:
+            return metadata.version(distribution)
+        except metadata.PackageNotFoundError:
+            continue
+    return None
+
+
+def install_command(info: RoomInfo, platform: str = "") -> str:
+    """Return the command that installs a library for a platform."""
+    return f'pip install "{info.requirement(platform)}"'
+
+
+def _remembered(key: Key, find: Callable[[], Any]) -> Any:
+    """Return what ``find`` finds; remember its refusal, and raise it as an error with the reason."""
+    refusal = _refused.get(key)
+    if refusal is None:
+        try:
+            return find()
+        except _Refusal as error:
+            refusal = _refused[key] = error.with_traceback(None)
+    name = ":".join(str(part) for part in key if part is not None)
+    raise DeviceNotFunctionalError(name, {name: refusal.reason})
+
+
+def _info(library: str) -> RoomInfo:
+    info = registry.find_info(library)
+    if info is None:
+        device_module.parse(library)  # raises, with the nearest names
+        raise UnknownDeviceError(library, "no such library is known")
+    return info
+
+
+def _count(library: str, platform: str) -> int:
+    info = _info(library)
+    if platform not in info.ranks:
+        raise UnknownDeviceError(
+            f"{library}:{platform}", f"{library} drives {', '.join(info.ranks)} only"
+        )
+    if not is_installed(info):
+        reason = f"{info.title} is not installed ({install_command(info, platform)})"
+        raise _Refusal(f"{reason}; {info.pending}" if info.pending else reason, fault=False)
+    with _careful(info, platform, None, "load", "its import failed"):
+        hooks = registry.load_devices(library)
+        if not info.pending:
+            registry.load_room(library)
+    if hooks is None:
+        raise _Refusal(info.pending, fault=False)
+    with _careful(info, platform, None, "count", "asking for its devices failed"):
+        number: int = hooks.count(platform)
+        reason = hooks.why_not(platform) if number == 0 else info.pending
+    if reason:
+        raise _Refusal(reason, fault=False)
+    return number
+
+
+def _find(library: str, platform: str, index: int) -> Device:
+    # Lazy: `python -m portarray._devices.probe` must not find itself imported already.
+    from portarray._devices import probe
+
+    number = count(library, platform)
+    if not 0 <= index < number:
+        there = "1 device, with index 0" if number == 1 else f"{number} devices, 0 to {number - 1}"
+        raise _Refusal(f"{library} sees {there}, on {platform} here", fault=False)
+    room = registry.load_room(library)
+    with _careful(room.info, platform, index, "compute", "describing it failed"):
+        reason = probe.compute(room, platform, index)
+        if reason:
+            raise _Refusal(f"its probe failed: {reason}", fault=True)
+        key = (library, platform, index)
+        if key not in _made:
+            about = room.devices.describe(platform, index)
+            native = room.devices.native_device(platform, index)
+            _made[key] = device_module.make(
+                room, platform, index, name=about.name, kind=about.kind, native=native
+            )
+    return _made[key]
+
+
+@contextmanager
+def _careful(
+    info: RoomInfo, platform: str, index: int | None, step: probe.Step, failed: str
+) -> Iterator[None]:
+    """Do a step of a probe so that neither an exception nor a crash of it passes unexplained."""
+    from portarray._devices import probe
+
+    def in_child() -> str:
+        return probe.in_child(info.library, platform, index or 0, step)
+
+    try:
+        if platform == "cpu":  # whatever drives CPUs does not bring processes down
+            yield
+            return
+        where = "" if step == "load" else f"-{platform}-{index or 0}-{_driver(info, platform)}"
+        with markers.guarded(
+            f"{info.library}-{version(info) or 'unknown'}-{step}{where}", in_child
+        ) as refusal:
+            if refusal:
+                raise _Refusal(refusal, fault=True)
+            yield
+    except (_Refusal, UnknownDeviceError):
+        raise
+    except Exception as error:  # noqa: BLE001 - libraries and drivers raise all kinds; it is told
+        raise _Refusal(f"{failed}: {probe.reason_of(error)}", fault=True) from error
+
+
+def _driver(info: RoomInfo, platform: str) -> str:
+    hook = getattr(registry.load_devices(info.library), "driver", None)
+    return "" if hook is None else hook(platform)

@@ -1,0 +1,173 @@
+"""The preferred device: an environment variable, the project's file, the user's file.
+
+Files hold one key, ``device = "cuda"``, and comments. Reading never fails an import or an array:
+callers turn :class:`~portarray.errors.PreferenceError` into a warning.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, get_args
+
+from portarray._devices.device import WORDS, parse
+from portarray.errors import PreferenceError
+
+__all__ = ["PROJECT_FILE", "VARIABLE", "Preference", "Scope", "check", "path_of", "read", "save"]
+
+VARIABLE = "PORTARRAY_DEVICE"
+PROJECT_FILE = "portarray.toml"
+
+Scope = Literal["user", "project"]
+
+_LINE = re.compile(r"""^(\s*(?:device|"device"|'device')\s*=\s*)("[^"]*"|'[^']*')(.*)$""", re.M)
+_HAND = "edit it by hand or delete it"
+
+
+class Preference(NamedTuple):
+    """A device text and where it was found, a path or the variable."""
+
+    device: str
+    source: str
+
+
+def read() -> Preference | None:
+    """Return the preference that holds now, or None.
+
+    Raises
+    ------
+    PreferenceError
+        If a file that would decide cannot be read or says something else than a device, with its
+        path, the line and the fix.
+    """
+    text = os.environ.get(VARIABLE, "")
+    if text:
+        return Preference(text, VARIABLE)
+    for path in (_project_file(), path_of("user")):
+        if path is not None and path.exists():
+            device = _parsed(path, _content(path)).get("device")
+            if device is not None:
+                return Preference(device, str(path))
+    return None
+
+
+def check(text: object) -> None:
+    """Raise unless a text may be saved: it names a device that portarray knows, or asks to choose."""
+    if not isinstance(text, str):
+        raise TypeError(f"a preference is a device text such as 'cuda', not {text!r}")
+    if text not in WORDS:
+        parse(text)
+
+
+def save(text: str | None, scope: Scope) -> Path:
+    """Write a checked preference, or take it away; return the file's path.
+
+    Raises
+    ------
+    PreferenceError
+        If the file is not a preferences file or cannot be written; it is unchanged.
+    """
+    path = path_of(scope)
+    old = _content(path) if path.exists() else ""
+    _parsed(path, old)
+    if text is None:
+        new = _LINE.sub("", old).strip("\n")
+    elif _LINE.search(old):
+        new = _LINE.sub(lambda line: f'{line[1]}"{text}"{line[3]}', old, count=1)
+    else:
+        new = f'{old.rstrip()}\ndevice = "{text}"'
+    new = f"{new.strip()}\n" if new.strip() else ""
+    if _parsed(path, new).get("device") != text:
+        raise PreferenceError(f"{path}: the line of 'device' cannot be edited; {_HAND}.")
+    if new != old:
+        _replace(path, new)
+    return path
+
+
+def path_of(scope: Scope) -> Path:
+    """Return the file of a scope, which need not exist."""
+    if scope not in get_args(Scope):
+        raise ValueError(f"scope={scope!r} is neither 'user' nor 'project'")
+    if scope == "project":
+        return _project_file() or Path.cwd() / PROJECT_FILE
+    given = os.environ.get("PORTARRAY_CONFIG_DIR")
+    if given:
+        return Path(given) / "preferences.toml"
+    import platformdirs  # milliseconds that a set variable saves
+
+    return platformdirs.user_config_path("portarray") / "preferences.toml"
+
+
+def _project_file() -> Path | None:
+    """Return the nearest project file in the working directory and above."""
+    try:
+        here = Path.cwd()
+    except OSError:  # the working directory was deleted
+        return None
+    return next((f for d in (here, *here.parents) if (f := d / PROJECT_FILE).exists()), None)
+
+
+def _content(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise PreferenceError(
+            f"{path} cannot be read: {_said(error)}; make it a readable file or delete it."
+        ) from error
+
+
+def _parsed(path: Path, content: str) -> dict[str, Any]:
+    """Return a file's keys, or raise for anything but ``device = "text"``."""
+    import tomllib  # only where there is a file
+
+    try:
+        table = tomllib.loads(content)
+    except tomllib.TOMLDecodeError as error:
+        raise PreferenceError(
+            f'{path} is no TOML: {error}; {_HAND}. It should read: device = "cuda"'
+        ) from error
+    for key, value in table.items():
+        where = f"{path}, line {_line_of(key, content)}"
+        if key != "device":
+            raise PreferenceError(
+                f"{where}: unknown key {key!r}, the only one is 'device'; {_HAND}."
+            )
+        if not isinstance(value, str):
+            raise PreferenceError(
+                f'{where}: device = {value!r} is no text; write device = "cuda"; {_HAND}.'
+            )
+    return table
+
+
+def _line_of(key: str, content: str) -> int:
+    lines = content.splitlines()
+    pattern = re.compile(rf"""^\s*\[?\s*["']?{re.escape(key)}\b""")
+    return next((n for n, line in enumerate(lines, 1) if pattern.match(line)), 1)
+
+
+def _replace(path: Path, content: str) -> None:
+    """Give a file new content, at once or not at all."""
+    target = path.resolve()  # a link stays a link
+    fresh = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        if not content:
+            target.unlink()
+            return
+        target.parent.mkdir(parents=True, exist_ok=True)
+        fresh.write_text(content, encoding="utf-8")
+        if target.exists():
+            fresh.chmod(target.stat().st_mode)
+        os.replace(fresh, target)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            fresh.unlink(missing_ok=True)
+        raise PreferenceError(
+            f"{path} cannot be written: {_said(error)}; nothing was changed. Make it writable, or "
+            f"set the environment variable {VARIABLE} instead."
+        ) from error
+
+
+def _said(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error)

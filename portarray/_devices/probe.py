@@ -1,0 +1,150 @@
+"""One probe: a device functions when an array was made, computed on and read back.
+
+As a program it probes in a process of its own, for devices that may kill it::
+
+    python -m portarray._devices.probe torch:cuda:0
+
+It prints why the device does not function, or nothing, and ends with status 1 or 0.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from typing import Literal, get_args
+
+import numpy as np
+
+from portarray.backends import assembly, registry
+from portarray.backends.protocol import Room
+from portarray.errors import PortarrayError
+
+__all__ = ["Step", "compute", "in_child", "main", "reason_of"]
+
+Step = Literal["load", "count", "compute"]
+"""How far a probe goes: import the library, ask for its devices, compute on one."""
+
+TIMEOUT = 120.0
+"""Seconds a child process may take; the first kernels of a driver are compiled in it."""
+
+
+def compute(room: Room, platform: str, index: int) -> str:
+    """Compute on a device and compare.
+
+    Returns
+    -------
+    str
+        Why the device does not function, or an empty string.
+    """
+    try:
+        native = room.devices.native_device(platform, index)
+        dtypes = room.devices.dtypes(platform, index)
+        dtype = next((np.dtype(d) for d in ("float32", "int32") if np.dtype(d) in dtypes), None)
+        if dtype is None:
+            return "it has neither float32 nor int32"
+        given = np.asarray([1, 2, 3, 4], dtype=dtype)
+        add, multiply = (assembly.find(room, native, name)[0] for name in ("add", "multiply"))
+        with room.scope(native) or contextlib.nullcontext():
+            x = room.transfer.from_host(given, native, copy=True)
+            y = add(multiply(x, x), x)
+            room.synchronize(native)
+            found = np.array(room.transfer.to_host(y, copy=True))
+    except Exception as error:  # noqa: BLE001 - a driver may raise anything; its reason is returned
+        return reason_of(error)
+    expected = given * given + given
+    if found.dtype != dtype or found.tolist() != expected.tolist():
+        return (
+            f"it computes wrongly: x * x + x for x = {given.tolist()} in {dtype} "
+            f"gave {found.tolist()} in {found.dtype}"
+        )
+    return ""
+
+
+def reason_of(error: BaseException) -> str:
+    """Return an error of a library as one line."""
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def in_child(library: str, platform: str, index: int, step: Step) -> str:
+    """Do a probe in a child process and return why it failed, or an empty string."""
+    if not sys.executable:
+        return "it ended or hung an earlier process, and no Python is known to try it in"
+    name = f"{library}:{platform}:{index}"
+    command = [sys.executable, "-m", __name__, name, "--step", step]
+    if not registry.package_of(library).startswith(f"{registry.__name__.rpartition('.')[0]}."):
+        command += ["--room", registry.package_of(library)]
+    # The child must find what this process finds, with or without PYTHONPATH.
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    try:
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=TIMEOUT,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return f"it hangs: a child process did not finish in {TIMEOUT:g} s"
+    except OSError as error:
+        return f"it ended or hung an earlier process, and no child could be started: {error}"
+    if done.returncode == 0:
+        return ""
+    if done.returncode < 0:
+        try:
+            how = signal.Signals(-done.returncode).name
+        except ValueError:
+            how = f"signal {-done.returncode}"
+        return f"it crashes: a child process was ended by {how}"
+    said = done.stdout.strip().splitlines()
+    if done.returncode == 1 and said:
+        return said[-1]
+    last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+    return f"it crashes: a child process ended with status {done.returncode}: {last}"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Probe one device in this process; see the module's text."""
+    parser = argparse.ArgumentParser(prog="portarray._devices.probe", description=__doc__)
+    parser.add_argument("device", help="library:platform:index")
+    parser.add_argument("--step", choices=get_args(Step), default="compute")
+    parser.add_argument("--room", help="package of a room that is neither built in nor a plugin")
+    given = parser.parse_args(arguments)
+    library, _, rest = given.device.partition(":")
+    platform, _, index = rest.partition(":")
+    reason = _probe(library, platform, int(index or 0), given.step, given.room)
+    sys.stdout.write(f"{reason}\n" if reason else "")
+    return 1 if reason else 0
+
+
+def _probe(library: str, platform: str, index: int, step: Step, package: str | None) -> str:
+    try:
+        if package is not None:
+            registry.add_room(package)
+        if registry.find_info(library) is None:
+            return f"no library {library!r} is known"
+        if step == "load":
+            registry.load_devices(library)
+            return ""
+        room = registry.load_room(library)
+        count = room.devices.count(platform)
+        if step == "count":
+            return ""
+        if index >= count:
+            return room.devices.why_not(platform) if count == 0 else f"there are {count} devices"
+        return compute(room, platform, index)
+    except PortarrayError as error:
+        return str(error)
+    except Exception as error:  # noqa: BLE001 - as in `compute`
+        return reason_of(error)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,473 @@
+"""Which device is meant: by a text or object, by a scope, a setting or a preference.
+
+The default device of the running code is the innermost ``with device:`` block's, else the one of
+:func:`set_default_device`, else the preference's, else the best functional one.
+"""
+
+from __future__ import annotations
+
+import operator
+import sys
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import SupportsIndex
+
+from portarray._devices import discovery, preferences
+from portarray._devices.device import SCOPES, WORDS, Device, parse
+from portarray.backends import registry
+from portarray.backends.protocol import PLATFORMS, Kind
+from portarray.errors import (
+    DeviceNotFunctionalError,
+    DeviceSelectionWarning,
+    PreferenceError,
+    UnknownDeviceError,
+)
+
+__all__ = [
+    "cpu_device",
+    "current",
+    "device",
+    "devices",
+    "functional",
+    "gpu_device",
+    "preferred",
+    "reset_gpu_device",
+    "resolve",
+    "set_default_device",
+    "set_preference",
+    "supported_backends",
+]
+
+_fixed: Device | None = None  # by set_default_device
+_automatic: Device | None = None  # the remembered choice of creation functions
+_gpu: Device | None = None  # the remembered choice of gpu_device
+_texts: dict[str, Device] = {}  # texts that were resolved; not those that ask for a choice
+_warned: set[str] = set()
+
+_HARDWARE = tuple(platform for platform in PLATFORMS if platform != "cpu")
+
+
+def current() -> Device:
+    """Return the default device of the running code. Called by every creation function."""
+    stack = SCOPES.get()
+    if stack:
+        return stack[-1]
+    return _fixed or _automatic or _choose()
+
+
+def resolve(obj: object) -> Device:
+    """Return the device that an argument ``device=`` means; None means the default device."""
+    if obj is None:
+        return current()
+    if type(obj) is Device:
+        return obj
+    return device(obj)
+
+
+def device(obj: object, *, memory: SupportsIndex | None = None) -> Device:
+    """Return the device that a text or a library's device object names.
+
+    Parameters
+    ----------
+    obj : str, Device or native device object
+        A text ``[library:][platform][:index]``: ``"cuda"`` is the first functional library's
+        device on that platform, ``"torch"`` the best device of that library, ``"torch:cuda:1"``
+        exactly that one. ``"auto"`` is the preferred device, else the best one; ``"gpu"`` the
+        preferred or best GPU. Device objects of a library (``torch.device("cpu")``) are accepted
+        once the library is imported.
+    memory : int, optional
+        Bytes that must be free on it. Where ``obj`` leaves a choice, devices with less are passed
+        over with a :class:`~portarray.errors.DeviceSelectionWarning`. A device whose free memory
+        is not known is taken.
+
+    Returns
+    -------
+    Device
+        A functional device.
+
+    Raises
+    ------
+    UnknownDeviceError
+        If the text names nothing, with the nearest texts.
+    DeviceNotFunctionalError
+        If nothing that it names functions or has the memory, with the reason for each candidate.
+    TypeError
+        If ``obj`` is nothing that names a device.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.device("numpy")
+    Device('numpy:cpu:0')
+    """
+    needed = None if memory is None else _bytes(memory)
+    if isinstance(obj, str):
+        found = _texts.get(obj) if needed is None else None
+        return found if found is not None else _from_text(obj, needed)
+    found = obj if isinstance(obj, Device) else _from_native(obj)
+    if needed is not None:
+        choice = _Choice(str(found), needed)
+        if not choice.fits(found):
+            raise choice.error()
+    return found
+
+
+def devices() -> list[Device]:
+    """Return every functional device, best first.
+
+    Imports and probes every installed library; :func:`device` only what it needs.
+    """
+    return discovery.devices()
+
+
+def supported_backends() -> tuple[str, ...]:
+    """Return the libraries that portarray knows, plugins included, whether installed or not."""
+    seen = dict.fromkeys(lib for platform in PLATFORMS for lib in discovery.by_rank(platform))
+    return tuple(seen)
+
+
+def functional(obj: object) -> bool:
+    """Tell whether a library, platform or device can be used here.
+
+    Parameters
+    ----------
+    obj : str, Device or native device object
+        As for :func:`device`: ``"cuda"``, ``"torch"``, ``"torch:cuda:1"``, ``"gpu"``.
+
+    Raises
+    ------
+    UnknownDeviceError
+        If the text names nothing known: a typing error is no "no".
+    """
+    if isinstance(obj, Device):
+        obj = str(obj)
+    try:
+        device(obj)
+    except DeviceNotFunctionalError:
+        return False
+    return True
+
+
+def cpu_device() -> Device:
+    """Return the CPU through its preferred library; it is always there."""
+    return device("cpu")
+
+
+def gpu_device(*, required: bool = False) -> Device:
+    """Return the best GPU, or the CPU where there is none.
+
+    The preferred device comes first, then the platforms in order. The choice is remembered until
+    :func:`reset_gpu_device` or a change of the preference.
+
+    Parameters
+    ----------
+    required : bool
+        Raise instead of returning something else than a GPU.
+
+    Raises
+    ------
+    DeviceNotFunctionalError
+        If ``required`` and there is no GPU, with the reason for each refused candidate.
+    """
+    global _gpu
+    if _gpu is not None and (_gpu.kind == "gpu" or not required):
+        return _gpu
+    if required:
+        _gpu = device("gpu")
+        return _gpu
+    chosen = preferred()
+    if chosen is None:
+        try:
+            chosen = _search("gpu", _Choice("gpu"))
+        except DeviceNotFunctionalError:
+            chosen = cpu_device()
+    _gpu = chosen
+    return _gpu
+
+
+def reset_gpu_device() -> None:
+    """Forget what was chosen and found out about devices, so that the next choice probes again.
+
+    Crashes of probes in earlier processes are forgotten as well. Devices and arrays stay valid, and
+    so does :func:`set_default_device`.
+    """
+    discovery.forget()
+    _forget_choices()
+
+
+def set_default_device(obj: object) -> Device | None:
+    """Set the device where creation functions put arrays, for the whole process.
+
+    ``with device:`` blocks override it.
+
+    Parameters
+    ----------
+    obj : str, Device, native device object or None
+        As for :func:`device`; None goes back to the preference or the automatic choice.
+
+    Returns
+    -------
+    Device or None
+        The new setting. An error leaves the old one in place.
+    """
+    global _fixed
+    _fixed = None if obj is None else device(obj)
+    return _fixed
+
+
+def set_preference(text: str | None, *, scope: preferences.Scope = "user") -> None:
+    """Save which device is preferred wherever none is asked for.
+
+    Parameters
+    ----------
+    text : str or None
+        A device text, also ``"gpu"`` or ``"auto"``; None deletes the preference.
+    scope : {"user", "project"}
+        The user's preferences file, or ``portarray.toml`` in the project (the nearest one above the
+        working directory, else a new one in it). The project's wins, and the environment variable
+        ``PORTARRAY_DEVICE`` over both.
+
+    Raises
+    ------
+    UnknownDeviceError
+        If the text names nothing; nothing is saved.
+    PreferenceError
+        If the file cannot be read or written; it is unchanged.
+
+    Warns
+    -----
+    DeviceSelectionWarning
+        If the device does not function here and now, or something else overrides the preference;
+        it is saved nevertheless.
+    """
+    if text is not None:
+        preferences.check(text)
+    path = preferences.save(text, scope)
+    _forget_choices()
+    if text is None:
+        return
+    effective = preferences.read()
+    if effective is not None and effective.source != str(path):
+        _warn(f"{path} now prefers {text!r}, but {effective.source} overrides it")
+    if text != "auto" and not functional(text):
+        _warn(f"{path} now prefers {text!r}, which does not function here: {_why_not(text)}")
+
+
+def preferred() -> Device | None:
+    """Return the device of the preference; None where there is none or it cannot be met.
+
+    Warns
+    -----
+    DeviceSelectionWarning
+        Once for each preference that cannot be read or met, with the reason.
+    """
+    return _preferred(None)
+
+
+def _preferred(needed: int | None) -> Device | None:
+    try:
+        preference = preferences.read()
+    except PreferenceError as error:
+        _warn(f"{error} The device is chosen automatically")
+        return None
+    if preference is None or preference.device == "auto":
+        return None
+    try:
+        if preference.device == "gpu":
+            return _search("gpu", _Choice("gpu", needed))
+        return _from_text(preference.device, needed)
+    except (UnknownDeviceError, DeviceNotFunctionalError) as error:
+        _warn(
+            f"the preference of {preference.source} cannot be met: {error}\n"
+            f"The device is chosen automatically"
+        )
+        return None
+
+
+def _choose() -> Device:
+    """Choose and remember the default device."""
+    global _automatic
+    _automatic = _from_text("auto", None)
+    return _automatic
+
+
+def _forget_choices() -> None:
+    global _automatic, _gpu
+    _automatic = _gpu = None
+    _texts.clear()
+    _warned.clear()
+
+
+def _from_text(text: str, needed: int | None) -> Device:
+    choice = _Choice(text, needed)
+    if text in WORDS:
+        chosen = _preferred(needed)
+        if chosen is not None and (text == "auto" or chosen.kind == "gpu"):
+            return chosen
+        return _search(text, choice)
+    library, platform, index = parse(text)
+    if platform is None:
+        assert library is not None  # a text has one of them
+        info = registry.find_info(library)
+        assert info is not None
+        platforms = sorted(info.ranks, key=PLATFORMS.index)
+        found = choice.first(choice.walk(_default_platforms(library, platforms, index), index))
+    else:
+        libraries = discovery.by_rank(platform) if library is None else [library]
+        found = choice.first(choice.walk(((name, platform) for name in libraries), index))
+    if needed is None:
+        _texts[text] = found
+    return found
+
+
+def _default_platforms(
+    library: str, platforms: list[str], index: int | None
+) -> Iterator[tuple[str, str]]:
+    """Yield the platforms that a library's name alone may mean; with an index, only one of them."""
+    for platform in platforms:
+        yield library, platform
+        if index is not None and discovery.sees(library, platform):
+            return
+
+
+def _search(word: str, choice: _Choice) -> Device:
+    """Return the best GPU, for the word ``"auto"`` else the best device."""
+    rounds: list[tuple[Kind, tuple[str, ...]]] = [("gpu", _HARDWARE)]
+    if word == "auto":
+        # A CPU is driven best as what it is, not through OpenCL or oneAPI.
+        rounds += [("accelerator", _HARDWARE), ("cpu", ("cpu", *_HARDWARE))]
+    for kind, platforms in rounds:
+        pairs = ((library, p) for p in platforms for library in discovery.by_rank(p))
+        found = next((d for d in choice.walk(pairs, None) if choice.takes(d, kind)), None)
+        if found is not None:
+            choice.tell(found)
+            return found
+    raise choice.error()
+
+
+@dataclass(slots=True)
+class _Choice:
+    """One search for a device: what was refused and why, and what must be told."""
+
+    asked: str
+    needed: int | None = None
+    reasons: dict[str, str] = field(default_factory=dict)
+    passed_over: dict[str, str] = field(default_factory=dict)
+
+    def walk(self, pairs: Iterable[tuple[str, str]], index: int | None) -> Iterator[Device]:
+        """Yield functional devices of libraries and platforms; note why the others are not."""
+        for library, platform in pairs:
+            try:
+                number = discovery.count(library, platform)
+            except DeviceNotFunctionalError as error:
+                self._note(error, fault=discovery.is_fault(library, platform))
+                continue
+            for place in range(number) if index is None else (index,):
+                try:
+                    yield discovery.get_device(library, platform, place)
+                except DeviceNotFunctionalError as error:
+                    self._note(error, fault=discovery.is_fault(library, platform, place))
+
+    def first(self, found: Iterator[Device]) -> Device:
+        """Return the first device with enough memory, or raise with every reason."""
+        for candidate in found:
+            if self.fits(candidate):
+                self.tell(candidate)
+                return candidate
+        raise self.error()
+
+    def takes(self, candidate: Device, kind: Kind) -> bool:
+        """Tell whether a device is of a kind and has enough memory."""
+        if candidate.kind != kind:
+            if self.asked == "gpu":
+                self.reasons[str(candidate)] = (
+                    f"it is no GPU but {candidate.name} ({candidate.kind})"
+                )
+            return False
+        return self.fits(candidate)
+
+    def fits(self, candidate: Device) -> bool:
+        """Tell whether a device has enough free memory; note the figures where it has not."""
+        if self.needed is None:
+            return True
+        free = candidate.room.memory(candidate.native).free
+        if free is None or free >= self.needed:
+            return True
+        reason = (
+            f"{free:,} bytes ({_gib(free)}) are free, "
+            f"{self.needed:,} bytes ({_gib(self.needed)}) are needed"
+        )
+        self.reasons[str(candidate)] = self.passed_over[str(candidate)] = reason
+        return False
+
+    def tell(self, taken: Device) -> None:
+        """Warn of what was passed over before the device that is taken."""
+        if self.passed_over:
+            reasons = "; ".join(f"{name}: {why}" for name, why in self.passed_over.items())
+            _warn(f"{self.asked!r} passed over {reasons}. It means {taken} here and now")
+
+    def error(self) -> DeviceNotFunctionalError:
+        """Return the error that nothing was found."""
+        short = set(self.reasons) & set(self.passed_over) if self.needed is not None else set()
+        fix = (
+            "Ask for less memory, free some with pa.reclaim(device), or name another device."
+            if short
+            else "`portarray devices` shows what functions here."
+        )
+        return DeviceNotFunctionalError(self.asked, self.reasons, fix)
+
+    def _note(self, error: DeviceNotFunctionalError, *, fault: bool) -> None:
+        self.reasons.update(error.reasons)
+        if fault:
+            self.passed_over.update(error.reasons)
+
+
+def _from_native(obj: object) -> Device:
+    """Return the device of a library's own device object."""
+    for info in registry.room_infos().values():
+        # A library that is not imported has made no object; importing it now would cost seconds.
+        if info.pending or info.module not in sys.modules:
+            continue
+        room = registry.load_room(info.library)
+        found = room.devices.recognize(obj)
+        if found is not None:
+            return discovery.get_device(info.library, *found)
+    raise TypeError(
+        f"{obj!r} ({type(obj).__module__}.{type(obj).__qualname__}) names no device; use a text such "
+        f"as 'cpu', 'cuda:1' or 'torch:cuda:1', a portarray.Device, or a device object of a "
+        f"library that is imported; of an array x, x.device"
+    )
+
+
+def _bytes(memory: SupportsIndex) -> int:
+    try:
+        needed = operator.index(memory)
+    except TypeError:
+        raise TypeError(f"memory={memory!r} is no number of bytes; use an int") from None
+    if needed < 0:
+        raise ValueError(f"memory={needed} is negative; it is a number of bytes")
+    return needed
+
+
+def _gib(number: int) -> str:
+    return f"{number / 2**30:.2f} GiB"
+
+
+def _why_not(text: str) -> str:
+    try:
+        device(text)
+    except DeviceNotFunctionalError as error:
+        return "; ".join(f"{name}: {why}" for name, why in error.reasons.items())
+    return ""
+
+
+def _warn(message: str) -> None:
+    """Warn once, at the line that called portarray."""
+    if message in _warned:
+        return
+    _warned.add(message)
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("portarray."):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, DeviceSelectionWarning, stacklevel=level)

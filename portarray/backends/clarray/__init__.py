@@ -1,0 +1,12 @@
+"""The room of clarray, portarray's own array library for OpenCL."""
+
+from portarray.backends.protocol import RoomInfo
+
+INFO = RoomInfo(
+    library="clarray",
+    title="clarray",
+    module="pyopencl",
+    ranks={"opencl": 10},
+    install={"": "portarray[opencl]"},
+    pending="this release has no complete clarray room yet",
+)

@@ -1,0 +1,14 @@
+"""The room of CuPy: NVIDIA GPUs, and AMD GPUs with the builds for ROCm."""
+
+from portarray.backends.protocol import RoomInfo
+
+INFO = RoomInfo(
+    library="cupy",
+    title="CuPy",
+    module="cupy",
+    ranks={"cuda": 10, "rocm": 10},
+    install={"": "portarray[cupy-cuda12]", "rocm": "portarray[cupy-rocm]"},
+    # Each build of CuPy has its own name.
+    distributions=("cupy-cuda13x", "cupy-cuda12x", "cupy-rocm-7-0", "cupy"),
+    pending="this release has no complete CuPy room yet",
+)

@@ -1,0 +1,12 @@
+"""The room of MLX: Apple GPUs, NVIDIA GPUs, CPUs."""
+
+from portarray.backends.protocol import RoomInfo
+
+INFO = RoomInfo(
+    library="mlx",
+    title="MLX",
+    module="mlx",
+    ranks={"metal": 10, "cpu": 30, "cuda": 40},
+    install={"": "portarray[mlx]", "cuda": "mlx[cuda12]"},
+    pending="this release has no complete MLX room yet",
+)

@@ -1,0 +1,209 @@
+"""Which rooms there are: built in, installed as plugins, and added by a program.
+
+Nothing here imports an array library: a room's ``__init__.py`` declares it, and only
+:func:`load_room` imports the rest.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import pkgutil
+import re
+from types import ModuleType
+
+from portarray.backends.protocol import PLATFORMS, Room, RoomInfo
+
+__all__ = [
+    "add_room",
+    "find_info",
+    "load_devices",
+    "load_room",
+    "package_of",
+    "plugin_errors",
+    "remove_room",
+    "room_infos",
+]
+
+RESERVED = (*PLATFORMS, "auto", "gpu")
+"""Words of device texts that cannot name a library."""
+
+_HERE = "portarray.backends"
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+
+_packages: dict[str, str] = {}  # library to the package of its room, as far as known
+_infos: dict[str, RoomInfo] = {}
+_rooms: dict[str, Room] = {}
+_errors: dict[str, str] = {}
+_plugins_read = False
+
+
+def room_infos() -> dict[str, RoomInfo]:
+    """Return every known room by its library: built in, plugins, added ones."""
+    for name in _built_in():
+        _read_built_in(name)
+    _read_plugins()
+    return dict(_infos)
+
+
+def find_info(library: str) -> RoomInfo | None:
+    """Return one room's declaration, or None.
+
+    Plugins are looked up only where the name is not built in.
+    """
+    if library not in _infos:
+        if library in _built_in():
+            _read_built_in(library)
+        else:
+            _read_plugins()
+    return _infos.get(library)
+
+
+def package_of(library: str) -> str:
+    """Return the import name of a known room's package."""
+    if find_info(library) is None:
+        raise KeyError(library)
+    return _packages[library]
+
+
+def load_devices(library: str) -> ModuleType | None:
+    """Import ``devices.py`` of a room, or return None where a pending room has none."""
+    package = package_of(library)
+    name = f"{package}.devices"
+    if _infos[library].pending and importlib.util.find_spec(name) is None:
+        return None
+    return importlib.import_module(name)
+
+
+def load_room(library: str) -> Room:
+    """Import a room's files and with them its library.
+
+    Raises
+    ------
+    KeyError
+        No room of that name is known.
+    Exception
+        Whatever the import of the library raises: broken installations raise all kinds.
+    """
+    room = _rooms.get(library)
+    if room is None:
+        package = package_of(library)
+        parts = {
+            part: importlib.import_module(f"{package}.{part}")
+            for part in ("devices", "transfer", "namespace")
+        }
+        tuned = f"{package}.tuned"
+        room = Room(
+            info=_infos[library],
+            devices=parts["devices"],  # type: ignore[arg-type]
+            transfer=parts["transfer"],  # type: ignore[arg-type]
+            namespace=parts["namespace"],
+            tuned=importlib.import_module(tuned) if importlib.util.find_spec(tuned) else None,
+        )
+        _rooms[library] = room
+    return room
+
+
+def plugin_errors() -> dict[str, str]:
+    """Return each plugin that cannot be used, by its name, with the reason."""
+    _read_plugins()
+    return dict(_errors)
+
+
+def add_room(package: str) -> RoomInfo:
+    """Make a package with a room's files known, as an installed plugin would be.
+
+    Parameters
+    ----------
+    package : str
+        Import name of the package.
+
+    Returns
+    -------
+    RoomInfo
+        Its declaration.
+
+    Raises
+    ------
+    ValueError
+        If the declaration breaks a rule, or its library has another room already.
+    ImportError
+        If the package cannot be imported.
+    """
+    info = _declaration(package)
+    known = package_of(info.library) if find_info(info.library) is not None else package
+    if known != package:
+        raise ValueError(f"library {info.library!r} has a room already: {known}")
+    _packages[info.library], _infos[info.library] = package, info
+    return info
+
+
+def remove_room(library: str) -> None:
+    """Forget a room that :func:`add_room` made known."""
+    for table in (_packages, _infos, _rooms):
+        table.pop(library, None)
+
+
+def _built_in() -> frozenset[str]:
+    global _built_in_names
+    if _built_in_names is None:
+        folder = importlib.import_module(_HERE).__path__
+        _built_in_names = frozenset(m.name for m in pkgutil.iter_modules(folder) if m.ispkg)
+    return _built_in_names
+
+
+_built_in_names: frozenset[str] | None = None
+
+
+def _read_built_in(name: str) -> None:
+    package = f"{_HERE}.{name}"
+    # Not every folder beside the rooms is a room.
+    info = getattr(importlib.import_module(package), "INFO", None)
+    if info is not None and name not in _infos:
+        _packages[name], _infos[name] = package, info
+
+
+def _declaration(package: str) -> RoomInfo:
+    """Import a room's package and check what it declares."""
+    info = getattr(importlib.import_module(package), "INFO", None)
+    if not isinstance(info, RoomInfo):
+        raise ValueError(f"{package} has no INFO = portarray.backends.protocol.RoomInfo(...)")
+    if not _NAME.fullmatch(info.library) or info.library in RESERVED:
+        raise ValueError(
+            f"{package} calls its library {info.library!r}; a library's name is lower case "
+            f"letters, digits and underscores, and none of {', '.join(RESERVED)}"
+        )
+    unknown = [platform for platform in info.ranks if platform not in PLATFORMS]
+    if unknown or not info.ranks:
+        raise ValueError(
+            f"{package} declares the platforms {list(info.ranks)}; "
+            f"use at least one of {', '.join(PLATFORMS)}, and no others"
+        )
+    return info
+
+
+def _read_plugins() -> None:
+    """Read the entry points once; a broken one is noted and harms nothing."""
+    global _plugins_read
+    if _plugins_read:
+        return
+    _plugins_read = True
+    # Imported here: it costs milliseconds, and most programs name built-in libraries only.
+    from importlib.metadata import entry_points
+
+    for entry in entry_points(group=_HERE):
+        if entry.name in _built_in() or entry.name in _infos:
+            _errors[entry.name] = f"{entry.value}: the library {entry.name!r} has a room already"
+            continue
+        try:
+            info = _declaration(entry.value)
+        except Exception as error:  # noqa: BLE001 - a plugin may raise anything; its reason is kept
+            _errors[entry.name] = f"{entry.value}: {type(error).__name__}: {error}"
+            continue
+        if info.library != entry.name:
+            _errors[entry.name] = (
+                f"{entry.value}: the entry point is named {entry.name!r}, "
+                f"its INFO.library {info.library!r}; they must be the same"
+            )
+            continue
+        _packages[entry.name], _infos[entry.name] = entry.value, info
