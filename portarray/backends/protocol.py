@@ -29,6 +29,7 @@ standard's own promotions itself.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -47,6 +48,7 @@ __all__ = [
     "Served",
     "Transfer",
     "composed",
+    "host_memory",
     "served_by",
 ]
 
@@ -155,10 +157,10 @@ class Devices(Protocol):
         """Return name and kind of a device."""
 
     def dtypes(self, platform: str, index: int) -> Mapping[np.dtype[Any], Any]:
-        """Return every dtype the device has, NumPy's to native; the standard's and float16/bfloat16."""
+        """Return every dtype the device has, NumPy's to native, float16 and bfloat16 included."""
 
     def recognize(self, device: object) -> tuple[str, int] | None:
-        """Return platform and index of one of the library's own device objects, None if it is none."""
+        """Return platform and index of one of the library's device objects; None for all else."""
 
     def locate(self, x: Any) -> tuple[str, int]:
         """Return platform and index of the device that holds a native array."""
@@ -183,6 +185,12 @@ class Transfer(Protocol):
 
     def to_host(self, x: Any, *, copy: bool | None) -> np.ndarray[Any, Any]:
         """Return a native array as NumPy array, ``copy`` as in :meth:`from_host`."""
+
+    def move(self, x: Any, device: Any, *, copy: bool | None) -> Any:
+        """Return a native array on another device of the same library, ``copy`` as above.
+
+        On the same device, ``copy=None`` and ``False`` return the array itself.
+        """
 
     def from_dlpack(self, x: Any, device: Any, *, copy: bool | None) -> Any:
         """Make a native array on a device from an object with ``__dlpack__``."""
@@ -272,3 +280,14 @@ def served_by(function: Callable[..., Any]) -> Served:
     """Return how a room's function is served: as marked, else ``"native"``."""
     served: Served = getattr(function, "__portarray_served__", "native")
     return served
+
+
+def host_memory() -> MemoryFigures:
+    """Return the machine's own memory, for libraries that allocate there."""
+    try:
+        page = os.sysconf("SC_PAGE_SIZE")
+        return MemoryFigures(
+            total=page * os.sysconf("SC_PHYS_PAGES"), free=page * os.sysconf("SC_AVPHYS_PAGES")
+        )
+    except (AttributeError, ValueError, OSError):  # Windows has no sysconf; names vary elsewhere
+        return MemoryFigures()

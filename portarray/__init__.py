@@ -1,0 +1,415 @@
+"""portarray: one Array API namespace over the array libraries people already have.
+
+>>> import portarray as pa
+>>> x = pa.asarray([1.0, 2.0, 3.0], device="cpu")
+>>> pa.sum(x * x)
+Array(14., dtype=float64, device='numpy:cpu:0')
+"""
+
+import sys as _sys
+from typing import TYPE_CHECKING
+from typing import Any as _Any
+
+import numpy as _np
+
+from portarray import fft, linalg
+from portarray._api.arithmetic import (
+    abs,
+    add,
+    copysign,
+    divide,
+    floor_divide,
+    multiply,
+    negative,
+    nextafter,
+    positive,
+    reciprocal,
+    remainder,
+    sign,
+    signbit,
+    subtract,
+)
+from portarray._api.bitwise import (
+    bitwise_and,
+    bitwise_invert,
+    bitwise_left_shift,
+    bitwise_or,
+    bitwise_right_shift,
+    bitwise_xor,
+)
+from portarray._api.comparison import (
+    clip,
+    equal,
+    greater,
+    greater_equal,
+    isfinite,
+    isinf,
+    isnan,
+    less,
+    less_equal,
+    maximum,
+    minimum,
+    not_equal,
+)
+from portarray._api.complex import conj, imag, real
+from portarray._api.constants import e, inf, nan, newaxis, pi
+from portarray._api.creation import (
+    arange,
+    asarray,
+    empty,
+    empty_like,
+    eye,
+    from_dlpack,
+    full,
+    full_like,
+    linspace,
+    logspace,
+    meshgrid,
+    ones,
+    ones_like,
+    tril,
+    triu,
+    zeros,
+    zeros_like,
+)
+from portarray._api.data_type import astype, can_cast, finfo, iinfo, isdtype, result_type
+from portarray._api.exponential import (
+    exp,
+    expm1,
+    log,
+    log1p,
+    log2,
+    log10,
+    logaddexp,
+    pow,
+    sqrt,
+    square,
+)
+from portarray._api.indexing import take, take_along_axis
+from portarray._api.linear_algebra import matmul, matrix_transpose, tensordot, vecdot
+from portarray._api.logical import logical_and, logical_not, logical_or, logical_xor
+from portarray._api.manipulation import (
+    broadcast_arrays,
+    broadcast_shapes,
+    broadcast_to,
+    concat,
+    expand_dims,
+    flip,
+    moveaxis,
+    permute_dims,
+    repeat,
+    reshape,
+    roll,
+    squeeze,
+    stack,
+    tile,
+    unstack,
+)
+from portarray._api.rounding import ceil, floor, round, trunc
+from portarray._api.searching import argmax, argmin, count_nonzero, nonzero, searchsorted, where
+from portarray._api.sets import isin, unique_all, unique_counts, unique_inverse, unique_values
+from portarray._api.sorting import argsort, sort
+from portarray._api.statistical import (
+    cumulative_prod,
+    cumulative_sum,
+    max,
+    mean,
+    min,
+    prod,
+    std,
+    sum,
+    var,
+)
+from portarray._api.trigonometric import (
+    acos,
+    acosh,
+    asin,
+    asinh,
+    atan,
+    atan2,
+    atanh,
+    cos,
+    cosh,
+    hypot,
+    sin,
+    sinh,
+    tan,
+    tanh,
+)
+from portarray._api.utility import all, any, diff
+from portarray._array import array as _array
+from portarray._array.array import Array
+from portarray._array.info import __array_namespace_info__
+from portarray._array.interop import VERSION as __array_api_version__
+from portarray._array.namespaces import array_namespace, namespace
+from portarray._array.support import support
+from portarray._config import config
+from portarray._devices.device import Device
+from portarray._devices.memory import memory, reclaim, synchronize
+from portarray._devices.selection import (
+    cpu_device,
+    device,
+    devices,
+    functional,
+    gpu_device,
+    reset_gpu_device,
+    set_default_device,
+    set_preference,
+    supported_backends,
+)
+from portarray._devices.summary import summary
+from portarray._version import __version__
+from portarray.errors import (
+    DeviceMismatchError,
+    DeviceNotFunctionalError,
+    DeviceSelectionWarning,
+    DTypeNotSupportedError,
+    HostFallbackError,
+    HostFallbackWarning,
+    OutOfMemoryError,
+    PortarrayError,
+    PortarrayWarning,
+    PreferenceError,
+    UnknownDeviceError,
+)
+
+if TYPE_CHECKING:
+    bfloat16: _np.dtype[_Any]
+
+bool = _np.dtype("bool")
+int8 = _np.dtype("int8")
+int16 = _np.dtype("int16")
+int32 = _np.dtype("int32")
+int64 = _np.dtype("int64")
+uint8 = _np.dtype("uint8")
+uint16 = _np.dtype("uint16")
+uint32 = _np.dtype("uint32")
+uint64 = _np.dtype("uint64")
+float16 = _np.dtype("float16")
+float32 = _np.dtype("float32")
+float64 = _np.dtype("float64")
+complex64 = _np.dtype("complex64")
+complex128 = _np.dtype("complex128")
+
+
+def __getattr__(name: str) -> _Any:
+    """Import ml_dtypes for bfloat16 only when it is asked for."""
+    if name == "bfloat16":
+        from portarray._array.dtypes import bfloat16
+
+        return bfloat16()
+    raise AttributeError(f"module 'portarray' has no attribute {name!r}")
+
+
+_array._NAMESPACE.append(_sys.modules[__name__])
+
+__all__ = [
+    # Constants
+    "e",
+    "inf",
+    "nan",
+    "newaxis",
+    "pi",
+    # Creation functions
+    "arange",
+    "asarray",
+    "empty",
+    "empty_like",
+    "eye",
+    "from_dlpack",
+    "full",
+    "full_like",
+    "linspace",
+    "logspace",
+    "meshgrid",
+    "ones",
+    "ones_like",
+    "tril",
+    "triu",
+    "zeros",
+    "zeros_like",
+    # Data type functions
+    "astype",
+    "can_cast",
+    "finfo",
+    "iinfo",
+    "isdtype",
+    "result_type",
+    # Elementwise functions
+    "abs",
+    "add",
+    "copysign",
+    "divide",
+    "floor_divide",
+    "multiply",
+    "negative",
+    "nextafter",
+    "positive",
+    "reciprocal",
+    "remainder",
+    "sign",
+    "signbit",
+    "subtract",
+    "bitwise_and",
+    "bitwise_invert",
+    "bitwise_left_shift",
+    "bitwise_or",
+    "bitwise_right_shift",
+    "bitwise_xor",
+    "clip",
+    "equal",
+    "greater",
+    "greater_equal",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "less",
+    "less_equal",
+    "maximum",
+    "minimum",
+    "not_equal",
+    "conj",
+    "imag",
+    "real",
+    "exp",
+    "expm1",
+    "log",
+    "log1p",
+    "log2",
+    "log10",
+    "logaddexp",
+    "pow",
+    "sqrt",
+    "square",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "ceil",
+    "floor",
+    "round",
+    "trunc",
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "cos",
+    "cosh",
+    "hypot",
+    "sin",
+    "sinh",
+    "tan",
+    "tanh",
+    # Indexing functions
+    "take",
+    "take_along_axis",
+    # Linear algebra functions
+    "matmul",
+    "matrix_transpose",
+    "tensordot",
+    "vecdot",
+    # Manipulation functions
+    "broadcast_arrays",
+    "broadcast_shapes",
+    "broadcast_to",
+    "concat",
+    "expand_dims",
+    "flip",
+    "moveaxis",
+    "permute_dims",
+    "repeat",
+    "reshape",
+    "roll",
+    "squeeze",
+    "stack",
+    "tile",
+    "unstack",
+    # Searching functions
+    "argmax",
+    "argmin",
+    "count_nonzero",
+    "nonzero",
+    "searchsorted",
+    "where",
+    # Set functions
+    "isin",
+    "unique_all",
+    "unique_counts",
+    "unique_inverse",
+    "unique_values",
+    # Sorting functions
+    "argsort",
+    "sort",
+    # Statistical functions
+    "cumulative_prod",
+    "cumulative_sum",
+    "max",
+    "mean",
+    "min",
+    "prod",
+    "std",
+    "sum",
+    "var",
+    # Utility functions
+    "all",
+    "any",
+    "diff",
+    # Extensions
+    "fft",
+    "linalg",
+    # Data types
+    "bool",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float16",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+    "bfloat16",
+    # Arrays and namespaces
+    "Array",
+    "__array_api_version__",
+    "__array_namespace_info__",
+    "array_namespace",
+    "config",
+    "namespace",
+    "support",
+    # Devices
+    "Device",
+    "cpu_device",
+    "device",
+    "devices",
+    "functional",
+    "gpu_device",
+    "memory",
+    "reclaim",
+    "reset_gpu_device",
+    "set_default_device",
+    "set_preference",
+    "summary",
+    "supported_backends",
+    "synchronize",
+    # Errors and warnings
+    "DTypeNotSupportedError",
+    "DeviceMismatchError",
+    "DeviceNotFunctionalError",
+    "DeviceSelectionWarning",
+    "HostFallbackError",
+    "HostFallbackWarning",
+    "OutOfMemoryError",
+    "PortarrayError",
+    "PortarrayWarning",
+    "PreferenceError",
+    "UnknownDeviceError",
+    "__version__",
+]

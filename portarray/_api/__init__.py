@@ -1,0 +1,1 @@
+"""The public functions, one file for each chapter of the standard."""

@@ -1,0 +1,1 @@
+"""What every call goes through: the array, the crossing, dtypes, indices, support."""

@@ -1,0 +1,392 @@
+"""Array: a native array and its lane (device and dtype).
+
+Operators are one line each; what they do stands in :mod:`portarray._array.call`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn, final
+
+import numpy as np
+
+from portarray._array import call, indexing, interop, text
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from portarray._array.dispatch import Lane
+    from portarray._devices.device import Device
+
+__all__ = ["Array"]
+
+
+@final
+class Array:
+    """An array on a device, behind the Array API standard.
+
+    Make one with :func:`portarray.asarray` or another creation function; the class itself is for
+    ``isinstance`` and annotations. Functions and operators accept arrays of one device, Python
+    scalars and NumPy scalars (which count as Python scalars).
+
+    Notes
+    -----
+    Basic indexing returns a view where the library can (everywhere but on devices with immutable
+    arrays); whether a change through a view is seen in the original is not promised, as in the
+    standard. Integer and boolean arrays, NumPy's included, are accepted as indices, and assignment
+    casts to the array's dtype.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.asarray([1.0, 2.0, 3.0], device="numpy")
+    >>> x + 1
+    Array([2., 3., 4.], dtype=float64, device='numpy:cpu:0')
+    """
+
+    __slots__ = ("__weakref__", "_lane", "_native")
+
+    _lane: Lane
+    _native: Any
+
+    def __new__(cls, *args: object, **kwargs: object) -> NoReturn:
+        """Refuse: arrays are made by creation functions."""
+        raise TypeError("Array is not called directly; use pa.asarray(x, device=...)")
+
+    # --- attributes ---------------------------------------------------------------------------
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Data type, a NumPy dtype on every device."""
+        return self._lane.dtype
+
+    @property
+    def device(self) -> Device:
+        """The device that holds the array."""
+        return self._lane.device
+
+    @property
+    def native(self) -> Any:
+        """The library's own array; no copy."""
+        return self._native
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self._native.shape)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Length of each axis."""
+        return tuple(self._native.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        size = 1
+        for length in self._native.shape:
+            size *= length
+        return size
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the elements: ``size * dtype.itemsize``."""
+        return self.size * self.dtype.itemsize
+
+    @property
+    def T(self) -> Array:  # noqa: N802
+        """Transpose of a matrix. Raises ValueError where the array has not two axes."""
+        if self.ndim != 2:
+            raise ValueError(
+                f"x.T is for arrays of two axes, and this one has {self.ndim}; "
+                f"use x.mT for stacks of matrices or pa.permute_dims"
+            )
+        return call.apply("matrix_transpose", (self,))  # type: ignore[no-any-return]
+
+    @property
+    def mT(self) -> Array:  # noqa: N802
+        """Transpose of the last two axes. Raises ValueError where there are fewer than two."""
+        if self.ndim < 2:
+            raise ValueError(f"x.mT needs at least two axes, and this array has {self.ndim}")
+        return call.apply("matrix_transpose", (self,))  # type: ignore[no-any-return]
+
+    @property
+    def real(self) -> Array:
+        """Real parts; the array's own values where it is not complex."""
+        return call.unary("real", self)
+
+    @property
+    def imag(self) -> Array:
+        """Imaginary parts; zeros where the array is not complex."""
+        return call.unary("imag", self)
+
+    # --- the standard's methods ---------------------------------------------------------------
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> ModuleType:
+        """Return the portarray module.
+
+        Parameters
+        ----------
+        api_version : str, optional
+            A version of the standard, at most ``"2025.12"``.
+
+        Raises
+        ------
+        ValueError
+            For a version that portarray does not know.
+        """
+        if api_version is None:
+            return _NAMESPACE[0]
+        return interop.namespace(api_version)
+
+    def to_device(
+        self, device: object, /, *, stream: Any = None, copy: bool | None = None
+    ) -> Array:
+        """Return the array on another device; the array itself where it is there already.
+
+        Parameters
+        ----------
+        device : device-like
+            Device, text or native device.
+        stream : optional
+            Only None is accepted: portarray orders the work itself.
+        copy : bool, optional
+            True always copies, False raises ValueError where a copy is needed.
+
+        Raises
+        ------
+        DTypeNotSupportedError
+            If the device lacks the dtype; nothing is narrowed in silence.
+        """
+        return interop.to_device(self, device, stream=stream, copy=copy)
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """Export the memory by DLPack; see the standard for the parameters."""
+        return interop.dlpack(
+            self, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
+        )
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """Return DLPack's device type and index."""
+        return interop.dlpack_device(self)
+
+    def __getitem__(self, key: Any, /) -> Array:
+        return indexing.getitem(self, key)
+
+    def __setitem__(self, key: Any, value: Any, /) -> None:
+        indexing.setitem(self, key, value)
+
+    def __bool__(self) -> bool:
+        return bool(text.scalar(self, "bool"))
+
+    def __int__(self) -> int:
+        return int(text.scalar(self, "int"))
+
+    def __float__(self) -> float:
+        return float(text.scalar(self, "float"))
+
+    def __complex__(self) -> complex:
+        return complex(text.scalar(self, "complex"))
+
+    def __index__(self) -> int:
+        if self._lane.kind not in "iu":
+            raise TypeError(
+                f"only 0-d integer arrays are indices, and this one has dtype {self.dtype}; "
+                f"convert with int(x)"
+            )
+        return int(text.scalar(self, "index"))
+
+    # --- operators ----------------------------------------------------------------------------
+
+    __add__ = call.binary_operator("add")
+    __sub__ = call.binary_operator("subtract")
+    __mul__ = call.binary_operator("multiply")
+    __truediv__ = call.binary_operator("divide")
+    __floordiv__ = call.binary_operator("floor_divide")
+    __mod__ = call.binary_operator("remainder")
+    __pow__ = call.binary_operator("pow")
+    __and__ = call.binary_operator("bitwise_and")
+    __or__ = call.binary_operator("bitwise_or")
+    __xor__ = call.binary_operator("bitwise_xor")
+    __lshift__ = call.binary_operator("bitwise_left_shift")
+    __rshift__ = call.binary_operator("bitwise_right_shift")
+    __lt__ = call.binary_operator("less")
+    __le__ = call.binary_operator("less_equal")
+    __gt__ = call.binary_operator("greater")
+    __ge__ = call.binary_operator("greater_equal")
+    __eq__ = call.binary_operator("equal")  # type: ignore[assignment]
+    __ne__ = call.binary_operator("not_equal")  # type: ignore[assignment]
+
+    __radd__ = call.reflected_operator("add")
+    __rsub__ = call.reflected_operator("subtract")
+    __rmul__ = call.reflected_operator("multiply")
+    __rtruediv__ = call.reflected_operator("divide")
+    __rfloordiv__ = call.reflected_operator("floor_divide")
+    __rmod__ = call.reflected_operator("remainder")
+    __rpow__ = call.reflected_operator("pow")
+    __rand__ = call.reflected_operator("bitwise_and")
+    __ror__ = call.reflected_operator("bitwise_or")
+    __rxor__ = call.reflected_operator("bitwise_xor")
+    __rlshift__ = call.reflected_operator("bitwise_left_shift")
+    __rrshift__ = call.reflected_operator("bitwise_right_shift")
+
+    __iadd__ = call.inplace_operator("add")
+    __isub__ = call.inplace_operator("subtract")
+    __imul__ = call.inplace_operator("multiply")
+    __itruediv__ = call.inplace_operator("divide")
+    __ifloordiv__ = call.inplace_operator("floor_divide")
+    __imod__ = call.inplace_operator("remainder")
+    __ipow__ = call.inplace_operator("pow")
+    __iand__ = call.inplace_operator("bitwise_and")
+    __ior__ = call.inplace_operator("bitwise_or")
+    __ixor__ = call.inplace_operator("bitwise_xor")
+    __ilshift__ = call.inplace_operator("bitwise_left_shift")
+    __irshift__ = call.inplace_operator("bitwise_right_shift")
+
+    def __matmul__(self, other: Array, /) -> Array:
+        return call.matmul_operator(self, other)
+
+    def __rmatmul__(self, other: Array, /) -> Array:
+        return call.matmul_operator(other, self)
+
+    def __imatmul__(self, other: Array, /) -> Array:
+        return call.matmul_inplace(self, other)
+
+    def __neg__(self) -> Array:
+        return call.unary("negative", self)
+
+    def __pos__(self) -> Array:
+        return call.unary("positive", self)
+
+    def __abs__(self) -> Array:
+        return call.unary("abs", self)
+
+    def __invert__(self) -> Array:
+        return call.unary("bitwise_invert", self)
+
+    # Comparison gives arrays, so equal arrays cannot be told apart by hash.
+    __hash__ = None  # type: ignore[assignment]
+
+    # --- good company: what NumPy, CuPy and JAX arrays share ----------------------------------
+
+    def sum(
+        self,
+        axis: int | Sequence[int] | None = None,
+        dtype: object = None,
+        *,
+        keepdims: bool = False,
+    ) -> Array:
+        """Sum over axes; as :func:`portarray.sum`."""
+        return _NAMESPACE[0].sum(self, axis=axis, dtype=dtype, keepdims=keepdims)
+
+    def mean(self, axis: int | Sequence[int] | None = None, *, keepdims: bool = False) -> Array:
+        """Mean over axes; as :func:`portarray.mean`."""
+        return _NAMESPACE[0].mean(self, axis=axis, keepdims=keepdims)
+
+    def max(self, axis: int | Sequence[int] | None = None, *, keepdims: bool = False) -> Array:
+        """Largest value over axes; as :func:`portarray.max`."""
+        return _NAMESPACE[0].max(self, axis=axis, keepdims=keepdims)
+
+    def min(self, axis: int | Sequence[int] | None = None, *, keepdims: bool = False) -> Array:
+        """Smallest value over axes; as :func:`portarray.min`."""
+        return _NAMESPACE[0].min(self, axis=axis, keepdims=keepdims)
+
+    def any(self, axis: int | Sequence[int] | None = None, *, keepdims: bool = False) -> Array:
+        """Whether any value over axes is true; as :func:`portarray.any`."""
+        return _NAMESPACE[0].any(self, axis=axis, keepdims=keepdims)
+
+    def all(self, axis: int | Sequence[int] | None = None, *, keepdims: bool = False) -> Array:
+        """Whether every value over axes is true; as :func:`portarray.all`."""
+        return _NAMESPACE[0].all(self, axis=axis, keepdims=keepdims)
+
+    def reshape(self, *shape: int | Sequence[int], copy: bool | None = None) -> Array:
+        """Return the values in another shape, given as integers or as one sequence."""
+        wanted = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
+        return _NAMESPACE[0].reshape(self, wanted, copy=copy)
+
+    def squeeze(self, axis: int | Sequence[int] | None = None) -> Array:
+        """Remove axes of length one; all of them where no axis is named."""
+        if axis is None:
+            axis = tuple(i for i, n in enumerate(self.shape) if n == 1)
+        return _NAMESPACE[0].squeeze(self, axis)
+
+    def astype(self, dtype: object, *, copy: bool = True) -> Array:
+        """Return the values in another dtype; as :func:`portarray.astype`."""
+        return _NAMESPACE[0].astype(self, dtype, copy=copy)
+
+    def conj(self) -> Array:
+        """Complex conjugate; the values themselves where the array is real."""
+        return call.unary("conj", self)
+
+    def copy(self) -> Array:
+        """Return a copy on the same device."""
+        return _NAMESPACE[0].asarray(self, copy=True)
+
+    def item(self) -> bool | int | float | complex:
+        """Return the one element as a Python scalar. Raises ValueError for any other size."""
+        return text.item(self)
+
+    def tolist(self) -> Any:
+        """Return the values as nested lists of Python scalars; a scalar for a 0-d array."""
+        return call.host_view(self).tolist()
+
+    # --- Python's and NumPy's protocols -------------------------------------------------------
+
+    def __len__(self) -> int:
+        if not self._native.shape:
+            raise TypeError("a 0-d array has no length; use x.item() for its value")
+        return int(self._native.shape[0])
+
+    def __iter__(self) -> Iterator[Array]:
+        if not self._native.shape:
+            raise TypeError("a 0-d array cannot be iterated over; use x.item() for its value")
+        return (self[i] for i in range(self._native.shape[0]))
+
+    def __contains__(self, value: object, /) -> bool:
+        return bool((self == value).any())
+
+    def __array__(
+        self, dtype: Any = None, copy: bool | None = None
+    ) -> np.ndarray[Any, np.dtype[Any]]:
+        """Return a NumPy array, without a copy where the memory is host memory.
+
+        Raises
+        ------
+        TypeError
+            Where it is not; the message has the fix.
+        """
+        return interop.to_numpy(self, dtype, copy)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        """Answer NumPy's and SciPy's ufuncs; see the docs on good company."""
+        return interop.ufunc(ufunc, method, inputs, kwargs)
+
+    def __repr__(self) -> str:
+        return text.represent(self)
+
+    def __str__(self) -> str:
+        return text.plain(self)
+
+    def __format__(self, spec: str, /) -> str:
+        return text.formatted(self, spec)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return interop.reduce(self)
+
+    def __copy__(self) -> Array:
+        return self.copy()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Array:
+        return self.copy()
+
+
+# The namespace is asked for in every library call, and looking a module up costs more than the
+# rest of that method; portarray/__init__.py fills the place in.
+_NAMESPACE: list[Any] = []

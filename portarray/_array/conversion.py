@@ -1,0 +1,286 @@
+"""``asarray`` and its kin: from anything sensible to an array on a device."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from portarray._array import array as _array
+from portarray._array import call, dispatch, dtypes
+from portarray._devices import discovery, selection
+from portarray._movement import routes
+from portarray.backends import registry
+
+if TYPE_CHECKING:
+    from portarray._array.array import Array
+    from portarray._array.dispatch import Lane
+    from portarray._devices.device import Device
+
+__all__ = ["asarray", "astype", "from_dlpack", "home", "moved", "restored"]
+
+DType = np.dtype[Any]
+
+
+def asarray(
+    obj: Any,
+    /,
+    *,
+    dtype: object = None,
+    device: object = None,
+    copy: bool | None = None,
+    narrow: bool = False,
+) -> Array:
+    """Return an array made from nearly anything; see :func:`portarray.asarray`."""
+    wanted = None if dtype is None else dtypes.canonical(dtype)
+    if isinstance(obj, _array.Array):
+        where = obj.device if device is None else selection.resolve(device)
+        return _finished(obj, wanted, where, copy=copy, narrow=narrow)
+    owner = home(obj)
+    if owner is not None:
+        native = call.wrap(obj, owner)
+        where = owner if device is None else selection.resolve(device)
+        # NumPy arrays are everyone's host format: they follow the default device.
+        if device is None and type(obj) is np.ndarray:
+            where = selection.current()
+        return _finished(native, wanted, where, copy=copy, narrow=narrow)
+    where = selection.resolve(device)
+    if _has_dlpack(obj):
+        return _finished(from_dlpack(obj, device=where), wanted, where, copy=copy, narrow=narrow)
+    return _from_python(obj, wanted, where, copy=copy, narrow=narrow)
+
+
+def from_dlpack(x: Any, /, *, device: object = None, copy: bool | None = None) -> Array:
+    """Return an array that shares memory with any DLPack producer; see the public docstring."""
+    if isinstance(x, _array.Array):
+        return moved(x, x.device if device is None else selection.resolve(device), copy=copy)
+    if not _has_dlpack(x):
+        raise TypeError(
+            f"from_dlpack needs an object with __dlpack__ and __dlpack_device__, not "
+            f"{type(x).__name__}; use pa.asarray"
+        )
+    owner = home(x)
+    if owner is not None and (device is None or owner is selection.resolve(device)):
+        return moved(call.wrap(x, owner), owner, copy=copy)
+    where = selection.resolve(device) if device is not None else _device_of_capsule(x)
+    native = where.room.transfer.from_dlpack(x, where.native, copy=copy)
+    return call.wrap(native, where)
+
+
+def astype(x: Any, dtype: object, /, *, copy: bool = True, device: object = None) -> Array:
+    """Return an array in another dtype, on another device if asked; see the public docstring."""
+    if type(x) is not _array.Array:
+        raise call.refused(x, "astype")
+    wanted = dtypes.canonical(dtype)
+    lane = x._lane
+    where = lane.device if device is None else selection.resolve(device)
+    if wanted == lane.dtype:
+        return moved(x, where, copy=True if copy else None)
+    if lane.kind == "c" and dtypes.kind_of(wanted) not in "bc":
+        raise TypeError(
+            f"converting {lane.dtype} to {wanted} loses the imaginary part; take pa.real(x) first"
+        )
+    target = dispatch.lane_of(where, wanted)
+    if where is lane.device:
+        return call.wrap(target.cast(x._native), where)
+    # Convert on the side that knows both dtypes; either device may lack the other's.
+    dispatch.lanes_of(lane.device)
+    if wanted in lane.device.by_dtype:
+        here = dispatch.lane_of(lane.device, wanted)
+        return moved(call.wrap(here.cast(x._native), lane.device), where, copy=None)
+    return call.wrap(target.cast(moved(x, where, copy=None)._native), where)
+
+
+def moved(x: Array, device: Device, *, copy: bool | None, narrow: bool = False) -> Array:
+    """Return an array on a device; itself where it is there and no copy is asked for."""
+    lane = x._lane
+    if lane.device is device and not copy:
+        return x
+    target = _lane_for(lane.dtype, device, narrow=narrow)
+    native = x._native
+    if target.dtype != lane.dtype:
+        native = dispatch.lane_of(lane.device, target.dtype).cast(native)
+    try:
+        native = routes.move(native, lane.device, device, copy=copy)
+    except (TypeError, ValueError):
+        raise
+    except Exception as error:  # noqa: BLE001  (translated and raised again)
+        call.reraise(error, "moving", device)
+    return call.wrap(native, device)
+
+
+def restored(values: np.ndarray[Any, Any], device: str) -> Array:
+    """Return an unpickled array on the device that it came from."""
+    return asarray(values, device=device, copy=True)
+
+
+def _finished(
+    x: Array, dtype: DType | None, device: Device, *, copy: bool | None, narrow: bool
+) -> Array:
+    """Convert an array's dtype where it is, then move it."""
+    if dtype is not None and dtype != x.dtype:
+        if copy is False:
+            raise ValueError(
+                f"copy=False, but converting {x.dtype} to {dtype} needs a copy; pass copy=None"
+            )
+        dispatch.lane_of(device, dtype)  # refused before any work
+        if x._lane.kind == "c" and dtypes.kind_of(dtype) != "c":
+            raise TypeError(
+                f"converting {x.dtype} to {dtype} loses the imaginary part; take pa.real(x) first"
+            )
+        x = call.wrap(dispatch.lane_of(x.device, dtype).cast(x._native), x.device)
+        copy = None if x.device is device else copy
+    return moved(x, device, copy=copy, narrow=narrow)
+
+
+def _lane_for(dtype: DType, device: Device, *, narrow: bool) -> Lane:
+    """Return the lane that data of a dtype gets on a device."""
+    dispatch.lanes_of(device)
+    if dtype in device.by_dtype:
+        return dispatch.lane_of(device, dtype)
+    available = set(device.by_dtype)
+    near = dtypes.nearest(dtype, available)
+    if narrow and near is not None:
+        return dispatch.lane_of(device, near)
+    raise dtypes.missing(dtype, device, available, moving=True)
+
+
+def home(obj: object) -> Device | None:
+    """Return the device of a native array, None for anything else.
+
+    Only rooms whose library is imported can own the object, so nothing is imported to ask.
+    """
+    if isinstance(obj, np.ndarray):
+        # A subclass (masked arrays, matrices, units) means more than its values.
+        return _numpy_home(obj) if type(obj) is np.ndarray else None
+    if isinstance(obj, _PLAIN):
+        return None
+    for library, info in registry.room_infos().items():
+        if info.module not in sys.modules or info.pending:
+            continue
+        room = registry.load_room(library)
+        if isinstance(obj, room.devices.ARRAY_TYPE):
+            return discovery.get_device(library, *room.devices.locate(obj))
+    return None
+
+
+_PLAIN = (bool, int, float, complex, str, bytes, list, tuple, np.generic)
+
+
+def _numpy_home(obj: np.ndarray[Any, Any]) -> Device | None:
+    """Return NumPy's device for an array that it can own as it is."""
+    native_order = obj.dtype.isnative and (
+        obj.dtype.kind in "biufc" or obj.dtype.name == "bfloat16"
+    )
+    return selection.cpu_device() if native_order and obj.dtype.name in _OWNED else None
+
+
+_OWNED = frozenset((*dtypes.STANDARD, "float16"))
+
+
+def _has_dlpack(obj: object) -> bool:
+    return (
+        not isinstance(obj, np.ndarray)
+        and hasattr(obj, "__dlpack__")
+        and hasattr(obj, "__dlpack_device__")
+    )
+
+
+def _device_of_capsule(x: Any) -> Device:
+    """Return the device for a foreign producer: the default one where it can read the memory."""
+    kind, _ = x.__dlpack_device__()
+    current = selection.current()
+    if int(kind) == 1 and not current.room.transfer.on_host(current.native):
+        return selection.cpu_device()
+    return current
+
+
+def _from_python(
+    obj: Any, dtype: DType | None, device: Device, *, copy: bool | None, narrow: bool
+) -> Array:
+    """Make an array from Python scalars, nested sequences, buffers and ``__array__`` objects."""
+    typed = isinstance(_first(obj), (np.ndarray, _array.Array)) or not isinstance(
+        obj, (bool, int, float, complex, np.generic, Sequence)
+    )
+    values = _host_values(obj, dtype, sequence=not typed)
+    if dtype is not None:
+        lane = dispatch.lane_of(device, dtype)
+    elif typed:
+        lane = _lane_for(dtypes.canonical(values.dtype), device, narrow=narrow)
+    else:
+        lane = _default_lane(values.dtype, device)
+    shares = isinstance(obj, (np.ndarray, memoryview, bytearray)) or hasattr(obj, "__array__")
+    if copy is False and not (shares and values.dtype == lane.dtype):
+        raise ValueError(
+            f"copy=False, but making an array from {type(obj).__name__} needs a copy; "
+            f"pass copy=None"
+        )
+    converted = values.astype(lane.dtype, copy=False)
+    fresh = not shares or converted is not values
+    try:
+        native = device.room.transfer.from_host(
+            converted, device.native, copy=None if fresh else copy
+        )
+    except (TypeError, ValueError):
+        raise
+    except Exception as error:  # noqa: BLE001  (translated and raised again)
+        call.reraise(error, "asarray", device)
+    return call.wrap(native, device)
+
+
+def _first(obj: Any) -> Any:
+    """Return the first leaf of a nested sequence: rows that are arrays bring their dtype."""
+    while isinstance(obj, (list, tuple)) and obj:
+        obj = obj[0]
+    return obj
+
+
+def _host_values(obj: Any, dtype: DType | None, *, sequence: bool) -> np.ndarray[Any, Any]:
+    """Return an object's values as a NumPy array, refusing what is no number."""
+    try:
+        values = np.asarray(obj)
+        if (
+            sequence
+            and dtype is not None
+            and dtypes.kind_of(dtype) in "iu"
+            and values.dtype.kind in "Oiuf"
+        ):
+            # NumPy reads integers beyond int64 as floats or objects unless it is told the dtype.
+            values = np.asarray(obj, dtype=dtype)
+    except ValueError as error:
+        if "inhomogeneous" in str(error):
+            raise ValueError(
+                f"the nested sequence is ragged: {error}. Every row must have the same length; "
+                f"pad the rows, or make one array each"
+            ) from error
+        raise
+    except OverflowError as error:
+        raise OverflowError(
+            f"a value does not fit {dtype or 'any integer dtype'}: {error}"
+        ) from error
+    if values.dtype.kind in "OSUVMm" and values.dtype.name != "bfloat16":
+        what = {
+            "O": "Python objects",
+            "S": "bytes",
+            "U": "strings",
+            "M": "dates",
+            "m": "time spans",
+        }
+        raise TypeError(
+            f"arrays of {what.get(values.dtype.kind, 'records')} cannot be made (NumPy reads the "
+            f"{type(obj).__name__} as dtype {values.dtype}); portarray holds booleans and numbers"
+        )
+    if not values.dtype.isnative:
+        values = values.astype(values.dtype.newbyteorder("="))
+    return values
+
+
+def _default_lane(dtype: DType, device: Device) -> Lane:
+    """Return the lane of Python values that NumPy read as a dtype."""
+    if dtype.kind == "u":  # integers that only uint64 holds
+        return dispatch.lane_of(device, dtypes.STANDARD["uint64"])
+    if dtype.kind in "ifc":
+        return dispatch.lane_of(device, dispatch.default_dtype(device, dtype.kind))
+    return dispatch.lane_of(device, dtypes.canonical(dtype))

@@ -1,0 +1,268 @@
+"""Lanes: one dtype on one device, with the function that serves each name there.
+
+Every array carries its lane, so that a call finds its function with one look-up and two arrays
+agree in device *and* dtype when their lanes are the same object. All that does not depend on the
+values of one call is decided here, once: how the function is served, which kinds it takes, whether
+operands are converted, whether a device must be made current, whether the host is used.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from portarray._array import dtypes
+from portarray._config import config
+from portarray._devices.device import Device
+from portarray.backends import assembly
+from portarray.backends.protocol import Served
+from portarray.errors import HostFallbackError, HostFallbackWarning
+
+__all__ = ["Functions", "Lane", "lane_of", "lanes_of", "served"]
+
+Function = Callable[..., Any]
+
+
+class Functions(dict[str, Function]):
+    """The functions of one lane by standard name; filled on first use."""
+
+    __slots__ = ("_lane",)
+
+    def __init__(self, lane: Lane) -> None:
+        self._lane = lane
+
+    def __missing__(self, name: str) -> Function:
+        function = _serve(self._lane, name)
+        self[name] = function
+        return function
+
+
+class Lane:
+    """One dtype on one device.
+
+    Attributes
+    ----------
+    device : Device
+        The device.
+    dtype : numpy.dtype
+        The dtype as portarray names it.
+    kind : str
+        One letter, see :data:`portarray._array.dtypes.Kind`.
+    native : Any
+        The library's own dtype.
+    array_type : type
+        The library's array class.
+    functions : Functions
+        Standard name to the function that serves it.
+    lanes : mapping
+        All lanes of the device by native dtype.
+    scalars : frozenset of type
+        Python scalar types that go to the library as they are beside an array of this dtype.
+    """
+
+    __slots__ = (
+        "array_type",
+        "device",
+        "dtype",
+        "functions",
+        "kind",
+        "lanes",
+        "native",
+        "scalars",
+    )
+
+    def __init__(self, device: Device, dtype: np.dtype[Any], native: Any) -> None:
+        self.device = device
+        self.dtype = dtype
+        self.kind = dtypes.kind_of(dtype)
+        self.native = native
+        self.array_type: type = device.room.devices.ARRAY_TYPE
+        self.functions = Functions(self)
+        self.lanes: Lanes = {}
+        self.scalars = _SCALARS[self.kind]
+
+    def cast(self, x: Any) -> Any:
+        """Convert a native array of the same device to this lane's dtype."""
+        return self.functions["astype"](x, self.native)
+
+    def __repr__(self) -> str:
+        return f"<lane {self.dtype} on {self.device}>"
+
+
+Lanes = dict[Any, Lane]
+
+# Integers are checked against the dtype's range first, so they are not in the integer rows.
+_SCALARS: Mapping[str, frozenset[type]] = {
+    "b": frozenset({bool}),
+    "i": frozenset(),
+    "u": frozenset(),
+    "f": frozenset({int, float}),
+    "c": frozenset({int, float, complex}),
+}
+
+
+def lanes_of(device: Device) -> Lanes:
+    """Return the lanes of a device by native dtype."""
+    try:
+        known: Lanes = device.lanes
+    except AttributeError:
+        return _make_lanes(device)
+    return known
+
+
+def _make_lanes(device: Device) -> Lanes:
+    available = device.room.devices.dtypes(device.platform, device.index)
+    lanes = {native: Lane(device, dtype, native) for dtype, native in available.items()}
+    by_dtype = {lane.dtype: lane for lane in lanes.values()}
+    for lane in lanes.values():
+        lane.lanes = lanes
+    # Devices are immutable for their users; these two slots are this module's.
+    object.__setattr__(device, "by_dtype", by_dtype)
+    object.__setattr__(device, "lanes", lanes)
+    return lanes
+
+
+def lane_of(device: Device, dtype: np.dtype[Any]) -> Lane:
+    """Return the lane of a dtype on a device.
+
+    Raises
+    ------
+    DTypeNotSupportedError
+        If the device lacks the dtype; the message names the nearest one.
+    """
+    try:
+        return device.by_dtype[dtype]
+    except AttributeError:
+        lanes_of(device)
+        return lane_of(device, dtype)
+    except KeyError:
+        raise dtypes.missing(dtype, device, set(device.by_dtype)) from None
+
+
+def served(device: Device, name: str) -> Served:
+    """Return how a function is served on a device."""
+    return assembly.find(device.room, device.native, name)[1]
+
+
+_WIDEST = {"f": ("float64", "float32"), "i": ("int64", "int32"), "c": ("complex128", "complex64")}
+
+
+def default_dtype(device: Device, kind: str) -> np.dtype[Any]:
+    """Return a device's default dtype of a kind: the widest that it has, at most 64 bits a part.
+
+    ``kind`` is ``"f"``, ``"i"`` or ``"c"``.
+    """
+    lanes_of(device)
+    for name in _WIDEST[kind]:
+        if dtypes.STANDARD[name] in device.by_dtype:
+            return dtypes.STANDARD[name]
+    widest = dtypes.STANDARD[_WIDEST[kind][0]]
+    raise dtypes.missing(widest, device, set(device.by_dtype))
+
+
+def _serve(lane: Lane, name: str) -> Function:
+    """Build the function that serves a name in a lane."""
+    device = lane.device
+    rule = dtypes.ACCEPTED.get(name)
+    if rule is not None:
+        direct, _, conversions = rule.partition(" ")
+        if lane.kind not in direct:
+            return _converted(lane, name, conversions)
+    function, how = assembly.find(device.room, device.native, name)
+    if how == "host" and not device.room.transfer.on_host(device.native):
+        function = _accounted(function, name, device)
+    if device.room.scope(device.native) is not None:
+        function = _scoped(function, device)
+    return function
+
+
+def _converted(lane: Lane, name: str, conversions: str) -> Function:
+    """Build a function for a dtype that is converted first, or refuse it."""
+    kinds, _, way = conversions.partition(">")
+    device = lane.device
+    if lane.kind not in kinds:
+        raise TypeError(_refusal(name, lane))
+    if way in ("f", "i"):
+        target = lane_of(device, default_dtype(device, way))
+        return _casting(lane, target.functions[name], target.cast)
+    if way == "?":
+        target = lane_of(device, dtypes.STANDARD["bool"])
+        different = lane.functions["not_equal"]
+        return _casting(lane, target.functions[name], lambda x: different(x, 0))
+    if way in ("u", "b"):
+        target = lane_of(device, dtypes.STANDARD["uint8"])
+        through = _casting(lane, target.functions[name], target.cast)
+        return through if way == "u" else lambda *args, **opts: lane.cast(through(*args, **opts))
+    return lane.functions[way]
+
+
+def _casting(lane: Lane, function: Function, cast: Function) -> Function:
+    """Wrap a function so that array operands of a lane's dtype are cast first."""
+    array_type, native = lane.array_type, lane.native
+
+    def one(x: Any) -> Any:
+        if isinstance(x, (list, tuple)):
+            return [one(item) for item in x]
+        return cast(x) if isinstance(x, array_type) and x.dtype == native else x
+
+    def casting(*args: Any, **options: Any) -> Any:
+        return function(*map(one, args), **options)
+
+    return casting
+
+
+_KIND_NAMES = {
+    "b": "boolean",
+    "i": "signed integer",
+    "u": "unsigned integer",
+    "f": "real floating-point",
+    "c": "complex floating-point",
+}
+
+
+def _refusal(name: str, lane: Lane) -> str:
+    direct, _, conversions = dtypes.ACCEPTED[name].partition(" ")
+    kinds = [_KIND_NAMES[k] for k in "biufc" if k in direct + conversions.partition(">")[0]]
+    hint = (
+        "; for boolean arrays use logical_xor, logical_and or logical_not"
+        if lane.kind == "b" and name in ("subtract", "negative")
+        else "; convert with pa.astype first"
+    )
+    return f"{name} takes {', '.join(kinds)} arrays, not {lane.dtype}{hint}"
+
+
+def _accounted(function: Function, name: str, device: Device) -> Function:
+    """Wrap a host-served function so that the user learns of it, once."""
+    warned = False
+
+    def accounted(*args: Any, **options: Any) -> Any:
+        nonlocal warned
+        if config.host_fallback == "error":
+            raise HostFallbackError(name, str(device))
+        if config.host_fallback == "warn" and not warned:
+            warned = True
+            warnings.warn(
+                f"{name} is not available on {device} and runs on the host; "
+                f"pa.config(host_fallback='allow') silences this, 'error' forbids it",
+                HostFallbackWarning,
+                stacklevel=4,
+            )
+        return function(*args, **options)
+
+    return accounted
+
+
+def _scoped(function: Function, device: Device) -> Function:
+    """Wrap a function so that its device is current while it runs."""
+    room, native = device.room, device.native
+
+    def scoped(*args: Any, **options: Any) -> Any:
+        scope = room.scope(native)
+        assert scope is not None  # the room had one when this wrapper was chosen
+        with scope:
+            return function(*args, **options)
+
+    return scoped

@@ -1,0 +1,223 @@
+"""The dtypes, how they promote, and which kinds each function takes.
+
+The dtypes of portarray are NumPy's, on every device. Where the standard leaves a promotion
+undefined, portarray defines one answer: bool < int < float < complex, and the widest dtype of the
+winning kind wins.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import cache
+from typing import Any, Literal
+
+import numpy as np
+
+from portarray.errors import DTypeNotSupportedError
+
+__all__ = [
+    "ACCEPTED",
+    "STANDARD",
+    "Kind",
+    "EXTRA",
+    "bfloat16",
+    "canonical",
+    "kind_of",
+    "nearest",
+    "promote",
+]
+
+DType = np.dtype[Any]
+Kind = Literal["b", "i", "u", "f", "c"]
+"""One letter for a kind: bool, signed and unsigned integer, real and complex floating-point."""
+
+STANDARD: dict[str, DType] = {
+    name: np.dtype(name)
+    for name in (
+        "bool",
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "uint8",
+        "uint16",
+        "uint32",
+        "uint64",
+        "float32",
+        "float64",
+        "complex64",
+        "complex128",
+    )
+}
+"""The standard's dtypes by name."""
+
+EXTRA = ("float16", "bfloat16")
+"""Dtypes outside the standard that exist where a device has them."""
+
+_FLOAT16 = np.dtype("float16")
+_NAMES = ", ".join((*STANDARD, *EXTRA))
+_ORDER = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
+
+
+@cache
+def bfloat16() -> DType:
+    """Return the bfloat16 dtype; ml_dtypes is imported only for those who use it."""
+    import ml_dtypes
+
+    return np.dtype(ml_dtypes.bfloat16)
+
+
+@cache
+def kind_of(dtype: DType) -> Kind:
+    """Return the kind of a dtype."""
+    # NumPy reports ml_dtypes' types as kind 'V'.
+    kind = "f" if dtype.name == "bfloat16" else dtype.kind
+    if kind not in _ORDER:
+        raise TypeError(f"{dtype} is no dtype of portarray; use one of {_NAMES}")
+    return kind  # type: ignore[return-value]
+
+
+def canonical(dtype: object) -> DType:
+    """Return a dtype as the one object that portarray uses for it.
+
+    Accepts NumPy dtypes and scalar types, Python's ``bool``, ``int``, ``float``, ``complex`` and
+    names. Raises TypeError for anything else, strings and objects included.
+    """
+    if isinstance(dtype, str) and dtype == "bfloat16":
+        return bfloat16()
+    found = None
+    if dtype is not None:  # NumPy takes None for float64
+        # Anything may come here, and NumPy looks into what it does not know.
+        with suppress(TypeError, ValueError, SyntaxError):
+            found = np.dtype(dtype)  # type: ignore[call-overload]
+    if found is not None:
+        found = found.newbyteorder("=")
+        if found.name in STANDARD:
+            return STANDARD[found.name]
+        if found.name in EXTRA:
+            return _FLOAT16 if found.name == "float16" else bfloat16()
+    raise TypeError(
+        f"{dtype!r} is no dtype of portarray; use one of {_NAMES}, for example dtype=pa.float32"
+    )
+
+
+@cache
+def promote(first: DType, second: DType) -> DType:
+    """Return the dtype that two dtypes promote to.
+
+    Raises
+    ------
+    TypeError
+        For uint64 with a signed integer: no integer dtype holds both.
+    """
+    if first == second:
+        return first
+    kinds = kind_of(first), kind_of(second)
+    if _ORDER[kinds[0]] > _ORDER[kinds[1]]:
+        first, second, kinds = second, first, (kinds[1], kinds[0])
+    if kinds == ("f", "c"):
+        # The standard keeps the precision of both here.
+        return STANDARD["complex128"] if first.itemsize > 4 else second
+    if _ORDER[kinds[0]] < _ORDER[kinds[1]]:
+        return second
+    if kinds[0] == kinds[1]:
+        if first.itemsize == second.itemsize:  # float16 with bfloat16
+            return STANDARD["float32"]
+        return max(first, second, key=lambda dtype: dtype.itemsize)
+    unsigned, signed = (first, second) if kinds[0] == "u" else (second, first)
+    if unsigned.itemsize == 8:
+        raise TypeError(
+            f"uint64 and {signed} do not promote: no integer dtype holds both. "
+            f"Convert one with pa.astype first"
+        )
+    size = max(signed.itemsize, 2 * unsigned.itemsize)
+    return STANDARD[f"int{8 * size}"]
+
+
+def nearest(dtype: DType, available: set[DType]) -> DType | None:
+    """Return the dtype of the same kind closest to one that a device lacks."""
+    kind = kind_of(dtype)
+    same = sorted((d for d in available if kind_of(d) == kind), key=lambda d: d.itemsize)
+    below = [d for d in same if d.itemsize < dtype.itemsize]
+    return below[-1] if below else same[0] if same else None
+
+
+def missing(
+    dtype: DType, device: object, available: set[DType], *, moving: bool = False
+) -> Exception:
+    """Return the error for a dtype that a device lacks."""
+    near = nearest(dtype, available)
+    return DTypeNotSupportedError(
+        str(dtype), str(device), "" if near is None else str(near), moving=moving
+    )
+
+
+# Which kinds a function computes on. A kind that is not named is converted where the rule has a
+# conversion (`>f`: to the default floating-point dtype, `>?`: compared with zero, `>u`: through
+# uint8, `>b`: through uint8 and back to bool, `>i`: to the default integer), else refused.
+# Functions that take every dtype do not stand here.
+_FLOATING = "fc bui>f"
+_REAL_FLOATING = "f bui>f"
+_NUMERIC = "iufc"
+_REAL = "iuf"
+
+ACCEPTED: dict[str, str] = {
+    **dict.fromkeys(
+        (
+            *("acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "sin", "sinh"),
+            *("tan", "tanh", "exp", "expm1", "log", "log10", "log1p", "log2", "sqrt", "divide"),
+            *("reciprocal", "mean"),
+        ),
+        _FLOATING,
+    ),
+    **dict.fromkeys(
+        ("atan2", "copysign", "hypot", "logaddexp", "nextafter", "signbit", "std", "var"),
+        _REAL_FLOATING,
+    ),
+    **dict.fromkeys(
+        ("subtract", "negative", "pow", "sign", "matmul", "tensordot", "vecdot", "conj"), _NUMERIC
+    ),
+    **dict.fromkeys(("sum", "prod", "cumulative_sum", "cumulative_prod"), "iufc b>i"),
+    "add": "iufc b>logical_or",
+    "multiply": "iufc b>logical_and",
+    "maximum": "iuf b>logical_or",
+    "minimum": "iuf b>logical_and",
+    "abs": "iufc b>positive",
+    "positive": "biufc",
+    "square": "iufc b>positive",
+    **dict.fromkeys(("floor_divide", "remainder"), _REAL),
+    **dict.fromkeys(("ceil", "floor", "trunc"), "iuf b>positive"),
+    "round": "iufc b>positive",
+    **dict.fromkeys(("less", "less_equal", "greater", "greater_equal"), "iuf b>u"),
+    **dict.fromkeys(("max", "min", "sort", "clip"), "iuf b>b"),
+    **dict.fromkeys(("argmax", "argmin", "argsort", "searchsorted"), "iuf b>u"),
+    **dict.fromkeys(("isfinite", "isinf", "isnan"), "iufc b>u"),
+    **dict.fromkeys(("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_invert"), "biu"),
+    **dict.fromkeys(("bitwise_left_shift", "bitwise_right_shift"), "iu"),
+    **dict.fromkeys(("logical_and", "logical_or", "logical_xor", "logical_not"), "b iufc>?"),
+    **dict.fromkeys(("real", "imag"), "iufc b>u"),
+    "diff": "iufc b>i",
+    **dict.fromkeys(
+        (
+            *("linalg.cholesky", "linalg.det", "linalg.eig", "linalg.eigvals", "linalg.eigh"),
+            *("linalg.eigvalsh", "linalg.inv", "linalg.matrix_norm", "linalg.matrix_rank"),
+            *("linalg.pinv", "linalg.qr", "linalg.slogdet", "linalg.solve", "linalg.svd"),
+            *("linalg.svdvals", "linalg.vector_norm"),
+            *(
+                "fft.fft",
+                "fft.ifft",
+                "fft.fftn",
+                "fft.ifftn",
+                "fft.irfft",
+                "fft.irfftn",
+                "fft.hfft",
+            ),
+        ),
+        _FLOATING,
+    ),
+    **dict.fromkeys(("fft.rfft", "fft.rfftn", "fft.ihfft"), _REAL_FLOATING),
+    **dict.fromkeys(
+        ("linalg.cross", "linalg.matrix_power", "linalg.outer", "linalg.trace"), "iufc b>i"
+    ),
+}
+"""Function to the kinds it takes and the conversions of the kinds it does not."""

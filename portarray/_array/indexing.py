@@ -1,0 +1,180 @@
+"""Index rules: what keys arrays take, checked and made native before a room sees them."""
+
+from __future__ import annotations
+
+from operator import index as as_index
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from portarray._array import array as _array
+from portarray._array import call, dispatch, dtypes
+from portarray.errors import DeviceMismatchError
+
+if TYPE_CHECKING:
+    from portarray._array.array import Array
+
+__all__ = ["getitem", "setitem"]
+
+
+def getitem(x: Array, key: Any) -> Array:
+    """Return ``x[key]``."""
+    lane = x._lane
+    try:
+        native = lane.functions["getitem"](x._native, _native_key(x, key))
+    except Exception as error:  # noqa: BLE001  (translated and raised again)
+        call.reraise(error, "indexing", lane.device)
+    return call.wrap(native, lane.device)
+
+
+def setitem(x: Array, key: Any, value: Any) -> None:
+    """Do ``x[key] = value``; the value is cast to x's dtype.
+
+    Raises
+    ------
+    TypeError
+        If the value's kind is above the array's (a complex value in a real array), or it is a list
+        or another library's array.
+    """
+    lane = x._lane
+    native_key = _native_key(x, key)
+    if type(value) is _array.Array:
+        if value._lane.device is not lane.device:
+            raise DeviceMismatchError("assignment", str(lane.device), str(value._lane.device))
+        if value._lane.kind == "c" and lane.kind != "c":
+            raise TypeError(
+                f"complex values cannot be assigned into a {lane.dtype} array; "
+                f"take pa.real(value) first"
+            )
+        native = value._native if value._lane is lane else lane.cast(value._native)
+    else:
+        native = _fill_value(value, x)
+    try:
+        x._native = lane.functions["setitem"](x._native, native_key, native)
+    except Exception as error:  # noqa: BLE001  (translated and raised again)
+        call.reraise(error, "assignment", lane.device)
+
+
+def _fill_value(value: Any, x: Array) -> Any:
+    """Return a Python scalar that fits an array's dtype."""
+    lane = x._lane
+    scalar = call.scalar(value)
+    if scalar is NotImplemented:
+        raise call.refused(value, "assignment")
+    if isinstance(scalar, complex) and lane.kind != "c":
+        raise TypeError(
+            f"the complex number {scalar!r} cannot be assigned into a {lane.dtype} array; "
+            f"take its real part first"
+        )
+    if lane.kind == "b":
+        return bool(scalar)
+    if isinstance(scalar, float) and lane.kind in "iu" and not np.isfinite(scalar):
+        raise ValueError(f"{scalar!r} cannot be assigned into a {lane.dtype} array")
+    return call.checked(scalar, lane)
+
+
+def _native_key(x: Array, key: Any) -> tuple[Any, ...]:
+    """Return a key as the tuple of native parts that a room takes, checked for bounds and count."""
+    shape = x._native.shape
+    if type(key) is int:
+        if shape and -shape[0] <= key < shape[0]:
+            return (key,)
+        raise _out_of_bounds(key, 0, shape)
+    parts = [_native_part(x, part) for part in (key if isinstance(key, tuple) else (key,))]
+    _check(parts, shape)
+    return tuple(parts)
+
+
+def _native_part(x: Array, part: Any) -> Any:
+    """Return one part of a key in native form."""
+    if part is None or part is Ellipsis or type(part) is int:
+        return part
+    if isinstance(part, slice):
+        if part.step is not None and as_index(part.step) == 0:
+            raise ValueError(f"slice step cannot be zero in {part}")
+        return slice(
+            *(None if v is None else as_index(v) for v in (part.start, part.stop, part.step))
+        )
+    if type(part) is _array.Array:
+        if part._lane.device is not x._lane.device:
+            raise DeviceMismatchError("indexing", str(x._lane.device), str(part._lane.device))
+        if part._lane.kind not in "biu":
+            raise IndexError(
+                f"arrays used as indices must be of integer or boolean dtype, not {part.dtype}; "
+                f"convert with pa.astype(index, pa.int64)"
+            )
+        return part._native
+    if isinstance(part, (bool, np.bool_)):
+        return _native_index_array(x, np.asarray(part))
+    if isinstance(part, (list, np.ndarray)):
+        return _native_index_array(x, np.asarray(part))
+    try:
+        return as_index(part)
+    except TypeError:
+        kind = type(part)
+        raise IndexError(
+            f"{kind.__module__}.{kind.__qualname__} is no index; use integers, slices, None, "
+            f"Ellipsis, or integer or boolean arrays (portarray's or NumPy's)"
+        ) from None
+
+
+def _native_index_array(x: Array, index: np.ndarray[Any, Any]) -> Any:
+    """Bring a NumPy index array to x's device."""
+    if index.size == 0 and index.dtype.kind == "f":  # an empty list
+        index = index.astype(np.int64)
+    if index.dtype.kind not in "biu":
+        raise IndexError(
+            f"arrays used as indices must be of integer or boolean dtype, not {index.dtype}"
+        )
+    device = x._lane.device
+    wanted = dtypes.canonical(index.dtype)
+    dispatch.lanes_of(device)
+    if wanted not in device.by_dtype:
+        wanted = dispatch.default_dtype(device, "i")
+    return device.room.transfer.from_host(index.astype(wanted), device.native, copy=True)
+
+
+def _is_mask(part: Any, shape: tuple[int, ...]) -> bool:
+    return hasattr(part, "dtype") and "bool" in str(part.dtype)
+
+
+def _check(parts: list[Any], shape: tuple[int, ...]) -> None:
+    """Check a key's count of axes and the bounds of its integers."""
+    if sum(part is Ellipsis for part in parts) > 1:
+        raise IndexError("an index can have only one ellipsis ('...')")
+    used = 0
+    widths = []
+    for part in parts:
+        if part is None or part is Ellipsis:
+            width = 0
+        elif hasattr(part, "ndim") and _is_mask(part, shape):
+            width = part.ndim
+        else:
+            width = 1
+        widths.append(width)
+        used += width
+    if used > len(shape):
+        raise IndexError(
+            f"too many indices: the array has {len(shape)} axes, and {used} were indexed"
+        )
+    axis = 0
+    for part, width in zip(parts, widths, strict=True):
+        if part is Ellipsis:
+            axis += len(shape) - used
+            continue
+        if type(part) is int and not -shape[axis] <= part < shape[axis]:
+            raise _out_of_bounds(part, axis, shape)
+        if width and hasattr(part, "ndim") and _is_mask(part, shape):
+            covered = tuple(shape[axis : axis + width])
+            if tuple(part.shape) != covered:
+                raise IndexError(
+                    f"a boolean index of shape {tuple(part.shape)} does not fit axes of "
+                    f"lengths {covered}"
+                )
+        axis += width
+
+
+def _out_of_bounds(index: int, axis: int, shape: tuple[int, ...]) -> IndexError:
+    if not shape:
+        return IndexError("too many indices: a 0-d array takes no integer index; use x[()]")
+    return IndexError(f"index {index} is out of bounds for axis {axis} with length {shape[axis]}")

@@ -1,0 +1,112 @@
+"""``__array_namespace_info__``: what the namespace can do, and on which device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from portarray._array import dispatch, dtypes
+from portarray._devices import discovery, selection
+from portarray._devices.device import Device
+
+__all__ = ["NamespaceInfo", "__array_namespace_info__"]
+
+DType = np.dtype[Any]
+
+_KINDS = {
+    "bool": "b",
+    "signed integer": "i",
+    "unsigned integer": "u",
+    "integral": "iu",
+    "real floating": "f",
+    "complex floating": "c",
+    "numeric": "iufc",
+}
+
+
+class NamespaceInfo:
+    """Inspection of the namespace, as the standard defines it."""
+
+    __slots__ = ()
+
+    def capabilities(self) -> dict[str, Any]:
+        """Return what the namespace supports.
+
+        Returns
+        -------
+        dict
+            Boolean indexing and data-dependent shapes are supported on every device; at most 64
+            axes, NumPy's limit.
+        """
+        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
+
+    def default_device(self) -> Device:
+        """Return the device that creation functions use without ``device=``."""
+        return selection.current()
+
+    def default_dtypes(self, *, device: object = None) -> dict[str, DType]:
+        """Return the default dtypes of a device: its widest.
+
+        Parameters
+        ----------
+        device : device-like, optional
+            None takes the default device.
+
+        Returns
+        -------
+        dict
+            Keys ``"real floating"``, ``"complex floating"`` (where the device has complex dtypes),
+            ``"integral"`` and ``"indexing"``.
+        """
+        where = selection.resolve(device)
+        integral = dispatch.default_dtype(where, "i")
+        out = {"real floating": dispatch.default_dtype(where, "f")}
+        if any(lane.kind == "c" for lane in dispatch.lanes_of(where).values()):
+            out["complex floating"] = dispatch.default_dtype(where, "c")
+        return {**out, "integral": integral, "indexing": integral}
+
+    def dtypes(
+        self, *, device: object = None, kind: str | tuple[str, ...] | None = None
+    ) -> dict[str, DType]:
+        """Return the standard's dtypes that a device has.
+
+        Parameters
+        ----------
+        device : device-like, optional
+            None takes the default device.
+        kind : str or tuple of str, optional
+            A kind as in :func:`portarray.isdtype`; a tuple is the union.
+
+        Returns
+        -------
+        dict
+            Standard names to dtypes.
+        """
+        where = selection.resolve(device)
+        dispatch.lanes_of(where)
+        wanted = _letters(kind)
+        return {
+            name: dtype
+            for name, dtype in dtypes.STANDARD.items()
+            if dtype in where.by_dtype and dtypes.kind_of(dtype) in wanted
+        }
+
+    def devices(self) -> list[Device]:
+        """Return every functional device, best first."""
+        return discovery.devices()
+
+
+def _letters(kind: str | tuple[str, ...] | None) -> str:
+    if kind is None:
+        return "biufc"
+    if isinstance(kind, tuple):
+        return "".join(map(_letters, kind))
+    if kind not in _KINDS:
+        raise ValueError(f"kind={kind!r} is none of {', '.join(map(repr, _KINDS))}")
+    return _KINDS[kind]
+
+
+def __array_namespace_info__() -> NamespaceInfo:  # noqa: N807  (the standard's name)
+    """Return the object that inspects the namespace."""
+    return NamespaceInfo()

@@ -1,0 +1,210 @@
+"""Arrays among others: NumPy's protocols, ufuncs, DLPack, pickling, the namespace and devices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from portarray._array import array as _array
+from portarray._array import call, conversion
+from portarray._devices import selection
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from portarray._array.array import Array
+
+__all__ = [
+    "dlpack",
+    "dlpack_device",
+    "namespace",
+    "reduce",
+    "to_device",
+    "to_numpy",
+    "ufunc",
+]
+
+VERSION = "2025.12"
+"""The version of the standard that portarray follows."""
+
+_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", VERSION)
+
+
+def namespace(api_version: str) -> ModuleType:
+    """Return the portarray module for a version of the standard."""
+    if api_version not in _VERSIONS:
+        raise ValueError(
+            f"api_version={api_version!r} is not supported; use one of {', '.join(_VERSIONS)}"
+        )
+    module: ModuleType = _array._NAMESPACE[0]
+    return module
+
+
+def to_device(x: Array, device: object, *, stream: Any, copy: bool | None) -> Array:
+    """Return an array on another device; see :meth:`portarray.Array.to_device`."""
+    if stream is not None:
+        raise ValueError(
+            f"stream={stream!r}: portarray orders the work of both devices itself; pass None"
+        )
+    if device is None:
+        raise TypeError("to_device(None) names no device; pass a device, or its text")
+    return conversion.moved(x, selection.resolve(device), copy=copy)
+
+
+def to_numpy(x: Array, dtype: Any, copy: bool | None) -> np.ndarray[Any, np.dtype[Any]]:
+    """Return an array's values for ``numpy.asarray``."""
+    device = x.device
+    if not device.room.transfer.on_host(device.native):
+        raise TypeError(
+            f"NumPy cannot read the memory of {device}; move the array to the host first: "
+            f"numpy.asarray(x.to_device('numpy'))"
+        )
+    wanted = None if dtype is None else np.dtype(dtype)
+    if wanted is None or wanted == x.dtype:
+        return call.host_view(x, copy=copy)
+    if copy is False:
+        raise ValueError(
+            f"copy=False, but converting {x.dtype} to {wanted} needs a copy; pass copy=None"
+        )
+    return call.host_view(x).astype(wanted)
+
+
+_UFUNCS: dict[str, str] = {
+    "absolute": "abs",
+    "add": "add",
+    "arccos": "acos",
+    "arccosh": "acosh",
+    "arcsin": "asin",
+    "arcsinh": "asinh",
+    "arctan": "atan",
+    "arctan2": "atan2",
+    "arctanh": "atanh",
+    "bitwise_and": "bitwise_and",
+    "bitwise_or": "bitwise_or",
+    "bitwise_xor": "bitwise_xor",
+    "ceil": "ceil",
+    "conjugate": "conj",
+    "copysign": "copysign",
+    "cos": "cos",
+    "cosh": "cosh",
+    "divide": "divide",
+    "equal": "equal",
+    "exp": "exp",
+    "expm1": "expm1",
+    "floor": "floor",
+    "floor_divide": "floor_divide",
+    "greater": "greater",
+    "greater_equal": "greater_equal",
+    "hypot": "hypot",
+    "invert": "bitwise_invert",
+    "isfinite": "isfinite",
+    "isinf": "isinf",
+    "isnan": "isnan",
+    "left_shift": "bitwise_left_shift",
+    "less": "less",
+    "less_equal": "less_equal",
+    "log": "log",
+    "log10": "log10",
+    "log1p": "log1p",
+    "log2": "log2",
+    "logaddexp": "logaddexp",
+    "logical_and": "logical_and",
+    "logical_not": "logical_not",
+    "logical_or": "logical_or",
+    "logical_xor": "logical_xor",
+    "matmul": "matmul",
+    "maximum": "maximum",
+    "minimum": "minimum",
+    "multiply": "multiply",
+    "negative": "negative",
+    "nextafter": "nextafter",
+    "not_equal": "not_equal",
+    "positive": "positive",
+    "power": "pow",
+    "reciprocal": "reciprocal",
+    "remainder": "remainder",
+    "right_shift": "bitwise_right_shift",
+    "rint": "round",
+    "sign": "sign",
+    "signbit": "signbit",
+    "sin": "sin",
+    "sinh": "sinh",
+    "sqrt": "sqrt",
+    "square": "square",
+    "subtract": "subtract",
+    "tan": "tan",
+    "tanh": "tanh",
+    "trunc": "trunc",
+    "vecdot": "vecdot",
+}
+"""NumPy's ufuncs by name to the standard's functions that answer them."""
+
+
+def ufunc(function: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Answer a ufunc: NumPy's by our functions, another library's on the host view.
+
+    Raises
+    ------
+    TypeError
+        For NumPy arrays among the inputs, for methods other than a plain call, and for foreign
+        ufuncs on devices whose memory is not host memory.
+    """
+    name = function.__name__
+    for x in inputs:
+        if not isinstance(x, _array.Array) and call.scalar(x) is NotImplemented:
+            raise call.refused(x, f"ufunc {name}")
+    if method != "__call__":
+        raise TypeError(
+            f"numpy.{name}.{method} is not available for portarray arrays; use the standard's "
+            f"functions (pa.sum, pa.prod, pa.max, pa.cumulative_sum, ...)"
+        )
+    out = kwargs.pop("out", None)
+    if kwargs:
+        raise TypeError(f"ufunc {name} of portarray arrays takes no {', '.join(kwargs)}")
+    ours = _UFUNCS.get(name) if getattr(np, name, None) is function else None
+    if ours is not None:
+        answer = getattr(_array._NAMESPACE[0], ours)(*inputs)
+    else:
+        answer = _on_host(function, inputs)
+    if out is None:
+        return answer
+    targets = out if isinstance(out, tuple) else (out,)
+    answers = answer if isinstance(answer, tuple) else (answer,)
+    for target, value in zip(targets, answers, strict=True):
+        target[...] = value
+    return targets if isinstance(answer, tuple) else targets[0]
+
+
+def _on_host(function: Any, inputs: tuple[Any, ...]) -> Any:
+    """Run a foreign ufunc on host views; the result is an array of the inputs' device."""
+    device = next(x.device for x in inputs if isinstance(x, _array.Array))
+    values = [to_numpy(x, None, None) if isinstance(x, _array.Array) else x for x in inputs]
+    result = function(*values)
+    if isinstance(result, tuple):
+        return tuple(conversion.asarray(r, device=device) for r in result)
+    return conversion.asarray(result, device=device)
+
+
+def dlpack(
+    x: Array,
+    *,
+    stream: Any,
+    max_version: tuple[int, int] | None,
+    dl_device: tuple[int, int] | None,
+    copy: bool | None,
+) -> Any:
+    """Return a DLPack capsule; see :meth:`portarray.Array.__dlpack__`."""
+    return x.device.room.transfer.to_dlpack(
+        x._native, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
+    )
+
+
+def dlpack_device(x: Array) -> tuple[int, int]:
+    """Return DLPack's device type and index."""
+    return x.device.room.transfer.dlpack_device(x._native)
+
+
+def reduce(x: Array) -> tuple[Any, ...]:
+    """Return what pickle needs: the values on the host and the device's text."""
+    return conversion.restored, (call.host_view(x, copy=True), str(x.device))

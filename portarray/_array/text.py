@@ -1,0 +1,93 @@
+"""How arrays read: repr, str, format, and their one element as a Python scalar."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from portarray._array import call, dispatch
+
+if TYPE_CHECKING:
+    from portarray._array.array import Array
+
+__all__ = ["formatted", "item", "plain", "represent", "scalar"]
+
+# Above this many elements only corners are shown, and only they are brought to the host.
+_THRESHOLD = 1000
+_EDGE = 3
+
+
+def item(x: Array) -> Any:
+    """Return the one element of an array as a Python scalar."""
+    if x.size != 1:
+        raise ValueError(f"item() is for arrays of one element, and this one has shape {x.shape}")
+    lane = x._lane
+    return lane.functions["item"](x._native)
+
+
+def scalar(x: Array, target: str) -> Any:
+    """Return the element of a 0-d array for ``bool()``, ``int()`` and the like.
+
+    Raises
+    ------
+    TypeError
+        If the array has axes, or is complex where a real number is asked for.
+    """
+    if x.ndim and not (target == "bool" and x.size == 1):
+        what = "the truth value" if target == "bool" else f"{target}()"
+        hint = "use pa.any(x) or pa.all(x)" if target == "bool" else "index it first"
+        error = ValueError if target == "bool" else TypeError
+        raise error(f"{what} of an array of shape {x.shape} is not defined; {hint}")
+    if x._lane.kind == "c" and target in ("int", "float"):
+        raise TypeError(f"{target}() of a complex array is not defined; take pa.real(x) first")
+    return item(x)
+
+
+def _values(x: Array) -> np.ndarray[Any, Any]:
+    """Return an array's values for printing: of a large array only those that are shown."""
+    if x.size <= _THRESHOLD:
+        return call.host_view(x)
+    pieces = x
+    for axis, length in enumerate(x.shape):
+        if length > 2 * _EDGE + 1:
+            # One more than is shown, so that NumPy still draws the dots.
+            ends = [*range(_EDGE + 1), *range(length - _EDGE, length)]
+            lane = dispatch.lane_of(x.device, dispatch.default_dtype(x.device, "i"))
+            index = call.wrap(
+                lane.functions["asarray"](ends, dtype=lane.native, device=x.device.native), x.device
+            )
+            pieces = call.apply("take", (pieces, index), axis=axis)
+    return call.host_view(pieces)
+
+
+def _body(x: Array, prefix: str, separator: str) -> str:
+    threshold = _THRESHOLD if x.size <= _THRESHOLD else 0
+    return np.array2string(
+        _values(x), separator=separator, prefix=prefix, threshold=threshold, edgeitems=_EDGE
+    )
+
+
+def represent(x: Array) -> str:
+    """Return ``Array([1., 2.], dtype=float64, device='numpy:cpu:0')``."""
+    shape = f", shape={x.shape}" if x.size > _THRESHOLD or x.size == 0 else ""
+    body = "[]" if x.size == 0 else _body(x, "Array(", ", ")
+    tail = f"{shape}, dtype={x.dtype}, device='{x.device}')"
+    fits = len(body.rsplit("\n", 1)[-1]) + len("Array(") + len(tail) <= 100
+    return f"Array({body}{tail}" if fits else f"Array({body},\n      {tail[2:]}"
+
+
+def plain(x: Array) -> str:
+    """Return the values alone, as NumPy prints them."""
+    return "[]" if x.size == 0 else _body(x, "", " ")
+
+
+def formatted(x: Array, spec: str) -> str:
+    """Format a 0-d array as its element; an array with axes takes only the empty specification."""
+    if x.ndim == 0:
+        return format(item(x), spec)
+    if spec:
+        raise TypeError(
+            f"format specification {spec!r} is for 0-d arrays, and this one has shape {x.shape}"
+        )
+    return plain(x)

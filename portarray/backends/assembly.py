@@ -1,0 +1,120 @@
+"""A room's namespace made whole: native first, then composed, then host.
+
+:func:`find` is the one place that decides how a function is served on a device; the crossing, the
+support table and ``pa.namespace`` all ask it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
+from operator import attrgetter
+from typing import Any
+
+from portarray.backends import host
+from portarray.backends.protocol import Room, Served, served_by
+
+__all__ = ["CHAPTERS", "NativeNamespace", "find"]
+
+CHAPTERS = (
+    "creation",
+    "data_type",
+    "arithmetic",
+    "comparison",
+    "exponential",
+    "trigonometric",
+    "rounding",
+    "bitwise",
+    "logical",
+    "complex",
+    "indexing",
+    "linear_algebra",
+    "manipulation",
+    "searching",
+    "sets",
+    "sorting",
+    "statistical",
+    "utility",
+    "linalg",
+    "fft",
+)
+"""The standard's chapters, as files are named everywhere."""
+
+Function = Callable[..., Any]
+
+
+def find(room: Room, device: Any, name: str) -> tuple[Function, Served]:
+    """Return the function that serves a standard name on a native device, and how.
+
+    Parameters
+    ----------
+    room : Room
+        The loaded room.
+    device : native device
+        Where it will run.
+    name : str
+        ``"sin"``, ``"linalg.svd"``, ``"fft.rfft"``.
+
+    Raises
+    ------
+    AttributeError
+        If the name is not in the standard.
+    """
+    try:
+        function = attrgetter(name)(room.namespace)
+    except AttributeError:
+        pass
+    else:
+        return function, served_by(function)
+    composition = _composition(name)
+    if composition is not None:
+        return partial(composition, NativeNamespace(room, device)), "composed"
+    return host.function(room, device, name), "host"
+
+
+def _composition(name: str) -> Function | None:
+    """Return the shared composition of a name, or None."""
+    *extension, function = name.split(".")
+    for chapter in extension or CHAPTERS:
+        try:
+            module = import_module(f"portarray.backends.composed.{chapter}")
+        except ModuleNotFoundError as error:
+            # Not every chapter has compositions; a broken import inside one is another matter.
+            if error.name != f"portarray.backends.composed.{chapter}":
+                raise
+            continue
+        if function in module.__all__:
+            found: Function = getattr(module, function)
+            return found
+    return None
+
+
+class NativeNamespace:
+    """The standard's namespace on the native arrays of one device.
+
+    Attributes are the library's own functions where they are right, corrected or composed ones
+    elsewhere; nothing is wrapped. Returned by :func:`portarray.namespace`.
+    """
+
+    def __init__(self, room: Room, device: Any, prefix: str = "") -> None:
+        self._room = room
+        self._device = device
+        self._prefix = prefix
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        full = self._prefix + name
+        value = (
+            NativeNamespace(self._room, self._device, f"{name}.")
+            if full in ("linalg", "fft")
+            else find(self._room, self._device, full)[0]
+        )
+        # The next look-up finds it in the instance.
+        self.__dict__[name] = value
+        return value
+
+    def __repr__(self) -> str:
+        part = f".{self._prefix[:-1]}" if self._prefix else ""
+        return f"<namespace{part} of {self._room.info.title} arrays on {self._device}>"

@@ -1,0 +1,1 @@
+"""Functions made from other standard functions, for every room that lacks them."""

@@ -1,0 +1,66 @@
+"""Functions computed on the host: arrays go to NumPy, the result comes back.
+
+The last resort of :mod:`portarray.backends.assembly`. Accounting (a warning, or an error where the
+user's settings say so) is the crossing's business, since only it knows the device's name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+
+from portarray.backends.protocol import Room
+
+__all__ = ["function"]
+
+
+def function(room: Room, device: Any, name: str) -> Callable[..., Any]:
+    """Return a function on native arrays that runs a standard function in NumPy.
+
+    Parameters
+    ----------
+    room : Room
+        Whose arrays it takes and returns.
+    device : native device
+        Where results go.
+    name : str
+        The function's standard name.
+
+    Raises
+    ------
+    AttributeError
+        If the name is not in the standard.
+    """
+    from portarray.backends.numpy import namespace
+
+    compute = attrgetter(name)(namespace)
+    platform, index = room.devices.locate(room.transfer.from_host(np.zeros(()), device, copy=True))
+    to_numpy = {native: dtype for dtype, native in room.devices.dtypes(platform, index).items()}
+
+    def bring(value: Any) -> Any:
+        if isinstance(value, room.devices.ARRAY_TYPE):
+            return room.transfer.to_host(value, copy=None)
+        if isinstance(value, (list, tuple)):
+            return type(value)(bring(item) for item in value)
+        try:
+            return to_numpy.get(value, value)
+        except TypeError:  # unhashable options
+            return value
+
+    def put(value: Any) -> Any:
+        if isinstance(value, (np.ndarray, np.generic)):
+            return room.transfer.from_host(np.asarray(value), device, copy=True)
+        if isinstance(value, tuple):
+            return tuple(put(item) for item in value)
+        return value
+
+    def on_host(*args: Any, **options: Any) -> Any:
+        if "device" in options:
+            options["device"] = None
+        return put(compute(*map(bring, args), **{key: bring(v) for key, v in options.items()}))
+
+    on_host.__name__ = name
+    return on_host

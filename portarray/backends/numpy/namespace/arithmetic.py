@@ -1,0 +1,51 @@
+"""Arithmetic on NumPy arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from array_api_compat.numpy import clip as _clip
+
+Array = np.ndarray[Any, Any]
+
+abs = np.abs
+add = np.add
+copysign = np.copysign
+divide = np.divide
+hypot = np.hypot
+logaddexp = np.logaddexp
+maximum = np.maximum
+minimum = np.minimum
+multiply = np.multiply
+negative = np.negative
+nextafter = np.nextafter
+positive = np.positive
+pow = np.power
+reciprocal = np.reciprocal
+signbit = np.signbit
+sqrt = np.sqrt
+square = np.square
+subtract = np.subtract
+
+
+def floor_divide(x1: Any, x2: Any, /) -> Array:
+    """Divide and round down, without a warning where integers are divided by zero."""
+    with np.errstate(all="ignore"):
+        return np.asarray(np.floor_divide(x1, x2))
+
+
+def remainder(x1: Any, x2: Any, /) -> Array:
+    """Return the remainder with the divisor's sign."""
+    with np.errstate(all="ignore"):
+        return np.asarray(np.remainder(x1, x2))
+
+
+def sign(x: Array, /) -> Array:
+    """Return the sign; ``x / abs(x)`` for complex numbers."""
+    return np.sign(x)
+
+
+def clip(x: Array, /, min: Any = None, max: Any = None) -> Array:
+    """Limit values; the result keeps x's dtype."""
+    return np.asarray(_clip(x, min, max))

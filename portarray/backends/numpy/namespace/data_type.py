@@ -1,0 +1,37 @@
+"""Dtypes of NumPy arrays, and their elements as Python scalars."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = [
+    "astype", "broadcast_arrays", "broadcast_shapes", "broadcast_to", "can_cast", "finfo", "iinfo",
+    "isdtype", "item", "result_type",
+]  # fmt: skip
+
+Array = np.ndarray[Any, Any]
+
+broadcast_arrays = np.broadcast_arrays
+broadcast_shapes = np.broadcast_shapes
+broadcast_to = np.broadcast_to
+can_cast = np.can_cast
+finfo = np.finfo
+iinfo = np.iinfo
+isdtype = np.isdtype
+result_type = np.result_type
+
+
+def astype(x: Array, dtype: np.dtype[Any], /, *, copy: bool = True, device: Any = None) -> Array:
+    """Return x in another dtype."""
+    if x.dtype.kind == "c" and dtype.kind in "biuf":
+        # The standard leaves this undefined and NumPy warns; the imaginary part is dropped alike.
+        x = x.real if dtype.kind != "b" else x != 0
+    with np.errstate(invalid="ignore", over="ignore"):
+        return np.asarray(x.astype(dtype, copy=copy))
+
+
+def item(x: Array) -> Any:
+    """Return the one element as a Python scalar."""
+    return x.item()

@@ -1,0 +1,27 @@
+"""Indexing of NumPy arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from array_api_compat.numpy import take_along_axis
+
+__all__ = ["getitem", "setitem", "take", "take_along_axis"]
+
+Array = np.ndarray[Any, Any]
+
+take = np.take
+
+
+def getitem(x: Array, key: tuple[Any, ...]) -> Array:
+    """Return ``x[key]`` as an array; the trailing ellipsis keeps NumPy from returning a scalar."""
+    if any(part is Ellipsis for part in key):
+        return np.asarray(x[key])
+    return x[(*key, Ellipsis)]  # type: ignore[no-any-return]
+
+
+def setitem(x: Array, key: tuple[Any, ...], value: Any) -> Array:
+    """Do ``x[key] = value`` and return x."""
+    x[key] = value
+    return x

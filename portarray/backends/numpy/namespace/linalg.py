@@ -1,0 +1,63 @@
+"""Linear algebra on NumPy arrays."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from array_api_compat.numpy.linalg import (
+    cholesky,
+    cross,
+    det,
+    diagonal,
+    eigh,
+    eigvalsh,
+    inv,
+    matmul,
+    matrix_norm,
+    matrix_power,
+    matrix_rank,
+    matrix_transpose,
+    outer,
+    pinv,
+    qr,
+    slogdet,
+    solve,
+    svd,
+    svdvals,
+    tensordot,
+    trace,
+    vecdot,
+    vector_norm,
+)
+
+__all__ = [
+    "cholesky", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "inv", "matmul",
+    "matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose", "outer", "pinv", "qr",
+    "slogdet", "solve", "svd", "svdvals", "tensordot", "trace", "vecdot", "vector_norm",
+]  # fmt: skip
+
+Array = np.ndarray[Any, Any]
+
+
+class EigResult(NamedTuple):
+    """Eigenvalues and eigenvectors of a general matrix."""
+
+    eigenvalues: Array
+    eigenvectors: Array
+
+
+def _complex(x: Array) -> Array:
+    """Return x in the complex dtype of its precision."""
+    return x.astype(np.result_type(x.dtype, np.complex64), copy=False)
+
+
+def eig(x: Array, /) -> EigResult:
+    """Return eigenvalues and eigenvectors, complex also where all are real."""
+    values, vectors = np.linalg.eig(x)
+    return EigResult(_complex(values), _complex(vectors))
+
+
+def eigvals(x: Array, /) -> Array:
+    """Return eigenvalues, complex also where all are real."""
+    return _complex(np.linalg.eigvals(x))

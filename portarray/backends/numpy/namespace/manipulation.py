@@ -1,0 +1,23 @@
+"""Shapes of NumPy arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+from array_api_compat.numpy import unstack
+
+__all__ = [
+    "concat", "expand_dims", "flip", "moveaxis", "permute_dims", "repeat", "reshape", "roll",
+    "squeeze", "stack", "tile", "unstack",
+]  # fmt: skip
+
+concat = np.concat
+expand_dims = np.expand_dims
+flip = np.flip
+moveaxis = np.moveaxis
+permute_dims = np.permute_dims
+repeat = np.repeat
+reshape = np.reshape
+roll = np.roll
+squeeze = np.squeeze
+stack = np.stack
+tile = np.tile
