@@ -2,4 +2,19 @@
 
 from __future__ import annotations
 
-CHAPTERS: tuple[str, ...] = ()
+from portarray_conformance import names
+from portarray_conformance.suite import (  # noqa: F401  (each registers its cases)
+    arithmetic,
+    bitwise,
+    comparison,
+    complex,
+    exponential,
+    hyperbolic,
+    logical,
+    operators,
+    rounding,
+    trigonometric,
+)
+
+CHAPTERS: tuple[str, ...] = tuple(names.CHAPTERS)
+"""The chapters in the order of reports."""

@@ -1,0 +1,219 @@
+"""Comparing what a target answered with what it should have, in messages a person can read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from portarray_conformance import ulp
+from portarray_conformance.target import Target
+
+NumpyArray: TypeAlias = npt.NDArray[Any]
+
+
+def show(value: object) -> str:
+    """Return one input as text: dtype, shape and values of an array, ``repr`` of the rest."""
+    if isinstance(value, np.ndarray):
+        values = np.array2string(value, threshold=24, separator=", ", max_line_width=200)
+        return f"{value.dtype} {value.shape} {' '.join(values.split())}"
+    return repr(value)
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of the namespace under test, as it is named in messages.
+
+    Parameters
+    ----------
+    text
+        How the call reads: ``"clip(x, min, max)"``.
+    inputs
+        The inputs by the names used there.
+    """
+
+    text: str
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+
+    def fail(self, problem: str, *, extra: str = "") -> AssertionError:
+        """Return the error that says what is wrong with this call."""
+        lines = [f"{self.text}: {problem}"]
+        if extra:
+            lines.append(extra)
+        lines += [f"  {name}: {show(value)}" for name, value in self.inputs.items()]
+        return AssertionError("\n".join(lines))
+
+    def at(self, index: tuple[int, ...], shape: tuple[int, ...]) -> str:
+        """Return the elements of the inputs that broadcast to one place of the result."""
+        found = []
+        for name, value in self.inputs.items():
+            if isinstance(value, np.ndarray):
+                try:
+                    spread = np.broadcast_to(value, shape)
+                except ValueError:
+                    continue  # not an elementwise input
+                found.append(f"{name} = {spread[index]!r}")
+        return f"  there: {', '.join(found)}" if found else ""
+
+
+def check_dtype(target: Target, x: Any, dtype: str, call: Call) -> None:
+    """Fail unless x has the dtype of that name."""
+    name = target.dtype_name(x.dtype)
+    if name != dtype:
+        raise call.fail(f"got dtype {name}, wanted {dtype}")
+
+
+def check_shape(x: Any, shape: tuple[int, ...], call: Call) -> None:
+    """Fail unless x has that shape."""
+    if tuple(x.shape) != tuple(shape):
+        raise call.fail(f"got shape {tuple(x.shape)}, wanted {tuple(shape)}")
+
+
+def fetch(target: Target, x: Any, dtype: str, shape: tuple[int, ...], call: Call) -> NumpyArray:
+    """Check that x is an array of that dtype and shape, and return it as a NumPy array."""
+    if not target.is_array(x):
+        raise call.fail(f"got {type(x).__name__} {x!r:.100}, wanted an array")
+    check_dtype(target, x, dtype, call)
+    check_shape(x, shape, call)
+    return target.get(x)
+
+
+def same(
+    target: Target,
+    x: Any,
+    want: npt.ArrayLike,
+    call: Call,
+    *,
+    dtype: str | None = None,
+    signed_zeros: bool = True,
+) -> None:
+    """Fail unless x equals a NumPy array exactly: dtype, shape, values, NaN and signs of zeros.
+
+    Parameters
+    ----------
+    want
+        The exact answer; its dtype is the wanted one unless ``dtype`` says otherwise.
+    """
+    wanted = np.asarray(want)
+    name = dtype or wanted.dtype.name
+    got = fetch(target, x, name, wanted.shape, call)
+    wanted = wanted.astype(name)
+    wrong = ~_equal(got, wanted, signed_zeros)
+    if np.any(wrong):
+        index = tuple(int(i) for i in np.argwhere(wrong)[0])
+        raise call.fail(
+            f"{int(np.sum(wrong))} of {wrong.size} elements differ; first at {index}: "
+            f"got {got[index]!r}, wanted {wanted[index]!r}",
+            extra=call.at(index, got.shape),
+        )
+
+
+def _equal(got: NumpyArray, want: NumpyArray, signed_zeros: bool) -> NumpyArray:
+    if got.dtype.kind == "c":
+        both: NumpyArray = _equal(got.real, want.real, signed_zeros) & _equal(
+            got.imag, want.imag, signed_zeros
+        )
+        return both
+    equal: NumpyArray = np.asarray(got == want)
+    if got.dtype.kind == "f":
+        equal = equal | (np.isnan(got) & np.isnan(want))
+        if signed_zeros:
+            equal = equal & ((want != 0) | (np.signbit(got) == np.signbit(want)))
+    return equal
+
+
+def close(
+    target: Target,
+    x: Any,
+    want: NumpyArray,
+    call: Call,
+    *,
+    dtype: str,
+    bound: float,
+    signed_zeros: bool = True,
+    where: NumpyArray | None = None,
+) -> None:
+    """Fail where a floating-point answer is more ULP off than the bound allows.
+
+    Parameters
+    ----------
+    want
+        The exact answer in a wider format.
+    bound
+        In ULP of the result's dtype.
+    where
+        Elements to look at; all where it is None.
+    """
+    got = fetch(target, x, dtype, want.shape, call)
+    errors = np.asarray(ulp.error(got, want, signed_zeros=signed_zeros))
+    if where is not None:
+        errors = np.where(where, errors, 0.0)
+    if dtype in ("float64", "complex128"):
+        bound = bound + ulp.REFERENCE_ERROR
+    if errors.size and not np.max(errors) <= bound:
+        index = tuple(int(i) for i in np.unravel_index(int(np.argmax(errors)), errors.shape))
+        raise call.fail(
+            f"{int(np.sum(errors > bound))} of {errors.size} elements are off by more than "
+            f"{bound:g} ULP of {dtype}; worst at {index}: got {got[index]!r}, "
+            f"wanted {want[index]!r}, {errors[index]:.4g} ULP",
+            extra=call.at(index, got.shape),
+        )
+
+
+def within(
+    target: Target,
+    x: Any,
+    want: NumpyArray,
+    call: Call,
+    *,
+    dtype: str,
+    size: float | NumpyArray,
+    bound: float,
+) -> None:
+    """Fail where an answer is farther from the exact one than ``bound * eps * size``.
+
+    The norm-wise measure for sums, products of matrices, decompositions and transforms, in which
+    single elements may cancel.
+
+    Parameters
+    ----------
+    want
+        The exact answer, of the same shape, in any floating-point format.
+    size
+        The scale of the error: a norm of the inputs, as a number or for each element.
+    bound
+        In units of the result dtype's machine epsilon.
+    """
+    got = fetch(target, x, dtype, want.shape, call)
+    tolerance = np.asarray(bound * float(np.finfo(np.dtype(dtype)).eps) * np.asarray(size))
+    with np.errstate(all="ignore"):
+        distance = np.abs(got.astype(want.dtype) - want)
+        both_nan = np.isnan(got) & np.isnan(want)
+        wrong = ~((distance <= tolerance) | both_nan | (got == want))
+    if np.any(wrong):
+        index = tuple(int(i) for i in np.argwhere(wrong)[0])
+        allowed = float(np.broadcast_to(tolerance, wrong.shape)[index])
+        raise call.fail(
+            f"{int(np.sum(wrong))} of {wrong.size} elements are off by more than {bound:g} "
+            f"epsilon of {dtype} at scale; first at {index}: got {got[index]!r}, wanted "
+            f"{want[index]!r}, difference {float(distance[index]):.4g}, allowed {allowed:.4g}",
+            extra=call.at(index, got.shape),
+        )
+
+
+def raises(function: Any, call: Call, rule: str, /, *arguments: Any, **keywords: Any) -> None:
+    """Fail unless calling the function raises an exception; any kind will do.
+
+    Parameters
+    ----------
+    rule
+        Why the standard wants an exception, for the message.
+    """
+    try:
+        result = function(*arguments, **keywords)
+    except Exception:  # noqa: BLE001  (the standard leaves the kind of exception open)
+        return
+    raise call.fail(f"got {result!r:.100}, wanted an exception: {rule}")
