@@ -1,0 +1,343 @@
+"""The command ``portarray conformance``."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from portarray_conformance.cases import Case, all_cases
+from portarray_conformance.expected import (
+    ExpectedFailure,
+    ExpectedFailureError,
+    read_expected,
+    stale_rows,
+)
+from portarray_conformance.official import run_official
+from portarray_conformance.official_suite import OfficialSuite, OfficialSuiteError, find_suite
+from portarray_conformance.progress import Watch, watch
+from portarray_conformance.report import (
+    Report,
+    TargetReport,
+    failure_texts,
+    summary_table,
+    write_html,
+    write_json,
+)
+from portarray_conformance.report.json_ import versions
+from portarray_conformance.run import EXAMPLES, QUICK_EXAMPLES, Result, run
+from portarray_conformance.target import Target, module_target, portarray_target
+
+__all__ = ["conformance"]
+
+# Width of tables where there is no terminal to ask.
+PLAIN_WIDTH = 100
+# Failures that are told in full at the end; the report holds them all.
+MOST_FAILURES = 40
+
+
+class _CannotRunError(click.ClickException):
+    """Nothing was tested; apart from 1, which says that something failed."""
+
+    exit_code = 2
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What a run does on each target."""
+
+    cases: list[Case]
+    official: OfficialSuite | None
+    functions: list[str] | None
+    examples: int
+    seed: int
+    quick: bool
+    expected: list[ExpectedFailure]
+
+
+@click.group()
+def conformance() -> None:
+    """Check that array libraries do what the Python array API standard says.
+
+    The suite draws inputs for every name of the standard 2025.12, special values included, and
+    compares the answers with an independent reference. It tests portarray on the devices of this
+    machine, or any other namespace that follows the standard.
+    """
+
+
+@conformance.command("run")
+@click.option(
+    "--device",
+    "devices",
+    multiple=True,
+    metavar="DEVICE",
+    help="A portarray device, such as cuda or torch:cpu; may be repeated. "
+    "Default: every functional device of this machine.",
+)
+@click.option(
+    "--module",
+    "modules",
+    multiple=True,
+    metavar="NAME",
+    help="Any importable Array API namespace instead, such as array_api_strict, "
+    "array_api_compat.torch or a module in this folder; may be repeated.",
+)
+@click.option(
+    "--suite",
+    type=click.Choice(["ours", "official"]),
+    default="ours",
+    show_default=True,
+    help="ours: installed with this command, works offline. official: data-apis/array-api-tests "
+    "at its pinned revision.",
+)
+@click.option(
+    "--suite-dir",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="A clone of the official suite. Default: the user cache; git clones into it once.",
+)
+@click.option(
+    "--functions",
+    metavar="A,B",
+    help="Only these, by their names in the standard: sin,linalg.svd,array.__getitem__. "
+    "With --suite official also names of tests, such as test_svd.",
+)
+@click.option(
+    "--examples",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help=f"Inputs drawn for each case.  [default: {EXAMPLES}, or {QUICK_EXAMPLES} with --quick]",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    metavar="S",
+    help="The same seed draws the same inputs.",
+)
+@click.option(
+    "--quick", is_flag=True, help="Few inputs, and little time spent on simplifying failing ones."
+)
+@click.option(
+    "--report",
+    "folder",
+    type=click.Path(file_okay=False, writable=True, path_type=Path),
+    metavar="DIR",
+    help="Write conformance.json and conformance.html (one page, no network needed) there.",
+)
+@click.option(
+    "--expected",
+    "expected_file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Your library's known failures, TOML tables [[expected]] with the keys function, aspect, "
+    "target, reason, link. Each must fail: one that passes fails the run.",
+)
+def run_command(
+    devices: Sequence[str],
+    modules: Sequence[str],
+    suite: str,
+    suite_dir: Path | None,
+    functions: str | None,
+    examples: int | None,
+    seed: int,
+    quick: bool,
+    folder: Path | None,
+    expected_file: Path | None,
+) -> None:
+    """Run the conformance suite and report what it found.
+
+    \b
+    Examples:
+      portarray conformance run --quick
+      portarray conformance run --device torch:cpu --functions sin,linalg.svd
+      portarray conformance run --module array_api_strict --report report
+      portarray conformance run --suite official --examples 200 --seed 1
+
+    \b
+    Exit status:
+      0  everything passed, or failed as listed with a reason
+      1  something failed, a listed failure passed, or nothing could be checked
+      2  the options are wrong, or the official suite cannot be had
+    """  # noqa: D301 - click reads a real backspace as "keep these lines"
+    if suite_dir is not None and suite != "official":
+        raise click.UsageError("--suite-dir is the official suite's: add --suite official.")
+    names = None if functions is None else _names(functions)
+    targets = _targets(devices, modules)
+    plan = _Plan(
+        cases=_cases(names) if suite == "ours" else [],
+        official=_official(suite_dir) if suite == "official" else None,
+        functions=names,
+        examples=examples or (QUICK_EXAMPLES if quick else EXAMPLES),
+        seed=seed,
+        quick=quick,
+        expected=_expected(expected_file, suite),
+    )
+    if folder is not None:
+        _make_folder(folder)
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=PLAIN_WIDTH)
+    report = Report(
+        suite=suite,
+        seed=seed,
+        examples=plan.examples,
+        targets=[],
+        versions=versions(targets),
+        warnings=list(plan.official.warnings) if plan.official else [],
+    )
+    for warning in report.warnings:
+        click.echo(f"Warning: {warning}", err=True)
+    with watch(console) as view:
+        report.targets.extend(_run(plan, target, view) for target in targets)
+    _tell(report, console)
+    if folder is not None:
+        write_json(report, folder / "conformance.json")
+        write_html(report, folder / "conformance.html")
+        click.echo(f"Report: {folder / 'conformance.html'} and conformance.json beside it")
+    if report.bad or not any(_ran(target) for target in report.targets):
+        raise SystemExit(1)
+
+
+def _names(functions: str) -> list[str]:
+    names = [name.strip() for name in functions.split(",") if name.strip()]
+    if not names:
+        raise click.BadParameter("it names no function", param_hint="--functions")
+    return names
+
+
+def _cases(names: list[str] | None) -> list[Case]:
+    try:
+        return all_cases(names)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--functions") from error
+
+
+def _official(folder: Path | None) -> OfficialSuite:
+    try:
+        return find_suite(folder)
+    except OfficialSuiteError as error:
+        raise _CannotRunError(str(error)) from error
+
+
+def _expected(path: Path | None, suite: str) -> list[ExpectedFailure]:
+    try:
+        rows = read_expected() + ([] if path is None else read_expected(path))
+    except ExpectedFailureError as error:
+        raise click.BadParameter(str(error), param_hint="--expected") from error
+    if suite == "ours":
+        known = [(case.function, case.aspect) for case in all_cases()]
+        for row in stale_rows(rows, suite, known):
+            raise click.BadParameter(
+                f"no case is called {row.function} ({row.aspect}): correct or remove its row",
+                param_hint="--expected",
+            )
+    return rows
+
+
+def _targets(devices: Sequence[str], modules: Sequence[str]) -> list[Target]:
+    """Return the targets asked for, each once; by default every functional device."""
+    makers: list[tuple[str, str, Callable[[str], Target]]] = [
+        *(("--device", device, portarray_target) for device in devices),
+        *(("--module", module, module_target) for module in modules),
+    ]
+    if not makers:
+        makers = [("--device", device, portarray_target) for device in _functional_devices()]
+    if modules and "" not in sys.path and os.getcwd() not in sys.path:
+        # A console script does not look in the working folder, where one's own module is.
+        sys.path.insert(0, os.getcwd())
+    targets: dict[str, Target] = {}
+    for option, name, make in makers:
+        try:
+            target = make(name)
+        except (ImportError, TypeError, ValueError, RuntimeError) as error:
+            raise click.BadParameter(str(error), param_hint=option) from error
+        targets[target.label] = target
+    return list(targets.values())
+
+
+def _functional_devices() -> Iterator[str]:
+    try:
+        import portarray as pa  # only here: other namespaces are tested without it
+    except ImportError as error:
+        raise click.UsageError(
+            f"portarray cannot be imported ({error}): install it, or name another namespace with "
+            "--module."
+        ) from error
+    return (str(device) for device in pa.devices())
+
+
+def _make_folder(folder: Path) -> None:
+    # Before the run: an hour's results must not be lost to a folder that cannot be made.
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise click.BadParameter(
+            f"cannot make {folder}: {error.strerror}", param_hint="--report"
+        ) from error
+
+
+def _run(plan: _Plan, target: Target, view: Watch) -> TargetReport:
+    began = time.perf_counter()
+    results: list[Result]
+    if plan.official is None:
+        view.begin(target.label, len(plan.cases))
+        results = run(
+            target,
+            plan.cases,
+            examples=plan.examples,
+            seed=plan.seed,
+            quick=plan.quick,
+            expected=plan.expected,
+            on_start=lambda case: view.start(f"{case.function} ({case.aspect})"),
+            on_result=view.result,
+        )
+    else:
+        try:
+            results = run_official(
+                plan.official,
+                target,
+                examples=plan.examples,
+                seed=plan.seed,
+                functions=plan.functions,
+                expected=plan.expected,
+                on_collected=lambda count: view.begin(target.label, count),
+                on_start=lambda test: view.start(test.split("::", 1)[-1][:60]),
+                on_result=view.result,
+            )
+        except OfficialSuiteError as error:
+            raise _CannotRunError(str(error)) from error
+    return TargetReport(target.label, results, time.perf_counter() - began)
+
+
+def _ran(target: TargetReport) -> bool:
+    return any(result.status != "not run" for result in target.results)
+
+
+def _tell(report: Report, console: Console) -> None:
+    """Print the tables, the failures and the verdict."""
+    for target in report.targets:
+        click.echo()
+        console.print(summary_table(target))
+    texts = list(failure_texts(report))
+    for text in texts[:MOST_FAILURES]:
+        click.echo()
+        head, _, body = text.partition("\n")
+        click.echo(click.style(head, fg="red", bold=True))
+        click.echo(body)
+    if len(texts) > MOST_FAILURES:
+        click.echo(f"\n... and {len(texts) - MOST_FAILURES} more; --report DIR shows them all.")
+    click.echo()
+    for target in report.targets:
+        counts = ", ".join(f"{n} {status}" for status, n in target.totals().items() if n)
+        verdict = "FAILED" if any(result.bad for result in target.results) else "ok"
+        if not _ran(target):
+            verdict = "NOTHING WAS RUN"
+        click.echo(f"{target.label}: {verdict} ({counts or 'no cases'})")

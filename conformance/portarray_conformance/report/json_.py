@@ -1,0 +1,139 @@
+"""The report as data: what was run, with what, and what came out."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any, get_args
+
+from portarray_conformance.names import VERSION
+from portarray_conformance.run import Result, Status
+from portarray_conformance.target import Target
+
+__all__ = ["SCHEMA", "STATUSES", "Report", "TargetReport", "versions", "write_json"]
+
+SCHEMA = 1
+"""Number of the JSON layout; it changes when a field changes its meaning or goes away."""
+
+STATUSES: tuple[str, ...] = get_args(Status)
+
+
+@dataclass(frozen=True, slots=True)
+class TargetReport:
+    """All results of one target, or why there are none.
+
+    Attributes
+    ----------
+    label : str
+        The device's or module's name.
+    results : list of Result
+    seconds : float
+        Wall-clock time of the whole run on this target.
+    reason : str
+        Why the target was not run; empty where it was.
+    """
+
+    label: str
+    results: list[Result] = field(default_factory=list)
+    seconds: float = 0.0
+    reason: str = ""
+
+    def totals(self) -> dict[str, int]:
+        """Return how many results have each status."""
+        counts = Counter(result.status for result in self.results)
+        return {status: counts[status] for status in STATUSES}  # type: ignore[index]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """One run over all its targets.
+
+    Attributes
+    ----------
+    suite : str
+        ``"ours"`` or ``"official"``.
+    seed, examples : int
+        What repeats the run.
+    targets : list of TargetReport
+    versions : dict of str to str
+        Python, NumPy, and every library tested.
+    warnings : list of str
+        What a reader must know, such as an official suite that is not at its pin.
+    created : str
+        When, in UTC, ISO 8601.
+    """
+
+    suite: str
+    seed: int
+    examples: int
+    targets: list[TargetReport]
+    versions: dict[str, str]
+    warnings: list[str] = field(default_factory=list)
+    standard: str = VERSION
+    platform: str = field(default_factory=platform.platform)
+    created: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+
+    @property
+    def bad(self) -> bool:
+        """Whether any result fails the run."""
+        return any(result.bad for target in self.targets for result in target.results)
+
+    def document(self) -> dict[str, Any]:
+        """Return the report in the layout of ``conformance.json``."""
+        return {
+            "schema": SCHEMA,
+            "suite": self.suite,
+            "standard": self.standard,
+            "created": self.created,
+            "platform": self.platform,
+            "versions": self.versions,
+            "seed": self.seed,
+            "examples": self.examples,
+            "warnings": self.warnings,
+            "targets": [
+                {
+                    "label": target.label,
+                    "seconds": round(target.seconds, 3),
+                    "reason": target.reason,
+                    "totals": target.totals(),
+                }
+                for target in self.targets
+            ],
+            "results": [
+                asdict(result) | {"seconds": round(result.seconds, 4)}
+                for target in self.targets
+                for result in target.results
+            ],
+        }
+
+
+def versions(targets: Iterable[Target]) -> dict[str, str]:
+    """Return the versions of Python, of this package, and of what the targets are made of."""
+    found = {"python": platform.python_version()}
+    for name in ("portarray-conformance", "hypothesis", "numpy"):
+        found[name] = _distribution(name)
+    for target in targets:
+        namespace = target.xp.__name__
+        found[namespace] = str(getattr(target.xp, "__version__", _distribution(namespace)))
+        if target.library and target.library not in found:
+            found[target.library] = _distribution(target.library)
+    return found
+
+
+def _distribution(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return "(source tree)"
+
+
+def write_json(report: Report, path: Path) -> None:
+    """Write ``conformance.json``."""
+    text = json.dumps(report.document(), indent=1, ensure_ascii=False)
+    path.write_text(text + "\n", encoding="utf-8")
