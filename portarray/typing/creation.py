@@ -12,6 +12,7 @@ from portarray.typing.aliases import (
     Real,
     Scalar,
     SupportsBuffer,
+    SupportsDLPack,
 )
 
 __all__ = [
@@ -87,7 +88,7 @@ class CreationNamespace(Protocol[A]):
 
     def from_dlpack(
         self,
-        x: object,
+        x: SupportsDLPack,
         /,
         *,
         device: NativeDevice | None = None,

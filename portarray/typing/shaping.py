@@ -36,7 +36,7 @@ class ManipulationNamespace(Protocol[A]):
     def broadcast_arrays(self, *arrays: A) -> tuple[A, ...] | list[A]:
         """Return arrays broadcast to one shape."""
 
-    def broadcast_shapes(self, *shapes: tuple[int | None, ...]) -> tuple[int | None, ...]:
+    def broadcast_shapes(self, *shapes: tuple[int, ...]) -> tuple[int, ...]:
         """Return the shape to which shapes broadcast."""
 
     def broadcast_to(self, x: A, /, shape: tuple[int, ...]) -> A:
