@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from contextvars import ContextVar
+from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from portarray.backends import registry
 from portarray.backends.protocol import PLATFORMS, Kind, Room, RoomInfo
@@ -152,16 +153,13 @@ def _restore(library: str, platform: str, index: int) -> Device:
     return discovery.get_device(library, platform, index)
 
 
-class DeviceText(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class DeviceText:
     """A device text, taken apart; None for what it leaves open."""
 
     library: str | None
     platform: str | None
     index: int | None
-
-    def __str__(self) -> str:
-        parts = (self.library, self.platform, None if self.index is None else str(self.index))
-        return ":".join(part for part in parts if part is not None)
 
 
 def parse(text: str) -> DeviceText:

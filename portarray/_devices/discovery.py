@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from portarray._devices import device as device_module
 from portarray._devices import markers
@@ -42,6 +42,8 @@ __all__ = [
     "status",
     "version",
 ]
+
+T = TypeVar("T")
 
 Key = tuple[str, str, int | None]
 """Library, platform and index; None for all devices of the platform."""
@@ -226,8 +228,8 @@ def install_command(info: RoomInfo, platform: str = "") -> str:
     return f'pip install "{info.requirement(platform)}"'
 
 
-def _remembered(key: Key, find: Callable[[], Any]) -> Any:
-    """Return what ``find`` finds; remember its refusal, and raise it as an error with the reason."""
+def _remembered(key: Key, find: Callable[[], T]) -> T:
+    """Return what ``find`` finds; remember its refusal and raise it as an error."""
     refusal = _refused.get(key)
     if refusal is None:
         try:
@@ -315,7 +317,7 @@ def _careful(
             yield
     except (_Refusal, UnknownDeviceError):
         raise
-    except Exception as error:  # noqa: BLE001 - libraries and drivers raise all kinds; it is told
+    except Exception as error:  # libraries and drivers raise all kinds
         raise _Refusal(f"{failed}: {probe.reason_of(error)}", fault=True) from error
 
 

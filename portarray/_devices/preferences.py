@@ -54,7 +54,7 @@ def read() -> Preference | None:
 
 
 def check(text: object) -> None:
-    """Raise unless a text may be saved: it names a device that portarray knows, or asks to choose."""
+    """Raise unless a text may be saved: it names a known device, or asks to choose."""
     if not isinstance(text, str):
         raise TypeError(f"a preference is a device text such as 'cuda', not {text!r}")
     if text not in WORDS:

@@ -30,8 +30,10 @@ __all__ = [
     "device",
     "devices",
     "functional",
+    "judge_preference",
     "gpu_device",
     "preferred",
+    "recommended",
     "reset_gpu_device",
     "resolve",
     "set_default_device",
@@ -179,7 +181,9 @@ def gpu_device(*, required: bool = False) -> Device:
     chosen = preferred()
     if chosen is None:
         try:
-            chosen = _search("gpu", _Choice("gpu"))
+            choice = _Choice("gpu")
+            chosen = _search("gpu", choice)
+            choice.tell(chosen)
         except DeviceNotFunctionalError:
             chosen = cpu_device()
     _gpu = chosen
@@ -265,24 +269,34 @@ def preferred() -> Device | None:
     return _preferred(None)
 
 
-def _preferred(needed: int | None) -> Device | None:
+def judge_preference(
+    needed: int | None = None,
+) -> tuple[preferences.Preference | None, Device | None, str]:
+    """Return the preference that holds, the device that it means, and why it cannot be met."""
     try:
         preference = preferences.read()
     except PreferenceError as error:
-        _warn(f"{error} The device is chosen automatically")
-        return None
+        return None, None, str(error)
     if preference is None or preference.device == "auto":
-        return None
+        return preference, None, ""
     try:
         if preference.device == "gpu":
-            return _search("gpu", _Choice("gpu", needed))
-        return _from_text(preference.device, needed)
+            return preference, _search("gpu", _Choice("gpu", needed)), ""
+        return preference, _from_text(preference.device, needed), ""
     except (UnknownDeviceError, DeviceNotFunctionalError) as error:
-        _warn(
-            f"the preference of {preference.source} cannot be met: {error}\n"
-            f"The device is chosen automatically"
-        )
-        return None
+        return preference, None, f"{preference.source} prefers {preference.device!r}, but {error}"
+
+
+def recommended() -> Device:
+    """Return what ``"auto"`` means, without a warning of what stands before it."""
+    return judge_preference()[1] or _search("auto", _Choice("auto"))
+
+
+def _preferred(needed: int | None) -> Device | None:
+    _, chosen, problem = judge_preference(needed)
+    if problem:
+        _warn(f"{problem}\nThe device is chosen automatically instead.")
+    return chosen
 
 
 def _choose() -> Device:
@@ -305,8 +319,11 @@ def _from_text(text: str, needed: int | None) -> Device:
         chosen = _preferred(needed)
         if chosen is not None and (text == "auto" or chosen.kind == "gpu"):
             return chosen
-        return _search(text, choice)
-    library, platform, index = parse(text)
+        found = _search(text, choice)
+        choice.tell(found)
+        return found
+    named = parse(text)
+    library, platform, index = named.library, named.platform, named.index
     if platform is None:
         assert library is not None  # a text has one of them
         info = registry.find_info(library)
@@ -341,7 +358,6 @@ def _search(word: str, choice: _Choice) -> Device:
         pairs = ((library, p) for p in platforms for library in discovery.by_rank(p))
         found = next((d for d in choice.walk(pairs, None) if choice.takes(d, kind)), None)
         if found is not None:
-            choice.tell(found)
             return found
     raise choice.error()
 
@@ -434,8 +450,8 @@ def _from_native(obj: object) -> Device:
         if found is not None:
             return discovery.get_device(info.library, *found)
     raise TypeError(
-        f"{obj!r} ({type(obj).__module__}.{type(obj).__qualname__}) names no device; use a text such "
-        f"as 'cpu', 'cuda:1' or 'torch:cuda:1', a portarray.Device, or a device object of a "
+        f"{obj!r} ({type(obj).__module__}.{type(obj).__qualname__}) names no device; use a text "
+        f"such as 'cpu', 'cuda:1' or 'torch:cuda:1', a portarray.Device, or a device object of a "
         f"library that is imported; of an array x, x.device"
     )
 

@@ -95,8 +95,8 @@ def load_room(library: str) -> Room:
         tuned = f"{package}.tuned"
         room = Room(
             info=_infos[library],
-            devices=parts["devices"],  # type: ignore[arg-type]
-            transfer=parts["transfer"],  # type: ignore[arg-type]
+            devices=parts["devices"],
+            transfer=parts["transfer"],
             namespace=parts["namespace"],
             tuned=importlib.import_module(tuned) if importlib.util.find_spec(tuned) else None,
         )

@@ -1,0 +1,25 @@
+"""The command ``portarray``."""
+
+from __future__ import annotations
+
+import sys
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Run the command; say how to install it where its libraries are missing."""
+    try:
+        from portarray._cli.group import portarray
+    except ModuleNotFoundError as error:
+        if error.name not in ("click", "rich"):
+            raise
+        sys.exit(
+            f"The command portarray needs {error.name}, which is not installed.\n"
+            f'Install it with: pip install "portarray[cli]"'
+        )
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that lacks a sign shows another one instead of failing.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    portarray(prog_name="portarray")

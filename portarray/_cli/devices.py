@@ -1,0 +1,32 @@
+"""``portarray devices``."""
+
+from __future__ import annotations
+
+import json
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from portarray._devices import selection
+from portarray._devices.summary import summary
+
+__all__ = ["devices"]
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+@click.option("--reprobe", is_flag=True, help="Forget probes that crashed, and try them again.")
+def devices(as_json: bool, reprobe: bool) -> None:
+    """Show every library and device, and why the rest cannot be used."""
+    if reprobe:
+        selection.reset_gpu_device()
+    found = summary()
+    if as_json:
+        click.echo(json.dumps(found.as_dict(), indent=2, ensure_ascii=False))
+        return
+    text = Text(str(found))
+    text.highlight_regex(r"✓", "green")
+    text.highlight_regex(r"✗", "red")
+    text.highlight_regex(r"← recommended|Recommended:.*", "bold")
+    Console().print(text, soft_wrap=True)
