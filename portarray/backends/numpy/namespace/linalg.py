@@ -24,12 +24,11 @@ from array_api_compat.numpy.linalg import (
     slogdet,
     solve,
     svd,
-    svdvals,
     tensordot,
     trace,
-    vecdot,
-    vector_norm,
 )
+
+from portarray.backends.numpy.namespace.linear_algebra import vecdot
 
 __all__ = [
     "cholesky", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "inv", "matmul",
@@ -61,3 +60,20 @@ def eig(x: Array, /) -> EigResult:
 def eigvals(x: Array, /) -> Array:
     """Return eigenvalues, complex also where all are real."""
     return _complex(np.linalg.eigvals(x))
+
+
+def svdvals(x: Array, /) -> Array:
+    """Return singular values, in descending order."""
+    return np.linalg.svdvals(x)
+
+
+def vector_norm(
+    x: Array,
+    /,
+    *,
+    axis: int | tuple[int, ...] | None = None,
+    keepdims: bool = False,
+    ord: float = 2,
+) -> Array:
+    """Return norms of vectors."""
+    return np.asarray(np.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord))

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from array_api_compat.numpy import tensordot
 
 __all__ = ["matmul", "matrix_transpose", "tensordot", "vecdot"]
 
+Array = np.ndarray[Any, Any]
+
 matmul = np.matmul
 matrix_transpose = np.matrix_transpose
-vecdot = np.vecdot
+
+
+def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
+    """Return the inner product along an axis, of the first operand's conjugate."""
+    return np.asarray(np.vecdot(x1, x2, axis=axis))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from array_api_compat.numpy import unstack
 
@@ -10,14 +12,20 @@ __all__ = [
     "squeeze", "stack", "tile", "unstack",
 ]  # fmt: skip
 
+Array = np.ndarray[Any, Any]
+
 concat = np.concat
 expand_dims = np.expand_dims
 flip = np.flip
 moveaxis = np.moveaxis
 permute_dims = np.permute_dims
-repeat = np.repeat
 reshape = np.reshape
 roll = np.roll
 squeeze = np.squeeze
 stack = np.stack
 tile = np.tile
+
+
+def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Array:
+    """Repeat each element."""
+    return np.repeat(x, repeats, axis=axis)
