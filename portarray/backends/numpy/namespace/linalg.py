@@ -76,4 +76,6 @@ def vector_norm(
     ord: float = 2,
 ) -> Array:
     """Return norms of vectors."""
-    return np.asarray(np.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord))
+    # NumPy's stubs do not know that axis may be None.
+    norm = np.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)  # type: ignore[arg-type]
+    return np.asarray(norm)

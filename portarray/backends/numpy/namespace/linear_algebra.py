@@ -17,4 +17,5 @@ matrix_transpose = np.matrix_transpose
 
 def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
     """Return the inner product along an axis, of the first operand's conjugate."""
-    return np.asarray(np.vecdot(x1, x2, axis=axis))
+    # NumPy's stubs do not know axis here.
+    return np.asarray(np.vecdot(x1, x2, axis=axis))  # type: ignore[call-overload]
