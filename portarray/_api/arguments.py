@@ -1,0 +1,199 @@
+"""Argument rules that hold on every device: axes, shapes, sizes and named modes.
+
+Libraries differ most in what they do with a *wrong* argument: one raises, the next wraps around or
+crashes. What stands here is checked before the library is called, so that the error is the same
+everywhere and says the value, the rule and the fix. Everything else is left to the library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import index
+from typing import Any
+
+import numpy as np
+from numpy.exceptions import AxisError
+
+from portarray._array import dtypes
+
+__all__ = [
+    "axes",
+    "axis",
+    "choice",
+    "fill_value",
+    "integers",
+    "matrices",
+    "number",
+    "real_number",
+    "shape",
+    "size",
+]
+
+
+def axis(value: int, x: Any, *, extra: int = 0) -> int:
+    """Return an axis of an array after checking that the array has it.
+
+    Parameters
+    ----------
+    value : int
+        The axis, negative ones counting from the last.
+    x : Array
+        The array. An object without ``ndim`` is let through: the call refuses it with a better
+        message.
+    extra : int, default: 0
+        Axes that the result has beyond those of `x`.
+
+    Raises
+    ------
+    AxisError
+        If the array has no such axis. It is an IndexError and a ValueError.
+    TypeError
+        If the axis is no integer.
+    """
+    try:
+        value = index(value)
+    except TypeError:
+        raise TypeError(f"axis is {value!r}; an axis must be an integer") from None
+    count = getattr(x, "ndim", None)
+    if count is None or -(count + extra) <= value < count + extra:
+        return value
+    count += extra
+    if count == 0:
+        raise AxisError(f"axis {value} is out of range: a 0-d array has no axes")
+    raise AxisError(
+        f"axis {value} is out of range for {count} axes; use one from {-count} to {count - 1}"
+    )
+
+
+def axes(value: int | Sequence[int], x: Any, *, name: str = "axis") -> int | tuple[int, ...]:
+    """Return one or several axes of an array after checking them; lists become tuples.
+
+    Raises
+    ------
+    AxisError
+        If the array lacks one of them.
+    ValueError
+        If an axis is named twice.
+    TypeError
+        If one is no integer.
+    """
+    if not isinstance(value, (list, tuple)):
+        return axis(value, x)  # type: ignore[arg-type]
+    found = tuple([axis(one, x) for one in value])
+    count = getattr(x, "ndim", None)
+    if count is not None and len({one % count for one in found}) < len(found):
+        raise ValueError(f"{name}={value!r} names an axis twice; each axis may be named once")
+    return found
+
+
+def integers(value: int | Sequence[int], name: str) -> tuple[int, ...]:
+    """Return one integer or a sequence of them as a tuple."""
+    try:
+        if isinstance(value, (list, tuple)):
+            return tuple([index(one) for one in value])
+        if hasattr(value, "__index__"):
+            return (index(value),)
+        return tuple([index(one) for one in value])
+    except TypeError:
+        raise TypeError(
+            f"{name} is {value!r}; it must be an integer or a tuple of integers"
+        ) from None
+
+
+def shape(value: int | Sequence[int]) -> tuple[int, ...]:
+    """Return a shape as a tuple of non-negative integers.
+
+    Raises
+    ------
+    ValueError
+        If a size is negative.
+    TypeError
+        If one is no integer.
+    """
+    sizes = integers(value, "shape")
+    for one in sizes:
+        if one < 0:
+            raise ValueError(f"shape is {value!r}; sizes must not be negative")
+    return sizes
+
+
+def size(value: int, name: str) -> int:
+    """Return a count after checking that it is a non-negative integer."""
+    try:
+        value = index(value)
+    except TypeError:
+        raise TypeError(f"{name} is {value!r}; it must be an integer") from None
+    if value < 0:
+        raise ValueError(f"{name} is {value}; it must not be negative")
+    return value
+
+
+def choice(value: object, name: str, allowed: tuple[object, ...]) -> None:
+    """Refuse a mode that is not one of those allowed.
+
+    Raises
+    ------
+    ValueError
+        With the name of the argument, the value, and what is allowed.
+    """
+    if value not in allowed:
+        raise ValueError(f"{name} is {value!r}; use one of {', '.join(map(repr, allowed))}")
+
+
+def matrices(x: Any, function: str) -> None:
+    """Refuse an array with fewer than two axes where matrices are due.
+
+    Raises
+    ------
+    ValueError
+        With the shape.
+    """
+    if getattr(x, "ndim", 2) < 2:
+        raise ValueError(f"{function} got shape {x.shape}; it needs matrices, shape (..., M, N)")
+
+
+def number(value: Any, name: str) -> int | float | complex:
+    """Return a number as a Python scalar; NumPy scalars and 0-d arrays are read."""
+    if type(value) in (int, float, complex, bool):
+        return value  # type: ignore[no-any-return]
+    found = value.item() if getattr(value, "ndim", None) == 0 else value
+    if not isinstance(found, (int, float, complex)):
+        raise TypeError(f"{name} is {value!r}; it must be a number")
+    return found
+
+
+def real_number(value: Any, name: str) -> int | float:
+    """Return a real number as a Python scalar; NumPy scalars and 0-d arrays are read."""
+    found = number(value, name)
+    if isinstance(found, complex):
+        raise TypeError(f"{name} is {value!r}; it must be a real number")
+    return found
+
+
+def fill_value(value: Any, dtype: object) -> bool | int | float | complex:
+    """Return a fill value after checking that a dtype can hold it.
+
+    Raises
+    ------
+    TypeError
+        For a complex value and a dtype that is not.
+    OverflowError
+        For an integer dtype that is too narrow, or a value that is not finite.
+    """
+    found = number(value, "fill_value")
+    if dtype is None:
+        return found
+    exact = dtypes.canonical(dtype)
+    kind = dtypes.kind_of(exact)
+    if isinstance(found, complex) and kind not in "cb":
+        raise TypeError(
+            f"fill_value {found!r} is complex and {exact} is not; pass its real part, "
+            f"or a complex dtype"
+        )
+    if kind in "iu" and not isinstance(found, complex):
+        limits = np.iinfo(exact)
+        if not limits.min <= found <= limits.max:
+            raise OverflowError(
+                f"fill_value {found!r} does not fit {exact} ({limits.min} to {limits.max})"
+            )
+    return found

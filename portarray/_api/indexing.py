@@ -1,0 +1,94 @@
+"""Indexing functions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from portarray._api import arguments
+from portarray._array import call
+
+if TYPE_CHECKING:
+    from portarray._array.array import Array
+
+__all__ = ["take", "take_along_axis"]
+
+
+def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
+    """Return the elements at given indices along an axis.
+
+    Parameters
+    ----------
+    x : Array
+        Array with at least one axis.
+    indices : Array
+        Integer array, usually 1-d. Negative indices count from the end.
+    axis : int, optional
+        Axis to select along. May be left out for a 1-d array only.
+
+    Returns
+    -------
+    Array
+        Array of the dtype of `x`; the axes of `indices` stand in the place of `axis`.
+
+    Raises
+    ------
+    AxisError
+        If `x` has no such axis.
+    ValueError
+        If `axis` is missing for several axes.
+    IndexError
+        For an index out of bounds, on devices that check: those with their own memory may not,
+        and then the element is not defined.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.take(pa.asarray([10, 20, 30]), pa.asarray([2, 0])).tolist()
+    [30, 10]
+    """
+    if axis is not None:
+        axis = arguments.axis(axis, x)
+    elif getattr(x, "ndim", 1) != 1:
+        raise ValueError(f"take got an array of {x.ndim} axes without axis=; name the axis")
+    return call.apply("take", (x, indices), axis=axis)
+
+
+def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
+    """Return the elements at given indices along an axis, with indices of their own at each place.
+
+    Parameters
+    ----------
+    x : Array
+        Array with at least one axis.
+    indices : Array
+        Integer array with as many axes as `x`. But for `axis` its shape must broadcast with that
+        of `x`. Negative indices count from the end.
+    axis : int, default: -1
+        Axis to select along.
+
+    Returns
+    -------
+    Array
+        Array of the dtype of `x`, of the broadcast shape, with the size of `indices` along `axis`.
+
+    Raises
+    ------
+    AxisError
+        If `x` has no such axis.
+    ValueError
+        If the numbers of axes differ.
+    IndexError
+        For an index out of bounds, on devices that check: those with their own memory may not,
+        and then the element is not defined.
+
+    See Also
+    --------
+    argsort : Its result, used as `indices`, gives the sorted array.
+    """
+    axis = arguments.axis(axis, x)
+    if getattr(indices, "ndim", x.ndim) != x.ndim:
+        raise ValueError(
+            f"take_along_axis got x with {x.ndim} axes and indices with {indices.ndim}; "
+            f"the numbers must be equal"
+        )
+    return call.apply("take_along_axis", (x, indices), axis=axis)

@@ -1,0 +1,1 @@
+"""The linear algebra extension, split by family; :mod:`portarray.linalg` lists it."""

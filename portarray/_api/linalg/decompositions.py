@@ -1,0 +1,230 @@
+"""Decompositions of matrices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from portarray._api import arguments
+from portarray._api.results import EighResult, EigResult, QRResult, SVDResult
+from portarray._array import call
+
+if TYPE_CHECKING:
+    from portarray._array.array import Array
+
+__all__ = ["cholesky", "eig", "eigh", "eigvals", "eigvalsh", "qr", "svd", "svdvals"]
+
+
+def cholesky(x: Array, /, *, upper: bool = False) -> Array:
+    """Return Cholesky factors of Hermitian, positive-definite matrices.
+
+    Parameters
+    ----------
+    x : Array
+        Array of shape ``(..., M, M)``. That the matrices are Hermitian is not checked: one
+        triangle is read. Integers and booleans are converted to the device's default
+        floating-point dtype first.
+    upper : bool, default: False
+        Whether to return upper triangles ``U`` with ``x = U^H U``, instead of lower triangles
+        ``L`` with ``x = L L^H``.
+
+    Returns
+    -------
+    Array
+        Array of the shape of `x`; the other triangle is zero.
+
+    Raises
+    ------
+    ValueError
+        If the matrices are not square, or one is not positive-definite and the device notices.
+    """
+    return call.apply("linalg.cholesky", (x,), upper=upper)
+
+
+def eig(x: Array, /) -> EigResult:
+    """Return eigenvalues and eigenvectors of square matrices.
+
+    Parameters
+    ----------
+    x : Array
+        Array of shape ``(..., M, M)``; integers and booleans are converted to the device's default
+        floating-point dtype first.
+
+    Returns
+    -------
+    EigResult
+        Named tuple ``(eigenvalues, eigenvectors)`` of complex arrays of shapes ``(..., M)`` and
+        ``(..., M, M)``; column ``i`` of the second belongs to element ``i`` of the first.
+
+    Raises
+    ------
+    ValueError
+        If the matrices are not square.
+
+    See Also
+    --------
+    eigh : Return those of Hermitian matrices: real, faster and more exact.
+
+    Notes
+    -----
+    The order of the eigenvalues, and length and phase of the eigenvectors, differ between devices.
+    """
+    return EigResult(*call.apply("linalg.eig", (x,)))
+
+
+def eigh(x: Array, /) -> EighResult:
+    """Return eigenvalues and eigenvectors of Hermitian matrices.
+
+    Parameters
+    ----------
+    x : Array
+        Array of shape ``(..., M, M)``. That the matrices are Hermitian is not checked: one
+        triangle is read. Integers and booleans are converted to the device's default
+        floating-point dtype first.
+
+    Returns
+    -------
+    EighResult
+        Named tuple ``(eigenvalues, eigenvectors)``: real values of shape ``(..., M)`` and
+        orthonormal vectors of shape ``(..., M, M)`` in the dtype of `x`; column ``i`` of the
+        second belongs to element ``i`` of the first.
+
+    Raises
+    ------
+    ValueError
+        If the matrices are not square.
+
+    Notes
+    -----
+    The sign (phase) of the eigenvectors differs between devices.
+    """
+    return EighResult(*call.apply("linalg.eigh", (x,)))
+
+
+def eigvals(x: Array, /) -> Array:
+    """Return the eigenvalues of square matrices.
+
+    Parameters
+    ----------
+    x : Array
+        Array of shape ``(..., M, M)``; integers and booleans are converted to the device's default
+        floating-point dtype first.
+
+    Returns
+    -------
+    Array
+        Complex array of shape ``(..., M)``, in an order that differs between devices.
+
+    Raises
+    ------
+    ValueError
+        If the matrices are not square.
+    """
+    return call.apply("linalg.eigvals", (x,))
+
+
+def eigvalsh(x: Array, /) -> Array:
+    """Return the eigenvalues of Hermitian matrices.
+
+    Parameters
+    ----------
+    x : Array
+        Array of shape ``(..., M, M)``. That the matrices are Hermitian is not checked: one
+        triangle is read. Integers and booleans are converted to the device's default
+        floating-point dtype first.
+
+    Returns
+    -------
+    Array
+        Real array of shape ``(..., M)``.
+
+    Raises
+    ------
+    ValueError
+        If the matrices are not square.
+    """
+    return call.apply("linalg.eigvalsh", (x,))
+
+
+def qr(x: Array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRResult:
+    """Factor matrices into orthonormal columns and an upper triangle.
+
+    Parameters
+    ----------
+    x : Array
+        Array of shape ``(..., M, N)``; integers and booleans are converted to the device's default
+        floating-point dtype first.
+    mode : {"reduced", "complete"}, default: "reduced"
+        Whether ``Q`` has ``K = min(M, N)`` columns, or ``K = M`` of them.
+
+    Returns
+    -------
+    QRResult
+        Named tuple ``(Q, R)`` of arrays of shapes ``(..., M, K)`` and ``(..., K, N)``, with
+        ``x = Q @ R``.
+
+    Raises
+    ------
+    ValueError
+        If `mode` is unknown or `x` has fewer than two axes.
+
+    Notes
+    -----
+    The signs of the diagonal of ``R`` differ between devices.
+    """
+    arguments.matrices(x, "qr")
+    arguments.choice(mode, "mode", ("reduced", "complete"))
+    return QRResult(*call.apply("linalg.qr", (x,), mode=mode))
+
+
+def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult:
+    """Return the singular value decomposition of matrices.
+
+    Parameters
+    ----------
+    x : Array
+        Array of shape ``(..., M, N)``; integers and booleans are converted to the device's default
+        floating-point dtype first.
+    full_matrices : bool, default: True
+        Whether ``U`` and ``Vh`` are square, or have ``K = min(M, N)`` columns and rows.
+
+    Returns
+    -------
+    SVDResult
+        Named tuple ``(U, S, Vh)`` of arrays of shapes ``(..., M, M)`` or ``(..., M, K)``,
+        ``(..., K)``, and ``(..., N, N)`` or ``(..., K, N)``. ``S`` is real and descends. With
+        ``full_matrices=False``, ``x`` is ``(U * S[..., None, :]) @ Vh``.
+
+    Raises
+    ------
+    ValueError
+        If `x` has fewer than two axes.
+
+    Notes
+    -----
+    The signs (phases) of the vectors differ between devices.
+    """
+    arguments.matrices(x, "svd")
+    return SVDResult(*call.apply("linalg.svd", (x,), full_matrices=full_matrices))
+
+
+def svdvals(x: Array, /) -> Array:
+    """Return the singular values of matrices.
+
+    Parameters
+    ----------
+    x : Array
+        Array of shape ``(..., M, N)``; integers and booleans are converted to the device's default
+        floating-point dtype first.
+
+    Returns
+    -------
+    Array
+        Real array of shape ``(..., min(M, N))``, descending.
+
+    Raises
+    ------
+    ValueError
+        If `x` has fewer than two axes.
+    """
+    arguments.matrices(x, "svdvals")
+    return call.apply("linalg.svdvals", (x,))

@@ -1,0 +1,97 @@
+"""Norms of vectors and matrices."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import TYPE_CHECKING, Literal
+
+from portarray._api import arguments
+from portarray._array import call
+
+if TYPE_CHECKING:
+    from portarray._array.array import Array
+    from portarray.typing import Axes
+
+__all__ = ["matrix_norm", "vector_norm"]
+
+_MATRIX_ORDERS = ("fro", "nuc", 1, 2, inf, -1, -2, -inf)
+
+
+def matrix_norm(
+    x: Array,
+    /,
+    *,
+    keepdims: bool = False,
+    ord: int | float | Literal["fro", "nuc"] | None = "fro",
+) -> Array:
+    """Return norms of matrices.
+
+    Parameters
+    ----------
+    x : Array
+        Array of shape ``(..., M, N)`` and any dtype; integers and booleans are converted to the
+        device's default floating-point dtype first.
+    keepdims : bool, default: False
+        Whether the last two axes stay, with size 1.
+    ord : {"fro", "nuc", 1, 2, inf, -1, -2, -inf} or None, default: "fro"
+        Which norm: ``"fro"`` (and None) the Frobenius norm, ``"nuc"`` the sum of the singular
+        values, 1 the largest sum of absolute values in a column, `inf` in a row, 2 the largest
+        singular value. The negative ones take the smallest instead.
+
+    Returns
+    -------
+    Array
+        Real array of shape ``(...)``.
+
+    Raises
+    ------
+    ValueError
+        If `ord` is unknown, `x` has fewer than two axes, or there is no element to choose from.
+    """
+    arguments.matrices(x, "matrix_norm")
+    if ord is None:
+        ord = "fro"
+    arguments.choice(ord, "ord", _MATRIX_ORDERS)
+    return call.apply("linalg.matrix_norm", (x,), keepdims=keepdims, ord=ord)
+
+
+def vector_norm(
+    x: Array,
+    /,
+    *,
+    axis: Axes | None = None,
+    keepdims: bool = False,
+    ord: int | float = 2,
+) -> Array:
+    """Return norms of vectors.
+
+    Parameters
+    ----------
+    x : Array
+        Array of any dtype; integers and booleans are converted to the device's default
+        floating-point dtype first.
+    axis : int or tuple of int, optional
+        Axis that holds the vectors; several hold one vector together. By default all of `x` is
+        one vector.
+    keepdims : bool, default: False
+        Whether these axes stay, with size 1.
+    ord : int or float, default: 2
+        Which norm: ``p`` is ``sum(abs(x) ** p) ** (1 / p)``, `inf` the largest absolute value,
+        ``-inf`` the smallest, and 0 the number of elements that are not zero.
+
+    Returns
+    -------
+    Array
+        Real array without these axes.
+
+    Raises
+    ------
+    AxisError
+        If `x` has no such axis.
+    TypeError
+        If `ord` is no real number.
+    """
+    if axis is not None:
+        axis = arguments.axes(axis, x)
+    order = arguments.real_number(ord, "ord")
+    return call.apply("linalg.vector_norm", (x,), axis=axis, keepdims=keepdims, ord=order)

@@ -1,0 +1,124 @@
+"""Products of vectors, and diagonals of matrices."""
+
+from __future__ import annotations
+
+from operator import index
+from typing import TYPE_CHECKING
+
+from portarray._api import arguments
+from portarray._array import call
+
+if TYPE_CHECKING:
+    from portarray._array.array import Array
+    from portarray.typing import DTypeLike
+
+__all__ = ["cross", "diagonal", "outer", "trace"]
+
+
+def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
+    """Multiply vectors of three elements: the cross products along an axis.
+
+    Parameters
+    ----------
+    x1, x2 : Array
+        Arrays with 3 elements along `axis`; all other axes are broadcast. Promoted together.
+    axis : int, default: -1
+        Axis that holds the vectors, counted from the end of both shapes.
+
+    Returns
+    -------
+    Array
+        Array of the broadcast shape.
+
+    Raises
+    ------
+    AxisError
+        If an operand has no such axis.
+    ValueError
+        If an operand has not 3 elements along it.
+    """
+    axis = arguments.axis(axis, x1)
+    arguments.axis(axis, x2)
+    for x in (x1, x2):
+        if hasattr(x, "shape") and x.shape[axis] != 3:
+            raise ValueError(
+                f"cross got shape {x.shape} with {x.shape[axis]} elements along axis {axis}; "
+                f"vectors must have 3"
+            )
+    return call.promoted("linalg.cross", (x1, x2), axis=axis)
+
+
+def diagonal(x: Array, /, *, offset: int = 0) -> Array:
+    """Return a diagonal of matrices.
+
+    Parameters
+    ----------
+    x : Array
+        Array of shape ``(..., M, N)``.
+    offset : int, default: 0
+        Which diagonal: 0 is the main one, positive ones lie above it, negative ones below.
+
+    Returns
+    -------
+    Array
+        Array of shape ``(..., K)`` with the ``K`` elements of the diagonal, none for a diagonal
+        outside the matrix.
+
+    Raises
+    ------
+    ValueError
+        If `x` has fewer than two axes.
+    """
+    arguments.matrices(x, "diagonal")
+    return call.apply("linalg.diagonal", (x,), offset=index(offset))
+
+
+def outer(x1: Array, x2: Array, /) -> Array:
+    """Multiply each element of a vector with each of another.
+
+    Parameters
+    ----------
+    x1, x2 : Array
+        1-d arrays of sizes ``N`` and ``M``. Promoted together.
+
+    Returns
+    -------
+    Array
+        Array of shape ``(N, M)``. Complex numbers are not conjugated.
+
+    Raises
+    ------
+    ValueError
+        If an operand is not 1-d.
+    """
+    for x in (x1, x2):
+        if getattr(x, "ndim", 1) != 1:
+            raise ValueError(f"outer got shape {x.shape}; it takes 1-d arrays")
+    return call.promoted("linalg.outer", (x1, x2))
+
+
+def trace(x: Array, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> Array:
+    """Add the elements of a diagonal of matrices.
+
+    Parameters
+    ----------
+    x : Array
+        Array of shape ``(..., M, N)``; booleans are counted.
+    offset : int, default: 0
+        Which diagonal: 0 is the main one, positive ones lie above it, negative ones below.
+    dtype : dtype, optional
+        Dtype to compute in and return. By default that of `x`, but narrow integers are widened to
+        the device's default integer (unsigned ones to the unsigned dtype of that width).
+
+    Returns
+    -------
+    Array
+        Array of shape ``(...)``.
+
+    Raises
+    ------
+    ValueError
+        If `x` has fewer than two axes.
+    """
+    arguments.matrices(x, "trace")
+    return call.apply("linalg.trace", (x,), offset=index(offset), dtype=dtype)

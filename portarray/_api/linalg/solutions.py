@@ -1,0 +1,205 @@
+"""Determinants, inverses, powers and ranks of matrices, and systems of equations."""
+
+from __future__ import annotations
+
+from operator import index
+from typing import TYPE_CHECKING
+
+from portarray._api import arguments
+from portarray._api.results import SlogdetResult
+from portarray._array import call
+
+if TYPE_CHECKING:
+    from portarray._array.array import Array
+
+__all__ = ["det", "inv", "matrix_power", "matrix_rank", "pinv", "slogdet", "solve"]
+
+
+def det(x: Array, /) -> Array:
+    """Return the determinants of square matrices.
+
+    Parameters
+    ----------
+    x : Array
+        Array of shape ``(..., M, M)``; integers and booleans are converted to the device's default
+        floating-point dtype first.
+
+    Returns
+    -------
+    Array
+        Array of shape ``(...)``; 1 for matrices of size 0.
+
+    Raises
+    ------
+    ValueError
+        If the matrices are not square.
+
+    See Also
+    --------
+    slogdet : Determinants too large or too small for the dtype.
+    """
+    return call.apply("linalg.det", (x,))
+
+
+def inv(x: Array, /) -> Array:
+    """Return the inverses of square matrices.
+
+    Parameters
+    ----------
+    x : Array
+        Array of shape ``(..., M, M)``; integers and booleans are converted to the device's default
+        floating-point dtype first.
+
+    Returns
+    -------
+    Array
+        Array of the shape of `x`.
+
+    Raises
+    ------
+    ValueError
+        If the matrices are not square, or one is singular and the device notices: on some devices
+        it gives infinities or NaN instead.
+
+    See Also
+    --------
+    solve : Solve equations, faster and more exactly than with an inverse.
+    pinv : Return an inverse in the least-squares sense.
+    """
+    return call.apply("linalg.inv", (x,))
+
+
+def matrix_power(x: Array, n: int, /) -> Array:
+    """Raise square matrices to an integer power.
+
+    Parameters
+    ----------
+    x : Array
+        Array of shape ``(..., M, M)``. Integers stay integers unless `n` is negative.
+    n : int
+        Exponent: 0 gives identity matrices, negative ones the powers of the inverses.
+
+    Returns
+    -------
+    Array
+        Array of the shape of `x`.
+
+    Raises
+    ------
+    ValueError
+        If the matrices are not square, or `n` is negative and one is singular (on devices that
+        notice).
+    TypeError
+        If `n` is no integer.
+    """
+    n = index(n)
+    if n < 0:
+        x, n = inv(x), -n
+    return call.apply("linalg.matrix_power", (x,), n)
+
+
+def matrix_rank(x: Array, /, *, rtol: float | Array | None = None) -> Array:
+    """Return the ranks of matrices: how many singular values are not zero.
+
+    Parameters
+    ----------
+    x : Array
+        Array of shape ``(..., M, N)``; integers and booleans are converted to the device's default
+        floating-point dtype first.
+    rtol : float or Array, optional
+        Singular values of at most `rtol` times the largest one count as zero. An array must
+        broadcast with shape ``(...)``. By default ``max(M, N)`` times the dtype's epsilon.
+
+    Returns
+    -------
+    Array
+        Array of shape ``(...)`` in the device's default integer dtype.
+
+    Raises
+    ------
+    ValueError
+        If `x` has fewer than two axes.
+    """
+    arguments.matrices(x, "matrix_rank")
+    return call.apply("linalg.matrix_rank", (x,), rtol=rtol)
+
+
+def pinv(x: Array, /, *, rtol: float | Array | None = None) -> Array:
+    """Return the pseudo-inverses of matrices, by singular value decomposition.
+
+    Parameters
+    ----------
+    x : Array
+        Array of shape ``(..., M, N)``; integers and booleans are converted to the device's default
+        floating-point dtype first.
+    rtol : float or Array, optional
+        Singular values of at most `rtol` times the largest one count as zero. An array must
+        broadcast with shape ``(...)``. By default ``max(M, N)`` times the dtype's epsilon.
+
+    Returns
+    -------
+    Array
+        Array of shape ``(..., N, M)``.
+
+    Raises
+    ------
+    ValueError
+        If `x` has fewer than two axes.
+    """
+    arguments.matrices(x, "pinv")
+    return call.apply("linalg.pinv", (x,), rtol=rtol)
+
+
+def slogdet(x: Array, /) -> SlogdetResult:
+    """Return signs and logarithms of the determinants of square matrices.
+
+    Parameters
+    ----------
+    x : Array
+        Array of shape ``(..., M, M)``; integers and booleans are converted to the device's default
+        floating-point dtype first.
+
+    Returns
+    -------
+    SlogdetResult
+        Named tuple ``(sign, logabsdet)`` of arrays of shape ``(...)``: the determinant divided by
+        its absolute value, in the dtype of `x`, and the natural logarithm of its absolute value,
+        which is real. For a determinant of zero they are 0 and -infinity.
+
+    Raises
+    ------
+    ValueError
+        If the matrices are not square.
+    """
+    return SlogdetResult(*call.apply("linalg.slogdet", (x,)))
+
+
+def solve(x1: Array, x2: Array, /) -> Array:
+    """Solve systems of linear equations ``x1 @ x = x2``.
+
+    Parameters
+    ----------
+    x1 : Array
+        Coefficients of shape ``(..., M, M)``.
+    x2 : Array
+        Right-hand sides of shape ``(..., M, K)``, or ``(M,)`` for one. Promoted together with
+        `x1`; integers and booleans are converted to the device's default floating-point dtype.
+
+    Returns
+    -------
+    Array
+        Array of shape ``(..., M, K)``, or ``(..., M)`` for a 1-d `x2`; leading axes are broadcast.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit, or a matrix is singular and the device notices: on some devices
+        it gives infinities or NaN instead.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.linalg.solve(pa.asarray([[2.0, 0.0], [0.0, 4.0]]), pa.asarray([1.0, 2.0])).tolist()
+    [0.5, 0.5]
+    """
+    return call.promoted("linalg.solve", (x1, x2))

@@ -1,0 +1,238 @@
+"""Searching functions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from portarray._api import arguments, creation
+from portarray._array import call
+
+if TYPE_CHECKING:
+    from portarray._array.array import Array
+    from portarray.typing import Axes, Real, Scalar
+
+__all__ = ["argmax", "argmin", "count_nonzero", "nonzero", "searchsorted", "where"]
+
+
+def argmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
+    """Return the index of the largest element along an axis.
+
+    Parameters
+    ----------
+    x : Array
+        Boolean or real array.
+    axis : int, optional
+        Axis to search along. By default the array is searched as if flattened.
+    keepdims : bool, default: False
+        Whether the searched axes stay, with size 1.
+
+    Returns
+    -------
+    Array
+        Indices in the device's index dtype. Of equal elements the first is taken.
+
+    Raises
+    ------
+    AxisError
+        If `x` has no such axis.
+    ValueError
+        If there is no element to choose from.
+    TypeError
+        If `x` is complex: complex numbers have no order.
+
+    Notes
+    -----
+    The first NaN counts as the largest element.
+    """
+    if axis is not None:
+        axis = arguments.axis(axis, x)
+    return call.apply("argmax", (x,), axis=axis, keepdims=keepdims)
+
+
+def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
+    """Return the index of the smallest element along an axis.
+
+    Parameters
+    ----------
+    x : Array
+        Boolean or real array.
+    axis : int, optional
+        Axis to search along. By default the array is searched as if flattened.
+    keepdims : bool, default: False
+        Whether the searched axes stay, with size 1.
+
+    Returns
+    -------
+    Array
+        Indices in the device's index dtype. Of equal elements the first is taken.
+
+    Raises
+    ------
+    AxisError
+        If `x` has no such axis.
+    ValueError
+        If there is no element to choose from.
+    TypeError
+        If `x` is complex: complex numbers have no order.
+
+    Notes
+    -----
+    The first NaN counts as the smallest element.
+    """
+    if axis is not None:
+        axis = arguments.axis(axis, x)
+    return call.apply("argmin", (x,), axis=axis, keepdims=keepdims)
+
+
+def count_nonzero(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Array:
+    """Count the elements that are not zero.
+
+    Parameters
+    ----------
+    x : Array
+        Array of any dtype. NaN counts, and so does a complex number with one part that is not
+        zero.
+    axis : int or tuple of int, optional
+        Axes to count along; all of them by default.
+    keepdims : bool, default: False
+        Whether the counted axes stay, with size 1.
+
+    Returns
+    -------
+    Array
+        Counts in the device's index dtype.
+
+    Raises
+    ------
+    AxisError
+        If `x` has no such axis.
+    """
+    if isinstance(axis, (list, tuple)):
+        axis = arguments.axes(axis, x)
+    return call.apply("count_nonzero", (x,), axis=axis, keepdims=keepdims)
+
+
+def nonzero(x: Array, /) -> tuple[Array, ...]:
+    """Return the indices of the elements that are not zero.
+
+    Parameters
+    ----------
+    x : Array
+        Array of any dtype with at least one axis.
+
+    Returns
+    -------
+    tuple of Array
+        For each axis of `x` one 1-d array of indices, in row-major order and the device's index
+        dtype.
+
+    Raises
+    ------
+    ValueError
+        If `x` is 0-d.
+
+    Notes
+    -----
+    The size of the results depends on the data, so a device must be waited for.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> rows, columns = pa.nonzero(pa.asarray([[0, 5], [6, 0]]))
+    >>> rows.tolist(), columns.tolist()
+    ([0, 1], [1, 0])
+    """
+    if getattr(x, "ndim", None) == 0:
+        raise ValueError("nonzero got a 0-d array, which has no axis to index; reshape it to (1,)")
+    found: tuple[Array, ...] = call.apply("nonzero", (x,))
+    return found
+
+
+def searchsorted(
+    x1: Array,
+    x2: Array | Real,
+    /,
+    *,
+    side: Literal["left", "right"] = "left",
+    sorter: Array | None = None,
+) -> Array:
+    """Find where values would have to be inserted into a sorted array to keep it sorted.
+
+    Parameters
+    ----------
+    x1 : Array
+        1-d array in ascending order, or in any order if `sorter` says how to sort it.
+    x2 : Array or scalar
+        Values to find a place for, of any shape. Promoted together with `x1`.
+    side : {"left", "right"}, default: "left"
+        Whether a value goes before or after the elements equal to it.
+    sorter : Array, optional
+        Indices that sort `x1`, as ``argsort`` returns them.
+
+    Returns
+    -------
+    Array
+        Indices from 0 to the size of `x1`, of the shape of `x2`, in the device's index dtype.
+        With ``side="left"`` index ``i`` has ``x1[i - 1] < v <= x1[i]``, with ``"right"``
+        ``x1[i - 1] <= v < x1[i]``.
+
+    Raises
+    ------
+    ValueError
+        If `x1` is not 1-d, if `sorter` is not of its shape, or if `side` is unknown.
+
+    Notes
+    -----
+    NaN is larger than every number, as in ``sort``.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.searchsorted(pa.asarray([1, 3, 3, 5]), pa.asarray([3, 9]), side="right").tolist()
+    [3, 4]
+    """
+    arguments.choice(side, "side", ("left", "right"))
+    if getattr(x1, "ndim", 1) != 1:
+        raise ValueError(f"searchsorted got x1 of shape {x1.shape}; it must have one axis")
+    if sorter is not None and getattr(sorter, "shape", x1.shape) != x1.shape:
+        raise ValueError(
+            f"sorter has shape {sorter.shape}; it must have the shape of x1, {x1.shape}"
+        )
+    return call.apply("searchsorted", call.promote(x1, x2), side=side, sorter=sorter)
+
+
+def where(condition: Array, x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
+    """Choose elements from one of two arrays.
+
+    Parameters
+    ----------
+    condition : Array
+        Boolean array: where it is True the element comes from `x1`, elsewhere from `x2`.
+    x1, x2 : Array or scalar
+        What to choose from, promoted together. Two scalars promote as two 0-d arrays would.
+
+    Returns
+    -------
+    Array
+        Array of the broadcast shape of the three, in the dtype that `x1` and `x2` promote to.
+
+    Raises
+    ------
+    TypeError
+        If `condition` is not boolean.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.asarray([-1.0, 2.0])
+    >>> pa.where(x > 0, x, 0).tolist()
+    [0.0, 2.0]
+    """
+    if hasattr(condition, "dtype") and condition.dtype.kind != "b":
+        raise TypeError(
+            f"where got a condition of dtype {condition.dtype}; it must be boolean: "
+            f"compare it first, as in x != 0"
+        )
+    if not (hasattr(x1, "dtype") or hasattr(x2, "dtype")):
+        x1 = creation.asarray(x1, device=condition.device)
+    return call.apply("where", (condition, *call.promote(x1, x2)))

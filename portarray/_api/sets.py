@@ -1,0 +1,140 @@
+"""Set functions: membership and unique elements."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from portarray._api.results import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
+from portarray._array import call
+
+if TYPE_CHECKING:
+    from portarray._array.array import Array
+    from portarray.typing import Scalar
+
+__all__ = ["isin", "unique_all", "unique_counts", "unique_inverse", "unique_values"]
+
+
+def isin(x1: Array | Scalar, x2: Array | Scalar, /, *, invert: bool = False) -> Array:
+    """Test for each element of one array whether another array contains it.
+
+    Parameters
+    ----------
+    x1 : Array or scalar
+        Elements to look for.
+    x2 : Array or scalar
+        Array, of any shape, to look in. At least one of the two must be an array. They are
+        promoted together.
+    invert : bool, default: False
+        Whether to answer "is not in" instead.
+
+    Returns
+    -------
+    Array
+        Boolean array of the shape of `x1`, 0-d for a scalar.
+
+    Notes
+    -----
+    Elements are compared as ``equal`` compares them: NaN is in no array, and 0.0 is -0.0.
+    """
+    return call.apply("isin", call.promote(x1, x2), invert=invert)
+
+
+def unique_all(x: Array, /) -> UniqueAllResult:
+    """Return the unique elements with their places, what rebuilds the array, and their counts.
+
+    Parameters
+    ----------
+    x : Array
+        Array of any shape and dtype; it is read as if flattened.
+
+    Returns
+    -------
+    UniqueAllResult
+        Named tuple ``(values, indices, inverse_indices, counts)``: the unique elements (1-d, dtype
+        of `x`), the index of the first occurrence of each in flattened `x`, the index into
+        `values` for each element of `x` (shape of `x`), and how often each occurs. The last three
+        have the device's index dtype.
+
+    See Also
+    --------
+    unique_counts, unique_inverse, unique_values : Return only a part of this.
+
+    Notes
+    -----
+    Each NaN is an element of its own; 0.0 and -0.0 are one element. The order of the elements is
+    not part of the contract. The size of the results depends on the data, so a device must be
+    waited for.
+    """
+    return UniqueAllResult(*call.apply("unique_all", (x,)))
+
+
+def unique_counts(x: Array, /) -> UniqueCountsResult:
+    """Return the unique elements and how often each occurs.
+
+    Parameters
+    ----------
+    x : Array
+        Array of any shape and dtype; it is read as if flattened.
+
+    Returns
+    -------
+    UniqueCountsResult
+        Named tuple ``(values, counts)`` of two 1-d arrays: the unique elements in the dtype of
+        `x`, and their counts in the device's index dtype.
+
+    Notes
+    -----
+    Each NaN is an element of its own; 0.0 and -0.0 are one element. The order of the elements is
+    not part of the contract.
+    """
+    return UniqueCountsResult(*call.apply("unique_counts", (x,)))
+
+
+def unique_inverse(x: Array, /) -> UniqueInverseResult:
+    """Return the unique elements and the indices that rebuild the array from them.
+
+    Parameters
+    ----------
+    x : Array
+        Array of any shape and dtype; its elements are read in row-major order.
+
+    Returns
+    -------
+    UniqueInverseResult
+        Named tuple ``(values, inverse_indices)``: the unique elements (1-d, dtype of `x`) and
+        indices of the shape of `x`, in the device's index dtype. ``values[inverse_indices]`` is
+        `x`.
+
+    Notes
+    -----
+    Each NaN is an element of its own; 0.0 and -0.0 are one element. The order of the elements is
+    not part of the contract.
+    """
+    return UniqueInverseResult(*call.apply("unique_inverse", (x,)))
+
+
+def unique_values(x: Array, /) -> Array:
+    """Return the unique elements.
+
+    Parameters
+    ----------
+    x : Array
+        Array of any shape and dtype; it is read as if flattened.
+
+    Returns
+    -------
+    Array
+        1-d array of the dtype of `x`.
+
+    Notes
+    -----
+    Each NaN is an element of its own; 0.0 and -0.0 are one element. The order of the elements is
+    not part of the contract.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.sort(pa.unique_values(pa.asarray([2, 1, 2]))).tolist()
+    [1, 2]
+    """
+    return call.apply("unique_values", (x,))

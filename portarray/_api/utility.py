@@ -1,0 +1,120 @@
+"""Utility functions: tests over whole arrays, and differences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from portarray._api import arguments, manipulation
+from portarray._array import call
+
+if TYPE_CHECKING:
+    from portarray._array.array import Array
+    from portarray.typing import Axes
+
+__all__ = ["all", "any", "diff"]
+
+
+def all(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Array:
+    """Test whether every element is true.
+
+    Parameters
+    ----------
+    x : Array
+        Array of any dtype. Numbers are true unless they are zero; NaN is true.
+    axis : int or tuple of int, optional
+        Axes to test along; all of them by default.
+    keepdims : bool, default: False
+        Whether the tested axes stay, with size 1.
+
+    Returns
+    -------
+    Array
+        Boolean array without the tested axes.
+
+    Notes
+    -----
+    Of no elements the answer is True.
+    """
+    if isinstance(axis, (list, tuple)):
+        axis = arguments.axes(axis, x)
+    return call.apply("all", (x,), axis=axis, keepdims=keepdims)
+
+
+def any(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Array:
+    """Test whether some element is true.
+
+    Parameters
+    ----------
+    x : Array
+        Array of any dtype. Numbers are true unless they are zero; NaN is true.
+    axis : int or tuple of int, optional
+        Axes to test along; all of them by default.
+    keepdims : bool, default: False
+        Whether the tested axes stay, with size 1.
+
+    Returns
+    -------
+    Array
+        Boolean array without the tested axes.
+
+    Notes
+    -----
+    Of no elements the answer is False.
+    """
+    if isinstance(axis, (list, tuple)):
+        axis = arguments.axes(axis, x)
+    return call.apply("any", (x,), axis=axis, keepdims=keepdims)
+
+
+def diff(
+    x: Array,
+    /,
+    *,
+    axis: int = -1,
+    n: int = 1,
+    prepend: Array | None = None,
+    append: Array | None = None,
+) -> Array:
+    """Compute the differences between neighbours along an axis, `n` times over.
+
+    Parameters
+    ----------
+    x : Array
+        Array with at least one axis. Booleans are counted as integers.
+    axis : int, default: -1
+        Axis along which neighbours are subtracted.
+    n : int, default: 1
+        How often; 0 returns `x` with what was prepended and appended.
+    prepend, append : Array, optional
+        Arrays put before and after `x` along `axis` first. Their shape is that of `x` but for
+        `axis`. They are promoted together with `x`.
+
+    Returns
+    -------
+    Array
+        ``x[i + 1] - x[i]`` along `axis`, whose size is `n` smaller, or 0 if it would be negative.
+
+    Raises
+    ------
+    AxisError
+        If `x` has no such axis.
+    ValueError
+        If `n` is negative.
+
+    Notes
+    -----
+    Differences of unsigned integers wrap around.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.diff(pa.asarray([1, 4, 9, 16]), n=2).tolist()
+    [2, 2]
+    """
+    axis = arguments.axis(axis, x)
+    n = arguments.size(n, "n")
+    if prepend is not None or append is not None:
+        # Joined here, where all are promoted: libraries neither promote nor do so for n=0.
+        parts = [part for part in (prepend, x, append) if part is not None]
+        x = manipulation.concat(parts, axis=axis)
+    return call.apply("diff", (x,), axis=axis, n=n)
