@@ -78,14 +78,15 @@ def log(x: Array, /) -> Array:
 
     Notes
     -----
-    Both zeros give negative infinity and negative real numbers NaN; nothing is raised. A complex x
-    has its branch cut on the negative real axis: the imaginary part is within [-π, π].
+    Both zeros give negative infinity and negative real numbers NaN; nothing is raised, but devices
+    of NumPy warn as :func:`numpy.errstate` says. A complex x has its branch cut on the negative
+    real axis: the imaginary part is within [-π, π].
 
     Examples
     --------
     >>> import portarray as pa
-    >>> pa.log(pa.asarray([1.0, 0.0, -1.0])).tolist()
-    [0.0, -inf, nan]
+    >>> pa.log(pa.asarray([1.0, pa.inf, pa.nan])).tolist()
+    [0.0, inf, nan]
     """
     return call.unary("log", x)
 
