@@ -1,0 +1,110 @@
+"""Set functions made from a stable sort.
+
+Equal elements are neighbours after it, so that a new value starts wherever an element differs from
+the one before. NaN differs from everything, hence each NaN is a value of its own; 0.0 and -0.0 are
+one. Values come sorted.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from portarray.backends.composed.results import (
+    UniqueAllResult,
+    UniqueCountsResult,
+    UniqueInverseResult,
+)
+
+__all__ = ["isin", "unique_all", "unique_counts", "unique_inverse", "unique_values"]
+
+
+def isin(xp: Any, x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
+    """Tell which elements of x1 are in x2, either of which may be a scalar."""
+    place = x1.device if hasattr(x1, "device") else x2.device
+    dtype = xp.result_type(x1, x2)
+    x1 = _as_array(xp, x1, dtype, place)
+    x2 = _as_array(xp, x2, dtype, place)
+    # Each distinct value has a number; look up whether x2 has marked it.
+    count = math.prod(x1.shape)
+    both = xp.concat([xp.reshape(x1, (-1,)), xp.reshape(x2, (-1,))])
+    numbers = unique_inverse(xp, both).inverse_indices
+    numbers1 = xp.getitem(numbers, (slice(0, count),))
+    numbers2 = xp.getitem(numbers, (slice(count, None),))
+    marks = xp.zeros((math.prod(both.shape),), dtype=xp.bool, device=place)
+    marks = xp.setitem(marks, (numbers2,), True)
+    if invert:
+        marks = xp.logical_not(marks)
+    return xp.reshape(xp.take(marks, numbers1, axis=0), x1.shape)
+
+
+def unique_all(xp: Any, x: Any, /) -> UniqueAllResult[Any]:
+    """Return values, first indices, what rebuilds x from the values, and counts."""
+    order, ordered, starts = _sorted(xp, x)
+    return UniqueAllResult(
+        xp.getitem(ordered, (starts,)),
+        # The sort is stable: of equal elements the first in x comes first.
+        xp.getitem(order, (starts,)),
+        _inverse(xp, x, order, starts),
+        _counts(xp, starts),
+    )
+
+
+def unique_counts(xp: Any, x: Any, /) -> UniqueCountsResult[Any]:
+    """Return values, and how often each occurs."""
+    _, ordered, starts = _sorted(xp, x)
+    return UniqueCountsResult(xp.getitem(ordered, (starts,)), _counts(xp, starts))
+
+
+def unique_inverse(xp: Any, x: Any, /) -> UniqueInverseResult[Any]:
+    """Return values, and what rebuilds x from the values."""
+    order, ordered, starts = _sorted(xp, x)
+    return UniqueInverseResult(
+        xp.getitem(ordered, (starts,)),
+        _inverse(xp, x, order, starts),
+    )
+
+
+def unique_values(xp: Any, x: Any, /) -> Any:
+    """Return values."""
+    _, ordered, starts = _sorted(xp, x)
+    return xp.getitem(ordered, (starts,))
+
+
+def _sorted(xp: Any, x: Any) -> tuple[Any, Any, Any]:
+    """Return what sorts flattened x, that sorted, and where in it a new value starts."""
+    flat = xp.reshape(x, (-1,))
+    if xp.isdtype(flat.dtype, "complex floating"):
+        # By real part, and by imaginary part where that is equal. Adding 0 makes -0 equal to 0
+        # for sorts that tell them apart.
+        by_imaginary = xp.argsort(xp.add(xp.imag(flat), 0.0), stable=True)
+        real = xp.take(xp.add(xp.real(flat), 0.0), by_imaginary, axis=0)
+        order = xp.take(by_imaginary, xp.argsort(real, stable=True), axis=0)
+    else:
+        order = xp.argsort(flat, stable=True)
+    ordered = xp.take(flat, order, axis=0)
+    count = math.prod(flat.shape)
+    first = xp.ones((min(count, 1),), dtype=xp.bool, device=flat.device)
+    later = xp.not_equal(
+        xp.getitem(ordered, (slice(1, None),)),
+        xp.getitem(ordered, (slice(0, max(count - 1, 0)),)),
+    )
+    return order, ordered, xp.concat([first, later])
+
+
+def _inverse(xp: Any, x: Any, order: Any, starts: Any) -> Any:
+    numbers = xp.cumulative_sum(xp.astype(starts, order.dtype), axis=0, dtype=order.dtype)
+    numbers = xp.subtract(numbers, 1)
+    return xp.reshape(xp.take(numbers, xp.argsort(order), axis=0), x.shape)
+
+
+def _counts(xp: Any, starts: Any) -> Any:
+    (places,) = xp.nonzero(starts)
+    end = xp.full((1,), math.prod(starts.shape), dtype=places.dtype, device=places.device)
+    return xp.diff(xp.concat([places, end]))
+
+
+def _as_array(xp: Any, x: Any, dtype: Any, device: Any) -> Any:
+    if hasattr(x, "dtype"):
+        return xp.astype(x, dtype, copy=False)
+    return xp.full((), x, dtype=dtype, device=device)

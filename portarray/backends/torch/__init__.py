@@ -1,0 +1,15 @@
+"""The PyTorch room: CPUs, and CUDA, ROCm, Metal or oneAPI by what the build offers."""
+
+from __future__ import annotations
+
+from portarray.backends.protocol import RoomInfo
+
+__all__ = ["INFO"]
+
+INFO = RoomInfo(
+    library="torch",
+    title="PyTorch",
+    module="torch",
+    ranks={"cuda": 20, "rocm": 20, "metal": 20, "oneapi": 20, "cpu": 20},
+    install={"": "torch"},
+)

@@ -1,0 +1,269 @@
+"""PyTorch's devices: which there are, why others are not, their dtypes and their memory."""
+
+from __future__ import annotations
+
+import os
+import platform as _host
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import torch
+
+from portarray.backends.protocol import Description, MemoryFigures
+
+__all__ = [
+    "ARRAY_TYPE",
+    "count",
+    "describe",
+    "driver",
+    "dtypes",
+    "is_out_of_memory",
+    "locate",
+    "memory",
+    "native_device",
+    "reclaim",
+    "recognize",
+    "scope",
+    "synchronize",
+    "version",
+    "why_not",
+]
+
+ARRAY_TYPE = torch.Tensor
+
+# PyTorch calls AMD's cards "cuda" too: the build decides which of the two platforms it drives.
+_IS_ROCM = torch.version.hip is not None
+_TYPE_OF = {
+    "cpu": "cpu",
+    "metal": "mps",
+    "oneapi": "xpu",
+    "rocm" if _IS_ROCM else "cuda": "cuda",
+}
+_PLATFORM_OF = {kind: platform for platform, kind in _TYPE_OF.items()}
+
+_DTYPES: dict[np.dtype[Any], torch.dtype] = {
+    np.dtype(np.bool_): torch.bool,
+    np.dtype(np.int8): torch.int8,
+    np.dtype(np.int16): torch.int16,
+    np.dtype(np.int32): torch.int32,
+    np.dtype(np.int64): torch.int64,
+    np.dtype(np.uint8): torch.uint8,
+    np.dtype(np.uint16): torch.uint16,
+    np.dtype(np.uint32): torch.uint32,
+    np.dtype(np.uint64): torch.uint64,
+    np.dtype(np.float16): torch.float16,
+    np.dtype(ml_dtypes.bfloat16): torch.bfloat16,
+    np.dtype(np.float32): torch.float32,
+    np.dtype(np.float64): torch.float64,
+    np.dtype(np.complex64): torch.complex64,
+    np.dtype(np.complex128): torch.complex128,
+}
+# Metal's shading language has no double precision at all.
+_METAL_DTYPES = {
+    dtype: native
+    for dtype, native in _DTYPES.items()
+    if native not in (torch.float64, torch.complex128)
+}
+
+
+def version() -> str:
+    """Return PyTorch's version, with its build's suffix."""
+    return str(torch.__version__)
+
+
+def count(platform: str) -> int:
+    """Return how many devices of a platform this installation sees."""
+    kind = _TYPE_OF.get(platform)
+    if kind == "cpu":
+        return 1
+    if kind == "cuda":
+        return torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if kind == "mps":
+        return 1 if torch.backends.mps.is_available() else 0
+    if kind == "xpu":
+        return torch.xpu.device_count() if torch.xpu.is_available() else 0
+    return 0
+
+
+def why_not(platform: str) -> str:
+    """Return why a platform has no device here, as a clause."""
+    if platform == "cuda":
+        if _IS_ROCM:
+            return "this PyTorch build is for ROCm, not CUDA"
+        if not torch.backends.cuda.is_built():
+            return "this PyTorch build has no CUDA"
+        return _cuda_trouble("no NVIDIA driver or card was found")
+    if platform == "rocm":
+        if not _IS_ROCM:
+            return "this PyTorch build has no ROCm"
+        return _cuda_trouble("no AMD driver or card was found")
+    if platform == "metal":
+        if not torch.backends.mps.is_built():
+            return "this PyTorch build has no Metal (MPS)"
+        return "Metal (MPS) needs macOS 12.3 or later on a machine with a Metal card"
+    if platform == "oneapi":
+        # The CPU and CUDA builds have torch.xpu too, without a device type compiled in.
+        if not torch.xpu._is_compiled():
+            return "this PyTorch build has no oneAPI (XPU)"
+        return "no Intel card with a oneAPI driver was found"
+    return f"PyTorch does not drive {platform}"
+
+
+def _cuda_trouble(nothing_found: str) -> str:
+    try:
+        torch.cuda.init()
+    except (RuntimeError, AssertionError) as error:
+        first_line = (str(error).strip() or type(error).__name__).splitlines()[0]
+        return f"{nothing_found} ({first_line})"
+    return nothing_found
+
+
+def native_device(platform: str, index: int) -> torch.device:
+    """Return PyTorch's device object."""
+    kind = _TYPE_OF[platform]
+    # torch.device("cpu", 0) differs from the device that CPU tensors carry.
+    return torch.device("cpu") if kind == "cpu" else torch.device(kind, index)
+
+
+def describe(platform: str, index: int) -> Description:
+    """Return name and kind of a device."""
+    kind = _TYPE_OF[platform]
+    if kind == "cuda":
+        return Description(torch.cuda.get_device_name(index), "gpu")
+    if kind == "xpu":
+        return Description(torch.xpu.get_device_name(index), "gpu")
+    if kind == "mps":
+        return Description(f"{_host.processor() or _host.machine()} GPU", "gpu")
+    return Description(_host.processor() or _host.machine() or "CPU", "cpu")
+
+
+def dtypes(platform: str, index: int) -> Mapping[np.dtype[Any], torch.dtype]:
+    """Return every dtype that a device has, NumPy's to PyTorch's."""
+    return _METAL_DTYPES if platform == "metal" else _DTYPES
+
+
+def recognize(device: object) -> tuple[str, int] | None:
+    """Return platform and index of a ``torch.device``, None if it is none.
+
+    A device without an index, such as ``torch.device("cuda")``, is PyTorch's current one of that
+    type.
+    """
+    if not isinstance(device, torch.device):
+        return None
+    platform = _PLATFORM_OF.get(device.type)
+    if platform is None:
+        return None
+    if device.index is not None:
+        return platform, device.index
+    if device.type == "cuda" and torch.cuda.is_available():
+        return platform, torch.cuda.current_device()
+    if device.type == "xpu" and torch.xpu.is_available():
+        return platform, torch.xpu.current_device()
+    return platform, 0
+
+
+def locate(x: torch.Tensor) -> tuple[str, int]:
+    """Return platform and index of the device that holds a tensor."""
+    device = x.device
+    platform = _PLATFORM_OF.get(device.type)
+    if platform is None:
+        raise ValueError(
+            f"a tensor on {device.type!r} holds no data that portarray can use; "
+            f"move it to one of {sorted(_PLATFORM_OF)} first"
+        )
+    return platform, device.index or 0
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Tell whether an error of PyTorch means that memory ran out."""
+    if isinstance(error, torch.OutOfMemoryError):
+        return True
+    if not isinstance(error, RuntimeError):
+        return False
+    # The CPU allocator and Metal raise plain RuntimeErrors; only the text tells.
+    text = str(error)
+    return (
+        "not enough memory" in text
+        or "DefaultCPUAllocator: can't allocate" in text
+        or "MPS backend out of memory" in text
+    )
+
+
+def memory(device: torch.device) -> MemoryFigures:
+    """Return the memory figures of a device.
+
+    On CUDA, ROCm and oneAPI ``used`` and ``pooled`` are PyTorch's own in this process; a CPU
+    device has the machine's memory, which nothing pools.
+    """
+    if device.type in ("cuda", "xpu"):
+        module = torch.cuda if device.type == "cuda" else torch.xpu
+        used = module.memory_allocated(device)
+        pooled = module.memory_reserved(device) - used
+        free, total = module.mem_get_info(device)
+        return MemoryFigures(total=total, free=free, used=used, pooled=pooled)
+    if device.type == "mps":
+        used = torch.mps.current_allocated_memory()
+        total = torch.mps.recommended_max_memory()
+        driver_bytes = torch.mps.driver_allocated_memory()
+        return MemoryFigures(
+            total=total, free=max(total - driver_bytes, 0), used=used, pooled=driver_bytes - used
+        )
+    return MemoryFigures(
+        total=_host_bytes("SC_PHYS_PAGES"),
+        free=_host_bytes("SC_AVPHYS_PAGES"),
+    )
+
+
+def _host_bytes(pages_name: str) -> int | None:
+    # macOS knows no SC_AVPHYS_PAGES (ValueError) and Windows has no sysconf at all.
+    try:
+        pages, page_bytes = os.sysconf(pages_name), os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return None
+    return pages * page_bytes if pages > 0 and page_bytes > 0 else None
+
+
+def synchronize(device: torch.device) -> None:
+    """Wait for all work on a device."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    elif device.type == "xpu":
+        torch.xpu.synchronize(device)
+    elif device.type == "mps":
+        torch.mps.synchronize()
+
+
+def reclaim(device: torch.device) -> None:
+    """Give memory that PyTorch pools back to the driver."""
+    if device.type == "cuda":
+        with torch.cuda.device(device):
+            torch.cuda.empty_cache()
+    elif device.type == "xpu":
+        torch.xpu.empty_cache()
+    elif device.type == "mps":
+        torch.mps.empty_cache()
+
+
+def driver(platform: str) -> str:
+    """Return the version of what drives a platform, as far as PyTorch tells."""
+    if platform == "cuda":
+        return str(torch.version.cuda or "")
+    if platform == "rocm":
+        return str(torch.version.hip or "")
+    if platform == "oneapi":
+        return str(getattr(torch.version, "xpu", None) or "")
+    if platform == "metal":
+        return _host.mac_ver()[0]
+    return ""
+
+
+def scope(device: torch.device) -> AbstractContextManager[Any] | None:
+    """Make a device current; None where PyTorch needs no current device."""
+    if device.type == "cuda":
+        return torch.cuda.device(device)
+    if device.type == "xpu":
+        return torch.xpu.device(device)
+    return None

@@ -1,0 +1,200 @@
+"""Reading and writing parts of tensors.
+
+PyTorch lacks negative steps, places integers beside integer tensors otherwise than NumPy, and
+takes no mask with an axis of size 0 for a longer one. Where a key holds such things it is split in
+two: a basic part, which gives a view, and what is left for integer tensors and masks.
+"""
+
+from __future__ import annotations
+
+import builtins
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from portarray.backends.torch.namespace.promotion import Scalar
+from portarray.backends.torch.namespace.unsigned import UNSIGNED, bits, signed
+
+Key = tuple[Any, ...]
+
+_ALL = slice(None)
+
+
+def getitem(x: Tensor, key: Key, /) -> Tensor:
+    """Return part of a tensor: a view where key holds no tensor and no negative step."""
+    if _is_plain(key):
+        return x[key]
+    parts = _split(x, key)
+    out = x[parts.basic]
+    if parts.backward:
+        out = _flip(out, parts.backward)
+    if not parts.advanced:
+        return out
+    found = out[parts.advanced]
+    # 0-d integer tensors select a view; an array index means a copy.
+    return found.clone() if found._is_view() else found
+
+
+def setitem(x: Tensor, key: Key, value: Tensor | Scalar, /) -> Tensor:
+    """Write into part of a tensor, and return that tensor."""
+    target = x
+    if x.dtype in UNSIGNED:
+        if not isinstance(value, Tensor):
+            value = torch.scalar_tensor(value, dtype=x.dtype, device=x.device)
+        target = bits(x)
+        value = value.view(signed[x.dtype])
+    if isinstance(value, Tensor) and _share_memory(target, value):
+        # PyTorch refuses to copy between overlapping parts of one memory.
+        value = value.clone()
+    if _is_plain(key):
+        target[key] = value
+        return x
+    parts = _split(target, key)
+    part = target[parts.basic]
+    if not parts.backward:
+        part[parts.advanced] = value
+        return x
+    if parts.advanced:
+        reversed_part = _flip(part, parts.backward)
+        reversed_part[parts.advanced] = value
+        part.copy_(_flip(reversed_part, parts.backward))
+    elif isinstance(value, Tensor):
+        while value.ndim > part.ndim and value.shape[0] == 1:
+            value = value[0]
+        part.copy_(_flip(value.expand(part.shape), parts.backward))
+    else:
+        part.fill_(value)
+    return x
+
+
+def item(x: Tensor, /) -> Scalar:
+    """Return the only element as Python scalar."""
+    value: Scalar = x.item()
+    return value
+
+
+def take(x: Tensor, indices: Tensor, /, *, axis: int | None = None) -> Tensor:
+    """Return elements at indices along an axis, for one or more axes of indices."""
+    if axis is None:
+        if x.ndim != 1:
+            raise ValueError(f"take needs an axis for a tensor of {x.ndim} axes")
+        axis = 0
+    axis = axis % x.ndim
+    where_from = _within(indices, x.shape[axis])
+    if x.dtype in UNSIGNED:
+        return bits(x)[(_ALL,) * axis + (where_from,)].view(x.dtype)
+    return x[(_ALL,) * axis + (where_from,)]
+
+
+def take_along_axis(x: Tensor, indices: Tensor, /, *, axis: int = -1) -> Tensor:
+    """Return elements at indices that are matched with x along an axis; other axes broadcast."""
+    where_from = _within(indices, x.shape[axis])
+    if x.dtype in UNSIGNED:
+        return torch.take_along_dim(bits(x), where_from, dim=axis).view(x.dtype)
+    return torch.take_along_dim(x, where_from, dim=axis)
+
+
+def _within(indices: Tensor, size: int) -> Tensor:
+    indices = indices.to(torch.int64)
+    return torch.where(indices < 0, indices + size, indices)
+
+
+@dataclass(slots=True)
+class _Parts:
+    """A key in two steps: ``x[basic]``, reversed along `backward`, and of that ``[advanced]``."""
+
+    basic: Key
+    backward: list[int]
+    advanced: Key
+
+
+def _is_plain(key: Key) -> bool:
+    for index in key:
+        if isinstance(index, Tensor):
+            return False
+        if isinstance(index, slice) and index.step is not None and index.step < 0:
+            return False
+    return True
+
+
+def _split(x: Tensor, key: Key) -> _Parts:
+    key = _without_ellipsis(key, x.ndim)
+    tensors = [index for index in key if isinstance(index, Tensor)]
+    spread_integers = any(index.ndim > 0 for index in tensors)
+    basic: list[Any] = []
+    advanced: list[Any] = []
+    backward: list[int] = []
+    axis = 0
+    for index in key:
+        if index is None:
+            basic.append(None)
+            advanced.append(_ALL)
+        elif isinstance(index, slice):
+            forward, reverse = _forward(index, x.shape[axis])
+            if reverse:
+                backward.append(len(advanced))
+            basic.append(forward)
+            advanced.append(_ALL)
+            axis += 1
+        elif not isinstance(index, Tensor):
+            if tensors:
+                basic.append(_ALL)
+                advanced.append(
+                    torch.tensor([index], device=x.device) if spread_integers else index
+                )
+            else:
+                basic.append(index)
+            axis += 1
+        elif index.dtype is torch.bool:
+            # A mask takes as many axes as it has, but is one entry of the key.
+            basic.extend([_ALL] * index.ndim)
+            advanced.append(_fitting(index, x.shape[axis : axis + index.ndim]))
+            axis += index.ndim
+        else:
+            basic.append(_ALL)
+            index = index.to(torch.int64)
+            advanced.append(index.reshape(1) if spread_integers and index.ndim == 0 else index)
+            axis += 1
+    return _Parts(tuple(basic), backward, tuple(advanced) if tensors else ())
+
+
+def _without_ellipsis(key: Key, ndim: int) -> Key:
+    places = [place for place, index in enumerate(key) if index is Ellipsis]
+    if not places:
+        return key
+    taken = builtins.sum(
+        index.ndim if isinstance(index, Tensor) and index.dtype is torch.bool else 1
+        for index in key
+        if index is not None and index is not Ellipsis
+    )
+    return (*key[: places[0]], *[_ALL] * (ndim - taken), *key[places[0] + 1 :])
+
+
+def _forward(index: slice, size: int) -> tuple[slice, bool]:
+    """Return a slice of the same elements with a positive step, and whether to reverse it."""
+    steps = range(*index.indices(size))
+    if steps.step > 0:
+        return index, False
+    if not len(steps):
+        return slice(0, 0), False
+    return slice(steps[-1], steps[0] + 1, -steps.step), True
+
+
+def _fitting(mask: Tensor, shape: torch.Size) -> Tensor:
+    if mask.shape != shape and all(
+        have in (want, 0) for have, want in zip(mask.shape, shape, strict=False)
+    ):
+        return mask.new_zeros(shape)
+    return mask
+
+
+def _flip(x: Tensor, axes: list[int]) -> Tensor:
+    if x.dtype in UNSIGNED:
+        return torch.flip(bits(x), axes).view(x.dtype)
+    return torch.flip(x, axes)
+
+
+def _share_memory(a: Tensor, b: Tensor) -> bool:
+    return a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr()

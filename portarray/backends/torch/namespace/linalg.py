@@ -1,0 +1,184 @@
+"""The extension ``linalg`` on tensors."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from portarray.backends.composed.results import (
+    EighResult,
+    EigResult,
+    QRResult,
+    SlogdetResult,
+    SVDResult,
+)
+from portarray.backends.torch.namespace.arithmetic import abs as _abs
+from portarray.backends.torch.namespace.arithmetic import multiply
+from portarray.backends.torch.namespace.linear_algebra import (
+    matmul,
+    matrix_transpose,
+    tensordot,
+    vecdot,
+)
+from portarray.backends.torch.namespace.promotion import pair
+from portarray.backends.torch.namespace.statistical import sum as _sum
+from portarray.backends.torch.namespace.unsigned import UNSIGNED, wrapped
+
+__all__ = [
+    "cholesky",
+    "cross",
+    "det",
+    "diagonal",
+    "eig",
+    "eigh",
+    "eigvals",
+    "eigvalsh",
+    "inv",
+    "matmul",
+    "matrix_norm",
+    "matrix_power",
+    "matrix_rank",
+    "matrix_transpose",
+    "outer",
+    "pinv",
+    "qr",
+    "slogdet",
+    "solve",
+    "svd",
+    "svdvals",
+    "tensordot",
+    "trace",
+    "vecdot",
+    "vector_norm",
+]
+
+Axes = int | tuple[int, ...]
+
+det = torch.linalg.det
+eigvals = torch.linalg.eigvals
+eigvalsh = torch.linalg.eigvalsh
+inv = torch.linalg.inv
+svdvals = torch.linalg.svdvals
+
+
+def cholesky(x: Tensor, /, *, upper: bool = False) -> Tensor:
+    """Return the triangular factors of positive definite matrices."""
+    return torch.linalg.cholesky(x, upper=upper)
+
+
+def cross(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
+    """Return cross products of vectors of three along an axis; other axes broadcast."""
+    x1, x2 = pair(x1, x2)
+    least = min(x1.ndim, x2.ndim)
+    if not -least <= axis < least:
+        raise IndexError(f"cross's axis {axis} is out of bounds for {least} axes")
+    if x1.shape[axis] != 3 or x2.shape[axis] != 3:
+        raise ValueError(
+            f"cross needs axis {axis} of size 3, got {x1.shape[axis]} and {x2.shape[axis]}"
+        )
+    x1, x2 = torch.broadcast_tensors(x1, x2)
+    if x1.dtype in UNSIGNED:
+        return wrapped(lambda a, b: torch.linalg.cross(a, b, dim=axis), x1, x2)
+    return torch.linalg.cross(x1, x2, dim=axis)
+
+
+def diagonal(x: Tensor, /, *, offset: int = 0) -> Tensor:
+    """Return a view of the diagonals of matrices."""
+    return torch.diagonal(x, offset=offset, dim1=-2, dim2=-1)
+
+
+def eig(x: Tensor, /) -> EigResult[Tensor]:
+    """Return eigenvalues and eigenvectors, complex always."""
+    return EigResult(*torch.linalg.eig(x))
+
+
+def eigh(x: Tensor, /) -> EighResult[Tensor]:
+    """Return eigenvalues, ascending, and eigenvectors of Hermitian matrices."""
+    return EighResult(*torch.linalg.eigh(x))
+
+
+def matrix_norm(
+    x: Tensor,
+    /,
+    *,
+    keepdims: bool = False,
+    ord: float | Literal["fro", "nuc"] | None = "fro",
+) -> Tensor:
+    """Return norms of matrices."""
+    return torch.linalg.matrix_norm(x, "fro" if ord is None else ord, keepdim=keepdims)
+
+
+def matrix_power(x: Tensor, n: int, /) -> Tensor:
+    """Return powers of square matrices."""
+    return torch.linalg.matrix_power(x, n)
+
+
+def matrix_rank(x: Tensor, /, *, rtol: float | Tensor | None = None) -> Tensor:
+    """Count the singular values above ``rtol`` times the largest."""
+    values = torch.linalg.svdvals(x)
+    if rtol is None:
+        rtol = max(x.shape[-2:]) * torch.finfo(x.dtype).eps
+    if values.shape[-1] == 0:
+        return torch.zeros(x.shape[:-2], dtype=torch.int64, device=x.device)
+    least = torch.amax(values, -1) * rtol
+    return torch.sum(values > least[..., None], -1, dtype=torch.int64)
+
+
+def outer(x1: Tensor, x2: Tensor, /) -> Tensor:
+    """Return all products of an element of x1 with one of x2."""
+    return multiply(x1[:, None], x2[None, :])
+
+
+def pinv(x: Tensor, /, *, rtol: float | Tensor | None = None) -> Tensor:
+    """Return Moore-Penrose inverses, without singular values up to ``rtol`` times the largest."""
+    return torch.linalg.pinv(x, rtol=rtol)  # type: ignore[call-overload,no-any-return,unused-ignore]
+
+
+def qr(x: Tensor, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRResult[Tensor]:
+    """Return orthonormal and upper triangular factors."""
+    return QRResult(*torch.linalg.qr(x, mode=mode))
+
+
+def slogdet(x: Tensor, /) -> SlogdetResult[Tensor]:
+    """Return sign and logarithm of the absolute value of determinants."""
+    return SlogdetResult(*torch.linalg.slogdet(x))
+
+
+def solve(x1: Tensor, x2: Tensor, /) -> Tensor:
+    """Solve ``x1 @ x = x2``: one right side for 1-d x2, else matrices of columns."""
+    x1, x2 = pair(x1, x2)
+    if x2.ndim != 1 and x2.ndim == x1.ndim - 1 and x1.shape[:-1] == x2.shape:
+        # PyTorch would take x2 for a stack of vectors.
+        x2 = x2[None]
+    return torch.linalg.solve(x1, x2)
+
+
+def svd(x: Tensor, /, *, full_matrices: bool = True) -> SVDResult[Tensor]:
+    """Return singular vectors and singular values, descending."""
+    return SVDResult(*torch.linalg.svd(x, full_matrices=full_matrices))
+
+
+def trace(x: Tensor, /, *, offset: int = 0, dtype: torch.dtype | None = None) -> Tensor:
+    """Return the sums of diagonals; integers widen."""
+    return _sum(diagonal(x, offset=offset), axis=-1, dtype=dtype)
+
+
+def vector_norm(
+    x: Tensor,
+    /,
+    *,
+    axis: Axes | None = None,
+    keepdims: bool = False,
+    ord: float = 2,
+) -> Tensor:
+    """Return norms over axes, all of them for None."""
+    if axis == () or x.ndim == 0:
+        # Of one number any norm but the 0th is its absolute value; PyTorch takes () for all axes.
+        size = _abs(x)
+        return (size != 0).to(size.dtype) if ord == 0 else size
+    if x.shape.numel() == 0 and ord in (math.inf, -math.inf):
+        raise ValueError(f"the norm of order {ord} of no elements does not exist")
+    return torch.linalg.vector_norm(x, ord=ord, dim=axis, keepdim=keepdims)

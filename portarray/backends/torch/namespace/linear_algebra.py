@@ -1,0 +1,98 @@
+"""Products of matrices and vectors.
+
+PyTorch multiplies integers on the CPU only, and uint16, uint32 and uint64 nowhere: sums of products
+are the same on the bits of unsigned integers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from portarray.backends.torch.namespace.promotion import pair
+from portarray.backends.torch.namespace.unsigned import UNSIGNED, wrapped
+
+
+def matmul(x1: Tensor, x2: Tensor, /) -> Tensor:
+    """Return the matrix product, of stacks too; 1-d tensors are a row and a column."""
+    x1, x2 = pair(x1, x2)
+    if x1.dtype.is_floating_point or x1.dtype.is_complex:
+        return torch.matmul(x1, x2)
+    if x1.dtype in UNSIGNED:
+        return wrapped(_integer_matmul, x1, x2)
+    return _integer_matmul(x1, x2)
+
+
+def _integer_matmul(x1: Tensor, x2: Tensor) -> Tensor:
+    if x1.device.type == "cpu" and x1.ndim > 0 and x2.ndim > 0:
+        return torch.matmul(x1, x2)
+    if x1.ndim == 0 or x2.ndim == 0:
+        raise ValueError("matmul takes no 0-d tensor; multiply does")
+    rows = x1[None] if x1.ndim == 1 else x1
+    columns = x2[:, None] if x2.ndim == 1 else x2
+    if rows.shape[-1] != columns.shape[-2]:
+        raise ValueError(
+            f"matmul of shapes {tuple(x1.shape)} and {tuple(x2.shape)}: "
+            f"{rows.shape[-1]} columns meet {columns.shape[-2]} rows"
+        )
+    stack = torch.broadcast_shapes(rows.shape[:-2], columns.shape[:-2])
+    out = rows.new_zeros((*stack, rows.shape[-2], columns.shape[-1]))
+    # One outer product at a time needs no more memory than the result.
+    for k in range(rows.shape[-1]):
+        out += rows[..., :, k, None] * columns[..., None, k, :]
+    if x2.ndim == 1:
+        out = out[..., 0]
+    return out[..., 0, :] if x1.ndim == 1 and x2.ndim > 1 else out[..., 0] if x1.ndim == 1 else out
+
+
+def matrix_transpose(x: Tensor, /) -> Tensor:
+    """Return a view with the last two axes exchanged."""
+    if x.ndim < 2:
+        raise ValueError(f"matrix_transpose needs at least 2 axes, got {x.ndim}")
+    return x.mT
+
+
+def tensordot(
+    x1: Tensor,
+    x2: Tensor,
+    /,
+    *,
+    axes: int | tuple[Sequence[int], Sequence[int]] = 2,
+) -> Tensor:
+    """Return sums of products over the axes named in both tensors."""
+    x1, x2 = pair(x1, x2)
+    if isinstance(axes, int):
+        first = list(range(x1.ndim - axes, x1.ndim))
+        second = list(range(axes))
+    else:
+        first = [axis % x1.ndim for axis in axes[0]]
+        second = [axis % x2.ndim for axis in axes[1]]
+    sizes1 = [x1.shape[axis] for axis in first]
+    sizes2 = [x2.shape[axis] for axis in second]
+    # torch.tensordot would broadcast an axis of size 1.
+    if sizes1 != sizes2:
+        raise ValueError(f"tensordot's axes have sizes {sizes1} and {sizes2}, which differ")
+    free1 = [axis for axis in range(x1.ndim) if axis not in first]
+    free2 = [axis for axis in range(x2.ndim) if axis not in second]
+    shape1 = [x1.shape[axis] for axis in free1]
+    shape2 = [x2.shape[axis] for axis in free2]
+    summed = math.prod(sizes1)
+    rows = x1.permute(free1 + first).reshape(math.prod(shape1), summed)
+    columns = x2.permute(second + free2).reshape(summed, math.prod(shape2))
+    return matmul(rows, columns).reshape(shape1 + shape2)
+
+
+def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
+    """Return sums of ``conj(x1) * x2`` along an axis; other axes broadcast."""
+    x1, x2 = pair(x1, x2)
+    if x1.shape[axis] != x2.shape[axis]:
+        raise ValueError(
+            f"vecdot's axis {axis} has sizes {x1.shape[axis]} and {x2.shape[axis]}, which differ"
+        )
+    x1, x2 = torch.broadcast_tensors(torch.movedim(x1, axis, -1), torch.movedim(x2, axis, -1))
+    if x1.dtype.is_complex:
+        x1 = torch.conj_physical(x1)
+    return matmul(x1[..., None, :], x2[..., :, None])[..., 0, 0]

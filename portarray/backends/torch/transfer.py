@@ -1,0 +1,200 @@
+"""Tensors in and out: host memory and DLPack."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import torch
+
+__all__ = ["dlpack_device", "from_dlpack", "from_host", "on_host", "to_dlpack", "to_host"]
+
+_BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+
+_DLPACK_CPU = 1
+
+
+def on_host(device: torch.device) -> bool:
+    """Tell whether a device's memory is host memory."""
+    return device.type == "cpu"
+
+
+def from_host(
+    array: np.ndarray[Any, Any], device: torch.device, *, copy: bool | None
+) -> torch.Tensor:
+    """Make a tensor on a device from a NumPy array.
+
+    A read-only array is copied, for a tensor has no such mark and would write into it; so is one
+    with negative strides, a foreign byte order or an unaligned buffer, which tensors cannot have.
+
+    Parameters
+    ----------
+    array : numpy.ndarray
+        Of a dtype that the device has.
+    device : torch.device
+        Where to.
+    copy : bool or None
+        None shares memory where it can, True always copies, False raises where it cannot share.
+
+    Raises
+    ------
+    ValueError
+        If ``copy=False`` and memory cannot be shared.
+    """
+    obstacle = _why_no_view(array)
+    if copy is False:
+        if not on_host(device):
+            obstacle = f"{device} does not use host memory"
+        if obstacle:
+            raise ValueError(f"copy=False, but {obstacle}; pass copy=None or copy=True")
+    elif obstacle or (copy is True and on_host(device)):
+        array = np.array(array, dtype=array.dtype.newbyteorder("="), order="C", copy=True)
+    if array.dtype == _BFLOAT16:
+        host = torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
+    else:
+        host = torch.from_numpy(array)
+    return host if on_host(device) else host.to(device)
+
+
+def _why_no_view(array: np.ndarray[Any, Any]) -> str:
+    if not array.flags.writeable:
+        return "the array is read-only and tensors are always writable"
+    if not array.dtype.isnative:
+        return f"tensors have no byte order {array.dtype.byteorder!r}"
+    if not array.flags.aligned:
+        return "the array's memory is not aligned"
+    itemsize = array.dtype.itemsize
+    for size, stride in zip(array.shape, array.strides, strict=True):
+        if size > 1 and stride < 0:
+            return "tensors have no negative strides"
+        if size > 1 and stride % itemsize:
+            return "the array's strides are no multiples of its item size"
+    return ""
+
+
+def to_host(x: torch.Tensor, *, copy: bool | None) -> np.ndarray[Any, Any]:
+    """Return a tensor as NumPy array.
+
+    Raises
+    ------
+    ValueError
+        If ``copy=False`` and the tensor is not in host memory, or is lazily conjugated or negated.
+    RuntimeError
+        If the tensor requires grad.
+    """
+    _refuse_grad(x, "NumPy")
+    shared = x
+    if x.is_conj() or x.is_neg():
+        shared = x.resolve_conj().resolve_neg()
+    if shared.device.type != "cpu":
+        shared = shared.cpu()
+    if shared is not x and copy is False:
+        raise ValueError(
+            f"copy=False, but a tensor on {x.device}"
+            f"{' that is lazily conjugated or negated' if x.is_conj() or x.is_neg() else ''} "
+            f"cannot be read by NumPy without a copy; pass copy=None or copy=True"
+        )
+    host: np.ndarray[Any, Any]
+    if shared.dtype is torch.bfloat16:
+        host = shared.view(torch.int16).numpy().view(_BFLOAT16)
+    else:
+        host = shared.numpy()
+    return host.copy() if copy is True and shared is x else host
+
+
+def from_dlpack(x: Any, device: torch.device | None, *, copy: bool | None) -> torch.Tensor:
+    """Make a tensor on a device from an object with ``__dlpack__``.
+
+    Parameters
+    ----------
+    x : object
+        With ``__dlpack__`` and ``__dlpack_device__``.
+    device : torch.device or None
+        Where to; None is where the data is.
+    copy : bool or None
+        None shares memory where it can, True always copies, False raises where it cannot share.
+
+    Raises
+    ------
+    ValueError
+        If ``copy=False`` and the data must move.
+    """
+    source = x.__dlpack_device__()
+    if copy is False and device is not None and not _same_place(source, device):
+        raise ValueError(
+            f"copy=False, but the data lies on DLPack device {tuple(source)} and not on {device}; "
+            f"pass copy=None or copy=True"
+        )
+    if isinstance(x, np.ndarray):
+        # NumPy exports no read-only array and no bfloat16; its own way in handles both.
+        tensor = from_host(x, torch.device("cpu"), copy=copy)
+    else:
+        tensor = torch.from_dlpack(x)
+        if copy is True and (device is None or tensor.device == device):
+            tensor = tensor.clone()
+    if device is not None and tensor.device != device:
+        tensor = tensor.to(device)
+    return tensor
+
+
+def _same_place(source: tuple[Any, int], device: torch.device) -> bool:
+    kind, index = int(source[0]), source[1]
+    if device.type == "cpu":
+        return kind == _DLPACK_CPU
+    return dlpack_device(torch.empty(0, device=device)) == (kind, index)
+
+
+def to_dlpack(
+    x: torch.Tensor,
+    *,
+    stream: Any,
+    max_version: tuple[int, int] | None,
+    dl_device: tuple[int, int] | None,
+    copy: bool | None,
+) -> Any:
+    """Return a DLPack capsule of a tensor.
+
+    Raises
+    ------
+    BufferError
+        If ``copy=False`` and the data must move or be resolved first, or the device asked for is
+        neither the tensor's own nor the CPU.
+    RuntimeError
+        If the tensor requires grad.
+    """
+    _refuse_grad(x, "DLPack")
+    source = x
+    if source.is_conj() or source.is_neg():
+        source = source.resolve_conj().resolve_neg()
+    own = dlpack_device(source)
+    if dl_device is not None and (int(dl_device[0]), int(dl_device[1])) != own:
+        if int(dl_device[0]) != _DLPACK_CPU:
+            raise BufferError(
+                f"a tensor on {x.device} can be exported to its own DLPack device {own} and to "
+                f"the CPU ({_DLPACK_CPU}, 0), not to {tuple(dl_device)}"
+            )
+        source = source.cpu()
+        stream = None
+    if source is not x and copy is False:
+        raise BufferError(
+            f"copy=False, but the tensor on {x.device} must be moved or resolved first"
+        )
+    if source is x and copy is True:
+        source = source.clone()
+    # The room has done the moving and copying, so PyTorch is asked for the tensor as it is.
+    return source.__dlpack__(stream=stream, max_version=max_version)
+
+
+def dlpack_device(x: torch.Tensor) -> tuple[int, int]:
+    """Return DLPack's device type and index of a tensor."""
+    kind, index = x.__dlpack_device__()
+    return int(kind), index
+
+
+def _refuse_grad(x: torch.Tensor, to: str) -> None:
+    if x.requires_grad:
+        raise RuntimeError(
+            f"a tensor that requires grad cannot be handed to {to}, which would lose its "
+            f"gradient in silence; call .detach() on the tensor first"
+        )
