@@ -192,7 +192,7 @@ def within(
     with np.errstate(all="ignore"):
         distance = np.abs(got.astype(want.dtype) - want)
         both_nan = np.isnan(got) & np.isnan(want)
-        wrong = ~((distance <= tolerance) | both_nan | (got == want))
+        wrong = ~(((distance <= tolerance) & np.isfinite(want)) | both_nan | (got == want))
     if np.any(wrong):
         index = tuple(int(i) for i in np.argwhere(wrong)[0])
         allowed = float(np.broadcast_to(tolerance, wrong.shape)[index])

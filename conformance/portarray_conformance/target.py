@@ -99,6 +99,18 @@ class Target:
             return {name: listed[name] for name in STANDARD_DTYPES if name in listed}
         return {name: getattr(self.xp, name) for name in STANDARD_DTYPES if hasattr(self.xp, name)}
 
+    def default(self, kind: str) -> str:
+        """Return the name of a default dtype: of ``"integral"``, ``"real floating"``, ...
+
+        The kinds are those of the standard's ``default_dtypes``, ``"indexing"`` among them.
+        """
+        known: dict[str, str] | None = self._cache.get("defaults")
+        if known is None:
+            defaults = self.xp.__array_namespace_info__().default_dtypes(device=self.device)
+            known = {key: self.dtype_name(value) for key, value in defaults.items()}
+            self._cache["defaults"] = known
+        return known[kind]
+
     def dtype(self, name: str) -> Any:
         """Return the namespace's dtype of that name, or raise NotApplicable."""
         try:

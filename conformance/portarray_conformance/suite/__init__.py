@@ -13,7 +13,12 @@ from portarray_conformance.suite import (  # noqa: F401  (each registers its cas
     logical,
     operators,
     rounding,
+    searching,
+    set,
+    sorting,
+    statistical,
     trigonometric,
+    utility,
 )
 
 CHAPTERS: tuple[str, ...] = tuple(names.CHAPTERS)

@@ -1,0 +1,143 @@
+"""Sets of values."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from portarray_conformance import compare, draw
+from portarray_conformance.cases import Draw, case
+from portarray_conformance.compare import Call
+from portarray_conformance.draw import Domain
+from portarray_conformance.promotion import ALL, INTEGERS
+from portarray_conformance.target import Target
+
+NumpyArray: TypeAlias = npt.NDArray[Any]
+CHAPTER = "set"
+
+_REPEATED = Domain(0, 3)
+_SHAPES = ((8,), (3, 3), (2, 2, 2), (1,), (), (0,), (12,))
+
+
+@case("isin", "values", chapter=CHAPTER)
+def isin_values(target: Target, data: Draw) -> None:
+    """Membership, inverted or not, between arrays and with a number on either side."""
+    first, second, _ = draw.dtype_pair(target, data, INTEGERS)
+    x1 = draw.array(data, first, draw.shape(data, _SHAPES), _REPEATED, "x1")
+    x2 = draw.array(data, second, draw.shape(data, _SHAPES), _REPEATED, "x2")
+    form = draw.pick(data, ("arrays", "arrays", "x1 a number", "x2 a number"), "form")
+    given1: Any = target.put(x1)
+    given2: Any = target.put(x2)
+    if form == "x1 a number":
+        x1 = draw.array(data, second, (), _REPEATED, "number")
+        given1 = x1.item()
+    elif form == "x2 a number":
+        x2 = draw.array(data, first, (), _REPEATED, "number")
+        given2 = x2.item()
+    keywords = {"invert": draw.flag(data, "invert")} if draw.flag(data, "with invert") else {}
+    call = Call(f"isin(x1, x2, {keywords})", {"x1": x1, "x2": x2})
+    out = target.function("isin")(given1, given2, **keywords)
+    members = set(x2.ravel().tolist())
+    found = [(v in members) != keywords.get("invert", False) for v in x1.ravel().tolist()]
+    compare.same(target, out, np.array(found, dtype=bool).reshape(x1.shape), call)
+
+
+def _draw(target: Target, data: Draw) -> NumpyArray:
+    """Draw an array with repeated values, and now and then with NaN and both zeros."""
+    name = draw.dtype(target, data, ALL)
+    x = draw.array(data, name, draw.shape(data, _SHAPES), _REPEATED)
+    if x.dtype.kind in "fc":
+        x = np.asarray(np.round(x), dtype=name)
+        odd = draw.array(data, "uint8", x.shape, Domain(0, 9), "NaN where 0, -0.0 where 1")
+        x = np.where(odd == 0, np.nan, np.where(odd == 1, -0.0, x)).astype(name)
+    return x
+
+
+def _groups(x: NumpyArray) -> dict[Any, list[int]]:
+    """Return each distinct value with the flat places where it stands; each NaN is its own."""
+    found: dict[Any, list[int]] = {}
+    for place, value in enumerate(x.ravel().tolist()):
+        key = ("NaN", place) if value != value else value
+        found.setdefault(key, []).append(place)
+    return found
+
+
+def _values(target: Target, values: Any, x: NumpyArray, call: Call) -> NumpyArray:
+    """Check unique values, which may come in any order; NaN may not merge."""
+    groups = _groups(x)
+    got = compare.fetch(target, values, x.dtype.name, (len(groups),), call)
+    numbers = [v for v in got.tolist() if v == v]
+    wanted = {key for key in groups if not isinstance(key, tuple)}
+    if len(set(numbers)) != len(numbers) or set(numbers) != wanted:
+        raise call.fail(f"got values {compare.show(got)}, wanted {sorted(wanted, key=str)}")
+    return got
+
+
+def _field(result: Any, name: str, position: int, call: Call) -> Any:
+    if not isinstance(result, tuple) or getattr(result, name, None) is not result[position]:
+        raise call.fail(f"got {type(result).__name__}, wanted a namedtuple with {name} at {position}")
+    return result[position]
+
+
+def _counts(target: Target, counts: Any, got: NumpyArray, x: NumpyArray, call: Call) -> None:
+    groups = _groups(x)
+    want = [1 if v != v else len(groups[v]) for v in got.tolist()]
+    compare.same(
+        target, counts, np.array(want, dtype=np.int64), call, dtype=target.default("indexing")
+    )
+
+
+def _inverse(target: Target, inverse: Any, got: NumpyArray, x: NumpyArray, call: Call) -> None:
+    indices = compare.fetch(target, inverse, target.default("indexing"), x.shape, call)
+    if x.size and not np.array_equal(got[indices], x, equal_nan=x.dtype.kind in "fc"):
+        raise call.fail(f"values[inverse_indices] is {compare.show(got[indices])}")
+
+
+@case("unique_values", "values", chapter=CHAPTER)
+def unique_values(target: Target, data: Draw) -> None:
+    """Each value once, in any order; every NaN for itself."""
+    x = _draw(target, data)
+    call = Call("unique_values(x)", {"x": x})
+    _values(target, target.function("unique_values")(draw.place(target, data, x)), x, call)
+
+
+@case("unique_counts", "values", chapter=CHAPTER)
+def unique_counts(target: Target, data: Draw) -> None:
+    """How often each value stands in x; a NaN once."""
+    x = _draw(target, data)
+    call = Call("unique_counts(x)", {"x": x})
+    result = target.function("unique_counts")(draw.place(target, data, x))
+    got = _values(target, _field(result, "values", 0, call), x, call)
+    _counts(target, _field(result, "counts", 1, call), got, x, call)
+
+
+@case("unique_inverse", "values", chapter=CHAPTER)
+def unique_inverse(target: Target, data: Draw) -> None:
+    """Indices that rebuild x, in its shape."""
+    x = _draw(target, data)
+    call = Call("unique_inverse(x)", {"x": x})
+    result = target.function("unique_inverse")(draw.place(target, data, x))
+    got = _values(target, _field(result, "values", 0, call), x, call)
+    _inverse(target, _field(result, "inverse_indices", 1, call), got, x, call)
+
+
+@case("unique_all", "values", chapter=CHAPTER)
+def unique_all(target: Target, data: Draw) -> None:
+    """Values, first places, inverse and counts together."""
+    x = _draw(target, data)
+    call = Call("unique_all(x)", {"x": x})
+    result = target.function("unique_all")(draw.place(target, data, x))
+    got = _values(target, _field(result, "values", 0, call), x, call)
+    groups = _groups(x)
+    places = compare.fetch(
+        target, _field(result, "indices", 1, call), target.default("indexing"), got.shape, call
+    )
+    nans = {key[1] for key in groups if isinstance(key, tuple)}
+    for value, place in zip(got.tolist(), places.tolist(), strict=True):
+        first = place in nans if value != value else place == groups[value][0]
+        if not first:
+            raise call.fail(f"index {place} is not the first place of {value!r}")
+    _inverse(target, _field(result, "inverse_indices", 2, call), got, x, call)
+    _counts(target, _field(result, "counts", 3, call), got, x, call)
