@@ -33,7 +33,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 _packages: dict[str, str] = {}  # library to the package of its room, as far as known
 _infos: dict[str, RoomInfo] = {}
-_rooms: dict[str, Room] = {}
+_rooms: dict[str, Room] = {}  # by package: a room that is added again stays the same object
 _errors: dict[str, str] = {}
 _plugins_read = False
 
@@ -85,9 +85,9 @@ def load_room(library: str) -> Room:
     Exception
         Whatever the import of the library raises: broken installations raise all kinds.
     """
-    room = _rooms.get(library)
+    package = package_of(library)
+    room = _rooms.get(package)
     if room is None:
-        package = package_of(library)
         parts = {
             part: importlib.import_module(f"{package}.{part}")
             for part in ("devices", "transfer", "namespace")
@@ -100,7 +100,7 @@ def load_room(library: str) -> Room:
             namespace=parts["namespace"],
             tuned=importlib.import_module(tuned) if importlib.util.find_spec(tuned) else None,
         )
-        _rooms[library] = room
+        _rooms[package] = room
     return room
 
 
@@ -140,8 +140,8 @@ def add_room(package: str) -> RoomInfo:
 
 def remove_room(library: str) -> None:
     """Forget a room that :func:`add_room` made known."""
-    for table in (_packages, _infos, _rooms):
-        table.pop(library, None)
+    _packages.pop(library, None)
+    _infos.pop(library, None)
 
 
 def _built_in() -> frozenset[str]:

@@ -1,0 +1,56 @@
+"""Fixtures of all tests: nobody's settings are read or changed, and rooms that are not real."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import portarray as pa
+import pytest
+from portarray.backends import registry
+
+ROOMS = Path(__file__).parent / "rooms"
+sys.path.insert(0, str(ROOMS))
+
+
+@pytest.fixture(autouse=True)
+def own_settings(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep preferences and markers of the user away from tests, and theirs from the user."""
+    folder = tmp_path_factory.mktemp("settings")
+    monkeypatch.setenv("PORTARRAY_CONFIG_DIR", str(folder / "config"))
+    monkeypatch.setenv("PORTARRAY_STATE_DIR", str(folder / "state"))
+    monkeypatch.delenv("PORTARRAY_DEVICE", raising=False)
+
+
+def _room(package: str) -> Iterator[str]:
+    info = registry.add_room(package)
+    pa.reset_gpu_device()
+    yield info.library
+    registry.remove_room(info.library)
+    pa.reset_gpu_device()
+
+
+@pytest.fixture
+def fake() -> Iterator[str]:
+    """Two GPUs on cuda, ``fake:cuda:0`` and ``fake:cuda:1``, with memory of their own."""
+    yield from _room("fake")
+
+
+@pytest.fixture
+def nofloat64() -> Iterator[str]:
+    """A GPU on metal without float64 and complex128, in host memory."""
+    yield from _room("nofloat64")
+
+
+@pytest.fixture
+def no64bit() -> Iterator[str]:
+    """An accelerator on tpu without int64, uint64, float64 and complex128."""
+    yield from _room("no64bit")
+
+
+@pytest.fixture
+def faulty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A GPU on opencl whose probe fails as the variable FAULTY says, ``step:how``."""
+    monkeypatch.setenv("FAULTY_LOG", str(tmp_path / "faulty.log"))
+    yield from _room("faulty")

@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import asyncio
+import copy
+import pickle
+import threading
+
+import portarray as pa
+import pytest
+from portarray._devices.selection import current
+
+
+def test_canonical_text_parses_back() -> None:
+    for device in pa.devices():
+        assert str(device) == f"{device.library}:{device.platform}:{device.index}"
+        assert repr(device) == f"Device({str(device)!r})"
+        assert pa.device(str(device)) is device
+        assert device.kind in ("cpu", "gpu", "accelerator")
+        assert device.name
+
+
+def test_one_object_for_each_device() -> None:
+    cpu = pa.device("numpy")
+    assert pa.device("numpy:cpu:0") is pa.device("numpy:0") is pa.device("numpy:cpu") is cpu
+    assert pa.device(cpu) is cpu
+    assert {cpu: 1}[pa.device("numpy:cpu")] == 1
+    pa.reset_gpu_device()
+    assert pa.device("numpy") is cpu
+
+
+def test_copies_and_pickles_are_the_same_object(fake: str) -> None:
+    device = pa.device("fake:cuda:1")
+    assert copy.copy(device) is copy.deepcopy(device) is device
+    assert pickle.loads(pickle.dumps([device]))[0] is device
+
+
+def test_unpickling_where_it_does_not_function(fake: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = pickle.dumps(pa.device("fake:cuda:1"))
+    pa.reset_gpu_device()
+    monkeypatch.setattr(pa.device("fake").room.devices, "count", lambda platform: 1)
+    pa.reset_gpu_device()
+    with pytest.raises(pa.DeviceNotFunctionalError, match="fake sees 1 device, with index 0"):
+        pickle.loads(data)
+
+
+def test_immutable() -> None:
+    cpu = pa.device("numpy")
+    for name in ("library", "index", "name", "room", "anything"):
+        with pytest.raises(AttributeError, match="devices are immutable"):
+            setattr(cpu, name, 1)
+    with pytest.raises(AttributeError, match="devices are immutable"):
+        del cpu.name
+    with pytest.raises(TypeError, match=r"portarray\.device"):
+        pa.Device()
+    assert str(cpu) == "numpy:cpu:0"
+
+
+def test_scopes_nest_and_are_left(fake: str) -> None:
+    first, second = pa.device("fake:cuda:0"), pa.device("fake:cuda:1")
+    outside = current()
+    with first:
+        assert current() is first
+        with second, second:
+            assert current() is second
+            with first:
+                assert pa.ones(2).device is first
+            assert current() is second
+        assert current() is first
+    assert current() is outside
+
+
+def test_scope_is_left_on_errors(fake: str) -> None:
+    outside = current()
+    with pytest.raises(ZeroDivisionError), pa.device("fake"):
+        1 / 0  # noqa: B018
+    assert current() is outside
+
+
+def test_blocks_of_generators_may_be_left_out_of_order(fake: str) -> None:
+    first, second = pa.device("fake:cuda:0"), pa.device("fake:cuda:1")
+    outside = current()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert current() is second
+    second.__exit__(None, None, None)
+    assert current() is outside
+
+
+def test_threads_are_apart(fake: str) -> None:
+    first, second = pa.device("fake:cuda:0"), pa.device("fake:cuda:1")
+    outside = current()
+    seen: dict[str, object] = {}
+    entered, checked = threading.Event(), threading.Event()
+
+    def work() -> None:
+        seen["before"] = current()
+        with second:
+            entered.set()
+            checked.wait(10)
+            seen["inside"] = current()
+
+    with first:
+        thread = threading.Thread(target=work)
+        thread.start()
+        entered.wait(10)
+        assert current() is first
+        checked.set()
+        thread.join()
+    assert seen == {"before": outside, "inside": second}
+
+
+def test_tasks_are_apart(fake: str) -> None:
+    first, second = pa.device("fake:cuda:0"), pa.device("fake:cuda:1")
+    outside = current()
+
+    async def work(device: pa.Device, started_in: pa.Device) -> None:
+        assert current() is started_in
+        for _ in range(3):
+            with device:
+                await asyncio.sleep(0)
+                assert current() is device
+            assert current() is started_in
+
+    async def both() -> None:
+        with first:
+            inside = asyncio.create_task(work(second, first))
+        await asyncio.gather(inside, work(first, outside), work(second, outside))
+
+    asyncio.run(both())
+    assert current() is outside

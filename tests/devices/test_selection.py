@@ -1,0 +1,206 @@
+from __future__ import annotations
+
+import sys
+import warnings
+from types import ModuleType
+
+import portarray as pa
+import pytest
+from portarray._devices import discovery
+from portarray._devices.selection import current, resolve
+from portarray.backends.protocol import MemoryFigures
+
+GIB = 2**30
+
+
+@pytest.fixture
+def library(fake: str) -> ModuleType:
+    """The fake library's own object, to change what it says."""
+    return pa.device("fake").room.devices.LIBRARY  # type: ignore[attr-defined, no-any-return]
+
+
+def test_cpu_is_always_there() -> None:
+    assert pa.cpu_device() is pa.device("cpu") is pa.device("numpy")
+
+
+def test_supported_is_not_functional() -> None:
+    names = pa.supported_backends()
+    assert {"numpy", "torch", "cupy", "dpnp", "mlx", "jax", "clarray"} <= set(names)
+    assert pa.functional("numpy")
+    assert pa.functional("cpu")
+    assert not pa.functional("tpu")
+    assert not pa.functional("numpy:cpu:1")
+    with pytest.raises(pa.UnknownDeviceError):
+        pa.functional("nunpy")
+
+
+def test_devices_are_ordered(fake: str, no64bit: str) -> None:
+    texts = [str(device) for device in pa.devices()]
+    assert texts.index("fake:cuda:0") + 1 == texts.index("fake:cuda:1")
+    assert texts.index("fake:cuda:1") < texts.index("no64bit:tpu:0") < texts.index("numpy:cpu:0")
+    assert pa.device("auto") is pa.devices()[0]
+
+
+def test_exact_device(fake: str) -> None:
+    assert str(pa.device("fake:cuda:1")) == "fake:cuda:1"
+    assert str(pa.device("fake:1")) == "fake:cuda:1"
+    with pytest.raises(pa.DeviceNotFunctionalError, match="fake sees 2 devices, 0 to 1") as caught:
+        pa.device("fake:cuda:2")
+    assert list(caught.value.reasons) == ["fake:cuda:2"]
+
+
+def test_library_that_is_not_installed(monkeypatch: pytest.MonkeyPatch, fake: str) -> None:
+    monkeypatch.setattr(discovery, "is_installed", lambda info: info.library == "numpy")
+    with pytest.raises(pa.DeviceNotFunctionalError, match="Fake is not installed") as caught:
+        pa.device("fake")
+    assert 'pip install "fake"' in str(caught.value)
+    assert current() is pa.device("numpy")
+
+
+def test_every_candidate_has_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(discovery, "is_installed", lambda info: info.library == "numpy")
+    pa.reset_gpu_device()
+    with pytest.raises(pa.DeviceNotFunctionalError, match="every candidate was refused") as caught:
+        pa.device("gpu")
+    reasons = caught.value.reasons
+    assert {"cupy:cuda", "torch:cuda", "torch:rocm", "mlx:metal", "dpnp:oneapi"} <= set(reasons)
+    assert all("pip install" in reason for reason in reasons.values())
+    with pytest.raises(pa.DeviceNotFunctionalError):
+        pa.gpu_device(required=True)
+    assert pa.gpu_device() is pa.cpu_device()
+    pa.reset_gpu_device()
+
+
+def test_gpu_choice_is_remembered(fake: str, library: ModuleType) -> None:
+    first = pa.gpu_device()
+    assert first is pa.gpu_device(required=True) is pa.device("gpu")
+    assert first.kind == "gpu"
+    library.count = 0
+    try:
+        assert pa.gpu_device() is first
+        pa.reset_gpu_device()
+        assert pa.gpu_device() is not first
+    finally:
+        library.count = 2
+
+
+def test_native_device_objects(fake: str, library: ModuleType) -> None:
+    from over_numpy import NativeDevice
+
+    assert pa.device(NativeDevice("fake", 1)) is pa.device("fake:cuda:1")
+    assert pa.ones(3, device=NativeDevice("fake", 1)).device is pa.device("fake:cuda:1")
+    with pytest.raises(pa.DeviceNotFunctionalError, match="fake sees 2 devices"):
+        pa.device(NativeDevice("fake", 7))
+
+
+def test_torch_devices() -> None:
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    assert pa.device(torch.device("cpu")) is pa.device("torch:cpu:0")
+
+
+def test_anything_else_is_a_type_error() -> None:
+    for obj in (3, b"cpu", object(), ["cpu"], pa.ones(2)):
+        with pytest.raises(TypeError, match="names no device"):
+            pa.device(obj)
+    with pytest.raises(TypeError, match="names no device"):
+        resolve(3)
+
+
+def test_default_device(fake: str) -> None:
+    automatic = current()
+    chosen = pa.device("fake:cuda:1")
+    try:
+        assert pa.set_default_device("fake:cuda:1") is chosen
+        assert pa.ones(2).device is resolve(None) is chosen
+        with pa.device("numpy"):
+            assert current() is pa.device("numpy")
+        for wrong in ("fake:cuda:9", "fkae", 3):
+            with pytest.raises((pa.PortarrayError, TypeError)):
+                pa.set_default_device(wrong)
+            assert current() is chosen
+    finally:
+        assert pa.set_default_device(None) is None
+    assert current() is automatic
+
+
+def test_memory_passes_devices_over(fake: str, library: ModuleType) -> None:
+    library.memory = {0: MemoryFigures(8 * GIB, 1 * GIB), 1: MemoryFigures(8 * GIB, 4 * GIB)}
+    try:
+        for asked in ("auto", "gpu", "cuda", "fake"):
+            pa.reset_gpu_device()
+            with pytest.warns(pa.DeviceSelectionWarning, match=r"1\.00 GiB\) are free") as caught:
+                assert pa.device(asked, memory=2 * GIB) is pa.device("fake:cuda:1")
+            assert "fake:cuda:0" in str(caught[0].message)
+            assert caught[0].filename == __file__
+        assert pa.device("fake", memory=GIB) is pa.device("fake:cuda:0")
+        with pytest.raises(pa.DeviceNotFunctionalError, match="4,294,967,296 bytes") as error:
+            pa.device("fake", memory=5 * GIB)
+        assert set(error.value.reasons) == {"fake:cuda:0", "fake:cuda:1"}
+        for exact in ("fake:cuda:0", pa.device("fake:cuda:0")):
+            with pytest.raises(pa.DeviceNotFunctionalError, match="2,147,483,648 bytes"):
+                pa.device(exact, memory=2 * GIB)
+        assert pa.device("fake") is pa.device("fake:cuda:0")
+    finally:
+        library.memory = {}
+
+
+def test_unknown_memory_is_taken(fake: str) -> None:
+    assert pa.device("fake", memory=10**18) is pa.device("fake:cuda:0")
+
+
+def test_memory_must_be_a_number_of_bytes() -> None:
+    with pytest.raises(TypeError, match="'4 GiB' is no number of bytes"):
+        pa.device("cpu", memory="4 GiB")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="-1 is negative"):
+        pa.device("cpu", memory=-1)
+
+
+def test_a_broken_device_is_not_passed_over_in_silence(
+    fake: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    devices = pa.device("fake").room.devices
+    right = devices.native_device
+
+    def native_device(platform: str, index: int) -> object:
+        if index == 0:
+            raise RuntimeError("fell off the bus")
+        return right(platform, index)
+
+    monkeypatch.setattr(devices, "native_device", native_device)
+    pa.reset_gpu_device()
+    with pytest.warns(pa.DeviceSelectionWarning, match="fell off the bus"):
+        assert pa.device("fake") is pa.device("fake:cuda:1")
+    with pytest.raises(pa.DeviceNotFunctionalError, match="fell off the bus"):
+        pa.device("fake:cuda:0")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert pa.device("fake:cuda:1").index == 1
+    monkeypatch.undo()
+
+
+def test_synchronize_and_reclaim(fake: str, library: ModuleType) -> None:
+    pa.device("fake:cuda:1")
+    library.synchronized.clear()
+    library.reclaimed.clear()
+    pa.synchronize("fake:cuda:1")
+    pa.reclaim("fake:cuda:1")
+    assert library.synchronized == library.reclaimed == [1]
+    pa.synchronize()
+    assert {0, 1} <= set(library.synchronized)
+    pa.synchronize("numpy")
+    pa.reclaim("numpy")
+
+
+def test_memory_figures() -> None:
+    for device in pa.devices():
+        figures = pa.memory(device)
+        for value in (figures.total, figures.free, figures.used, figures.pooled):
+            assert value is None or value >= 0
+    assert pa.memory("numpy").total == pa.memory(pa.device("numpy")).total
+
+
+def test_sys_modules_are_asked_not_imported() -> None:
+    before = set(sys.modules)
+    with pytest.raises(TypeError):
+        pa.device(object())
+    assert not {"cupy", "jax", "mlx", "dpnp", "pyopencl"} & (set(sys.modules) - before)

@@ -1,0 +1,7 @@
+"""Two GPUs with memory of their own, and a current device."""
+
+from portarray.backends.protocol import RoomInfo
+
+INFO = RoomInfo(
+    library="fake", title="Fake", module="fake", ranks={"cuda": 900}, install={"": "fake"}
+)

@@ -1,0 +1,3 @@
+from fake.devices import LIBRARY
+
+globals().update(LIBRARY.transfer())

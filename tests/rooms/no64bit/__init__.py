@@ -1,0 +1,11 @@
+"""An accelerator without any 64-bit type."""
+
+from portarray.backends.protocol import RoomInfo
+
+INFO = RoomInfo(
+    library="no64bit",
+    title="No64Bit",
+    module="no64bit",
+    ranks={"tpu": 900},
+    install={"": "no64bit"},
+)

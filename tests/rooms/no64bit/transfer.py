@@ -1,0 +1,3 @@
+from no64bit.devices import LIBRARY
+
+globals().update(LIBRARY.transfer())

@@ -1,0 +1,4 @@
+from nofloat64.devices import LIBRARY
+from portarray.backends.numpy import namespace as of_numpy
+
+globals().update(LIBRARY.namespace(of_numpy))

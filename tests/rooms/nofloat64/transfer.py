@@ -1,0 +1,3 @@
+from nofloat64.devices import LIBRARY
+
+globals().update(LIBRARY.transfer())

@@ -1,0 +1,243 @@
+"""What the fake rooms share: arrays over NumPy that are no NumPy arrays, with a device each.
+
+A fake room computes with the NumPy room's functions. Its arrays cannot be read by NumPy by
+accident, its functions refuse arrays of two devices and dtypes that it lacks, and results are
+narrowed as a library without 64-bit types would make them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import types
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from portarray.backends.protocol import Description, Kind, MemoryFigures
+
+NAMES = (
+    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float16", "float32", "float64", "complex64", "complex128"),
+)
+
+_NARROWER = {
+    "int64": "int32",
+    "uint64": "uint32",
+    "float64": "float32",
+    "complex128": "complex64",
+}
+
+
+@dataclass(frozen=True)
+class NativeDevice:
+    """A fake library's own device object."""
+
+    library: str
+    index: int
+
+
+class OutOfMemory(Exception):
+    """A fake library's own error."""
+
+
+class FakeArray:
+    """An array of a fake library; each library has its own subclass."""
+
+    library: Library
+    __slots__ = ("data", "device")
+
+    def __init__(self, data: np.ndarray[Any, Any], device: NativeDevice) -> None:
+        self.data = data
+        self.device = device
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.data.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.data.dtype
+
+    @property
+    def ndim(self) -> int:
+        return self.data.ndim
+
+    @property
+    def size(self) -> int:
+        return self.data.size
+
+    def __array__(self, *args: object, **options: object) -> None:
+        raise TypeError(f"NumPy cannot read arrays of {self.library.name}")
+
+
+@dataclass
+class Library:
+    """One fake library: its devices, what they lack, and what was done with them."""
+
+    name: str
+    platform: str
+    count: int
+    kind: Kind
+    lacking: tuple[str, ...] = ()
+    on_host: bool = False
+    scoped: bool = False  # whether it has a current device
+    memory: dict[int, MemoryFigures] = field(default_factory=dict)
+    synchronized: list[int] = field(default_factory=list)
+    reclaimed: list[int] = field(default_factory=list)
+    current: int = 0
+
+    def __post_init__(self) -> None:
+        self.array_type = type(f"{self.name.title()}Array", (FakeArray,), {"__slots__": ()})
+        self.array_type.library = self
+        self.dtypes = {np.dtype(n): np.dtype(n) for n in NAMES if n not in self.lacking}
+
+    # What devices.py needs.
+
+    def devices(self) -> Mapping[str, Any]:
+        """Return the functions of devices.py by name."""
+        return {
+            "ARRAY_TYPE": self.array_type,
+            "version": lambda: "1.0",
+            "driver": lambda platform: "7",
+            "count": lambda platform: self.count if platform == self.platform else 0,
+            "why_not": lambda platform: f"{self.name} has no {platform}",
+            "native_device": lambda platform, index: NativeDevice(self.name, index),
+            "describe": lambda platform, index: Description(f"{self.name} {index}", self.kind),
+            "dtypes": lambda platform, index: self.dtypes,
+            "recognize": self._recognize,
+            "locate": lambda x: (self.platform, x.device.index),
+            "is_out_of_memory": lambda error: isinstance(error, OutOfMemory),
+            "memory": lambda device: self.memory.get(device.index, MemoryFigures()),
+            "synchronize": lambda device: self.synchronized.append(device.index),
+            "reclaim": lambda device: self.reclaimed.append(device.index),
+            "scope": self._scope if self.scoped else lambda device: None,
+        }
+
+    def _recognize(self, device: object) -> tuple[str, int] | None:
+        if isinstance(device, NativeDevice) and device.library == self.name:
+            return self.platform, device.index
+        return None
+
+    @contextlib.contextmanager
+    def _scope(self, device: NativeDevice) -> Iterator[None]:
+        before, self.current = self.current, device.index
+        try:
+            yield
+        finally:
+            self.current = before
+
+    # What transfer.py needs.
+
+    def transfer(self) -> Mapping[str, Any]:
+        """Return the functions of transfer.py by name."""
+        return {
+            "on_host": lambda device: self.on_host,
+            "from_host": self._from_host,
+            "to_host": self._to_host,
+            "move": self._move,
+            "from_dlpack": self._from_dlpack,
+            "to_dlpack": self._to_dlpack,
+            "dlpack_device": lambda x: (1 if self.on_host else 2, x.device.index),
+        }
+
+    def _from_host(
+        self, array: np.ndarray[Any, Any], device: NativeDevice, *, copy: bool | None
+    ) -> FakeArray:
+        self._has(array.dtype)
+        if not self.on_host and copy is False:
+            raise ValueError(f"{self.name} cannot share memory with the host")
+        return self.array_type(array.copy() if copy or not self.on_host else array, device)
+
+    def _to_host(self, x: FakeArray, *, copy: bool | None) -> np.ndarray[Any, Any]:
+        if not self.on_host and copy is False:
+            raise ValueError(f"{self.name} cannot share memory with the host")
+        return x.data.copy() if copy or not self.on_host else x.data
+
+    def _move(self, x: FakeArray, device: NativeDevice, *, copy: bool | None) -> FakeArray:
+        if device == x.device and not copy:
+            return x
+        if copy is False:
+            raise ValueError(f"{x.device} and {device} share no memory")
+        return self.array_type(x.data.copy(), device)
+
+    def _from_dlpack(self, x: Any, device: NativeDevice, *, copy: bool | None) -> FakeArray:
+        return self._from_host(np.from_dlpack(x), device, copy=copy)
+
+    def _to_dlpack(self, x: FakeArray, *, stream: Any, **options: Any) -> Any:
+        if not self.on_host:
+            raise BufferError(f"{self.name} exports no DLPack")
+        return x.data.__dlpack__(stream=stream, **options)
+
+    # What namespace needs.
+
+    def namespace(self, module: types.ModuleType) -> dict[str, Any]:
+        """Return the NumPy room's functions and dtypes, for arrays of this library."""
+        found: dict[str, Any] = {}
+        for name, value in vars(module).items():
+            if name.startswith("_") or name == "inplace" or isinstance(value, type):
+                continue
+            if isinstance(value, np.dtype):
+                if value in self.dtypes:
+                    found[name] = value
+            elif isinstance(value, types.ModuleType):
+                if name in ("linalg", "fft"):
+                    found[name] = types.SimpleNamespace(**self.namespace(value))
+            elif callable(value):
+                found[name] = self._over(value)
+            else:
+                found[name] = value
+        return found
+
+    def _over(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def over(*args: Any, **options: Any) -> Any:
+            given: list[FakeArray] = []
+            args = self._bare(args, given)
+            options = {key: self._bare(value, given) for key, value in options.items()}
+            places = {x.device for x in given}
+            if len(places) > 1:
+                raise RuntimeError(f"{self.name} got arrays of {places}")
+            asked = options.pop("device", None)
+            place = asked or (places.pop() if places else NativeDevice(self.name, self.current))
+            return self._wrapped(function(*args, **options), place, given)
+
+        return over
+
+    def _bare(self, value: Any, given: list[FakeArray]) -> Any:
+        if isinstance(value, FakeArray):
+            if not isinstance(value, self.array_type):
+                raise TypeError(f"{self.name} got {value!r}")
+            given.append(value)
+            return value.data
+        if isinstance(value, np.ndarray):
+            raise TypeError(f"{self.name} got a NumPy array")
+        if isinstance(value, np.dtype):
+            self._has(value)
+        if type(value) in (list, tuple):
+            return type(value)(self._bare(part, given) for part in value)
+        return value
+
+    def _wrapped(self, value: Any, place: NativeDevice, given: list[FakeArray]) -> Any:
+        if isinstance(value, np.ndarray | np.generic):
+            for x in given:
+                if x.data is value:  # changed in place
+                    return x
+            data = np.asarray(value)
+            if data.dtype.name in self.lacking:
+                name = data.dtype.name
+                while name in self.lacking:
+                    name = _NARROWER[name]
+                data = data.astype(name)
+            return self.array_type(data, place)
+        if isinstance(value, tuple):
+            parts = [self._wrapped(part, place, given) for part in value]
+            return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+        if isinstance(value, list):
+            return [self._wrapped(part, place, given) for part in value]
+        return value
+
+    def _has(self, dtype: np.dtype[Any]) -> None:
+        if dtype not in self.dtypes:
+            raise TypeError(f"{self.name} has no {dtype}")
