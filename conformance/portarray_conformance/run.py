@@ -109,7 +109,7 @@ class _Search:
     shrink_seconds: float
     examples: int = 0
     drawn: Sequence[tuple[str, object]] = ()
-    error: Exception | None = None
+    error: Exception | SystemExit | None = None
     failed_at: float = 0.0
     not_applicable: str = ""
 
@@ -126,7 +126,7 @@ class _Search:
             hypothesis.reject()
         except hypothesis.errors.UnsatisfiedAssumption:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             if self.error is None:
                 self.failed_at = time.monotonic()
                 self.examples += 1
@@ -226,7 +226,7 @@ def _search(search: _Search, examples: int, seed: int, served: str) -> Result:
             status = "failed"
             if isinstance(error, Flaky):
                 message = "Flaky: it failed, and passed when repeated with the same inputs. "
-        except Exception as error:  # noqa: BLE001 - any exception of a library is a result here
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a library raises is a result
             status = "failed"
             search.error = search.error or error
     seconds = time.perf_counter() - start
@@ -278,7 +278,7 @@ def describe(value: object) -> str:
     """
     if isinstance(value, np.ndarray):
         values = np.array2string(
-            value, separator=", ", floatmode="unique", threshold=200, max_line_width=10**6
+            value, separator=", ", threshold=200, max_line_width=10**6, formatter={"all": str}
         )
         shape = f", shape={value.shape}" if value.size == 0 else ""
         text = f"array({values}, dtype={value.dtype}{shape})"
@@ -287,7 +287,7 @@ def describe(value: object) -> str:
     return shorten(" ".join(text.split()))
 
 
-def _message(error: Exception) -> str:
+def _message(error: BaseException) -> str:
     """Say what an exception says, and for other than assertions where it was raised."""
     text = str(error).strip()
     frames = traceback.extract_tb(error.__traceback__)

@@ -1,0 +1,350 @@
+"""The official suite: found, cloned, run in a child process, and never written into."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from portarray_conformance import ExpectedFailure, Target
+from portarray_conformance.official import run_official
+from portarray_conformance.official_names import chapter_of, function_of
+from portarray_conformance.official_suite import (
+    OfficialSuite,
+    OfficialSuiteError,
+    Pin,
+    find_suite,
+    read_pin,
+)
+from portarray_conformance.run import Result
+
+# A suite of the same shape as the official one: its options, its plugins' needs, its folders.
+CONFTEST = """
+import os
+from pytest import fixture
+import pytest_jsonreport
+
+@fixture(autouse=True)
+def add_extra_json_metadata(request, json_metadata):
+    json_metadata["x"] = 1
+
+def pytest_addoption(parser):
+    parser.addoption("--max-examples", type=int, default=100)
+    parser.addoption("--disable-deadline", action="store_true")
+    parser.addoption("--skips-file")
+    parser.addoption("--xfails-file")
+
+def pytest_configure(config):
+    from hypothesis import settings
+    settings.register_profile("suite", max_examples=config.getoption("--max-examples"))
+    settings.load_profile("suite")
+    assert open(config.getoption("--skips-file")).read() == ""
+"""
+TESTS = """
+import importlib, os
+import pytest
+from hypothesis import given, strategies as st
+
+xp = importlib.import_module(os.environ["ARRAY_API_TESTS_MODULE"])
+counted = []
+
+def test_sin():
+    assert os.environ["ARRAY_API_TESTS_VERSION"] == "2025.12"
+    print("some output")
+
+@given(st.integers(0, 1000))
+def test_svd(k):
+    counted.append(k)
+    assert k < 17, "seventeen"
+
+@given(st.integers())
+def test_cos(k):
+    counted.append(k)
+
+def test_count():
+    assert 5 <= len(counted)
+
+@pytest.mark.skip(reason="needs a moon")
+def test_tan():
+    pass
+
+@pytest.fixture
+def broken():
+    raise OSError("no moon")
+
+def test_exp(broken):
+    pass
+
+@pytest.mark.parametrize("case", ["sinh(x_i is NaN) -> NaN"])
+def test_unary(case):
+    pass
+"""
+DIES = """
+import os
+
+def test_first():
+    pass
+
+def test_log():
+    os._exit(9)
+
+def test_sqrt():
+    pass
+"""
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> OfficialSuite:
+    folder = tmp_path / "suite"
+    (folder / "array_api_tests").mkdir(parents=True)
+    (folder / "array-api" / "spec" / "2025.12").mkdir(parents=True)
+    (folder / "pytest.ini").write_text("[pytest]\n")
+    (folder / "conftest.py").write_text(CONFTEST)
+    (folder / "skips.txt").write_text("array_api_tests/test_linalg.py::test_sin\n")
+    (folder / "array_api_tests" / "__init__.py").touch()
+    (folder / "array_api_tests" / "test_linalg.py").write_text(TESTS)
+    return find_suite(folder)
+
+
+def by_test(results: list[Result]) -> dict[str, Result]:
+    return {result.aspect.split("::")[-1]: result for result in results}
+
+
+def listing(folder: Path) -> dict[str, bytes]:
+    return {str(p): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+def test_every_outcome_is_reported(suite: OfficialSuite, strict: Target) -> None:
+    before = listing(suite.folder)
+    heard: list[object] = []
+    results = run_official(
+        suite, strict, examples=30, on_collected=heard.append, on_result=heard.append
+    )
+    assert heard == [7, *results]
+    found = by_test(results)
+    assert {name: result.status for name, result in found.items()} == {
+        "test_sin": "passed",
+        "test_svd": "failed",
+        "test_cos": "passed",
+        "test_count": "passed",
+        "test_tan": "not run",
+        "test_exp": "failed",
+        "test_unary[sinh(x_i is NaN) -> NaN]": "passed",
+    }
+    assert found["test_tan"].reason.endswith("needs a moon")
+    assert found["test_exp"].message == "Error in setup: OSError: no moon"
+    svd = found["test_svd"]
+    assert (svd.function, svd.chapter, svd.target) == (
+        "linalg.svd",
+        "linalg",
+        "module array_api_strict",
+    )
+    assert svd.aspect == "test_linalg.py::test_svd"
+    assert svd.message.startswith("seventeen")
+    assert "k=17" in svd.example
+    assert listing(suite.folder) == before, "the suite's folder was written into"
+
+
+def test_functions_are_chosen_by_name(suite: OfficialSuite, strict: Target) -> None:
+    def names(*functions: str) -> set[str]:
+        return set(by_test(run_official(suite, strict, quick=True, functions=functions)))
+
+    assert names("sinh", "linalg.svd") == {"test_svd", "test_unary[sinh(x_i is NaN) -> NaN]"}
+    assert names("test_sin") == {"test_sin"}
+    with pytest.raises(OfficialSuiteError, match=r"about 'sinn'\. Did you mean .*sin"):
+        names("cos", "sinn")
+
+
+def test_expected_failures_are_strict(suite: OfficialSuite, strict: Target) -> None:
+    def row(test: str, function: str) -> ExpectedFailure:
+        aspect = f"test_linalg.py::{test}"
+        link = "https://example.org/1"
+        return ExpectedFailure("official", function, aspect, "module *", "known", link)
+
+    rows = [row("test_svd", "linalg.svd"), row("test_cos", "cos")]
+    found = by_test(run_official(suite, strict, quick=True, expected=rows))
+    assert found["test_svd"].status == "expected"
+    assert found["test_cos"].status == "unexpected pass"
+    assert found["test_cos"].bad
+
+
+def test_a_process_that_dies_leaves_nothing_unsaid(suite: OfficialSuite, strict: Target) -> None:
+    (suite.folder / "array_api_tests" / "test_linalg.py").write_text(DIES)
+    found = by_test(run_official(suite, strict, quick=True))
+    assert {name: result.status for name, result in found.items()} == {
+        "test_first": "passed",
+        "test_log": "failed",
+        "test_sqrt": "not run",
+    }
+    assert "exit status 9" in found["test_log"].message
+    assert "test_log" in found["test_sqrt"].reason
+
+
+def test_a_file_that_cannot_be_imported_is_a_failure(suite: OfficialSuite, strict: Target) -> None:
+    (suite.folder / "array_api_tests" / "test_fft.py").write_text("import no_such_module\n")
+    results = run_official(suite, strict, quick=True, functions=["sin"])
+    broken = [result for result in results if "no_such_module" in result.message]
+    assert [result.status for result in broken] == ["failed"]
+    assert {"test_sin", "test_fft.py"} == set(by_test(results))
+
+
+def test_a_suite_that_cannot_start_says_what_pytest_said(
+    suite: OfficialSuite, strict: Target
+) -> None:
+    (suite.folder / "conftest.py").write_text("raise RuntimeError('torn')\n")
+    with pytest.raises(OfficialSuiteError, match="ran no test") as caught:
+        run_official(suite, strict, quick=True)
+    assert "torn" in str(caught.value)
+
+
+def test_an_interrupt_ends_the_child(suite: OfficialSuite, strict: Target) -> None:
+    marker = suite.folder / "array_api_tests" / "ended"
+    (suite.folder / "array_api_tests" / "test_linalg.py").write_text(
+        f"import time\ndef test_sin():\n    time.sleep(20)\n    open({str(marker)!r}, 'w')\n"
+    )
+
+    def interrupt(test: str) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_official(suite, strict, quick=True, on_start=interrupt)
+    assert not marker.exists()
+
+
+def test_another_device_than_asked_for_is_refused(suite: OfficialSuite, strict: Target) -> None:
+    pytest.importorskip("portarray", reason="portarray is not installed")
+    wrong = replace(strict, device="nowhere:cpu:0", label="nowhere:cpu:0")
+    with pytest.raises(OfficialSuiteError, match="nowhere:cpu:0"):
+        run_official(suite, wrong, quick=True)
+
+
+@pytest.mark.parametrize(
+    ("test", "function"),
+    [
+        ("array_api_tests/test_operators_and_elementwise_functions.py::test_sin", "sin"),
+        ("array_api_tests/test_special_cases.py::test_unary[sin(x_i is NaN) -> NaN]", "sin"),
+        (
+            "array_api_tests/test_special_cases.py::test_iop[__iadd__(x1_i > 0) -> a]",
+            "array.__iadd__",
+        ),
+        ("array_api_tests/test_has_names.py::test_has_names[linalg-matmul]", "linalg.matmul"),
+        (
+            "array_api_tests/test_has_names.py::test_has_names[array_method-__abs__]",
+            "array.__abs__",
+        ),
+        ("array_api_tests/test_signatures.py::test_extension_func_signature[fft.rfft]", "fft.rfft"),
+        ("array_api_tests/test_linalg.py::test_matmul", "matmul"),
+        ("array_api_tests/test_linalg.py::test_linalg_matmul", "linalg.matmul"),
+        ("array_api_tests/test_linalg.py::test_svd", "linalg.svd"),
+        ("array_api_tests/test_fft.py::test_shift_func[ifftshift]", "fft.ifftshift"),
+        ("array_api_tests/test_array_object.py::test_getitem_masking", "array.__getitem__"),
+        (
+            "array_api_tests/test_array_object.py::test_scalar_casting[__int__(int64)]",
+            "array.__int__",
+        ),
+        (
+            "array_api_tests/test_data_type_functions.py::TestResultType::test_shuffled",
+            "result_type",
+        ),
+        ("array_api_tests/test_dlpack.py::test_dunder_dlpack", "array.__dlpack__"),
+        ("array_api_tests/test_inspection_functions.py::test_capabilities", "info.capabilities"),
+        ("array_api_tests/test_other.py::test_something_else", "test_something_else"),
+    ],
+)
+def test_a_test_belongs_to_a_function(test: str, function: str) -> None:
+    assert function_of(test) == function
+    assert (chapter_of(function) == "other") == (function == "test_something_else")
+
+
+def test_the_pin_is_complete() -> None:
+    pin = read_pin()
+    assert pin.standard == "2025.12"
+    for revision in (pin.revision, pin.specification_revision):
+        assert re.fullmatch("[0-9a-f]{40}", revision)
+
+
+def test_a_folder_that_is_no_suite_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(OfficialSuiteError, match="not the official suite") as caught:
+        find_suite(tmp_path)
+    assert "git clone --recurse-submodules" in str(caught.value)
+
+
+def test_a_suite_without_its_submodule_is_refused(suite: OfficialSuite) -> None:
+    (suite.folder / "array-api" / "spec" / "2025.12").rmdir()
+    with pytest.raises(OfficialSuiteError, match="submodule update --init"):
+        find_suite(suite.folder)
+
+
+def test_a_folder_at_another_revision_is_told(suite: OfficialSuite) -> None:
+    assert suite.revision == "unknown"
+    assert len(suite.warnings) == 2
+    assert "not at the pinned" in suite.warnings[0]
+
+
+def git(folder: Path, *arguments: str) -> str:
+    identity = ("-c", "user.name=tester", "-c", "user.email=tester@example.org")
+    command = ["git", "-C", str(folder), *identity, *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+@pytest.fixture
+def origin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Pin]:
+    """Give the pin of a repository on this machine, with a submodule, as the official one."""
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "2")
+    monkeypatch.setenv("GIT_CONFIG_KEY_0", "protocol.file.allow")
+    monkeypatch.setenv("GIT_CONFIG_VALUE_0", "always")
+    monkeypatch.setenv("GIT_CONFIG_KEY_1", "uploadpack.allowAnySHA1InWant")
+    monkeypatch.setenv("GIT_CONFIG_VALUE_1", "true")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    specification = tmp_path / "specification"
+    (specification / "spec" / "2025.12").mkdir(parents=True)
+    (specification / "spec" / "2025.12" / "index.rst").write_text("The standard\n")
+    suite = tmp_path / "origin"
+    (suite / "array_api_tests").mkdir(parents=True)
+    (suite / "array_api_tests" / "__init__.py").touch()
+    (suite / "conftest.py").touch()
+    for folder in (specification, suite):
+        git(folder, "init", "--quiet")
+    git(specification, "add", ".")
+    git(specification, "commit", "--quiet", "-m", "The standard")
+    git(suite, "submodule", "--quiet", "add", specification.as_uri(), "array-api")
+    git(suite, "add", ".")
+    git(suite, "commit", "--quiet", "-m", "The suite")
+    pin = Pin(
+        standard="2025.12",
+        repository=suite.as_uri(),
+        revision=git(suite, "rev-parse", "HEAD"),
+        specification="array-api",
+        specification_revision=git(specification, "rev-parse", "HEAD"),
+    )
+    return lambda **changes: replace(pin, **changes)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the cache folder is set by XDG_CACHE_HOME")
+def test_the_suite_is_cloned_into_the_cache_once(
+    origin: Callable[..., Pin], tmp_path: Path
+) -> None:
+    pin = origin()
+    suite = find_suite(pin=pin)
+    assert suite.folder.is_relative_to(tmp_path / "cache")
+    assert (suite.revision, suite.warnings) == (pin.revision, ())
+    # The second time nothing is fetched, so the repository may be gone.
+    again = find_suite(pin=replace(pin, repository="file:///nowhere"))
+    assert again == suite
+    (suite.folder / "conftest.py").write_text("changed")
+    assert "local changes: conftest.py" in find_suite(pin=pin).warnings[0]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the cache folder is set by XDG_CACHE_HOME")
+def test_a_clone_that_fails_says_how_to_do_it_by_hand(
+    origin: Callable[..., Pin], tmp_path: Path
+) -> None:
+    with pytest.raises(OfficialSuiteError, match="git fetch failed") as caught:
+        find_suite(pin=origin(repository=(tmp_path / "nowhere").as_uri()))
+    assert "--suite-dir" in str(caught.value)
+    left = list((tmp_path / "cache").rglob("array-api-tests-*"))
+    assert left == [], "half a clone must not be taken for the suite"
