@@ -108,6 +108,8 @@ def test_portarray_itself_fits_the_protocol(tmp_path: Path, cache: Path) -> None
         if f"portarray.{part}.{name}".replace("..", ".") not in text
     ]
     assert missing == ["getitem", "item", "setitem"]  # what rooms have beyond the standard
+    # The module as a whole, with its constants and dtypes.
+    text += "\nwhole: types.Namespace[Native] = portarray"
     assert complaints(text, tmp_path, cache) == []
 
 

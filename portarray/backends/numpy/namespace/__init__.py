@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from math import e, inf, nan, pi
 from typing import Any
 
 import numpy as np
@@ -172,6 +173,8 @@ float64 = np.dtype(np.float64)
 complex64 = np.dtype(np.complex64)
 complex128 = np.dtype(np.complex128)
 
+newaxis = None
+
 _INPLACE: dict[str, Callable[[Any, Any], Any]] = {
     "add": operator.iadd,
     "subtract": operator.isub,
@@ -192,6 +195,11 @@ def inplace(name: str, dtype: np.dtype[Any]) -> Callable[[Any, Any], Any] | None
 
 
 __all__ = [
+    "e",
+    "inf",
+    "nan",
+    "newaxis",
+    "pi",
     "arange",
     "asarray",
     "empty",

@@ -1,0 +1,62 @@
+"""The protocols of ``portarray.typing`` name what namespaces really have."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+
+import pytest
+
+import portarray as pa
+from portarray.typing import FftNamespace, LinalgNamespace, Namespace, RoomNamespace
+
+
+def public(protocol: type) -> set[str]:
+    return {name for name in dir(protocol) if not name.startswith("_")}
+
+
+def parameters(function: object, *, skip: int) -> list[tuple[str, object, object]]:
+    """Return name, kind and default of parameters; positional-only names do not matter."""
+    listed = list(inspect.signature(function).parameters.values())[skip:]
+    return [("" if p.kind is p.POSITIONAL_ONLY else p.name, p.kind, p.default) for p in listed]
+
+
+def members(*protocols: tuple[str, type]) -> Iterator[tuple[str, str, object]]:
+    for part, protocol in protocols:
+        for name in sorted(public(protocol)):
+            yield part, name, getattr(protocol, name)
+
+
+STANDARD = (("", Namespace), ("linalg", LinalgNamespace), ("fft", FftNamespace))
+
+
+@pytest.mark.parametrize(("part", "name", "member"), list(members(*STANDARD)))
+def test_portarray_has_the_protocols_signatures(part: str, name: str, member: object) -> None:
+    found = getattr(getattr(pa, part) if part else pa, name)
+    if inspect.isfunction(member):
+        expected = parameters(member, skip=1)
+        # Further parameters of ours come last and are optional.
+        assert parameters(found, skip=0)[: len(expected)] == expected
+    else:
+        assert not inspect.isfunction(found)
+
+
+def test_native_namespaces_are_complete() -> None:
+    missing = []
+    for device in pa.devices():
+        xp = pa.namespace(device)
+        parts = {"": (xp, RoomNamespace), "linalg": (xp.linalg, LinalgNamespace)}
+        parts["fft"] = (xp.fft, FftNamespace)
+        for part, (namespace, protocol) in parts.items():
+            names = sorted(public(protocol))
+            missing += [(str(device), part, n) for n in names if not hasattr(namespace, n)]
+    assert missing == []
+
+
+def test_scalars_and_shapes_are_what_the_aliases_say() -> None:
+    # The aliases admit what the functions take: a Python scalar of each kind, an int or a list.
+    x = pa.ones(2)
+    for scalar in (True, 2, 2.0):
+        assert pa.multiply(x, scalar).shape == (2,)
+    assert pa.zeros([2, 3]).shape == (2, 3)
+    assert pa.zeros(2).shape == (2,)
