@@ -6,17 +6,16 @@ Operators are one line each; what they do stands in :mod:`portarray._array.call`
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from portarray._array import call, indexing, interop, text
+from portarray._array import call, indexing, interop, operators, text
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
     from portarray._array.dispatch import Lane
     from portarray._devices.device import Device
+    from portarray.typing import Namespace
 
 __all__ = ["Array"]
 
@@ -49,8 +48,7 @@ class Array:
     _lane: Lane
     _native: Any
 
-    def __new__(cls, *args: object, **kwargs: object) -> NoReturn:
-        """Refuse: arrays are made by creation functions."""
+    def __init__(self, *args: object, **kwargs: object) -> None:
         raise TypeError("Array is not called directly; use pa.asarray(x, device=...)")
 
     # --- attributes ---------------------------------------------------------------------------
@@ -101,14 +99,14 @@ class Array:
                 f"x.T is for arrays of two axes, and this one has {self.ndim}; "
                 f"use x.mT for stacks of matrices or pa.permute_dims"
             )
-        return call.apply("matrix_transpose", (self,))  # type: ignore[no-any-return]
+        return call.apply("matrix_transpose", (self,))
 
     @property
     def mT(self) -> Array:  # noqa: N802
         """Transpose of the last two axes. Raises ValueError where there are fewer than two."""
         if self.ndim < 2:
             raise ValueError(f"x.mT needs at least two axes, and this array has {self.ndim}")
-        return call.apply("matrix_transpose", (self,))  # type: ignore[no-any-return]
+        return call.apply("matrix_transpose", (self,))
 
     @property
     def real(self) -> Array:
@@ -122,7 +120,7 @@ class Array:
 
     # --- the standard's methods ---------------------------------------------------------------
 
-    def __array_namespace__(self, *, api_version: str | None = None) -> ModuleType:
+    def __array_namespace__(self, *, api_version: str | None = None) -> Namespace[Array]:
         """Return the portarray module.
 
         Parameters
@@ -205,59 +203,59 @@ class Array:
 
     # --- operators ----------------------------------------------------------------------------
 
-    __add__ = call.binary_operator("add")
-    __sub__ = call.binary_operator("subtract")
-    __mul__ = call.binary_operator("multiply")
-    __truediv__ = call.binary_operator("divide")
-    __floordiv__ = call.binary_operator("floor_divide")
-    __mod__ = call.binary_operator("remainder")
-    __pow__ = call.binary_operator("pow")
-    __and__ = call.binary_operator("bitwise_and")
-    __or__ = call.binary_operator("bitwise_or")
-    __xor__ = call.binary_operator("bitwise_xor")
-    __lshift__ = call.binary_operator("bitwise_left_shift")
-    __rshift__ = call.binary_operator("bitwise_right_shift")
-    __lt__ = call.binary_operator("less")
-    __le__ = call.binary_operator("less_equal")
-    __gt__ = call.binary_operator("greater")
-    __ge__ = call.binary_operator("greater_equal")
-    __eq__ = call.binary_operator("equal")  # type: ignore[assignment]
-    __ne__ = call.binary_operator("not_equal")  # type: ignore[assignment]
+    __add__ = operators.binary("add")
+    __sub__ = operators.binary("subtract")
+    __mul__ = operators.binary("multiply")
+    __truediv__ = operators.binary("divide")
+    __floordiv__ = operators.binary("floor_divide")
+    __mod__ = operators.binary("remainder")
+    __pow__ = operators.binary("pow")
+    __and__ = operators.binary("bitwise_and")
+    __or__ = operators.binary("bitwise_or")
+    __xor__ = operators.binary("bitwise_xor")
+    __lshift__ = operators.binary("bitwise_left_shift")
+    __rshift__ = operators.binary("bitwise_right_shift")
+    __lt__ = operators.binary("less")
+    __le__ = operators.binary("less_equal")
+    __gt__ = operators.binary("greater")
+    __ge__ = operators.binary("greater_equal")
+    __eq__ = operators.binary("equal")  # type: ignore[assignment]
+    __ne__ = operators.binary("not_equal")  # type: ignore[assignment]
 
-    __radd__ = call.reflected_operator("add")
-    __rsub__ = call.reflected_operator("subtract")
-    __rmul__ = call.reflected_operator("multiply")
-    __rtruediv__ = call.reflected_operator("divide")
-    __rfloordiv__ = call.reflected_operator("floor_divide")
-    __rmod__ = call.reflected_operator("remainder")
-    __rpow__ = call.reflected_operator("pow")
-    __rand__ = call.reflected_operator("bitwise_and")
-    __ror__ = call.reflected_operator("bitwise_or")
-    __rxor__ = call.reflected_operator("bitwise_xor")
-    __rlshift__ = call.reflected_operator("bitwise_left_shift")
-    __rrshift__ = call.reflected_operator("bitwise_right_shift")
+    __radd__ = operators.reflected("add")
+    __rsub__ = operators.reflected("subtract")
+    __rmul__ = operators.reflected("multiply")
+    __rtruediv__ = operators.reflected("divide")
+    __rfloordiv__ = operators.reflected("floor_divide")
+    __rmod__ = operators.reflected("remainder")
+    __rpow__ = operators.reflected("pow")
+    __rand__ = operators.reflected("bitwise_and")
+    __ror__ = operators.reflected("bitwise_or")
+    __rxor__ = operators.reflected("bitwise_xor")
+    __rlshift__ = operators.reflected("bitwise_left_shift")
+    __rrshift__ = operators.reflected("bitwise_right_shift")
 
-    __iadd__ = call.inplace_operator("add")
-    __isub__ = call.inplace_operator("subtract")
-    __imul__ = call.inplace_operator("multiply")
-    __itruediv__ = call.inplace_operator("divide")
-    __ifloordiv__ = call.inplace_operator("floor_divide")
-    __imod__ = call.inplace_operator("remainder")
-    __ipow__ = call.inplace_operator("pow")
-    __iand__ = call.inplace_operator("bitwise_and")
-    __ior__ = call.inplace_operator("bitwise_or")
-    __ixor__ = call.inplace_operator("bitwise_xor")
-    __ilshift__ = call.inplace_operator("bitwise_left_shift")
-    __irshift__ = call.inplace_operator("bitwise_right_shift")
+    __iadd__ = operators.inplace("add")
+    __isub__ = operators.inplace("subtract")
+    __imul__ = operators.inplace("multiply")
+    __itruediv__ = operators.inplace("divide")
+    __ifloordiv__ = operators.inplace("floor_divide")
+    __imod__ = operators.inplace("remainder")
+    __ipow__ = operators.inplace("pow")
+    __iand__ = operators.inplace("bitwise_and")
+    __ior__ = operators.inplace("bitwise_or")
+    __ixor__ = operators.inplace("bitwise_xor")
+    __ilshift__ = operators.inplace("bitwise_left_shift")
+    __irshift__ = operators.inplace("bitwise_right_shift")
 
     def __matmul__(self, other: Array, /) -> Array:
-        return call.matmul_operator(self, other)
+        return operators.matmul(self, other)
 
     def __rmatmul__(self, other: Array, /) -> Array:
-        return call.matmul_operator(other, self)
+        return operators.matmul(other, self)
 
     def __imatmul__(self, other: Array, /) -> Array:
-        return call.matmul_inplace(self, other)
+        return operators.inplace_matmul(self, other)
 
     def __neg__(self) -> Array:
         return call.unary("negative", self)
@@ -278,7 +276,7 @@ class Array:
 
     def sum(
         self,
-        axis: int | Sequence[int] | None = None,
+        axis: int | tuple[int, ...] | None = None,
         dtype: object = None,
         *,
         keepdims: bool = False,
@@ -286,32 +284,32 @@ class Array:
         """Sum over axes; as :func:`portarray.sum`."""
         return _NAMESPACE[0].sum(self, axis=axis, dtype=dtype, keepdims=keepdims)
 
-    def mean(self, axis: int | Sequence[int] | None = None, *, keepdims: bool = False) -> Array:
+    def mean(self, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False) -> Array:
         """Mean over axes; as :func:`portarray.mean`."""
         return _NAMESPACE[0].mean(self, axis=axis, keepdims=keepdims)
 
-    def max(self, axis: int | Sequence[int] | None = None, *, keepdims: bool = False) -> Array:
+    def max(self, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False) -> Array:
         """Largest value over axes; as :func:`portarray.max`."""
         return _NAMESPACE[0].max(self, axis=axis, keepdims=keepdims)
 
-    def min(self, axis: int | Sequence[int] | None = None, *, keepdims: bool = False) -> Array:
+    def min(self, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False) -> Array:
         """Smallest value over axes; as :func:`portarray.min`."""
         return _NAMESPACE[0].min(self, axis=axis, keepdims=keepdims)
 
-    def any(self, axis: int | Sequence[int] | None = None, *, keepdims: bool = False) -> Array:
+    def any(self, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False) -> Array:
         """Whether any value over axes is true; as :func:`portarray.any`."""
         return _NAMESPACE[0].any(self, axis=axis, keepdims=keepdims)
 
-    def all(self, axis: int | Sequence[int] | None = None, *, keepdims: bool = False) -> Array:
+    def all(self, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False) -> Array:
         """Whether every value over axes is true; as :func:`portarray.all`."""
         return _NAMESPACE[0].all(self, axis=axis, keepdims=keepdims)
 
     def reshape(self, *shape: int | Sequence[int], copy: bool | None = None) -> Array:
         """Return the values in another shape, given as integers or as one sequence."""
-        wanted = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
+        wanted: Any = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
         return _NAMESPACE[0].reshape(self, wanted, copy=copy)
 
-    def squeeze(self, axis: int | Sequence[int] | None = None) -> Array:
+    def squeeze(self, axis: int | tuple[int, ...] | None = None) -> Array:
         """Remove axes of length one; all of them where no axis is named."""
         if axis is None:
             axis = tuple(i for i, n in enumerate(self.shape) if n == 1)
@@ -331,7 +329,8 @@ class Array:
 
     def item(self) -> bool | int | float | complex:
         """Return the one element as a Python scalar. Raises ValueError for any other size."""
-        return text.item(self)
+        value: bool | int | float | complex = text.item(self)
+        return value
 
     def tolist(self) -> Any:
         """Return the values as nested lists of Python scalars; a scalar for a 0-d array."""
@@ -389,4 +388,4 @@ class Array:
 
 # The namespace is asked for in every library call, and looking a module up costs more than the
 # rest of that method; portarray/__init__.py fills the place in.
-_NAMESPACE: list[Any] = []
+_NAMESPACE: list[Namespace[Array]] = []

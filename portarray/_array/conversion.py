@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from portarray._array import array as _array
-from portarray._array import call, dispatch, dtypes
+from portarray._array import dispatch, dtypes, operands, outcome
 from portarray._devices import discovery, selection
 from portarray._movement import routes
 from portarray.backends import registry
@@ -40,7 +40,7 @@ def asarray(
         return _finished(obj, wanted, where, copy=copy, narrow=narrow)
     owner = home(obj)
     if owner is not None:
-        native = call.wrap(obj, owner)
+        native = outcome.wrap(obj, owner)
         where = owner if device is None else selection.resolve(device)
         # NumPy arrays are everyone's host format: they follow the default device.
         if device is None and type(obj) is np.ndarray:
@@ -63,16 +63,16 @@ def from_dlpack(x: Any, /, *, device: object = None, copy: bool | None = None) -
         )
     owner = home(x)
     if owner is not None and (device is None or owner is selection.resolve(device)):
-        return moved(call.wrap(x, owner), owner, copy=copy)
+        return moved(outcome.wrap(x, owner), owner, copy=copy)
     where = selection.resolve(device) if device is not None else _device_of_capsule(x)
     native = where.room.transfer.from_dlpack(x, where.native, copy=copy)
-    return call.wrap(native, where)
+    return outcome.wrap(native, where)
 
 
 def astype(x: Any, dtype: object, /, *, copy: bool = True, device: object = None) -> Array:
     """Return an array in another dtype, on another device if asked; see the public docstring."""
     if type(x) is not _array.Array:
-        raise call.refused(x, "astype")
+        raise operands.refused(x, "astype")
     wanted = dtypes.canonical(dtype)
     lane = x._lane
     where = lane.device if device is None else selection.resolve(device)
@@ -84,13 +84,13 @@ def astype(x: Any, dtype: object, /, *, copy: bool = True, device: object = None
         )
     target = dispatch.lane_of(where, wanted)
     if where is lane.device:
-        return call.wrap(target.cast(x._native), where)
+        return outcome.wrap(target.cast(x._native), where)
     # Convert on the side that knows both dtypes; either device may lack the other's.
     dispatch.lanes_of(lane.device)
     if wanted in lane.device.by_dtype:
         here = dispatch.lane_of(lane.device, wanted)
-        return moved(call.wrap(here.cast(x._native), lane.device), where, copy=None)
-    return call.wrap(target.cast(moved(x, where, copy=None)._native), where)
+        return moved(outcome.wrap(here.cast(x._native), lane.device), where, copy=None)
+    return outcome.wrap(target.cast(moved(x, where, copy=None)._native), where)
 
 
 def moved(x: Array, device: Device, *, copy: bool | None, narrow: bool = False) -> Array:
@@ -107,8 +107,8 @@ def moved(x: Array, device: Device, *, copy: bool | None, narrow: bool = False) 
     except (TypeError, ValueError):
         raise
     except Exception as error:  # noqa: BLE001  (translated and raised again)
-        call.reraise(error, "moving", device)
-    return call.wrap(native, device)
+        outcome.reraise(error, "moving", device)
+    return outcome.wrap(native, device)
 
 
 def restored(values: np.ndarray[Any, Any], device: str) -> Array:
@@ -130,7 +130,7 @@ def _finished(
             raise TypeError(
                 f"converting {x.dtype} to {dtype} loses the imaginary part; take pa.real(x) first"
             )
-        x = call.wrap(dispatch.lane_of(x.device, dtype).cast(x._native), x.device)
+        x = outcome.wrap(dispatch.lane_of(x.device, dtype).cast(x._native), x.device)
         copy = None if x.device is device else copy
     return moved(x, device, copy=copy, narrow=narrow)
 
@@ -226,8 +226,8 @@ def _from_python(
     except (TypeError, ValueError):
         raise
     except Exception as error:  # noqa: BLE001  (translated and raised again)
-        call.reraise(error, "asarray", device)
-    return call.wrap(native, device)
+        outcome.reraise(error, "asarray", device)
+    return outcome.wrap(native, device)
 
 
 def _first(obj: Any) -> Any:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,8 @@ class Lane:
         All lanes of the device by native dtype.
     scalars : frozenset of type
         Python scalar types that go to the library as they are beside an array of this dtype.
+    low, high : int
+        Range of an integer dtype; 0 for all others.
     """
 
     __slots__ = (
@@ -68,8 +71,10 @@ class Lane:
         "device",
         "dtype",
         "functions",
+        "high",
         "kind",
         "lanes",
+        "low",
         "native",
         "scalars",
     )
@@ -79,10 +84,13 @@ class Lane:
         self.dtype = dtype
         self.kind = dtypes.kind_of(dtype)
         self.native = native
-        self.array_type: type = device.room.devices.ARRAY_TYPE
+        self.array_type: Any = device.room.devices.ARRAY_TYPE
         self.functions = Functions(self)
         self.lanes: Lanes = {}
         self.scalars = _SCALARS[self.kind]
+        limits = np.iinfo(dtype) if self.kind in "iu" else None
+        self.low = 0 if limits is None else int(limits.min)
+        self.high = 0 if limits is None else int(limits.max)
 
     def cast(self, x: Any) -> Any:
         """Convert a native array of the same device to this lane's dtype."""
@@ -134,12 +142,13 @@ def lane_of(device: Device, dtype: np.dtype[Any]) -> Lane:
         If the device lacks the dtype; the message names the nearest one.
     """
     try:
-        return device.by_dtype[dtype]
+        lane: Lane = device.by_dtype[dtype]
     except AttributeError:
         lanes_of(device)
         return lane_of(device, dtype)
     except KeyError:
         raise dtypes.missing(dtype, device, set(device.by_dtype)) from None
+    return lane
 
 
 def served(device: Device, name: str) -> Served:
@@ -150,6 +159,7 @@ def served(device: Device, name: str) -> Served:
 _WIDEST = {"f": ("float64", "float32"), "i": ("int64", "int32"), "c": ("complex128", "complex64")}
 
 
+@cache
 def default_dtype(device: Device, kind: str) -> np.dtype[Any]:
     """Return a device's default dtype of a kind: the widest that it has, at most 64 bits a part.
 
@@ -201,7 +211,8 @@ def _converted(lane: Lane, name: str, conversions: str) -> Function:
 
 def _casting(lane: Lane, function: Function, cast: Function) -> Function:
     """Wrap a function so that array operands of a lane's dtype are cast first."""
-    array_type, native = lane.array_type, lane.native
+    array_type: Any = lane.array_type
+    native = lane.native
 
     def one(x: Any) -> Any:
         if isinstance(x, (list, tuple)):

@@ -54,6 +54,7 @@ STANDARD: dict[str, DType] = {
 EXTRA = ("float16", "bfloat16")
 """Dtypes outside the standard that exist where a device has them."""
 
+_SAME = {dtype: dtype for dtype in STANDARD.values()}
 _FLOAT16 = np.dtype("float16")
 _NAMES = ", ".join((*STANDARD, *EXTRA))
 _ORDER = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
@@ -64,7 +65,8 @@ def bfloat16() -> DType:
     """Return the bfloat16 dtype; ml_dtypes is imported only for those who use it."""
     import ml_dtypes
 
-    return np.dtype(ml_dtypes.bfloat16)
+    dtype: DType = np.dtype(ml_dtypes.bfloat16)
+    return dtype
 
 
 @cache
@@ -83,6 +85,8 @@ def canonical(dtype: object) -> DType:
     Accepts NumPy dtypes and scalar types, Python's ``bool``, ``int``, ``float``, ``complex`` and
     names. Raises TypeError for anything else, strings and objects included.
     """
+    if isinstance(dtype, np.dtype) and dtype in _SAME:
+        return _SAME[dtype]
     if isinstance(dtype, str) and dtype == "bfloat16":
         return bfloat16()
     found = None

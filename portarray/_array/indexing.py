@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from portarray._array import array as _array
-from portarray._array import call, dispatch, dtypes
+from portarray._array import dispatch, dtypes, operands, outcome
 from portarray.errors import DeviceMismatchError
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ def getitem(x: Array, key: Any) -> Array:
     try:
         native = lane.functions["getitem"](x._native, _native_key(x, key))
     except Exception as error:  # noqa: BLE001  (translated and raised again)
-        call.reraise(error, "indexing", lane.device)
-    return call.wrap(native, lane.device)
+        outcome.reraise(error, "indexing", lane.device)
+    return outcome.wrap(native, lane.device)
 
 
 def setitem(x: Array, key: Any, value: Any) -> None:
@@ -52,15 +52,15 @@ def setitem(x: Array, key: Any, value: Any) -> None:
     try:
         x._native = lane.functions["setitem"](x._native, native_key, native)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
-        call.reraise(error, "assignment", lane.device)
+        outcome.reraise(error, "assignment", lane.device)
 
 
 def _fill_value(value: Any, x: Array) -> Any:
     """Return a Python scalar that fits an array's dtype."""
     lane = x._lane
-    scalar = call.scalar(value)
+    scalar = operands.scalar(value)
     if scalar is NotImplemented:
-        raise call.refused(value, "assignment")
+        raise operands.refused(value, "assignment")
     if isinstance(scalar, complex) and lane.kind != "c":
         raise TypeError(
             f"the complex number {scalar!r} cannot be assigned into a {lane.dtype} array; "
@@ -70,7 +70,7 @@ def _fill_value(value: Any, x: Array) -> Any:
         return bool(scalar)
     if isinstance(scalar, float) and lane.kind in "iu" and not np.isfinite(scalar):
         raise ValueError(f"{scalar!r} cannot be assigned into a {lane.dtype} array")
-    return call.checked(scalar, lane)
+    return operands.checked(scalar, lane)
 
 
 def _native_key(x: Array, key: Any) -> tuple[Any, ...]:
@@ -81,7 +81,7 @@ def _native_key(x: Array, key: Any) -> tuple[Any, ...]:
             return (key,)
         raise _out_of_bounds(key, 0, shape)
     parts = [_native_part(x, part) for part in (key if isinstance(key, tuple) else (key,))]
-    _check(parts, shape)
+    _check(parts, x)
     return tuple(parts)
 
 
@@ -134,12 +134,14 @@ def _native_index_array(x: Array, index: np.ndarray[Any, Any]) -> Any:
     return device.room.transfer.from_host(index.astype(wanted), device.native, copy=True)
 
 
-def _is_mask(part: Any, shape: tuple[int, ...]) -> bool:
-    return hasattr(part, "dtype") and "bool" in str(part.dtype)
+def _check(parts: list[Any], x: Array) -> None:
+    """Check a key's count of axes, the bounds of its integers and the shapes of its masks."""
+    lane = x._lane
+    shape = tuple(x._native.shape)
 
+    def is_mask(part: Any) -> bool:
+        return isinstance(part, lane.array_type) and lane.lanes[part.dtype].kind == "b"
 
-def _check(parts: list[Any], shape: tuple[int, ...]) -> None:
-    """Check a key's count of axes and the bounds of its integers."""
     if sum(part is Ellipsis for part in parts) > 1:
         raise IndexError("an index can have only one ellipsis ('...')")
     used = 0
@@ -147,8 +149,8 @@ def _check(parts: list[Any], shape: tuple[int, ...]) -> None:
     for part in parts:
         if part is None or part is Ellipsis:
             width = 0
-        elif hasattr(part, "ndim") and _is_mask(part, shape):
-            width = part.ndim
+        elif is_mask(part):
+            width = len(part.shape)
         else:
             width = 1
         widths.append(width)
@@ -158,15 +160,19 @@ def _check(parts: list[Any], shape: tuple[int, ...]) -> None:
             f"too many indices: the array has {len(shape)} axes, and {used} were indexed"
         )
     axis = 0
-    for part, width in zip(parts, widths, strict=True):
+    for place, (part, width) in enumerate(zip(parts, widths, strict=True)):
         if part is Ellipsis:
             axis += len(shape) - used
             continue
         if type(part) is int and not -shape[axis] <= part < shape[axis]:
             raise _out_of_bounds(part, axis, shape)
-        if width and hasattr(part, "ndim") and _is_mask(part, shape):
-            covered = tuple(shape[axis : axis + width])
-            if tuple(part.shape) != covered:
+        if width and is_mask(part) and part.shape != shape[axis : axis + width]:
+            covered = shape[axis : axis + width]
+            # The standard lets a mask be empty along an axis; it selects nothing.
+            if all(given in (0, n) for given, n in zip(part.shape, covered, strict=True)):
+                make = lane.lanes[part.dtype].functions["zeros"]
+                parts[place] = make(covered, dtype=part.dtype, device=lane.device.native)
+            else:
                 raise IndexError(
                     f"a boolean index of shape {tuple(part.shape)} does not fit axes of "
                     f"lengths {covered}"

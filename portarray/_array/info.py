@@ -92,9 +92,9 @@ class NamespaceInfo:
             if dtype in where.by_dtype and dtypes.kind_of(dtype) in wanted
         }
 
-    def devices(self) -> list[Device]:
+    def devices(self) -> tuple[Device, ...]:
         """Return every functional device, best first."""
-        return discovery.devices()
+        return tuple(discovery.devices())
 
 
 def _letters(kind: str | tuple[str, ...] | None) -> str:

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from portarray._array import array as _array
-from portarray._array import call, conversion
+from portarray._array import call, conversion, operands
 from portarray._devices import selection
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
     from portarray._array.array import Array
+    from portarray.typing import Namespace
 
 __all__ = [
     "dlpack",
@@ -31,14 +30,13 @@ VERSION = "2025.12"
 _VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", VERSION)
 
 
-def namespace(api_version: str) -> ModuleType:
+def namespace(api_version: str) -> Namespace[Array]:
     """Return the portarray module for a version of the standard."""
     if api_version not in _VERSIONS:
         raise ValueError(
             f"api_version={api_version!r} is not supported; use one of {', '.join(_VERSIONS)}"
         )
-    module: ModuleType = _array._NAMESPACE[0]
-    return module
+    return _array._NAMESPACE[0]
 
 
 def to_device(x: Array, device: object, *, stream: Any, copy: bool | None) -> Array:
@@ -152,8 +150,8 @@ def ufunc(function: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str,
     """
     name = function.__name__
     for x in inputs:
-        if not isinstance(x, _array.Array) and call.scalar(x) is NotImplemented:
-            raise call.refused(x, f"ufunc {name}")
+        if not isinstance(x, _array.Array) and operands.scalar(x) is NotImplemented:
+            raise operands.refused(x, f"ufunc {name}")
     if method != "__call__":
         raise TypeError(
             f"numpy.{name}.{method} is not available for portarray arrays; use the standard's "

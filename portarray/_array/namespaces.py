@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from portarray._array import array as _array
-from portarray._array import call, conversion
+from portarray._array import conversion, operands
 from portarray._devices import selection
 from portarray.backends.assembly import NativeNamespace
 
@@ -78,7 +78,7 @@ def array_namespace(*arrays: object) -> Any:
         else:
             home = conversion.home(x)
             if home is None:
-                raise call.refused(x, "array_namespace")
+                raise operands.refused(x, "array_namespace")
             homes[home] = x
     if ours and not homes:
         return _array._NAMESPACE[0]

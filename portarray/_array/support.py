@@ -8,6 +8,7 @@ from importlib import import_module
 
 from portarray._array import dispatch, dtypes
 from portarray._devices import discovery, selection
+from portarray._devices.device import Device
 from portarray.backends.assembly import CHAPTERS
 from portarray.backends.protocol import Served
 
@@ -76,7 +77,7 @@ def functions() -> Iterator[tuple[str, str]]:
                 yield chapter, f"{chapter}.{name}" if extension else name
 
 
-def _taken(device: dispatch.Device, name: str) -> tuple[str, ...]:
+def _taken(device: Device, name: str) -> tuple[str, ...]:
     """Return the dtypes that a function takes on a device."""
     rule = dtypes.ACCEPTED.get(name)
     kinds = "biufc" if rule is None else rule.split(">")[0]

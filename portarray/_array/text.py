@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from portarray._array import call, dispatch
+from portarray._array import call, dispatch, outcome
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
@@ -54,7 +54,7 @@ def _values(x: Array) -> np.ndarray[Any, Any]:
             # One more than is shown, so that NumPy still draws the dots.
             ends = [*range(_EDGE + 1), *range(length - _EDGE, length)]
             lane = dispatch.lane_of(x.device, dispatch.default_dtype(x.device, "i"))
-            index = call.wrap(
+            index = outcome.wrap(
                 lane.functions["asarray"](ends, dtype=lane.native, device=x.device.native), x.device
             )
             pieces = call.apply("take", (pieces, index), axis=axis)

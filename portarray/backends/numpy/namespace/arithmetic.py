@@ -23,6 +23,7 @@ nextafter = np.nextafter
 positive = np.positive
 pow = np.power
 reciprocal = np.reciprocal
+remainder = np.remainder
 signbit = np.signbit
 sqrt = np.sqrt
 square = np.square
@@ -30,15 +31,14 @@ subtract = np.subtract
 
 
 def floor_divide(x1: Any, x2: Any, /) -> Array:
-    """Divide and round down, without a warning where integers are divided by zero."""
-    with np.errstate(all="ignore"):
-        return np.asarray(np.floor_divide(x1, x2))
-
-
-def remainder(x1: Any, x2: Any, /) -> Array:
-    """Return the remainder with the divisor's sign."""
-    with np.errstate(all="ignore"):
-        return np.asarray(np.remainder(x1, x2))
+    """Divide and round down; NumPy's own gives NaN or -1 where an operand is infinite."""
+    quotient = np.floor_divide(x1, x2)
+    if quotient.dtype.kind != "f":
+        return quotient
+    infinite = np.isinf(x1) | np.isinf(x2)
+    if infinite.any():
+        quotient = np.where(infinite, np.floor(np.divide(x1, x2)), quotient)
+    return quotient
 
 
 def sign(x: Array, /) -> Array:

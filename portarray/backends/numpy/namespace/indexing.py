@@ -15,10 +15,11 @@ take = np.take
 
 
 def getitem(x: Array, key: tuple[Any, ...]) -> Array:
-    """Return ``x[key]`` as an array; the trailing ellipsis keeps NumPy from returning a scalar."""
-    if any(part is Ellipsis for part in key):
-        return np.asarray(x[key])
-    return x[(*key, Ellipsis)]  # type: ignore[no-any-return]
+    """Return ``x[key]`` as an array; a trailing ellipsis keeps NumPy from returning a scalar."""
+    for part in key:
+        if part is Ellipsis:
+            return np.asarray(x[key])
+    return x[(*key, Ellipsis)]
 
 
 def setitem(x: Array, key: tuple[Any, ...], value: Any) -> Array:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+
+Array = np.ndarray[Any, Any]
 
 acos = np.arccos
 acosh = np.arccosh
@@ -16,4 +20,14 @@ cosh = np.cosh
 sin = np.sin
 sinh = np.sinh
 tan = np.tan
-tanh = np.tanh
+
+
+def tanh(x: Array, /) -> Array:
+    """Return the hyperbolic tangent; at complex infinities the zero keeps the sign of its part."""
+    out = np.tanh(x)
+    if x.dtype.kind == "c":
+        # C (and so NumPy) gives 0*sin(2b), the standard 0 with the sign of b.
+        flat = np.isinf(x.real) & np.isfinite(x.imag)
+        out = np.asarray(out)
+        out.imag[flat] = np.copysign(0.0, x.imag[flat])
+    return out

@@ -8,8 +8,17 @@ import numpy as np
 
 Array = np.ndarray[Any, Any]
 
-all = np.all
-any = np.any
+Axis = int | tuple[int, ...] | None
+
+
+def all(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+    """Tell whether every value is true."""
+    return np.logical_and.reduce(x, axis, np.dtype(bool), None, keepdims)  # type: ignore[no-any-return]
+
+
+def any(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+    """Tell whether any value is true."""
+    return np.logical_or.reduce(x, axis, np.dtype(bool), None, keepdims)  # type: ignore[no-any-return]
 
 
 def diff(

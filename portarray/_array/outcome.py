@@ -1,0 +1,81 @@
+"""What comes back from a library: native results become arrays, native errors portarray's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from portarray._array import array as _array
+from portarray._array import dispatch
+from portarray.errors import OutOfMemoryError, PortarrayError
+
+if TYPE_CHECKING:
+    from portarray._array.array import Array
+    from portarray._array.dispatch import Lane
+    from portarray._devices.device import Device
+
+__all__ = ["reraise", "wrap", "wrapped"]
+
+_new = object.__new__
+
+
+def wrap(native: Any, device: Device) -> Array:
+    """Return a native array of a device as :class:`~portarray.Array`."""
+    return wrapped(native, next(iter(dispatch.lanes_of(device).values())))
+
+
+def wrapped(native: Any, lane: Lane) -> Array:
+    """Return a native array as :class:`~portarray.Array`; any lane of its device will do."""
+    if type(native) is not lane.array_type:
+        native = _as_array(native, lane.device)
+    out = _new(_array.Array)
+    out._native = native
+    try:
+        out._lane = lane if native.dtype is lane.native else lane.lanes[native.dtype]
+    except KeyError:
+        title = lane.device.room.info.title
+        raise TypeError(
+            f"{title} dtype {native.dtype} is no dtype of portarray; "
+            f"convert the array with {title}'s own functions first"
+        ) from None
+    return out
+
+
+def _as_array(native: Any, device: Device) -> Any:
+    """Make an array of what a library returns in an array's place (NumPy's scalars, subclasses)."""
+    array_type = device.room.devices.ARRAY_TYPE
+    if array_type is np.ndarray:
+        return np.asarray(native)
+    if isinstance(native, array_type):
+        return native
+    if isinstance(native, (np.generic, np.ndarray)):
+        return device.room.transfer.from_host(np.asarray(native), device.native, copy=None)
+    raise TypeError(f"{device.library} returned {type(native).__name__} where an array was due")
+
+
+def reraise(error: Exception, name: str, device: Device) -> NoReturn:
+    """Raise what the user sees in a library's error's place; the native one stays as the cause."""
+    translated = _translated(error, name, device)
+    if translated is error:
+        raise error
+    raise translated from error
+
+
+def _translated(error: Exception, name: str, device: Device) -> Exception:
+    """Return the error that the user sees in a library's error's place."""
+    if isinstance(error, PortarrayError):
+        return error
+    if device.room.devices.is_out_of_memory(error):
+        figures = device.room.memory(device.native)
+        asked = getattr(error, "asked", None)
+        return OutOfMemoryError(str(device), asked=asked, free=figures.free, total=figures.total)
+    if isinstance(error, (TypeError, ValueError, IndexError, ArithmeticError, KeyError)):
+        return error
+    # Libraries raise RuntimeError (and their own classes) for wrong shapes and values; users of
+    # every other library expect ValueError there.
+    if isinstance(error, RuntimeError) and not isinstance(
+        error, (NotImplementedError, RecursionError)
+    ):
+        return ValueError(f"{name} on {device}: {error}")
+    return error
