@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from portarray._api import arguments
 from portarray._array import array as _array
-from portarray._array import call, conversion
+from portarray._array import call, conversion, operands
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
@@ -514,8 +514,7 @@ def meshgrid(*arrays: Array, indexing: Literal["xy", "ij"] = "xy") -> tuple[Arra
             raise ValueError(f"meshgrid got an array of shape {x.shape}; it takes 1-d arrays")
     if not arrays:
         return ()
-    found: tuple[Array, ...] = call.spread("meshgrid", arrays, indexing=indexing)
-    return found
+    return call.spread("meshgrid", arrays, indexing=indexing)
 
 
 def ones(
@@ -677,5 +676,5 @@ def zeros_like(
 def _pattern(function: str, x: Array, dtype: DTypeLike | None) -> tuple[tuple[int, ...], DTypeLike]:
     """Return shape and dtype for an array like another."""
     if not isinstance(x, _array.Array):
-        raise call._refused(x, function)
+        raise operands.refused(x, function)
     return x.shape, x.dtype if dtype is None else dtype

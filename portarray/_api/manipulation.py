@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from portarray._api import arguments
+from portarray._array import array as _array
 from portarray._array import call
 
 if TYPE_CHECKING:
@@ -52,8 +53,7 @@ def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
     """
     if not arrays:
         return ()
-    found: tuple[Array, ...] = call.spread("broadcast_arrays", arrays)
-    return found
+    return call.spread("broadcast_arrays", arrays)
 
 
 def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
@@ -342,9 +342,8 @@ def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Arr
     """
     if axis is not None:
         axis = arguments.axis(axis, x)
-    # A 0-d array is a number for all, but an index that waits for the device: it is handed on.
-    if not hasattr(repeats, "dtype"):
-        repeats = arguments.size(repeats, "repeats")  # type: ignore[arg-type]
+    if not isinstance(repeats, _array.Array):
+        repeats = arguments.size(repeats, "repeats")
     return call.apply("repeat", (x, repeats), axis=axis)
 
 
@@ -563,5 +562,4 @@ def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
     stack : The inverse.
     """
     axis = arguments.axis(axis, x)
-    found: tuple[Array, ...] = call.apply("unstack", (x,), axis=axis)
-    return found
+    return call.several("unstack", (x,), axis=axis)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from portarray._api import arguments, creation
-from portarray._array import call
+from portarray._array import call, operands
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
@@ -144,8 +144,7 @@ def nonzero(x: Array, /) -> tuple[Array, ...]:
     """
     if getattr(x, "ndim", None) == 0:
         raise ValueError("nonzero got a 0-d array, which has no axis to index; reshape it to (1,)")
-    found: tuple[Array, ...] = call.apply("nonzero", (x,))
-    return found
+    return call.several("nonzero", (x,))
 
 
 def searchsorted(
@@ -198,7 +197,7 @@ def searchsorted(
         raise ValueError(
             f"sorter has shape {sorter.shape}; it must have the shape of x1, {x1.shape}"
         )
-    return call.apply("searchsorted", call.promote(x1, x2), side=side, sorter=sorter)
+    return call.apply("searchsorted", operands.promote(x1, x2), side=side, sorter=sorter)
 
 
 def where(condition: Array, x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
@@ -235,4 +234,4 @@ def where(condition: Array, x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
         )
     if not (hasattr(x1, "dtype") or hasattr(x2, "dtype")):
         x1 = creation.asarray(x1, device=condition.device)
-    return call.apply("where", (condition, *call.promote(x1, x2)))
+    return call.apply("where", (condition, *operands.promote(x1, x2)))

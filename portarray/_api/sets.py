@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portarray._api.results import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
-from portarray._array import call
+from portarray._array import call, operands
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
@@ -36,7 +36,7 @@ def isin(x1: Array | Scalar, x2: Array | Scalar, /, *, invert: bool = False) -> 
     -----
     Elements are compared as ``equal`` compares them: NaN is in no array, and 0.0 is -0.0.
     """
-    return call.apply("isin", call.promote(x1, x2), invert=invert)
+    return call.apply("isin", operands.promote(x1, x2), invert=invert)
 
 
 def unique_all(x: Array, /) -> UniqueAllResult:
@@ -65,7 +65,7 @@ def unique_all(x: Array, /) -> UniqueAllResult:
     not part of the contract. The size of the results depends on the data, so a device must be
     waited for.
     """
-    return UniqueAllResult(*call.apply("unique_all", (x,)))
+    return UniqueAllResult(*call.several("unique_all", (x,)))
 
 
 def unique_counts(x: Array, /) -> UniqueCountsResult:
@@ -87,7 +87,7 @@ def unique_counts(x: Array, /) -> UniqueCountsResult:
     Each NaN is an element of its own; 0.0 and -0.0 are one element. The order of the elements is
     not part of the contract.
     """
-    return UniqueCountsResult(*call.apply("unique_counts", (x,)))
+    return UniqueCountsResult(*call.several("unique_counts", (x,)))
 
 
 def unique_inverse(x: Array, /) -> UniqueInverseResult:
@@ -110,7 +110,7 @@ def unique_inverse(x: Array, /) -> UniqueInverseResult:
     Each NaN is an element of its own; 0.0 and -0.0 are one element. The order of the elements is
     not part of the contract.
     """
-    return UniqueInverseResult(*call.apply("unique_inverse", (x,)))
+    return UniqueInverseResult(*call.several("unique_inverse", (x,)))
 
 
 def unique_values(x: Array, /) -> Array:
