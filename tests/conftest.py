@@ -6,8 +6,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import portarray as pa
 import pytest
+
+import portarray as pa
 from portarray.backends import registry
 
 ROOMS = Path(__file__).parent / "rooms"

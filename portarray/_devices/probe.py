@@ -138,7 +138,8 @@ def _probe(library: str, platform: str, index: int, step: Step, package: str | N
         if step == "count":
             return ""
         if index >= count:
-            return room.devices.why_not(platform) if count == 0 else f"there are {count} devices"
+            there = f"there {'is 1 device' if count == 1 else f'are {count} devices'}"
+            return room.devices.why_not(platform) if count == 0 else there
         return compute(room, platform, index)
     except PortarrayError as error:
         return str(error)

@@ -5,8 +5,9 @@ import copy
 import pickle
 import threading
 
-import portarray as pa
 import pytest
+
+import portarray as pa
 from portarray._devices.selection import current
 
 

@@ -4,8 +4,9 @@ import sys
 import warnings
 from types import ModuleType
 
-import portarray as pa
 import pytest
+
+import portarray as pa
 from portarray._devices import discovery
 from portarray._devices.selection import current, resolve
 from portarray.backends.protocol import MemoryFigures

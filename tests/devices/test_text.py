@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+
 from portarray import UnknownDeviceError
 from portarray._devices.device import DeviceText, parse
 

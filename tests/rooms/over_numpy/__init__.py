@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+
 from portarray.backends.protocol import Description, Kind, MemoryFigures
 
 NAMES = (
@@ -38,7 +39,7 @@ class NativeDevice:
     index: int
 
 
-class OutOfMemory(Exception):
+class FakeMemoryError(Exception):
     """A fake library's own error."""
 
 
@@ -108,7 +109,7 @@ class Library:
             "dtypes": lambda platform, index: self.dtypes,
             "recognize": self._recognize,
             "locate": lambda x: (self.platform, x.device.index),
-            "is_out_of_memory": lambda error: isinstance(error, OutOfMemory),
+            "is_out_of_memory": lambda error: isinstance(error, FakeMemoryError),
             "memory": lambda device: self.memory.get(device.index, MemoryFigures()),
             "synchronize": lambda device: self.synchronized.append(device.index),
             "reclaim": lambda device: self.reclaimed.append(device.index),

@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import portarray as pa
+
+pytest.importorskip("click", reason="the extra 'cli' is not installed")
+pytest.importorskip("rich", reason="the extra 'cli' is not installed")
+
+from click.testing import CliRunner, Result
+
+from portarray._cli.group import portarray
+
+
+@pytest.fixture(autouse=True)
+def fresh(fake: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.chdir(tmp_path)
+    yield
+    monkeypatch.undo()
+    pa.reset_gpu_device()
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(portarray, arguments, catch_exceptions=False)
+
+
+def test_help_and_version() -> None:
+    result = run("--help")
+    assert result.exit_code == 0
+    assert {"devices", "prefer", "support"} <= set(result.stdout.split())
+    assert run("--version").stdout == f"portarray {pa.__version__}\n"
+
+
+def test_devices() -> None:
+    result = run("devices")
+    assert result.exit_code == 0
+    assert "✓ numpy:cpu:0" in result.stdout
+    assert "✓ fake:cuda:0" in result.stdout
+    assert "← recommended" in result.stdout
+    assert run("devices", "--reprobe").stdout.splitlines()[0] == f"portarray {pa.__version__}"
+
+
+def test_devices_as_json() -> None:
+    result = run("devices", "--json")
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["recommended"] == str(pa.device("auto"))
+
+
+def test_prefer(tmp_path: Path) -> None:
+    assert "No device is preferred" in run("prefer").stdout
+    assert run("prefer", "numpy").exit_code == 0
+    assert run("prefer").stdout.startswith("numpy (")
+    assert pa.device("auto") is pa.device("numpy")
+    assert run("prefer", "fake:cuda:1", "--project").exit_code == 0
+    assert (tmp_path / "portarray.toml").read_text() == 'device = "fake:cuda:1"\n'
+    assert run("prefer").stdout.startswith("fake:cuda:1 (")
+    assert run("prefer", "--unset", "--project").exit_code == 0
+    assert run("prefer", "--unset").exit_code == 0
+    assert "No device is preferred" in run("prefer").stdout
+
+
+def test_prefer_what_does_not_function() -> None:
+    result = run("prefer", "fake:cuda:5")
+    assert result.exit_code == 0
+    assert result.stderr.startswith("Warning: ")
+    assert "fake sees 2 devices" in result.stderr
+
+
+def test_wrong_input() -> None:
+    result = run("prefer", "troch")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Error: 'troch' names no device")
+    assert "'torch'" in result.stderr
+    assert run("prefer", "cpu", "--unset").exit_code == 2
+    assert run("devices", "--jsno").exit_code == 2
+    assert run("devcies").exit_code == 2
+    result = run("support", "--device", "numpy:cpu:4")
+    assert result.exit_code == 1
+    assert "numpy sees 1 device" in result.stderr
+
+
+def test_a_preference_that_cannot_be_saved() -> None:
+    Path(os.environ["PORTARRAY_CONFIG_DIR"]).write_text("in the way")
+    result = run("prefer", "numpy")
+    assert result.exit_code == 1
+    assert "cannot be written" in result.stderr
+
+
+def test_support() -> None:
+    result = run("support", "--device", "numpy")
+    assert result.exit_code == 0
+    assert "native" in result.stdout
+    rows = json.loads(run("support", "-d", "numpy", "--json").stdout)
+    assert {row["device"] for row in rows} == {"numpy:cpu:0"}
+    assert {row["served"] for row in rows} <= {"native", "composed", "host"}
+    assert "linalg.svd" in {row["function"] for row in rows}
+
+
+def test_commands_of_other_distributions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    info = tmp_path / "commands-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: commands\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        "[portarray.commands]\ngood = plug_command:good\nodd = plug_command:odd\n"
+        "gone = plug_nowhere:x\ndevices = plug_command:good\n"
+    )
+    (tmp_path / "plug_command.py").write_text(
+        "import click\nimport portarray as pa\nodd = 3\n"
+        "@click.command()\ndef good():\n    '''A good one.'''\n    pa.device('fake:cuda:3')\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    listed = run("--help")
+    assert listed.exit_code == 0
+    assert "A good one." in listed.stdout
+    assert listed.stdout.count("(broken)") == 2
+    assert "ModuleNotFoundError" in run("gone").stderr
+    assert run("gone").exit_code == 1
+    assert "is no click command but 3" in run("odd").stderr
+    result = run("good")
+    assert result.exit_code == 1
+    assert "fake sees 2 devices" in result.stderr
+    assert "recommended" in run("devices").stdout
+
+
+def test_without_click(tmp_path: Path) -> None:
+    (tmp_path / "click.py").write_text("raise ModuleNotFoundError('no click', name='click')")
+    done = subprocess.run(
+        [sys.executable, "-c", "from portarray._cli import main; main()", "devices"],
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]),
+        },
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert 'pip install "portarray[cli]"' in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_as_a_process() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "from portarray._cli import main; main()", "devices"],
+        env={**os.environ, "PYTHONIOENCODING": "ascii", "PORTARRAY_DEVICE": "troch"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "NumPy" in done.stdout
+    assert "PORTARRAY_DEVICE prefers 'troch'" in done.stdout

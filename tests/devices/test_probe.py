@@ -1,0 +1,229 @@
+"""Probes that raise, compute wrongly, hang or kill their process; each in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import portarray as pa
+from portarray._devices import markers, probe
+
+ROOMS = Path(__file__).parents[1] / "rooms"
+
+PROGRAM = """
+import json, sys
+sys.path.insert(0, {rooms!r})
+import portarray as pa
+from portarray._devices import probe
+from portarray.backends import registry
+probe.TIMEOUT = 2.0
+registry.add_room("faulty")
+{first}
+try:
+    said = str(pa.device("faulty"))
+except pa.DeviceNotFunctionalError as error:
+    said = error.reasons
+print(json.dumps([said, str(pa.ones(2).device)]))
+"""
+
+
+class Machine:
+    """Processes that ask for the faulty device, with one state folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.log = folder / "faulty.log"
+
+    def ask(self, fault: str, first: str = "") -> tuple[int, Any]:
+        """Ask in a new process; return its status and what it got."""
+        self.log.unlink(missing_ok=True)
+        done = subprocess.run(
+            [sys.executable, "-c", PROGRAM.format(rooms=str(ROOMS), first=first)],
+            env={
+                **os.environ,
+                "FAULTY": fault,
+                "FAULTY_LOG": str(self.log),
+                "PORTARRAY_STATE_DIR": str(self.folder / "state"),
+                "PORTARRAY_DEVICE": "numpy",
+            },
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        said = json.loads(done.stdout) if done.stdout else done.stderr
+        return done.returncode, said
+
+    def steps(self) -> list[str]:
+        """Return what the last process and its children tried."""
+        return self.log.read_text().split() if self.log.exists() else []
+
+    def files(self) -> list[str]:
+        folder = self.folder / "state" / "probes"
+        return sorted(f.name for f in folder.iterdir()) if folder.exists() else []
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+def test_a_sound_device_leaves_no_marker(machine: Machine) -> None:
+    assert machine.ask("") == (0, ["faulty:opencl:0", "numpy:cpu:0"])
+    assert machine.files() == []
+
+
+@pytest.mark.parametrize("step", ["load", "count", "compute"])
+def test_a_probe_that_raises(machine: Machine, step: str) -> None:
+    status, (reasons, default) = machine.ask(f"{step}:raise")
+    assert status == 0
+    (reason,) = reasons.values()
+    assert "RuntimeError: the driver said no" in reason
+    assert default == "numpy:cpu:0"
+    assert machine.files() == []
+
+
+def test_a_device_that_computes_wrongly(machine: Machine) -> None:
+    _, (reasons, _) = machine.ask("compute:wrong")
+    assert "it computes wrongly" in reasons["faulty:opencl:0"]
+
+
+@pytest.mark.parametrize("how", ["abort", "exit"])
+@pytest.mark.parametrize("step", ["load", "count", "compute"])
+def test_a_probe_kills_its_process_once(machine: Machine, step: str, how: str) -> None:
+    fault = f"{step}:{how}"
+    status, _ = machine.ask(fault)
+    assert status != 0
+    assert len(machine.files()) == 1
+
+    # The next process tries it in a child and goes on.
+    status, (reasons, default) = machine.ask(fault)
+    assert status == 0
+    assert default == "numpy:cpu:0"
+    (reason,) = reasons.values()
+    assert "it crashes" in reason
+    assert ("SIGABRT" if how == "abort" else "status 3") in reason
+    assert "portarray devices --reprobe" in reason
+    assert step in machine.steps()
+
+    # The one after that knows, and tries nothing.
+    status, (reasons, _) = machine.ask(fault)
+    assert status == 0
+    assert "found earlier" in next(iter(reasons.values()))
+    assert step not in machine.steps()
+
+    # Repaired and asked to probe again, it is used and leaves nothing behind.
+    assert machine.ask("", "pa.reset_gpu_device()")[1][0] == "faulty:opencl:0"
+    assert machine.files() == []
+
+
+def test_a_probe_that_hangs(machine: Machine) -> None:
+    with pytest.raises(subprocess.TimeoutExpired):
+        subprocess.run(
+            [sys.executable, "-c", PROGRAM.format(rooms=str(ROOMS), first="")],
+            env={
+                **os.environ,
+                "FAULTY": "compute:hang",
+                "FAULTY_LOG": str(machine.log),
+                "PORTARRAY_STATE_DIR": str(machine.folder / "state"),
+            },
+            timeout=4,
+            check=False,
+        )
+    status, (reasons, _) = machine.ask("compute:hang")
+    assert status == 0
+    assert "it hangs: a child process did not finish in 2 s" in reasons["faulty:opencl:0"]
+
+
+def test_a_device_that_was_repaired_is_used(machine: Machine) -> None:
+    assert machine.ask("compute:abort")[0] != 0
+    assert machine.ask("")[1][0] == "faulty:opencl:0"
+    assert machine.steps().count("compute") >= 2  # in the child and here
+    assert machine.files() == []
+
+
+def test_a_device_that_works_in_children_only(machine: Machine) -> None:
+    fault = "compute:abort-outside-children"
+    assert machine.ask(fault)[0] != 0
+    assert machine.ask(fault)[0] != 0
+    status, (reasons, _) = machine.ask(fault)
+    assert status == 0
+    assert "ended its process twice" in reasons["faulty:opencl:0"]
+    assert "found earlier" in machine.ask(fault)[1][0]["faulty:opencl:0"]
+
+
+def test_a_folder_that_cannot_be_written(machine: Machine) -> None:
+    (machine.folder / "state").write_text("in the way")
+    assert machine.ask("") == (0, ["faulty:opencl:0", "numpy:cpu:0"])
+    status, (reasons, _) = machine.ask("compute:raise")
+    assert status == 0
+    assert "the driver said no" in reasons["faulty:opencl:0"]
+
+
+def test_markers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PORTARRAY_STATE_DIR", str(tmp_path))
+    tried: list[str] = []
+
+    def child() -> str:
+        tried.append("child")
+        return ""
+
+    def files() -> list[str]:
+        return [f.name for f in (tmp_path / "probes").iterdir()]
+
+    with markers.guarded("lib-1 0/x-step", child) as refusal:
+        assert refusal == ""
+        (name,) = files()
+        assert name.startswith("lib-1_0_x-step-on-")
+        assert name.endswith(f"@{os.getpid()}")
+    assert files() == []
+
+    # Of a live process: no crash. Of one that is gone: tried in a child.
+    stem = name.rpartition("@")[0]
+    (tmp_path / "probes" / f"{stem}@{os.getppid()}").touch()
+    with markers.guarded("lib-1 0/x-step", child) as refusal:
+        assert refusal == ""
+    assert tried == []
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    (tmp_path / "probes" / f"{stem}@{gone.pid}").touch()
+    with markers.guarded("lib-1 0/x-step", child) as refusal:
+        assert refusal == ""
+    assert tried == ["child"]
+
+    # An interrupted step may have hung.
+    with pytest.raises(KeyboardInterrupt), markers.guarded("other-1", child):
+        raise KeyboardInterrupt
+    assert any(file.startswith("other-1") for file in files())
+    markers.forget("other")
+    assert not any(file.startswith("other-1") for file in files())
+    markers.forget()
+    assert files() == []
+
+
+def test_probe_as_a_program() -> None:
+    def run(*arguments: str) -> tuple[int, str]:
+        done = subprocess.run(
+            [sys.executable, "-W", "error", "-m", "portarray._devices.probe", *arguments],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        return done.returncode, done.stdout.strip() or done.stderr.strip()
+
+    assert run("numpy:cpu:0") == (0, "")
+    assert run("numpy:cpu:5") == (1, "there is 1 device")
+    assert run("nunpy:cpu:0") == (1, "no library 'nunpy' is known")
+    assert run("numpy:cuda:0")[0] == 1
+
+
+def test_every_functional_device_passes_again() -> None:
+    for device in pa.devices():
+        assert probe.compute(device.room, device.platform, device.index) == ""
