@@ -1,0 +1,272 @@
+"""Wrong arguments: one error on every device, with the value, the rule and the fix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from numpy.exceptions import AxisError
+
+import portarray as pa
+
+ALONG_ONE_AXIS: dict[str, Callable[[Any, int], Any]] = {
+    "argmax": lambda x, axis: pa.argmax(x, axis=axis),
+    "argmin": lambda x, axis: pa.argmin(x, axis=axis),
+    "argsort": lambda x, axis: pa.argsort(x, axis=axis),
+    "concat": lambda x, axis: pa.concat([x, x], axis=axis),
+    "cumulative_prod": lambda x, axis: pa.cumulative_prod(x, axis=axis),
+    "cumulative_sum": lambda x, axis: pa.cumulative_sum(x, axis=axis),
+    "diff": lambda x, axis: pa.diff(x, axis=axis),
+    "flip": lambda x, axis: pa.flip(x, axis=axis),
+    "moveaxis": lambda x, axis: pa.moveaxis(x, axis, 0),
+    "repeat": lambda x, axis: pa.repeat(x, 2, axis=axis),
+    "roll": lambda x, axis: pa.roll(x, 1, axis=axis),
+    "sort": lambda x, axis: pa.sort(x, axis=axis),
+    "squeeze": lambda x, axis: pa.squeeze(x, axis),
+    "take": lambda x, axis: pa.take(x, pa.asarray([0], device=x.device), axis=axis),
+    "unstack": lambda x, axis: pa.unstack(x, axis=axis),
+    "vecdot": lambda x, axis: pa.vecdot(x, x, axis=axis),
+    "fft": lambda x, axis: pa.fft.fft(x, axis=axis),
+    "fftn": lambda x, axis: pa.fft.fftn(x, axes=(axis,)),
+    "fftshift": lambda x, axis: pa.fft.fftshift(x, axes=axis),
+    "vector_norm": lambda x, axis: pa.linalg.vector_norm(x, axis=axis),
+}
+REDUCTIONS: dict[str, Callable[..., Any]] = {
+    "all": pa.all,
+    "any": pa.any,
+    "count_nonzero": pa.count_nonzero,
+    "max": pa.max,
+    "mean": pa.mean,
+    "min": pa.min,
+    "prod": pa.prod,
+    "std": pa.std,
+    "sum": pa.sum,
+    "var": pa.var,
+}
+
+
+@pytest.mark.parametrize("name", ALONG_ONE_AXIS)
+@pytest.mark.parametrize("axis", [2, -3])
+def test_axis_out_of_range(device: str, name: str, axis: int) -> None:
+    x = pa.ones((2, 3), device=device)
+    with pytest.raises(AxisError, match=rf"axis {axis} is out of range for 2 axes.*-2 to 1"):
+        ALONG_ONE_AXIS[name](x, axis)
+
+
+@pytest.mark.parametrize("name", ALONG_ONE_AXIS)
+def test_axis_of_zero_dimensional_array(device: str, name: str) -> None:
+    with pytest.raises(AxisError, match="0-d array has no axes"):
+        ALONG_ONE_AXIS[name](pa.asarray(1.0, device=device), 0)
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_reduction_axes(device: str, name: str) -> None:
+    x = pa.ones((2, 3), device=device)
+    reduce = REDUCTIONS[name]
+    with pytest.raises(IndexError):
+        reduce(x, axis=2)
+    with pytest.raises(AxisError, match="axis 5 is out of range"):
+        reduce(x, axis=(0, 5))
+    with pytest.raises(ValueError, match="names an axis twice"):
+        reduce(x, axis=(1, -1))
+    assert reduce(x, axis=[0, 1]).shape == ()
+    assert reduce(x, axis=(0, 1), keepdims=True).shape == (1, 1)
+
+
+def test_axis_must_be_an_integer(device: str) -> None:
+    with pytest.raises(TypeError, match=r"axis is 1\.0; an axis must be an integer"):
+        pa.sort(pa.ones((2, 2), device=device), axis=1.0)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("function", [pa.concat, pa.stack])
+def test_joining_nothing(function: Callable[..., Any]) -> None:
+    with pytest.raises(ValueError, match="got no arrays; it needs at least one"):
+        function([])
+
+
+def test_axes_of_new_arrays(device: str) -> None:
+    x = pa.ones((2, 3), device=device)
+    assert pa.stack([x, x], axis=-1).shape == (2, 3, 2)
+    assert pa.expand_dims(x, [0, -1]).shape == (1, 2, 3, 1)
+    with pytest.raises(AxisError, match="axis 3 is out of range for 3 axes"):
+        pa.stack([x, x], axis=3)
+    with pytest.raises(AxisError, match="axis 4 is out of range for 4 axes"):
+        pa.expand_dims(x, (0, 4))
+    with pytest.raises(ValueError, match="names an axis twice"):
+        pa.expand_dims(x, (0, -4))
+
+
+def test_permutations(device: str) -> None:
+    x = pa.ones((2, 3, 4), device=device)
+    assert pa.permute_dims(x, [2, 0, -2]).shape == (4, 2, 3)
+    with pytest.raises(ValueError, match="name each of them once"):
+        pa.permute_dims(x, (0, 1))
+    with pytest.raises(ValueError, match="names an axis twice"):
+        pa.permute_dims(x, (0, 1, 1))
+    with pytest.raises(ValueError, match="equally many axes"):
+        pa.moveaxis(x, (0, 1), 0)
+
+
+@pytest.mark.parametrize("function", [pa.empty, pa.ones, pa.zeros])
+def test_wrong_shapes(device: str, function: Callable[..., Any]) -> None:
+    with pytest.raises(ValueError, match=r"shape is \(2, -1\); sizes must not be negative"):
+        function((2, -1), device=device)
+    with pytest.raises(TypeError, match="must be an integer or a tuple of integers"):
+        function((2, 1.5), device=device)
+    with pytest.raises(TypeError, match="must be an integer or a tuple of integers"):
+        function(2.0, device=device)
+
+
+def test_wrong_sizes(device: str) -> None:
+    x = pa.ones(3, device=device)
+    for call in (
+        lambda: pa.eye(-1, device=device),
+        lambda: pa.linspace(0, 1, -1, device=device),
+        lambda: pa.repeat(x, -1),
+        lambda: pa.tile(x, (2, -1)),
+        lambda: pa.diff(x, n=-1),
+        lambda: pa.tensordot(x, x, axes=-1),
+    ):
+        with pytest.raises(ValueError, match="not be negative"):
+            call()
+    with pytest.raises(ValueError, match="only one size may be -1"):
+        pa.reshape(x, (-1, -1))
+    with pytest.raises(ValueError, match="step must not be zero"):
+        pa.arange(0, 3, 0, device=device)
+    with pytest.raises(ValueError, match="have not so many"):
+        pa.tensordot(x, x, axes=2)
+
+
+def test_unknown_names(device: str) -> None:
+    x = pa.eye(2, device=device)
+    for call in (
+        lambda: pa.searchsorted(x[0], x[1], side="middle"),  # type: ignore[arg-type]
+        lambda: pa.meshgrid(x[0], indexing="yx"),  # type: ignore[arg-type]
+        lambda: pa.linalg.qr(x, mode="full"),  # type: ignore[arg-type]
+        lambda: pa.linalg.matrix_norm(x, ord=3),
+        lambda: pa.fft.fft(x, norm="unitary"),  # type: ignore[arg-type]
+        lambda: pa.fft.fftn(x, norm="unitary"),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(ValueError, match="; use one of "):
+            call()
+    with pytest.raises(ValueError, match="no kind of dtype; use one of bool, signed integer"):
+        pa.isdtype(x.dtype, "floating")
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        pa.matrix_transpose,
+        pa.tril,
+        pa.triu,
+        pa.linalg.diagonal,
+        pa.linalg.matrix_norm,
+        pa.linalg.matrix_rank,
+        pa.linalg.pinv,
+        pa.linalg.qr,
+        pa.linalg.svd,
+        pa.linalg.svdvals,
+        pa.linalg.trace,
+    ],
+)
+def test_matrices_are_due(device: str, function: Callable[..., Any]) -> None:
+    with pytest.raises(ValueError, match=r"got shape \(3,\); it needs matrices"):
+        function(pa.ones(3, device=device))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        pa.linalg.cholesky,
+        pa.linalg.det,
+        pa.linalg.eig,
+        pa.linalg.eigh,
+        pa.linalg.eigvals,
+        pa.linalg.eigvalsh,
+        pa.linalg.inv,
+        pa.linalg.slogdet,
+    ],
+)
+def test_square_matrices_are_due(device: str, function: Callable[..., Any]) -> None:
+    with pytest.raises(ValueError):
+        function(pa.ones((2, 3), device=device))
+
+
+def test_vectors_are_due(device: str) -> None:
+    x = pa.ones((2, 3), device=device)
+    with pytest.raises(ValueError, match="outer got shape"):
+        pa.linalg.outer(x, x[0, :])
+    with pytest.raises(ValueError, match="x1 of shape"):
+        pa.searchsorted(x, x)
+    with pytest.raises(ValueError, match="must have 3"):
+        pa.linalg.cross(x, x, axis=-2)
+    with pytest.raises(ValueError, match="takes 1-d arrays"):
+        pa.meshgrid(x)
+    with pytest.raises(ValueError, match="0-d array"):
+        pa.nonzero(pa.asarray(1, device=device))
+
+
+@pytest.mark.parametrize("function", [pa.cumulative_sum, pa.cumulative_prod])
+def test_running_needs_an_axis(device: str, function: Callable[..., Any]) -> None:
+    with pytest.raises(ValueError, match="2 axes without axis=; name the axis"):
+        function(pa.ones((2, 2), device=device))
+    with pytest.raises(ValueError, match="has none to run along"):
+        function(pa.asarray(1.0, device=device))
+
+
+def test_take_needs_an_axis(device: str) -> None:
+    x = pa.ones((2, 2), device=device)
+    with pytest.raises(ValueError, match="without axis=; name the axis"):
+        pa.take(x, pa.asarray([0], device=device))
+    with pytest.raises(ValueError, match="numbers must be equal"):
+        pa.take_along_axis(x, pa.asarray([0], device=device))
+
+
+def test_shapes_that_do_not_broadcast() -> None:
+    assert pa.broadcast_shapes() == ()
+    assert pa.broadcast_shapes((3, 1), (1, 4), (4,)) == (3, 4)
+    assert pa.broadcast_shapes((0,), (1,)) == (0,)
+    with pytest.raises(ValueError, match="sizes 3 and 4 meet, and neither is 1"):
+        pa.broadcast_shapes((3,), (2, 4))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [pa.sum, pa.sort, pa.reshape, pa.linalg.inv, pa.unique_all, pa.zeros_like, pa.fft.fft],
+)
+def test_lists_are_no_arrays(function: Callable[..., Any]) -> None:
+    args = ((1,),) if function is pa.reshape else ()
+    with pytest.raises(TypeError, match=r"not list; make an array of it first: pa\.asarray"):
+        function([1.0], *args)
+
+
+def test_where_wants_a_boolean_condition(device: str) -> None:
+    x = pa.asarray([0, 1], device=device)
+    with pytest.raises(TypeError, match=r"it must be boolean: compare it first, as in x != 0"):
+        pa.where(x, x, x)
+
+
+def test_complex_numbers_have_no_order(device: str) -> None:
+    x = pa.asarray([1j, 2.0], device=device)
+    for function in (pa.sort, pa.argsort, pa.max, pa.min, pa.argmax, pa.argmin):
+        with pytest.raises(TypeError, match="complex"):
+            function(x)
+
+
+def test_dtypes_of_frequencies(device: str) -> None:
+    with pytest.raises(TypeError, match="real floating-point"):
+        pa.fft.fftfreq(4, dtype=pa.int64, device=device)
+    with pytest.raises(ValueError, match="at least one element"):
+        pa.fft.fftfreq(0, device=device)
+
+
+def test_limits_of_the_wrong_kind() -> None:
+    with pytest.raises(TypeError, match="iinfo takes integers"):
+        pa.finfo(pa.int8)
+    with pytest.raises(TypeError, match="finfo takes floating-point"):
+        pa.iinfo(pa.float32)
+    with pytest.raises(ValueError, match="at least one array or dtype"):
+        pa.result_type(1, 2.0)
+    with pytest.raises(TypeError, match="uint64"):
+        pa.result_type(pa.uint64, pa.int8)
