@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from portarray_conformance.draw import ANY
 from portarray_conformance.elementwise import Row, register_binary, register_unary, truth
 from portarray_conformance.promotion import ALL, NUMERIC, REAL
 
 CHAPTER = "comparison"
 
 UNARY_ROWS = (
-    Row("isfinite", np.isfinite, NUMERIC, result=truth, native=True),
-    Row("isinf", np.isinf, NUMERIC, result=truth, native=True),
-    Row("isnan", np.isnan, NUMERIC, result=truth, native=True),
+    Row("isfinite", np.isfinite, NUMERIC, complex_domain=ANY, result=truth, native=True),
+    Row("isinf", np.isinf, NUMERIC, complex_domain=ANY, result=truth, native=True),
+    Row("isnan", np.isnan, NUMERIC, complex_domain=ANY, result=truth, native=True),
 )
 
 BINARY_ROWS = (
