@@ -255,7 +255,8 @@ def _count(library: str, platform: str) -> int:
             f"{library}:{platform}", f"{library} drives {', '.join(info.ranks)} only"
         )
     if not is_installed(info):
-        reason = f"{info.title} is not installed ({install_command(info, platform)})"
+        lacks = "is" if info.module == info.library else f"needs {info.module}, which is"
+        reason = f"{info.title} {lacks} not installed ({install_command(info, platform)})"
         raise _Refusal(f"{reason}; {info.pending}" if info.pending else reason, fault=False)
     with _careful(info, platform, None, "load", "its import failed"):
         hooks = registry.load_devices(library)

@@ -125,8 +125,10 @@ def _parsed(path: Path, content: str) -> dict[str, Any]:
     try:
         table = tomllib.loads(content)
     except tomllib.TOMLDecodeError as error:
+        last = f"at line {len(content.splitlines())}, the last"
+        said = str(error).replace("at end of document", last)
         raise PreferenceError(
-            f'{path} is no TOML: {error}; {_HAND}. It should read: device = "cuda"'
+            f'{path} is no TOML: {said}; {_HAND}. It should read: device = "cuda"'
         ) from error
     for key, value in table.items():
         where = f"{path}, line {_line_of(key, content)}"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import pkgutil
 import re
 from types import ModuleType
 
@@ -147,6 +146,8 @@ def remove_room(library: str) -> None:
 def _built_in() -> frozenset[str]:
     global _built_in_names
     if _built_in_names is None:
+        import pkgutil  # not needed by `import portarray`
+
         folder = importlib.import_module(_HERE).__path__
         _built_in_names = frozenset(m.name for m in pkgutil.iter_modules(folder) if m.ispkg)
     return _built_in_names

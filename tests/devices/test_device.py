@@ -88,6 +88,23 @@ def test_blocks_of_generators_may_be_left_out_of_order(fake: str) -> None:
     assert current() is outside
 
 
+def test_threads_make_one_object(fake: str) -> None:
+    pa.reset_gpu_device()
+    start = threading.Barrier(8)
+    seen: set[pa.Device] = set()
+
+    def work() -> None:
+        start.wait(10)
+        seen.add(pa.device("fake:cuda:1"))
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert seen == {pa.device("fake:cuda:1")}
+
+
 def test_threads_are_apart(fake: str) -> None:
     first, second = pa.device("fake:cuda:0"), pa.device("fake:cuda:1")
     outside = current()

@@ -145,6 +145,20 @@ def test_memory_passes_devices_over(fake: str, library: ModuleType) -> None:
         library.memory = {}
 
 
+def test_a_preferred_device_may_lack_the_memory(
+    fake: str, library: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library.memory = {0: MemoryFigures(8 * GIB, 1 * GIB), 1: MemoryFigures(8 * GIB, 4 * GIB)}
+    monkeypatch.setenv("PORTARRAY_DEVICE", "fake:cuda:0")
+    try:
+        assert pa.device("auto", memory=GIB) is pa.device("fake:cuda:0")
+        with pytest.warns(pa.DeviceSelectionWarning) as caught:
+            assert pa.device("auto", memory=2 * GIB) is pa.device("fake:cuda:1")
+        assert "PORTARRAY_DEVICE prefers 'fake:cuda:0', but" in str(caught[0].message)
+    finally:
+        library.memory = {}
+
+
 def test_unknown_memory_is_taken(fake: str) -> None:
     assert pa.device("fake", memory=10**18) is pa.device("fake:cuda:0")
 

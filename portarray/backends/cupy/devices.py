@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import cupy
 
 __all__ = ["count", "driver", "version", "why_not"]
@@ -40,7 +38,6 @@ def _built_for() -> str:
     return "rocm" if cupy.cuda.runtime.is_hip else "cuda"
 
 
-@cache
 def _seen() -> tuple[int, str]:
     """Return the number of GPUs, and the reason where it is 0."""
     try:
