@@ -1,0 +1,100 @@
+"""Everything that is run on this repository, each as one command: ``nox -s NAME``.
+
+``nox -l`` lists the sessions. Arguments behind ``--`` go to the tool: ``nox -s tests -- -k sin``.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import nox
+
+nox.needs_version = ">=2025.2.9"
+nox.options.default_venv_backend = "virtualenv"
+nox.options.sessions = ["lint", "types", "tests", "docs"]
+nox.options.error_on_missing_interpreters = True
+
+PYPROJECT = nox.project.load_toml("pyproject.toml")
+
+# Each library's requirement for these sessions. PyTorch is pinned: its newest release is not
+# always to be had as a small build. The package itself asks for no more than its extra says.
+PINNED = {"torch": "torch==2.13.0"}
+
+
+def group(name: str) -> list[str]:
+    """Return the requirements of a dependency group of pyproject.toml."""
+    return list(nox.project.dependency_groups(PYPROJECT, name))
+
+
+def libraries(session: nox.Session) -> list[str]:
+    """Return the requirements of the array libraries that are tested beside NumPy.
+
+    ``PORTARRAY_TEST_LIBRARIES`` names extras, separated by commas: ``torch,jax``, or nothing.
+    """
+    version = session.python or f"{sys.version_info.major}.{sys.version_info.minor}"
+    # The pinned build is small on Python 3.11 only; elsewhere it may bring gigabytes of CUDA.
+    default = "torch" if version == "3.11" else ""
+    names = os.environ.get("PORTARRAY_TEST_LIBRARIES", default).split(",")
+    extras = PYPROJECT["project"]["optional-dependencies"]
+    found: list[str] = []
+    for name in filter(None, map(str.strip, names)):
+        if name not in extras:
+            session.error(f"PORTARRAY_TEST_LIBRARIES: {name!r} is none of {', '.join(extras)}")
+        found.extend([PINNED[name]] if name in PINNED else extras[name])
+    if not found:
+        session.warn("no array library beside NumPy: set PORTARRAY_TEST_LIBRARIES=torch to add one")
+    return found
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Check style, format and the docstrings' form."""
+    session.install(*group("lint"))
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+    files = [*Path("portarray").rglob("*.py"), *Path("conformance").rglob("*.py")]
+    session.run("numpydoc", "lint", *map(str, sorted(files)))
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """Check types with mypy, every room's functions against the protocol among them."""
+    found = libraries(session)
+    session.install("-e", ".[cli]", "-e", "./conformance", *found, *group("types"), *group("tests"))
+    # Without a library its room is checked against nothing, and some of its ignores are not used.
+    options = [] if found else ["--no-warn-unused-ignores"]
+    session.run("mypy", *options, *session.posargs)
+    session.run("pytest", "tests/test_room_types.py")
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """Run the tests against the installed package."""
+    session.install(".[cli]", "./conformance", *libraries(session), *group("tests"))
+    options = session.posargs or ["--numprocesses=auto", "--maxprocesses=8"]
+    session.run("pytest", *options)
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Build the documentation; a warning is an error."""
+    session.install("-e", ".[cli]", "-e", "./conformance", *libraries(session), *group("docs"))
+    out = Path("docs/_build/html")
+    session.run("sphinx-build", "-W", "--keep-going", "-b", "html", "docs", str(out))
+    session.log(f"open {(out / 'index.html').resolve()}")
+
+
+@nox.session
+def conformance(session: nox.Session) -> None:
+    """Run the conformance suite on every functional device; the report is in report/."""
+    session.install(".[cli]", "./conformance", *libraries(session))
+    session.run("portarray", "conformance", "run", "--report", "report", *session.posargs)
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Measure what a call through portarray costs."""
+    session.install(".", *libraries(session), *group("bench"))
+    session.run("python", "benchmarks/overhead.py", *session.posargs)
