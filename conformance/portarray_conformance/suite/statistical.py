@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -53,6 +54,12 @@ def _draw(
     return name, shape
 
 
+def _numbers(data: Draw, name: str, shape: tuple[int, ...], domain: Domain) -> NumpyArray:
+    """Draw an array, now and then with special values: one NaN would hide what the rest does."""
+    special = domain.special and draw.pick(data, (False, False, True), "special values")
+    return draw.array(data, name, shape, replace(domain, special=special))
+
+
 def _count(shape: tuple[int, ...], axis: Any) -> int:
     return int(np.prod([shape[a] for a in reduced_axes(axis, len(shape))]))
 
@@ -82,7 +89,7 @@ def _sum_or_product(function: str, target: Target, data: Draw) -> None:
     name, shape = _draw(target, data, _summed(target))
     asked = _keyword_dtype(target, data, name)
     result = asked or accumulator(target, name)
-    x = draw.array(data, name, shape, _domain(function, name, result))
+    x = _numbers(data, name, shape, _domain(function, name, result))
     axis, keepdims = draw.axes(data, x.ndim), draw.flag(data, "keepdims")
     keywords: dict[str, Any] = {"axis": axis, "keepdims": keepdims}
     if asked:
@@ -123,7 +130,7 @@ def _empty_sum_or_product(function: str, target: Target, data: Draw) -> None:
 
 def _extreme(function: str, target: Target, data: Draw) -> None:
     name, shape = _draw(target, data, REAL)
-    x = draw.array(data, name, shape, draw.ANY)
+    x = _numbers(data, name, shape, draw.ANY)
     axis, keepdims = draw.axes(data, x.ndim), draw.flag(data, "keepdims")
     call = Call(f"{function}(x, axis={axis}, keepdims={keepdims})", {"x": x})
     out = target.function(function)(draw.place(target, data, x), axis=axis, keepdims=keepdims)
@@ -159,7 +166,7 @@ def _nan_propagates(function: str, target: Target, data: Draw) -> None:
 def mean_values(target: Target, data: Draw) -> None:
     """The mean along axes, NaN and infinities included."""
     name, shape = _draw(target, data, FLOATING)
-    x = draw.array(data, name, shape, _domain("mean", name, name))
+    x = _numbers(data, name, shape, _domain("mean", name, name))
     axis, keepdims = draw.axes(data, x.ndim), draw.flag(data, "keepdims")
     call = Call(f"mean(x, axis={axis}, keepdims={keepdims})", {"x": x})
     out = target.function("mean")(draw.place(target, data, x), axis=axis, keepdims=keepdims)
@@ -182,7 +189,7 @@ def mean_special(target: Target, data: Draw) -> None:
 
 def _moment(function: str, target: Target, data: Draw) -> None:
     name, shape = _draw(target, data, FLOATS)
-    x = draw.array(data, name, shape, _SUMMED)
+    x = _numbers(data, name, shape, _SUMMED)
     axis, keepdims = draw.axes(data, x.ndim), draw.flag(data, "keepdims")
     n = _count(shape, axis)
     correction = draw.pick(data, tuple(c for c in (0, 1, 0.5, 2.0) if c < n), "correction")
@@ -222,7 +229,7 @@ def _cumulative(function: str, target: Target, data: Draw) -> None:
     name, shape = _draw(target, data, _summed(target))
     asked = _keyword_dtype(target, data, name)
     result = asked or accumulator(target, name)
-    x = draw.array(data, name, shape, _domain(function, name, result))
+    x = _numbers(data, name, shape, _domain(function, name, result))
     axis: int | None = draw.axis(data, x.ndim)
     if x.ndim == 1 and draw.flag(data, "no axis"):
         axis = None
