@@ -8,7 +8,15 @@ import ml_dtypes
 import numpy as np
 import torch
 
-__all__ = ["dlpack_device", "from_dlpack", "from_host", "on_host", "to_dlpack", "to_host"]
+__all__ = [
+    "dlpack_device",
+    "from_dlpack",
+    "from_host",
+    "move",
+    "on_host",
+    "to_dlpack",
+    "to_host",
+]
 
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 
@@ -101,6 +109,24 @@ def to_host(x: torch.Tensor, *, copy: bool | None) -> np.ndarray[Any, Any]:
     else:
         host = shared.numpy()
     return host.copy() if copy is True and shared is x else host
+
+
+def move(x: torch.Tensor, device: torch.device, *, copy: bool | None) -> torch.Tensor:
+    """Return a tensor on another device.
+
+    Raises
+    ------
+    ValueError
+        If ``copy=False`` and the data must move.
+    """
+    if x.device == device:
+        return x.clone() if copy is True else x
+    if copy is False:
+        raise ValueError(
+            f"copy=False, but moving a tensor from {x.device} to {device} copies it; "
+            f"pass copy=None or copy=True"
+        )
+    return x.to(device)
 
 
 def from_dlpack(x: Any, device: torch.device | None, *, copy: bool | None) -> torch.Tensor:

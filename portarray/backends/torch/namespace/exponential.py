@@ -12,11 +12,24 @@ from portarray.backends.torch.namespace.unsigned import UNSIGNED
 _pow = torch.pow
 
 exp = torch.exp
-expm1 = torch.expm1
 log = torch.log
 log10 = torch.log10
 log2 = torch.log2
 sqrt = torch.sqrt
+
+
+def expm1(x: Tensor, /) -> Tensor:
+    """Return ``exp(x) - 1``, exact near 0."""
+    if not x.dtype.is_complex:
+        return torch.expm1(x)
+    # The standard's special cases are those of exp, less 1; PyTorch's own misses them.
+    # exp(a)*cos(b) - 1 = expm1(a)*cos(b) - 2*sin(b/2)**2, of which neither term cancels near 0.
+    a, b = x.real, x.imag
+    power = torch.exp(x)
+    near = torch.expm1(a) * torch.cos(b) - 2 * torch.square(torch.sin(b / 2))
+    finite = torch.isfinite(a) & torch.isfinite(b)
+    # Adding 0 makes -0 equal to 0, as the standard has it.
+    return torch.complex(torch.where(finite, near, power.real - 1) + 0.0, power.imag)
 
 
 def log1p(x: Tensor, /) -> Tensor:

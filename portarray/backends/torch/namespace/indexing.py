@@ -112,9 +112,13 @@ class _Parts:
 
 def _is_plain(key: Key) -> bool:
     for index in key:
-        if isinstance(index, Tensor):
-            return False
-        if isinstance(index, slice) and index.step is not None and index.step < 0:
+        # Integers come first: they are what loops over elements index with.
+        if index.__class__ is int or index is None or index is Ellipsis:
+            continue
+        if isinstance(index, slice):
+            if index.step is not None and index.step < 0:
+                return False
+        elif isinstance(index, Tensor):
             return False
     return True
 

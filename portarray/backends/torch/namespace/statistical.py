@@ -189,6 +189,8 @@ def sum(
     keepdims: bool = False,
 ) -> Tensor:
     """Return sums; integers widen."""
+    if axis is None and dtype is None and not keepdims and x.dtype.is_floating_point:
+        return torch.sum(x)
     axes = _axes(x, axis)
     target = _sum_dtype(x, dtype)
     if not axes:
@@ -215,7 +217,8 @@ def var(
     axes = _axes(x, axis)
     count = math.prod(x.shape[place] for place in axes)
     if not axes:
-        spread = torch.zeros_like(x, dtype=x.dtype.to_real() if x.dtype.is_complex else x.dtype)
+        # 0, but NaN for what is not finite.
+        spread = torch.view_as_real(x - x).sum(-1) if x.dtype.is_complex else x - x
     elif count == 0:
         # PyTorch warns of an empty reduction.
         return torch.mean(x.real if x.dtype.is_complex else x, axes, keepdim=keepdims)
