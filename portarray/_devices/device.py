@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from contextvars import ContextVar
-from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from portarray.backends import registry
 from portarray.backends.protocol import PLATFORMS, Kind, Room, RoomInfo
@@ -153,13 +152,12 @@ def _restore(library: str, platform: str, index: int) -> Device:
     return discovery.get_device(library, platform, index)
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceText:
+class DeviceText(NamedTuple):
     """A device text, taken apart; None for what it leaves open."""
 
     library: str | None
     platform: str | None
-    index: int | None
+    number: int | None  # the index, a name that tuples have taken
 
 
 def parse(text: str) -> DeviceText:

@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from portarray._devices import device as device_module
-from portarray._devices import markers
 from portarray._devices.device import Device
 from portarray.backends import registry
 from portarray.backends.protocol import PLATFORMS, RoomInfo
@@ -148,6 +147,8 @@ def made() -> list[Device]:
 
 def forget() -> None:
     """Forget everything found out, crashes of earlier processes included; devices stay valid."""
+    from portarray._devices import markers  # late, as in `_careful`
+
     with _lock:
         for table in (_functional, _counts, _refused):
             table.clear()
@@ -309,6 +310,9 @@ def _careful(
         if platform == "cpu":  # whatever drives CPUs does not bring processes down
             yield
             return
+        # Late: it needs modules for paths that make up a good part of `import portarray`.
+        from portarray._devices import markers
+
         where = "" if step == "load" else f"-{platform}-{index or 0}-{_driver(info, platform)}"
         with markers.guarded(
             f"{info.library}-{version(info) or 'unknown'}-{step}{where}", in_child

@@ -46,7 +46,7 @@ def read() -> Preference | None:
     if text:
         return Preference(text, VARIABLE)
     for path in (_project_file(), path_of("user")):
-        if path is not None and path.exists():
+        if path is not None:
             device = _parsed(path, _content(path)).get("device")
             if device is not None:
                 return Preference(device, str(path))
@@ -70,7 +70,7 @@ def save(text: str | None, scope: Scope) -> Path:
         If the file is not a preferences file or cannot be written; it is unchanged.
     """
     path = path_of(scope)
-    old = _content(path) if path.exists() else ""
+    old = _content(path)
     _parsed(path, old)
     if text is None:
         new = _LINE.sub("", old).strip("\n")
@@ -106,12 +106,16 @@ def _project_file() -> Path | None:
         here = Path.cwd()
     except OSError:  # the working directory was deleted
         return None
-    return next((f for d in (here, *here.parents) if (f := d / PROJECT_FILE).exists()), None)
+    # Not `Path.exists`: it raises where a folder above may not be entered.
+    return next((f for d in (here, *here.parents) if os.path.exists(f := d / PROJECT_FILE)), None)
 
 
 def _content(path: Path) -> str:
+    """Return a file's text, empty where there is none."""
     try:
         return path.read_text(encoding="utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
     except (OSError, UnicodeDecodeError) as error:
         raise PreferenceError(
             f"{path} cannot be read: {_said(error)}; make it a readable file or delete it."

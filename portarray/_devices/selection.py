@@ -10,10 +10,9 @@ import operator
 import sys
 import warnings
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import SupportsIndex
+from typing import TYPE_CHECKING, SupportsIndex
 
-from portarray._devices import discovery, preferences
+from portarray._devices import discovery
 from portarray._devices.device import SCOPES, WORDS, Device, parse
 from portarray.backends import registry
 from portarray.backends.protocol import PLATFORMS, Kind
@@ -23,6 +22,12 @@ from portarray.errors import (
     PreferenceError,
     UnknownDeviceError,
 )
+
+if TYPE_CHECKING:
+    from portarray._devices.preferences import Preference, Scope
+
+# Not imported before a preference is asked for: `preferences` needs modules for paths and patterns
+# that would make up a good part of the time of `import portarray`.
 
 __all__ = [
     "cpu_device",
@@ -220,7 +225,7 @@ def set_default_device(obj: object) -> Device | None:
     return _fixed
 
 
-def set_preference(text: str | None, *, scope: preferences.Scope = "user") -> None:
+def set_preference(text: str | None, *, scope: Scope = "user") -> None:
     """Save which device is preferred wherever none is asked for.
 
     Parameters
@@ -245,6 +250,8 @@ def set_preference(text: str | None, *, scope: preferences.Scope = "user") -> No
         If the device does not function here and now, or something else overrides the preference;
         it is saved nevertheless.
     """
+    from portarray._devices import preferences
+
     if text is not None:
         preferences.check(text)
     path = preferences.save(text, scope)
@@ -271,8 +278,10 @@ def preferred() -> Device | None:
 
 def judge_preference(
     needed: int | None = None,
-) -> tuple[preferences.Preference | None, Device | None, str]:
+) -> tuple[Preference | None, Device | None, str]:
     """Return the preference that holds, the device that it means, and why it cannot be met."""
+    from portarray._devices import preferences
+
     try:
         preference = preferences.read()
     except PreferenceError as error:
@@ -322,8 +331,7 @@ def _from_text(text: str, needed: int | None) -> Device:
         found = _search(text, choice)
         choice.tell(found)
         return found
-    named = parse(text)
-    library, platform, index = named.library, named.platform, named.index
+    library, platform, index = parse(text)
     if platform is None:
         assert library is not None  # a text has one of them
         info = registry.find_info(library)
@@ -362,14 +370,14 @@ def _search(word: str, choice: _Choice) -> Device:
     raise choice.error()
 
 
-@dataclass(slots=True)
 class _Choice:
     """One search for a device: what was refused and why, and what must be told."""
 
-    asked: str
-    needed: int | None = None
-    reasons: dict[str, str] = field(default_factory=dict)
-    passed_over: dict[str, str] = field(default_factory=dict)
+    def __init__(self, asked: str, needed: int | None = None) -> None:
+        self.asked = asked
+        self.needed = needed
+        self.reasons: dict[str, str] = {}
+        self.passed_over: dict[str, str] = {}
 
     def walk(self, pairs: Iterable[tuple[str, str]], index: int | None) -> Iterator[Device]:
         """Yield functional devices of libraries and platforms; note why the others are not."""

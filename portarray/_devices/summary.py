@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from portarray._devices import discovery, memory, selection
 from portarray._devices.device import Device
 from portarray._devices.discovery import LibraryStatus
-from portarray._devices.preferences import Preference
 from portarray._version import __version__
 from portarray.backends import registry
 from portarray.backends.protocol import MemoryFigures
+
+if TYPE_CHECKING:
+    from portarray._devices.preferences import Preference
 
 __all__ = ["Summary", "gib", "summary"]
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -175,22 +176,36 @@ def test_a_file_in_place_of_the_folder() -> None:
     assert folder.read_text() == "in the way"
 
 
-@pytest.mark.skipif(
-    not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read and write everything"
-)
-def test_a_file_without_permission(user_file: Path) -> None:
-    user_file.write_text('device = "numpy"\n')
-    user_file.chmod(0)
-    with pytest.warns(pa.DeviceSelectionWarning, match="cannot be read: Permission denied"):
-        pa.ones(2)
-    user_file.chmod(0o444)
-    user_file.parent.chmod(0o555)
-    try:
-        with pytest.raises(pa.PreferenceError, match="cannot be written: Permission denied"):
-            pa.set_preference("fake")
-    finally:
-        user_file.parent.chmod(0o755)
-    assert user_file.read_text() == 'device = "numpy"\n'
+@pytest.mark.skipif(not hasattr(os, "seteuid"), reason="this system has no file permissions")
+def test_a_file_without_permission(monkeypatch: pytest.MonkeyPatch) -> None:
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        monkeypatch.setenv("PORTARRAY_CONFIG_DIR", place)
+        pa.set_preference("numpy")
+        file = folder / "preferences.toml"
+        file.chmod(0)
+        folder.chmod(0o555)
+        root = os.geteuid() == 0
+        if root:
+            os.seteuid(65534)  # root may read and write everything
+        try:
+            with pytest.warns(pa.DeviceSelectionWarning, match="cannot be read: Permission denied"):
+                pa.ones(2)
+            with pytest.raises(pa.PreferenceError, match="cannot be read: Permission denied"):
+                pa.set_preference("fake")
+            if root:
+                os.seteuid(0)
+            file.chmod(0o444)
+            if root:
+                os.seteuid(65534)
+            with pytest.raises(pa.PreferenceError, match="cannot be written: Permission denied"):
+                pa.set_preference("fake")
+        finally:
+            if root:
+                os.seteuid(0)
+            folder.chmod(0o755)
+        assert file.read_text() == 'device = "numpy"\n'
+        assert [f.name for f in folder.iterdir()] == ["preferences.toml"]
 
 
 def test_comments_stay(user_file: Path) -> None:
