@@ -10,7 +10,7 @@ import sys as _sys
 from typing import TYPE_CHECKING
 from typing import Any as _Any
 
-import numpy as _np
+import numpy as _np  # noqa: ICN001  (not a public name)
 
 from portarray import fft, linalg
 from portarray._api.arithmetic import (
@@ -174,22 +174,23 @@ from portarray.errors import (
 )
 
 if TYPE_CHECKING:
-    bfloat16: _np.dtype[_Any]
+    bfloat16: type[_Any]
 
-bool = _np.dtype("bool")
-int8 = _np.dtype("int8")
-int16 = _np.dtype("int16")
-int32 = _np.dtype("int32")
-int64 = _np.dtype("int64")
-uint8 = _np.dtype("uint8")
-uint16 = _np.dtype("uint16")
-uint32 = _np.dtype("uint32")
-uint64 = _np.dtype("uint64")
-float16 = _np.dtype("float16")
-float32 = _np.dtype("float32")
-float64 = _np.dtype("float64")
-complex64 = _np.dtype("complex64")
-complex128 = _np.dtype("complex128")
+# NumPy's scalar types, as in NumPy's own namespace: x.dtype == pa.float32 holds both ways round.
+bool = _np.bool
+int8 = _np.int8
+int16 = _np.int16
+int32 = _np.int32
+int64 = _np.int64
+uint8 = _np.uint8
+uint16 = _np.uint16
+uint32 = _np.uint32
+uint64 = _np.uint64
+float16 = _np.float16
+float32 = _np.float32
+float64 = _np.float64
+complex64 = _np.complex64
+complex128 = _np.complex128
 
 
 def __getattr__(name: str) -> _Any:
@@ -197,7 +198,7 @@ def __getattr__(name: str) -> _Any:
     if name == "bfloat16":
         from portarray._array.dtypes import bfloat16
 
-        return bfloat16()
+        return bfloat16().type
     raise AttributeError(f"module 'portarray' has no attribute {name!r}")
 
 

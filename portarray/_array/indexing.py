@@ -24,7 +24,7 @@ def getitem(x: Array, key: Any) -> Array:
         native = lane.functions["getitem"](x._native, _native_key(x, key))
     except Exception as error:  # noqa: BLE001  (translated and raised again)
         outcome.reraise(error, "indexing", lane.device)
-    return outcome.wrap(native, lane.device)
+    return outcome.wrapped(native, lane)
 
 
 def setitem(x: Array, key: Any, value: Any) -> None:

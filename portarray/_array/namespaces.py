@@ -2,21 +2,102 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from portarray._array import array as _array
-from portarray._array import conversion, operands
+from portarray._array import conversion, dispatch, operands
+from portarray._array.info import NamespaceInfo
+from portarray._array.interop import VERSION
 from portarray._devices import selection
+from portarray._devices.device import Device
 from portarray.backends.assembly import NativeNamespace
 
 if TYPE_CHECKING:
     from portarray.typing import Namespace
 
-__all__ = ["array_namespace", "namespace"]
+__all__ = ["DeviceNamespace", "NativeInfo", "array_namespace", "namespace"]
 
-_native: dict[Any, NativeNamespace] = {}
+_native: dict[Device, DeviceNamespace] = {}
+_CREATION = frozenset(
+    {
+        *("arange", "asarray", "empty", "eye", "from_dlpack", "full", "linspace", "ones", "zeros"),
+        *("fft.fftfreq", "fft.rfftfreq"),
+    }
+)
+
+
+class DeviceNamespace(NativeNamespace):
+    """A native namespace that knows its device: it is where new arrays go, and can be inspected."""
+
+    __array_api_version__ = VERSION
+
+    def __init__(self, device: Device, prefix: str = "") -> None:
+        super().__init__(device.room, device.native, prefix)
+        self._where = device
+
+    def __array_namespace_info__(self) -> NativeInfo:
+        """Return what the namespace says about itself."""
+        return NativeInfo(self._where)
+
+    def __getattr__(self, name: str) -> Any:
+        value = super().__getattr__(name)
+        if self._prefix + name in _CREATION:
+            value = _here(value, self._where)
+        elif isinstance(value, NativeNamespace):
+            value = DeviceNamespace(self._where, f"{name}.")
+        self.__dict__[name] = value
+        return value
+
+
+def _here(function: Callable[..., Any], where: Device) -> Callable[..., Any]:
+    """Make a creation function put arrays on a device unless it is told another."""
+
+    @wraps(function)
+    def create(*args: Any, device: Any = None, **options: Any) -> Any:
+        return function(*args, device=where.native if device is None else device, **options)
+
+    return create
+
+
+class NativeInfo:
+    """Inspection of a native namespace, in the library's own dtypes and devices."""
+
+    __slots__ = ("_device",)
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+
+    def capabilities(self) -> dict[str, Any]:
+        """Return what the namespace supports."""
+        return NamespaceInfo().capabilities()
+
+    def default_device(self) -> Any:
+        """Return the namespace's device."""
+        return self._device.native
+
+    def default_dtypes(self, *, device: Any = None) -> dict[str, Any]:
+        """Return the library's own default dtypes, which need not be portarray's."""
+        xp = namespace(self._device)
+        integral = xp.asarray(1).dtype
+        out = {"real floating": xp.asarray(1.0).dtype}
+        if self.dtypes(kind="complex floating"):
+            out["complex floating"] = xp.asarray(1j).dtype
+        return {**out, "integral": integral, "indexing": integral}
+
+    def dtypes(
+        self, *, device: Any = None, kind: str | tuple[str, ...] | None = None
+    ) -> dict[str, Any]:
+        """Return the standard's dtypes that the device has, by standard name."""
+        ours = NamespaceInfo().dtypes(device=self._device, kind=kind)
+        return {name: dispatch.lane_of(self._device, ours[name]).native for name in ours}
+
+    def devices(self) -> tuple[Any, ...]:
+        """Return the namespace's one device."""
+        return (self._device.native,)
 
 
 def namespace(device: object = None) -> Namespace[Any]:
@@ -45,7 +126,7 @@ def namespace(device: object = None) -> Namespace[Any]:
     """
     where = selection.resolve(device)
     if where not in _native:
-        _native[where] = NativeNamespace(where.room, where.native)
+        _native[where] = DeviceNamespace(where)
     return cast("Namespace[Any]", _native[where])
 
 

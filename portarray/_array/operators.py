@@ -134,7 +134,7 @@ def inplace_matmul(x1: Array, x2: Any) -> Array:
     """Do ``x1 @= x2``; dtype and shape of x1 stay."""
     result = matmul(x1, x2)
     if result is NotImplemented:
-        return result
+        return NotImplemented  # type: ignore[no-any-return]
     if result.dtype != x1.dtype or result.shape != x1.shape:
         raise ValueError(
             f"in-place matmul keeps dtype {x1.dtype} and shape {x1.shape}, and the product has "

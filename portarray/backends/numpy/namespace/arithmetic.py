@@ -20,7 +20,6 @@ minimum = np.minimum
 multiply = np.multiply
 negative = np.negative
 nextafter = np.nextafter
-positive = np.positive
 pow = np.power
 reciprocal = np.reciprocal
 remainder = np.remainder
@@ -32,13 +31,18 @@ subtract = np.subtract
 
 def floor_divide(x1: Any, x2: Any, /) -> Array:
     """Divide and round down; NumPy's own gives NaN or -1 where an operand is infinite."""
-    quotient = np.floor_divide(x1, x2)
+    quotient: Array = np.floor_divide(x1, x2)
     if quotient.dtype.kind != "f":
         return quotient
     infinite = np.isinf(x1) | np.isinf(x2)
     if infinite.any():
         quotient = np.where(infinite, np.floor(np.divide(x1, x2)), quotient)
     return quotient
+
+
+def positive(x: Array, /) -> Array:
+    """Return a copy; NumPy's own refuses booleans."""
+    return x.copy()
 
 
 def sign(x: Array, /) -> Array:

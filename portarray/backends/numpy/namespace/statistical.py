@@ -5,6 +5,7 @@ Sums and the like are the ufuncs' own reductions: ``np.sum`` spends twice their 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,34 +19,42 @@ Array = np.ndarray[Any, Any]
 Axis = int | tuple[int, ...] | None
 DType = np.dtype[Any]
 
+# Without NumPy's own signatures, whose overloads do not take a bool for keepdims.
+_Reduce = Callable[..., Array]
+_maximum: _Reduce = np.maximum.reduce
+_minimum: _Reduce = np.minimum.reduce
+_multiply: _Reduce = np.multiply.reduce
+_add: _Reduce = np.add.reduce
+
 std = np.std
 var = np.var
 
 
 def max(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Return the largest value; NaN where there is one."""
-    return np.maximum.reduce(x, axis, None, None, keepdims)  # type: ignore[no-any-return]
+    return _maximum(x, axis, None, None, keepdims)
 
 
 def min(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Return the smallest value; NaN where there is one."""
-    return np.minimum.reduce(x, axis, None, None, keepdims)  # type: ignore[no-any-return]
+    return _minimum(x, axis, None, None, keepdims)
 
 
 def mean(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Return the mean."""
-    return x.mean(axis, keepdims=keepdims)  # type: ignore[no-any-return]
+    out: Array = x.mean(axis, keepdims=keepdims)
+    return out
 
 
 def prod(
     x: Array, /, *, axis: Axis = None, dtype: DType | None = None, keepdims: bool = False
 ) -> Array:
     """Return the product; small integers become the default integer."""
-    return np.multiply.reduce(x, axis, dtype, None, keepdims)  # type: ignore[no-any-return]
+    return _multiply(x, axis, dtype, None, keepdims)
 
 
 def sum(
     x: Array, /, *, axis: Axis = None, dtype: DType | None = None, keepdims: bool = False
 ) -> Array:
     """Return the sum; small integers become the default integer."""
-    return np.add.reduce(x, axis, dtype, None, keepdims)  # type: ignore[no-any-return]
+    return _add(x, axis, dtype, None, keepdims)

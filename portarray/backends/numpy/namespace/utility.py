@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 Array = np.ndarray[Any, Any]
 
+# The ufuncs' own reductions, as in statistical.py.
+_BOOL = np.dtype(bool)
+_and: Callable[..., Array] = np.logical_and.reduce
+_or: Callable[..., Array] = np.logical_or.reduce
+
 Axis = int | tuple[int, ...] | None
 
 
 def all(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Tell whether every value is true."""
-    return np.logical_and.reduce(x, axis, np.dtype(bool), None, keepdims)  # type: ignore[no-any-return]
+    return _and(x, axis, _BOOL, None, keepdims)
 
 
 def any(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Tell whether any value is true."""
-    return np.logical_or.reduce(x, axis, np.dtype(bool), None, keepdims)  # type: ignore[no-any-return]
+    return _or(x, axis, _BOOL, None, keepdims)
 
 
 def diff(
