@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from portarray_conformance.names import ALL_NAMES, CHAPTERS
+from portarray_conformance.target import STANDARD_DTYPES
 
 __all__ = ["chapter_of", "function_of"]
 
@@ -49,7 +50,8 @@ def function_of(test: str) -> str:
         for text in (parameter[1], last):
             word = re.match(r"[\w.]*", text)
             found = _resolve(word[0], extension) if word is not None else None
-            if found is not None:
+            # A dtype is what a test was given (test_finfo[float32]), not what it is about.
+            if found is not None and found not in STANDARD_DTYPES:
                 return found
     name = parts[-1].removeprefix("test_")
     words = name.split("_")
