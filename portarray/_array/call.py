@@ -116,6 +116,8 @@ def called(name: str, lane: Lane, natives: Sequence[Any], options: dict[str, Any
         result = lane.functions[name](*natives, **options)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
         reraise(error, name, lane.device)
+    if type(result) is lane.array_type:
+        return wrapped(result, lane)
     return _result(result, lane)
 
 

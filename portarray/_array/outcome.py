@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["reraise", "wrap", "wrapped"]
 
 _new = object.__new__
+_asarray = np.asarray
+_ndarray = np.ndarray
 
 
 def wrap(native: Any, device: Device) -> Array:
@@ -28,7 +30,7 @@ def wrap(native: Any, device: Device) -> Array:
 def wrapped(native: Any, lane: Lane) -> Array:
     """Return a native array as :class:`~portarray.Array`; any lane of its device will do."""
     if type(native) is not lane.array_type:
-        native = _as_array(native, lane.device)
+        native = _as_array(native, lane)
     out = _new(_array.Array)
     out._native = native
     try:
@@ -42,13 +44,13 @@ def wrapped(native: Any, lane: Lane) -> Array:
     return out
 
 
-def _as_array(native: Any, device: Device) -> Any:
+def _as_array(native: Any, lane: Lane) -> Any:
     """Make an array of what a library returns in an array's place (NumPy's scalars, subclasses)."""
-    array_type = device.room.devices.ARRAY_TYPE
-    if array_type is np.ndarray:
-        return np.asarray(native)
-    if isinstance(native, array_type):
+    if lane.array_type is _ndarray:
+        return _asarray(native)
+    if isinstance(native, lane.array_type):
         return native
+    device = lane.device
     if isinstance(native, (np.generic, np.ndarray)):
         return device.room.transfer.from_host(np.asarray(native), device.native, copy=None)
     raise TypeError(f"{device.library} returned {type(native).__name__} where an array was due")
