@@ -209,7 +209,9 @@ def _moment(function: str, target: Target, data: Draw) -> None:
         largest = along(np.abs(values), axis, np.max, keepdims=keepdims)
         scale = max(1.0, n / 4) * n / (n - correction)
         if function == "std":
-            want, size = np.sqrt(want), largest * scale
+            # A square that underflows is lost, and its root is not small in this sense.
+            lost = np.sqrt(float(np.finfo(name).smallest_normal)) / float(np.finfo(name).eps)
+            want, size = np.sqrt(want), largest * scale + lost
         else:
             size = (want + float(np.finfo(name).eps) * largest**2) * scale
     size = np.where(np.isfinite(size), size, 0).astype(np.float64)
