@@ -28,7 +28,8 @@ def _array(
     name = draw.dtype(target, data, ALL)
     x = draw.array(data, name, draw.shape(data, options), draw.ANY, label)
     if name != "bool":  # distinct values: a wrong order cannot hide behind equal elements
-        x = (np.arange(x.size).reshape(x.shape) + (data.draw(st.integers(0, 9), "start"))).astype(name)
+        start = draw.whole(data, 0, 9, "start")
+        x = (np.arange(x.size) + start).astype(name).reshape(x.shape)
     return x, draw.place(target, data, x)
 
 
