@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import ml_dtypes
 import numpy as np
 
 from portarray._array import array as _array
@@ -174,22 +174,7 @@ def finfo(type: DTypeLike | Array, /) -> FloatInfo:
     >>> pa.finfo(pa.float32).bits, pa.finfo(pa.complex128).eps
     (32, 2.220446049250313e-16)
     """
-    dtype = _dtype_of(type)
-    kind = dtypes.kind_of(dtype)
-    if kind not in "fc":
-        raise TypeError(f"finfo got {dtype}; it takes floating-point dtypes, iinfo takes integers")
-    if kind == "c":
-        dtype = dtypes.STANDARD[f"float{4 * dtype.itemsize}"]
-    # Unlike NumPy's, this one knows bfloat16 too.
-    limits: Any = ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
-    return FloatInfo(
-        bits=8 * dtype.itemsize,
-        eps=float(limits.eps),
-        max=float(limits.max),
-        min=float(limits.min),
-        smallest_normal=float(limits.smallest_normal),
-        dtype=dtype,
-    )
+    return _float_info(_dtype_of(type))
 
 
 def iinfo(type: DTypeLike | Array, /) -> IntegerInfo:
@@ -216,13 +201,7 @@ def iinfo(type: DTypeLike | Array, /) -> IntegerInfo:
     >>> pa.iinfo(pa.int8).max
     127
     """
-    dtype = _dtype_of(type)
-    if dtypes.kind_of(dtype) not in "iu":
-        raise TypeError(f"iinfo got {dtype}; it takes integer dtypes, finfo takes floating-point")
-    limits = np.iinfo(dtype)
-    return IntegerInfo(
-        bits=8 * dtype.itemsize, max=int(limits.max), min=int(limits.min), dtype=dtype
-    )
+    return _integer_info(_dtype_of(type))
 
 
 def isdtype(dtype: DTypeLike, kind: DTypeKind) -> bool:
@@ -320,6 +299,40 @@ def result_type(*arrays_and_dtypes: Array | DTypeLike | Scalar) -> DType:
     for scalar in scalars:
         found = operands.dtype_beside(found, scalar, device or selection.current())
     return found
+
+
+@cache
+def _float_info(dtype: DType) -> FloatInfo:
+    kind = dtypes.kind_of(dtype)
+    if kind not in "fc":
+        raise TypeError(f"finfo got {dtype}; it takes floating-point dtypes, iinfo takes integers")
+    if kind == "c":
+        dtype = dtypes.STANDARD[f"float{4 * dtype.itemsize}"]
+    limits: Any
+    if dtype.name == "bfloat16":  # NumPy does not know its limits
+        from ml_dtypes import finfo as limits_of  # imported only by those who use the dtype
+
+        limits = limits_of(dtype)  # type: ignore[no-untyped-call]
+    else:
+        limits = np.finfo(dtype)
+    return FloatInfo(
+        bits=8 * dtype.itemsize,
+        eps=float(limits.eps),
+        max=float(limits.max),
+        min=float(limits.min),
+        smallest_normal=float(limits.smallest_normal),
+        dtype=dtype,
+    )
+
+
+@cache
+def _integer_info(dtype: DType) -> IntegerInfo:
+    if dtypes.kind_of(dtype) not in "iu":
+        raise TypeError(f"iinfo got {dtype}; it takes integer dtypes, finfo takes floating-point")
+    limits = np.iinfo(dtype)
+    return IntegerInfo(
+        bits=8 * dtype.itemsize, max=int(limits.max), min=int(limits.min), dtype=dtype
+    )
 
 
 def _dtype_of(one: object) -> DType:

@@ -197,7 +197,9 @@ def searchsorted(
         raise ValueError(
             f"sorter has shape {sorter.shape}; it must have the shape of x1, {x1.shape}"
         )
-    return call.apply("searchsorted", operands.promote(x1, x2), side=side, sorter=sorter)
+    return call.apply(
+        "searchsorted", operands.promote("searchsorted", x1, x2), side=side, sorter=sorter
+    )
 
 
 def where(condition: Array, x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
@@ -234,4 +236,4 @@ def where(condition: Array, x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
         )
     if not (hasattr(x1, "dtype") or hasattr(x2, "dtype")):
         x1 = creation.asarray(x1, device=condition.device)
-    return call.apply("where", (condition, *operands.promote(x1, x2)))
+    return call.apply("where", (condition, *operands.promote("where", x1, x2)))

@@ -36,7 +36,7 @@ def isin(x1: Array | Scalar, x2: Array | Scalar, /, *, invert: bool = False) -> 
     -----
     Elements are compared as ``equal`` compares them: NaN is in no array, and 0.0 is -0.0.
     """
-    return call.apply("isin", operands.promote(x1, x2), invert=invert)
+    return call.apply("isin", operands.promote("isin", x1, x2), invert=invert)
 
 
 def unique_all(x: Array, /) -> UniqueAllResult:

@@ -54,7 +54,11 @@ STANDARD: dict[str, DType] = {
 EXTRA = ("float16", "bfloat16")
 """Dtypes outside the standard that exist where a device has them."""
 
-_SAME = {dtype: dtype for dtype in STANDARD.values()}
+# By dtype and by NumPy's scalar type, as pa.float32 is one.
+_SAME: dict[object, DType] = {
+    **{dtype: dtype for dtype in STANDARD.values()},
+    **{dtype.type: dtype for dtype in STANDARD.values()},
+}
 _FLOAT16 = np.dtype("float16")
 _NAMES = ", ".join((*STANDARD, *EXTRA))
 _ORDER = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
@@ -85,7 +89,7 @@ def canonical(dtype: object) -> DType:
     Accepts NumPy dtypes and scalar types, Python's ``bool``, ``int``, ``float``, ``complex`` and
     names. Raises TypeError for anything else, strings and objects included.
     """
-    if isinstance(dtype, np.dtype) and dtype in _SAME:
+    if isinstance(dtype, (np.dtype, type)) and dtype in _SAME:
         return _SAME[dtype]
     if isinstance(dtype, str) and dtype == "bfloat16":
         return bfloat16()

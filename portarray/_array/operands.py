@@ -151,9 +151,14 @@ def common(name: str, operands: Sequence[Any]) -> tuple[Lane, list[Any]]:
     return lane, natives
 
 
-def promote(*operands: Any) -> tuple[Array, ...]:
+def promote(name: str, *operands: Any) -> tuple[Array, ...]:
     """Return operands as arrays of the one dtype they promote to, on their device."""
-    lane, natives = common("promote", operands)
+    first = operands[0]
+    if type(first) is _array.Array and all(
+        type(x) is _array.Array and x._lane is first._lane for x in operands
+    ):
+        return operands
+    lane, natives = common(name, operands)
     make = lane.functions["asarray"]
     device = lane.device
     return tuple(
