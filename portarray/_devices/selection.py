@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, SupportsIndex
 
-from portarray._devices import discovery
+from portarray._devices import discovery, hardware
 from portarray._devices.device import SCOPES, WORDS, Device, parse
 from portarray.backends import registry
 from portarray.backends.protocol import PLATFORMS, Kind
@@ -382,6 +382,10 @@ class _Choice:
     def walk(self, pairs: Iterable[tuple[str, str]], index: int | None) -> Iterator[Device]:
         """Yield functional devices of libraries and platforms; note why the others are not."""
         for library, platform in pairs:
+            sign = self._absent(library, platform)
+            if sign:
+                self.reasons[f"{library}:{platform}"] = sign
+                continue
             try:
                 number = discovery.count(library, platform)
             except DeviceNotFunctionalError as error:
@@ -392,6 +396,13 @@ class _Choice:
                     yield discovery.get_device(library, platform, place)
                 except DeviceNotFunctionalError as error:
                     self._note(error, fault=discovery.is_fault(library, platform, place))
+
+    def _absent(self, library: str, platform: str) -> str:
+        """Return why the automatic choice need not even import a library for a platform."""
+        info = registry.find_info(library)
+        if self.asked != "auto" or info is None or info.module in sys.modules:
+            return ""
+        return hardware.absent(platform)
 
     def first(self, found: Iterator[Device]) -> Device:
         """Return the first device with enough memory, or raise with every reason."""

@@ -11,5 +11,5 @@ INFO = RoomInfo(
     title="PyTorch",
     module="torch",
     ranks={"cuda": 20, "rocm": 20, "metal": 20, "oneapi": 20, "cpu": 20},
-    install={"": "torch"},
+    install={"": "portarray[torch]"},
 )

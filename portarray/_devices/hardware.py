@@ -1,0 +1,38 @@
+"""Signs that a platform's hardware is absent, read without importing any library.
+
+Importing PyTorch or CuPy takes seconds, and the automatic choice would do so only to hear that
+there is no GPU. What stands here is asked by that choice alone, and for libraries that are not
+imported yet: an exact request (``"cuda"``, ``"torch"``) always asks the library itself.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+__all__ = ["absent"]
+
+# Any one of these files may mean that the platform's driver is there. /dev/dxg is the GPU of
+# Windows under WSL 2; the nvhost and nvmap files are NVIDIA's on Tegra boards.
+_LINUX_SIGNS = {
+    "cuda": (
+        "/dev/nvidiactl",
+        "/dev/nvidia0",
+        "/proc/driver/nvidia/version",
+        "/dev/nvmap",
+        "/dev/nvhost-gpu",
+        "/dev/dxg",
+    ),
+    "rocm": ("/dev/kfd", "/dev/dxg"),
+    "oneapi": ("/dev/dri", "/dev/dxg"),
+}
+
+
+def absent(platform: str) -> str:
+    """Return why a platform's GPUs cannot be here, or an empty string where they may be."""
+    if platform == "metal" and sys.platform != "darwin":
+        return "Metal is on macOS only"
+    signs = _LINUX_SIGNS.get(platform, ()) if sys.platform == "linux" else ()
+    if signs and not any(map(os.path.exists, signs)):
+        return f"no driver is loaded (none of {', '.join(signs)} exists)"
+    return ""
