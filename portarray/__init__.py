@@ -7,8 +7,7 @@ Array(14., dtype=float64, device='numpy:cpu:0')
 """
 
 import sys as _sys
-from typing import TYPE_CHECKING
-from typing import Any as _Any
+import typing as _typing
 
 import numpy as _np  # noqa: ICN001  (not a public name)
 
@@ -173,8 +172,8 @@ from portarray.errors import (
     UnknownDeviceError,
 )
 
-if TYPE_CHECKING:
-    bfloat16: type[_Any]
+if _typing.TYPE_CHECKING:
+    bfloat16: type[_typing.Any]
 
 # NumPy's scalar types, as in NumPy's own namespace: x.dtype == pa.float32 holds both ways round.
 bool = _np.bool
@@ -193,7 +192,7 @@ complex64 = _np.complex64
 complex128 = _np.complex128
 
 
-def __getattr__(name: str) -> _Any:
+def __getattr__(name: str) -> _typing.Any:
     """Import ml_dtypes for bfloat16 only when it is asked for."""
     if name == "bfloat16":
         from portarray._array.dtypes import bfloat16
