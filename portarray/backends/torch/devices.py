@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform as _host
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
@@ -12,7 +11,7 @@ import ml_dtypes
 import numpy as np
 import torch
 
-from portarray.backends.protocol import Description, MemoryFigures
+from portarray.backends.protocol import Description, MemoryFigures, host_memory
 
 __all__ = [
     "ARRAY_TYPE",
@@ -93,7 +92,7 @@ def why_not(platform: str) -> str:
     if platform == "cuda":
         if _IS_ROCM:
             return "this PyTorch build is for ROCm, not CUDA"
-        if not torch.backends.cuda.is_built():
+        if not torch.backends.cuda.is_built():  # type: ignore[no-untyped-call, unused-ignore]
             return "this PyTorch build has no CUDA"
         return _cuda_trouble("no NVIDIA driver or card was found")
     if platform == "rocm":
@@ -114,7 +113,7 @@ def why_not(platform: str) -> str:
 
 def _cuda_trouble(nothing_found: str) -> str:
     try:
-        torch.cuda.init()
+        torch.cuda.init()  # type: ignore[no-untyped-call, unused-ignore]
     except (RuntimeError, AssertionError) as error:
         first_line = (str(error).strip() or type(error).__name__).splitlines()[0]
         return f"{nothing_found} ({first_line})"
@@ -156,8 +155,10 @@ def recognize(device: object) -> tuple[str, int] | None:
     platform = _PLATFORM_OF.get(device.type)
     if platform is None:
         return None
-    if device.index is not None:
-        return platform, device.index
+    # The stubs call the index an int; it is None where the device was named without one.
+    index: int | None = device.index
+    if index is not None:
+        return platform, index
     if device.type == "cuda" and torch.cuda.is_available():
         return platform, torch.cuda.current_device()
     if device.type == "xpu" and torch.xpu.is_available():
@@ -211,19 +212,7 @@ def memory(device: torch.device) -> MemoryFigures:
         return MemoryFigures(
             total=total, free=max(total - driver_bytes, 0), used=used, pooled=driver_bytes - used
         )
-    return MemoryFigures(
-        total=_host_bytes("SC_PHYS_PAGES"),
-        free=_host_bytes("SC_AVPHYS_PAGES"),
-    )
-
-
-def _host_bytes(pages_name: str) -> int | None:
-    # macOS knows no SC_AVPHYS_PAGES (ValueError) and Windows has no sysconf at all.
-    try:
-        pages, page_bytes = os.sysconf(pages_name), os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        return None
-    return pages * page_bytes if pages > 0 and page_bytes > 0 else None
+    return host_memory()
 
 
 def synchronize(device: torch.device) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
+from collections.abc import Callable
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import torch
+import torch.utils.dlpack
 
 __all__ = [
     "dlpack_device",
@@ -21,6 +24,18 @@ __all__ = [
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 
 _DLPACK_CPU = 1
+_VERSIONED = b"dltensor_versioned"
+_READ_ONLY = 1  # DLPACK_FLAG_BITMASK_READ_ONLY
+
+# PyTorch has no types for this.
+_from_dlpack: Callable[[Any], torch.Tensor] = torch.utils.dlpack.from_dlpack
+
+_pointer_in = ctypes.pythonapi.PyCapsule_GetPointer
+_pointer_in.argtypes = (ctypes.py_object, ctypes.c_char_p)
+_pointer_in.restype = ctypes.c_void_p
+_is_capsule_of = ctypes.pythonapi.PyCapsule_IsValid
+_is_capsule_of.argtypes = (ctypes.py_object, ctypes.c_char_p)
+_is_capsule_of.restype = ctypes.c_int
 
 
 def on_host(device: torch.device) -> bool:
@@ -156,12 +171,33 @@ def from_dlpack(x: Any, device: torch.device | None, *, copy: bool | None) -> to
         # NumPy exports no read-only array and no bfloat16; its own way in handles both.
         tensor = from_host(x, torch.device("cpu"), copy=copy)
     else:
-        tensor = torch.from_dlpack(x)
-        if copy is True and (device is None or tensor.device == device):
+        tensor = _from_dlpack(x)
+        if int(source[0]) == _DLPACK_CPU and _is_read_only(x):
+            if copy is False:
+                raise ValueError(
+                    "copy=False, but the data is read-only and tensors are always writable; "
+                    "pass copy=None or copy=True"
+                )
+            tensor = tensor.clone()
+        elif copy is True and (device is None or tensor.device == device):
             tensor = tensor.clone()
     if device is not None and tensor.device != device:
         tensor = tensor.to(device)
     return tensor
+
+
+def _is_read_only(x: Any) -> bool:
+    """Tell whether a producer marks its memory read-only, which PyTorch's own import overlooks."""
+    try:
+        capsule = x.__dlpack__(max_version=(1, 0))
+    except TypeError:  # Producers of DLPack before 1.0 cannot say.
+        return False
+    if not _is_capsule_of(capsule, _VERSIONED):
+        return False
+    # struct DLManagedTensorVersioned: a version of 8 bytes, two pointers, then 64 bits of flags.
+    address = _pointer_in(capsule, _VERSIONED)
+    flags = ctypes.c_uint64.from_address(address + 8 + 2 * ctypes.sizeof(ctypes.c_void_p))
+    return bool(flags.value & _READ_ONLY)
 
 
 def _same_place(source: tuple[Any, int], device: torch.device) -> bool:

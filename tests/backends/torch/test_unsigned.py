@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays, mutually_broadcastable_shapes
 
@@ -65,6 +65,7 @@ BINARY = {
 
 @each_dtype
 @pytest.mark.parametrize("name", BINARY)
+@settings(max_examples=20, deadline=None)
 @given(data=st.data())
 def test_binary(name: str, dtype: np.dtype[Any], data: st.DataObject) -> None:
     shapes = data.draw(mutually_broadcastable_shapes(num_shapes=2, max_dims=2)).input_shapes
@@ -76,6 +77,7 @@ def test_binary(name: str, dtype: np.dtype[Any], data: st.DataObject) -> None:
 
 @each_dtype
 @pytest.mark.parametrize("name", BINARY)
+@settings(max_examples=20, deadline=None)
 @given(data=st.data())
 def test_binary_with_a_scalar(name: str, dtype: np.dtype[Any], data: st.DataObject) -> None:
     x = drawn(data, dtype)
@@ -88,6 +90,7 @@ def test_binary_with_a_scalar(name: str, dtype: np.dtype[Any], data: st.DataObje
 
 
 @each_dtype
+@settings(max_examples=20, deadline=None)
 @given(data=st.data())
 def test_shifts(dtype: np.dtype[Any], data: st.DataObject) -> None:
     x = drawn(data, dtype)
@@ -115,6 +118,7 @@ UNARY = {
 
 @each_dtype
 @pytest.mark.parametrize("name", UNARY)
+@settings(max_examples=20, deadline=None)
 @given(data=st.data())
 def test_unary(name: str, dtype: np.dtype[Any], data: st.DataObject) -> None:
     x = drawn(data, dtype)
@@ -126,6 +130,7 @@ REDUCTIONS = ("max", "min", "sum", "prod", "all", "any", "argmax", "argmin", "co
 
 @each_dtype
 @pytest.mark.parametrize("name", REDUCTIONS)
+@settings(max_examples=20, deadline=None)
 @given(data=st.data(), axis=st.sampled_from([None, 0, -1]), keepdims=st.booleans())
 def test_reductions(
     name: str, dtype: np.dtype[Any], data: st.DataObject, axis: int | None, keepdims: bool
@@ -137,6 +142,7 @@ def test_reductions(
 
 @each_dtype
 @pytest.mark.parametrize("name", ["sum", "prod", "cumulative_sum", "cumulative_prod"])
+@settings(max_examples=20, deadline=None)
 @given(data=st.data(), target=st.sampled_from([*DTYPES, np.dtype("int64"), np.dtype("float64")]))
 def test_sums_into_another_dtype(
     name: str, dtype: np.dtype[Any], data: st.DataObject, target: np.dtype[Any]
@@ -152,6 +158,7 @@ def test_sums_into_another_dtype(
 
 
 @each_dtype
+@settings(max_examples=20, deadline=None)
 @given(data=st.data())
 def test_sorting_and_searching(dtype: np.dtype[Any], data: st.DataObject) -> None:
     x, values = drawn(data, dtype), drawn(data, dtype, (2, 3))
@@ -173,6 +180,7 @@ def test_sorting_and_searching(dtype: np.dtype[Any], data: st.DataObject) -> Non
 
 
 @each_dtype
+@settings(max_examples=20, deadline=None)
 @given(data=st.data())
 def test_moving_data(dtype: np.dtype[Any], data: st.DataObject) -> None:
     x = drawn(data, dtype, (3, 4))
@@ -198,6 +206,7 @@ def test_moving_data(dtype: np.dtype[Any], data: st.DataObject) -> None:
 
 
 @each_dtype
+@settings(max_examples=20, deadline=None)
 @given(data=st.data())
 def test_products(dtype: np.dtype[Any], data: st.DataObject) -> None:
     x, y = drawn(data, dtype, (3, 4)), drawn(data, dtype, (4, 2))
@@ -212,6 +221,7 @@ def test_products(dtype: np.dtype[Any], data: st.DataObject) -> None:
 
 
 @each_dtype
+@settings(max_examples=20, deadline=None)
 @given(data=st.data())
 def test_unique_all(dtype: np.dtype[Any], data: st.DataObject) -> None:
     x = drawn(data, dtype, (2, 5))
@@ -220,6 +230,7 @@ def test_unique_all(dtype: np.dtype[Any], data: st.DataObject) -> None:
 
 
 @each_dtype
+@settings(max_examples=20, deadline=None)
 @given(data=st.data())
 def test_writing(dtype: np.dtype[Any], data: st.DataObject) -> None:
     x, value = drawn(data, dtype, (3, 4)), drawn(data, dtype, (4,))
@@ -246,6 +257,7 @@ def test_writing(dtype: np.dtype[Any], data: st.DataObject) -> None:
 
 @each_dtype
 @pytest.mark.parametrize("target", ["float32", "float64", "complex128", "bool", "int64", "uint8"])
+@settings(max_examples=20, deadline=None)
 @given(data=st.data())
 def test_converting(dtype: np.dtype[Any], target: str, data: st.DataObject) -> None:
     x = drawn(data, dtype)
@@ -254,6 +266,7 @@ def test_converting(dtype: np.dtype[Any], target: str, data: st.DataObject) -> N
 
 @each_dtype
 @pytest.mark.parametrize("source", ["float32", "float64"])
+@settings(max_examples=20, deadline=None)
 @given(data=st.data())
 def test_converting_back(dtype: np.dtype[Any], source: str, data: st.DataObject) -> None:
     # Doubling an odd mantissa keeps it exact; the largest float below 2**n is what fits.

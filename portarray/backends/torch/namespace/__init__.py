@@ -391,10 +391,10 @@ _INPLACE: dict[str, Callable[[Any, Any], Any]] = {
 def inplace(name: str, dtype: torch.dtype) -> Callable[[Any, Any], Any] | None:
     """Return the in-place operator of a function, where PyTorch's own does right on a dtype.
 
-    Floor division, remainder and power differ from the standard's, and quotients of integers do
-    not fit into them.
+    Floor division, remainder, power and complex sums differ from the standard's, and quotients of
+    integers do not fit into them.
     """
-    if dtype in UNSIGNED:
+    if dtype in UNSIGNED or (dtype.is_complex and name in ("add", "subtract")):
         return None
     if name == "divide" and (dtype.is_floating_point or dtype.is_complex):
         return operator.itruediv

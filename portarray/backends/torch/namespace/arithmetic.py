@@ -11,6 +11,7 @@ from torch import Tensor
 
 from portarray.backends.torch.namespace import unsigned
 from portarray.backends.torch.namespace.promotion import (
+    COMPLEX,
     FLOATING,
     SCALARS,
     TAKES,
@@ -31,6 +32,12 @@ _subtract = torch.subtract
 reciprocal = torch.reciprocal
 signbit = torch.signbit
 
+# PyTorch scales the second operand of complex sums by 1 first, which makes infinities NaN: these
+# dtypes are added part by part.
+_IN_PARTS = UNSIGNED | COMPLEX
+
+_SCALE = 2.0**700
+
 
 def abs(x: Tensor, /) -> Tensor:
     """Return absolute values."""
@@ -42,14 +49,21 @@ def abs(x: Tensor, /) -> Tensor:
 def add(x1: Tensor | Scalar, x2: Tensor | Scalar, /) -> Tensor:
     """Add."""
     dtype = getattr(x1, "dtype", None)
-    if dtype is getattr(x2, "dtype", None) and dtype not in UNSIGNED:
-        return _add(x1, x2)  # type: ignore[arg-type]
-    if x2.__class__ in SCALARS and dtype in TAKES[x2.__class__]:
-        return _add(x1, x2)  # type: ignore[arg-type]
+    if dtype is getattr(x2, "dtype", None) and dtype not in _IN_PARTS:
+        return _add(x1, x2)
+    if x2.__class__ in SCALARS and dtype in TAKES[x2.__class__] and dtype not in COMPLEX:
+        return _add(x1, x2)
     x1, x2 = pair(x1, x2)
+    if x1.dtype in COMPLEX:
+        return torch.view_as_complex(_add(_parts(x1), _parts(x2)))
     if x1.dtype in UNSIGNED:
         return unsigned.wrapped(_add, x1, x2)
     return _add(x1, x2)
+
+
+def _parts(x: Tensor) -> Tensor:
+    """Return a view of complex numbers with a last axis of their real and imaginary part."""
+    return torch.view_as_real(x.resolve_conj())
 
 
 def copysign(x1: Tensor | Scalar, x2: Tensor | Scalar, /) -> Tensor:
@@ -117,11 +131,16 @@ def _safe_divisor(x2: Tensor) -> tuple[Tensor, Tensor | None, Tensor]:
 
 
 def _fmod(x1: Tensor, x2: Tensor) -> Tensor:
-    # PyTorch's vectorized fmod on the CPU loses the remainder of large float32 quotients. Any
-    # remainder of float32 numbers is one itself, so the way through float64 is exact.
-    if x1.dtype is torch.float64 or x1.device.type != "cpu":
+    if x1.device.type != "cpu":
         return torch.fmod(x1, x2)
-    return torch.fmod(x1.double(), x2.double()).to(x1.dtype)
+    # PyTorch's vectorized fmod on the CPU loses the remainder of large quotients. Any remainder of
+    # float32 numbers is one itself, so the way through float64 is exact.
+    if x1.dtype is not torch.float64:
+        return torch.fmod(x1.double(), x2.double()).to(x1.dtype)
+    # Of float64 numbers it is kept up to quotients of 2**1000: first take away exact multiples.
+    larger = torch.where(torch.abs(x2) < 2.0**300, x2 * _SCALE, x2)
+    largest = torch.where(torch.abs(larger) < 2.0**300, larger * _SCALE, larger)
+    return torch.fmod(torch.fmod(torch.fmod(x1, largest), larger), x2)
 
 
 def _modulo(x1: Tensor, x2: Tensor) -> Tensor:
@@ -160,6 +179,9 @@ def negative(x: Tensor, /) -> Tensor:
     """Negate; unsigned integers wrap around."""
     if x.dtype in UNSIGNED:
         return unsigned.wrapped(_negative, x)
+    if x.dtype in COMPLEX:
+        # PyTorch's own subtracts from 0, which loses the sign of zero.
+        return torch.view_as_complex(_negative(_parts(x)))
     return _negative(x)
 
 
@@ -180,7 +202,14 @@ def sign(x: Tensor, /) -> Tensor:
     if dtype in UNSIGNED:
         return (unsigned.bits(x) != 0).to(dtype)
     if dtype.is_complex:
-        return torch.sgn(x)
+        # Of an infinite number the direction of its infinite part; NaN where both are infinite.
+        a, b = x.real, x.imag
+        infinite = torch.isinf(a) ^ torch.isinf(b)
+        direction = torch.complex(
+            torch.where(torch.isinf(a), torch.sign(a), 0),
+            torch.where(torch.isinf(b), torch.sign(b), 0),
+        )
+        return torch.where(infinite, direction, torch.sgn(x))
     if dtype.is_floating_point:
         # PyTorch calls NaN's sign 0.
         return torch.where(torch.isnan(x), x, torch.sign(x))
@@ -190,11 +219,13 @@ def sign(x: Tensor, /) -> Tensor:
 def subtract(x1: Tensor | Scalar, x2: Tensor | Scalar, /) -> Tensor:
     """Subtract."""
     dtype = getattr(x1, "dtype", None)
-    if dtype is getattr(x2, "dtype", None) and dtype not in UNSIGNED:
+    if dtype is getattr(x2, "dtype", None) and dtype not in _IN_PARTS:
         return _subtract(x1, x2)  # type: ignore[arg-type]
-    if x2.__class__ in SCALARS and dtype in TAKES[x2.__class__]:
+    if x2.__class__ in SCALARS and dtype in TAKES[x2.__class__] and dtype not in COMPLEX:
         return _subtract(x1, x2)  # type: ignore[arg-type]
     x1, x2 = pair(x1, x2)
+    if x1.dtype in COMPLEX:
+        return torch.view_as_complex(_subtract(_parts(x1), _parts(x2)))
     if x1.dtype in UNSIGNED:
         return unsigned.wrapped(_subtract, x1, x2)
     return _subtract(x1, x2)

@@ -16,7 +16,6 @@ from torch import Tensor
 from portarray.backends.torch import devices, transfer
 from portarray.backends.torch.namespace.promotion import (
     INTEGRAL,
-    SCALARS,
     Scalar,
     default_complex,
     default_float,
@@ -110,7 +109,7 @@ def asarray(
     if isinstance(obj, Tensor):
         return _from_tensor(obj, dtype, device, copy)
     place = _CPU if device is None else device
-    if obj.__class__ in SCALARS:
+    if isinstance(obj, (bool, int, float, complex)):
         if copy is False:
             raise ValueError("copy=False, but a scalar has no memory to share; pass copy=None")
         return torch.tensor(obj, dtype=dtype or _scalar_default(obj, place), device=place)
@@ -232,12 +231,13 @@ def full_like(
     device: torch.device | None = None,
 ) -> Tensor:
     """Return a tensor of x's shape that is filled with one value."""
-    return full(x.shape, fill_value, dtype=dtype or x.dtype, device=device or x.device)
+    place = x.device if device is None else device
+    return full(x.shape, fill_value, dtype=x.dtype if dtype is None else dtype, device=place)
 
 
 def linspace(
-    start: complex,
-    stop: complex,
+    start: Scalar,
+    stop: Scalar,
     /,
     num: int,
     *,

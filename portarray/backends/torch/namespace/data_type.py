@@ -11,7 +11,6 @@ from portarray.backends.torch.namespace.promotion import (
     COMPLEX,
     FLOATING,
     INTEGRAL,
-    SCALARS,
     SIGNED,
     Scalar,
     promote,
@@ -126,16 +125,20 @@ def isdtype(dtype: torch.dtype, kind: torch.dtype | str | tuple[torch.dtype | st
 
 def result_type(*arrays_and_dtypes: Tensor | torch.dtype | Scalar) -> torch.dtype:
     """Return the dtype that tensors, dtypes and Python scalars meet in."""
-    scalars = [item for item in arrays_and_dtypes if item.__class__ in SCALARS]
-    others = [
-        item.dtype if isinstance(item, Tensor) else item
-        for item in arrays_and_dtypes
-        if item.__class__ not in SCALARS
-    ]
-    if not others:
+    scalars: list[Scalar] = []
+    dtypes: list[torch.dtype] = []
+    device = torch.device("cpu")
+    for item in arrays_and_dtypes:
+        if isinstance(item, Tensor):
+            dtypes.append(item.dtype)
+            device = item.device
+        elif isinstance(item, torch.dtype):
+            dtypes.append(item)
+        else:
+            scalars.append(item)
+    if not dtypes:
         raise ValueError("result_type needs at least one array or dtype")
-    dtype = promote(*others)
-    places = [item.device for item in arrays_and_dtypes if isinstance(item, Tensor)]
+    dtype = promote(*dtypes)
     for scalar in scalars:
-        dtype = scalar_dtype(scalar, dtype, places[0] if places else torch.device("cpu"))
+        dtype = scalar_dtype(scalar, dtype, device)
     return dtype

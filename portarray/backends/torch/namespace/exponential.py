@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from portarray.backends.torch.namespace import unsigned
-from portarray.backends.torch.namespace.promotion import TAKES, Scalar, pair
+from portarray.backends.torch.namespace.promotion import FLOATING, SIGNED, Scalar, pair
 from portarray.backends.torch.namespace.unsigned import UNSIGNED
 
 _pow = torch.pow
@@ -52,17 +52,32 @@ def logaddexp(x1: Tensor | Scalar, x2: Tensor | Scalar, /) -> Tensor:
 
 
 def pow(x1: Tensor | Scalar, x2: Tensor | Scalar, /) -> Tensor:
-    """Return x1 to the power of x2."""
+    """Return x1 to the power of x2.
+
+    Raises
+    ------
+    ValueError
+        For integers to a negative power.
+    """
     dtype = getattr(x1, "dtype", None)
-    if dtype is getattr(x2, "dtype", None) and dtype not in UNSIGNED:
-        return _pow(x1, x2)  # type: ignore[arg-type, unused-ignore]
+    if dtype is getattr(x2, "dtype", None) and dtype in FLOATING:
+        return _pow(x1, x2)  # type: ignore[arg-type, call-overload, no-any-return, unused-ignore]
     # With a scalar of type float PyTorch takes roots instead, with other special cases.
-    if x2.__class__ is int and dtype in TAKES[int]:
-        return _pow(x1, x2)  # type: ignore[arg-type, unused-ignore]
+    if x2.__class__ is int and dtype in FLOATING:
+        return _pow(x1, x2)  # type: ignore[arg-type, call-overload, no-any-return, unused-ignore]
     x1, x2 = pair(x1, x2)
-    if x1.dtype in UNSIGNED:
+    dtype = x1.dtype
+    if dtype in UNSIGNED:
         return unsigned.power(x1, x2)
-    return _pow(x1, x2)
+    if dtype in SIGNED and bool(torch.any(x2 < 0)):
+        raise ValueError("integers have no negative powers; convert x1 to a floating-point dtype")
+    power = _pow(x1, x2)
+    if dtype.is_complex:
+        # PyTorch takes the logarithm of 0: anything to the power of 0 is 1, and 0 is 0 to powers
+        # with a positive real part.
+        power = torch.where((x1 == 0) & (x2.real > 0), 0, power)
+        power = torch.where(x2 == 0, 1, power)
+    return power
 
 
 def square(x: Tensor, /) -> Tensor:

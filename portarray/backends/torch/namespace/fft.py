@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import torch
@@ -12,15 +12,31 @@ from portarray.backends.torch.namespace.promotion import default_float
 
 Norm = Literal["backward", "ortho", "forward"]
 
+# PyTorch has no types for these.
+_fft: Callable[..., Tensor] = torch.fft.fft
+_ifft: Callable[..., Tensor] = torch.fft.ifft
+_fftn: Callable[..., Tensor] = torch.fft.fftn
+_ifftn: Callable[..., Tensor] = torch.fft.ifftn
+_rfft: Callable[..., Tensor] = torch.fft.rfft
+_irfft: Callable[..., Tensor] = torch.fft.irfft
+_rfftn: Callable[..., Tensor] = torch.fft.rfftn
+_irfftn: Callable[..., Tensor] = torch.fft.irfftn
+_hfft: Callable[..., Tensor] = torch.fft.hfft
+_ihfft: Callable[..., Tensor] = torch.fft.ihfft
+_fftfreq: Callable[..., Tensor] = torch.fft.fftfreq
+_rfftfreq: Callable[..., Tensor] = torch.fft.rfftfreq
+_fftshift: Callable[..., Tensor] = torch.fft.fftshift
+_ifftshift: Callable[..., Tensor] = torch.fft.ifftshift
+
 
 def fft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Tensor:
     """Transform along an axis."""
-    return torch.fft.fft(x, n, axis, norm)
+    return _fft(x, n, axis, norm)
 
 
 def ifft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Tensor:
     """Transform back along an axis."""
-    return torch.fft.ifft(x, n, axis, norm)
+    return _ifft(x, n, axis, norm)
 
 
 def fftn(
@@ -32,7 +48,7 @@ def fftn(
     norm: Norm = "backward",
 ) -> Tensor:
     """Transform along axes."""
-    return torch.fft.fftn(x, s, axes, norm)  # type: ignore[arg-type,unused-ignore]
+    return _fftn(x, s, axes, norm)
 
 
 def ifftn(
@@ -44,17 +60,17 @@ def ifftn(
     norm: Norm = "backward",
 ) -> Tensor:
     """Transform back along axes."""
-    return torch.fft.ifftn(x, s, axes, norm)  # type: ignore[arg-type,unused-ignore]
+    return _ifftn(x, s, axes, norm)
 
 
 def rfft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Tensor:
     """Transform real numbers along an axis."""
-    return torch.fft.rfft(x, n, axis, norm)
+    return _rfft(x, n, axis, norm)
 
 
 def irfft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Tensor:
     """Transform back to real numbers along an axis."""
-    return torch.fft.irfft(x, n, axis, norm)
+    return _irfft(x, n, axis, norm)
 
 
 def rfftn(
@@ -66,7 +82,7 @@ def rfftn(
     norm: Norm = "backward",
 ) -> Tensor:
     """Transform real numbers along axes."""
-    return torch.fft.rfftn(x, s, axes, norm)  # type: ignore[arg-type,unused-ignore]
+    return _rfftn(x, s, axes, norm)
 
 
 def irfftn(
@@ -78,17 +94,17 @@ def irfftn(
     norm: Norm = "backward",
 ) -> Tensor:
     """Transform back to real numbers along axes."""
-    return torch.fft.irfftn(x, s, axes, norm)  # type: ignore[arg-type,unused-ignore]
+    return _irfftn(x, s, axes, norm)
 
 
 def hfft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Tensor:
     """Transform Hermitian-symmetric numbers along an axis."""
-    return torch.fft.hfft(x, n, axis, norm)
+    return _hfft(x, n, axis, norm)
 
 
 def ihfft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Tensor:
     """Transform back to Hermitian-symmetric numbers along an axis."""
-    return torch.fft.ihfft(x, n, axis, norm)
+    return _ihfft(x, n, axis, norm)
 
 
 def fftfreq(
@@ -101,7 +117,7 @@ def fftfreq(
 ) -> Tensor:
     """Return the sample frequencies of :func:`fft`."""
     place = torch.device("cpu") if device is None else device
-    return torch.fft.fftfreq(n, d, dtype=dtype or default_float(place), device=place)
+    return _fftfreq(n, d, dtype=dtype or default_float(place), device=place)
 
 
 def rfftfreq(
@@ -114,14 +130,14 @@ def rfftfreq(
 ) -> Tensor:
     """Return the sample frequencies of :func:`rfft`."""
     place = torch.device("cpu") if device is None else device
-    return torch.fft.rfftfreq(n, d, dtype=dtype or default_float(place), device=place)
+    return _rfftfreq(n, d, dtype=dtype or default_float(place), device=place)
 
 
 def fftshift(x: Tensor, /, *, axes: int | Sequence[int] | None = None) -> Tensor:
     """Move frequency 0 to the middle."""
-    return torch.fft.fftshift(x, axes)  # type: ignore[arg-type,unused-ignore]
+    return _fftshift(x, axes)
 
 
 def ifftshift(x: Tensor, /, *, axes: int | Sequence[int] | None = None) -> Tensor:
     """Undo :func:`fftshift`."""
-    return torch.fft.ifftshift(x, axes)  # type: ignore[arg-type,unused-ignore]
+    return _ifftshift(x, axes)

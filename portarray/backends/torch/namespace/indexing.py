@@ -37,7 +37,7 @@ def getitem(x: Tensor, key: Key, /) -> Tensor:
     return found.clone() if found._is_view() else found
 
 
-def setitem(x: Tensor, key: Key, value: Tensor | Scalar, /) -> Tensor:
+def setitem(x: Tensor, key: Key, value: Any, /) -> Tensor:
     """Write into part of a tensor, and return that tensor."""
     target = x
     if x.dtype in UNSIGNED:

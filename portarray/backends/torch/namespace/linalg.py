@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Literal
 
 import torch
@@ -23,6 +24,7 @@ from portarray.backends.torch.namespace.linear_algebra import (
     tensordot,
     vecdot,
 )
+from portarray.backends.torch.namespace.manipulation import broadcast_arrays
 from portarray.backends.torch.namespace.promotion import pair
 from portarray.backends.torch.namespace.statistical import sum as _sum
 from portarray.backends.torch.namespace.unsigned import UNSIGNED, wrapped
@@ -57,16 +59,25 @@ __all__ = [
 
 Axes = int | tuple[int, ...]
 
-det = torch.linalg.det
-eigvals = torch.linalg.eigvals
-eigvalsh = torch.linalg.eigvalsh
-inv = torch.linalg.inv
-svdvals = torch.linalg.svdvals
+# PyTorch has no types for its module linalg.
+_cholesky: Callable[..., Tensor] = torch.linalg.cholesky
+_cross: Callable[..., Tensor] = torch.linalg.cross
+_matrix_norm: Callable[..., Tensor] = torch.linalg.matrix_norm
+_matrix_power: Callable[..., Tensor] = torch.linalg.matrix_power
+_pinv: Callable[..., Tensor] = torch.linalg.pinv
+_solve: Callable[..., Tensor] = torch.linalg.solve
+_vector_norm: Callable[..., Tensor] = torch.linalg.vector_norm
+
+det: Callable[[Tensor], Tensor] = torch.linalg.det
+eigvals: Callable[[Tensor], Tensor] = torch.linalg.eigvals
+eigvalsh: Callable[[Tensor], Tensor] = torch.linalg.eigvalsh
+inv: Callable[[Tensor], Tensor] = torch.linalg.inv
+svdvals: Callable[[Tensor], Tensor] = torch.linalg.svdvals
 
 
 def cholesky(x: Tensor, /, *, upper: bool = False) -> Tensor:
     """Return the triangular factors of positive definite matrices."""
-    return torch.linalg.cholesky(x, upper=upper)
+    return _cholesky(x, upper=upper)
 
 
 def cross(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
@@ -79,10 +90,10 @@ def cross(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
         raise ValueError(
             f"cross needs axis {axis} of size 3, got {x1.shape[axis]} and {x2.shape[axis]}"
         )
-    x1, x2 = torch.broadcast_tensors(x1, x2)
+    x1, x2 = broadcast_arrays(x1, x2)
     if x1.dtype in UNSIGNED:
-        return wrapped(lambda a, b: torch.linalg.cross(a, b, dim=axis), x1, x2)
-    return torch.linalg.cross(x1, x2, dim=axis)
+        return wrapped(lambda a, b: _cross(a, b, dim=axis), x1, x2)
+    return _cross(x1, x2, dim=axis)
 
 
 def diagonal(x: Tensor, /, *, offset: int = 0) -> Tensor:
@@ -108,12 +119,12 @@ def matrix_norm(
     ord: float | Literal["fro", "nuc"] | None = "fro",
 ) -> Tensor:
     """Return norms of matrices."""
-    return torch.linalg.matrix_norm(x, "fro" if ord is None else ord, keepdim=keepdims)
+    return _matrix_norm(x, "fro" if ord is None else ord, keepdim=keepdims)
 
 
 def matrix_power(x: Tensor, n: int, /) -> Tensor:
     """Return powers of square matrices."""
-    return torch.linalg.matrix_power(x, n)
+    return _matrix_power(x, n)
 
 
 def matrix_rank(x: Tensor, /, *, rtol: float | Tensor | None = None) -> Tensor:
@@ -134,7 +145,7 @@ def outer(x1: Tensor, x2: Tensor, /) -> Tensor:
 
 def pinv(x: Tensor, /, *, rtol: float | Tensor | None = None) -> Tensor:
     """Return Moore-Penrose inverses, without singular values up to ``rtol`` times the largest."""
-    return torch.linalg.pinv(x, rtol=rtol)  # type: ignore[call-overload,no-any-return,unused-ignore]
+    return _pinv(x, rtol=rtol)
 
 
 def qr(x: Tensor, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRResult[Tensor]:
@@ -153,7 +164,7 @@ def solve(x1: Tensor, x2: Tensor, /) -> Tensor:
     if x2.ndim != 1 and x2.ndim == x1.ndim - 1 and x1.shape[:-1] == x2.shape:
         # PyTorch would take x2 for a stack of vectors.
         x2 = x2[None]
-    return torch.linalg.solve(x1, x2)
+    return _solve(x1, x2)
 
 
 def svd(x: Tensor, /, *, full_matrices: bool = True) -> SVDResult[Tensor]:
@@ -181,4 +192,4 @@ def vector_norm(
         return (size != 0).to(size.dtype) if ord == 0 else size
     if x.shape.numel() == 0 and ord in (math.inf, -math.inf):
         raise ValueError(f"the norm of order {ord} of no elements does not exist")
-    return torch.linalg.vector_norm(x, ord=ord, dim=axis, keepdim=keepdims)
+    return _vector_norm(x, ord=ord, dim=axis, keepdim=keepdims)

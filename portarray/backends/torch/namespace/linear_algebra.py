@@ -7,13 +7,17 @@ are the same on the bits of unsigned integers.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
 
+from portarray.backends.torch.namespace.manipulation import broadcast_arrays
 from portarray.backends.torch.namespace.promotion import pair
 from portarray.backends.torch.namespace.unsigned import UNSIGNED, wrapped
+
+# PyTorch has no types for this.
+_broadcast_shapes: Callable[..., tuple[int, ...]] = torch.broadcast_shapes
 
 
 def matmul(x1: Tensor, x2: Tensor, /) -> Tensor:
@@ -38,7 +42,7 @@ def _integer_matmul(x1: Tensor, x2: Tensor) -> Tensor:
             f"matmul of shapes {tuple(x1.shape)} and {tuple(x2.shape)}: "
             f"{rows.shape[-1]} columns meet {columns.shape[-2]} rows"
         )
-    stack = torch.broadcast_shapes(rows.shape[:-2], columns.shape[:-2])
+    stack = _broadcast_shapes(rows.shape[:-2], columns.shape[:-2])
     out = rows.new_zeros((*stack, rows.shape[-2], columns.shape[-1]))
     # One outer product at a time needs no more memory than the result.
     for k in range(rows.shape[-1]):
@@ -92,7 +96,7 @@ def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
         raise ValueError(
             f"vecdot's axis {axis} has sizes {x1.shape[axis]} and {x2.shape[axis]}, which differ"
         )
-    x1, x2 = torch.broadcast_tensors(torch.movedim(x1, axis, -1), torch.movedim(x2, axis, -1))
+    x1, x2 = broadcast_arrays(torch.movedim(x1, axis, -1), torch.movedim(x2, axis, -1))
     if x1.dtype.is_complex:
         x1 = torch.conj_physical(x1)
     return matmul(x1[..., None, :], x2[..., :, None])[..., 0, 0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
@@ -12,10 +12,13 @@ from portarray.backends.torch.namespace.unsigned import UNSIGNED, bits, signed
 
 Axes = int | tuple[int, ...]
 
+# PyTorch has no types for this.
+_broadcast_tensors: Callable[..., Sequence[Tensor]] = torch.broadcast_tensors
+
 
 def broadcast_arrays(*arrays: Tensor) -> tuple[Tensor, ...]:
     """Return views of one common shape."""
-    return tuple(torch.broadcast_tensors(*arrays)) if arrays else ()
+    return tuple(_broadcast_tensors(*arrays)) if arrays else ()
 
 
 def broadcast_to(x: Tensor, /, shape: tuple[int, ...]) -> Tensor:
@@ -78,8 +81,8 @@ def repeat(x: Tensor, repeats: int | Tensor, /, *, axis: int | None = None) -> T
     if isinstance(repeats, Tensor):
         repeats = repeats.to(torch.int64)
     if x.dtype in UNSIGNED:
-        return torch.repeat_interleave(bits(x), repeats, axis).view(x.dtype)  # type: ignore[arg-type]
-    return torch.repeat_interleave(x, repeats, axis)  # type: ignore[arg-type]
+        return torch.repeat_interleave(bits(x), repeats, axis).view(x.dtype)
+    return torch.repeat_interleave(x, repeats, axis)
 
 
 def reshape(x: Tensor, /, shape: tuple[int, ...], *, copy: bool | None = None) -> Tensor:

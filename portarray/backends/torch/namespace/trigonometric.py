@@ -17,16 +17,18 @@ cosh = torch.cosh
 sin = torch.sin
 sinh = torch.sinh
 tan = torch.tan
-tanh = torch.tanh
 
 
 def acos(x: Tensor, /) -> Tensor:
     """Return arc cosines."""
-    if x.dtype is torch.complex128:
-        # Here PyTorch subtracts the arc sine from pi/2, which loses the imaginary part's zero
-        # sign and smallest digits; that part is exactly the arc sine's, negated.
-        return torch.complex(torch.acos(x).real, -torch.asin(x).imag)
-    return torch.acos(x)
+    if x.dtype is not torch.complex128:
+        return torch.acos(x)
+    # Here PyTorch subtracts the arc sine from pi/2, which loses digits of both parts. The real part
+    # is Kahan's (Branch cuts for complex elementary functions, 1987), the imaginary part exactly
+    # that of the arc sine, negated.
+    near = 2 * torch.atan2(torch.sqrt(1 - x).real, torch.sqrt(1 + x).real)
+    finite = torch.isfinite(x)
+    return torch.complex(torch.where(finite, near, torch.acos(x).real), -torch.asin(x).imag)
 
 
 def atan2(x1: Tensor | Scalar, x2: Tensor | Scalar, /) -> Tensor:
@@ -37,3 +39,14 @@ def atan2(x1: Tensor | Scalar, x2: Tensor | Scalar, /) -> Tensor:
 def hypot(x1: Tensor | Scalar, x2: Tensor | Scalar, /) -> Tensor:
     """Return ``sqrt(x1**2 + x2**2)`` without overflow on the way."""
     return torch.hypot(*pair(x1, x2))
+
+
+def tanh(x: Tensor, /) -> Tensor:
+    """Return hyperbolic tangents."""
+    if not x.dtype.is_complex:
+        return torch.tanh(x)
+    # At the infinite ends the standard wants the zero's sign from the imaginary part.
+    a, b = x.real, x.imag
+    end = torch.isinf(a) & torch.isfinite(b)
+    limit = torch.complex(torch.sign(a), torch.copysign(torch.zeros_like(b), b))
+    return torch.where(end, limit, torch.tanh(x))
