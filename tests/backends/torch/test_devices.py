@@ -1,0 +1,64 @@
+"""PyTorch's devices and the reasons for those that are not here."""
+
+from __future__ import annotations
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from portarray.backends import registry  # noqa: E402
+
+ROOM = registry.load_room("torch")
+devices = ROOM.devices
+
+
+def test_every_platform_has_devices_or_a_reason() -> None:
+    for platform in ROOM.info.ranks:
+        if devices.count(platform):
+            assert devices.locate(torch.zeros(1, device=devices.native_device(platform, 0))) == (
+                platform,
+                0,
+            )
+        else:
+            assert "PyTorch" in devices.why_not(platform) or "no" in devices.why_not(platform)
+    assert "opencl" in devices.why_not("opencl")
+
+
+def test_recognize() -> None:
+    assert devices.recognize(torch.device("cpu")) == ("cpu", 0)
+    assert devices.recognize(torch.device("cuda", 3))[1] == 3
+    assert devices.recognize(torch.device("cuda"))[1] == 0
+    assert devices.recognize(torch.device("meta")) is None
+    assert devices.recognize("cpu") is None
+
+
+def test_a_tensor_without_data_has_no_place() -> None:
+    with pytest.raises(ValueError, match="meta"):
+        devices.locate(torch.zeros(1, device="meta"))
+
+
+def test_metal_has_no_double_precision() -> None:
+    names = {dtype.name for dtype in devices.dtypes("metal", 0)}
+    assert not names & {"float64", "complex128"}
+    assert {"float32", "complex64", "bfloat16"} <= names
+
+
+def test_memory_runs_out() -> None:
+    with pytest.raises(RuntimeError) as caught:
+        torch.empty(2**52)
+    assert devices.is_out_of_memory(caught.value)
+    assert not devices.is_out_of_memory(RuntimeError("shape mismatch"))
+    assert not devices.is_out_of_memory(ValueError("not enough memory"))
+
+
+def test_nothing_global_is_touched() -> None:
+    namespace = ROOM.namespace
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float16)
+    try:
+        assert namespace.ones(2).dtype is torch.float64
+        assert namespace.asarray([1.5]).dtype is torch.float64
+        assert namespace.divide(torch.tensor([1]), 2).dtype is torch.float64
+        assert namespace.mean(torch.tensor([1, 2])).dtype is torch.float64
+    finally:
+        torch.set_default_dtype(before)
