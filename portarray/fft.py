@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from numpy.exceptions import AxisError
+
 from portarray._api import arguments
 from portarray._array import call, dtypes
 
@@ -57,6 +59,8 @@ def _several(
         sizes = arguments.integers(s, "s")
         axes = tuple(range(-len(sizes), 0)) if axes is None else axes
         options["s"] = sizes
+    if axes is None and getattr(x, "ndim", None) == 0:
+        raise AxisError(f"{name} got a 0-d array, which has no axes to transform along")
     if axes is not None:
         places = tuple([arguments.axis(one, x) for one in arguments.integers(axes, "axes")])
         if s is not None and len(places) != len(sizes):

@@ -21,9 +21,11 @@ __all__ = [
     "axis",
     "choice",
     "fill_value",
+    "indices",
     "integers",
     "matrices",
     "number",
+    "numeric",
     "real_number",
     "shape",
     "size",
@@ -152,6 +154,21 @@ def matrices(x: Any, function: str) -> None:
         raise ValueError(f"{function} got shape {x.shape}; it needs matrices, shape (..., M, N)")
 
 
+def indices(x: Any, name: str) -> None:
+    """Refuse an array whose dtype is not an integer one; anything else is left to the call."""
+    dtype = getattr(x, "dtype", None)
+    if dtype is not None and dtype.kind not in "iu":
+        raise TypeError(f"{name} has dtype {dtype}; it must have an integer dtype")
+
+
+def numeric(dtype: object, function: str) -> None:
+    """Refuse bool as the dtype to compute in; None is let through."""
+    if dtype is not None and dtypes.kind_of(dtypes.canonical(dtype)) == "b":
+        raise TypeError(
+            f"{function} got dtype bool; it computes in numbers. Use any or all for truth values"
+        )
+
+
 def number(value: Any, name: str) -> int | float | complex:
     """Return a number as a Python scalar; NumPy scalars and 0-d arrays are read."""
     if type(value) in (int, float, complex, bool):
@@ -171,7 +188,7 @@ def real_number(value: Any, name: str) -> int | float:
 
 
 def fill_value(value: Any, dtype: object) -> bool | int | float | complex:
-    """Return a fill value after checking that a dtype can hold it.
+    """Return a fill value as the scalar of a dtype's kind, after checking that it fits.
 
     Raises
     ------
@@ -185,15 +202,20 @@ def fill_value(value: Any, dtype: object) -> bool | int | float | complex:
         return found
     exact = dtypes.canonical(dtype)
     kind = dtypes.kind_of(exact)
-    if isinstance(found, complex) and kind not in "cb":
+    if kind == "b":
+        return bool(found)
+    if kind == "c":
+        return complex(found)
+    if isinstance(found, complex):
         raise TypeError(
             f"fill_value {found!r} is complex and {exact} is not; pass its real part, "
             f"or a complex dtype"
         )
-    if kind in "iu" and not isinstance(found, complex):
-        limits = np.iinfo(exact)
-        if not limits.min <= found <= limits.max:
-            raise OverflowError(
-                f"fill_value {found!r} does not fit {exact} ({limits.min} to {limits.max})"
-            )
-    return found
+    if kind == "f":
+        return float(found)
+    limits = np.iinfo(exact)
+    if not limits.min <= found <= limits.max:
+        raise OverflowError(
+            f"fill_value {found!r} does not fit {exact} ({limits.min} to {limits.max})"
+        )
+    return int(found)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import builtins
+from math import isfinite
 from operator import index
 from typing import TYPE_CHECKING, Any, Literal
 
 from portarray._api import arguments
 from portarray._array import array as _array
-from portarray._array import call, conversion, operands
+from portarray._array import call, conversion, dispatch, dtypes, operands
+from portarray._devices import selection
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
@@ -77,7 +79,9 @@ def arange(
     Raises
     ------
     ValueError
-        If `step` is 0.
+        If `step` is 0 or an argument is not finite.
+    TypeError
+        If an argument is no real number or `dtype` is bool.
 
     Notes
     -----
@@ -98,6 +102,14 @@ def arange(
     )
     if bounds[2] == 0:
         raise ValueError("arange got step 0; the step must not be zero")
+    if not builtins.all(isfinite(one) for one in bounds):
+        raise ValueError(f"arange got start, stop, step = {bounds}; all must be finite")
+    kind = None if dtype is None else dtypes.kind_of(dtypes.canonical(dtype))
+    if kind == "b":
+        raise TypeError("arange got dtype bool; it makes numbers")
+    if kind == "c":  # few libraries count in complex numbers
+        real = arange(*bounds, dtype=None, device=device)
+        return conversion.astype(real, dtype, copy=False)
     exact = builtins.all(isinstance(one, int) for one in bounds)
     default = "integral" if exact else "real floating"
     return call.create("arange", bounds, dtype=dtype, device=device, default=default)
@@ -331,7 +343,10 @@ def full(
     """
     if dtype is None and isinstance(fill_value, _array.Array):
         dtype = fill_value.dtype
-    value = arguments.fill_value(fill_value, dtype)
+    value = arguments.number(fill_value, "fill_value")
+    if type(value) is int and dtype is None:
+        dtype = dispatch.default_dtype(selection.resolve(device), "i")
+    value = arguments.fill_value(value, dtype)
     default = {bool: "bool", int: "integral", float: "real floating", complex: "complex floating"}
     args = (arguments.shape(shape), value)
     kind = default.get(type(value), "real floating")
@@ -411,6 +426,8 @@ def linspace(
     ------
     ValueError
         If `num` is negative.
+    TypeError
+        If `start` or `stop` is complex and `dtype` is not.
 
     Examples
     --------
@@ -420,6 +437,8 @@ def linspace(
     """
     first, last = arguments.number(start, "start"), arguments.number(stop, "stop")
     is_complex = isinstance(first, complex) or isinstance(last, complex)
+    if is_complex and dtype is not None and dtypes.kind_of(dtypes.canonical(dtype)) != "c":
+        raise TypeError(f"linspace got complex bounds and dtype {dtype}; use a complex dtype")
     return call.create(
         "linspace",
         (first, last, arguments.size(num, "num")),

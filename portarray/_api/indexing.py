@@ -36,6 +36,8 @@ def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
         If `x` has no such axis.
     ValueError
         If `axis` is missing for several axes.
+    TypeError
+        If `indices` is no integer array.
     IndexError
         For an index out of bounds, on devices that check: those with their own memory may not,
         and then the element is not defined.
@@ -50,6 +52,7 @@ def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
         axis = arguments.axis(axis, x)
     elif getattr(x, "ndim", 1) != 1:
         raise ValueError(f"take got an array of {x.ndim} axes without axis=; name the axis")
+    arguments.indices(indices, "indices")
     return call.apply("take", (x, indices), axis=axis)
 
 
@@ -77,6 +80,8 @@ def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
         If `x` has no such axis.
     ValueError
         If the numbers of axes differ.
+    TypeError
+        If `indices` is no integer array.
     IndexError
         For an index out of bounds, on devices that check: those with their own memory may not,
         and then the element is not defined.
@@ -91,4 +96,5 @@ def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
             f"take_along_axis got x with {x.ndim} axes and indices with {indices.ndim}; "
             f"the numbers must be equal"
         )
+    arguments.indices(indices, "indices")
     return call.apply("take_along_axis", (x, indices), axis=axis)

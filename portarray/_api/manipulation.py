@@ -156,6 +156,12 @@ def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
     arrays = _joinable(arrays, "concat")
     if axis is not None:
         axis = arguments.axis(axis, arrays[0])
+        counts = [getattr(x, "ndim", None) for x in arrays]
+        if counts.count(counts[0]) < len(counts):
+            raise ValueError(
+                f"concat got arrays with {', '.join(map(str, counts))} axes; "
+                f"the numbers must be equal"
+            )
     return call.sequence("concat", arrays, promote=True, axis=axis)
 
 
@@ -342,7 +348,9 @@ def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Arr
     """
     if axis is not None:
         axis = arguments.axis(axis, x)
-    if not isinstance(repeats, _array.Array):
+    if isinstance(repeats, _array.Array):
+        arguments.indices(repeats, "repeats")
+    else:
         repeats = arguments.size(repeats, "repeats")
     return call.apply("repeat", (x, repeats), axis=axis)
 
@@ -384,8 +392,8 @@ def reshape(x: Array, /, shape: ShapeLike, *, copy: bool | None = None) -> Array
     """
     if type(shape) is not tuple:
         shape = arguments.integers(shape, "shape")
-    if shape.count(-1) > 1:
-        raise ValueError(f"reshape got shape {shape!r}; only one size may be -1")
+    if shape and min(shape) < 0 and (min(shape) < -1 or shape.count(-1) > 1):
+        raise ValueError(f"reshape got shape {shape!r}; one size may be -1, and none less")
     return call.apply("reshape", (x,), shape=shape, copy=copy)
 
 

@@ -107,7 +107,7 @@ def count_nonzero(x: Array, /, *, axis: Axes | None = None, keepdims: bool = Fal
     AxisError
         If `x` has no such axis.
     """
-    if isinstance(axis, (list, tuple)):
+    if axis is not None:
         axis = arguments.axes(axis, x)
     return call.apply("count_nonzero", (x,), axis=axis, keepdims=keepdims)
 
@@ -193,6 +193,7 @@ def searchsorted(
     arguments.choice(side, "side", ("left", "right"))
     if getattr(x1, "ndim", 1) != 1:
         raise ValueError(f"searchsorted got x1 of shape {x1.shape}; it must have one axis")
+    arguments.indices(sorter, "sorter")
     if sorter is not None and getattr(sorter, "shape", x1.shape) != x1.shape:
         raise ValueError(
             f"sorter has shape {sorter.shape}; it must have the shape of x1, {x1.shape}"

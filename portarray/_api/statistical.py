@@ -69,6 +69,7 @@ def cumulative_prod(
     [1, 2, 6, 24]
     """
     axis = _running_axis(axis, x, "cumulative_prod")
+    arguments.numeric(dtype, "cumulative_prod")
     return call.apply(
         "cumulative_prod", (x,), axis=axis, dtype=dtype, include_initial=include_initial
     )
@@ -113,6 +114,7 @@ def cumulative_sum(
     sum : Return only the last of these.
     """
     axis = _running_axis(axis, x, "cumulative_sum")
+    arguments.numeric(dtype, "cumulative_sum")
     return call.apply(
         "cumulative_sum", (x,), axis=axis, dtype=dtype, include_initial=include_initial
     )
@@ -160,7 +162,7 @@ def max(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Arr
     A NaN among the elements makes the result NaN. Which of 0.0 and -0.0 is returned may differ
     between devices.
     """
-    if isinstance(axis, (list, tuple)):
+    if axis is not None:
         axis = arguments.axes(axis, x)
     return call.apply("max", (x,), axis=axis, keepdims=keepdims)
 
@@ -193,7 +195,7 @@ def mean(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Ar
     -----
     A NaN among the elements makes the result NaN, and so does having no elements.
     """
-    if isinstance(axis, (list, tuple)):
+    if axis is not None:
         axis = arguments.axes(axis, x)
     return call.apply("mean", (x,), axis=axis, keepdims=keepdims)
 
@@ -229,7 +231,7 @@ def min(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Arr
     A NaN among the elements makes the result NaN. Which of 0.0 and -0.0 is returned may differ
     between devices.
     """
-    if isinstance(axis, (list, tuple)):
+    if axis is not None:
         axis = arguments.axes(axis, x)
     return call.apply("min", (x,), axis=axis, keepdims=keepdims)
 
@@ -265,9 +267,13 @@ def prod(
     ------
     AxisError
         If `x` has no such axis.
+    TypeError
+        If `dtype` is bool.
     """
-    if isinstance(axis, (list, tuple)):
+    if axis is not None:
         axis = arguments.axes(axis, x)
+    if dtype is not None:
+        arguments.numeric(dtype, "prod")
     return call.apply("prod", (x,), axis=axis, dtype=dtype, keepdims=keepdims)
 
 
@@ -312,7 +318,7 @@ def std(
     -----
     A NaN among the elements makes the result NaN, and so does a divisor that is not positive.
     """
-    if isinstance(axis, (list, tuple)):
+    if axis is not None:
         axis = arguments.axes(axis, x)
     return call.apply("std", (x,), axis=axis, correction=correction, keepdims=keepdims)
 
@@ -359,8 +365,10 @@ def sum(
     >>> pa.sum(pa.asarray([[1, 2], [3, 4]]), axis=0).tolist()
     [4, 6]
     """
-    if isinstance(axis, (list, tuple)):
+    if axis is not None:
         axis = arguments.axes(axis, x)
+    if dtype is not None:
+        arguments.numeric(dtype, "sum")
     return call.apply("sum", (x,), axis=axis, dtype=dtype, keepdims=keepdims)
 
 
@@ -411,6 +419,6 @@ def var(
     >>> float(pa.var(pa.asarray([1, 2, 3]), correction=1))
     1.0
     """
-    if isinstance(axis, (list, tuple)):
+    if axis is not None:
         axis = arguments.axes(axis, x)
     return call.apply("var", (x,), axis=axis, correction=correction, keepdims=keepdims)

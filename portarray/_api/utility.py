@@ -35,7 +35,7 @@ def all(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Arr
     -----
     Of no elements the answer is True.
     """
-    if isinstance(axis, (list, tuple)):
+    if axis is not None:
         axis = arguments.axes(axis, x)
     return call.apply("all", (x,), axis=axis, keepdims=keepdims)
 
@@ -61,7 +61,7 @@ def any(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Arr
     -----
     Of no elements the answer is False.
     """
-    if isinstance(axis, (list, tuple)):
+    if axis is not None:
         axis = arguments.axes(axis, x)
     return call.apply("any", (x,), axis=axis, keepdims=keepdims)
 

@@ -130,7 +130,7 @@ def test_wrong_sizes(device: str) -> None:
     ):
         with pytest.raises(ValueError, match="not be negative"):
             call()
-    with pytest.raises(ValueError, match="only one size may be -1"):
+    with pytest.raises(ValueError, match="one size may be -1, and none less"):
         pa.reshape(x, (-1, -1))
     with pytest.raises(ValueError, match="step must not be zero"):
         pa.arange(0, 3, 0, device=device)
@@ -270,3 +270,73 @@ def test_limits_of_the_wrong_kind() -> None:
         pa.result_type(1, 2.0)
     with pytest.raises(TypeError, match="uint64"):
         pa.result_type(pa.uint64, pa.int8)
+
+
+def test_sizes_below_minus_one(device: str) -> None:
+    with pytest.raises(ValueError, match="one size may be -1, and none less"):
+        pa.reshape(pa.ones(3, device=device), (-2,))
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_reducing_a_zero_dimensional_array(device: str, name: str) -> None:
+    x = pa.asarray(1.0, device=device)
+    with pytest.raises(AxisError, match="a 0-d array has no axes"):
+        REDUCTIONS[name](x, axis=0)
+    assert REDUCTIONS[name](x, axis=()).shape == ()
+
+
+def test_indices_are_integers(device: str) -> None:
+    x = pa.ones(3, device=device)
+    for wrong in (x, x > 0):
+        for call in (
+            lambda: pa.take(x, wrong),  # noqa: B023  (called at once)
+            lambda: pa.take_along_axis(x, wrong),  # noqa: B023
+            lambda: pa.repeat(x, wrong),  # noqa: B023
+            lambda: pa.searchsorted(x, x, sorter=wrong),  # noqa: B023
+        ):
+            with pytest.raises(TypeError, match="it must have an integer dtype"):
+                call()
+
+
+def test_joined_arrays_have_equally_many_axes(device: str) -> None:
+    with pytest.raises(ValueError, match="concat got arrays with 1, 2 axes"):
+        pa.concat([pa.ones(0, device=device), pa.ones((2, 0), device=device)])
+
+
+def test_sums_are_numbers(device: str) -> None:
+    x = pa.ones(3, device=device)
+    for function in (pa.sum, pa.prod, pa.cumulative_sum, pa.cumulative_prod):
+        with pytest.raises(TypeError, match="got dtype bool; it computes in numbers"):
+            function(x, dtype=pa.bool)
+    with pytest.raises(TypeError, match="got dtype bool"):
+        pa.linalg.trace(pa.eye(2, device=device), dtype=pa.bool)
+
+
+def test_ranges_are_of_finite_real_numbers(device: str) -> None:
+    with pytest.raises(ValueError, match="all must be finite"):
+        pa.arange(0, float("inf"), device=device)
+    with pytest.raises(TypeError, match="makes numbers"):
+        pa.arange(3, dtype=pa.bool, device=device)
+    with pytest.raises(TypeError, match="must be a real number"):
+        pa.arange(1j, device=device)  # type: ignore[arg-type]
+    assert pa.arange(3, dtype=pa.complex64, device=device).tolist() == [0, 1, 2]
+    with pytest.raises(TypeError, match="use a complex dtype"):
+        pa.linspace(0, 1j, 3, dtype=pa.float32, device=device)
+
+
+def test_integers_too_large_for_the_default(device: str) -> None:
+    with pytest.raises(OverflowError, match="does not fit int64"):
+        pa.full((2,), 2**63, device=device)
+    assert pa.full((1,), 2**70, dtype=pa.float32, device=device).tolist() == [2.0**70]
+    assert pa.full((1,), 2**63, dtype=pa.uint64, device=device).tolist() == [2**63]
+
+
+def test_transforms_of_zero_dimensional_arrays(device: str) -> None:
+    with pytest.raises(AxisError, match="no axes to transform along"):
+        pa.fft.fftn(pa.asarray(1.0, device=device))
+
+
+def test_empty_matrices_and_sets(device: str) -> None:
+    assert int(pa.linalg.matrix_rank(pa.ones((2, 0), device=device))) == 0
+    assert pa.unique_values(pa.asarray([3, 1, 2, 1], device=device)).tolist() == [1, 2, 3]
+    assert pa.unique_values(pa.asarray([float("nan")] * 2, device=device)).shape == (2,)

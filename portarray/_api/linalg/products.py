@@ -121,4 +121,5 @@ def trace(x: Array, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> Ar
         If `x` has fewer than two axes.
     """
     arguments.matrices(x, "trace")
+    arguments.numeric(dtype, "trace")
     return call.apply("linalg.trace", (x,), offset=index(offset), dtype=dtype)

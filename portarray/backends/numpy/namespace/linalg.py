@@ -16,7 +16,6 @@ from array_api_compat.numpy.linalg import (
     matmul,
     matrix_norm,
     matrix_power,
-    matrix_rank,
     matrix_transpose,
     outer,
     pinv,
@@ -27,6 +26,7 @@ from array_api_compat.numpy.linalg import (
     tensordot,
     trace,
 )
+from array_api_compat.numpy.linalg import matrix_rank as _matrix_rank
 
 from portarray.backends.numpy.namespace.linear_algebra import vecdot
 
@@ -44,6 +44,14 @@ class EigResult(NamedTuple):
 
     eigenvalues: Array
     eigenvectors: Array
+
+
+def matrix_rank(x: Array, /, *, rtol: Any = None) -> Array:
+    """Return ranks; that of a matrix without elements is 0."""
+    if 0 in x.shape[-2:]:  # NumPy looks for the largest of no singular values
+        return np.zeros(x.shape[:-2], dtype=np.intp)
+    rank: Array = np.asarray(_matrix_rank(x, rtol=rtol))
+    return rank
 
 
 def _complex(x: Array) -> Array:
