@@ -1,0 +1,41 @@
+"""Settings of the documentation. It builds offline and without warnings."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+
+import portarray
+
+project = "portarray"
+author = "The portarray developers"
+copyright = "The portarray developers"
+version = release = portarray.__version__
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "myst_parser",
+    "support_table",
+]
+exclude_patterns = ["_build", "_templates"]
+templates_path = ["_templates"]
+root_doc = "index"
+
+autosummary_generate = True
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_preserve_defaults = True
+# Types are shown as they are written: DeviceLike, not the union behind it.
+python_use_unqualified_type_names = True
+numpydoc_show_class_members = False
+
+myst_enable_extensions = ["deflist"]
+myst_heading_anchors = 3
+
+html_theme = "furo"
+html_title = f"portarray {release}"
+html_show_sourcelink = False

@@ -1,0 +1,75 @@
+"""What ``import portarray`` brings with it, and what it costs. Each in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+NOT_IMPORTED = (
+    # array libraries
+    *("torch", "jax", "cupy", "mlx", "dpnp", "dpctl", "pyopencl", "array_api_compat"),
+    # what only some of portarray's users need
+    *("ml_dtypes", "optree", "platformdirs", "scipy", "sklearn", "click", "rich"),
+    *("portarray_conformance", "importlib.metadata", "tomllib"),
+)
+LIMIT = 0.030  # seconds over `import numpy`
+TURNS = 8
+
+
+def run(code: str, **settings: str) -> str:
+    """Run Python code in a fresh process and return what it prints."""
+    env = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**env, **settings},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize(
+    "statement", ["import portarray", "import portarray.linalg, portarray.fft"]
+)
+def test_no_other_library_is_imported(statement: str) -> None:
+    # What NumPy itself imports is no matter of ours.
+    code = (
+        "import sys, numpy; before = set(sys.modules)\n"
+        f"{statement}\n"
+        f"print([m for m in {NOT_IMPORTED!r} if m in sys.modules and m not in before])"
+    )
+    assert run(code) == "[]"
+
+
+def test_asking_for_numpy_imports_no_other_array_library() -> None:
+    code = (
+        "import sys, portarray as pa\n"
+        "x = pa.asarray([1.0, 2.0], device=pa.device('numpy'))\n"
+        "assert float(pa.sum(x + x)) == 6.0\n"
+        "others = ('torch', 'jax', 'cupy', 'mlx', 'dpnp', 'pyopencl')\n"
+        "print([m for m in others if m in sys.modules])"
+    )
+    assert run(code) == "[]"
+
+
+def test_import_takes_little_longer_than_that_of_numpy(tmp_path: Path) -> None:
+    cache = str(tmp_path)  # so that compiling is not measured, whatever the environment says
+    best = {"numpy": float("inf"), "portarray": float("inf")}
+    for turn in range(TURNS + 1):
+        for name in best:
+            # Time on the CPU: other programs on the machine do not count.
+            code = f"from time import process_time as t; b = t(); import {name}; print(t() - b)"
+            seconds = float(run(code, PYTHONPYCACHEPREFIX=cache))
+            if turn:
+                best[name] = min(best[name], seconds)
+    added = best["portarray"] - best["numpy"]
+    # A machine on which NumPy takes long is given more.
+    limit = max(LIMIT, best["numpy"] / 3)
+    assert added <= limit, f"import portarray adds {added * 1e3:.1f} ms to NumPy's {best}"

@@ -1,0 +1,330 @@
+"""What the design promises of the source itself, read from the syntax trees.
+
+Who may import whom, where native arrays may be touched, which names are public and documented.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import portarray as pa
+import pytest
+from portarray.backends import registry
+from portarray_conformance import names
+
+SOURCE = Path(pa.__file__).parent
+DOCS = Path(__file__).parents[1] / "docs"
+LONGEST = 450  # lines of a file, docstrings not counted
+
+# Layers from the bottom up: each may import those named here at run time, and no others.
+MAY_IMPORT: dict[str, set[str]] = {
+    "errors": set(),
+    "_version": set(),
+    "_config": set(),
+    "typing": set(),
+    "backends": set(),  # the package itself: empty
+    "backends.protocol": set(),
+    "backends.registry": {"backends.protocol"},
+    "backends.composed": {"backends.protocol"},
+    "backends.ROOM": {"backends.protocol", "backends.composed"},
+    "backends.host": {"backends.protocol", "backends.numpy"},
+    "backends.assembly": {"backends.protocol", "backends.host"},
+    "_devices": {
+        *("errors", "_version"),
+        *("backends.protocol", "backends.registry", "backends.assembly"),
+    },
+    "_movement": {"errors", "backends.protocol", "backends.registry", "_devices"},
+    "_array": {
+        *("errors", "_config", "_devices", "_movement"),
+        *("backends.protocol", "backends.registry", "backends.assembly"),
+    },
+    "_api": {"errors", "_devices", "_array"},
+    "linalg": {"_api", "_array"},
+    "fft": {"_api", "_array"},
+    "": {"errors", "_version", "_config", "_devices", "_array", "_api", "linalg", "fft"},
+    "_cli": {"errors", "_version", "_config", "_devices", "_array", "_movement"},
+    "__main__": {"_cli"},
+}
+NATIVE_ARRAYS = {"_array", "_movement"}  # where an array's native part may be read
+
+# Distributions that only some parts need, and the one part that may import each.
+HOME_OF = {"click": "_cli", "rich": "_cli", "optree": "_movement", "tomlkit": "_devices"}
+# Imported where they are used, never with the module: most programs do without.
+LAZY = {"ml_dtypes", "optree", "platformdirs", "tomllib"}
+
+
+@dataclass(frozen=True)
+class Import:
+    """One import statement's module."""
+
+    name: str
+    line: int
+    when: str  # "module", "function" or "types"
+
+
+def part_of(module: str) -> str:
+    """Return the layer of a module: ``portarray.backends.torch.devices`` to ``backends.torch``."""
+    parts = module.split(".")[1:]
+    return ".".join(parts[: 2 if parts[:1] == ["backends"] else 1])
+
+
+def module_of(path: Path) -> str:
+    parts = ["portarray", *path.relative_to(SOURCE).with_suffix("").parts]
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_of(path): path for path in sorted(SOURCE.rglob("*.py"))}
+TREES = {module: ast.parse(path.read_text("utf-8")) for module, path in MODULES.items()}
+ROOMS = sorted(
+    library
+    for library in registry.room_infos()
+    if registry.package_of(library).startswith("portarray.backends.")
+)
+
+
+def imports(module: str) -> Iterator[Import]:
+    """Yield what a module imports, itself included where it imports its neighbours."""
+
+    def walk(node: ast.AST, when: str) -> Iterator[Import]:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.Import):
+                yield from (Import(alias.name, child.lineno, when) for alias in child.names)
+            elif isinstance(child, ast.ImportFrom):
+                assert child.level == 0, f"{module}:{child.lineno}: write imports in full"
+                for alias in child.names:
+                    full = f"{child.module}.{alias.name}"
+                    name = full if full in MODULES else str(child.module)
+                    yield Import(name, child.lineno, when)
+            elif isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
+                yield from walk(child, "types")
+            elif isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+                yield from walk(child, "function" if when == "module" else when)
+            else:
+                yield from walk(child, when)
+
+    return walk(TREES[module], "module")
+
+
+def allowed(part: str) -> set[str]:
+    """Return the parts that a part may import; every room has the same rule."""
+    library = part.removeprefix("backends.")
+    return MAY_IMPORT["backends.ROOM" if library in ROOMS else part]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_imports_go_down_the_layers(module: str) -> None:
+    part = part_of(module)
+    for found in imports(module):
+        if found.name.partition(".")[0] != "portarray" or found.when == "types":
+            continue
+        other = part_of(found.name)
+        assert other == part or other in allowed(part), (
+            f"{MODULES[module]}:{found.line}: {part or 'portarray'} may not import "
+            f"{other or 'portarray'}, only {', '.join(sorted(allowed(part))) or 'nothing'}"
+        )
+
+
+@pytest.mark.parametrize("module", [m for m in MODULES if m.startswith("portarray.backends.")])
+def test_rooms_know_nothing_of_the_array(module: str) -> None:
+    for found in imports(module):  # for types too
+        assert found.name.partition(".")[0] != "portarray" or found.name.startswith(
+            "portarray.backends"
+        ), f"{MODULES[module]}:{found.line} imports {found.name}"
+    for node in ast.walk(TREES[module]):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            assert not node.value.startswith(("portarray._", "portarray.typing")), (
+                f"{MODULES[module]}:{node.lineno} names {node.value!r}"
+            )
+
+
+@pytest.mark.parametrize("library", ROOMS)
+def test_a_room_can_be_asked_what_it_is_without_its_library(library: str) -> None:
+    module = registry.package_of(library)
+    assert {found.name for found in imports(module)} - {"__future__"} == {
+        "portarray.backends.protocol"
+    }
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_libraries_are_imported_in_their_own_rooms(module: str) -> None:
+    own = {registry.room_infos()[library].module: f"backends.{library}" for library in ROOMS}
+    del own["numpy"]
+    own["pyopencl"] = "clarray"  # the room drives portarray's own library, and that one OpenCL
+    for found in imports(module):
+        library = found.name.partition(".")[0]
+        place = f"{MODULES[module]}:{found.line}"
+        home = own.get(library, HOME_OF.get(library))
+        assert home is None or part_of(module) == home, f"{place}: {library} is for {home}"
+        in_room = module.startswith("portarray.backends.")
+        assert library != "array_api_compat" or in_room, f"{place}: {library} is for the rooms"
+        assert library not in LAZY or in_room or found.when != "module", (
+            f"{place}: import {library} where it is used"
+        )
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_native_arrays_are_touched_in_two_places(module: str) -> None:
+    part = part_of(module)
+    if part in NATIVE_ARRAYS:
+        return
+    for node in ast.walk(TREES[module]):
+        if isinstance(node, ast.Attribute):
+            place = f"{MODULES[module]}:{node.lineno}"
+            assert node.attr != "_native", f"{place}: arrays are opened in {NATIVE_ARRAYS}"
+            # Devices have a native part too, and _devices reads that.
+            assert node.attr != "native" or part == "_devices", f"{place}: see {NATIVE_ARRAYS}"
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_no_library_is_asked_for_by_name(module: str) -> None:
+    room = module.split(".")[2] if module.startswith("portarray.backends.") else ""
+    for node in ast.walk(TREES[module]):
+        if isinstance(node, ast.Compare | ast.MatchValue):
+            for part in ast.walk(node):
+                if isinstance(part, ast.Constant) and part.value in set(ROOMS) - {room}:
+                    pytest.fail(
+                        f"{MODULES[module]}:{part.lineno} compares with {part.value!r}: let the "
+                        f"room answer, through backends/protocol.py"
+                    )
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_no_error_is_swallowed(module: str) -> None:
+    for node in ast.walk(TREES[module]):
+        if not isinstance(node, ast.ExceptHandler):
+            continue
+        place = f"{MODULES[module]}:{node.lineno}"
+        assert node.type is not None, f"{place}: a bare except"
+        caught = ast.unparse(node.type)
+        if not re.search(r"\b(Base)?Exception\b", caught):
+            continue
+        inside = [part for statement in node.body for part in ast.walk(statement)]
+        kept = any(isinstance(part, ast.Raise) for part in inside) or any(
+            isinstance(part, ast.Name) and part.id == node.name for part in inside
+        )
+        assert kept, f"{place}: except {caught} drops the error"
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_names_are_written_out(module: str) -> None:
+    for node in ast.walk(TREES[module]):
+        place = f"{MODULES[module]}:{getattr(node, 'lineno', 0)}"
+        if isinstance(node, ast.ImportFrom):
+            assert "*" not in {alias.name for alias in node.names}, f"{place}: a star import"
+        if isinstance(node, ast.Call):
+            called = ast.unparse(node.func)
+            assert called not in ("exec", "eval", "globals", "vars"), f"{place}: {called}()"
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_files_stay_short(module: str) -> None:
+    lines = len(MODULES[module].read_text("utf-8").splitlines())
+    for node in ast.walk(TREES[module]):
+        body = getattr(node, "body", None)
+        if isinstance(body, list) and body and isinstance(body[0], ast.Expr):
+            first = body[0].value
+            if isinstance(first, ast.Constant) and isinstance(first.value, str):
+                lines -= (body[0].end_lineno or 0) - body[0].lineno + 1
+    assert lines <= LONGEST, f"{MODULES[module]} has {lines} lines without docstrings; split it"
+
+
+def test_no_file_is_called_utils() -> None:
+    assert [m for m in MODULES if re.search(r"\b_?(utils?|helpers?|misc|common)$", m)] == []
+
+
+# --- names --------------------------------------------------------------------------------------
+
+NAMESPACES: dict[str, Any] = {"": pa, "linalg.": pa.linalg, "fft.": pa.fft}
+
+
+def standard(prefix: str) -> set[str]:
+    """Return the standard's names of a namespace."""
+    other = ("array.", "info.", "dtype.")
+    if not prefix:
+        found = {
+            name for name in names.ALL_NAMES if not name.startswith((*other, "linalg.", "fft."))
+        }
+        return found | {"linalg", "fft"}
+    return {name.removeprefix(prefix) for name in names.ALL_NAMES if name.startswith(prefix)}
+
+
+@pytest.mark.parametrize("prefix", NAMESPACES)
+def test_public_names_are_those_of_the_standard(prefix: str) -> None:
+    namespace = NAMESPACES[prefix]
+    public = set(namespace.__all__)
+    assert len(public) == len(namespace.__all__), "a name is listed twice"
+    assert [name for name in public if not hasattr(namespace, name)] == []
+    assert standard(prefix) - public == set()
+    if prefix:
+        assert public - standard(prefix) == set()
+
+
+def test_what_is_there_is_listed() -> None:
+    unlisted = {name for name in vars(pa) if not name.startswith("_") and name not in pa.__all__}
+    # Modules of the package that are public in their own right.
+    assert unlisted <= {"backends", "errors", "typing"}
+
+
+def documented() -> list[str]:
+    """Return every name of the API reference, as its pages list them."""
+    found: list[str] = []
+    for page in sorted((DOCS / "api").glob("*.md")):
+        module = "portarray"
+        inside = False
+        for line in page.read_text("utf-8").splitlines():
+            if line.startswith(".. currentmodule:: "):
+                module = line.split()[-1]
+            elif line.startswith(".. autosummary::"):
+                inside = True
+            elif inside and re.fullmatch(r" {3}[A-Za-z_][\w.]*", line):
+                found.append(f"{module}.{line.strip()}")
+            elif line.strip() and not line.startswith("   "):
+                inside = False
+    return found
+
+
+@pytest.mark.skipif(not DOCS.is_dir(), reason="the documentation's source is not beside the tests")
+def test_every_public_name_is_in_the_reference_once() -> None:
+    listed = documented()
+    public = [
+        f"portarray.{prefix}{name}"
+        for prefix, namespace in NAMESPACES.items()
+        for name in namespace.__all__
+        if name not in ("linalg", "fft", "__version__", "__api_version__")
+    ]
+    assert sorted(listed) == sorted(public)
+
+
+def functions() -> list[str]:
+    return [
+        prefix + name
+        for prefix, namespace in NAMESPACES.items()
+        for name in namespace.__all__
+        if inspect.isfunction(getattr(namespace, name)) and not name.startswith("__")
+    ]
+
+
+@pytest.mark.parametrize("name", functions())
+def test_functions_say_what_they_take_and_do(name: str) -> None:
+    prefix, _, last = name.rpartition(".")
+    function = getattr(NAMESPACES[f"{prefix}." if prefix else ""], last)
+    signature = inspect.signature(function)
+    untyped = [p.name for p in signature.parameters.values() if p.annotation is p.empty]
+    assert untyped == []
+    assert signature.return_annotation is not signature.empty
+    doc = inspect.getdoc(function) or ""
+    assert doc, f"{name} has no docstring"
+    described = re.findall(r"^(?:\*{0,2}\w+(?:, )?)+(?= :)", _section(doc, "Parameters"), re.M)
+    given = [part.lstrip("*") for entry in described for part in entry.split(", ")]
+    assert given == list(signature.parameters), "the docstring describes other parameters"
+
+
+def _section(doc: str, title: str) -> str:
+    found = re.search(rf"^{title}\n-+\n(.*?)(?=^\w[\w ]*\n-+\n|\Z)", doc, re.M | re.S)
+    return found.group(1) if found else ""
