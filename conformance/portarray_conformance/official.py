@@ -57,7 +57,7 @@ def run_official(
     target : Target
         A portarray device, or a module.
     examples : int, optional
-        The suite's ``--max-examples``: 50, or 8 with `quick`.
+        The suite's ``--max-examples``: 50, or 10 with `quick`.
     seed : int
         The suite's ``--hypothesis-seed``.
     functions : sequence of str, optional

@@ -25,7 +25,7 @@ __all__ = ["EXAMPLES", "QUICK_EXAMPLES", "Result", "Status", "describe", "judge"
 Status = Literal["passed", "failed", "expected", "unexpected pass", "not run"]
 
 EXAMPLES = 50
-QUICK_EXAMPLES = 8
+QUICK_EXAMPLES = 10
 # Seconds spent on making one failing example smaller. Hypothesis' own limit is five minutes for
 # each failure, which a namespace with hundreds of failures turns into days.
 SHRINK_SECONDS = 10.0
@@ -161,7 +161,7 @@ def run(
     cases : iterable of Case
         For example ``all_cases(["sin", "linalg.svd"])``.
     examples : int, optional
-        Inputs drawn for each case: 50, or 8 with `quick`.
+        Inputs drawn for each case: 50, or 10 with `quick`.
     seed : int
         The same seed draws the same inputs.
     quick : bool
