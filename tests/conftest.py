@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+
+# SciPy reads this when it is imported: its functions then compute in the arrays' own namespace.
+os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
 import pytest
 
@@ -13,6 +17,12 @@ from portarray.backends import registry
 
 ROOMS = Path(__file__).parent / "rooms"
 sys.path.insert(0, str(ROOMS))
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run tests with a ``device`` argument once on each functional device."""
+    if "device" in metafunc.fixturenames:
+        metafunc.parametrize("device", [str(one) for one in pa.devices()])
 
 
 @pytest.fixture(autouse=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, overload
 
 from portarray._api import arguments, creation
 from portarray._array import call, operands
@@ -203,7 +203,13 @@ def searchsorted(
     )
 
 
-def where(condition: Array, x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
+@overload
+def where(condition: Array, x1: Array | Scalar, x2: Array | Scalar, /) -> Array: ...
+@overload
+def where(condition: Array, /) -> tuple[Array, ...]: ...
+def where(
+    condition: Array, x1: Array | Scalar | None = None, x2: Array | Scalar | None = None, /
+) -> Array | tuple[Array, ...]:
     """Choose elements from one of two arrays.
 
     Parameters
@@ -217,11 +223,13 @@ def where(condition: Array, x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
     -------
     Array
         Array of the broadcast shape of the three, in the dtype that `x1` and `x2` promote to.
+        Without `x1` and `x2` the answer is that of :func:`nonzero`: so do NumPy, PyTorch, CuPy
+        and JAX, beyond the standard.
 
     Raises
     ------
     TypeError
-        If `condition` is not boolean.
+        If `condition` is not boolean, or only one of `x1` and `x2` is given.
 
     Examples
     --------
@@ -230,6 +238,10 @@ def where(condition: Array, x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
     >>> pa.where(x > 0, x, 0).tolist()
     [0.0, 2.0]
     """
+    if x1 is None and x2 is None:
+        return nonzero(condition)
+    if x1 is None or x2 is None:
+        raise TypeError("where takes a condition alone, or with both x1 and x2; got one of them")
     if hasattr(condition, "dtype") and condition.dtype.kind != "b":
         raise TypeError(
             f"where got a condition of dtype {condition.dtype}; it must be boolean: "

@@ -69,9 +69,9 @@ def any(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Arr
 def diff(
     x: Array,
     /,
-    *,
-    axis: int = -1,
     n: int = 1,
+    axis: int = -1,
+    *,
     prepend: Array | None = None,
     append: Array | None = None,
 ) -> Array:
@@ -81,10 +81,10 @@ def diff(
     ----------
     x : Array
         Array with at least one axis. Booleans are counted as integers.
-    axis : int, default: -1
-        Axis along which neighbours are subtracted.
     n : int, default: 1
         How often; 0 returns `x` with what was prepended and appended.
+    axis : int, default: -1
+        Axis along which neighbours are subtracted.
     prepend, append : Array, optional
         Arrays put before and after `x` along `axis` first. Their shape is that of `x` but for
         `axis`. They are promoted together with `x`.
@@ -103,7 +103,8 @@ def diff(
 
     Notes
     -----
-    Differences of unsigned integers wrap around.
+    Differences of unsigned integers wrap around. `n` and `axis` may be given by position, as
+    NumPy, PyTorch, CuPy and JAX let them; the standard itself has them by name only.
 
     Examples
     --------

@@ -274,34 +274,75 @@ class Array:
 
     # --- good company: what NumPy, CuPy and JAX arrays share ----------------------------------
 
+    # NumPy's functions of these names call them with out=None, and mean with dtype=None.
+
     def sum(
         self,
         axis: int | tuple[int, ...] | None = None,
         dtype: object = None,
+        out: None = None,
         *,
         keepdims: bool = False,
     ) -> Array:
         """Sum over axes; as :func:`portarray.sum`."""
+        interop.no_out("sum", out)
         return _NAMESPACE[0].sum(self, axis=axis, dtype=dtype, keepdims=keepdims)
 
-    def mean(self, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False) -> Array:
-        """Mean over axes; as :func:`portarray.mean`."""
-        return _NAMESPACE[0].mean(self, axis=axis, keepdims=keepdims)
+    def mean(
+        self,
+        axis: int | tuple[int, ...] | None = None,
+        dtype: object = None,
+        out: None = None,
+        *,
+        keepdims: bool = False,
+    ) -> Array:
+        """Mean over axes; as :func:`portarray.mean`, of the values cast to `dtype` first."""
+        interop.no_out("mean", out)
+        x = self if dtype is None else self.astype(dtype, copy=False)
+        return _NAMESPACE[0].mean(x, axis=axis, keepdims=keepdims)
 
-    def max(self, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False) -> Array:
+    def max(
+        self,
+        axis: int | tuple[int, ...] | None = None,
+        out: None = None,
+        *,
+        keepdims: bool = False,
+    ) -> Array:
         """Largest value over axes; as :func:`portarray.max`."""
+        interop.no_out("max", out)
         return _NAMESPACE[0].max(self, axis=axis, keepdims=keepdims)
 
-    def min(self, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False) -> Array:
+    def min(
+        self,
+        axis: int | tuple[int, ...] | None = None,
+        out: None = None,
+        *,
+        keepdims: bool = False,
+    ) -> Array:
         """Smallest value over axes; as :func:`portarray.min`."""
+        interop.no_out("min", out)
         return _NAMESPACE[0].min(self, axis=axis, keepdims=keepdims)
 
-    def any(self, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False) -> Array:
+    def any(
+        self,
+        axis: int | tuple[int, ...] | None = None,
+        out: None = None,
+        *,
+        keepdims: bool = False,
+    ) -> Array:
         """Whether any value over axes is true; as :func:`portarray.any`."""
+        interop.no_out("any", out)
         return _NAMESPACE[0].any(self, axis=axis, keepdims=keepdims)
 
-    def all(self, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False) -> Array:
+    def all(
+        self,
+        axis: int | tuple[int, ...] | None = None,
+        out: None = None,
+        *,
+        keepdims: bool = False,
+    ) -> Array:
         """Whether every value over axes is true; as :func:`portarray.all`."""
+        interop.no_out("all", out)
         return _NAMESPACE[0].all(self, axis=axis, keepdims=keepdims)
 
     def reshape(self, *shape: int | Sequence[int], copy: bool | None = None) -> Array:

@@ -22,7 +22,7 @@ from portarray.backends import assembly
 from portarray.backends.protocol import Served
 from portarray.errors import HostFallbackError, HostFallbackWarning
 
-__all__ = ["Functions", "Lane", "lane_of", "lanes_of", "served"]
+__all__ = ["Functions", "Lane", "default_dtype", "inplace", "lane_of", "lanes_of", "served"]
 
 Function = Callable[..., Any]
 
@@ -154,6 +154,16 @@ def lane_of(device: Device, dtype: np.dtype[Any]) -> Lane:
 def served(device: Device, name: str) -> Served:
     """Return how a function is served on a device."""
     return assembly.find(device.room, device.native, name)[1]
+
+
+@cache
+def inplace(lane: Lane, name: str) -> Function | None:
+    """Return the function that does ``x1 op= x2`` in x1's memory, None where there is none."""
+    device = lane.device
+    direct = device.room.inplace(name, lane.native)
+    if direct is None or device.room.scope(device.native) is None:
+        return direct
+    return _scoped(direct, device)
 
 
 _WIDEST = {"f": ("float64", "float32"), "i": ("int64", "int32"), "c": ("complex128", "complex64")}

@@ -18,6 +18,7 @@ __all__ = [
     "dlpack",
     "dlpack_device",
     "namespace",
+    "no_out",
     "reduce",
     "to_device",
     "to_numpy",
@@ -182,6 +183,12 @@ def _on_host(function: Any, inputs: tuple[Any, ...]) -> Any:
     if isinstance(result, tuple):
         return tuple(conversion.asarray(r, device=device) for r in result)
     return conversion.asarray(result, device=device)
+
+
+def no_out(name: str, out: object) -> None:
+    """Refuse an ``out=`` that is not None, as NumPy's functions hand it to methods."""
+    if out is not None:
+        raise TypeError(f"x.{name} takes no out=; write y[...] = x.{name}(...)")
 
 
 def dlpack(

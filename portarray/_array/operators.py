@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from portarray._array import array as _array
-from portarray._array import call
+from portarray._array import call, dispatch
 from portarray._array.operands import PYTHON_SCALARS, common, refused
 from portarray._array.outcome import reraise, wrapped
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
+    from portarray._array.dispatch import Lane
 
 __all__ = ["binary", "inplace", "inplace_matmul", "matmul", "reflected"]
 
@@ -62,18 +63,20 @@ def reflected(name: str) -> Callable[[Array, Any], Array]:
 
 
 def inplace(name: str) -> Callable[[Array, Any], Array]:
-    """Return the method behind ``x op= other``; the dtype and shape of x stay."""
+    """Return the method behind ``x op= other``; the dtype and shape of x stay.
+
+    Where both promote to a wider dtype of x's kind, the result is computed there and cast back, as
+    NumPy, CuPy and PyTorch do; a result of another kind is refused.
+    """
 
     def operator(self: Array, other: Any, /) -> Array:
         if _is_foreign(other):
             return NotImplemented  # type: ignore[no-any-return]
         lane, (first, second) = common(name, (self, other))
-        if lane is not self._lane:
-            raise TypeError(
-                f"in-place {name} would change the dtype from {self.dtype} to {lane.dtype}, and "
-                f"in-place operators keep it; write x = x op y, or convert the operand first"
-            )
-        direct = lane.device.room.inplace(name, lane.native)
+        own = self._lane
+        if lane.kind != own.kind:
+            raise TypeError(_conversion(name, own, lane))
+        direct = dispatch.inplace(lane, name) if lane is own else None
         if direct is not None:
             if getattr(second, "ndim", 0) > first.ndim or _grows(first, second):
                 raise ValueError(_growth(name, first, second))
@@ -85,15 +88,19 @@ def inplace(name: str) -> Callable[[Array, Any], Array]:
         result = call.called(name, lane, (first, second), {})
         if result.shape != self.shape:
             raise ValueError(_growth(name, first, second))
-        if result._lane is not lane:
-            raise TypeError(
-                f"in-place {name} would change the dtype from {self.dtype} to {result.dtype}; "
-                f"write x = x op y"
-            )
+        if result._lane.kind != own.kind:
+            raise TypeError(_conversion(name, own, result._lane))
         self[...] = result
         return self
 
     return operator
+
+
+def _conversion(name: str, own: Lane, result: Lane) -> str:
+    return (
+        f"in-place {name} gives {result.dtype} values, which the {own.dtype} array cannot take: "
+        f"in-place operators keep x's dtype; write x = x op y, or convert the operand first"
+    )
 
 
 def _grows(first: Any, second: Any) -> bool:
@@ -135,10 +142,12 @@ def inplace_matmul(x1: Array, x2: Any) -> Array:
     result = matmul(x1, x2)
     if result is NotImplemented:
         return NotImplemented  # type: ignore[no-any-return]
-    if result.dtype != x1.dtype or result.shape != x1.shape:
+    if result._lane.kind != x1._lane.kind:
+        raise TypeError(_conversion("matmul", x1._lane, result._lane))
+    if result.shape != x1.shape:
         raise ValueError(
-            f"in-place matmul keeps dtype {x1.dtype} and shape {x1.shape}, and the product has "
-            f"{result.dtype} and {result.shape}; write x = x @ y"
+            f"in-place matmul keeps shape {x1.shape}, and the product has {result.shape}; "
+            f"write x = x @ y"
         )
     x1[...] = result
     return x1
