@@ -25,6 +25,8 @@ __all__ = [
     "ufunc",
 ]
 
+_HOST_MEMORY = (1, 0)  # DLPack's kDLCPU
+
 VERSION = "2025.12"
 """The version of the standard that portarray follows."""
 
@@ -200,7 +202,13 @@ def dlpack(
     copy: bool | None,
 ) -> Any:
     """Return a DLPack capsule; see :meth:`portarray.Array.__dlpack__`."""
-    return x.device.room.transfer.to_dlpack(
+    device = x.device
+    if dl_device == _HOST_MEMORY and not device.room.transfer.on_host(device.native):
+        # The standard lets every consumer ask for host memory, and few libraries answer.
+        if copy is False:
+            raise BufferError(f"copy=False, but {device} is not host memory; pass copy=None")
+        return call.host_view(x, copy=True).__dlpack__(max_version=max_version)
+    return device.room.transfer.to_dlpack(
         x._native, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
     )
 
