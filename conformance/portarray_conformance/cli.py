@@ -197,6 +197,8 @@ def run_command(
         click.echo(f"Warning: {warning}", err=True)
     with watch(console) as view:
         report.targets.extend(_run(plan, target, view) for target in targets)
+    if not devices and not modules:
+        report.targets.extend(_absent_devices())
     _tell(report, console)
     if folder is not None:
         write_json(report, folder / "conformance.json")
@@ -274,6 +276,18 @@ def _functional_devices() -> Iterator[str]:
     return (str(device) for device in pa.devices())
 
 
+def _absent_devices() -> list[TargetReport]:
+    """Return what portarray knows and this machine lacks: in the report, and never as passed."""
+    import portarray as pa
+
+    libraries = pa.summary().as_dict()["libraries"]
+    return [
+        TargetReport(label, reason=reason)
+        for library in libraries
+        for label, reason in library["reasons"].items()
+    ]
+
+
 def _make_folder(folder: Path) -> None:
     # Before the run: an hour's results must not be lost to a folder that cannot be made.
     try:
@@ -323,7 +337,8 @@ def _ran(target: TargetReport) -> bool:
 
 def _tell(report: Report, console: Console) -> None:
     """Print the tables, the failures and the verdict."""
-    for target in report.targets:
+    tested = [target for target in report.targets if not target.reason]
+    for target in tested:
         click.echo()
         console.print(summary_table(target))
     texts = list(failure_texts(report))
@@ -335,9 +350,12 @@ def _tell(report: Report, console: Console) -> None:
     if len(texts) > MOST_FAILURES:
         click.echo(f"\n... and {len(texts) - MOST_FAILURES} more; --report DIR shows them all.")
     click.echo()
-    for target in report.targets:
+    for target in tested:
         counts = ", ".join(f"{n} {status}" for status, n in target.totals().items() if n)
         verdict = "FAILED" if any(result.bad for result in target.results) else "ok"
         if not _ran(target):
             verdict = "NOTHING WAS RUN"
         click.echo(f"{target.label}: {verdict} ({counts or 'no cases'})")
+    absent = [target.label for target in report.targets if target.reason]
+    if absent:
+        click.echo(f"Not run, because this machine lacks them: {', '.join(absent)}")

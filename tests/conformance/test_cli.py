@@ -137,12 +137,18 @@ def test_an_unknown_device_shows_what_portarray_says(command: Run) -> None:
     assert " ".join(str(caught.value).split()) in " ".join(result.output.split())
 
 
-def test_every_functional_device_is_tested_by_default(command: Run) -> None:
+def test_every_functional_device_is_tested_by_default(command: Run, tmp_path: Path) -> None:
     pa = pytest.importorskip("portarray", reason="portarray is not installed")
-    result = command("--functions", "sin", "--quick")
+    result = command("--functions", "sin", "--quick", "--report", str(tmp_path))
     assert result.exit_code == 0
     for device in pa.devices():
         assert f"{device}: ok (1 passed)" in result.output
+    found = json.loads((tmp_path / "conformance.json").read_text(encoding="utf-8"))
+    reasons = {target["label"]: target["reason"] for target in found["targets"]}
+    for library in pa.summary().as_dict()["libraries"]:
+        for label, reason in library["reasons"].items():
+            assert reasons[label] == reason
+            assert label in result.output
 
 
 def test_known_failures_of_a_library(command: Run, tmp_path: Path) -> None:

@@ -129,17 +129,27 @@ def test_rows_are_filtered(browser: Any, page: str) -> None:
 
 def test_not_run_does_not_look_like_passed(browser: Any, page: str) -> None:
     browser.get(page)
-    select = "button[data-function='sin'][data-target='{}']"
-    passed = browser.find_element("css selector", select.format("numpy:cpu:0"))
-    absent = browser.find_element("css selector", select.format("cupy:cuda:0"))
+    select = "button[data-function='{}'][data-target='torch:cpu:0']"
+    passed = browser.find_element("css selector", select.format("sin"))
+    absent = browser.find_element("css selector", select.format("cos"))
     assert passed.text.endswith("native")
     assert absent.text.endswith("not run")
-    assert absent.get_attribute("aria-label") == "sin on cupy:cuda:0: not run"
+    assert absent.get_attribute("aria-label") == "cos on torch:cpu:0: not run"
     background = "background-image"
     assert passed.value_of_css_property(background) != absent.value_of_css_property(background)
     totals = [total.text for total in browser.find_elements("css selector", ".total")]
+    assert len(totals) == 2
     assert "1 failure in 3 cases" in totals[0]
     assert "all 1 case as they should be" in totals[1]
-    assert "not run: no GPU was found" in totals[2]
     absent.click()
-    assert "no GPU was found" in browser.find_element("id", "details").text
+    assert "Not run" in browser.find_element("id", "details").text
+
+
+def test_devices_that_are_not_there_are_told(browser: Any, page: str) -> None:
+    browser.get(page)
+    absent = browser.find_element("id", "absent")
+    assert absent.text == "Not run: 1 device that portarray knows and this machine lacks"
+    absent.find_element("css selector", "summary").click()
+    assert absent.text.endswith("cupy:cuda:0: no GPU was found")
+    heads = [head.text for head in browser.find_elements("css selector", "thead th")]
+    assert heads == ["function", "numpy:cpu:0", "torch:cpu:0"]
