@@ -16,12 +16,13 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 
+# -P: the installed portarray is meant, not a folder of that name where the tour is started.
 STOPS: tuple[tuple[str, list[str]], ...] = (
-    ("The devices of this machine", ["-m", "portarray", "devices"]),
+    ("The devices of this machine", ["-P", "-m", "portarray", "devices"]),
     ("One program on each of them", [str(HERE / "digits.py")]),
     (
         "Every function of the standard on each of them, quickly",
-        ["-m", "portarray", "conformance", "run", "--quick"],
+        ["-P", "-m", "portarray", "conformance", "run", "--quick"],
     ),
 )
 
