@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from portarray.backends.composed.exponential import expm1_parts
 from portarray.backends.torch.namespace import unsigned
 from portarray.backends.torch.namespace.promotion import FLOATING, SIGNED, Scalar, pair
 from portarray.backends.torch.namespace.unsigned import UNSIGNED
@@ -22,14 +23,8 @@ def expm1(x: Tensor, /) -> Tensor:
     """Return ``exp(x) - 1``, exact near 0."""
     if not x.dtype.is_complex:
         return torch.expm1(x)
-    # The standard's special cases are those of exp, less 1; PyTorch's own misses them.
-    # exp(a)*cos(b) - 1 = expm1(a)*cos(b) - 2*sin(b/2)**2, of which neither term cancels near 0.
-    a, b = x.real, x.imag
-    power = torch.exp(x)
-    near = torch.expm1(a) * torch.cos(b) - 2 * torch.square(torch.sin(b / 2))
-    finite = torch.isfinite(a) & torch.isfinite(b)
-    # Adding 0 makes -0 equal to 0, as the standard has it.
-    return torch.complex(torch.where(finite, near, power.real - 1) + 0.0, power.imag)
+    # PyTorch's own misses the standard's special cases.
+    return torch.complex(*expm1_parts(torch, x.real, x.imag))
 
 
 def log1p(x: Tensor, /) -> Tensor:

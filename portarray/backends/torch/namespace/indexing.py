@@ -32,9 +32,12 @@ def getitem(x: Tensor, key: Key, /) -> Tensor:
         out = _flip(out, parts.backward)
     if not parts.advanced:
         return out
-    found = out[parts.advanced]
-    # 0-d integer tensors select a view; an array index means a copy.
-    return found.clone() if found._is_view() else found
+    part = bits(out) if out.dtype in UNSIGNED else out
+    found = part[parts.advanced]
+    if found._is_view():
+        # 0-d integer tensors select a view; an array index means a copy.
+        found = found.clone()
+    return found.view(out.dtype) if part is not out else found
 
 
 def setitem(x: Tensor, key: Key, value: Any, /) -> Tensor:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from portarray.backends.torch.namespace.promotion import together
-from portarray.backends.torch.namespace.unsigned import UNSIGNED, bits, signed
+from portarray.backends.torch.namespace.unsigned import UNSIGNED, bits
 
 Axes = int | tuple[int, ...]
 
@@ -31,6 +31,8 @@ def concat(arrays: tuple[Tensor, ...] | list[Tensor], /, *, axis: int | None = 0
     parts = together(arrays)
     if axis is None:
         parts, axis = [x.reshape(-1) for x in parts], 0
+    if parts[0].dtype in UNSIGNED:
+        return torch.concat([bits(x) for x in parts], axis).view(parts[0].dtype)
     return torch.concat(parts, axis)
 
 
@@ -111,13 +113,15 @@ def roll(x: Tensor, /, shift: Axes, *, axis: Axes | None = None) -> Tensor:
     """Shift elements along axes, what leaves comes back at the other end."""
     if axis is None:
         shifts = (shift,) if isinstance(shift, int) else tuple(shift)
-        return torch.roll(x, sum(shifts))
+        return roll(x.reshape(-1), sum(shifts), axis=0).reshape(x.shape)
     axes = (axis,) if isinstance(axis, int) else tuple(axis)
     shifts = (shift,) * len(axes) if isinstance(shift, int) else tuple(shift)
     if len(axes) == 1:
         axes = axes * len(shifts)
     if len(shifts) != len(axes):
         raise ValueError(f"roll got {len(shifts)} shifts for {len(axes)} axes")
+    if x.dtype in UNSIGNED:
+        return torch.roll(bits(x), shifts, axes).view(x.dtype)
     return torch.roll(x, shifts, axes)
 
 
@@ -134,13 +138,16 @@ def squeeze(x: Tensor, /, axis: Axes) -> Tensor:
 
 def stack(arrays: tuple[Tensor, ...] | list[Tensor], /, *, axis: int = 0) -> Tensor:
     """Join tensors of one shape along a new axis."""
-    return torch.stack(together(arrays), axis)
+    parts = together(arrays)
+    if parts[0].dtype in UNSIGNED:
+        return torch.stack([bits(x) for x in parts], axis).view(parts[0].dtype)
+    return torch.stack(parts, axis)
 
 
 def tile(x: Tensor, repetitions: Sequence[int], /) -> Tensor:
     """Lay copies of a tensor side by side."""
     if x.dtype in UNSIGNED:
-        return torch.tile(x.view(signed[x.dtype]), tuple(repetitions)).view(x.dtype)
+        return torch.tile(bits(x), tuple(repetitions)).view(x.dtype)
     return torch.tile(x, tuple(repetitions))
 
 

@@ -87,4 +87,8 @@ def _total_order(x: Tensor) -> Tensor:
 
 def where(condition: Tensor, x1: Tensor | Scalar, x2: Tensor | Scalar, /) -> Tensor:
     """Choose from x1 where the condition is true, else from x2."""
-    return torch.where(condition, *pair(x1, x2))
+    x1, x2 = pair(x1, x2)
+    if x1.dtype in UNSIGNED:
+        chosen = torch.where(condition, unsigned.bits(x1), unsigned.bits(x2))
+        return chosen.view(x1.dtype)
+    return torch.where(condition, x1, x2)
