@@ -249,9 +249,9 @@ def result_type(*arrays_and_dtypes: Array | DTypeLike | Scalar) -> DType:
     Parameters
     ----------
     *arrays_and_dtypes : Array, dtype or scalar
-        At least one array or dtype. Scalars only raise the kind: a float beside an integer array
-        gives the default floating-point dtype of the array's device (of the default device if
-        there are only dtypes).
+        At least one. Scalars only raise the kind: a float beside an integer array gives the
+        default floating-point dtype of the array's device (of the default device if there is no
+        array). Scalars alone give the default dtype of the highest kind among them.
 
     Returns
     -------
@@ -265,7 +265,7 @@ def result_type(*arrays_and_dtypes: Array | DTypeLike | Scalar) -> DType:
     DeviceMismatchError
         If the arrays are on several devices.
     ValueError
-        If there is no array and no dtype.
+        If nothing is given.
 
     Notes
     -----
@@ -293,9 +293,9 @@ def result_type(*arrays_and_dtypes: Array | DTypeLike | Scalar) -> DType:
         dtype = _dtype_of(one)
         found = dtype if found is None else dtypes.promote(found, dtype)
     if found is None:
-        raise ValueError(
-            "result_type needs at least one array or dtype; scalars promote beside one"
-        )
+        if not scalars:
+            raise ValueError("result_type needs at least one array, dtype or scalar, got none")
+        found = dtypes.STANDARD["bool"]  # the lowest kind, which every scalar then raises or keeps
     for scalar in scalars:
         found = operands.dtype_beside(found, scalar, device or selection.current())
     return found

@@ -58,6 +58,8 @@ def setitem(x: Array, key: Any, value: Any) -> None:
 def _fill_value(value: Any, x: Array) -> Any:
     """Return a Python scalar that fits an array's dtype."""
     lane = x._lane
+    if type(value) is np.ndarray and value.ndim == 0:  # so does xarray assign every number
+        value = value[()]
     scalar = operands.scalar(value)
     if scalar is NotImplemented:
         raise operands.refused(value, "assignment")

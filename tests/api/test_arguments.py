@@ -266,8 +266,8 @@ def test_limits_of_the_wrong_kind() -> None:
         pa.finfo(pa.int8)
     with pytest.raises(TypeError, match="finfo takes floating-point"):
         pa.iinfo(pa.float32)
-    with pytest.raises(ValueError, match="at least one array or dtype"):
-        pa.result_type(1, 2.0)
+    with pytest.raises(ValueError, match="at least one array, dtype or scalar"):
+        pa.result_type()
     with pytest.raises(TypeError, match="uint64"):
         pa.result_type(pa.uint64, pa.int8)
 
