@@ -1,13 +1,14 @@
 """What is drawn: dtypes, shapes, axes and arrays, through Hypothesis.
 
-Strategies are made once and kept, and arrays are tuples of independently drawn elements: dense,
-so that one example says much. Subnormal numbers are not drawn, for the standard lets libraries
+Strategies are made once and kept, and every array is one draw, so that examples are cheap and
+differ from each other. Subnormal numbers are not drawn, for the standard lets libraries
 flush them to zero.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from portarray_conformance.cases import Draw, NotApplicable
-from portarray_conformance.promotion import PAIRS
+from portarray_conformance.promotion import BOOL, COMPLEXES, FLOATS, INTEGERS, PAIRS
 from portarray_conformance.target import Target
 
 NumpyArray: TypeAlias = npt.NDArray[Any]
@@ -105,22 +106,23 @@ TINY = Domain(-8, 8, tiny=True)
 
 def pick(draw: Draw, options: Sequence[Any], label: str) -> Any:
     """Draw one of some values."""
-    return draw.draw(_sampled(tuple(options)), label=label)
+    return draw.draw(_sampled(tuple(options), label), label=label)
 
 
-@functools.lru_cache(maxsize=None)
-def _sampled(options: tuple[Any, ...]) -> st.SearchStrategy[Any]:
-    return st.sampled_from(options)
+@functools.cache
+def _sampled(options: tuple[Any, ...], label: str) -> st.SearchStrategy[Any]:
+    # Hypothesis spends most examples on making draws of *equal* strategies equal to each other.
+    # With the label as a part of it each choice is a strategy of its own, and examples differ.
+    return st.sampled_from([(label, option) for option in options]).map(_second)
 
 
-@functools.lru_cache(maxsize=None)
-def _integer(low: int, high: int) -> st.SearchStrategy[int]:
-    return st.integers(low, high)
+def _second(pair: tuple[str, Any]) -> Any:
+    return pair[1]
 
 
 def whole(draw: Draw, low: int, high: int, label: str) -> int:
-    """Draw an integer, both bounds included."""
-    return draw.draw(_integer(low, high), label=label)
+    """Draw an integer from a small range, both bounds included; near zero is simplest."""
+    return int(pick(draw, sorted(range(low, high + 1), key=abs), label))
 
 
 def flag(draw: Draw, label: str) -> bool:
@@ -138,88 +140,159 @@ def available(target: Target, names: Sequence[str]) -> tuple[str, ...]:
 
 def dtype(target: Target, draw: Draw, names: Sequence[str], label: str = "dtype") -> str:
     """Draw one of the dtypes that the target has."""
-    return str(pick(draw, available(target, names), label))
+    return str(pick(draw, _weighted(available(target, names)), label))
+
+
+@functools.cache
+def _weighted(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Repeat the dtypes of small families, so that two floats count like eight integers."""
+    families = [
+        tuple(n for n in names if n in family) for family in (BOOL, INTEGERS, FLOATS, COMPLEXES)
+    ]
+    most = max(map(len, families))
+    return tuple(n for family in families for n in family * max(1, most // max(1, 2 * len(family))))
 
 
 def dtype_pair(target: Target, draw: Draw, names: Sequence[str]) -> tuple[str, str, str]:
     """Draw two dtypes that the standard promotes, with the result: half of the pairs are equal."""
-    return tuple(pick(draw, _pairs(available(target, names)), "dtypes"))  # type: ignore[return-value]
+    first, second, result = pick(draw, _pairs(available(target, names)), "dtypes")
+    return first, second, result
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _pairs(names: tuple[str, ...]) -> tuple[tuple[str, str, str], ...]:
-    equal = tuple((name, name, name) for name in names)
+    equal = tuple((name, name, name) for name in _weighted(names))
     mixed = tuple(
         p for p in PAIRS if p[0] in names and p[1] in names and p[2] in names and p[0] != p[1]
     )
     return equal * max(1, len(mixed) // len(equal)) + mixed
 
 
-@functools.lru_cache(maxsize=None)
-def elements(name: str, domain: Domain) -> st.SearchStrategy[Any]:
-    """Return the strategy for one element of a dtype."""
-    if name == "bool":
-        return st.booleans()
-    kind = np.dtype(name)
-    if kind.kind in "iu":
-        return _integers(kind, domain)
-    if kind.kind == "c":
-        part = elements("float32" if name == "complex64" else "float64", domain)
-        return st.builds(complex, part, part)
-    return _floats(kind, domain)
+@functools.cache
+def arrays(name: str, shape: Shape, domain: Domain) -> st.SearchStrategy[NumpyArray]:
+    """Return the strategy for arrays of a dtype and shape.
+
+    One array is one drawn string of bytes, ten for each number: what kind of number, which one,
+    and an exponent. Bytes shrink to zeros, and zeros mean 0.
+    """
+    numbers = math.prod(shape) * (2 if name in _PARTS else 1)
+    length = _BYTES * numbers
+
+    def make(drawn: bytes) -> NumpyArray:
+        rows = np.frombuffer(drawn, dtype=np.uint8).reshape(numbers, _BYTES)
+        picked = rows[:, 1:9].copy().view(">u8").ravel()
+        if name in _PARTS:
+            parts = _floats(rows, picked, np.dtype(_PARTS[name]), domain)
+            found = np.empty(numbers // 2, dtype=name)
+            found.real, found.imag = parts[::2], parts[1::2]
+        elif name == "bool":
+            found = picked % 2 == 1
+        elif name.startswith("float"):
+            found = _floats(rows, picked, np.dtype(name), domain)
+        else:
+            found = _integers(rows, picked, np.dtype(name), domain)
+        return found.reshape(shape)
+
+    return st.binary(min_size=length, max_size=length).map(make)
 
 
-def _integers(kind: np.dtype[Any], domain: Domain) -> st.SearchStrategy[int]:
+_BYTES = 10
+_PARTS = {"complex64": "float32", "complex128": "float64"}
+_ROUND = (0.0, 1.0, -1.0, 2.0, 0.5, -0.0, -0.5, 3.0, -2.0)
+_SPECIAL = (math.nan, math.inf, -math.inf, math.nan)
+
+
+def _integers(
+    rows: NumpyArray, picked: NumpyArray, kind: np.dtype[Any], domain: Domain
+) -> NumpyArray:
+    """Decode integers: near zero, anywhere within the bounds, or at a bound."""
     limits = np.iinfo(kind)
     low = int(max(limits.min + (kind.kind == "i" and domain.symmetric), domain.low))
     high = int(min(limits.max, domain.high))
-    strategy: st.SearchStrategy[int] = st.integers(low, high)
-    if high - low > 20 and low <= 9 and high >= -9:  # small numbers make ties and zeros
-        strategy = st.integers(max(low, -9), min(high, 9)) | strategy
-    return strategy.filter(bool) if domain.nonzero else strategy
+    near = (max(low, -9), min(high, 9)) if low <= 9 and high >= -9 else (low, high)
+    found = []
+    for choice, drawn in zip(rows[:, 0].tolist(), picked.tolist(), strict=True):
+        first, last = near if choice % 8 < 4 else (low, high)
+        value = first + drawn % (last - first + 1)
+        if choice % 8 < 4 and first < 0:  # 0, -1, 1, -2, ...: zeros first
+            value = drawn % (last - first + 1)
+            value = -(value + 1) // 2 if value % 2 else value // 2
+            value = min(max(value, first), last)
+        elif choice % 8 == 7:
+            value = (low, high, min(low + 1, high), max(high - 1, low))[drawn % 4]
+        found.append(1 if value == 0 and domain.nonzero else value)
+    return np.array(found, dtype=kind)
 
 
-def _floats(kind: np.dtype[Any], domain: Domain) -> st.SearchStrategy[float]:
+def _floats(
+    rows: NumpyArray, picked: NumpyArray, kind: np.dtype[Any], domain: Domain
+) -> NumpyArray:
+    """Decode floating-point numbers: round, on a grid, uniform, of any magnitude, or special."""
     limits = np.finfo(kind)
     low = float(max(float(limits.min), kind.type(domain.low)))
     high = float(min(float(limits.max), kind.type(domain.high)))
-    width = 32 if kind.itemsize == 4 else 64
-    options: list[st.SearchStrategy[float]] = [
-        st.floats(low, high, width=width, allow_subnormal=False)
-    ]
-    round_numbers = [v for v in (0.0, 1.0, -1.0, 2.0, 0.5, -0.5, -0.0, -3.0) if low <= v <= high]
-    if round_numbers:
-        options.append(st.sampled_from(round_numbers))
-    if high - low > 1000 and low <= 8 and high >= -8:
-        options.append(
-            st.floats(max(low, -8.0), min(high, 8.0), width=width, allow_subnormal=False)
-        )
+    near = (max(low, -8.0), min(high, 8.0)) if low < 8 and high > -8 else (low, high)
+    ways = [_round, _grid, _uniform, _uniform]
+    if high - low > 1000:
+        ways += [_everywhere]
     if domain.tiny:
-        options.append(_small(kind, low < 0))
+        ways += [_tiny, _tiny]
     if domain.special:
-        options.append(st.sampled_from([math.nan, math.inf, -math.inf, math.nan]))
-    strategy = st.one_of(options)
-    return strategy.filter(bool) if domain.nonzero else strategy
+        ways += [_special]
+    found = np.empty(len(picked), dtype=kind)
+    fractions = picked.astype(np.float64) / 2.0**64
+    for place, (choice, drawn) in enumerate(zip(rows[:, 0].tolist(), picked.tolist(), strict=True)):
+        way = ways[choice % len(ways)]
+        bounds = (low, high) if high - low <= 1000 or choice >= 128 else near
+        found[place] = way(drawn, float(fractions[place]), int(rows[place, 9]), bounds, kind)
+    outside = (found < low) | (found > high) | ((found == 0) & domain.nonzero)
+    subnormal = (found != 0) & (np.abs(found) < limits.smallest_normal)
+    finite = np.isfinite(found)
+    safe = kind.type(min(max(1.0, low), high))
+    return np.where(finite & (outside | subnormal), safe, found).astype(kind)
 
 
-def _small(kind: np.dtype[Any], negative: bool) -> st.SearchStrategy[float]:
-    """Numbers of every magnitude from 2**-60 to 1 with a full mantissa."""
-    digits = int(np.finfo(kind).nmant) + 1
-    low = -(2**digits) + 1 if negative else 1
-    mantissa = st.integers(low, 2**digits - 1)
-    return st.builds(lambda m, e: math.ldexp(m, e - digits), mantissa, st.integers(-60, 0))
+_Bounds: TypeAlias = tuple[float, float]
 
 
-@functools.lru_cache(maxsize=None)
-def arrays(name: str, shape: Shape, domain: Domain) -> st.SearchStrategy[NumpyArray]:
-    """Return the strategy for arrays of a dtype and shape."""
-    element = elements(name, domain)
-    kind = np.dtype(name)
+def _round(drawn: int, fraction: float, extra: int, bounds: _Bounds, kind: np.dtype[Any]) -> float:
+    allowed = [v for v in _ROUND if bounds[0] <= v <= bounds[1]]
+    return allowed[drawn % len(allowed)] if allowed else bounds[0]
 
-    def make(values: tuple[Any, ...]) -> NumpyArray:
-        return np.array(values, dtype=kind).reshape(shape)
 
-    return st.tuples(*[element] * math.prod(shape)).map(make)
+def _grid(drawn: int, fraction: float, extra: int, bounds: _Bounds, kind: np.dtype[Any]) -> float:
+    low, high = max(bounds[0], -1024.0), min(bounds[1], 1024.0)
+    steps = max(1, int((high - low) * 4))
+    return math.ceil(low * 4) / 4 + drawn % steps / 4
+
+
+def _uniform(
+    drawn: int, fraction: float, extra: int, bounds: _Bounds, kind: np.dtype[Any]
+) -> float:
+    return bounds[0] * (1 - fraction) + bounds[1] * fraction
+
+
+def _everywhere(
+    drawn: int, fraction: float, extra: int, bounds: _Bounds, kind: np.dtype[Any]
+) -> float:
+    """Return a number of any magnitude that the dtype has."""
+    limits = np.finfo(kind)
+    span = int(limits.maxexp) - int(limits.minexp) - 2
+    exponent = int(limits.minexp) + 1 + (extra * 256 + drawn % 256) * span // 65536
+    value = math.ldexp(0.5 + fraction / 2, exponent)
+    return -value if bounds[0] < 0 and drawn & 256 else value
+
+
+def _tiny(drawn: int, fraction: float, extra: int, bounds: _Bounds, kind: np.dtype[Any]) -> float:
+    """Return a number of magnitude 2**-60 to 1."""
+    value = math.ldexp(0.5 + fraction / 2, -(extra % 60))
+    return -value if bounds[0] < 0 and drawn & 1 else value
+
+
+def _special(
+    drawn: int, fraction: float, extra: int, bounds: _Bounds, kind: np.dtype[Any]
+) -> float:
+    return _SPECIAL[drawn % 4]
 
 
 def array(
@@ -249,17 +322,17 @@ def axis(draw: Draw, ndim: int, label: str = "axis") -> int:
 
 def axes(draw: Draw, ndim: int, *, none: bool = True) -> int | tuple[int, ...] | None:
     """Draw what reductions accept as ``axis``: an axis, a tuple of axes, or None."""
-    return draw.draw(_axes(ndim, none), label="axis")
+    return _axis_option(pick(draw, _axes(ndim, none), "axis"))
 
 
-@functools.lru_cache(maxsize=None)
-def _axes(ndim: int, none: bool) -> st.SearchStrategy[int | tuple[int, ...] | None]:
-    options: list[st.SearchStrategy[Any]] = [st.none()] if none else []
-    if ndim:
-        options.append(st.integers(-ndim, ndim - 1))
-        options.append(
-            st.lists(
-                st.integers(-ndim, ndim - 1), min_size=1, unique_by=lambda a: a % ndim
-            ).map(tuple)
-        )
-    return st.one_of(options)
+def _axis_option(option: Any) -> int | tuple[int, ...] | None:
+    return option if option is None or isinstance(option, int) else tuple(option)
+
+
+@functools.cache
+def _axes(ndim: int, none: bool) -> tuple[int | tuple[int, ...] | None, ...]:
+    """Every kind of reduction: all axes, one, several in any order, counted from either end."""
+    single = tuple(range(-ndim, ndim))
+    orders = [p for n in range(1, ndim + 1) for p in itertools.permutations(range(ndim), n)]
+    several = tuple(tuple(a - ndim if a % 2 else a for a in order) for order in orders)
+    return (*((None,) if none else ()), *single, *several)

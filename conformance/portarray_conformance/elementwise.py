@@ -72,6 +72,8 @@ class Row:
         Whether the reference takes the inputs in their promoted dtype and answers exactly.
     undefined
         Says for which (wide) inputs the standard leaves the answer open.
+    related
+        Whether the second argument repeats elements of the first, or has their neighbours.
     """
 
     name: str
@@ -87,6 +89,7 @@ class Row:
     wraps: bool = False
     native: bool = False
     undefined: Callable[..., NumpyArray] | None = None
+    related: bool = False
 
     @property
     def bound(self) -> Bound:
@@ -154,7 +157,9 @@ def _in_range(want: NumpyArray, name: str, wraps: bool) -> tuple[NumpyArray, Num
 def unchanged(target: Target, moved: Any, x: NumpyArray, call: Call) -> None:
     """Fail where a function has changed its input."""
     after = target.get(moved)
-    if after.tobytes() != x.tobytes() and not np.array_equal(after, x, equal_nan=x.dtype.kind in "fc"):
+    if after.tobytes() != x.tobytes() and not np.array_equal(
+        after, x, equal_nan=x.dtype.kind in "fc"
+    ):
         raise call.fail(f"changed its input to {compare.show(after)}")
 
 
@@ -189,7 +194,22 @@ def inputs(
     first = row.complex_domain if mixed else row.domains(names[0])[0]
     second = row.complex_domain if mixed else row.domains(names[1])[1]
     x1 = draw.array(data, names[0], shapes[0], first, "x1")
-    return x1, draw.array(data, names[1], shapes[1], second, "x2")
+    x2 = draw.array(data, names[1], shapes[1], second, "x2")
+    return x1, _related(x1, x2, data) if row.related else x2
+
+
+def _related(x1: NumpyArray, x2: NumpyArray, data: Draw) -> NumpyArray:
+    """Put elements of x1, or their neighbours, into x2, for comparisons to be close."""
+    if x1.dtype != x2.dtype or x1.shape != x2.shape or x1.dtype.kind in "bc":
+        return x2
+    choice = draw.array(
+        data, "uint8", x2.shape, Domain(0, 3), "x2 is x1 where 1, beside it where 2"
+    )
+    if x1.dtype.kind == "f":
+        beside = np.nextafter(x1, np.zeros((), x1.dtype) + 3)
+    else:
+        beside = np.where(x1 > 0, x1 - 1, x1 + 1).astype(x1.dtype)
+    return np.where(choice == 1, x1, np.where(choice == 2, beside, x2))
 
 
 def check_scalar(row: Row, target: Target, data: Draw) -> None:
@@ -230,7 +250,7 @@ def check_result_dtype(row: Row, target: Target, data: Draw) -> None:
 
 
 def _ones(target: Target, name: str) -> Any:
-    cache: dict[str, Any] = target._cache.setdefault("ones", {})  # noqa: SLF001
+    cache: dict[str, Any] = target._cache.setdefault("ones", {})
     if name not in cache:
         cache[name] = target.put(np.ones((2,), dtype=name))
     return cache[name]
@@ -262,7 +282,9 @@ def check_binary_special(row: Row, target: Target, data: Draw) -> None:
         got = compare.fetch(target, out, row.result(name), x1.shape, call)
         for index, entry in enumerate(rows):
             answers = np.array(entry[2:], dtype=got.dtype)
-            if not any(_is_special(got[index], answer, max(row.bound.real, 0.5)) for answer in answers):
+            if not any(
+                _is_special(got[index], answer, max(row.bound.real, 0.5)) for answer in answers
+            ):
                 wanted = " or ".join(repr(answer.item()) for answer in answers)
                 raise AssertionError(
                     f"{row.name}({entry[0]!r}, {entry[1]!r}) in {name}: "

@@ -21,7 +21,7 @@ WIDE_LONGDOUBLE: bool = np.finfo(np.longdouble).nmant > np.finfo(np.float64).nma
 REFERENCE_ERROR = 0.0 if WIDE_LONGDOUBLE else 1.0
 """What the reference for float64 may itself be off, in ULP: added to every float64 bound."""
 
-_WIDER = {
+_WIDER: dict[str, np.dtype[Any]] = {
     "float32": np.dtype(np.float64),
     "float64": np.dtype(np.longdouble),
     "complex64": np.dtype(np.complex128),
@@ -36,7 +36,8 @@ def wide(x: NumpyArray) -> NumpyArray:
     them), the complex dtypes likewise; other dtypes become Python objects, so that integer
     arithmetic is exact.
     """
-    return x.astype(_WIDER.get(x.dtype.name, np.dtype(object)))
+    wider: np.dtype[Any] = _WIDER.get(x.dtype.name, np.dtype(object))
+    return x.astype(wider)
 
 
 def unit(value: NumpyArray, dtype: str) -> NumpyArray:
@@ -44,7 +45,7 @@ def unit(value: NumpyArray, dtype: str) -> NumpyArray:
     limits = np.finfo(np.dtype(dtype))
     _, exponent = np.frexp(np.abs(value))
     exponent = np.clip(exponent - 1, int(limits.minexp), int(limits.maxexp) - 1)
-    return np.ldexp(np.ones_like(value), exponent - int(limits.nmant))
+    return np.asarray(np.ldexp(np.ones_like(value), exponent - int(limits.nmant)))
 
 
 def error(got: NumpyArray, want: NumpyArray, *, signed_zeros: bool = True) -> NumpyArray:
@@ -94,7 +95,7 @@ def _real_error(got: NumpyArray, want: NumpyArray, signed_zeros: bool) -> NumpyA
     flushed = (answer == 0) & (np.abs(want) < limits.smallest_normal) & (want != 0)
     ulp = np.where(flushed, 0.0, ulp)
     # Only rounding may turn a finite exact answer into an infinity or back.
-    ulp = np.where(np.isinf(want) & np.isfinite(answer), np.inf, ulp)
+    ulp = np.where(np.isinf(want) & (answer != want), np.inf, ulp)
     if signed_zeros:
         wrong = (want == 0) & (answer == 0) & (np.signbit(want) != np.signbit(answer))
         ulp = np.where(wrong, np.inf, ulp)

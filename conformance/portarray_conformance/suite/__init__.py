@@ -19,6 +19,8 @@ from portarray_conformance.suite import (  # noqa: F401  (each registers its cas
     indexing,
     inspection,
     linalg,
+    linalg_norms,
+    linalg_products,
     linear_algebra,
     logical,
     manipulation,

@@ -57,7 +57,8 @@ def _open_quotient(x1: NumpyArray, x2: NumpyArray) -> NumpyArray:
     quotient = x1 / x2
     near = np.abs(quotient - np.rint(quotient)) <= np.abs(quotient) * 1e-6
     exact = np.fmod(x1, x2) == 0
-    return (near & ~exact) | np.isinf(x1) | np.isinf(x2) | (np.abs(quotient) > 2.0**22)
+    open_end = np.isinf(x1) | np.isinf(x2) | (np.abs(quotient) > 2.0**22)
+    return np.asarray((near & ~exact) | open_end)
 
 
 def _open_remainder(x1: NumpyArray, x2: NumpyArray) -> NumpyArray:
@@ -65,7 +66,6 @@ def _open_remainder(x1: NumpyArray, x2: NumpyArray) -> NumpyArray:
     if x1.dtype == object:
         return np.zeros(np.broadcast_shapes(x1.shape, x2.shape), bool)
     return np.isfinite(x1) & np.isfinite(x2) & (np.abs(x1 / x2) > 2.0**22)
-
 
 
 def _nextafter(x1: NumpyArray, x2: NumpyArray) -> NumpyArray:
@@ -78,7 +78,8 @@ def _nextafter(x1: NumpyArray, x2: NumpyArray) -> NumpyArray:
     stepped = ordered + np.where(x2.ravel() > x1.ravel(), 1, -1).astype(object)
     unordered = np.isnan(x1) | np.isnan(x2)
     stepped = np.where(unordered.ravel(), 0, stepped)
-    back = np.where(stepped < 0, lowest - stepped, stepped).astype(bits)
+    back = np.where(stepped < 0, lowest - stepped, stepped)
+    back = np.where((stepped == 0) & (ordered < 0), lowest, back).astype(bits)  # up to -0.0
     neighbour = np.where(x1 == x2, x2, back.view(x1.dtype).reshape(x1.shape))
     return np.where(unordered, np.nan, neighbour).astype(x1.dtype)
 
@@ -101,8 +102,7 @@ def _open_pow(x1: NumpyArray, x2: NumpyArray) -> NumpyArray:
         return np.zeros(np.broadcast_shapes(x1.shape, x2.shape), bool)
     if x1.dtype.kind == "c":
         return (np.abs(x1) < 0.01) | (np.abs(x2) > 4)
-    return (x1 == 1) & np.isnan(x2)
-
+    return np.asarray((x1 == 1) & np.isnan(x2))
 
 
 UNARY_ROWS = (
@@ -185,6 +185,23 @@ def clip_values(target: Target, data: Draw) -> None:
         keywords.pop({"no min": "min", "no max": "max"}.get(form, ""), None)
         out = function(target.put(x), **keywords)
     judge(target, out, _CLIP, [want], name, call)
+
+
+@case("clip", "special", chapter=CHAPTER)
+def clip_special(target: Target, data: Draw) -> None:
+    """NaN in x, in min or in max gives NaN."""
+    for name in draw.available(target, FLOATS):
+        x, low, high = (
+            np.array(values, dtype=name)
+            for values in (
+                [np.nan, 1.0, 1.0, 1.0],
+                [0.0, np.nan, 0.0, 0.0],
+                [2.0, 2.0, np.nan, 0.5],
+            )
+        )
+        call = Call("clip(x, min, max)", {"x": x, "min": low, "max": high})
+        out = target.function("clip")(target.put(x), target.put(low), target.put(high))
+        compare.same(target, out, np.array([np.nan, np.nan, np.nan, 0.5], dtype=name), call)
 
 
 @case("clip", "dtypes", chapter=CHAPTER)

@@ -31,12 +31,13 @@ CHAPTER = "array_object"
 _SHAPES = (*draw.AXIS_SHAPES, (), (0,), (2, 0))
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _indices(shape: tuple[int, ...], newaxis: bool) -> st.SearchStrategy[Any]:
     """Indices that the standard defines for a shape: integers, slices, ``...`` and None."""
     # The strategy depends on the shape alone; NumPy only names a version of the standard.
     strategies = make_strategies_namespace(np, api_version="2023.12")
-    return strategies.indices(shape, allow_newaxis=newaxis)
+    indices: st.SearchStrategy[Any] = strategies.indices(shape, allow_newaxis=newaxis)
+    return indices
 
 
 def _distinct(target: Target, data: Draw, name: str, shape: tuple[int, ...]) -> NumpyArray:
@@ -119,7 +120,9 @@ def matrix_transposed(target: Target, data: Draw) -> None:
     """The last two axes exchanged."""
     name = draw.dtype(target, data, ALL)
     x = _distinct(target, data, name, draw.shape(data, ((2, 3), (2, 3, 4), (2, 1, 2, 3), (0, 2))))
-    compare.same(target, draw.place(target, data, x).mT, np.swapaxes(x, -1, -2), Call("x.mT", {"x": x}))
+    compare.same(
+        target, draw.place(target, data, x).mT, np.swapaxes(x, -1, -2), Call("x.mT", {"x": x})
+    )
 
 
 @case("array.__array_namespace__", "values", chapter=CHAPTER)
@@ -199,7 +202,11 @@ for _method, _names in (("index", FLOATS), ("int", COMPLEXES), ("float", COMPLEX
 def int_special(target: Target, data: Draw) -> None:
     """NaN is a ValueError, an infinity an OverflowError."""
     for name in draw.available(target, FLOATS):
-        for value, error in ((np.nan, ValueError), (np.inf, OverflowError), (-np.inf, OverflowError)):
+        for value, error in (
+            (np.nan, ValueError),
+            (np.inf, OverflowError),
+            (-np.inf, OverflowError),
+        ):
             x = target.put(np.array(value, dtype=name))
             try:
                 got = int(x)
@@ -335,7 +342,9 @@ def setitem_mask(target: Target, data: Draw) -> None:
     moved = draw.place(target, data, x)
     moved[target.put(mask)] = value.item() if draw.flag(data, "a number") else target.put(value)
     want = np.where(mask, value, x).astype(name)
-    compare.same(target, moved, want, Call("x[mask] = value", {"x": x, "mask": mask, "value": value}))
+    compare.same(
+        target, moved, want, Call("x[mask] = value", {"x": x, "mask": mask, "value": value})
+    )
 
 
 @case("array.__setitem__", "dtypes", chapter=CHAPTER)

@@ -113,7 +113,9 @@ def full_like(target: Target, data: Draw) -> None:
 @case("arange", "values", chapter=CHAPTER)
 def arange(target: Target, data: Draw) -> None:
     """Whole numbers up to, from and by; floating steps within rounding."""
-    form = draw.pick(data, ("stop", "start, stop", "start, stop, step"), "form")
+    form = draw.pick(
+        data, ("stop", "start, stop", "start, stop, step", "start, stop, step"), "form"
+    )
     number = st.integers(-20, 20)
     start = 0 if form == "stop" else data.draw(number, label="start")
     stop = data.draw(number, label="stop")
@@ -126,12 +128,10 @@ def arange(target: Target, data: Draw) -> None:
         arguments = arguments[1:2]
     elif form == "start, stop":
         arguments = arguments[:2]
-        step = 1 / scale if as_float else 1
-    if form == "stop" and as_float:
-        step = 1 / scale
-    count = max(0, math.ceil((stop - start) / step))
+    steps = 1 / scale if len(arguments) < 3 else step  # in units of the scale
+    count = max(0, math.ceil((stop - start) / steps))
     kind = "real floating" if as_float else "integral"
-    values = [(start + i * step) * scale for i in range(count)]
+    values = [(start + i * steps) * scale for i in range(count)]
     want = np.array(values, dtype=name or target.default(kind))
     call = Call(f"arange({', '.join(map(repr, arguments))}, dtype={name})")
     compare.same(
@@ -164,8 +164,8 @@ def linspace(target: Target, data: Draw) -> None:
         kind = "float"
     end = {
         "int": st.integers(-20, 20),
-        "float": draw.elements("float32", draw.MODERATE),
-        "complex": draw.elements("complex64", draw.MODERATE),
+        "float": draw.arrays("float32", (), draw.MODERATE).map(np.ndarray.item),
+        "complex": draw.arrays("complex64", (), draw.MODERATE).map(np.ndarray.item),
     }[kind]
     start, stop = data.draw(end, label="start"), data.draw(end, label="stop")
     num = draw.whole(data, 0, 12, "num")
@@ -288,7 +288,12 @@ def asarray_copies(target: Target, data: Draw) -> None:
     if name in FLOATS and other in target.dtypes():
         call = Call(f"asarray({name} array, dtype={other}, copy=False)")
         raises(
-            function, call, "another dtype needs a copy", moved, dtype=target.dtype(other), copy=False
+            function,
+            call,
+            "another dtype needs a copy",
+            moved,
+            dtype=target.dtype(other),
+            copy=False,
         )
 
 
@@ -297,7 +302,9 @@ def asarray_widens(target: Target, data: Draw) -> None:
     """An array given with a wider dtype is converted exactly."""
     name = draw.dtype(target, data, FLOATS)
     x = draw.array(data, name, draw.shape(data, _SHAPES), draw.ANY)
-    wider = draw.dtype(target, data, {"float32": ALL[9:], "float64": ("float64", "complex128")}[name])
+    wider = draw.dtype(
+        target, data, {"float32": ALL[9:], "float64": ("float64", "complex128")}[name]
+    )
     out = target.function("asarray")(target.put(x), dtype=target.dtype(wider))
     call = Call(f"asarray(x, dtype={wider})", {"x": x})
     compare.same(target, out, x.astype(wider), call, signed_zeros=wider not in COMPLEX_OF.values())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,10 @@ def astype_values(target: Target, data: Draw) -> None:
     """Every cast that the standard defines; fractions are cut off, what is not zero is true."""
     source = draw.dtype(target, data, ALL, "from")
     result = draw.dtype(
-        target, data, tuple(n for n in ALL if source not in COMPLEXES or n in (*COMPLEXES, *BOOL)), "to"
+        target,
+        data,
+        tuple(n for n in ALL if source not in COMPLEXES or n in (*COMPLEXES, *BOOL)),
+        "to",
     )
     x = draw.array(data, source, draw.shape(data), _cast_domain(source, result))
     call = Call(f"astype(x, {result})", {"x": x})
@@ -75,6 +79,18 @@ def astype_special(target: Target, data: Draw) -> None:
         for other in draw.available(target, FLOATS):
             out = target.function("astype")(target.put(x), target.dtype(other))
             compare.same(target, out, x.astype(other), Call(f"astype(x, {other})", {"x": x}))
+
+
+@case("astype", "fractions", chapter=CHAPTER)
+def astype_fractions(target: Target, data: Draw) -> None:
+    """A fraction is cut off on the way to an integer."""
+    for name in draw.available(target, FLOATS):
+        for result in draw.available(target, INTEGERS):
+            x = np.array([0.5, 0.75, 1.5, 2.5, 1.9999, 126.9], dtype=name)
+            x = x if result.startswith("u") else np.concatenate([x, -x])
+            out = target.function("astype")(target.put(x), target.dtype(result))
+            want = np.array([math.trunc(v) for v in x.tolist()], dtype=result)
+            compare.same(target, out, want, Call(f"astype(x, {result})", {"x": x}))
 
 
 @case("astype", "views", chapter=CHAPTER)
@@ -110,10 +126,10 @@ def can_cast(target: Target, data: Draw) -> None:
 def _check_fields(call: str, found: Any, wanted: dict[str, Any]) -> None:
     for name, want in wanted.items():
         got = getattr(found, name, None)
-        if type(got) is not type(want) and not (
-            isinstance(want, float) and isinstance(got, float)
-        ):
-            raise AssertionError(f"{call}.{name}: got {got!r} ({type(got).__name__}), wanted {want!r}")
+        if type(got) is not type(want) and not (isinstance(want, float) and isinstance(got, float)):
+            raise AssertionError(
+                f"{call}.{name}: got {got!r} ({type(got).__name__}), wanted {want!r}"
+            )
         if got != want:
             raise AssertionError(f"{call}.{name}: got {got!r}, wanted {want!r}")
 
@@ -175,7 +191,9 @@ def isdtype(target: Target, data: Draw) -> None:
 def isdtype_errors(target: Target, data: Draw) -> None:
     """A kind that does not exist is refused."""
     known = next(iter(target.dtypes().values()))
-    raises(target.function("isdtype"), Call("isdtype(dtype, 'float')"), "no such kind", known, "float")
+    raises(
+        target.function("isdtype"), Call("isdtype(dtype, 'float')"), "no such kind", known, "float"
+    )
 
 
 @case("result_type", "values", chapter=CHAPTER)

@@ -24,7 +24,7 @@ def _log1p(x: NumpyArray) -> NumpyArray:
     if x.dtype.kind != "c":
         return np.log1p(x)
     a, b = x.real, x.imag
-    return np.log1p(a * (2 + a) + b * b) / 2 + 1j * np.arctan2(b, 1 + a)
+    return np.asarray(np.log1p(a * (2 + a) + b * b) / 2 + 1j * np.arctan2(b, 1 + a))
 
 
 def _logaddexp(x1: NumpyArray, x2: NumpyArray) -> NumpyArray:
@@ -43,7 +43,9 @@ UNARY_ROWS = (
     Row("expm1", np.expm1, FLOATING, domain=_EXPONENTS),
     Row("log", np.log, FLOATING, domain=_POSITIVE, complex_domain=_AWAY),
     Row("log10", np.log10, FLOATING, domain=_POSITIVE, complex_domain=_AWAY),
-    Row("log1p", _log1p, FLOATING, domain=Domain(-1, special=True, tiny=True), complex_domain=_AWAY),
+    Row(
+        "log1p", _log1p, FLOATING, domain=Domain(-1, special=True, tiny=True), complex_domain=_AWAY
+    ),
     Row("log2", np.log2, FLOATING, domain=_POSITIVE, complex_domain=_AWAY),
 )
 

@@ -97,7 +97,12 @@ def _one_axis(function: str, target: Target, data: Draw) -> None:
     real_input = function in ("rfft", "ihfft")
     name = draw.dtype(target, data, FLOATS if real_input else COMPLEXES)
     half_input = function in ("irfft", "hfft")
-    x = draw.array(data, name, draw.shape(data, ((4,), (3, 4), (2, 3), (5,)) if half_input else _SHAPES), _ENTRIES)
+    x = draw.array(
+        data,
+        name,
+        draw.shape(data, ((4,), (3, 4), (2, 3), (5,)) if half_input else _SHAPES),
+        _ENTRIES,
+    )
     axis, norm = draw.axis(data, x.ndim), draw.pick(data, _NORMS, "norm")
     m = x.shape[axis]
     n = draw.pick(data, (None, None, max(m - 1, 1), m + 2, 2 * m), "n")
@@ -150,9 +155,7 @@ def _several_axes(function: str, target: Target, data: Draw) -> None:
             keywords["s"] = tuple(lengths)
     result = {"rfftn": COMPLEX_OF, "irfftn": REAL_PART}.get(function, {}).get(name, name)
     target.dtype(result)
-    call = Call(
-        f"fft.{function}(x, s={keywords.get('s')}, axes={axes}, norm={norm})", {"x": x}
-    )
+    call = Call(f"fft.{function}(x, s={keywords.get('s')}, axes={axes}, norm={norm})", {"x": x})
     out = target.function(f"fft.{function}")(draw.place(target, data, x), **keywords)
     inverse = function in ("ifftn", "irfftn")
     sign = 1 if inverse else -1

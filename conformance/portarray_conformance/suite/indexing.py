@@ -44,23 +44,30 @@ def take_along_axis_values(target: Target, data: Draw) -> None:
     name = draw.dtype(target, data, ALL)
     shape = draw.shape(data, ((5,), (2, 3), (3, 2, 2), (3, 1)))
     x = draw.array(data, name, shape, draw.ANY)
-    axis = draw.axis(data, x.ndim)
+    by_default = draw.flag(data, "axis by default")
+    axis = -1 if by_default else draw.axis(data, x.ndim)
     size = shape[axis]
     wanted = list(shape)
     wanted[axis] = draw.pick(data, (1, 2, 4), "indices along the axis")
     for other in range(x.ndim):
-        if other != axis % x.ndim and wanted[other] > 1 and draw.flag(data, f"one for axis {other}"):
+        if (
+            other != axis % x.ndim
+            and wanted[other] > 1
+            and draw.flag(data, f"one for axis {other}")
+        ):
             wanted[other] = 1
     index = draw.dtype(target, data, ("int64", "int64", "int32", "uint8"), "dtype of indices")
     indices = draw.array(data, index, tuple(wanted), _index_domain(index, size), "indices")
-    keywords = {} if axis == -1 and draw.flag(data, "by default") else {"axis": axis}
+    keywords = {} if by_default else {"axis": axis}
     call = Call(f"take_along_axis(x, indices, {keywords})", {"x": x, "indices": indices})
     out = target.function("take_along_axis")(
         draw.place(target, data, x), target.put(indices), **keywords
     )
-    result = list(np.broadcast_shapes(
-        tuple(1 if a == axis % x.ndim else n for a, n in enumerate(shape)), tuple(wanted)
-    ))
+    result = list(
+        np.broadcast_shapes(
+            tuple(1 if a == axis % x.ndim else n for a, n in enumerate(shape)), tuple(wanted)
+        )
+    )
     want = np.empty(result, dtype=x.dtype)
     spread = np.broadcast_to(indices, result)
     for place in np.ndindex(*result):

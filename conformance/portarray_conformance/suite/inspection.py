@@ -77,7 +77,9 @@ def default_device(target: Target, data: Draw) -> None:
         return
     made = target.function("zeros")((1,))
     if made.device != got:
-        raise AssertionError(f"default_device(): got {got!r}, but zeros are made on {made.device!r}")
+        raise AssertionError(
+            f"default_device(): got {got!r}, but zeros are made on {made.device!r}"
+        )
 
 
 @case("info.devices", "values", chapter=CHAPTER)

@@ -97,8 +97,10 @@ def _matrix_transpose(function: str, target: Target, data: Draw) -> None:
     shape = draw.shape(data, ((2, 3), (3, 1), (2, 3, 4), (0, 2), (1, 2, 2, 3)))
     x = draw.array(data, name, shape, draw.ANY)
     out = target.function(function)(draw.place(target, data, x))
-    want = np.stack([x[..., i, :] for i in range(shape[-2])], axis=-1) if shape[-2] else (
-        np.empty((*shape[:-2], shape[-1], 0), dtype=name)
+    want = (
+        np.stack([x[..., i, :] for i in range(shape[-2])], axis=-1)
+        if shape[-2]
+        else (np.empty((*shape[:-2], shape[-1], 0), dtype=name))
     )
     compare.same(target, out, want, Call(f"{function}(x)", {"x": x}))
 
@@ -128,7 +130,9 @@ def _tensordot(function: str, target: Target, data: Draw) -> None:
             n = 2 if axes is None else axes
             one, other = tuple(range(a.ndim - n, a.ndim)), tuple(range(n))
         else:
-            one, other = (tuple(i % m for i in s) for s, m in zip(axes, (a.ndim, b.ndim), strict=True))
+            one, other = (
+                tuple(i % m for i in s) for s, m in zip(axes, (a.ndim, b.ndim), strict=True)
+            )
         letters_a = list(range(a.ndim))
         letters_b = [a.ndim + i for i in range(b.ndim)]
         for i, j in zip(one, other, strict=True):
@@ -181,6 +185,4 @@ for _prefix, _chapter in (("", "linear_algebra"), ("linalg.", "linalg")):
         ("vecdot", "values", _vecdot),
         ("vecdot", "errors", _vecdot_errors),
     ):
-        case(_prefix + _name, _aspect, chapter=_chapter)(
-            functools.partial(_check, _prefix + _name)
-        )
+        case(_prefix + _name, _aspect, chapter=_chapter)(functools.partial(_check, _prefix + _name))

@@ -152,7 +152,10 @@ def expand_dims(target: Target, data: Draw) -> None:
         n = x.ndim + several
         axis = data.draw(
             st.lists(
-                st.integers(-n, n - 1), min_size=several, max_size=several, unique_by=lambda a: a % n
+                st.integers(-n, n - 1),
+                min_size=several,
+                max_size=several,
+                unique_by=lambda a: a % n,
             ).map(tuple),
             label="axis",
         )

@@ -112,7 +112,7 @@ def _python_scalar(data: Draw, name: str, value: Any) -> Any:
     if name not in INTEGERS and name != "bool" and value.imag == 0:
         real = value.real
         if real == real and abs(real) < 1000 and real == int(real) and str(real)[0] != "-":
-            return draw.pick(data, (value, int(real)), "as int")
+            return int(real) if draw.flag(data, "as int") else value
     return value
 
 
@@ -211,14 +211,17 @@ def _through_view(
 def _matmul(kind: str, target: Target, data: Draw) -> None:
     """Check ``@``, its reflected and its in-place form on matrices."""
     name = draw.dtype(target, data, NUMERIC)
-    shapes = (((2, 2), (2, 2)),) if kind == "i" else (((2, 3), (3, 2)), ((3,), (3, 2)), ((3,), (3,)))
+    shapes = (
+        (((2, 2), (2, 2)),) if kind == "i" else (((2, 3), (3, 2)), ((3,), (3, 2)), ((3,), (3,)))
+    )
     first, second = draw.pick(data, shapes, "shapes")
     x1 = draw.array(data, name, first, draw.Domain(-5, 5), "x1")
     x2 = draw.array(data, name, second, draw.Domain(-5, 5), "x2")
     call = Call("x1 @= x2" if kind == "i" else "x1 @ x2", {"x1": x1, "x2": x2})
     a, b = target.put(x1), target.put(x2)
     if kind == "i":
-        out = operator.imatmul(a, b)
+        a @= b
+        out = a
     elif kind == "r":
         out = type(b).__rmatmul__(b, a)
     else:

@@ -82,14 +82,16 @@ def nonzero_errors(target: Target, data: Draw) -> None:
 def searchsorted_values(target: Target, data: Draw) -> None:
     """Places that keep the order, left or right of equal values; with a sorter; numbers."""
     name = draw.dtype(target, data, REAL)
-    x1 = np.round(draw.array(data, name, draw.pick(data, ((6,), (9,), (1,), (0,)), "n"), _TIES, "x1"))
+    x1 = np.round(
+        draw.array(data, name, draw.pick(data, ((6,), (9,), (1,), (0,)), "n"), _TIES, "x1")
+    )
     shape = draw.pick(data, ((5,), (2, 3), (), (0,)), "shape of x2")
     x2 = np.round(draw.array(data, name, shape, Domain(-4, 4), "x2"))
     side = draw.pick(data, ("left", "right", None), "side")
     keywords: dict[str, Any] = {} if side is None else {"side": side}
     order = np.argsort(x1, kind="stable")
     ascending = x1[order]
-    inputs = {"x1": ascending, "x2": x2}
+    inputs: dict[str, Any] = {"x1": ascending, "x2": x2}
     given = ascending
     if draw.flag(data, "sorter"):
         index = draw.dtype(target, data, ("int64", "int32"), "dtype of sorter")

@@ -36,7 +36,8 @@ def isin_values(target: Target, data: Draw) -> None:
     elif form == "x2 a number":
         x2 = draw.array(data, first, (), _REPEATED, "number")
         given2 = x2.item()
-    keywords = {"invert": draw.flag(data, "invert")} if draw.flag(data, "with invert") else {}
+    invert = draw.pick(data, (None, False, True), "invert")
+    keywords = {} if invert is None else {"invert": invert}
     call = Call(f"isin(x1, x2, {keywords})", {"x1": x1, "x2": x2})
     out = target.function("isin")(given1, given2, **keywords)
     members = set(x2.ravel().tolist())
@@ -50,7 +51,7 @@ def _draw(target: Target, data: Draw) -> NumpyArray:
     x = draw.array(data, name, draw.shape(data, _SHAPES), _REPEATED)
     if x.dtype.kind in "fc":
         x = np.asarray(np.round(x), dtype=name)
-        odd = draw.array(data, "uint8", x.shape, Domain(0, 9), "NaN where 0, -0.0 where 1")
+        odd = draw.array(data, "uint8", x.shape, Domain(0, 3), "NaN where 0, -0.0 where 1")
         x = np.where(odd == 0, np.nan, np.where(odd == 1, -0.0, x)).astype(name)
     return x
 
@@ -77,7 +78,9 @@ def _values(target: Target, values: Any, x: NumpyArray, call: Call) -> NumpyArra
 
 def _field(result: Any, name: str, position: int, call: Call) -> Any:
     if not isinstance(result, tuple) or getattr(result, name, None) is not result[position]:
-        raise call.fail(f"got {type(result).__name__}, wanted a namedtuple with {name} at {position}")
+        raise call.fail(
+            f"got {type(result).__name__}, wanted a namedtuple with {name} at {position}"
+        )
     return result[position]
 
 

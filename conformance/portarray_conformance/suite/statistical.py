@@ -19,6 +19,7 @@ from portarray_conformance.promotion import (
     COMPLEXES,
     FLOATING,
     FLOATS,
+    INTEGERS,
     NUMERIC,
     REAL,
     promote,
@@ -43,12 +44,12 @@ def _summed(target: Target) -> tuple[str, ...]:
 def _domain(function: str, name: str, result: str) -> Domain:
     if name in COMPLEXES or result in COMPLEXES:
         return Domain(-4, 4)
+    if name in INTEGERS and function.endswith("sum"):
+        return Domain(-(2**57), 2**57)  # beyond float64's whole numbers; two dozen still fit
     return _MULTIPLIED if function.endswith("prod") else _SUMMED
 
 
-def _draw(
-    target: Target, data: Draw, names: Sequence[str]
-) -> tuple[str, tuple[int, ...]]:
+def _draw(target: Target, data: Draw, names: Sequence[str]) -> tuple[str, tuple[int, ...]]:
     name = draw.dtype(target, data, names)
     shape = draw.shape(data, draw.AXIS_SHAPES)
     return name, shape
@@ -72,7 +73,13 @@ def _keyword_dtype(target: Target, data: Draw, name: str) -> str | None:
 
 
 def _compare(
-    target: Target, out: Any, want: NumpyArray, size: NumpyArray, call: Call, name: str, bound: float
+    target: Target,
+    out: Any,
+    want: NumpyArray,
+    size: NumpyArray,
+    call: Call,
+    name: str,
+    bound: float,
 ) -> None:
     if name in FLOATING:
         compare.within(target, out, want, call, dtype=name, size=size, bound=bound)
@@ -241,9 +248,7 @@ def _cumulative(function: str, target: Target, data: Draw) -> None:
         keywords["dtype"] = target.dtype(asked)
     if initial:
         keywords["include_initial"] = True
-    call = Call(
-        f"{function}(x, axis={axis}, dtype={asked}, include_initial={initial})", {"x": x}
-    )
+    call = Call(f"{function}(x, axis={axis}, dtype={asked}, include_initial={initial})", {"x": x})
     out = target.function(function)(draw.place(target, data, x), **keywords)
     values = wide(x.astype(result))
     along_axis = 0 if axis is None else axis

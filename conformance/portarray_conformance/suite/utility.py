@@ -12,7 +12,7 @@ from portarray_conformance.cases import Draw, case
 from portarray_conformance.compare import Call
 from portarray_conformance.draw import Domain
 from portarray_conformance.elementwise import Row, judge
-from portarray_conformance.promotion import ALL, NUMERIC
+from portarray_conformance.promotion import ALL, FLOATS, NUMERIC
 from portarray_conformance.reference import along
 from portarray_conformance.target import Target
 
@@ -36,6 +36,19 @@ def _truth(function: str, target: Target, data: Draw) -> None:
 
 for _name in ("all", "any"):
     case(_name, "values", chapter=CHAPTER)(functools.partial(_truth, _name))
+
+
+def _truth_special(function: str, target: Target, data: Draw) -> None:
+    """NaN and the infinities are true."""
+    for name in draw.available(target, FLOATS):
+        for value in (np.nan, np.inf, -np.inf):
+            x = np.array([value, value], dtype=name)
+            out = target.function(function)(target.put(x))
+            compare.same(target, out, np.array(True), Call(f"{function}(x)", {"x": x}))
+
+
+for _name in ("all", "any"):
+    case(_name, "special", chapter=CHAPTER)(functools.partial(_truth_special, _name))
 
 
 @case("diff", "values", chapter=CHAPTER)

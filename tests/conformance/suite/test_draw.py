@@ -1,0 +1,103 @@
+"""What is drawn stays within its domain and says much in few examples."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given, seed, settings
+from portarray_conformance import draw
+from portarray_conformance.draw import Domain
+from portarray_conformance.promotion import ALL, FLOATS, INTEGERS
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_arrays_have_their_dtype_and_shape(name: str) -> None:
+    @settings(max_examples=20, database=None, deadline=None)
+    @given(st.data())
+    def check(data: Any) -> None:
+        shape = draw.shape(data)
+        x = draw.array(data, name, shape, draw.ANY)
+        assert x.dtype == name
+        assert x.shape == shape
+
+    check()
+
+
+@pytest.mark.parametrize("domain", [Domain(-3, 5), Domain(2, 100), Domain(-1, 1, tiny=True)])
+@pytest.mark.parametrize("name", [*INTEGERS, *FLOATS])
+def test_elements_keep_to_the_bounds(name: str, domain: Domain) -> None:
+    @settings(max_examples=20, database=None, deadline=None)
+    @given(draw.arrays(name, (20,), domain))
+    def check(x: Any) -> None:
+        low = max(domain.low, 0) if name.startswith("u") else domain.low
+        assert np.all(x >= low)
+        assert np.all(x <= domain.high)
+
+    check()
+
+
+@pytest.mark.parametrize("name", FLOATS)
+def test_subnormal_numbers_are_not_drawn(name: str) -> None:
+    @settings(max_examples=50, database=None, deadline=None)
+    @given(draw.arrays(name, (20,), Domain(tiny=True, special=True)))
+    def check(x: Any) -> None:
+        finite = np.abs(x[np.isfinite(x) & (x != 0)])
+        assert np.all(finite >= np.finfo(name).smallest_normal)
+
+    check()
+
+
+def test_zero_and_the_most_negative_integer_can_be_left_out() -> None:
+    @settings(max_examples=50, database=None, deadline=None)
+    @given(draw.arrays("int8", (20,), Domain(symmetric=True, nonzero=True)))
+    def check(x: Any) -> None:
+        assert np.all(x != 0)
+        assert np.all(x != -128)
+
+    check()
+
+
+def test_examples_differ_from_each_other() -> None:
+    """Choices that Hypothesis repeats from example to example would cost half the suite."""
+    seen = set()
+
+    @seed(0)
+    @settings(max_examples=50, database=None, deadline=None)
+    @given(st.data())
+    def check(data: Any) -> None:
+        name = draw.pick(data, ALL, "dtype")
+        flags = [draw.flag(data, label) for label in ("keepdims", "strided", "descending")]
+        axis = draw.axes(data, 3)
+        x = draw.array(data, "float64", (4,), draw.ANY)
+        seen.add((name, *flags, axis, x.tobytes()))
+
+    check()
+    assert len(seen) >= 40
+
+
+def test_every_kind_of_number_is_drawn_within_a_few_arrays() -> None:
+    drawn: list[float] = []
+
+    @seed(0)
+    @settings(max_examples=20, database=None, deadline=None)
+    @given(draw.arrays("float32", (10,), Domain(special=True, tiny=True)))
+    def check(x: Any) -> None:
+        drawn.extend(x.tolist())
+
+    check()
+    assert any(math.isnan(v) for v in drawn)
+    assert any(math.isinf(v) for v in drawn)
+    assert any(v == 0 and math.copysign(1, v) < 0 for v in drawn)
+    assert any(0 < abs(v) < 1e-6 for v in drawn)
+    assert any(1e6 < abs(v) < math.inf for v in drawn)
+
+
+@pytest.mark.parametrize("ndim", [0, 1, 2, 3])
+def test_axes_are_valid(ndim: int) -> None:
+    x = np.ones((1,) * ndim)
+    for option in draw._axes(ndim, True):
+        np.sum(x, axis=option)
