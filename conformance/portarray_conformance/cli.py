@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import click
+from platformdirs import user_cache_path
 from rich.console import Console
 
 from portarray_conformance.cases import Case, all_cases
@@ -167,6 +168,9 @@ def run_command(
       1  something failed, a listed failure passed, or nothing could be checked
       2  the options are wrong, or the official suite cannot be had
     """  # noqa: D301 - click reads a real backspace as "keep these lines"
+    # Hypothesis keeps notes on the code under test; they do not belong into the working folder.
+    notes = user_cache_path("portarray") / "conformance" / "hypothesis"
+    os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(notes))
     if suite_dir is not None and suite != "official":
         raise click.UsageError("--suite-dir is the official suite's: add --suite official.")
     names = None if functions is None else _names(functions)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -32,7 +34,7 @@ def not_applicable(target: Target, draw: Draw) -> None:
 
 
 @pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
+def command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
     """Run the command over three cases of known outcome."""
     few = [
         Case("sin", "trigonometric", "values", passes),
@@ -47,6 +49,7 @@ def command(monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
         return [case for case in few if functions is None or case.function in functions]
 
     monkeypatch.setattr(cli, "all_cases", few_cases)
+    monkeypatch.setenv("HYPOTHESIS_STORAGE_DIRECTORY", str(tmp_path / "hypothesis"))
 
     def run(*arguments: str) -> Result:
         return CliRunner().invoke(cli.conformance, ["run", *arguments])
@@ -198,6 +201,20 @@ def test_a_module_in_the_working_folder_is_found(
     result = command("--module", "my_own_namespace", "--functions", "sin")
     assert result.exit_code == 0, result.output
     assert "module my_own_namespace: ok" in result.output
+
+
+def test_nothing_is_left_in_the_working_folder(tmp_path: Path) -> None:
+    code = "from portarray_conformance.cli import conformance; conformance()"
+    options = ("--module", "array_api_strict", "--functions", "sin,add", "--quick")
+    path = os.pathsep.join(entry for entry in sys.path if entry)
+    subprocess.run(
+        [sys.executable, "-c", code, "run", *options],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": path, "XDG_CACHE_HOME": str(tmp_path / "cache")},
+        check=True,
+        capture_output=True,
+    )
+    assert {entry.name for entry in tmp_path.iterdir()} <= {"cache"}
 
 
 def test_help_says_what_it_is_for() -> None:
