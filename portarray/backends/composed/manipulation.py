@@ -1,11 +1,12 @@
-"""Shapes: what needs no array of any library."""
+"""Shapes, and repeating made from gathering."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["broadcast_shapes"]
+__all__ = ["broadcast_shapes", "repeat"]
 
 
 def broadcast_shapes(xp: Any, *shapes: Sequence[int | None]) -> tuple[int | None, ...]:
@@ -30,3 +31,18 @@ def broadcast_shapes(xp: Any, *shapes: Sequence[int | None]) -> tuple[int | None
             )
         result.append(next(iter(known or sizes), 1))
     return tuple(result)
+
+
+def repeat(xp: Any, x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:
+    """Repeat each element along an axis; of the flattened array for None."""
+    if axis is None:
+        x, axis = xp.reshape(x, (math.prod(x.shape),)), 0
+    axis = axis % x.ndim
+    size = x.shape[axis]
+    counts = xp.asarray(repeats, dtype=xp.int64, device=x.device)
+    counts = xp.broadcast_to(counts, (size,))
+    ends = xp.cumulative_sum(counts, axis=0)
+    total = int(xp.item(xp.getitem(ends, (size - 1,)))) if size else 0
+    # Place i of the result belongs to the first element whose copies end after it.
+    places = xp.arange(total, dtype=xp.int64, device=x.device)
+    return xp.take(x, xp.searchsorted(ends, places, side="right"), axis=axis)

@@ -42,6 +42,8 @@ def diff(
     append: Tensor | None = None,
 ) -> Tensor:
     """Return n-th differences along an axis."""
+    if n == 0:
+        return x
     parts = together([part for part in (prepend, x, append) if part is not None])
     joined = torch.concat(parts, axis) if len(parts) > 1 else parts[0]
     if joined.dtype in UNSIGNED:

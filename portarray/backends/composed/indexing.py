@@ -1,0 +1,39 @@
+"""Gathering made from integer array indices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["take", "take_along_axis"]
+
+
+def take(xp: Any, x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
+    """Return elements at indices along an axis."""
+    if axis is None:
+        if x.ndim != 1:
+            raise ValueError(f"take needs an axis for an array of {x.ndim} axes")
+        axis = 0
+    return xp.getitem(x, (slice(None),) * (axis % x.ndim) + (indices,))
+
+
+def take_along_axis(xp: Any, x: Any, indices: Any, /, *, axis: int = -1) -> Any:
+    """Return elements at indices that are matched with x along an axis; other axes broadcast."""
+    axis = axis % x.ndim
+    others = [size for place, size in enumerate(x.shape) if place != axis]
+    with_others = [size for place, size in enumerate(indices.shape) if place != axis]
+    common = list(xp.broadcast_shapes(tuple(others), tuple(with_others)))
+    # Every axis but the one has its own numbers as index, which broadcast as a grid.
+    key = []
+    for place in range(x.ndim):
+        if place == axis:
+            shape = (*common[:axis], indices.shape[axis], *common[axis:])
+            key.append(xp.broadcast_to(indices, shape))
+            continue
+        size = x.shape[place]
+        count = common[place - (place > axis)]
+        # An axis of size 1 is read at 0 again and again.
+        numbers = xp.arange(size, dtype=xp.int64, device=x.device)
+        if size != count:
+            numbers = xp.zeros((count,), dtype=xp.int64, device=x.device)
+        key.append(xp.reshape(numbers, (-1,) + (1,) * (x.ndim - 1 - place)))
+    return xp.getitem(x, tuple(key))
