@@ -200,8 +200,9 @@ def inputs(
 
 def _related(x1: NumpyArray, x2: NumpyArray, data: Draw) -> NumpyArray:
     """Put elements of x1, or their neighbours, into x2, for comparisons to be close."""
-    if x1.dtype != x2.dtype or x1.shape != x2.shape or x1.dtype.kind in "bc":
+    if x1.dtype != x2.dtype or x1.size == 0 or x1.dtype.kind in "bc":
         return x2
+    x1 = np.resize(x1, x2.shape)
     choice = draw.array(
         data, "uint8", x2.shape, Domain(0, 3), "x2 is x1 where 1, beside it where 2"
     )

@@ -266,6 +266,20 @@ def _cumulative(function: str, target: Target, data: Draw) -> None:
     _compare(target, out, want, size, call, result, bound)
 
 
+def _large_integers(function: str, target: Target, data: Draw) -> None:
+    """Check that integers are not summed or multiplied as floating-point numbers."""
+    for name in draw.available(target, ("int64", "uint64")):
+        pair = [2**53, 1] if function.endswith("sum") else [2**53 + 1, 1]
+        x = np.array(pair, dtype=name)
+        want: list[int] | int = 2**53 + 1
+        if function.startswith("cumulative"):
+            want = [pair[0], 2**53 + 1]
+        out = target.function(function)(target.put(x))
+        compare.same(target, out, np.array(want, dtype=name), Call(f"{function}(x)", {"x": x}))
+
+
+for _name in ("sum", "prod", "cumulative_sum", "cumulative_prod"):
+    case(_name, "exact", chapter=CHAPTER)(functools.partial(_large_integers, _name))
 for _name in ("sum", "prod"):
     case(_name, "values", chapter=CHAPTER)(functools.partial(_sum_or_product, _name))
     case(_name, "dtypes", chapter=CHAPTER)(functools.partial(_accumulator_dtypes, _name))
