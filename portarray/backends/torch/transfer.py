@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -29,6 +30,9 @@ _READ_ONLY = 1  # DLPACK_FLAG_BITMASK_READ_ONLY
 
 # PyTorch has no types for this.
 _from_dlpack: Callable[[Any], torch.Tensor] = torch.utils.dlpack.from_dlpack
+
+# Older releases export unversioned capsules only, which every consumer takes.
+_EXPORTS_VERSIONS = "max_version" in inspect.signature(torch.Tensor.__dlpack__).parameters
 
 _pointer_in = ctypes.pythonapi.PyCapsule_GetPointer
 _pointer_in.argtypes = (ctypes.py_object, ctypes.c_char_p)
@@ -245,7 +249,9 @@ def to_dlpack(
     if source is x and copy is True:
         source = source.clone()
     # The room has done the moving and copying, so PyTorch is asked for the tensor as it is.
-    return source.__dlpack__(stream=stream, max_version=max_version)
+    if _EXPORTS_VERSIONS:
+        return source.__dlpack__(stream=stream, max_version=max_version)
+    return source.__dlpack__(stream=stream)
 
 
 def dlpack_device(x: torch.Tensor) -> tuple[int, int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Literal
 
@@ -190,6 +189,4 @@ def vector_norm(
         # Of one number any norm but the 0th is its absolute value; PyTorch takes () for all axes.
         size = _abs(x)
         return (size != 0).to(size.dtype) if ord == 0 else size
-    if x.shape.numel() == 0 and ord in (math.inf, -math.inf):
-        raise ValueError(f"the norm of order {ord} of no elements does not exist")
     return _vector_norm(x, ord=ord, dim=axis, keepdim=keepdims)

@@ -31,8 +31,13 @@ def matmul(x1: Tensor, x2: Tensor, /) -> Tensor:
 
 
 def _integer_matmul(x1: Tensor, x2: Tensor) -> Tensor:
-    if x1.device.type == "cpu" and x1.ndim > 0 and x2.ndim > 0:
+    if x1.device.type == "cpu":
         return torch.matmul(x1, x2)
+    return _sum_of_outer_products(x1, x2)
+
+
+def _sum_of_outer_products(x1: Tensor, x2: Tensor) -> Tensor:
+    """Multiply matrices one column and row at a time, with no more memory than the result's."""
     if x1.ndim == 0 or x2.ndim == 0:
         raise ValueError("matmul takes no 0-d tensor; multiply does")
     rows = x1[None] if x1.ndim == 1 else x1
@@ -44,12 +49,13 @@ def _integer_matmul(x1: Tensor, x2: Tensor) -> Tensor:
         )
     stack = _broadcast_shapes(rows.shape[:-2], columns.shape[:-2])
     out = rows.new_zeros((*stack, rows.shape[-2], columns.shape[-1]))
-    # One outer product at a time needs no more memory than the result.
     for k in range(rows.shape[-1]):
         out += rows[..., :, k, None] * columns[..., None, k, :]
     if x2.ndim == 1:
-        out = out[..., 0]
-    return out[..., 0, :] if x1.ndim == 1 and x2.ndim > 1 else out[..., 0] if x1.ndim == 1 else out
+        out = out.squeeze(-1)
+    if x1.ndim == 1:
+        out = out.squeeze(-1 if x2.ndim == 1 else -2)
+    return out
 
 
 def matrix_transpose(x: Tensor, /) -> Tensor:
