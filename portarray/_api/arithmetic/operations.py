@@ -1,4 +1,4 @@
-"""Arithmetic and signs, element by element."""
+"""The operations of arithmetic."""
 
 from __future__ import annotations
 
@@ -11,49 +11,16 @@ if TYPE_CHECKING:
     from portarray.typing import Real, Scalar
 
 __all__ = [
-    "abs",
     "add",
-    "copysign",
     "divide",
     "floor_divide",
     "multiply",
     "negative",
-    "nextafter",
     "positive",
     "reciprocal",
     "remainder",
-    "sign",
-    "signbit",
     "subtract",
 ]
-
-
-def abs(x: Array, /) -> Array:
-    """Return the magnitude of each element.
-
-    Parameters
-    ----------
-    x : Array
-        Any shape and dtype.
-
-    Returns
-    -------
-    Array
-        x's shape and dtype, but the real dtype of the same precision for a complex x.
-
-    Notes
-    -----
-    The magnitude of a complex number with an infinite part is infinity, even beside NaN.
-    The most negative integer of a signed dtype has no positive counterpart; its result is
-    undefined and may differ between devices.
-
-    Examples
-    --------
-    >>> import portarray as pa
-    >>> pa.abs(pa.asarray([3 - 4j, -1])).tolist()
-    [5.0, 1.0]
-    """
-    return call.unary("abs", x)
 
 
 def add(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
@@ -86,34 +53,6 @@ def add(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
     [[11, 21], [12, 22]]
     """
     return call.binary("add", x1, x2)
-
-
-def copysign(x1: Array | Real, x2: Array | Real, /) -> Array:
-    """Return the magnitude of each first element with the sign of the second.
-
-    Parameters
-    ----------
-    x1 : Array or scalar
-        Magnitudes; real. Integers and booleans are converted to the device's default
-        floating-point dtype.
-    x2 : Array or scalar
-        Signs; real, at least one of both an array; the shapes broadcast.
-
-    Returns
-    -------
-    Array
-        The broadcast shape and the real floating-point dtype to which both promote.
-
-    Notes
-    -----
-    The signs of zeros and NaNs count: ``copysign(1.0, -0.0)`` is -1.0.
-
-    See Also
-    --------
-    sign : -1, 0 or 1.
-    signbit : Whether the sign is negative.
-    """
-    return call.binary("copysign", x1, x2)
 
 
 def divide(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
@@ -234,36 +173,6 @@ def negative(x: Array, /) -> Array:
     return call.unary("negative", x)
 
 
-def nextafter(x1: Array | Real, x2: Array | Real, /) -> Array:
-    """Return the representable number next to each first element, towards the second.
-
-    Parameters
-    ----------
-    x1 : Array or scalar
-        Where to start; real. Integers and booleans are converted to the device's default
-        floating-point dtype.
-    x2 : Array or scalar
-        Where to go; real, at least one of both an array; the shapes broadcast.
-
-    Returns
-    -------
-    Array
-        The broadcast shape and the real floating-point dtype to which both promote. Equal elements
-        give x2's element, so that the sign of a zero follows x2; NaN gives NaN.
-
-    Notes
-    -----
-    The neighbour of zero is subnormal: a device that flushes subnormal numbers gives zero.
-
-    Examples
-    --------
-    >>> import portarray as pa
-    >>> (pa.nextafter(pa.asarray(1.0), 2.0) > 1.0).tolist()
-    True
-    """
-    return call.binary("nextafter", x1, x2)
-
-
 def positive(x: Array, /) -> Array:
     """Return each element as it is.
 
@@ -332,54 +241,6 @@ def remainder(x1: Array | Real, x2: Array | Real, /) -> Array:
     [1, 2, -2]
     """
     return call.binary("remainder", x1, x2)
-
-
-def sign(x: Array, /) -> Array:
-    """Return the sign of each element: -1, 0 or 1, and ``x / abs(x)`` for complex numbers.
-
-    Parameters
-    ----------
-    x : Array
-        Numbers; any shape.
-
-    Returns
-    -------
-    Array
-        x's shape and dtype; NaN for NaN.
-
-    Raises
-    ------
-    TypeError
-        For booleans, which have no sign.
-
-    See Also
-    --------
-    signbit : Tells negative zero from positive zero.
-    """
-    return call.unary("sign", x)
-
-
-def signbit(x: Array, /) -> Array:
-    """Tell of each element whether its sign bit is set: negative numbers, -0.0, negative NaN.
-
-    Parameters
-    ----------
-    x : Array
-        Real; any shape. Integers and booleans are converted to the device's default floating-point
-        dtype.
-
-    Returns
-    -------
-    Array
-        Booleans, of x's shape.
-
-    Examples
-    --------
-    >>> import portarray as pa
-    >>> pa.signbit(pa.asarray([0.0, -0.0, -1.0])).tolist()
-    [False, True, True]
-    """
-    return call.unary("signbit", x)
 
 
 def subtract(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:

@@ -1,0 +1,272 @@
+"""Arrays of a shape, or of another array's shape, filled with one value or not at all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from portarray._api import arguments
+from portarray._array import array as _array
+from portarray._array import call, dispatch, operands
+from portarray._devices import selection
+
+if TYPE_CHECKING:
+    from portarray._array.array import Array
+    from portarray.typing import DeviceLike, DTypeLike, Scalar, ShapeLike
+
+__all__ = ["empty", "empty_like", "full", "full_like", "ones", "ones_like", "zeros", "zeros_like"]
+
+
+def empty(
+    shape: ShapeLike,
+    *,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike | None = None,
+) -> Array:
+    """Return an array whose elements are not set.
+
+    Parameters
+    ----------
+    shape : int or sequence of int
+        Shape of the result.
+    dtype : dtype, optional
+        Dtype of the result; the device's default floating-point dtype if None.
+    device : device-like, optional
+        Device of the result; the default device if None.
+
+    Returns
+    -------
+    Array
+        Array whose elements have whatever values the memory had.
+
+    Raises
+    ------
+    ValueError
+        If a size is negative.
+    OutOfMemoryError
+        If the device has not enough memory.
+    """
+    args = (arguments.shape(shape),)
+    return call.create("empty", args, dtype=dtype, device=device, default="real floating")
+
+
+def empty_like(
+    x: Array, /, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None
+) -> Array:
+    """Return an array with the shape of another, whose elements are not set.
+
+    Parameters
+    ----------
+    x : Array
+        Array to take the shape from.
+    dtype, device : optional
+        Dtype and device of the result; those of `x` if None.
+
+    Returns
+    -------
+    Array
+        Array whose elements have whatever values the memory had.
+    """
+    if device is None:
+        return call.apply("empty_like", (x,), dtype=dtype)
+    shape, dtype = _pattern("empty_like", x, dtype)
+    return call.create("empty", (shape,), dtype=dtype, device=device, default=None)
+
+
+def full(
+    shape: ShapeLike,
+    fill_value: Scalar | Array,
+    *,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike | None = None,
+) -> Array:
+    """Return an array whose elements all have one value.
+
+    Parameters
+    ----------
+    shape : int or sequence of int
+        Shape of the result.
+    fill_value : scalar or 0-d Array
+        The value.
+    dtype : dtype, optional
+        Dtype of the result. By default that of `fill_value` if it is an array, else the device's
+        default dtype of its kind.
+    device : device-like, optional
+        Device of the result; the default device if None, also for an array as `fill_value`.
+
+    Returns
+    -------
+    Array
+        Array filled with the value.
+
+    Raises
+    ------
+    ValueError
+        If a size is negative.
+    OverflowError
+        If an integer dtype cannot hold the value.
+    TypeError
+        If the value is complex and the dtype is not, or the value is no number.
+    """
+    if dtype is None and isinstance(fill_value, _array.Array):
+        dtype = fill_value.dtype
+    value = arguments.number(fill_value, "fill_value")
+    if type(value) is int and dtype is None:
+        dtype = dispatch.default_dtype(selection.resolve(device), "i")
+    value = arguments.fill_value(value, dtype)
+    default = {bool: "bool", int: "integral", float: "real floating", complex: "complex floating"}
+    args = (arguments.shape(shape), value)
+    kind = default.get(type(value), "real floating")
+    return call.create("full", args, dtype=dtype, device=device, default=kind)
+
+
+def full_like(
+    x: Array,
+    /,
+    fill_value: Scalar | Array,
+    *,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike | None = None,
+) -> Array:
+    """Return an array with the shape of another, whose elements all have one value.
+
+    Parameters
+    ----------
+    x : Array
+        Array to take the shape from.
+    fill_value : scalar or 0-d Array
+        The value.
+    dtype, device : optional
+        Dtype and device of the result; those of `x` if None.
+
+    Returns
+    -------
+    Array
+        Array filled with the value.
+
+    Raises
+    ------
+    OverflowError
+        If an integer dtype cannot hold the value.
+    TypeError
+        If the value is complex and the dtype is not, or the value is no number.
+    """
+    shape, wanted = _pattern("full_like", x, dtype)
+    value = arguments.fill_value(fill_value, wanted)
+    if device is None:
+        return call.apply("full_like", (x,), fill_value=value, dtype=dtype)
+    return call.create("full", (shape, value), dtype=wanted, device=device, default=None)
+
+
+def ones(
+    shape: ShapeLike,
+    *,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike | None = None,
+) -> Array:
+    """Return an array of ones.
+
+    Parameters
+    ----------
+    shape : int or sequence of int
+        Shape of the result.
+    dtype : dtype, optional
+        Dtype of the result; the device's default floating-point dtype if None.
+    device : device-like, optional
+        Device of the result; the default device if None.
+
+    Returns
+    -------
+    Array
+        Array filled with one, or True.
+
+    Raises
+    ------
+    ValueError
+        If a size is negative.
+    """
+    args = (arguments.shape(shape),)
+    return call.create("ones", args, dtype=dtype, device=device, default="real floating")
+
+
+def ones_like(
+    x: Array, /, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None
+) -> Array:
+    """Return an array of ones with the shape of another.
+
+    Parameters
+    ----------
+    x : Array
+        Array to take the shape from.
+    dtype, device : optional
+        Dtype and device of the result; those of `x` if None.
+
+    Returns
+    -------
+    Array
+        Array filled with one, or True.
+    """
+    if device is None:
+        return call.apply("ones_like", (x,), dtype=dtype)
+    shape, dtype = _pattern("ones_like", x, dtype)
+    return call.create("ones", (shape,), dtype=dtype, device=device, default=None)
+
+
+def zeros(
+    shape: ShapeLike,
+    *,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike | None = None,
+) -> Array:
+    """Return an array of zeros.
+
+    Parameters
+    ----------
+    shape : int or sequence of int
+        Shape of the result.
+    dtype : dtype, optional
+        Dtype of the result; the device's default floating-point dtype if None.
+    device : device-like, optional
+        Device of the result; the default device if None.
+
+    Returns
+    -------
+    Array
+        Array filled with zero, or False.
+
+    Raises
+    ------
+    ValueError
+        If a size is negative.
+    """
+    args = (arguments.shape(shape),)
+    return call.create("zeros", args, dtype=dtype, device=device, default="real floating")
+
+
+def zeros_like(
+    x: Array, /, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None
+) -> Array:
+    """Return an array of zeros with the shape of another.
+
+    Parameters
+    ----------
+    x : Array
+        Array to take the shape from.
+    dtype, device : optional
+        Dtype and device of the result; those of `x` if None.
+
+    Returns
+    -------
+    Array
+        Array filled with zero, or False.
+    """
+    if device is None:
+        return call.apply("zeros_like", (x,), dtype=dtype)
+    shape, dtype = _pattern("zeros_like", x, dtype)
+    return call.create("zeros", (shape,), dtype=dtype, device=device, default=None)
+
+
+def _pattern(function: str, x: Array, dtype: DTypeLike | None) -> tuple[tuple[int, ...], DTypeLike]:
+    """Return shape and dtype for an array like another."""
+    if not isinstance(x, _array.Array):
+        raise operands.refused(x, function)
+    return x.shape, x.dtype if dtype is None else dtype

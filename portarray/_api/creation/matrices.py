@@ -1,0 +1,106 @@
+"""Diagonals and triangles."""
+
+from __future__ import annotations
+
+from operator import index
+from typing import TYPE_CHECKING
+
+from portarray._api import arguments
+from portarray._array import call
+
+if TYPE_CHECKING:
+    from portarray._array.array import Array
+    from portarray.typing import DeviceLike, DTypeLike
+
+__all__ = ["eye", "tril", "triu"]
+
+
+def eye(
+    n_rows: int,
+    n_cols: int | None = None,
+    /,
+    *,
+    k: int = 0,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike | None = None,
+) -> Array:
+    """Return a matrix with ones on a diagonal and zeros elsewhere.
+
+    Parameters
+    ----------
+    n_rows : int
+        Number of rows.
+    n_cols : int, optional
+        Number of columns; as many as rows if None.
+    k : int, default: 0
+        Which diagonal: 0 is the main one, positive ones lie above it, negative ones below.
+    dtype : dtype, optional
+        Dtype of the result; the device's default floating-point dtype if None.
+    device : device-like, optional
+        Device of the result; the default device if None.
+
+    Returns
+    -------
+    Array
+        Array of shape ``(n_rows, n_cols)``.
+
+    Raises
+    ------
+    ValueError
+        If a size is negative.
+    """
+    rows = arguments.size(n_rows, "n_rows")
+    columns = rows if n_cols is None else arguments.size(n_cols, "n_cols")
+    # A diagonal beyond the corners is empty; some libraries overflow there.
+    k = max(-rows, min(columns, index(k)))
+    return call.create(
+        "eye", (rows, columns), dtype=dtype, device=device, default="real floating", k=k
+    )
+
+
+def tril(x: Array, /, *, k: int = 0) -> Array:
+    """Return the lower triangle of matrices, with zeros above it.
+
+    Parameters
+    ----------
+    x : Array
+        Array of shape ``(..., M, N)``.
+    k : int, default: 0
+        Last diagonal that is kept: 0 is the main one, positive ones lie above it.
+
+    Returns
+    -------
+    Array
+        Array of the shape and dtype of `x`.
+
+    Raises
+    ------
+    ValueError
+        If `x` has fewer than two axes.
+    """
+    arguments.matrices(x, "tril")
+    return call.apply("tril", (x,), k=index(k))
+
+
+def triu(x: Array, /, *, k: int = 0) -> Array:
+    """Return the upper triangle of matrices, with zeros below it.
+
+    Parameters
+    ----------
+    x : Array
+        Array of shape ``(..., M, N)``.
+    k : int, default: 0
+        First diagonal that is kept: 0 is the main one, positive ones lie above it.
+
+    Returns
+    -------
+    Array
+        Array of the shape and dtype of `x`.
+
+    Raises
+    ------
+    ValueError
+        If `x` has fewer than two axes.
+    """
+    arguments.matrices(x, "triu")
+    return call.apply("triu", (x,), k=index(k))

@@ -1,0 +1,230 @@
+"""Numbers in a row, and the grids that they span."""
+
+from __future__ import annotations
+
+import builtins
+from math import isfinite
+from typing import TYPE_CHECKING, Literal
+
+from portarray._api import arguments
+from portarray._array import call, conversion, dtypes
+
+if TYPE_CHECKING:
+    from portarray._array.array import Array
+    from portarray.typing import DeviceLike, DTypeLike, Real, Scalar
+
+__all__ = ["arange", "linspace", "logspace", "meshgrid"]
+
+
+def arange(
+    start: Real,
+    /,
+    stop: Real | None = None,
+    step: Real = 1,
+    *,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike | None = None,
+) -> Array:
+    """Return evenly spaced numbers of a half-open interval.
+
+    Parameters
+    ----------
+    start : int or float
+        First number; the end of the interval if `stop` is missing, which then starts at 0.
+    stop : int or float, optional
+        End of the interval, not included.
+    step : int or float, default: 1
+        Distance between neighbours; negative to count down.
+    dtype : dtype, optional
+        Dtype of the result. By default the device's default integer dtype if all arguments are
+        integers, else its default floating-point dtype.
+    device : device-like, optional
+        Device of the result; the default device if None.
+
+    Returns
+    -------
+    Array
+        1-d array of ``ceil((stop - start) / step)`` numbers, or none if that is negative.
+
+    Raises
+    ------
+    ValueError
+        If `step` is 0 or an argument is not finite.
+    TypeError
+        If an argument is no real number or `dtype` is bool.
+
+    Notes
+    -----
+    With steps that are no integers rounding may let `stop` in; ``linspace`` counts instead.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.arange(2, 8, 3).tolist()
+    [2, 5]
+    """
+    if stop is None:
+        start, stop = 0, start
+    bounds = (
+        arguments.real_number(start, "start"),
+        arguments.real_number(stop, "stop"),
+        arguments.real_number(step, "step"),
+    )
+    if bounds[2] == 0:
+        raise ValueError("arange got step 0; the step must not be zero")
+    if not builtins.all(isfinite(one) for one in bounds):
+        raise ValueError(f"arange got start, stop, step = {bounds}; all must be finite")
+    kind = None if dtype is None else dtypes.kind_of(dtypes.canonical(dtype))
+    if kind == "b":
+        raise TypeError("arange got dtype bool; it makes numbers")
+    if kind == "c":  # few libraries count in complex numbers
+        real = arange(*bounds, dtype=None, device=device)
+        return conversion.astype(real, dtype, copy=False)
+    exact = builtins.all(isinstance(one, int) for one in bounds)
+    default = "integral" if exact else "real floating"
+    return call.create("arange", bounds, dtype=dtype, device=device, default=default)
+
+
+def linspace(
+    start: Scalar,
+    stop: Scalar,
+    /,
+    num: int,
+    *,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike | None = None,
+    endpoint: bool = True,
+) -> Array:
+    """Return a number of evenly spaced values of an interval.
+
+    Parameters
+    ----------
+    start, stop : scalar
+        First value, and the last or, without `endpoint`, the one that would come after the last.
+    num : int
+        How many values.
+    dtype : dtype, optional
+        Dtype of the result. By default the device's default floating-point dtype, complex if
+        `start` or `stop` is.
+    device : device-like, optional
+        Device of the result; the default device if None.
+    endpoint : bool, default: True
+        Whether `stop` is the last value.
+
+    Returns
+    -------
+    Array
+        1-d array of `num` values.
+
+    Raises
+    ------
+    ValueError
+        If `num` is negative.
+    TypeError
+        If `start` or `stop` is complex and `dtype` is not.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.linspace(0, 1, 4, endpoint=False).tolist()
+    [0.0, 0.25, 0.5, 0.75]
+    """
+    first, last = arguments.number(start, "start"), arguments.number(stop, "stop")
+    is_complex = isinstance(first, complex) or isinstance(last, complex)
+    if is_complex and dtype is not None and dtypes.kind_of(dtypes.canonical(dtype)) != "c":
+        raise TypeError(f"linspace got complex bounds and dtype {dtype}; use a complex dtype")
+    return call.create(
+        "linspace",
+        (first, last, arguments.size(num, "num")),
+        dtype=dtype,
+        device=device,
+        default="complex floating" if is_complex else "real floating",
+        endpoint=endpoint,
+    )
+
+
+def logspace(
+    start: Real,
+    stop: Real,
+    num: int = 50,
+    endpoint: bool = True,
+    base: Real = 10.0,
+    *,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike | None = None,
+) -> Array:
+    """Return numbers that are evenly spaced on a logarithmic scale.
+
+    The standard has no such function; it is here since programs for NumPy use it.
+
+    Parameters
+    ----------
+    start, stop : int or float
+        Exponents of the first number and of the last (without `endpoint`, of the one after it).
+    num : int, default: 50
+        How many numbers.
+    endpoint : bool, default: True
+        Whether ``base ** stop`` is the last number.
+    base : int or float, default: 10.0
+        Base of the logarithm.
+    dtype : dtype, optional
+        Dtype of the result; the device's default floating-point dtype if None.
+    device : device-like, optional
+        Device of the result; the default device if None.
+
+    Returns
+    -------
+    Array
+        1-d array ``base ** linspace(start, stop, num)``.
+
+    Raises
+    ------
+    ValueError
+        If `num` is negative.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.logspace(0, 3, 4, base=2).tolist()
+    [1.0, 2.0, 4.0, 8.0]
+    """
+    exponents = linspace(start, stop, num, device=device, endpoint=endpoint)
+    powers = call.binary("pow", arguments.real_number(base, "base"), exponents)
+    return powers if dtype is None else conversion.astype(powers, dtype, copy=False)
+
+
+def meshgrid(*arrays: Array, indexing: Literal["xy", "ij"] = "xy") -> tuple[Array, ...]:
+    """Return the coordinates of all points of a grid.
+
+    Parameters
+    ----------
+    *arrays : Array
+        1-d arrays: the coordinates along each axis of the grid.
+    indexing : {"xy", "ij"}, default: "xy"
+        ``"ij"`` orders the axes of the results as the arguments; ``"xy"`` swaps the first two, as
+        in a plot.
+
+    Returns
+    -------
+    tuple of Array
+        For each argument an array with its coordinate of every point.
+
+    Raises
+    ------
+    ValueError
+        If `indexing` is unknown or an array has several axes.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x, y = pa.meshgrid(pa.asarray([1, 2, 3]), pa.asarray([5, 6]))
+    >>> x.tolist(), y.tolist()
+    ([[1, 2, 3], [1, 2, 3]], [[5, 5, 5], [6, 6, 6]])
+    """
+    arguments.choice(indexing, "indexing", ("xy", "ij"))
+    for x in arrays:
+        if getattr(x, "ndim", 1) > 1:
+            raise ValueError(f"meshgrid got an array of shape {x.shape}; it takes 1-d arrays")
+    if not arrays:
+        return ()
+    return call.spread("meshgrid", arrays, indexing=indexing)

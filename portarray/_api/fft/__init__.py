@@ -1,0 +1,1 @@
+"""The Fourier transforms, split by family; :mod:`portarray.fft` lists them."""

@@ -1,0 +1,261 @@
+"""Transforms along one axis."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from portarray._api import arguments
+from portarray._array import call
+
+if TYPE_CHECKING:
+    from portarray._array.array import Array
+    from portarray.typing import FftNorm
+
+__all__ = ["NORMS", "fft", "hfft", "ifft", "ihfft", "irfft", "rfft"]
+
+NORMS = ("backward", "ortho", "forward")
+"""What takes the factor of a transform and its inverse; :mod:`portarray.fft` says how."""
+
+
+def fft(
+    x: Array,
+    /,
+    *,
+    n: int | None = None,
+    axis: int = -1,
+    norm: FftNorm = "backward",
+) -> Array:
+    """Transform along an axis.
+
+    Parameters
+    ----------
+    x : Array
+        Array of any dtype with at least one axis. Integers and booleans are converted to the
+        device's default floating-point dtype first.
+    n : int, optional
+        Number of elements to transform: `x` is cut, or padded with zeros, to it.
+    axis : int, default: -1
+        Axis to transform along.
+    norm : {"backward", "ortho", "forward"}, default: "backward"
+        No factor, ``1 / sqrt(n)`` or ``1 / n``.
+
+    Returns
+    -------
+    Array
+        Complex array of the precision of `x`, with `n` elements along `axis`.
+
+    Raises
+    ------
+    AxisError
+        If `x` has no such axis.
+    ValueError
+        If `n` is less than 1 or `norm` is unknown.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.fft.fft(pa.asarray([1.0, 0.0, 0.0])).tolist()
+    [(1+0j), (1+0j), (1+0j)]
+    """
+    return _one("fft.fft", x, n, axis, norm)
+
+
+def ifft(
+    x: Array,
+    /,
+    *,
+    n: int | None = None,
+    axis: int = -1,
+    norm: FftNorm = "backward",
+) -> Array:
+    """Invert :func:`fft`.
+
+    Parameters
+    ----------
+    x : Array
+        Array of any dtype with at least one axis. Integers and booleans are converted to the
+        device's default floating-point dtype first.
+    n : int, optional
+        Number of elements to transform: `x` is cut, or padded with zeros, to it.
+    axis : int, default: -1
+        Axis to transform along.
+    norm : {"backward", "ortho", "forward"}, default: "backward"
+        Factor ``1 / n``, ``1 / sqrt(n)`` or none.
+
+    Returns
+    -------
+    Array
+        Complex array of the precision of `x`, with `n` elements along `axis`.
+
+    Raises
+    ------
+    AxisError
+        If `x` has no such axis.
+    ValueError
+        If `n` is less than 1 or `norm` is unknown.
+    """
+    return _one("fft.ifft", x, n, axis, norm)
+
+
+def rfft(
+    x: Array,
+    /,
+    *,
+    n: int | None = None,
+    axis: int = -1,
+    norm: FftNorm = "backward",
+) -> Array:
+    """Transform real numbers along an axis, and return the half that is not redundant.
+
+    Parameters
+    ----------
+    x : Array
+        Real array with at least one axis. Integers and booleans are converted to the device's
+        default floating-point dtype first.
+    n : int, optional
+        Number of elements to transform: `x` is cut, or padded with zeros, to it.
+    axis : int, default: -1
+        Axis to transform along.
+    norm : {"backward", "ortho", "forward"}, default: "backward"
+        No factor, ``1 / sqrt(n)`` or ``1 / n``.
+
+    Returns
+    -------
+    Array
+        Complex array of the precision of `x`, with ``n // 2 + 1`` elements along `axis`.
+
+    Raises
+    ------
+    AxisError
+        If `x` has no such axis.
+    ValueError
+        If `n` is less than 1 or `norm` is unknown.
+    """
+    return _one("fft.rfft", x, n, axis, norm)
+
+
+def irfft(
+    x: Array,
+    /,
+    *,
+    n: int | None = None,
+    axis: int = -1,
+    norm: FftNorm = "backward",
+) -> Array:
+    """Invert :func:`rfft`.
+
+    Parameters
+    ----------
+    x : Array
+        Array of any dtype with at least one axis. Integers and booleans are converted to the
+        device's default floating-point dtype first.
+    n : int, optional
+        Number of elements of the *result* along `axis`; ``2 * (M - 1)`` by default, where ``M`` is
+        the size of `x`. Of `x` the first ``n // 2 + 1`` are used, zeros if there are fewer.
+    axis : int, default: -1
+        Axis to transform along.
+    norm : {"backward", "ortho", "forward"}, default: "backward"
+        Factor ``1 / n``, ``1 / sqrt(n)`` or none.
+
+    Returns
+    -------
+    Array
+        Real array of the precision of `x`, with `n` elements along `axis`.
+
+    Raises
+    ------
+    AxisError
+        If `x` has no such axis.
+    ValueError
+        If `n` is less than 1 or `norm` is unknown.
+
+    Notes
+    -----
+    Whether the original had an even or an odd size is not to be seen in `x`: pass `n` if it was
+    odd. The imaginary parts of the first and, for an even `n`, last element are not used.
+    """
+    return _one("fft.irfft", x, n, axis, norm)
+
+
+def hfft(
+    x: Array,
+    /,
+    *,
+    n: int | None = None,
+    axis: int = -1,
+    norm: FftNorm = "backward",
+) -> Array:
+    """Transform a signal with Hermitian symmetry, given by its first half, to real numbers.
+
+    Parameters
+    ----------
+    x : Array
+        Array of any dtype with at least one axis. Integers and booleans are converted to the
+        device's default floating-point dtype first.
+    n : int, optional
+        Number of elements of the *result* along `axis`; ``2 * (M - 1)`` by default, where ``M`` is
+        the size of `x`. Of `x` the first ``n // 2 + 1`` are used, zeros if there are fewer.
+    axis : int, default: -1
+        Axis to transform along.
+    norm : {"backward", "ortho", "forward"}, default: "backward"
+        No factor, ``1 / sqrt(n)`` or ``1 / n``.
+
+    Returns
+    -------
+    Array
+        Real array of the precision of `x`, with `n` elements along `axis`.
+
+    Raises
+    ------
+    AxisError
+        If `x` has no such axis.
+    ValueError
+        If `n` is less than 1 or `norm` is unknown.
+    """
+    return _one("fft.hfft", x, n, axis, norm)
+
+
+def ihfft(
+    x: Array,
+    /,
+    *,
+    n: int | None = None,
+    axis: int = -1,
+    norm: FftNorm = "backward",
+) -> Array:
+    """Invert :func:`hfft`.
+
+    Parameters
+    ----------
+    x : Array
+        Real array with at least one axis. Integers and booleans are converted to the device's
+        default floating-point dtype first.
+    n : int, optional
+        Number of elements to transform: `x` is cut, or padded with zeros, to it.
+    axis : int, default: -1
+        Axis to transform along.
+    norm : {"backward", "ortho", "forward"}, default: "backward"
+        Factor ``1 / n``, ``1 / sqrt(n)`` or none.
+
+    Returns
+    -------
+    Array
+        Complex array of the precision of `x`, with ``n // 2 + 1`` elements along `axis`.
+
+    Raises
+    ------
+    AxisError
+        If `x` has no such axis.
+    ValueError
+        If `n` is less than 1 or `norm` is unknown.
+    """
+    return _one("fft.ihfft", x, n, axis, norm)
+
+
+def _one(name: str, x: Array, n: int | None, axis: int, norm: str) -> Array:
+    """Transform along one axis, after checking what all transforms check."""
+    axis = arguments.axis(axis, x)
+    arguments.choice(norm, "norm", NORMS)
+    if n is not None and arguments.size(n, "n") == 0:
+        raise ValueError("n is 0; a transform needs at least one element")
+    return call.apply(name, (x,), n=n, axis=axis, norm=norm)

@@ -1,0 +1,200 @@
+"""Transforms along several axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from numpy.exceptions import AxisError
+
+from portarray._api import arguments
+from portarray._api.fft.one_axis import NORMS
+from portarray._array import call
+
+if TYPE_CHECKING:
+    from portarray._array.array import Array
+    from portarray.typing import FftNorm
+
+__all__ = ["fftn", "ifftn", "irfftn", "rfftn"]
+
+
+def fftn(
+    x: Array,
+    /,
+    *,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: FftNorm = "backward",
+) -> Array:
+    """Transform along several axes.
+
+    Parameters
+    ----------
+    x : Array
+        Array of any dtype with at least one axis. Integers and booleans are converted to the
+        device's default floating-point dtype first.
+    s : sequence of int, optional
+        Numbers of elements to transform along `axes`: `x` is cut, or padded with zeros, to them;
+        -1 keeps the size.
+    axes : sequence of int, optional
+        Axes to transform along, as many as `s` has sizes. By default the last ``len(s)``, or all
+        of them.
+    norm : {"backward", "ortho", "forward"}, default: "backward"
+        No factor, ``1 / sqrt(n)`` or ``1 / n``, where ``n`` is the product of the sizes.
+
+    Returns
+    -------
+    Array
+        Complex array of the precision of `x`, with the sizes `s` along `axes`.
+
+    Raises
+    ------
+    AxisError
+        If `x` has no such axis.
+    ValueError
+        If `s` and `axes` differ in length or `norm` is unknown.
+    """
+    return _several("fft.fftn", x, s, axes, norm)
+
+
+def ifftn(
+    x: Array,
+    /,
+    *,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: FftNorm = "backward",
+) -> Array:
+    """Invert :func:`fftn`.
+
+    Parameters
+    ----------
+    x : Array
+        Array of any dtype with at least one axis. Integers and booleans are converted to the
+        device's default floating-point dtype first.
+    s : sequence of int, optional
+        Numbers of elements to transform along `axes`: `x` is cut, or padded with zeros, to them;
+        -1 keeps the size.
+    axes : sequence of int, optional
+        Axes to transform along, as many as `s` has sizes. By default the last ``len(s)``, or all
+        of them.
+    norm : {"backward", "ortho", "forward"}, default: "backward"
+        Factor ``1 / n``, ``1 / sqrt(n)`` or none, where ``n`` is the product of the sizes.
+
+    Returns
+    -------
+    Array
+        Complex array of the precision of `x`, with the sizes `s` along `axes`.
+
+    Raises
+    ------
+    AxisError
+        If `x` has no such axis.
+    ValueError
+        If `s` and `axes` differ in length or `norm` is unknown.
+    """
+    return _several("fft.ifftn", x, s, axes, norm)
+
+
+def rfftn(
+    x: Array,
+    /,
+    *,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: FftNorm = "backward",
+) -> Array:
+    """Transform real numbers along several axes, and return the half that is not redundant.
+
+    Parameters
+    ----------
+    x : Array
+        Real array with at least one axis. Integers and booleans are converted to the device's
+        default floating-point dtype first.
+    s : sequence of int, optional
+        Numbers of elements to transform along `axes`: `x` is cut, or padded with zeros, to them;
+        -1 keeps the size.
+    axes : sequence of int, optional
+        Axes to transform along, as many as `s` has sizes. By default the last ``len(s)``, or all
+        of them.
+    norm : {"backward", "ortho", "forward"}, default: "backward"
+        No factor, ``1 / sqrt(n)`` or ``1 / n``, where ``n`` is the product of the sizes.
+
+    Returns
+    -------
+    Array
+        Complex array of the precision of `x`, with the sizes `s` along `axes`, but
+        ``s[-1] // 2 + 1`` along the last of them.
+
+    Raises
+    ------
+    AxisError
+        If `x` has no such axis.
+    ValueError
+        If `s` and `axes` differ in length or `norm` is unknown.
+    """
+    return _several("fft.rfftn", x, s, axes, norm)
+
+
+def irfftn(
+    x: Array,
+    /,
+    *,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: FftNorm = "backward",
+) -> Array:
+    """Invert :func:`rfftn`.
+
+    Parameters
+    ----------
+    x : Array
+        Array of any dtype with at least one axis. Integers and booleans are converted to the
+        device's default floating-point dtype first.
+    s : sequence of int, optional
+        Numbers of elements of the *result* along `axes`, by default those of `x`, and
+        ``2 * (M - 1)`` for the last. Of `x` as many as needed are used, zeros if there are fewer.
+    axes : sequence of int, optional
+        Axes to transform along, as many as `s` has sizes. By default the last ``len(s)``, or all
+        of them.
+    norm : {"backward", "ortho", "forward"}, default: "backward"
+        Factor ``1 / n``, ``1 / sqrt(n)`` or none, where ``n`` is the product of the sizes.
+
+    Returns
+    -------
+    Array
+        Real array of the precision of `x`, with the sizes `s` along `axes`.
+
+    Raises
+    ------
+    AxisError
+        If `x` has no such axis.
+    ValueError
+        If `s` and `axes` differ in length or `norm` is unknown.
+
+    Notes
+    -----
+    Whether the original had an even or an odd size along the last axis is not to be seen in `x`:
+    pass `s` if it was odd.
+    """
+    return _several("fft.irfftn", x, s, axes, norm)
+
+
+def _several(
+    name: str, x: Array, s: Sequence[int] | None, axes: Sequence[int] | None, norm: str
+) -> Array:
+    """Transform along several axes, after checking what all transforms check."""
+    arguments.choice(norm, "norm", NORMS)
+    options: dict[str, Any] = {"norm": norm}
+    if s is not None:
+        sizes = arguments.integers(s, "s")
+        axes = tuple(range(-len(sizes), 0)) if axes is None else axes
+        options["s"] = sizes
+    if axes is None and getattr(x, "ndim", None) == 0:
+        raise AxisError(f"{name} got a 0-d array, which has no axes to transform along")
+    if axes is not None:
+        places = tuple([arguments.axis(one, x) for one in arguments.integers(axes, "axes")])
+        if s is not None and len(places) != len(sizes):
+            raise ValueError(f"s={s!r} and axes={axes!r} must have the same length")
+        options["axes"] = places
+    return call.apply(name, (x,), **options)

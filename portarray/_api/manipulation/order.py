@@ -1,0 +1,158 @@
+"""Axes and elements in another order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from portarray._api import arguments
+from portarray._array import call
+
+if TYPE_CHECKING:
+    from portarray._array.array import Array
+    from portarray.typing import Axes
+
+__all__ = ["flip", "moveaxis", "permute_dims", "roll"]
+
+
+def flip(x: Array, /, *, axis: Axes | None = None) -> Array:
+    """Reverse the order of the elements along axes.
+
+    Parameters
+    ----------
+    x : Array
+        Array of any dtype.
+    axis : int or tuple of int, optional
+        Axes to reverse; all of them by default.
+
+    Returns
+    -------
+    Array
+        Array of the shape and dtype of `x`.
+
+    Raises
+    ------
+    AxisError
+        If `x` has no such axis.
+    """
+    if axis is not None:
+        axis = arguments.axes(axis, x)
+    return call.apply("flip", (x,), axis=axis)
+
+
+def moveaxis(x: Array, source: Axes, destination: Axes, /) -> Array:
+    """Move axes to new places; the others keep their order.
+
+    Parameters
+    ----------
+    x : Array
+        Array of any dtype.
+    source : int or tuple of int
+        Axes to move.
+    destination : int or tuple of int
+        Where each of them stands in the result.
+
+    Returns
+    -------
+    Array
+        Array with its axes reordered, a view where the library has views.
+
+    Raises
+    ------
+    AxisError
+        If `x` has no such axis.
+    ValueError
+        If an axis is named twice, or `source` and `destination` differ in length.
+    """
+    origin = arguments.axes(arguments.integers(source, "source"), x, name="source")
+    target = arguments.axes(arguments.integers(destination, "destination"), x, name="destination")
+    if len(origin) != len(target):  # type: ignore[arg-type]  # both are tuples here
+        raise ValueError(
+            f"moveaxis got source {source!r} and destination {destination!r}; "
+            f"they must name equally many axes"
+        )
+    return call.apply("moveaxis", (x,), origin, target)
+
+
+def permute_dims(x: Array, /, axes: Sequence[int]) -> Array:
+    """Reorder the axes of an array.
+
+    Parameters
+    ----------
+    x : Array
+        Array of any dtype.
+    axes : sequence of int
+        Every axis of `x` once, in the order they take in the result. Negative ones count from the
+        end.
+
+    Returns
+    -------
+    Array
+        Array with its axes reordered, a view where the library has views.
+
+    Raises
+    ------
+    AxisError
+        If `x` has no such axis.
+    ValueError
+        If `axes` is no permutation of the axes of `x`.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.permute_dims(pa.ones((2, 3, 4)), (2, 0, 1)).shape
+    (4, 2, 3)
+    """
+    order = arguments.axes(arguments.integers(axes, "axes"), x, name="axes")
+    if len(order) != getattr(x, "ndim", len(order)):  # type: ignore[arg-type]
+        raise ValueError(
+            f"permute_dims got axes {axes!r} for {x.ndim} axes; name each of them once"
+        )
+    return call.apply("permute_dims", (x,), axes=order)
+
+
+def roll(x: Array, /, shift: int | Sequence[int], *, axis: Axes | None = None) -> Array:
+    """Shift elements along axes; those that leave at one end come in at the other.
+
+    Parameters
+    ----------
+    x : Array
+        Array of any dtype.
+    shift : int or tuple of int
+        By how many places, towards larger indices if positive. A tuple has a number for each of
+        the axes.
+    axis : int or tuple of int, optional
+        Axes to shift along. By default the array is flattened, shifted and shaped back.
+
+    Returns
+    -------
+    Array
+        Array of the shape and dtype of `x`.
+
+    Raises
+    ------
+    AxisError
+        If `x` has no such axis.
+    ValueError
+        If `shift` and `axis` differ in length.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.roll(pa.asarray([1, 2, 3]), 1).tolist()
+    [3, 1, 2]
+    """
+    shifts = arguments.integers(shift, "shift")
+    if axis is None:
+        if len(shifts) != 1:
+            raise ValueError(f"roll got shift {shift!r} without axis=; name an axis for each shift")
+        return call.apply("roll", (x,), shift=shifts[0])
+    # An axis may be named twice here: its shifts add up.
+    places = tuple([arguments.axis(one, x) for one in arguments.integers(axis, "axis")])
+    if len(shifts) == 1:
+        shifts *= len(places)
+    if len(shifts) != len(places):
+        raise ValueError(
+            f"roll got shift {shift!r} for axis {axis!r}; give one shift, or one for each axis"
+        )
+    return call.apply("roll", (x,), shift=shifts, axis=places)

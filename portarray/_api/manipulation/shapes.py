@@ -1,0 +1,222 @@
+"""Other shapes for the same elements, in the same order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from portarray._api import arguments
+from portarray._array import call
+
+if TYPE_CHECKING:
+    from portarray._array.array import Array
+    from portarray.typing import Axes, ShapeLike
+
+__all__ = [
+    "broadcast_arrays",
+    "broadcast_shapes",
+    "broadcast_to",
+    "expand_dims",
+    "reshape",
+    "squeeze",
+]
+
+
+def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
+    """Broadcast arrays to one shape.
+
+    Parameters
+    ----------
+    *arrays : Array
+        Arrays of any dtypes on one device.
+
+    Returns
+    -------
+    tuple of Array
+        The arrays in their common shape, each in its own dtype. They are views where the library
+        has views, and several of their elements may share memory.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not broadcast.
+    """
+    if not arrays:
+        return ()
+    return call.spread("broadcast_arrays", arrays)
+
+
+def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
+    """Return the shape that shapes broadcast to.
+
+    Parameters
+    ----------
+    *shapes : sequence of int
+        Shapes. Axes of unknown size (None) do not exist here: sizes of arrays are always known.
+
+    Returns
+    -------
+    tuple of int
+        The common shape, ``()`` for no shapes at all.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not broadcast.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.broadcast_shapes((3, 1), (4,))
+    (3, 4)
+    """
+    checked = [arguments.shape(one) for one in shapes]
+    count = max((len(one) for one in checked), default=0)
+    out = [1] * count
+    for one in checked:
+        for place, size in enumerate(one, start=count - len(one)):
+            if size == 1 or size == out[place]:
+                continue
+            if out[place] != 1:
+                raise ValueError(
+                    f"shapes {', '.join(map(str, checked))} do not broadcast: sizes "
+                    f"{out[place]} and {size} meet, and neither is 1"
+                )
+            out[place] = size
+    return tuple(out)
+
+
+def broadcast_to(x: Array, /, shape: ShapeLike) -> Array:
+    """Broadcast an array to a shape.
+
+    Parameters
+    ----------
+    x : Array
+        Array of any dtype.
+    shape : int or sequence of int
+        Shape with at least as many axes as `x`; each of its sizes is that of `x`, or that of `x`
+        is 1.
+
+    Returns
+    -------
+    Array
+        Array of that shape, a view where the library has views: several of its elements may share
+        memory, so copy it before writing to it.
+
+    Raises
+    ------
+    ValueError
+        If `x` does not broadcast to the shape.
+    """
+    return call.apply("broadcast_to", (x,), shape=arguments.shape(shape))
+
+
+def expand_dims(x: Array, /, axis: Axes) -> Array:
+    """Insert axes of size 1.
+
+    Parameters
+    ----------
+    x : Array
+        Array of any dtype.
+    axis : int or tuple of int
+        Where the new axes stand *in the result*; negative ones count from its end.
+
+    Returns
+    -------
+    Array
+        Array with one more axis for each in `axis`, a view where the library has views.
+
+    Raises
+    ------
+    AxisError
+        If the result has no such axis.
+    ValueError
+        If an axis is named twice.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.expand_dims(pa.ones((2, 3)), (0, -1)).shape
+    (1, 2, 3, 1)
+    """
+    places = arguments.integers(axis, "axis")
+    for one in places:
+        arguments.axis(one, x, extra=len(places))
+    count = getattr(x, "ndim", 0) + len(places)
+    if len({one % count for one in places}) < len(places):
+        raise ValueError(f"axis={axis!r} names an axis twice; each axis may be named once")
+    return call.apply("expand_dims", (x,), axis=places[0] if len(places) == 1 else places)
+
+
+def reshape(x: Array, /, shape: ShapeLike, *, copy: bool | None = None) -> Array:
+    """Give an array another shape with the same elements in row-major order.
+
+    Parameters
+    ----------
+    x : Array
+        Array of any dtype.
+    shape : int or sequence of int
+        The new shape. One of its sizes may be -1: it is computed from the others.
+    copy : bool, optional
+        True always copies; False never does and raises where it would have to; None copies where
+        it has to.
+
+    Returns
+    -------
+    Array
+        Array of the new shape.
+
+    Raises
+    ------
+    ValueError
+        If the number of elements differs, if several sizes are -1, or if ``copy=False`` and the
+        elements would have to be copied.
+
+    Notes
+    -----
+    Whether a copy is needed depends on the library: one without strided views copies where
+    another does not.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.reshape(pa.asarray([[1, 2, 3], [4, 5, 6]]), (3, -1)).tolist()
+    [[1, 2], [3, 4], [5, 6]]
+    """
+    if type(shape) is not tuple:
+        shape = arguments.integers(shape, "shape")
+    if shape and min(shape) < 0 and (min(shape) < -1 or shape.count(-1) > 1):
+        raise ValueError(f"reshape got shape {shape!r}; one size may be -1, and none less")
+    return call.apply("reshape", (x,), shape=shape, copy=copy)
+
+
+def squeeze(x: Array, /, axis: Axes) -> Array:
+    """Remove axes of size 1.
+
+    Parameters
+    ----------
+    x : Array
+        Array of any dtype.
+    axis : int or tuple of int
+        Axes to remove.
+
+    Returns
+    -------
+    Array
+        Array without these axes, a view where the library has views.
+
+    Raises
+    ------
+    AxisError
+        If `x` has no such axis.
+    ValueError
+        If an axis has another size, or is named twice.
+    """
+    places = arguments.axes(arguments.integers(axis, "axis"), x)
+    for one in places if isinstance(places, tuple) else ():
+        if hasattr(x, "shape") and x.shape[one] != 1:
+            raise ValueError(
+                f"squeeze got axis {one} of size {x.shape[one]} (shape {x.shape}); "
+                f"only axes of size 1 can be removed"
+            )
+    return call.apply("squeeze", (x,), axis=places)

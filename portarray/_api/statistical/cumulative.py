@@ -1,0 +1,121 @@
+"""Running sums and products."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from portarray._api import arguments
+from portarray._array import call
+
+if TYPE_CHECKING:
+    from portarray._array.array import Array
+    from portarray.typing import DTypeLike
+
+__all__ = ["cumulative_prod", "cumulative_sum"]
+
+
+def cumulative_prod(
+    x: Array,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: DTypeLike | None = None,
+    include_initial: bool = False,
+) -> Array:
+    """Multiply up the elements along an axis.
+
+    Parameters
+    ----------
+    x : Array
+        Array with at least one axis, of any dtype; booleans count as integers.
+    axis : int, optional
+        Axis to run along. May be left out for a 1-d array only.
+    dtype : dtype, optional
+        Dtype to compute in and return. By default that of `x`, but narrow integers are widened to
+        the device's default integer (unsigned ones to the unsigned dtype of that width).
+    include_initial : bool, default: False
+        Whether the result begins with 1, and is one element longer along `axis`.
+
+    Returns
+    -------
+    Array
+        Array of the shape of `x`: each element is the product up to and including its place.
+
+    Raises
+    ------
+    ValueError
+        If `axis` is missing for several axes, or `x` is 0-d.
+    AxisError
+        If `x` has no such axis.
+
+    See Also
+    --------
+    prod : Return only the last of these.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.cumulative_prod(pa.asarray([2, 3, 4]), include_initial=True).tolist()
+    [1, 2, 6, 24]
+    """
+    axis = _running_axis(axis, x, "cumulative_prod")
+    arguments.numeric(dtype, "cumulative_prod")
+    return call.apply(
+        "cumulative_prod", (x,), axis=axis, dtype=dtype, include_initial=include_initial
+    )
+
+
+def cumulative_sum(
+    x: Array,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: DTypeLike | None = None,
+    include_initial: bool = False,
+) -> Array:
+    """Add up the elements along an axis.
+
+    Parameters
+    ----------
+    x : Array
+        Array with at least one axis, of any dtype; booleans count as integers.
+    axis : int, optional
+        Axis to run along. May be left out for a 1-d array only.
+    dtype : dtype, optional
+        Dtype to compute in and return. By default that of `x`, but narrow integers are widened to
+        the device's default integer (unsigned ones to the unsigned dtype of that width).
+    include_initial : bool, default: False
+        Whether the result begins with 0, and is one element longer along `axis`.
+
+    Returns
+    -------
+    Array
+        Array of the shape of `x`: each element is the sum up to and including its place.
+
+    Raises
+    ------
+    ValueError
+        If `axis` is missing for several axes, or `x` is 0-d.
+    AxisError
+        If `x` has no such axis.
+
+    See Also
+    --------
+    sum : Return only the last of these.
+    """
+    axis = _running_axis(axis, x, "cumulative_sum")
+    arguments.numeric(dtype, "cumulative_sum")
+    return call.apply(
+        "cumulative_sum", (x,), axis=axis, dtype=dtype, include_initial=include_initial
+    )
+
+
+def _running_axis(axis: int | None, x: Array, function: str) -> int:
+    if axis is not None:
+        return arguments.axis(axis, x)
+    if getattr(x, "ndim", 1) != 1:
+        raise ValueError(
+            f"{function} got an array of {x.ndim} axes without axis=; "
+            f"{'name the axis to run along' if x.ndim else 'a 0-d array has none to run along'}"
+        )
+    return 0

@@ -1,0 +1,145 @@
+"""Means and spreads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from portarray._api import arguments
+from portarray._array import call
+
+if TYPE_CHECKING:
+    from portarray._array.array import Array
+    from portarray.typing import Axes, Real
+
+__all__ = ["mean", "std", "var"]
+
+
+def mean(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Array:
+    """Return the arithmetic mean.
+
+    Parameters
+    ----------
+    x : Array
+        Array of any dtype. Integers and booleans are converted to the device's default
+        floating-point dtype first.
+    axis : int or tuple of int, optional
+        Axes to reduce; all of them by default.
+    keepdims : bool, default: False
+        Whether the reduced axes stay, with size 1.
+
+    Returns
+    -------
+    Array
+        Floating-point array without the reduced axes; the dtype is that of `x` if `x` has a
+        floating-point dtype.
+
+    Raises
+    ------
+    AxisError
+        If `x` has no such axis.
+
+    Notes
+    -----
+    A NaN among the elements makes the result NaN, and so does having no elements.
+    """
+    if axis is not None:
+        axis = arguments.axes(axis, x)
+    return call.apply("mean", (x,), axis=axis, keepdims=keepdims)
+
+
+def std(
+    x: Array,
+    /,
+    *,
+    axis: Axes | None = None,
+    correction: Real = 0.0,
+    keepdims: bool = False,
+) -> Array:
+    """Return the standard deviation, the square root of the variance.
+
+    Parameters
+    ----------
+    x : Array
+        Boolean or real array. Integers and booleans are converted to the device's default
+        floating-point dtype first.
+    axis : int or tuple of int, optional
+        Axes to reduce; all of them by default.
+    correction : int or float, default: 0.0
+        Subtracted from the number of elements ``M`` in the divisor ``M - correction``; 1 gives
+        the usual estimate from a sample.
+    keepdims : bool, default: False
+        Whether the reduced axes stay, with size 1.
+
+    Returns
+    -------
+    Array
+        Real floating-point array without the reduced axes.
+
+    Raises
+    ------
+    AxisError
+        If `x` has no such axis.
+
+    See Also
+    --------
+    var : Return the variance.
+
+    Notes
+    -----
+    A NaN among the elements makes the result NaN, and so does a divisor that is not positive.
+    """
+    if axis is not None:
+        axis = arguments.axes(axis, x)
+    return call.apply("std", (x,), axis=axis, correction=correction, keepdims=keepdims)
+
+
+def var(
+    x: Array,
+    /,
+    *,
+    axis: Axes | None = None,
+    correction: Real = 0.0,
+    keepdims: bool = False,
+) -> Array:
+    """Return the variance: the mean squared distance from the mean.
+
+    Parameters
+    ----------
+    x : Array
+        Boolean or real array. Integers and booleans are converted to the device's default
+        floating-point dtype first.
+    axis : int or tuple of int, optional
+        Axes to reduce; all of them by default.
+    correction : int or float, default: 0.0
+        Subtracted from the number of elements ``M`` in the divisor ``M - correction``; 1 gives
+        the usual estimate from a sample.
+    keepdims : bool, default: False
+        Whether the reduced axes stay, with size 1.
+
+    Returns
+    -------
+    Array
+        Real floating-point array without the reduced axes.
+
+    Raises
+    ------
+    AxisError
+        If `x` has no such axis.
+
+    See Also
+    --------
+    std : Return its square root.
+
+    Notes
+    -----
+    A NaN among the elements makes the result NaN, and so does a divisor that is not positive.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> float(pa.var(pa.asarray([1, 2, 3]), correction=1))
+    1.0
+    """
+    if axis is not None:
+        axis = arguments.axes(axis, x)
+    return call.apply("var", (x,), axis=axis, correction=correction, keepdims=keepdims)

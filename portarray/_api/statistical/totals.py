@@ -1,0 +1,176 @@
+"""Sums, products and extremes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from portarray._api import arguments
+from portarray._array import call
+
+if TYPE_CHECKING:
+    from portarray._array.array import Array
+    from portarray.typing import Axes, DTypeLike
+
+__all__ = ["max", "min", "prod", "sum"]
+
+
+def max(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Array:
+    """Return the largest element.
+
+    Parameters
+    ----------
+    x : Array
+        Boolean or real array.
+    axis : int or tuple of int, optional
+        Axes to reduce; all of them by default.
+    keepdims : bool, default: False
+        Whether the reduced axes stay, with size 1.
+
+    Returns
+    -------
+    Array
+        Array of the dtype of `x` without the reduced axes.
+
+    Raises
+    ------
+    ValueError
+        If there is no element to choose from.
+    AxisError
+        If `x` has no such axis.
+    TypeError
+        If `x` is complex: complex numbers have no order.
+
+    Notes
+    -----
+    A NaN among the elements makes the result NaN. Which of 0.0 and -0.0 is returned may differ
+    between devices.
+    """
+    if axis is not None:
+        axis = arguments.axes(axis, x)
+    return call.apply("max", (x,), axis=axis, keepdims=keepdims)
+
+
+def min(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Array:
+    """Return the smallest element.
+
+    Parameters
+    ----------
+    x : Array
+        Boolean or real array.
+    axis : int or tuple of int, optional
+        Axes to reduce; all of them by default.
+    keepdims : bool, default: False
+        Whether the reduced axes stay, with size 1.
+
+    Returns
+    -------
+    Array
+        Array of the dtype of `x` without the reduced axes.
+
+    Raises
+    ------
+    ValueError
+        If there is no element to choose from.
+    AxisError
+        If `x` has no such axis.
+    TypeError
+        If `x` is complex: complex numbers have no order.
+
+    Notes
+    -----
+    A NaN among the elements makes the result NaN. Which of 0.0 and -0.0 is returned may differ
+    between devices.
+    """
+    if axis is not None:
+        axis = arguments.axes(axis, x)
+    return call.apply("min", (x,), axis=axis, keepdims=keepdims)
+
+
+def prod(
+    x: Array,
+    /,
+    *,
+    axis: Axes | None = None,
+    dtype: DTypeLike | None = None,
+    keepdims: bool = False,
+) -> Array:
+    """Multiply the elements.
+
+    Parameters
+    ----------
+    x : Array
+        Array of any dtype; booleans count as integers.
+    axis : int or tuple of int, optional
+        Axes to reduce; all of them by default.
+    dtype : dtype, optional
+        Dtype to compute in and return. By default that of `x`, but narrow integers are widened to
+        the device's default integer (unsigned ones to the unsigned dtype of that width).
+    keepdims : bool, default: False
+        Whether the reduced axes stay, with size 1.
+
+    Returns
+    -------
+    Array
+        Array without the reduced axes. The product of no elements is 1.
+
+    Raises
+    ------
+    AxisError
+        If `x` has no such axis.
+    TypeError
+        If `dtype` is bool.
+    """
+    if axis is not None:
+        axis = arguments.axes(axis, x)
+    if dtype is not None:
+        arguments.numeric(dtype, "prod")
+    return call.apply("prod", (x,), axis=axis, dtype=dtype, keepdims=keepdims)
+
+
+def sum(
+    x: Array,
+    /,
+    *,
+    axis: Axes | None = None,
+    dtype: DTypeLike | None = None,
+    keepdims: bool = False,
+) -> Array:
+    """Add the elements.
+
+    Parameters
+    ----------
+    x : Array
+        Array of any dtype; booleans are counted.
+    axis : int or tuple of int, optional
+        Axes to reduce; all of them by default.
+    dtype : dtype, optional
+        Dtype to compute in and return. By default that of `x`, but narrow integers are widened to
+        the device's default integer (unsigned ones to the unsigned dtype of that width).
+    keepdims : bool, default: False
+        Whether the reduced axes stay, with size 1.
+
+    Returns
+    -------
+    Array
+        Array without the reduced axes. The sum of no elements is 0.
+
+    Raises
+    ------
+    AxisError
+        If `x` has no such axis.
+
+    Notes
+    -----
+    Devices add in different orders, so floating-point sums may differ in their last bits.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.sum(pa.asarray([[1, 2], [3, 4]]), axis=0).tolist()
+    [4, 6]
+    """
+    if axis is not None:
+        axis = arguments.axes(axis, x)
+    if dtype is not None:
+        arguments.numeric(dtype, "sum")
+    return call.apply("sum", (x,), axis=axis, dtype=dtype, keepdims=keepdims)
