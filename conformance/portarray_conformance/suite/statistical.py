@@ -220,7 +220,9 @@ def _moment(function: str, target: Target, data: Draw) -> None:
             lost = np.sqrt(float(np.finfo(name).smallest_normal)) / float(np.finfo(name).eps)
             want, size = np.sqrt(want), largest * scale + lost
         else:
-            size = (want + float(np.finfo(name).eps) * largest**2) * scale
+            # Rounding of the mean counts in proportion to the mean: Chan, Golub, LeVeque (1983).
+            shift = largest * np.sqrt(want) + float(np.finfo(name).eps) * largest**2
+            size = (want + shift) * scale
     size = np.where(np.isfinite(size), size, 0).astype(np.float64)
     compare.within(target, out, want, call, dtype=name, size=size, bound=NORMWISE[function])
 
