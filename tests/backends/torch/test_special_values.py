@@ -211,3 +211,10 @@ def test_gradients_flow() -> None:
         assert torch.autograd.gradcheck(getattr(xp, name), (x, y)), name
     assert torch.autograd.gradcheck(lambda a: xp.var(a, correction=0.5), (x,))
     assert torch.autograd.gradcheck(lambda a: xp.getitem(a, (slice(None, None, -1),)), (x,))
+
+
+@pytest.mark.parametrize("name", ["max", "min", "argmax", "argmin"])
+def test_no_extreme_of_nothing(name: str) -> None:
+    with pytest.raises(ValueError, match="no elements"):
+        getattr(xp, name)(torch.ones(2, 0))
+    assert getattr(xp, name)(torch.ones(0, 2), axis=1).shape == (0,)

@@ -10,6 +10,7 @@ from portarray.backends.torch.namespace import unsigned
 from portarray.backends.torch.namespace.promotion import FLOATING, SIGNED, Scalar, pair
 from portarray.backends.torch.namespace.unsigned import UNSIGNED
 
+_logaddexp = torch.logaddexp
 _pow = torch.pow
 
 exp = torch.exp
@@ -43,7 +44,9 @@ def log1p(x: Tensor, /) -> Tensor:
 
 def logaddexp(x1: Tensor | Scalar, x2: Tensor | Scalar, /) -> Tensor:
     """Return ``log(exp(x1) + exp(x2))``."""
-    return torch.logaddexp(*pair(x1, x2))
+    if getattr(x1, "dtype", None) is getattr(x2, "dtype", None):
+        return _logaddexp(x1, x2)  # type: ignore[arg-type]
+    return _logaddexp(*pair(x1, x2))
 
 
 def pow(x1: Tensor | Scalar, x2: Tensor | Scalar, /) -> Tensor:

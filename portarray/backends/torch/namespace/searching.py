@@ -9,6 +9,7 @@ from torch import Tensor
 
 from portarray.backends.torch.namespace import unsigned
 from portarray.backends.torch.namespace.promotion import Scalar, pair
+from portarray.backends.torch.namespace.statistical import refuse_empty
 from portarray.backends.torch.namespace.unsigned import UNSIGNED
 
 Axes = int | tuple[int, ...]
@@ -25,11 +26,13 @@ def _sortable(x: Tensor) -> Tensor:
 
 def argmax(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
     """Return the index of the first largest element; of the first NaN where there is one."""
+    refuse_empty("argmax", x, tuple(range(x.ndim)) if axis is None else (axis,))
     return torch.argmax(_sortable(x), axis, keepdim=keepdims)
 
 
 def argmin(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
     """Return the index of the first smallest element; of the first NaN where there is one."""
+    refuse_empty("argmin", x, tuple(range(x.ndim)) if axis is None else (axis,))
     return torch.argmin(_sortable(x), axis, keepdim=keepdims)
 
 

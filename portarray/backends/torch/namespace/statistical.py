@@ -111,11 +111,18 @@ def _with_initial(running: Tensor, axis: int, first: int, include_initial: bool)
     return torch.concat([running.new_full(shape, first), running], axis)
 
 
+def refuse_empty(name: str, x: Tensor, axes: tuple[int, ...]) -> None:
+    """Refuse to look for an extreme among no elements, which PyTorch calls an IndexError."""
+    if x.numel() == 0 and any(x.shape[place] == 0 for place in axes):
+        raise ValueError(f"{name} of no elements does not exist; the shape is {tuple(x.shape)}")
+
+
 def max(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
     """Return the largest elements; NaN where there is one."""
     axes = _axes(x, axis)
     if not axes:
         return x.clone()
+    refuse_empty("max", x, axes)
     if x.dtype in UNSIGNED:
         key = torch.amax(unsigned.ordered(x), axes, keepdim=keepdims)
         return unsigned.unordered(key, x.dtype)
@@ -127,6 +134,7 @@ def min(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Te
     axes = _axes(x, axis)
     if not axes:
         return x.clone()
+    refuse_empty("min", x, axes)
     if x.dtype in UNSIGNED:
         key = torch.amin(unsigned.ordered(x), axes, keepdim=keepdims)
         return unsigned.unordered(key, x.dtype)

@@ -7,6 +7,8 @@ from torch import Tensor
 
 from portarray.backends.torch.namespace.promotion import Scalar, pair
 
+_atan2 = torch.atan2
+_hypot = torch.hypot
 acosh = torch.acosh
 asin = torch.asin
 asinh = torch.asinh
@@ -33,12 +35,16 @@ def acos(x: Tensor, /) -> Tensor:
 
 def atan2(x1: Tensor | Scalar, x2: Tensor | Scalar, /) -> Tensor:
     """Return the angle of the point (x2, x1)."""
-    return torch.atan2(*pair(x1, x2))
+    if getattr(x1, "dtype", None) is getattr(x2, "dtype", None):
+        return _atan2(x1, x2)  # type: ignore[arg-type]
+    return _atan2(*pair(x1, x2))
 
 
 def hypot(x1: Tensor | Scalar, x2: Tensor | Scalar, /) -> Tensor:
     """Return ``sqrt(x1**2 + x2**2)`` without overflow on the way."""
-    return torch.hypot(*pair(x1, x2))
+    if getattr(x1, "dtype", None) is getattr(x2, "dtype", None):
+        return _hypot(x1, x2)  # type: ignore[arg-type]
+    return _hypot(*pair(x1, x2))
 
 
 def tanh(x: Tensor, /) -> Tensor:
