@@ -47,7 +47,7 @@ def asarray(
             where = selection.current()
         return _finished(native, wanted, where, copy=copy, narrow=narrow)
     where = selection.resolve(device)
-    if _has_dlpack(obj):
+    if not isinstance(obj, np.ndarray) and _has_dlpack(obj):
         return _finished(from_dlpack(obj, device=where), wanted, where, copy=copy, narrow=narrow)
     return _from_python(obj, wanted, where, copy=copy, narrow=narrow)
 
@@ -181,11 +181,7 @@ _OWNED = frozenset((*dtypes.STANDARD, "float16"))
 
 
 def _has_dlpack(obj: object) -> bool:
-    return (
-        not isinstance(obj, np.ndarray)
-        and hasattr(obj, "__dlpack__")
-        and hasattr(obj, "__dlpack_device__")
-    )
+    return hasattr(obj, "__dlpack__") and hasattr(obj, "__dlpack_device__")
 
 
 def _device_of_capsule(x: Any) -> Device:

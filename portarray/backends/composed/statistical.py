@@ -1,4 +1,4 @@
-"""Running sums and products made by doubling.
+"""Running sums and products made by doubling, and the count of what a statistic reduces.
 
 After step k every element holds what its 2**k predecessors and it give together, so that as many
 steps are needed as the length has binary digits (Hillis and Steele, "Data Parallel Algorithms",
@@ -7,9 +7,16 @@ steps are needed as the length has binary digits (Hillis and Steele, "Data Paral
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 __all__ = ["cumulative_prod", "cumulative_sum"]
+
+
+def count(x: Any, axis: int | tuple[int, ...] | None) -> int:
+    """Return how many elements are reduced into one."""
+    axes = range(len(x.shape)) if axis is None else (axis,) if isinstance(axis, int) else axis
+    return math.prod(x.shape[one] for one in axes)
 
 
 def cumulative_prod(

@@ -46,8 +46,13 @@ def positive(x: Array, /) -> Array:
 
 
 def sign(x: Array, /) -> Array:
-    """Return the sign; ``x / abs(x)`` for complex numbers."""
-    return np.sign(x)
+    """Return the sign; ``x / abs(x)`` for complex numbers, where NumPy overlooks half a NaN."""
+    out = np.sign(x)
+    return (
+        np.where(np.isnan(x), x.dtype.type(complex("nan+nanj")), out)
+        if x.dtype.kind == "c"
+        else out
+    )
 
 
 def clip(x: Array, /, min: Any = None, max: Any = None) -> Array:

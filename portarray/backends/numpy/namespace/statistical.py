@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from array_api_compat.numpy import cumulative_prod, cumulative_sum
 
+from portarray.backends.composed.statistical import count
+
 __all__ = [
     "cumulative_prod", "cumulative_sum", "max", "mean", "min", "prod", "std", "sum", "var",
 ]  # fmt: skip
@@ -25,9 +27,6 @@ _maximum: _Reduce = np.maximum.reduce
 _minimum: _Reduce = np.minimum.reduce
 _multiply: _Reduce = np.multiply.reduce
 _add: _Reduce = np.add.reduce
-
-std = np.std
-var = np.var
 
 
 def max(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
@@ -53,8 +52,26 @@ def prod(
     return _multiply(x, axis, dtype, None, keepdims)
 
 
+def std(
+    x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False
+) -> Array:
+    """Return the standard deviation."""
+    return np.sqrt(var(x, axis=axis, correction=correction, keepdims=keepdims))
+
+
 def sum(
     x: Array, /, *, axis: Axis = None, dtype: DType | None = None, keepdims: bool = False
 ) -> Array:
     """Return the sum; small integers become the default integer."""
     return _add(x, axis, dtype, None, keepdims)
+
+
+def var(
+    x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False
+) -> Array:
+    """Return the variance; NaN, and no warning, where nothing is left after the correction."""
+    if count(x, axis) > correction:
+        out: Array = np.var(x, axis=axis, correction=correction, keepdims=keepdims)
+        return out
+    # The sum only shapes the result.
+    return np.full_like(sum(x, axis=axis, keepdims=keepdims), np.nan)
