@@ -47,14 +47,14 @@ def clip(
     Array
         The broadcast shape and x's dtype, whatever the dtypes of the bounds.
 
+    See Also
+    --------
+    maximum, minimum : One bound, with promotion of both dtypes.
+
     Notes
     -----
     NaN as element or as bound gives NaN. Where the lower bound exceeds the upper, or a bound does
     not fit an integer x, the standard leaves the result undefined and devices may differ.
-
-    See Also
-    --------
-    maximum, minimum : One bound, with promotion of both dtypes.
 
     Examples
     --------
@@ -236,13 +236,13 @@ def maximum(x1: Array | Real, x2: Array | Real, /) -> Array:
     Array
         The broadcast shape and the dtype to which both promote; NaN beside NaN.
 
-    Notes
-    -----
-    Which of the two zeros counts as greater is undefined: devices may differ.
-
     See Also
     --------
     max : The greatest element along axes.
+
+    Notes
+    -----
+    Which of the two zeros counts as greater is undefined: devices may differ.
     """
     return call.binary("maximum", x1, x2)
 
@@ -260,13 +260,13 @@ def minimum(x1: Array | Real, x2: Array | Real, /) -> Array:
     Array
         The broadcast shape and the dtype to which both promote; NaN beside NaN.
 
-    Notes
-    -----
-    Which of the two zeros counts as lesser is undefined: devices may differ.
-
     See Also
     --------
     min : The least element along axes.
+
+    Notes
+    -----
+    Which of the two zeros counts as lesser is undefined: devices may differ.
     """
     return call.binary("minimum", x1, x2)
 

@@ -128,13 +128,13 @@ def atan(x: Array, /) -> Array:
     Array
         Radians, of x's shape and floating-point dtype; ±π/2 for infinities. Zeros keep their sign.
 
-    Notes
-    -----
-    A complex x has its branch cuts on the imaginary axis below -1j and above 1j.
-
     See Also
     --------
     atan2 : The angle of a point, in the right quadrant.
+
+    Notes
+    -----
+    A complex x has its branch cuts on the imaginary axis below -1j and above 1j.
     """
     return call.unary("atan", x)
 

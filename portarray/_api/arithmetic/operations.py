@@ -69,15 +69,15 @@ def divide(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
     Array
         The broadcast shape and the floating-point dtype to which both promote.
 
+    See Also
+    --------
+    floor_divide : The quotient rounded down.
+
     Notes
     -----
     A nonzero number divided by zero is an infinity, whose sign counts the sign of the zero; zero
     by zero and infinity by infinity are NaN. Nothing is raised; devices of NumPy warn as
     :func:`numpy.errstate` says.
-
-    See Also
-    --------
-    floor_divide : The quotient rounded down.
 
     Examples
     --------
@@ -102,15 +102,15 @@ def floor_divide(x1: Array | Real, x2: Array | Real, /) -> Array:
     Array
         The broadcast shape and the dtype to which both promote.
 
+    See Also
+    --------
+    remainder : What is left over.
+
     Notes
     -----
     Floating-point zero by zero is NaN, and another number by zero is an infinity or NaN. The
     standard leaves an integer divided by zero undefined, and an infinite dividend or divisor in
     part: devices may differ there.
-
-    See Also
-    --------
-    remainder : What is left over.
 
     Examples
     --------
@@ -134,15 +134,15 @@ def multiply(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
     Array
         The broadcast shape and the dtype to which both promote.
 
+    See Also
+    --------
+    matmul : The matrix product.
+
     Notes
     -----
     Integers wrap around on overflow. Two booleans multiply to their logical and. Zero times
     infinity is NaN. For complex factors with infinite parts devices may differ in which part of
     the product is NaN.
-
-    See Also
-    --------
-    matmul : The matrix product.
     """
     return call.binary("multiply", x1, x2)
 
@@ -224,15 +224,15 @@ def remainder(x1: Array | Real, x2: Array | Real, /) -> Array:
     Array
         The broadcast shape and the dtype to which both promote.
 
+    See Also
+    --------
+    floor_divide : The quotient that belongs to it.
+
     Notes
     -----
     With floating-point numbers, a zero divisor and an infinite dividend give NaN; a finite
     dividend with an infinite divisor is the dividend where the signs agree, else the divisor.
     The standard leaves an integer modulo zero undefined: devices may differ there.
-
-    See Also
-    --------
-    floor_divide : The quotient that belongs to it.
 
     Examples
     --------

@@ -57,14 +57,14 @@ def copysign(x1: Array | Real, x2: Array | Real, /) -> Array:
     Array
         The broadcast shape and the real floating-point dtype to which both promote.
 
-    Notes
-    -----
-    The signs of zeros and NaNs count: ``copysign(1.0, -0.0)`` is -1.0.
-
     See Also
     --------
     sign : -1, 0 or 1.
     signbit : Whether the sign is negative.
+
+    Notes
+    -----
+    The signs of zeros and NaNs count: ``copysign(1.0, -0.0)`` is -1.0.
     """
     return call.binary("copysign", x1, x2)
 
