@@ -68,6 +68,7 @@ def read_expected(path: Path | None = None) -> list[ExpectedFailure]:
     Returns
     -------
     list of ExpectedFailure
+        One for each table, in the file's order.
 
     Raises
     ------

@@ -289,6 +289,7 @@ def describe(value: object) -> str:
     Returns
     -------
     str
+        The value as it would be typed.
     """
     if isinstance(value, np.ndarray):
         values = np.array2string(
