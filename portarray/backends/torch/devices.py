@@ -135,7 +135,7 @@ def describe(platform: str, index: int) -> Description:
     if kind == "xpu":
         return Description(torch.xpu.get_device_name(index), "gpu")
     if kind == "mps":
-        return Description(f"{_host.processor() or _host.machine()} GPU", "gpu")
+        return Description("Metal GPU", "gpu")
     return Description(_host.processor() or _host.machine() or "CPU", "cpu")
 
 

@@ -20,7 +20,7 @@ from portarray.backends.composed import (
     utility,
 )
 
-few = settings(max_examples=40, deadline=None)
+few = settings(max_examples=20, deadline=None)
 
 ELEMENTS: dict[str, Any] = {
     "int8": st.integers(-3, 3),
