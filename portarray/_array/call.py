@@ -90,7 +90,11 @@ def binary(name: str, x1: Any, x2: Any) -> Array:
 
 def _binary(name: str, x1: Any, x2: Any) -> Array:
     """Call a binary function on operands of two dtypes, or on an array and a scalar."""
-    if type(x1) is not _array.Array and type(x2) is not _array.Array:
+    if type(x1) is _array.Array:
+        lane = x1._lane
+        if type(x2) in lane.scalars or (type(x2) is int and lane.low <= x2 <= lane.high):
+            return beside(name, lane, x1._native, x2)
+    elif type(x2) is not _array.Array:
         x1 = from_scalar(x1, name)
     lane, (first, second) = common(name, (x1, x2))
     if lane.kind in "iu" and name in COMPARISONS:
@@ -100,11 +104,10 @@ def _binary(name: str, x1: Any, x2: Any) -> Array:
     return called(name, lane, (first, second), {})  # type: ignore[no-any-return]
 
 
-def beside(name: str, x: Array, value: Any) -> Array:
-    """Call a binary function on an array and a Python scalar that fits its lane as it is."""
-    lane = x._lane
+def beside(name: str, lane: Lane, first: Any, second: Any) -> Array:
+    """Call a binary function on a native array and a Python scalar that its lane takes as it is."""
     try:
-        native = lane.functions[name](x._native, value)
+        native = lane.functions[name](first, second)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
         reraise(error, name, lane.device)
     return wrapped(native, lane)

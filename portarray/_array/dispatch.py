@@ -63,7 +63,8 @@ class Lane:
     scalars : frozenset of type
         Python scalar types that go to the library as they are beside an array of this dtype.
     low, high : int
-        Range of an integer dtype; 0 for all others.
+        Range of an integer dtype, in which a Python integer goes to the library as it is; an empty
+        range for all others.
     """
 
     __slots__ = (
@@ -89,7 +90,7 @@ class Lane:
         self.lanes: Lanes = {}
         self.scalars = _SCALARS[self.kind]
         limits = np.iinfo(dtype) if self.kind in "iu" else None
-        self.low = 0 if limits is None else int(limits.min)
+        self.low = 1 if limits is None else int(limits.min)
         self.high = 0 if limits is None else int(limits.max)
 
     def cast(self, x: Any) -> Any:
@@ -102,7 +103,7 @@ class Lane:
 
 Lanes = dict[Any, Lane]
 
-# Integers are checked against the dtype's range first, so they are not in the integer rows.
+# Beside integer arrays the range decides, not the type alone.
 _SCALARS: Mapping[str, frozenset[type]] = {
     "b": frozenset({bool}),
     "i": frozenset(),

@@ -42,8 +42,10 @@ def binary(name: str) -> Callable[[Array, Any], Array]:
                     out._lane = lane if native.dtype is lane.native else lane.lanes[native.dtype]
                     return out
                 return wrapped(native, lane)
-        elif type(other) in self._lane.scalars:
-            return call.beside(name, self, other)
+        elif type(other) in self._lane.scalars or (
+            type(other) is int and self._lane.low <= other <= self._lane.high
+        ):
+            return call.beside(name, self._lane, self._native, other)
         elif _is_foreign(other):
             return NotImplemented  # type: ignore[no-any-return]
         return call.binary(name, self, other)
@@ -55,6 +57,10 @@ def reflected(name: str) -> Callable[[Array, Any], Array]:
     """Return the method behind ``other op x``."""
 
     def operator(self: Array, other: Any, /) -> Array:
+        if type(other) in self._lane.scalars or (
+            type(other) is int and self._lane.low <= other <= self._lane.high
+        ):
+            return call.beside(name, self._lane, other, self._native)
         if _is_foreign(other):
             return NotImplemented  # type: ignore[no-any-return]
         return call.binary(name, other, self)

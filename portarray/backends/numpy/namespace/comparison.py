@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import operator
+
 import numpy as np
 
-equal = np.equal
-greater = np.greater
-greater_equal = np.greater_equal
+equal = operator.eq
+greater = operator.gt
+greater_equal = operator.ge
 isfinite = np.isfinite
 isinf = np.isinf
 isnan = np.isnan
-less = np.less
-less_equal = np.less_equal
-not_equal = np.not_equal
+less = operator.lt
+less_equal = operator.le
+not_equal = operator.ne
