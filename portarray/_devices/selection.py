@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import operator
 import sys
-import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, SupportsIndex
 
-from portarray._devices import discovery, hardware
+from portarray._devices import discovery, notices
+from portarray._devices.choice import Choice
 from portarray._devices.device import SCOPES, WORDS, Device, parse
 from portarray.backends import registry
-from portarray.backends.protocol import PLATFORMS, Kind
+from portarray.backends.protocol import PLATFORMS
 from portarray.errors import (
     DeviceNotFunctionalError,
-    DeviceSelectionWarning,
     PreferenceError,
     UnknownDeviceError,
 )
@@ -50,9 +49,6 @@ _fixed: Device | None = None  # by set_default_device
 _automatic: Device | None = None  # the remembered choice of creation functions
 _gpu: Device | None = None  # the remembered choice of gpu_device
 _texts: dict[str, Device] = {}  # texts that were resolved; not those that ask for a choice
-_warned: set[str] = set()
-
-_HARDWARE = tuple(platform for platform in PLATFORMS if platform != "cpu")
 
 
 def current() -> Device:
@@ -114,7 +110,7 @@ def device(obj: object, *, memory: SupportsIndex | None = None) -> Device:
         return found if found is not None else _from_text(obj, needed)
     found = obj if isinstance(obj, Device) else _from_native(obj)
     if needed is not None:
-        choice = _Choice(str(found), needed)
+        choice = Choice(str(found), needed)
         if not choice.fits(found):
             raise choice.error()
     return found
@@ -186,8 +182,8 @@ def gpu_device(*, required: bool = False) -> Device:
     chosen = preferred()
     if chosen is None:
         try:
-            choice = _Choice("gpu")
-            chosen = _search("gpu", choice)
+            choice = Choice("gpu")
+            chosen = choice.best()
             choice.tell(chosen)
         except DeviceNotFunctionalError:
             chosen = cpu_device()
@@ -260,9 +256,9 @@ def set_preference(text: str | None, *, scope: Scope = "user") -> None:
         return
     effective = preferences.read()
     if effective is not None and effective.source != str(path):
-        _warn(f"{path} now prefers {text!r}, but {effective.source} overrides it")
+        notices.warn(f"{path} now prefers {text!r}, but {effective.source} overrides it")
     if text != "auto" and not functional(text):
-        _warn(f"{path} now prefers {text!r}, which does not function here: {_why_not(text)}")
+        notices.warn(f"{path} now prefers {text!r}, which does not function here: {_why_not(text)}")
 
 
 def preferred() -> Device | None:
@@ -290,7 +286,7 @@ def judge_preference(
         return preference, None, ""
     try:
         if preference.device == "gpu":
-            return preference, _search("gpu", _Choice("gpu", needed)), ""
+            return preference, Choice("gpu", needed).best(), ""
         return preference, _from_text(preference.device, needed), ""
     except (UnknownDeviceError, DeviceNotFunctionalError) as error:
         return preference, None, f"{preference.source} prefers {preference.device!r}, but {error}"
@@ -298,13 +294,13 @@ def judge_preference(
 
 def recommended() -> Device:
     """Return what ``"auto"`` means, without a warning of what stands before it."""
-    return judge_preference()[1] or _search("auto", _Choice("auto"))
+    return judge_preference()[1] or Choice("auto").best()
 
 
 def _preferred(needed: int | None) -> Device | None:
     _, chosen, problem = judge_preference(needed)
     if problem:
-        _warn(f"{problem}\nThe device is chosen automatically instead.")
+        notices.warn(f"{problem}\nThe device is chosen automatically instead.")
     return chosen
 
 
@@ -319,16 +315,16 @@ def _forget_choices() -> None:
     global _automatic, _gpu
     _automatic = _gpu = None
     _texts.clear()
-    _warned.clear()
+    notices.forget()
 
 
 def _from_text(text: str, needed: int | None) -> Device:
-    choice = _Choice(text, needed)
+    choice = Choice(text, needed)
     if text in WORDS:
         chosen = _preferred(needed)
         if chosen is not None and (text == "auto" or chosen.kind == "gpu"):
             return chosen
-        found = _search(text, choice)
+        found = choice.best()
         choice.tell(found)
         return found
     library, platform, index = parse(text)
@@ -354,108 +350,6 @@ def _default_platforms(
         yield library, platform
         if index is not None and discovery.sees(library, platform):
             return
-
-
-def _search(word: str, choice: _Choice) -> Device:
-    """Return the best GPU, for the word ``"auto"`` else the best device."""
-    rounds: list[tuple[Kind, tuple[str, ...]]] = [("gpu", _HARDWARE)]
-    if word == "auto":
-        # A CPU is driven best as what it is, not through OpenCL or oneAPI.
-        rounds += [("accelerator", _HARDWARE), ("cpu", ("cpu", *_HARDWARE))]
-    for kind, platforms in rounds:
-        pairs = ((library, p) for p in platforms for library in discovery.by_rank(p))
-        found = next((d for d in choice.walk(pairs, None) if choice.takes(d, kind)), None)
-        if found is not None:
-            return found
-    raise choice.error()
-
-
-class _Choice:
-    """One search for a device: what was refused and why, and what must be told."""
-
-    def __init__(self, asked: str, needed: int | None = None) -> None:
-        self.asked = asked
-        self.needed = needed
-        self.reasons: dict[str, str] = {}
-        self.passed_over: dict[str, str] = {}
-
-    def walk(self, pairs: Iterable[tuple[str, str]], index: int | None) -> Iterator[Device]:
-        """Yield functional devices of libraries and platforms; note why the others are not."""
-        for library, platform in pairs:
-            sign = self._absent(library, platform)
-            if sign:
-                self.reasons[f"{library}:{platform}"] = sign
-                continue
-            try:
-                number = discovery.count(library, platform)
-            except DeviceNotFunctionalError as error:
-                self._note(error, fault=discovery.is_fault(library, platform))
-                continue
-            for place in range(number) if index is None else (index,):
-                try:
-                    yield discovery.get_device(library, platform, place)
-                except DeviceNotFunctionalError as error:
-                    self._note(error, fault=discovery.is_fault(library, platform, place))
-
-    def _absent(self, library: str, platform: str) -> str:
-        """Return why the automatic choice need not even import a library for a platform."""
-        info = registry.find_info(library)
-        if self.asked != "auto" or info is None or info.module in sys.modules:
-            return ""
-        return hardware.absent(platform)
-
-    def first(self, found: Iterator[Device]) -> Device:
-        """Return the first device with enough memory, or raise with every reason."""
-        for candidate in found:
-            if self.fits(candidate):
-                self.tell(candidate)
-                return candidate
-        raise self.error()
-
-    def takes(self, candidate: Device, kind: Kind) -> bool:
-        """Tell whether a device is of a kind and has enough memory."""
-        if candidate.kind != kind:
-            if self.asked == "gpu":
-                self.reasons[str(candidate)] = (
-                    f"it is no GPU but {candidate.name} ({candidate.kind})"
-                )
-            return False
-        return self.fits(candidate)
-
-    def fits(self, candidate: Device) -> bool:
-        """Tell whether a device has enough free memory; note the figures where it has not."""
-        if self.needed is None:
-            return True
-        free = candidate.room.memory(candidate.native).free
-        if free is None or free >= self.needed:
-            return True
-        reason = (
-            f"{free:,} bytes ({_gib(free)}) are free, "
-            f"{self.needed:,} bytes ({_gib(self.needed)}) are needed"
-        )
-        self.reasons[str(candidate)] = self.passed_over[str(candidate)] = reason
-        return False
-
-    def tell(self, taken: Device) -> None:
-        """Warn of what was passed over before the device that is taken."""
-        if self.passed_over:
-            reasons = "; ".join(f"{name}: {why}" for name, why in self.passed_over.items())
-            _warn(f"{self.asked!r} passed over {reasons}. It means {taken} here and now")
-
-    def error(self) -> DeviceNotFunctionalError:
-        """Return the error that nothing was found."""
-        short = set(self.reasons) & set(self.passed_over) if self.needed is not None else set()
-        fix = (
-            "Ask for less memory, free some with pa.reclaim(device), or name another device."
-            if short
-            else "`portarray devices` shows what functions here."
-        )
-        return DeviceNotFunctionalError(self.asked, self.reasons, fix)
-
-    def _note(self, error: DeviceNotFunctionalError, *, fault: bool) -> None:
-        self.reasons.update(error.reasons)
-        if fault:
-            self.passed_over.update(error.reasons)
 
 
 def _from_native(obj: object) -> Device:
@@ -485,24 +379,9 @@ def _bytes(memory: SupportsIndex) -> int:
     return needed
 
 
-def _gib(number: int) -> str:
-    return f"{number / 2**30:.2f} GiB"
-
-
 def _why_not(text: str) -> str:
     try:
         device(text)
     except DeviceNotFunctionalError as error:
         return "; ".join(f"{name}: {why}" for name, why in error.reasons.items())
     return ""
-
-
-def _warn(message: str) -> None:
-    """Warn once, at the line that called portarray."""
-    if message in _warned:
-        return
-    _warned.add(message)
-    level, frame = 1, sys._getframe()
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("portarray."):
-        level, frame = level + 1, frame.f_back
-    warnings.warn(message, DeviceSelectionWarning, stacklevel=level)

@@ -1,0 +1,121 @@
+"""The search for a device where a text leaves a choice."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+
+from portarray._devices import discovery, hardware, notices
+from portarray._devices.device import Device
+from portarray.backends import registry
+from portarray.backends.protocol import PLATFORMS, Kind
+from portarray.errors import DeviceNotFunctionalError
+
+__all__ = ["Choice"]
+
+_HARDWARE = tuple(platform for platform in PLATFORMS if platform != "cpu")
+
+
+class Choice:
+    """One search for a device: what was refused and why, and what must be told."""
+
+    def __init__(self, asked: str, needed: int | None = None) -> None:
+        self.asked = asked
+        self.needed = needed
+        self.reasons: dict[str, str] = {}
+        self.passed_over: dict[str, str] = {}
+
+    def walk(self, pairs: Iterable[tuple[str, str]], index: int | None) -> Iterator[Device]:
+        """Yield functional devices of libraries and platforms; note why the others are not."""
+        for library, platform in pairs:
+            sign = self._absent(library, platform)
+            if sign:
+                self.reasons[f"{library}:{platform}"] = sign
+                continue
+            try:
+                number = discovery.count(library, platform)
+            except DeviceNotFunctionalError as error:
+                self._note(error, fault=discovery.is_fault(library, platform))
+                continue
+            for place in range(number) if index is None else (index,):
+                try:
+                    yield discovery.get_device(library, platform, place)
+                except DeviceNotFunctionalError as error:
+                    self._note(error, fault=discovery.is_fault(library, platform, place))
+
+    def _absent(self, library: str, platform: str) -> str:
+        """Return why the automatic choice need not even import a library for a platform."""
+        info = registry.find_info(library)
+        if self.asked != "auto" or info is None or info.module in sys.modules:
+            return ""
+        return hardware.absent(platform)
+
+    def best(self) -> Device:
+        """Return the best GPU; where ``"auto"`` is asked for and there is none, the best device."""
+        rounds: list[tuple[Kind, tuple[str, ...]]] = [("gpu", _HARDWARE)]
+        if self.asked == "auto":
+            # A CPU is driven best as what it is, not through OpenCL or oneAPI.
+            rounds += [("accelerator", _HARDWARE), ("cpu", ("cpu", *_HARDWARE))]
+        for kind, platforms in rounds:
+            pairs = ((library, p) for p in platforms for library in discovery.by_rank(p))
+            found = next((d for d in self.walk(pairs, None) if self.takes(d, kind)), None)
+            if found is not None:
+                return found
+        raise self.error()
+
+    def first(self, found: Iterator[Device]) -> Device:
+        """Return the first device with enough memory, or raise with every reason."""
+        for candidate in found:
+            if self.fits(candidate):
+                self.tell(candidate)
+                return candidate
+        raise self.error()
+
+    def takes(self, candidate: Device, kind: Kind) -> bool:
+        """Tell whether a device is of a kind and has enough memory."""
+        if candidate.kind != kind:
+            if self.asked == "gpu":
+                self.reasons[str(candidate)] = (
+                    f"it is no GPU but {candidate.name} ({candidate.kind})"
+                )
+            return False
+        return self.fits(candidate)
+
+    def fits(self, candidate: Device) -> bool:
+        """Tell whether a device has enough free memory; note the figures where it has not."""
+        if self.needed is None:
+            return True
+        free = candidate.room.memory(candidate.native).free
+        if free is None or free >= self.needed:
+            return True
+        reason = (
+            f"{free:,} bytes ({_gib(free)}) are free, "
+            f"{self.needed:,} bytes ({_gib(self.needed)}) are needed"
+        )
+        self.reasons[str(candidate)] = self.passed_over[str(candidate)] = reason
+        return False
+
+    def tell(self, taken: Device) -> None:
+        """Warn of what was passed over before the device that is taken."""
+        if self.passed_over:
+            reasons = "; ".join(f"{name}: {why}" for name, why in self.passed_over.items())
+            notices.warn(f"{self.asked!r} passed over {reasons}. It means {taken} here and now")
+
+    def error(self) -> DeviceNotFunctionalError:
+        """Return the error that nothing was found."""
+        short = set(self.reasons) & set(self.passed_over) if self.needed is not None else set()
+        fix = (
+            "Ask for less memory, free some with pa.reclaim(device), or name another device."
+            if short
+            else "`portarray devices` shows what functions here."
+        )
+        return DeviceNotFunctionalError(self.asked, self.reasons, fix)
+
+    def _note(self, error: DeviceNotFunctionalError, *, fault: bool) -> None:
+        self.reasons.update(error.reasons)
+        if fault:
+            self.passed_over.update(error.reasons)
+
+
+def _gib(number: int) -> str:
+    return f"{number / 2**30:.2f} GiB"
