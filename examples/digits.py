@@ -10,6 +10,7 @@ Run it with ``python examples/digits.py``; it needs ``pip install "portarray[exa
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable
@@ -189,7 +190,7 @@ def bound(dtype: str, wanted: Model) -> float:
 
     Singular values lie close together, so that the axes keep only half of a dtype's digits.
     """
-    return float(np.finfo(dtype).eps) ** 0.5 * float(np.max(np.abs(wanted.centroids)))
+    return math.sqrt(np.finfo(dtype).eps) * float(np.max(np.abs(wanted.centroids)))
 
 
 def show(rows: list[Row]) -> None:

@@ -55,11 +55,13 @@ class FakeArray:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self.data.shape
+        shape: tuple[int, ...] = self.data.shape
+        return shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        return self.data.dtype
+        dtype: np.dtype[Any] = self.data.dtype
+        return dtype
 
     @property
     def ndim(self) -> int:
@@ -90,8 +92,8 @@ class Library:
     current: int = 0
 
     def __post_init__(self) -> None:
-        self.array_type = type(f"{self.name.title()}Array", (FakeArray,), {"__slots__": ()})
-        self.array_type.library = self
+        members = {"__slots__": (), "library": self}
+        self.array_type: Any = type(f"{self.name.title()}Array", (FakeArray,), members)
         self.dtypes = {np.dtype(n): np.dtype(n) for n in NAMES if n not in self.lacking}
 
     # What devices.py needs.
@@ -149,7 +151,9 @@ class Library:
         self._has(array.dtype)
         if not self.on_host and copy is False:
             raise ValueError(f"{self.name} cannot share memory with the host")
-        return self.array_type(array.copy() if copy or not self.on_host else array, device)
+        mine = array.copy() if copy or not self.on_host else array
+        made: FakeArray = self.array_type(mine, device)
+        return made
 
     def _to_host(self, x: FakeArray, *, copy: bool | None) -> np.ndarray[Any, Any]:
         if not self.on_host and copy is False:
@@ -161,7 +165,8 @@ class Library:
             return x
         if copy is False:
             raise ValueError(f"{x.device} and {device} share no memory")
-        return self.array_type(x.data.copy(), device)
+        moved: FakeArray = self.array_type(x.data.copy(), device)
+        return moved
 
     def _from_dlpack(self, x: Any, device: NativeDevice, *, copy: bool | None) -> FakeArray:
         return self._from_host(np.from_dlpack(x), device, copy=copy)
