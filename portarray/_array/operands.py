@@ -127,8 +127,6 @@ def common(name: str, operands: Sequence[Any]) -> tuple[Lane, list[Any]]:
                     raise DeviceMismatchError(name, str(lane.device), str(other.device))
                 lane = dispatch.lane_of(lane.device, dtypes.promote(lane.dtype, other.dtype))
             values.append(x)
-        elif x is None:
-            values.append(None)
         else:
             value = scalar(x)
             if value is NotImplemented:
@@ -137,14 +135,14 @@ def common(name: str, operands: Sequence[Any]) -> tuple[Lane, list[Any]]:
     if lane is None:
         raise TypeError(f"{name} needs at least one array; make one with pa.asarray(x)")
     for x in values:
-        if type(x) is not _array.Array and x is not None:
+        if type(x) is not _array.Array:
             lane = _lane_beside(lane, x)
     comparing = lane.kind in "iu" and name in COMPARISONS
     natives = [
         (x._native if x._lane is lane else lane.cast(x._native))
         if type(x) is _array.Array
         else x
-        if x is None or comparing
+        if comparing
         else checked(x, lane)
         for x in values
     ]

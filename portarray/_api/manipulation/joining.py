@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from portarray._api import arguments
 from portarray._array import array as _array
-from portarray._array import call
+from portarray._array import call, operands
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
@@ -51,7 +51,7 @@ def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
     arrays = _joinable(arrays, "concat")
     if axis is not None:
         axis = arguments.axis(axis, arrays[0])
-        counts = [getattr(x, "ndim", None) for x in arrays]
+        counts = [x.ndim for x in arrays]
         if counts.count(counts[0]) < len(counts):
             raise ValueError(
                 f"concat got arrays with {', '.join(map(str, counts))} axes; "
@@ -211,4 +211,7 @@ def _joinable(arrays: Sequence[Array], function: str) -> Sequence[Array]:
         arrays = list(arrays)
     if not arrays:
         raise ValueError(f"{function} got no arrays; it needs at least one")
+    for x in arrays:
+        if not isinstance(x, _array.Array):
+            raise operands.refused(x, function)
     return arrays

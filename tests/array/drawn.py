@@ -1,0 +1,51 @@
+"""What the tests of the array draw, and how they look at it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import portarray as pa
+
+DType = np.dtype[Any]
+
+drawing = settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+"""Settings of every drawn test here: the fixtures hold nothing that an example changes."""
+
+SHAPES = hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4)
+
+
+def dtypes_of(device: str, *kinds: str) -> list[DType]:
+    """Return the standard's dtypes of a device, of some kinds or of all."""
+    info = pa.__array_namespace_info__()
+    return list(info.dtypes(device=device, kind=kinds or None).values())
+
+
+def small(dtype: DType, shape: Any = SHAPES) -> st.SearchStrategy[np.ndarray[Any, Any]]:
+    """Draw NumPy arrays of whole numbers that every dtype holds; parts 0 to 9."""
+    whole = st.integers(0, 9)
+    elements: dict[str, st.SearchStrategy[Any]] = {
+        "b": st.booleans(),
+        "f": whole.map(float),
+        "c": st.builds(complex, whole, whole),
+    }
+    return hnp.arrays(dtype, shape, elements=elements.get(dtype.kind, whole))
+
+
+def seen(x: pa.Array) -> np.ndarray[Any, Any]:
+    """Return an array's values as a NumPy array, wherever it is."""
+    return np.asarray(x.to_device("numpy"))
+
+
+def same(x: pa.Array, wanted: np.ndarray[Any, Any]) -> None:
+    """Check shape, dtype and values against a NumPy array."""
+    assert isinstance(x, pa.Array)
+    assert x.shape == wanted.shape
+    assert x.dtype == wanted.dtype
+    np.testing.assert_array_equal(seen(x), wanted)

@@ -1,0 +1,138 @@
+"""Nothing moves by itself: arrays of two devices, other libraries' arrays, lists."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from drawn import same
+
+import portarray as pa
+from portarray.errors import DeviceMismatchError
+
+TOGETHER: dict[str, Callable[[pa.Array, Any], Any]] = {
+    "+": operator.add,
+    "==": operator.eq,
+    "@": operator.matmul,
+    "+=": operator.iadd,
+    "add": pa.add,
+    "where": lambda x, y: pa.where(x > 0, x, y),
+    "condition": lambda x, y: pa.where(y > 0, x, x),
+    "concat": lambda x, y: pa.concat([x, y]),
+    "stack": lambda x, y: pa.stack([x, y]),
+    "meshgrid": lambda x, y: pa.meshgrid(x, y),
+    "broadcast_arrays": lambda x, y: pa.broadcast_arrays(x, y),
+    "clip": lambda x, y: pa.clip(x, y, None),
+    "take": lambda x, y: pa.take(x, pa.astype(y, pa.int32)),
+    "searchsorted": lambda x, y: pa.searchsorted(x, y),
+    "isin": lambda x, y: pa.isin(x, y),
+    "repeat": lambda x, y: pa.repeat(x, pa.astype(y, pa.int32)),
+    "tensordot": lambda x, y: pa.tensordot(x, y, axes=1),
+    "vecdot": lambda x, y: pa.vecdot(x, y),
+    "result_type": lambda x, y: pa.result_type(x, y),
+    "outer": lambda x, y: pa.linalg.outer(x, y),
+    "index": lambda x, y: x[pa.astype(y, pa.int32)],
+    "mask": lambda x, y: x[y > 0],
+    "assignment": lambda x, y: operator.setitem(x, slice(None), y),
+    "NumPy ufunc": lambda x, y: np.add(x, y),
+}
+
+
+@pytest.mark.parametrize("name", TOGETHER)
+@pytest.mark.parametrize("other", ["fake:cuda:1", "numpy:cpu:0"])
+def test_two_devices(name: str, other: str, fake: str) -> None:
+    """Two cards of one library are as far apart as two libraries."""
+    x = pa.asarray([1.0, 2.0], device="fake:cuda:0")
+    y = pa.asarray([1.0, 1.0], device=other)
+    with pytest.raises(DeviceMismatchError) as caught:
+        TOGETHER[name](x, y)
+    message = str(caught.value)
+    assert {caught.value.first, caught.value.second} == {"fake:cuda:0", other}
+    assert "fake:cuda:0" in message
+    assert other in message
+    assert "x.to_device(" in message
+    assert "with x.device:" in message
+    same(x, np.asarray([1.0, 2.0]))
+    same(y, np.asarray([1.0, 1.0]))
+    # The fix that the message names.
+    TOGETHER[name](x, y.to_device(x.device))
+
+
+FOREIGN: dict[str, Callable[[], Any]] = {
+    "NumPy array": lambda: np.asarray([1.0, 2.0]),
+    "list": lambda: [1.0, 2.0],
+    "tuple": lambda: (1.0, 2.0),
+    "str": lambda: "1.0",
+    "None": lambda: None,
+}
+
+
+@pytest.mark.parametrize("kind", FOREIGN)
+def test_other_operands_are_refused(anywhere: str, kind: str) -> None:
+    x = pa.asarray([1.0, 2.0], device=anywhere)
+    for function in (pa.add, pa.less, pa.atan2, pa.matmul, pa.linalg.outer):
+        with pytest.raises(TypeError):
+            function(x, FOREIGN[kind]())
+        with pytest.raises(TypeError):
+            function(FOREIGN[kind](), x)
+    for function in (operator.add, operator.matmul, operator.iadd):
+        with pytest.raises(TypeError):
+            function(x, FOREIGN[kind]())
+        with pytest.raises(TypeError):
+            function(FOREIGN[kind](), x)
+    same(x, np.asarray([1.0, 2.0], dtype=x.dtype))
+
+
+@pytest.mark.parametrize("kind", ["NumPy array", "list", "tuple"])
+def test_the_error_names_the_fix(anywhere: str, kind: str) -> None:
+    x = pa.asarray([1.0, 2.0], device=anywhere)
+    values = FOREIGN[kind]()
+    name = "numpy.ndarray" if kind == "NumPy array" else kind
+    for call in (
+        lambda: x + values,
+        lambda: pa.multiply(x, values),
+        lambda: pa.concat([x, values]),
+        lambda: pa.sum(values),
+        lambda: pa.sin(values),
+        lambda: operator.setitem(x, slice(None), values),
+    ):
+        with pytest.raises(TypeError, match=rf"not {name}; make an array .*pa\.asarray"):
+            call()
+    same(x, np.asarray([1.0, 2.0], dtype=x.dtype))
+
+
+def test_native_arrays_are_refused(anywhere: str) -> None:
+    x = pa.asarray([1.0, 2.0], device=anywhere)
+    for call in (lambda: pa.add(x, x.native), lambda: pa.sin(x.native), lambda: pa.sum(x.native)):
+        with pytest.raises(TypeError, match=r"pa\.asarray"):
+            call()
+    with pytest.raises(TypeError):
+        x + x.native
+    assert pa.asarray(x.native).native is x.native
+
+
+def test_two_scalars_make_an_array_on_the_default_device(anywhere: str) -> None:
+    with pa.device(anywhere):
+        x = pa.add(1, 2)
+    assert (str(x.device), x.shape, int(x)) == (anywhere, (), 3)
+
+
+def _standardized(x: pa.Array) -> pa.Array:
+    """Make arrays without ``device=``, as library code does."""
+    xp = x.__array_namespace__()
+    return (x - xp.asarray([1.0, 2.0])) * xp.ones(2) + xp.arange(2)
+
+
+def test_code_that_creates_on_the_default_device(device: str, fake: str) -> None:
+    x = pa.asarray([3.0, 5.0], device=device)
+    with pa.device(fake):
+        with pytest.raises(DeviceMismatchError, match=r"with x\.device:"):
+            _standardized(x)
+        with x.device:
+            found = _standardized(x)
+        assert str(pa.zeros(1).device).startswith(fake)
+    assert found.device is x.device
+    same(found, np.asarray([2.0, 4.0]))

@@ -1,0 +1,206 @@
+"""Dtypes of results: portarray's one table on every device, and scalars of Python and NumPy."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+import pytest
+from drawn import DType, drawing, dtypes_of, same, small
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import portarray as pa
+from portarray.errors import DTypeNotSupportedError
+
+ORDER = "biufc".replace("u", "")  # bool, integer, real, complex
+
+
+def _level(dtype: DType) -> int:
+    return ORDER.index("i" if dtype.kind == "u" else dtype.kind)
+
+
+def _promoted(first: DType, second: DType) -> DType | None:
+    """Return the dtype of two by the design's own words; None where it refuses."""
+    if _level(first) != _level(second):
+        low, high = sorted((first, second), key=_level)
+        if low.kind == "f" and low.itemsize == 8:  # the standard keeps the precision of both
+            return np.dtype("complex128")
+        return high
+    if "uint64" in (first, second) and {first.kind, second.kind} == {"u", "i"}:
+        return None
+    return np.promote_types(first, second)
+
+
+@given(data=st.data())
+@drawing
+def test_pairs_of_arrays(anywhere: str, data: st.DataObject) -> None:
+    mine = dtypes_of(anywhere)
+    first, second = data.draw(st.sampled_from(mine)), data.draw(st.sampled_from(mine))
+    a, b = data.draw(small(first, (3,))), data.draw(small(second, (3,)))
+    x, y = pa.asarray(a, device=anywhere), pa.asarray(b, device=anywhere)
+    wanted = _promoted(first, second)
+    if wanted is None:
+        for mixed in (operator.add, pa.multiply, pa.result_type, pa.maximum):
+            with pytest.raises(TypeError, match=r"uint64 and int\d+ do not promote.*pa\.astype"):
+                mixed(x, y)
+    elif wanted not in mine:
+        with pytest.raises(DTypeNotSupportedError, match=f"no {wanted}; the nearest"):
+            x + y
+    else:
+        same(x + y, np.add(a.astype(wanted), b.astype(wanted)))
+        same(pa.where(x == y, x, y), np.where(a == b, a.astype(wanted), b.astype(wanted)))
+        same(pa.concat([x, y]), np.concatenate([a.astype(wanted), b.astype(wanted)]))
+        assert pa.result_type(x, y) == pa.result_type(first, y) == wanted
+        assert pa.result_type(first, second) == wanted
+
+
+@given(data=st.data())
+@drawing
+def test_order_of_three_does_not_matter(anywhere: str, data: st.DataObject) -> None:
+    mine = dtypes_of(anywhere)
+    three = [data.draw(st.sampled_from(mine)) for _ in range(3)]
+    # An integer pair that meets uint64 only after it was widened may refuse in one order.
+    assume(np.dtype("uint64") not in three)
+    found = {pa.result_type(*data.draw(st.permutations(three))) for _ in range(4)}
+    assert len(found) == 1
+
+
+NUMBERS: st.SearchStrategy[Any] = st.one_of(
+    st.booleans(),
+    st.integers(0, 9),
+    st.integers(0, 9).map(float),
+    st.builds(complex, st.integers(0, 9), st.integers(0, 9)),
+)
+SCALARS = st.one_of(
+    NUMBERS,
+    st.builds(lambda number, dtype: dtype(number), st.booleans(), st.just(np.bool_)),
+    st.builds(
+        lambda number, dtype: dtype(number),
+        st.integers(0, 9),
+        st.sampled_from(
+            [np.int8, np.uint16, np.int64, np.uint64, np.float16, np.float64, np.complex64]
+        ),
+    ),
+)
+
+
+def _beside(dtype: DType, scalar: Any, device: str) -> DType:
+    """Return the dtype of an array that meets a scalar, by the design's own words."""
+    kind = np.asarray(scalar).dtype.kind
+    kind = "i" if kind == "u" else kind
+    if ORDER.index(kind) <= _level(dtype):
+        return dtype
+    if kind == "c" and dtype.kind == "f":
+        return np.dtype("complex128" if dtype == np.float64 else "complex64")
+    names = {"i": "integral", "f": "real floating", "c": "complex floating"}
+    return pa.__array_namespace_info__().default_dtypes(device=device)[names[kind]]
+
+
+@given(data=st.data(), scalar=SCALARS)
+@drawing
+def test_scalars(anywhere: str, data: st.DataObject, scalar: Any) -> None:
+    dtype = data.draw(st.sampled_from(dtypes_of(anywhere)))
+    a = data.draw(small(dtype))
+    x = pa.asarray(a, device=anywhere)
+    wanted = _beside(dtype, scalar, anywhere)
+    right = np.multiply(a.astype(wanted), wanted.type(scalar))
+    # NumPy's scalars are on the left through __array_ufunc__, Python's through __rmul__.
+    for found in (x * scalar, scalar * x, pa.multiply(x, scalar), pa.multiply(scalar, x)):
+        same(found, np.asarray(right))
+    assert pa.result_type(x, scalar) == wanted
+
+
+class Level(IntEnum):
+    HIGH = 3
+
+
+def test_subclasses_of_numbers_count_as_their_base(anywhere: str) -> None:
+    x = pa.asarray([1, 2], dtype=pa.int16, device=anywhere)
+    same(x + Level.HIGH, np.asarray([4, 5], dtype=np.int16))
+    same(Level.HIGH * x, np.asarray([3, 6], dtype=np.int16))
+
+
+INTEGERS = ("signed integer", "unsigned integer")
+COMPARISONS: list[Callable[[Any, Any], Any]] = [
+    operator.lt,
+    operator.le,
+    operator.gt,
+    operator.ge,
+    operator.eq,
+    operator.ne,
+]
+
+
+@given(data=st.data(), beyond=st.integers(1, 2**70), below=st.booleans())
+@drawing
+def test_integers_that_do_not_fit(
+    anywhere: str, data: st.DataObject, beyond: int, below: bool
+) -> None:
+    dtype = data.draw(st.sampled_from(dtypes_of(anywhere, *INTEGERS)))
+    limits = np.iinfo(dtype)
+    value = int(limits.min) - beyond if below else int(limits.max) + beyond
+    a = data.draw(small(dtype))
+    x = pa.asarray(a, device=anywhere)
+    for function in (operator.add, operator.and_, pa.maximum):
+        with pytest.raises(OverflowError, match=f"{value} is out of bounds for {dtype}"):
+            function(x, value)
+    same(x, a)
+    # Comparisons have an answer for every integer.
+    for compare in COMPARISONS:
+        wanted = np.full(a.shape, compare(0, value))
+        same(compare(x, value), wanted)
+        same(compare(value, x), np.full(a.shape, compare(value, 0)))
+
+
+@given(data=st.data())
+@drawing
+def test_comparisons_at_the_limits(anywhere: str, data: st.DataObject) -> None:
+    dtype = data.draw(st.sampled_from(dtypes_of(anywhere, *INTEGERS)))
+    limits = np.iinfo(dtype)
+    ends = [int(limits.min), int(limits.max)]
+    value = data.draw(st.sampled_from([*ends, ends[0] - 1, ends[1] + 1, 0, 1]))
+    x = pa.asarray(np.asarray(ends, dtype=dtype), device=anywhere)
+    for compare in COMPARISONS:
+        same(compare(x, value), np.asarray([compare(end, value) for end in ends]))
+
+
+def test_default_dtypes(anywhere: str) -> None:
+    info = pa.__array_namespace_info__()
+    kinds = {"real floating": 1.0, "complex floating": 1j, "integral": 1}
+    defaults = info.default_dtypes(device=anywhere)
+    for kind, value in kinds.items():
+        widest = max(
+            dtypes_of(anywhere, "signed integer" if kind == "integral" else kind), key=_bits
+        )
+        assert defaults[kind] == widest
+        assert pa.asarray(value, device=anywhere).dtype == widest
+        assert pa.asarray([[value]], device=anywhere).dtype == widest
+    assert pa.asarray(True, device=anywhere).dtype == pa.bool
+    assert defaults["indexing"] == defaults["integral"]
+    assert pa.zeros(2, device=anywhere).dtype == defaults["real floating"]
+    whole = pa.asarray([1, 2], device=anywhere)
+    assert (whole / 2).dtype == (whole * 0.5).dtype == defaults["real floating"]
+    assert pa.sin(whole).dtype == defaults["real floating"]
+
+
+def _bits(dtype: DType) -> int:
+    return dtype.itemsize
+
+
+def test_bool_operators_follow_logic(anywhere: str) -> None:
+    a, b = np.asarray([True, True, False]), np.asarray([True, False, False])
+    x, y = pa.asarray(a, device=anywhere), pa.asarray(b, device=anywhere)
+    same(x & y, a & b)
+    same(x | True, a | True)
+    same(~x, ~a)
+    same(x + y, a | b)
+    same(x * y, a & b)
+    for refused in (operator.sub, operator.floordiv, operator.lshift):
+        with pytest.raises(TypeError, match="not bool"):
+            refused(x, y)
+    with pytest.raises(TypeError, match=r"logical_not"):
+        operator.neg(x)
