@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable
 from math import e, inf, nan, pi
-from typing import Any
 
 import numpy as np
 
@@ -13,27 +10,20 @@ from portarray.backends.numpy.namespace import fft, linalg
 from portarray.backends.numpy.namespace.arithmetic import (
     abs,
     add,
-    clip,
     copysign,
     divide,
     floor_divide,
-    hypot,
-    logaddexp,
-    maximum,
-    minimum,
     multiply,
     negative,
     nextafter,
     positive,
-    pow,
     reciprocal,
     remainder,
     sign,
     signbit,
-    sqrt,
-    square,
     subtract,
 )
+from portarray.backends.numpy.namespace.assignment import inplace
 from portarray.backends.numpy.namespace.bitwise import (
     bitwise_and,
     bitwise_invert,
@@ -43,6 +33,7 @@ from portarray.backends.numpy.namespace.bitwise import (
     bitwise_xor,
 )
 from portarray.backends.numpy.namespace.comparison import (
+    clip,
     equal,
     greater,
     greater_equal,
@@ -51,6 +42,8 @@ from portarray.backends.numpy.namespace.comparison import (
     isnan,
     less,
     less_equal,
+    maximum,
+    minimum,
     not_equal,
 )
 from portarray.backends.numpy.namespace.complex import conj, imag, real
@@ -75,18 +68,31 @@ from portarray.backends.numpy.namespace.creation import (
 )
 from portarray.backends.numpy.namespace.data_type import (
     astype,
-    broadcast_arrays,
-    broadcast_shapes,
-    broadcast_to,
     can_cast,
     finfo,
     iinfo,
     isdtype,
-    item,
     result_type,
 )
-from portarray.backends.numpy.namespace.exponential import exp, expm1, log, log1p, log2, log10
-from portarray.backends.numpy.namespace.indexing import getitem, setitem, take, take_along_axis
+from portarray.backends.numpy.namespace.exponential import (
+    exp,
+    expm1,
+    log,
+    log1p,
+    log2,
+    log10,
+    logaddexp,
+    pow,
+    sqrt,
+    square,
+)
+from portarray.backends.numpy.namespace.indexing import (
+    getitem,
+    item,
+    setitem,
+    take,
+    take_along_axis,
+)
 from portarray.backends.numpy.namespace.linear_algebra import (
     matmul,
     matrix_transpose,
@@ -100,6 +106,9 @@ from portarray.backends.numpy.namespace.logical import (
     logical_xor,
 )
 from portarray.backends.numpy.namespace.manipulation import (
+    broadcast_arrays,
+    broadcast_shapes,
+    broadcast_to,
     concat,
     expand_dims,
     flip,
@@ -151,6 +160,7 @@ from portarray.backends.numpy.namespace.trigonometric import (
     atanh,
     cos,
     cosh,
+    hypot,
     sin,
     sinh,
     tan,
@@ -174,25 +184,6 @@ complex64 = np.dtype(np.complex64)
 complex128 = np.dtype(np.complex128)
 
 newaxis = None
-
-_INPLACE: dict[str, Callable[[Any, Any], Any]] = {
-    "add": operator.iadd,
-    "subtract": operator.isub,
-    "multiply": operator.imul,
-    "divide": operator.itruediv,
-    "pow": operator.ipow,
-    "bitwise_and": operator.iand,
-    "bitwise_or": operator.ior,
-    "bitwise_xor": operator.ixor,
-    "bitwise_left_shift": operator.ilshift,
-    "bitwise_right_shift": operator.irshift,
-}
-
-
-def inplace(name: str, dtype: np.dtype[Any]) -> Callable[[Any, Any], Any] | None:
-    """Return NumPy's in-place operator where it follows the standard as it is."""
-    return _INPLACE.get(name)
-
 
 __all__ = [
     "e",
@@ -218,37 +209,26 @@ __all__ = [
     "zeros",
     "zeros_like",
     "astype",
-    "broadcast_arrays",
-    "broadcast_shapes",
-    "broadcast_to",
     "can_cast",
     "finfo",
     "iinfo",
     "isdtype",
-    "item",
     "result_type",
     "abs",
     "add",
-    "clip",
     "copysign",
     "divide",
     "floor_divide",
-    "hypot",
-    "logaddexp",
-    "maximum",
-    "minimum",
     "multiply",
     "negative",
     "nextafter",
     "positive",
-    "pow",
     "reciprocal",
     "remainder",
     "sign",
     "signbit",
-    "sqrt",
-    "square",
     "subtract",
+    "clip",
     "equal",
     "greater",
     "greater_equal",
@@ -257,6 +237,8 @@ __all__ = [
     "isnan",
     "less",
     "less_equal",
+    "maximum",
+    "minimum",
     "not_equal",
     "exp",
     "expm1",
@@ -264,6 +246,10 @@ __all__ = [
     "log10",
     "log1p",
     "log2",
+    "logaddexp",
+    "pow",
+    "sqrt",
+    "square",
     "acos",
     "acosh",
     "asin",
@@ -273,6 +259,7 @@ __all__ = [
     "atanh",
     "cos",
     "cosh",
+    "hypot",
     "sin",
     "sinh",
     "tan",
@@ -295,6 +282,7 @@ __all__ = [
     "imag",
     "real",
     "getitem",
+    "item",
     "setitem",
     "take",
     "take_along_axis",
@@ -302,6 +290,9 @@ __all__ = [
     "matrix_transpose",
     "tensordot",
     "vecdot",
+    "broadcast_arrays",
+    "broadcast_shapes",
+    "broadcast_to",
     "concat",
     "expand_dims",
     "flip",

@@ -1,4 +1,4 @@
-"""Dtypes of NumPy arrays, and their elements as Python scalars."""
+"""Dtypes of NumPy arrays."""
 
 from __future__ import annotations
 
@@ -6,16 +6,10 @@ from typing import Any
 
 import numpy as np
 
-__all__ = [
-    "astype", "broadcast_arrays", "broadcast_shapes", "broadcast_to", "can_cast", "finfo", "iinfo",
-    "isdtype", "item", "result_type",
-]  # fmt: skip
+__all__ = ["astype", "can_cast", "finfo", "iinfo", "isdtype", "result_type"]
 
 Array = np.ndarray[Any, Any]
 
-broadcast_arrays = np.broadcast_arrays
-broadcast_shapes = np.broadcast_shapes
-broadcast_to = np.broadcast_to
 can_cast = np.can_cast
 finfo = np.finfo
 iinfo = np.iinfo
@@ -30,8 +24,3 @@ def astype(x: Array, dtype: np.dtype[Any], /, *, copy: bool = True, device: Any 
         x = x.real if dtype.kind != "b" else x != 0
     with np.errstate(invalid="ignore", over="ignore"):
         return np.asarray(x.astype(dtype, copy=copy))
-
-
-def item(x: Array) -> Any:
-    """Return the one element as a Python scalar."""
-    return x.item()

@@ -15,6 +15,10 @@ log = np.log
 log10 = np.log10
 log1p = np.log1p
 log2 = np.log2
+logaddexp = np.logaddexp
+pow = np.power
+sqrt = np.sqrt
+square = np.square
 
 
 def expm1(x: Array, /) -> Array:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from array_api_compat.numpy import take_along_axis
 
-__all__ = ["getitem", "setitem", "take", "take_along_axis"]
+__all__ = ["getitem", "item", "setitem", "take", "take_along_axis"]
 
 Array = np.ndarray[Any, Any]
 
@@ -20,6 +20,11 @@ def getitem(x: Array, key: tuple[Any, ...]) -> Array:
         if part is Ellipsis:
             return np.asarray(x[key])
     return x[(*key, Ellipsis)]
+
+
+def item(x: Array) -> Any:
+    """Return the one element as a Python scalar."""
+    return x.item()
 
 
 def setitem(x: Array, key: tuple[Any, ...], value: Any) -> Array:

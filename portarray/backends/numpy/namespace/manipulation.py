@@ -8,12 +8,15 @@ import numpy as np
 from array_api_compat.numpy import unstack
 
 __all__ = [
-    "concat", "expand_dims", "flip", "moveaxis", "permute_dims", "repeat", "reshape", "roll",
-    "squeeze", "stack", "tile", "unstack",
+    "broadcast_arrays", "broadcast_shapes", "broadcast_to", "concat", "expand_dims", "flip",
+    "moveaxis", "permute_dims", "repeat", "reshape", "roll", "squeeze", "stack", "tile", "unstack",
 ]  # fmt: skip
 
 Array = np.ndarray[Any, Any]
 
+broadcast_arrays = np.broadcast_arrays
+broadcast_shapes = np.broadcast_shapes
+broadcast_to = np.broadcast_to
 concat = np.concat
 expand_dims = np.expand_dims
 flip = np.flip

@@ -17,6 +17,7 @@ atan2 = np.arctan2
 atanh = np.arctanh
 cos = np.cos
 cosh = np.cosh
+hypot = np.hypot
 sin = np.sin
 sinh = np.sinh
 tan = np.tan

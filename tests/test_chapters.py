@@ -1,0 +1,106 @@
+"""A file's name says the same in every room: the standard's chapter that its functions are of.
+
+Read from the source, so that rooms whose libraries are not installed are held too.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import portarray as pa
+from portarray import backends
+from portarray.backends.assembly import CHAPTERS
+
+EXTENSIONS = ("linalg", "fft")
+BACKENDS = Path(backends.__path__[0])
+SHARED = BACKENDS / "composed"
+ROOMS = sorted(path for path in BACKENDS.glob("*/namespace") if path.is_dir())
+
+NAMES: dict[str, frozenset[str]] = {
+    chapter: frozenset(
+        import_module(f"portarray.{'' if chapter in EXTENSIONS else '_api.'}{chapter}").__all__
+    )
+    for chapter in CHAPTERS
+}
+CHAPTER = {name: c for c, names in NAMES.items() if c not in EXTENSIONS for name in names}
+
+
+def folder_name(path: Path) -> str:
+    return path.parent.name if path.name == "namespace" else path.name
+
+
+def files(folder: Path) -> Iterator[tuple[str, Path]]:
+    """Yield every file of a folder with the chapter that its name, or its folder's, says."""
+    for path in sorted(folder.rglob("*.py")):
+        yield path.relative_to(folder).parts[0].removesuffix(".py"), path
+
+
+def defined(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """Yield the names that a module binds itself, with their lines."""
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name, node.lineno
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            yield from ((one.id, node.lineno) for one in targets if isinstance(one, ast.Name))
+
+
+def listed(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """Yield what a module's ``__all__`` lists: functions of the library, handed on, too."""
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            yield from ((name, node.lineno) for name in ast.literal_eval(node.value))
+
+
+def belongs(name: str, stem: str) -> bool:
+    """Tell whether a name may stand in a file: a function of the standard in its chapter's only."""
+    return name not in CHAPTER or name in NAMES.get(stem, ())
+
+
+def test_every_chapter_has_a_file_for_the_public_functions() -> None:
+    folder = Path(import_module("portarray._api").__path__[0])
+    assert set(CHAPTERS) <= {stem for stem, _ in files(folder)}
+    assert len(CHAPTER) == sum(len(NAMES[c]) for c in CHAPTERS if c not in EXTENSIONS)
+    assert set(CHAPTER) <= set(pa.__all__)
+
+
+@pytest.mark.parametrize("folder", [SHARED, *ROOMS], ids=folder_name)
+def test_functions_stand_in_their_chapters_file(folder: Path) -> None:
+    wrong = []
+    for stem, path in files(folder):
+        tree = ast.parse(path.read_text("utf-8"))
+        if stem in CHAPTERS:
+            names = [*defined(tree), *listed(tree)]
+        elif stem == "__init__":
+            names = list(defined(tree))  # it lists every chapter; the next test reads it
+        else:
+            # Pieces that chapters are made of (the case of one dtype, say), and that nothing
+            # serves by name: the next test would not let a room take a function from there.
+            continue
+        wrong += [
+            f"{path.relative_to(BACKENDS)}:{line}: {name} is for {CHAPTER[name]}.py"
+            for name, line in names
+            if not belongs(name, stem)
+        ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("room", ROOMS, ids=folder_name)
+def test_a_room_takes_each_function_from_its_chapter(room: Path) -> None:
+    wrong = []
+    for node in ast.parse((room / "__init__.py").read_text("utf-8")).body:
+        if isinstance(node, ast.ImportFrom):
+            module = str(node.module)
+            chapter = module.partition(".namespace.")[2].partition(".")[0]
+            wrong += [
+                f"line {node.lineno}: {alias.name} comes from {module}, "
+                f"not from {CHAPTER[alias.asname or alias.name]}.py"
+                for alias in node.names
+                if not belongs(alias.asname or alias.name, chapter)
+            ]
+    assert wrong == []
