@@ -47,7 +47,7 @@ def scalar(x: Array, target: str) -> Any:
 def _values(x: Array) -> np.ndarray[Any, Any]:
     """Return an array's values for printing: of a large array only those that are shown."""
     if x.size <= _THRESHOLD:
-        return call.host_view(x)
+        return _peek(x)
     pieces = x
     for axis, length in enumerate(x.shape):
         if length > 2 * _EDGE + 1:
@@ -58,7 +58,11 @@ def _values(x: Array) -> np.ndarray[Any, Any]:
                 lane.functions["asarray"](ends, dtype=lane.native, device=x.device.native), x.device
             )
             pieces = call.apply("take", (pieces, index), axis=axis)
-    return call.host_view(pieces)
+    return _peek(pieces)
+
+
+def _peek(x: Array) -> np.ndarray[Any, Any]:
+    return x.device.room.peek(x._native)
 
 
 def _body(x: Array, prefix: str, separator: str) -> str:

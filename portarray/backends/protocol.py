@@ -260,6 +260,14 @@ class Room:
         hook = getattr(self.devices, "scope", None)
         return None if hook is None else hook(device)
 
+    def peek(self, x: Any) -> np.ndarray[Any, Any]:
+        """Return a native array's values for printing. **May**, where to_host can refuse them."""
+        hook = getattr(self.transfer, "peek", None)
+        values: np.ndarray[Any, Any] = (
+            self.transfer.to_host(x, copy=None) if hook is None else hook(x)
+        )
+        return values
+
     def inplace(self, name: str, dtype: Any) -> Callable[[Any, Any], Any] | None:
         """Return a function that does ``x1 op= x2`` in x1's memory for a native dtype.
 

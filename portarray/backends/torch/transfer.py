@@ -18,6 +18,7 @@ __all__ = [
     "from_host",
     "move",
     "on_host",
+    "peek",
     "to_dlpack",
     "to_host",
 ]
@@ -128,6 +129,11 @@ def to_host(x: torch.Tensor, *, copy: bool | None) -> np.ndarray[Any, Any]:
     else:
         host = shared.numpy()
     return host.copy() if copy is True and shared is x else host
+
+
+def peek(x: torch.Tensor) -> np.ndarray[Any, Any]:
+    """Return values for printing; what is printed needs no gradient."""
+    return to_host(x.detach(), copy=None)
 
 
 def move(x: torch.Tensor, device: torch.device, *, copy: bool | None) -> torch.Tensor:

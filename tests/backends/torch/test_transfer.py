@@ -10,6 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+import portarray as pa  # noqa: E402
 from portarray.backends import registry  # noqa: E402
 
 transfer = registry.load_room("torch").transfer
@@ -155,3 +156,10 @@ def test_moving_on_one_device() -> None:
     assert transfer.move(tensor, CPU, copy=None) is tensor
     assert transfer.move(tensor, CPU, copy=False) is tensor
     assert transfer.move(tensor, CPU, copy=True).data_ptr() != tensor.data_ptr()
+
+
+def test_arrays_over_tensors_that_require_a_gradient_can_be_printed() -> None:
+    x = pa.asarray(torch.tensor([1.0, 2.0], requires_grad=True))
+    assert repr(x) == "Array([1., 2.], dtype=float32, device='torch:cpu:0')"
+    with pytest.raises((TypeError, RuntimeError, ValueError), match="detach"):
+        np.asarray(x)
