@@ -204,7 +204,7 @@ def sign(x: Tensor, /) -> Tensor:
     if dtype.is_complex:
         # Of an infinite number the direction of its infinite part; NaN where both are infinite.
         a, b = x.real, x.imag
-        infinite = torch.isinf(a) ^ torch.isinf(b)
+        infinite = (torch.isinf(a) ^ torch.isinf(b)) & ~torch.isnan(x)
         direction = torch.complex(
             torch.where(torch.isinf(a), torch.sign(a), 0),
             torch.where(torch.isinf(b), torch.sign(b), 0),

@@ -220,7 +220,7 @@ def var(
     correction: float = 0.0,
     keepdims: bool = False,
 ) -> Tensor:
-    """Return variances; NaN, or infinity, where no degrees of freedom are left."""
+    """Return variances; NaN where no degrees of freedom are left."""
     x = _inexact(x)
     axes = _axes(x, axis)
     count = math.prod(x.shape[place] for place in axes)
@@ -235,4 +235,4 @@ def var(
     if correction == 0:
         return spread
     left = count - correction
-    return spread * (count / left if left > 0 else math.inf)
+    return spread * (count / left if left > 0 else math.nan)
