@@ -56,6 +56,8 @@ def setitem(x: Tensor, key: Key, value: Any, /) -> Tensor:
         return x
     parts = _split(target, key)
     part = target[parts.basic]
+    if x.device.type == "cpu":
+        _check_bounds(part, parts.advanced)
     if not parts.backward:
         part[parts.advanced] = value
         return x
@@ -195,6 +197,23 @@ def _fitting(mask: Tensor, shape: torch.Size) -> Tensor:
     ):
         return mask.new_zeros(shape)
     return mask
+
+
+def _check_bounds(x: Tensor, advanced: Key) -> None:
+    """Raise IndexError before anything is written: on CPUs PyTorch stops at the wrong index."""
+    axis = 0
+    for index in advanced:
+        if isinstance(index, Tensor) and index.dtype is torch.bool:
+            axis += index.ndim
+            continue
+        size = x.shape[axis]
+        if isinstance(index, Tensor) and index.numel():
+            for extreme in map(int, torch.aminmax(index)):
+                if not -size <= extreme < size:
+                    raise IndexError(
+                        f"index {extreme} is out of bounds for an axis of length {size}"
+                    )
+        axis += 1
 
 
 def _flip(x: Tensor, axes: list[int]) -> Tensor:
