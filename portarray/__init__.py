@@ -139,7 +139,7 @@ from portarray._api.utility import all, any, diff
 from portarray._array import array as _array
 from portarray._array.array import Array
 from portarray._array.info import __array_namespace_info__
-from portarray._array.interop import VERSION as __array_api_version__
+from portarray._array.interop import VERSION as __array_api_version__  # noqa: N811  (the standard's name)
 from portarray._array.namespaces import array_namespace, namespace
 from portarray._array.support import support
 from portarray._config import config

@@ -52,9 +52,8 @@ class Config:
         before = self._host_fallback
         if host_fallback is not None:
             if host_fallback not in get_args(HostFallback):
-                raise ValueError(
-                    f"host_fallback={host_fallback!r}: use one of {', '.join(get_args(HostFallback))}"
-                )
+                known = ", ".join(get_args(HostFallback))
+                raise ValueError(f"host_fallback={host_fallback!r}: use one of {known}")
             self._host_fallback = host_fallback
         return Restore(self, before)
 

@@ -4,7 +4,7 @@
 
     PortarrayError
     ├── UnknownDeviceError (ValueError)              the text names no device
-    ├── DeviceNotFunctionalError (RuntimeError)      a known device that cannot be used, with reasons
+    ├── DeviceNotFunctionalError (RuntimeError)      a known device that cannot be used
     ├── DeviceMismatchError (ValueError)             arrays of several devices in one call
     ├── DTypeNotSupportedError (TypeError)           a dtype that the device lacks
     ├── PreferenceError (ValueError)                 a preference that cannot be read, met or saved

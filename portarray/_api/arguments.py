@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.exceptions import AxisError
 
-from portarray._array import dtypes
+from portarray._array import dtypes, operands
 
 __all__ = [
     "axes",
@@ -173,10 +173,10 @@ def number(value: Any, name: str) -> int | float | complex:
     """Return a number as a Python scalar; NumPy scalars and 0-d arrays are read."""
     if type(value) in (int, float, complex, bool):
         return value  # type: ignore[no-any-return]
-    found = value.item() if getattr(value, "ndim", None) == 0 else value
-    if not isinstance(found, (int, float, complex)):
+    found = operands.scalar(value.item() if getattr(value, "ndim", None) == 0 else value)
+    if found is NotImplemented:
         raise TypeError(f"{name} is {value!r}; it must be a number")
-    return found
+    return found  # type: ignore[no-any-return]
 
 
 def real_number(value: Any, name: str) -> int | float:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 
 from portarray._devices import discovery, selection
 from portarray._devices.device import Device
@@ -67,11 +66,6 @@ def _meant(device: object) -> list[Device]:
     return discovery.made() if device is None else [selection.resolve(device)]
 
 
-@contextmanager
-def _current(device: Device) -> Iterator[None]:
-    scope = device.room.scope(device.native)
-    if scope is None:
-        yield
-    else:
-        with scope:
-            yield
+def _current(device: Device) -> AbstractContextManager[object]:
+    """Return what makes a device current while its room is asked."""
+    return device.room.scope(device.native) or nullcontext()

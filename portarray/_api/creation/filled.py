@@ -46,7 +46,7 @@ def empty(
         If the device has not enough memory.
     """
     args = (arguments.shape(shape),)
-    return call.create("empty", args, dtype=dtype, device=device, default="real floating")
+    return call.create("empty", args, dtype=dtype, device=device)
 
 
 def empty_like(
@@ -69,7 +69,7 @@ def empty_like(
     if device is None:
         return call.apply("empty_like", (x,), dtype=dtype)
     shape, dtype = _pattern("empty_like", x, dtype)
-    return call.create("empty", (shape,), dtype=dtype, device=device, default=None)
+    return call.create("empty", (shape,), dtype=dtype, device=device)
 
 
 def full(
@@ -115,7 +115,7 @@ def full(
     value = arguments.fill_value(value, dtype)
     default = {bool: "bool", int: "integral", float: "real floating", complex: "complex floating"}
     args = (arguments.shape(shape), value)
-    kind = default.get(type(value), "real floating")
+    kind = default[type(value)]
     return call.create("full", args, dtype=dtype, device=device, default=kind)
 
 
@@ -154,7 +154,7 @@ def full_like(
     value = arguments.fill_value(fill_value, wanted)
     if device is None:
         return call.apply("full_like", (x,), fill_value=value, dtype=dtype)
-    return call.create("full", (shape, value), dtype=wanted, device=device, default=None)
+    return call.create("full", (shape, value), dtype=wanted, device=device)
 
 
 def ones(
@@ -185,7 +185,7 @@ def ones(
         If a size is negative.
     """
     args = (arguments.shape(shape),)
-    return call.create("ones", args, dtype=dtype, device=device, default="real floating")
+    return call.create("ones", args, dtype=dtype, device=device)
 
 
 def ones_like(
@@ -208,7 +208,7 @@ def ones_like(
     if device is None:
         return call.apply("ones_like", (x,), dtype=dtype)
     shape, dtype = _pattern("ones_like", x, dtype)
-    return call.create("ones", (shape,), dtype=dtype, device=device, default=None)
+    return call.create("ones", (shape,), dtype=dtype, device=device)
 
 
 def zeros(
@@ -239,7 +239,7 @@ def zeros(
         If a size is negative.
     """
     args = (arguments.shape(shape),)
-    return call.create("zeros", args, dtype=dtype, device=device, default="real floating")
+    return call.create("zeros", args, dtype=dtype, device=device)
 
 
 def zeros_like(
@@ -262,7 +262,7 @@ def zeros_like(
     if device is None:
         return call.apply("zeros_like", (x,), dtype=dtype)
     shape, dtype = _pattern("zeros_like", x, dtype)
-    return call.create("zeros", (shape,), dtype=dtype, device=device, default=None)
+    return call.create("zeros", (shape,), dtype=dtype, device=device)
 
 
 def _pattern(function: str, x: Array, dtype: DTypeLike | None) -> tuple[tuple[int, ...], DTypeLike]:

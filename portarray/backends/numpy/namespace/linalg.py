@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from array_api_compat.numpy.linalg import (
@@ -28,6 +28,7 @@ from array_api_compat.numpy.linalg import (
 )
 from array_api_compat.numpy.linalg import matrix_rank as _matrix_rank
 
+from portarray.backends.composed.results import EigResult
 from portarray.backends.numpy.namespace.linear_algebra import vecdot
 
 __all__ = [
@@ -37,13 +38,6 @@ __all__ = [
 ]  # fmt: skip
 
 Array = np.ndarray[Any, Any]
-
-
-class EigResult(NamedTuple):
-    """Eigenvalues and eigenvectors of a general matrix."""
-
-    eigenvalues: Array
-    eigenvectors: Array
 
 
 def matrix_rank(x: Array, /, *, rtol: Any = None) -> Array:
@@ -59,7 +53,7 @@ def _complex(x: Array) -> Array:
     return x.astype(np.result_type(x.dtype, np.complex64), copy=False)
 
 
-def eig(x: Array, /) -> EigResult:
+def eig(x: Array, /) -> EigResult[Array]:
     """Return eigenvalues and eigenvectors, complex also where all are real."""
     values, vectors = np.linalg.eig(x)
     return EigResult(_complex(values), _complex(vectors))
