@@ -35,7 +35,6 @@ __all__ = [
     "floating",
     "host_view",
     "integral",
-    "learn",
     "promoted",
     "sequence",
     "several",
@@ -59,17 +58,13 @@ def unary(name: str, x: Any) -> Array:
     if type(x) is _array.Array:
         lane = x._lane
         try:
-            function, result = lane.learned[name]
-        except KeyError:
-            return learn(name, lane, x._native)
-        try:
-            native = function(x._native)
+            native = lane.functions[name](x._native)
         except Exception as error:  # noqa: BLE001  (translated and raised again)
             reraise(error, name, lane.device)
         if type(native) is lane.array_type:
             out = _new(_array.Array)
             out._native = native
-            out._lane = result
+            out._lane = lane if native.dtype is lane.native else lane.lanes[native.dtype]
             return out
         return wrapped(native, lane)
     return unary(name, from_scalar(x, name))
@@ -81,17 +76,13 @@ def binary(name: str, x1: Any, x2: Any) -> Array:
         lane = x1._lane
         if lane is x2._lane:
             try:
-                function, result = lane.learned[name]
-            except KeyError:
-                return learn(name, lane, x1._native, x2._native)
-            try:
-                native = function(x1._native, x2._native)
+                native = lane.functions[name](x1._native, x2._native)
             except Exception as error:  # noqa: BLE001  (translated and raised again)
                 reraise(error, name, lane.device)
             if type(native) is lane.array_type:
                 out = _new(_array.Array)
                 out._native = native
-                out._lane = result
+                out._lane = lane if native.dtype is lane.native else lane.lanes[native.dtype]
                 return out
             return wrapped(native, lane)
     return _binary(name, x1, x2)
@@ -111,13 +102,6 @@ def _binary(name: str, x1: Any, x2: Any) -> Array:
         if answer is not None:
             return answer
     return called(name, lane, (first, second), {})  # type: ignore[no-any-return]
-
-
-def learn(name: str, lane: Lane, *natives: Any) -> Array:
-    """Call an elementwise function for the first time in a lane, and learn the lane it leads to."""
-    out: Array = called(name, lane, natives, {})
-    lane.learned[name] = (lane.functions[name], out._lane)
-    return out
 
 
 def beside(name: str, lane: Lane, first: Any, second: Any) -> Array:
