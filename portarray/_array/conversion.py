@@ -79,9 +79,7 @@ def astype(x: Any, dtype: object, /, *, copy: bool = True, device: object = None
     if wanted == lane.dtype:
         return moved(x, where, copy=True if copy else None)
     if lane.kind == "c" and dtypes.kind_of(wanted) not in "bc":
-        raise TypeError(
-            f"converting {lane.dtype} to {wanted} loses the imaginary part; take pa.real(x) first"
-        )
+        raise _loses_imaginary_part(lane.dtype, wanted)
     target = dispatch.lane_of(where, wanted)
     if where is lane.device:
         return outcome.wrap(target.cast(x._native), where)
@@ -127,12 +125,16 @@ def _finished(
             )
         dispatch.lane_of(device, dtype)  # refused before any work
         if x._lane.kind == "c" and dtypes.kind_of(dtype) != "c":
-            raise TypeError(
-                f"converting {x.dtype} to {dtype} loses the imaginary part; take pa.real(x) first"
-            )
+            raise _loses_imaginary_part(x.dtype, dtype)
         x = outcome.wrap(dispatch.lane_of(x.device, dtype).cast(x._native), x.device)
         copy = None if x.device is device else copy
     return moved(x, device, copy=copy, narrow=narrow)
+
+
+def _loses_imaginary_part(dtype: DType, wanted: DType) -> TypeError:
+    return TypeError(
+        f"converting {dtype} to {wanted} loses the imaginary part; take pa.real(x) first"
+    )
 
 
 def _lane_for(dtype: DType, device: Device, *, narrow: bool) -> Lane:

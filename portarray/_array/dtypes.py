@@ -17,12 +17,14 @@ from portarray.errors import DTypeNotSupportedError
 
 __all__ = [
     "ACCEPTED",
+    "EXTRA",
+    "KIND_ORDER",
     "STANDARD",
     "Kind",
-    "EXTRA",
     "bfloat16",
     "canonical",
     "kind_of",
+    "missing",
     "nearest",
     "promote",
 ]
@@ -61,7 +63,9 @@ _SAME: dict[object, DType] = {
 }
 _FLOAT16 = np.dtype("float16")
 _NAMES = ", ".join((*STANDARD, *EXTRA))
-_ORDER = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
+
+KIND_ORDER = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
+"""Kinds in the order of promotion: what meets a higher one becomes of that kind."""
 
 
 @cache
@@ -78,7 +82,7 @@ def kind_of(dtype: DType) -> Kind:
     """Return the kind of a dtype."""
     # NumPy reports ml_dtypes' types as kind 'V'.
     kind = "f" if dtype.name == "bfloat16" else dtype.kind
-    if kind not in _ORDER:
+    if kind not in KIND_ORDER:
         raise TypeError(f"{dtype} is no dtype of portarray; use one of {_NAMES}")
     return kind  # type: ignore[return-value]
 
@@ -121,12 +125,12 @@ def promote(first: DType, second: DType) -> DType:
     if first == second:
         return first
     kinds = kind_of(first), kind_of(second)
-    if _ORDER[kinds[0]] > _ORDER[kinds[1]]:
+    if KIND_ORDER[kinds[0]] > KIND_ORDER[kinds[1]]:
         first, second, kinds = second, first, (kinds[1], kinds[0])
     if kinds == ("f", "c"):
         # The standard keeps the precision of both here.
         return STANDARD["complex128"] if first.itemsize > 4 else second
-    if _ORDER[kinds[0]] < _ORDER[kinds[1]]:
+    if KIND_ORDER[kinds[0]] < KIND_ORDER[kinds[1]]:
         return second
     if kinds[0] == kinds[1]:
         if first.itemsize == second.itemsize:  # float16 with bfloat16
@@ -191,7 +195,6 @@ ACCEPTED: dict[str, str] = {
     "maximum": "iuf b>logical_or",
     "minimum": "iuf b>logical_and",
     "abs": "iufc b>positive",
-    "positive": "biufc",
     "square": "iufc b>positive",
     **dict.fromkeys(("floor_divide", "remainder"), _REAL),
     **dict.fromkeys(("ceil", "floor", "trunc"), "iuf b>positive"),
@@ -211,15 +214,8 @@ ACCEPTED: dict[str, str] = {
             *("linalg.eigvalsh", "linalg.inv", "linalg.matrix_norm", "linalg.matrix_rank"),
             *("linalg.pinv", "linalg.qr", "linalg.slogdet", "linalg.solve", "linalg.svd"),
             *("linalg.svdvals", "linalg.vector_norm"),
-            *(
-                "fft.fft",
-                "fft.ifft",
-                "fft.fftn",
-                "fft.ifftn",
-                "fft.irfft",
-                "fft.irfftn",
-                "fft.hfft",
-            ),
+            *("fft.fft", "fft.ifft", "fft.fftn", "fft.ifftn", "fft.irfft", "fft.irfftn"),
+            "fft.hfft",
         ),
         _FLOATING,
     ),

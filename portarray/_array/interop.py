@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from portarray.typing import Namespace
 
 __all__ = [
+    "VERSION",
     "dlpack",
     "dlpack_device",
     "namespace",

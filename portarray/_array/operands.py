@@ -37,7 +37,6 @@ COMPARISONS = frozenset({"equal", "not_equal", "less", "less_equal", "greater", 
 """Functions in which a Python integer may lie outside an integer array's range."""
 
 _KIND_OF_SCALAR = {bool: "b", int: "i", float: "f", complex: "c"}
-_ORDER = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
 
 
 def scalar(x: Any) -> Any:
@@ -92,17 +91,15 @@ def checked(value: Any, lane: Lane) -> Any:
 
 def _lane_beside(lane: Lane, value: Any) -> Lane:
     """Return the lane in which an array of ``lane`` meets a Python scalar."""
-    kind = _KIND_OF_SCALAR[type(value)]
-    if _ORDER[kind] <= _ORDER[lane.kind]:
-        return lane
-    return dispatch.lane_of(lane.device, dtype_beside(lane.dtype, value, lane.device))
+    dtype = dtype_beside(lane.dtype, value, lane.device)
+    return lane if dtype is lane.dtype else dispatch.lane_of(lane.device, dtype)
 
 
 def dtype_beside(dtype: np.dtype[Any], value: Any, device: Device) -> np.dtype[Any]:
     """Return the dtype in which an array of a dtype meets a Python or NumPy scalar."""
     kind = _KIND_OF_SCALAR[type(scalar(value))]
     own = dtypes.kind_of(dtype)
-    if _ORDER[kind] <= _ORDER[own]:
+    if dtypes.KIND_ORDER[kind] <= dtypes.KIND_ORDER[own]:
         return dtype
     if kind == "c" and own == "f":
         wide = dtype == dtypes.STANDARD["float64"]

@@ -12,7 +12,7 @@ from portarray._devices.device import Device
 from portarray.backends.assembly import CHAPTERS
 from portarray.backends.protocol import Served
 
-__all__ = ["Row", "support"]
+__all__ = ["Row", "functions", "support"]
 
 # Functions of dtypes and shapes alone: no device serves them.
 _NOT_ON_DEVICES = frozenset(

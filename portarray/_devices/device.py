@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, Self
 
 from portarray.backends import registry
 from portarray.backends.protocol import PLATFORMS, Kind, Room, RoomInfo
 from portarray.errors import UnknownDeviceError
-
-if TYPE_CHECKING:
-    from typing import Self
 
 __all__ = ["SCOPES", "WORDS", "Device", "DeviceText", "make", "parse"]
 

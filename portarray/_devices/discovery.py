@@ -301,7 +301,7 @@ def _careful(
     info: RoomInfo, platform: str, index: int | None, step: probe.Step, failed: str
 ) -> Iterator[None]:
     """Do a step of a probe so that neither an exception nor a crash of it passes unexplained."""
-    from portarray._devices import probe
+    from portarray._devices import probe  # late, as in `_find`
 
     def in_child() -> str:
         return probe.in_child(info.library, platform, index or 0, step)

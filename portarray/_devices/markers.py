@@ -108,7 +108,7 @@ def _judge(stem: str, verdict_file: Path, try_in_child: Callable[[], str]) -> st
 
 
 def _host() -> str:
-    import platform
+    import platform  # only devices other than CPUs need it
 
     return platform.node()
 

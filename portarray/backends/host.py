@@ -34,6 +34,7 @@ def function(room: Room, device: Any, name: str) -> Callable[..., Any]:
     AttributeError
         If the name is not in the standard.
     """
+    # Late: other rooms load the NumPy room only where something of theirs needs it.
     from portarray.backends.numpy import namespace
 
     compute = attrgetter(name)(namespace)

@@ -34,6 +34,7 @@ _packages: dict[str, str] = {}  # library to the package of its room, as far as 
 _infos: dict[str, RoomInfo] = {}
 _rooms: dict[str, Room] = {}  # by package: a room that is added again stays the same object
 _errors: dict[str, str] = {}
+_built_in_names: frozenset[str] | None = None  # read from the folder on first use
 _plugins_read = False
 
 
@@ -151,9 +152,6 @@ def _built_in() -> frozenset[str]:
         folder = importlib.import_module(_HERE).__path__
         _built_in_names = frozenset(m.name for m in pkgutil.iter_modules(folder) if m.ispkg)
     return _built_in_names
-
-
-_built_in_names: frozenset[str] | None = None
 
 
 def _read_built_in(name: str) -> None:
