@@ -35,6 +35,7 @@ __all__ = [
     "floating",
     "host_view",
     "integral",
+    "learn",
     "promoted",
     "sequence",
     "several",
@@ -58,13 +59,17 @@ def unary(name: str, x: Any) -> Array:
     if type(x) is _array.Array:
         lane = x._lane
         try:
-            native = lane.functions[name](x._native)
+            function, result = lane.learned[name]
+        except KeyError:
+            return learn(name, lane, x._native)
+        try:
+            native = function(x._native)
         except Exception as error:  # noqa: BLE001  (translated and raised again)
             reraise(error, name, lane.device)
         if type(native) is lane.array_type:
             out = _new(_array.Array)
             out._native = native
-            out._lane = lane if native.dtype is lane.native else lane.lanes[native.dtype]
+            out._lane = result
             return out
         return wrapped(native, lane)
     return unary(name, from_scalar(x, name))
@@ -76,13 +81,17 @@ def binary(name: str, x1: Any, x2: Any) -> Array:
         lane = x1._lane
         if lane is x2._lane:
             try:
-                native = lane.functions[name](x1._native, x2._native)
+                function, result = lane.learned[name]
+            except KeyError:
+                return learn(name, lane, x1._native, x2._native)
+            try:
+                native = function(x1._native, x2._native)
             except Exception as error:  # noqa: BLE001  (translated and raised again)
                 reraise(error, name, lane.device)
             if type(native) is lane.array_type:
                 out = _new(_array.Array)
                 out._native = native
-                out._lane = lane if native.dtype is lane.native else lane.lanes[native.dtype]
+                out._lane = result
                 return out
             return wrapped(native, lane)
     return _binary(name, x1, x2)
@@ -102,6 +111,13 @@ def _binary(name: str, x1: Any, x2: Any) -> Array:
         if answer is not None:
             return answer
     return called(name, lane, (first, second), {})  # type: ignore[no-any-return]
+
+
+def learn(name: str, lane: Lane, *natives: Any) -> Array:
+    """Call an elementwise function for the first time in a lane, and learn the lane it leads to."""
+    out: Array = called(name, lane, natives, {})
+    lane.learned[name] = (lane.functions[name], out._lane)
+    return out
 
 
 def beside(name: str, lane: Lane, first: Any, second: Any) -> Array:

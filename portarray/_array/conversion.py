@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,7 +39,7 @@ def asarray(
         return _finished(obj, wanted, where, copy=copy, narrow=narrow)
     owner = home(obj)
     if owner is not None:
-        native = outcome.wrap(obj, owner)
+        native = outcome.wrap(_under_one_name(obj) if type(obj) is np.ndarray else obj, owner)
         where = owner if device is None else selection.resolve(device)
         # NumPy arrays are everyone's host format: they follow the default device.
         if device is None and type(obj) is np.ndarray:
@@ -199,9 +198,7 @@ def _from_python(
     obj: Any, dtype: DType | None, device: Device, *, copy: bool | None, narrow: bool
 ) -> Array:
     """Make an array from Python scalars, nested sequences, buffers and ``__array__`` objects."""
-    typed = isinstance(_first(obj), (np.ndarray, _array.Array)) or not isinstance(
-        obj, (bool, int, float, complex, np.generic, Sequence)
-    )
+    typed = _has_dtype(obj)
     values = _host_values(obj, dtype, sequence=not typed)
     if dtype is not None:
         lane = dispatch.lane_of(device, dtype)
@@ -226,6 +223,22 @@ def _from_python(
     except Exception as error:  # noqa: BLE001  (translated and raised again)
         outcome.reraise(error, "asarray", device)
     return outcome.wrap(native, device)
+
+
+def _has_dtype(obj: Any) -> bool:
+    """Tell whether an object says which dtype its values have; Python's numbers do not."""
+    first = _first(obj)
+    if isinstance(first, (np.ndarray, _array.Array)):
+        return True
+    if isinstance(first, (bool, int, float, complex, np.generic)):
+        return False
+    if hasattr(obj, "__array__") or hasattr(obj, "__array_interface__"):
+        return True
+    try:
+        memoryview(obj).release()
+    except TypeError:  # no buffer
+        return False
+    return True
 
 
 def _first(obj: Any) -> Any:
@@ -272,7 +285,16 @@ def _host_values(obj: Any, dtype: DType | None, *, sequence: bool) -> np.ndarray
         )
     if not values.dtype.isnative:
         values = values.astype(values.dtype.newbyteorder("="))
-    return values
+    return _under_one_name(values)
+
+
+def _under_one_name(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return NumPy's values under the dtype that portarray uses for them.
+
+    NumPy has two integer types of 64 bits, equal but not the same, and PyTorch takes only one.
+    """
+    dtype = dtypes.canonical(values.dtype)
+    return values if values.dtype.num == dtype.num else values.view(dtype)
 
 
 def _default_lane(dtype: DType, device: Device) -> Lane:

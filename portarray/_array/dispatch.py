@@ -58,6 +58,10 @@ class Lane:
         The library's array class.
     functions : Functions
         Standard name to the function that serves it.
+    learned : dict
+        Elementwise functions that were called on arrays of this lane, each with the lane of its
+        results: which dtype comes out depends on what goes in, and asking the library each time
+        would cost more than the look-up here.
     lanes : mapping
         All lanes of the device by native dtype.
     scalars : frozenset of type
@@ -75,6 +79,7 @@ class Lane:
         "high",
         "kind",
         "lanes",
+        "learned",
         "low",
         "native",
         "scalars",
@@ -87,6 +92,7 @@ class Lane:
         self.native = native
         self.array_type: Any = device.room.devices.ARRAY_TYPE
         self.functions = Functions(self)
+        self.learned: dict[str, tuple[Function, Lane]] = {}
         self.lanes: Lanes = {}
         self.scalars = _SCALARS[self.kind]
         limits = np.iinfo(dtype) if self.kind in "iu" else None
@@ -161,6 +167,9 @@ def served(device: Device, name: str) -> Served:
 def inplace(lane: Lane, name: str) -> Function | None:
     """Return the function that does ``x1 op= x2`` in x1's memory, None where there is none."""
     device = lane.device
+    rule = dtypes.ACCEPTED.get(name, lane.kind)
+    if lane.kind not in rule.partition(" ")[0]:  # converted first: the result is of another kind
+        return None
     direct = device.room.inplace(name, lane.native)
     if direct is None or device.room.scope(device.native) is None:
         return direct

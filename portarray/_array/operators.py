@@ -33,13 +33,17 @@ def binary(name: str) -> Callable[[Array, Any], Array]:
             lane = self._lane
             if lane is other._lane:
                 try:
-                    native = lane.functions[name](self._native, other._native)
+                    function, result = lane.learned[name]
+                except KeyError:
+                    return call.learn(name, lane, self._native, other._native)
+                try:
+                    native = function(self._native, other._native)
                 except Exception as error:  # noqa: BLE001  (translated and raised again)
                     reraise(error, name, lane.device)
                 if type(native) is lane.array_type:
                     out = _new(_array.Array)
                     out._native = native
-                    out._lane = lane if native.dtype is lane.native else lane.lanes[native.dtype]
+                    out._lane = result
                     return out
                 return wrapped(native, lane)
         elif type(other) in self._lane.scalars or (
