@@ -55,7 +55,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 NATIVE_ARRAYS = {"_array", "_movement"}  # where an array's native part may be read
 
 # Distributions that only some parts need, and the one part that may import each.
-HOME_OF = {"click": "_cli", "rich": "_cli", "optree": "_movement", "tomlkit": "_devices"}
+HOME_OF = {"click": "_cli", "rich": "_cli", "optree": "_movement"}
 # Imported where they are used, never with the module: most programs do without.
 LAZY = {"ml_dtypes", "optree", "platformdirs", "tomllib"}
 
