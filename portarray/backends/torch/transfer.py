@@ -94,7 +94,7 @@ def _why_no_view(array: np.ndarray[Any, Any]) -> str:
         return "the array's memory is not aligned"
     itemsize = array.dtype.itemsize
     for size, stride in zip(array.shape, array.strides, strict=True):
-        if size > 1 and stride < 0:
+        if stride < 0:
             return "tensors have no negative strides"
         if size > 1 and stride % itemsize:
             return "the array's strides are no multiples of its item size"

@@ -319,4 +319,8 @@ def test_in_place_is_left_to_the_caller() -> None:
     room = registry.load_room("torch")
     assert room.inplace("add", torch.uint64) is None
     assert room.inplace("floor_divide", torch.float32) is None
-    assert room.inplace("add", torch.float32) is operator.iadd
+    x = torch.ones(2)
+    add = room.inplace("add", x.dtype)
+    assert add is not None
+    assert add(x, 1) is x
+    assert x.tolist() == [2.0, 2.0]

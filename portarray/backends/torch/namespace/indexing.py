@@ -48,7 +48,7 @@ def setitem(x: Tensor, key: Key, value: Any, /) -> Tensor:
             value = torch.scalar_tensor(value, dtype=x.dtype, device=x.device)
         target = bits(x)
         value = value.view(signed[x.dtype])
-    if isinstance(value, Tensor) and _share_memory(target, value):
+    if isinstance(value, Tensor) and share_memory(target, value):
         # PyTorch refuses to copy between overlapping parts of one memory.
         value = value.clone()
     if _is_plain(key):
@@ -222,5 +222,6 @@ def _flip(x: Tensor, axes: list[int]) -> Tensor:
     return torch.flip(x, axes)
 
 
-def _share_memory(a: Tensor, b: Tensor) -> bool:
+def share_memory(a: Tensor, b: Tensor) -> bool:
+    """Tell whether two tensors are views of one memory."""
     return a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr()

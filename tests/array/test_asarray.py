@@ -1,0 +1,304 @@
+"""``asarray``: from anything sensible, nothing narrowed or shared unasked, the rest refused."""
+
+from __future__ import annotations
+
+import array
+from collections.abc import Callable
+from datetime import datetime
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from drawn import drawing, dtypes_of, same, seen, small
+from hypothesis import given
+from hypothesis import strategies as st
+
+import portarray as pa
+from portarray.errors import DTypeNotSupportedError
+
+
+@given(data=st.data())
+@drawing
+def test_numpy_arrays_keep_their_dtype(anywhere: str, data: st.DataObject) -> None:
+    a = data.draw(small(data.draw(st.sampled_from(dtypes_of(anywhere)))))
+    for layout in (
+        a,
+        np.asfortranarray(a),
+        a[::-1] if a.ndim else a,
+        a.astype(a.dtype.newbyteorder()),
+    ):
+        x = pa.asarray(layout, device=anywhere)
+        assert str(x.device) == anywhere
+        same(x, layout.astype(a.dtype))
+
+
+@given(data=st.data())
+@drawing
+def test_nested_lists(anywhere: str, data: st.DataObject) -> None:
+    a = data.draw(small(data.draw(st.sampled_from(dtypes_of(anywhere)))))
+    if a.size:  # an empty list has one axis, whatever it came from
+        for dtype in (a.dtype, str(a.dtype), a.dtype.type):
+            same(pa.asarray(a.tolist(), dtype=dtype, device=anywhere), a)
+        found = pa.asarray(a.tolist(), device=anywhere)
+        assert found.dtype.kind == ("i" if a.dtype.kind == "u" else a.dtype.kind)
+        np.testing.assert_array_equal(seen(found), a)
+
+
+def test_rows_of_arrays(anywhere: str) -> None:
+    rows = [np.asarray([1, 2], dtype=np.int16), np.asarray([3, 4], dtype=np.int16)]
+    same(pa.asarray(rows, device=anywhere), np.stack(rows))
+    same(pa.asarray(range(3), dtype=pa.int32, device=anywhere), np.arange(3, dtype=np.int32))
+
+
+def test_rows_of_our_arrays(device: str) -> None:
+    rows = [pa.asarray([1, 2], dtype=pa.int16, device=device)] * 2
+    same(pa.asarray(rows, device=device), np.asarray([[1, 2], [1, 2]], dtype=np.int16))
+
+
+class Duck:
+    """A column of a table, as pandas' are: it has ``__array__`` and no more."""
+
+    def __init__(self, values: Any) -> None:
+        self.values = np.asarray(values)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        return np.array(self.values, dtype=dtype, copy=copy)
+
+
+BUFFERS: dict[str, Callable[[], Any]] = {
+    "array.array": lambda: array.array("i", [1, 2, 3]),
+    "memoryview": lambda: memoryview(array.array("i", [1, 2, 3])),
+    "reversed memoryview": lambda: memoryview(array.array("i", [3, 2, 1]))[::-1],
+    "bytearray": lambda: bytearray([1, 2, 3]),
+    "__array__": lambda: Duck(np.asarray([1, 2, 3], dtype=np.int32)),
+    "NumPy scalars": lambda: [np.int32(1), np.int32(2), np.int32(3)],
+}
+
+
+@pytest.mark.parametrize("kind", BUFFERS)
+def test_buffers(anywhere: str, kind: str) -> None:
+    x = pa.asarray(BUFFERS[kind](), device=anywhere)
+    assert seen(x).tolist() == [1, 2, 3]
+    wanted = {"bytearray": pa.uint8, "NumPy scalars": None}.get(kind, pa.int32)
+    if wanted is not None:
+        assert x.dtype == wanted
+    same(
+        pa.asarray(BUFFERS[kind](), dtype=pa.float32, device=anywhere),
+        np.asarray([1, 2, 3], dtype=np.float32),
+    )
+
+
+def test_pandas(device: str) -> None:
+    pandas = pytest.importorskip("pandas")
+    column = pandas.Series([1.5, 2.5])
+    same(pa.asarray(column, device=device), np.asarray([1.5, 2.5]))
+    with pytest.raises(TypeError, match="Python objects"):
+        pa.asarray(pandas.Series(["a", None], dtype=object), device=device)
+
+
+REFUSED: dict[str, tuple[Any, str]] = {
+    "str": ("text", "arrays of strings cannot be made"),
+    "list of str": (["a", "b"], "arrays of strings cannot be made"),
+    "array of str": (np.asarray(["a"]), "arrays of strings cannot be made"),
+    "bytes": ([b"a"], "arrays of bytes cannot be made"),
+    "None": (None, "arrays of Python objects cannot be made"),
+    "objects": (np.asarray([1, None]), "arrays of Python objects cannot be made"),
+    "fractions": ([Fraction(1, 2)], "arrays of Python objects cannot be made"),
+    "dict": ({"a": 1}, "arrays of Python objects cannot be made"),
+    "dates": ([datetime(2020, 1, 1)], "arrays of Python objects cannot be made"),
+    "datetime64": (np.asarray(["2020"], dtype="M8[Y]"), "arrays of dates cannot be made"),
+    "timedelta64": (np.asarray([1], dtype="m8[s]"), "arrays of time spans cannot be made"),
+    "records": (np.zeros(1, dtype="i4,f4"), "arrays of records cannot be made"),
+}
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+@pytest.mark.parametrize("dtype", [None, "float32", "bool"])
+def test_what_is_no_number(anywhere: str, kind: str, dtype: str | None) -> None:
+    values, message = REFUSED[kind]
+    with pytest.raises(TypeError, match=message):
+        pa.asarray(values, dtype=dtype, device=anywhere)
+
+
+@pytest.mark.parametrize("rows", [[[1, 2], [3]], [[1], 2], [[[1]], [[1, 2]]]], ids=repr)
+def test_ragged_lists(anywhere: str, rows: Any) -> None:
+    with pytest.raises(ValueError, match=r"ragged: .*Every row must have the same length; pad"):
+        pa.asarray(rows, device=anywhere)
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype"), [([300], "uint8"), ([-1], "uint16"), ([2**31], "int32"), (-129, "int8")]
+)
+def test_integers_that_do_not_fit(anywhere: str, values: Any, dtype: str) -> None:
+    with pytest.raises(OverflowError, match=f"does not fit {dtype}"):
+        pa.asarray(values, dtype=dtype, device=anywhere)
+
+
+def test_integers_beyond_every_dtype(device: str) -> None:
+    same(pa.asarray([2**63], device=device), np.asarray([2**63], dtype=np.uint64))
+    with pytest.raises((OverflowError, TypeError)):
+        pa.asarray([2**64], device=device)
+    with pytest.raises((OverflowError, TypeError)):
+        pa.asarray(-(2**63) - 1, device=device)
+
+
+@pytest.mark.parametrize("name", ["float64", "complex128", "int64", "uint64"])
+def test_narrowing_is_asked_for(nofloat64: str, no64bit: str, name: str) -> None:
+    narrower = {"float64": "float32", "complex128": "complex64", "int64": "int32"}.get(
+        name, "uint32"
+    )
+    values = np.asarray([1, 2], dtype=name)
+    for device in ("nofloat64", "no64bit"):
+        if np.dtype(name) in dtypes_of(device):
+            continue
+        for given_values in (values, pa.asarray(values, device="numpy")):
+            with pytest.raises(DTypeNotSupportedError) as caught:
+                pa.asarray(given_values, device=device)
+            assert (caught.value.dtype, caught.value.nearest) == (name, narrower)
+            assert "narrow=True" in str(caught.value)
+            x = pa.asarray(given_values, device=device, narrow=True)
+            same(x, values.astype(narrower))
+        with pytest.raises(DTypeNotSupportedError, match=f"no {name}; the nearest dtype it has is"):
+            pa.asarray([1, 2], dtype=name, device=device)
+        with pytest.raises(DTypeNotSupportedError, match=narrower):
+            pa.zeros(2, dtype=name, device=device)
+        with pytest.raises(DTypeNotSupportedError, match=narrower):
+            pa.astype(pa.zeros(2, device=device), name)
+        with pytest.raises(DTypeNotSupportedError, match="narrow=True"):
+            pa.asarray(values, device="numpy").to_device(device)
+        # Python's numbers have no width to lose.
+        assert pa.asarray([1, 2], device=device).dtype.itemsize <= 8
+
+
+def test_narrowing_that_is_not_needed_changes_nothing(device: str) -> None:
+    same(pa.asarray(np.asarray([1.5]), device=device, narrow=True), np.asarray([1.5]))
+
+
+def test_copy_of_numpy_arrays(device: str) -> None:
+    """``copy=None`` and ``False`` share memory on host devices; ``True`` never does."""
+    for copy, shared in ((None, True), (False, True), (True, False)):
+        a = np.asarray([1.0, 2.0])
+        x = pa.asarray(a, device=device, copy=copy)
+        x[0] = 9.0
+        assert bool(a[0] == 9.0) is shared
+        a[1] = 8.0
+        assert bool(x[1] == 8.0) is shared
+
+
+def test_copy_of_our_arrays(anywhere: str) -> None:
+    x = pa.asarray([1.0, 2.0], device=anywhere)
+    assert pa.asarray(x) is x
+    assert pa.asarray(x, copy=False) is x
+    assert pa.asarray(x, dtype=x.dtype, device=anywhere, copy=False) is x
+    y = pa.asarray(x, copy=True)
+    y[0] = 9.0
+    assert float(x[0]) == 1.0
+    z = pa.asarray(x, dtype=pa.complex64)
+    assert (z.dtype, z.device) == (pa.complex64, x.device)
+
+
+def test_copy_false_that_needs_a_copy(anywhere: str) -> None:
+    for values in ([1.0], 1.0, (1, 2), range(3)):
+        with pytest.raises(ValueError, match=r"copy=False.*needs a copy; pass copy=None"):
+            pa.asarray(values, device=anywhere, copy=False)
+    a = np.asarray([1, 2], dtype=np.int16)
+    for values in (a, pa.asarray(a, device=anywhere)):
+        with pytest.raises(ValueError, match="int16 to float32 needs a copy; pass copy=None"):
+            pa.asarray(values, dtype=pa.float32, device=anywhere, copy=False)
+
+
+def test_read_only_memory_is_not_written_to(device: str) -> None:
+    a = np.asarray([1.0, 2.0])
+    a.flags.writeable = False
+    x = pa.asarray(a, device=device, copy=True)
+    x[0] = 9.0
+    assert a[0] == 1.0
+
+
+def test_native_arrays_stay_where_they_are(anywhere: str) -> None:
+    x = pa.asarray([1.0, 2.0], device=anywhere)
+    native = x.native
+    with pa.device("numpy"):
+        y = pa.asarray(native, copy=False, device=anywhere)
+        assert y.native is native
+        if not isinstance(native, np.ndarray):  # NumPy's are everyone's: they go where work is
+            assert pa.asarray(native).device is x.device
+    y[0] = 9.0
+    assert float(x[0]) == 9.0
+
+
+def test_complex_values_lose_nothing_unasked(anywhere: str) -> None:
+    z = pa.asarray([1j], device=anywhere)
+    for dtype in (pa.float32, pa.int32):
+        with pytest.raises(TypeError, match=r"loses the imaginary part; take pa\.real\(x\)"):
+            pa.asarray(z, dtype=dtype)
+        with pytest.raises(TypeError, match=r"loses the imaginary part; take pa\.real\(x\)"):
+            z.astype(dtype)
+    assert z.astype(pa.bool).tolist() == [True]
+
+
+@pytest.mark.parametrize("dtype", ["float128", "U3", object, "M8[s]", "float", 7, "int64_t"])
+def test_what_is_no_dtype(anywhere: str, dtype: Any) -> None:
+    if dtype == "float":  # NumPy's and Python's name of float64
+        assert pa.asarray([1], dtype=dtype, device="numpy").dtype == pa.float64
+        return
+    with pytest.raises(TypeError, match="is no dtype of portarray; use one of bool, int8"):
+        pa.asarray([1], dtype=dtype, device=anywhere)
+
+
+def test_astype_copies(anywhere: str) -> None:
+    x = pa.asarray([1.0, 2.0], dtype=pa.float32, device=anywhere)
+    assert x.astype(pa.float32, copy=False) is x
+    y = x.astype(pa.float32)
+    y[0] = 9.0
+    assert float(x[0]) == 1.0
+    same(x.astype("int16"), np.asarray([1, 2], dtype=np.int16))
+
+
+def test_to_device_copies(anywhere: str) -> None:
+    x = pa.asarray([1.0, 2.0], dtype=pa.float32, device=anywhere)
+    assert x.to_device(anywhere) is x
+    assert x.to_device(x.device, copy=False) is x
+    y = x.to_device(anywhere, copy=True)
+    y[0] = 9.0
+    assert float(x[0]) == 1.0
+    with pytest.raises(ValueError, match="stream"):
+        x.to_device(anywhere, stream=1)
+    with pytest.raises(TypeError, match="names no device"):
+        x.to_device(None)
+
+
+def test_to_device_without_shared_memory(fake: str) -> None:
+    x = pa.asarray([1.0, 2.0], device="fake:cuda:0")
+    for other in ("fake:cuda:1", "numpy:cpu:0"):
+        with pytest.raises(ValueError):
+            x.to_device(other, copy=False)
+        same(x.to_device(other), np.asarray([1.0, 2.0]))
+    with pytest.raises(ValueError):
+        pa.asarray([1.0], device="numpy").to_device("fake", copy=False)
+    same(x, np.asarray([1.0, 2.0]))
+
+
+def test_to_device_shares_between_host_devices(device: str) -> None:
+    x = pa.asarray(np.asarray([1.0, 2.0]), device="numpy", copy=True)
+    for copy in (None, False):
+        y = x.to_device(device, copy=copy)
+        y[0] += 1
+    assert float(x[0]) == 3.0
+    z = x.to_device(device, copy=True)
+    z[0] = 0.0
+    assert float(x[0]) == 3.0
+
+
+def test_reshape_copies(device: str) -> None:
+    x = pa.asarray(np.arange(6.0).reshape(2, 3), device=device, copy=True)
+    flat = x.reshape(6, copy=False)
+    flat[0] = 9.0
+    assert float(x[0, 0]) == 9.0
+    apart = pa.reshape(x, (6,), copy=True)
+    apart[1] = 9.0
+    assert float(x[0, 1]) == 1.0
+    with pytest.raises(ValueError):
+        pa.reshape(x.T, (6,), copy=False)
+    same(pa.reshape(x.T, (6,)), seen(x).T.reshape(6))
