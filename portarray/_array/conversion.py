@@ -101,8 +101,6 @@ def moved(x: Array, device: Device, *, copy: bool | None, narrow: bool = False) 
         native = dispatch.lane_of(lane.device, target.dtype).cast(native)
     try:
         native = routes.move(native, lane.device, device, copy=copy)
-    except (TypeError, ValueError):
-        raise
     except Exception as error:  # noqa: BLE001  (translated and raised again)
         outcome.reraise(error, "moving", device)
     return outcome.wrap(native, device)
@@ -218,8 +216,6 @@ def _from_python(
         native = device.room.transfer.from_host(
             converted, device.native, copy=None if fresh else copy
         )
-    except (TypeError, ValueError):
-        raise
     except Exception as error:  # noqa: BLE001  (translated and raised again)
         outcome.reraise(error, "asarray", device)
     return outcome.wrap(native, device)

@@ -255,7 +255,8 @@ class Room:
     def scope(self, device: Any) -> AbstractContextManager[Any] | None:
         """Make a native device current. **May**; None means the library needs no current device.
 
-        Entered around every native call and left in a ``finally``.
+        Entered around every function of the namespace and left in a ``finally``. Hooks of
+        ``devices.py`` and ``transfer.py`` are told the device and enter it themselves.
         """
         hook = getattr(self.devices, "scope", None)
         return None if hook is None else hook(device)
