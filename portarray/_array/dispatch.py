@@ -8,6 +8,7 @@ operands are converted, whether a device must be made current, whether the host 
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -265,25 +266,34 @@ def _refusal(name: str, lane: Lane) -> str:
     return f"{name} takes {', '.join(kinds)} arrays, not {lane.dtype}{hint}"
 
 
+_warned: set[tuple[Device, str]] = set()
+
+
 def _accounted(function: Function, name: str, device: Device) -> Function:
-    """Wrap a host-served function so that the user learns of it, once."""
-    warned = False
+    """Wrap a host-served function so that the user learns of it, once for each device."""
 
     def accounted(*args: Any, **options: Any) -> Any:
-        nonlocal warned
         if config.host_fallback == "error":
             raise HostFallbackError(name, str(device))
-        if config.host_fallback == "warn" and not warned:
-            warned = True
+        if config.host_fallback == "warn" and (device, name) not in _warned:
+            _warned.add((device, name))
             warnings.warn(
                 f"{name} is not available on {device} and runs on the host; "
                 f"pa.config(host_fallback='allow') silences this, 'error' forbids it",
                 HostFallbackWarning,
-                stacklevel=4,
+                stacklevel=_users_level(),
             )
         return function(*args, **options)
 
     return accounted
+
+
+def _users_level() -> int:
+    """Return the stack level, from the caller's view, of the first call from outside portarray."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals["__name__"].startswith("portarray."):
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def _scoped(function: Function, device: Device) -> Function:

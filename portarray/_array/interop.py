@@ -153,6 +153,8 @@ def ufunc(function: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str,
         ufuncs on devices whose memory is not host memory.
     """
     name = function.__name__
+    # NumPy's scalars make arrays of themselves before they compare.
+    inputs = tuple(x[()] if type(x) is np.ndarray and x.ndim == 0 else x for x in inputs)
     for x in inputs:
         if not isinstance(x, _array.Array) and operands.scalar(x) is NotImplemented:
             raise operands.refused(x, f"ufunc {name}")

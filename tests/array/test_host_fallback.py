@@ -1,0 +1,107 @@
+"""Functions served on the host: said once, forbidden on request, quiet on host memory.
+
+What was said is remembered for the process: each test has a function of its own.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from drawn import same, seen
+
+import portarray as pa
+from portarray.backends import registry
+from portarray.errors import HostFallbackError, HostFallbackWarning
+
+
+@pytest.fixture
+def partial() -> Iterator[str]:
+    """A GPU without ``cos``, ``sin``, ``tan``, ``acos``, ``asin``, ``sort`` and ``eigh``."""
+    library = registry.add_room("partial").library
+    pa.reset_gpu_device()
+    yield "partial:oneapi:0"
+    registry.remove_room(library)
+    pa.reset_gpu_device()
+
+
+def test_warns_once_for_all_dtypes(partial: str) -> None:
+    x = pa.asarray([0.0, 1.0], dtype=pa.float32, device=partial)
+    with pytest.warns(
+        HostFallbackWarning, match="cos is not available on partial:oneapi:0"
+    ) as said:
+        found = pa.cos(x)
+    assert "pa.config(host_fallback='allow')" in str(said[0].message)
+    assert said[0].filename == __file__  # the line that the user wrote
+    np.testing.assert_allclose(seen(found), np.cos(np.asarray([0, 1], dtype=np.float32)))
+    assert (found.device, found.dtype) == (x.device, pa.float32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for dtype in (pa.float32, pa.float64, pa.complex64, pa.int8):
+            pa.cos(x.astype(dtype))
+
+
+def test_error(partial: str) -> None:
+    x = pa.asarray([0.0, 1.0], device=partial)
+    with pa.config(host_fallback="error"):
+        for _ in range(2):
+            with pytest.raises(HostFallbackError) as caught:
+                pa.sin(x)
+        assert (caught.value.function, caught.value.device) == ("sin", partial)
+        assert "pa.config(host_fallback='allow')" in str(caught.value)
+        same(x + x, np.asarray([0.0, 2.0]))
+    assert pa.config.host_fallback == "warn"
+    same(x, np.asarray([0.0, 1.0]))
+    with pytest.warns(HostFallbackWarning, match="sin"):
+        pa.sin(x)
+
+
+def test_allow(partial: str) -> None:
+    x = pa.asarray([0.0, 1.0], device=partial)
+    with pa.config(host_fallback="allow"):
+        pa.tan(x)
+    with pytest.warns(HostFallbackWarning, match="tan"):  # being quiet was not saying it
+        pa.tan(x)
+
+
+def test_extensions_and_options(partial: str) -> None:
+    a = np.asarray([[2.0, 1.0], [1.0, 2.0]])
+    x = pa.asarray(a, device=partial)
+    with pytest.warns(HostFallbackWarning, match=r"linalg\.eigh"):
+        values, vectors = pa.linalg.eigh(x)
+    np.testing.assert_allclose(seen(values), [1, 3])
+    assert vectors.device is x.device
+    with pytest.warns(HostFallbackWarning, match="sort"):
+        same(pa.sort(x, axis=0, descending=True), np.asarray([[2.0, 2.0], [1.0, 1.0]]))
+
+
+def test_two_operands_with_a_scalar(partial: str) -> None:
+    x = pa.asarray([1.0, 2.0], device=partial)
+    with pytest.warns(HostFallbackWarning, match="atan2"):
+        np.testing.assert_allclose(seen(pa.atan2(x, 2.0)), np.arctan2([1.0, 2.0], 2.0))
+    with pytest.warns(HostFallbackWarning, match="acos"):
+        np.testing.assert_allclose(seen(np.arccos(x / 2)), np.arccos([0.5, 1.0]))
+
+
+def test_quiet_on_host_memory(partial: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from partial.devices import LIBRARY
+
+    monkeypatch.setattr(LIBRARY, "on_host", True)
+    x = pa.asarray([0.0, 1.0], dtype=pa.float16, device=partial)
+    with warnings.catch_warnings(), pa.config(host_fallback="error"):
+        warnings.simplefilter("error")
+        np.testing.assert_allclose(seen(pa.asin(x)), np.asin(np.asarray([0, 1], np.float16)))
+
+
+def test_the_support_table_says_so(partial: str) -> None:
+    served = {row.function: row.served for row in pa.support(partial)}
+    assert {served[name] for name in ("cos", "sort", "linalg.eigh", "asin")} == {"host"}
+    assert served["cosh"] == "native"
+
+
+def test_wrong_settings() -> None:
+    with pytest.raises(ValueError, match="host_fallback='never': use one of error, warn, allow"):
+        pa.config(host_fallback="never")  # type: ignore[arg-type]
+    assert pa.config.host_fallback == "warn"

@@ -1,0 +1,236 @@
+"""Arrays among others: NumPy's protocols and ufuncs, DLPack, pickling, copying."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from drawn import drawing, dtypes_of, same, seen, small
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import special
+
+import portarray as pa
+from portarray._array.interop import _UFUNCS
+
+
+@given(data=st.data())
+@drawing
+def test_pickle_and_copy(anywhere: str, data: st.DataObject) -> None:
+    a = data.draw(small(data.draw(st.sampled_from(dtypes_of(anywhere)))))
+    x = pa.asarray(a, device=anywhere)
+    protocol = data.draw(st.integers(2, pickle.HIGHEST_PROTOCOL))
+    others = (pickle.loads(pickle.dumps(x, protocol)), copy.copy(x), copy.deepcopy(x), x.copy())
+    for other in others:
+        assert other.device is x.device
+        same(other, a)
+        other[...] = 1
+    same(x, a)
+
+
+def test_deep_copies_share_within_one_structure(anywhere: str) -> None:
+    x = pa.asarray([1.0], device=anywhere)
+    first, second = copy.deepcopy([x, x])
+    assert first is second
+    assert first is not x
+
+
+def test_a_pickle_for_a_device_that_is_gone(fake: str) -> None:
+    from portarray.backends import registry
+
+    stored = pickle.dumps(pa.asarray([1.0], device=fake))
+    registry.remove_room(fake)
+    pa.reset_gpu_device()
+    with pytest.raises(pa.errors.UnknownDeviceError, match="fake"):
+        pickle.loads(stored)
+
+
+def test_numpy_asarray_shares_memory(device: str) -> None:
+    x = pa.asarray([[1.0, 2.0], [3.0, 4.0]], device=device)
+    a = np.asarray(x)
+    assert type(a) is np.ndarray
+    a[0, 0] = 9.0
+    assert float(x[0, 0]) == 9.0
+    x[1, 1] = 8.0
+    assert a[1, 1] == 8.0
+    np.asarray(x, copy=False)[0, 0] = 7.0
+    assert float(x[0, 0]) == 7.0
+    np.array(x)[0, 0] = 0.0
+    np.asarray(x, copy=True)[0, 0] = 0.0
+    assert float(x[0, 0]) == 7.0
+    same(x.T, np.asarray(x.T))
+    assert np.asarray(x, dtype=np.float32).dtype == np.float32
+    with pytest.raises(ValueError, match="float64 to int16 needs a copy; pass copy=None"):
+        np.asarray(x, dtype=np.int16, copy=False)
+
+
+def test_numpy_cannot_read_other_memory(fake: str) -> None:
+    x = pa.asarray([1.0], device=fake)
+    for read in (np.asarray, np.array, np.sort, np.median):
+        with pytest.raises(
+            TypeError, match=r"fake:cuda:0; .*numpy\.asarray\(x\.to_device\('numpy'\)"
+        ):
+            read(x)
+    assert seen(x).tolist() == [1.0]
+    assert x.tolist() == [1.0]
+
+
+def test_dlpack_out_shares_memory(device: str) -> None:
+    x = pa.asarray([1.0, 2.0], device=device)
+    assert x.__dlpack_device__() == (1, 0)
+    a = np.from_dlpack(x)
+    x[0] = 9.0
+    assert a[0] == 9.0
+    apart = np.from_dlpack(x, copy=True)
+    x[0] = 1.0
+    assert apart[0] == 9.0
+
+
+def test_dlpack_in_shares_memory(device: str) -> None:
+    a = np.asarray([1.0, 2.0])
+    x = pa.from_dlpack(a, device=device)
+    assert str(x.device) == device
+    a[0] = 9.0
+    assert float(x[0]) == 9.0
+    apart = pa.from_dlpack(a, device=device, copy=True)
+    a[0] = 1.0
+    assert float(apart[0]) == 9.0
+    assert pa.from_dlpack(x) is x
+    with pytest.raises(TypeError, match=r"from_dlpack needs .*__dlpack__.*pa\.asarray"):
+        pa.from_dlpack([1.0])
+
+
+class Producer:
+    """Somebody else's array: nothing but DLPack."""
+
+    def __init__(self, values: Any) -> None:
+        self.values = np.asarray(values)
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.values.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.values.__dlpack_device__()
+
+
+def test_strangers_with_dlpack(anywhere: str) -> None:
+    stranger = Producer(np.asarray([1, 2], dtype=np.int16))
+    for x in (pa.asarray(stranger, device=anywhere), pa.from_dlpack(stranger, device=anywhere)):
+        assert str(x.device) == anywhere
+        same(x, np.asarray([1, 2], dtype=np.int16))
+    same(
+        pa.asarray(stranger, dtype=pa.float32, device=anywhere),
+        np.asarray([1, 2], dtype=np.float32),
+    )
+
+
+def test_dlpack_to_host_memory(fake: str) -> None:
+    """Every array answers a consumer that asks for host memory."""
+    x = pa.asarray([1.0, 2.0], device=fake)
+    assert x.__dlpack_device__() == (2, 0)
+    a = np.from_dlpack(x, device="cpu")
+    assert a.tolist() == [1.0, 2.0]
+    assert np.from_dlpack(x, device="cpu", copy=True).tolist() == [1.0, 2.0]
+    with pytest.raises(BufferError, match="fake:cuda:0 is not host memory; pass copy=None"):
+        np.from_dlpack(x, device="cpu", copy=False)
+
+
+def test_ufuncs_of_numpy_stay_in_our_namespace(anywhere: str) -> None:
+    """Each ufunc with a counterpart answers as NumPy does, as an array of the same device."""
+    for name in _UFUNCS:
+        ufunc = getattr(np, name)
+        bits = name.startswith(("bitwise", "invert", "left", "right", "logical"))
+        dtype = np.int16 if bits else np.float32
+        a = np.asarray([[1, 1], [1, 1]], dtype=dtype)
+        if name in ("arctanh", "arcsin", "arccos"):
+            a = np.asarray([[0.5]], dtype=dtype)
+        x = pa.asarray(a, device=anywhere)
+        found = ufunc(*[x] * ufunc.nin)
+        wanted = np.asarray(ufunc(*[a] * ufunc.nin))
+        assert isinstance(found, pa.Array), name
+        assert (str(found.device), found.dtype, found.shape) == (
+            anywhere,
+            wanted.dtype,
+            wanted.shape,
+        )
+        np.testing.assert_allclose(seen(found), wanted, rtol=1e-6, err_msg=name)
+
+
+def test_numpy_scalars_on_the_left(anywhere: str) -> None:
+    x = pa.asarray([1.0, 2.0], dtype=pa.float32, device=anywhere)
+    for two in (np.float64(2), np.float32(2), np.int64(2), np.uint8(2)):
+        same(two * x, np.asarray([2, 4], dtype=np.float32))
+        same(two - x, np.asarray([1, 0], dtype=np.float32))
+        same(two > x, np.asarray([True, False]))
+        same(x / two, np.asarray([0.5, 1], dtype=np.float32))
+
+
+def test_ufuncs_into_our_arrays(anywhere: str) -> None:
+    x = pa.asarray([1.0, 4.0], dtype=pa.float32, device=anywhere)
+    out = pa.zeros(2, dtype=pa.float32, device=anywhere)
+    assert np.sqrt(x, out=out) is out
+    same(out, np.asarray([1, 2], dtype=np.float32))
+    assert np.add(x, x, out=(out,)) is out
+    same(out, np.asarray([2, 8], dtype=np.float32))
+
+
+def test_ufuncs_that_are_refused(anywhere: str) -> None:
+    x = pa.asarray([1.0, 4.0], dtype=pa.float32, device=anywhere)
+    a = np.asarray([1.0, 4.0], dtype=np.float32)
+    for call in (lambda: np.add(x, a), lambda: a + x, lambda: np.add(a, x), lambda: a == x):
+        with pytest.raises(TypeError, match=r"not numpy\.ndarray; make an array of it first"):
+            call()
+    with pytest.raises(TypeError, match=r"numpy\.add\.reduce is not available.*pa\.sum"):
+        np.add.reduce(x)
+    with pytest.raises(TypeError, match="takes no where"):
+        np.add(x, x, where=np.asarray([True, False]))
+    with pytest.raises(TypeError):
+        np.add(a, 1, out=x)
+    same(x, a)
+
+
+def test_ufuncs_of_scipy_run_on_the_host_view(device: str) -> None:
+    a = np.asarray([0.25, 0.5])
+    x = pa.asarray(a, device=device)
+    found = special.erf.__wrapped__(x) if hasattr(special.erf, "__wrapped__") else _erf()(x)
+    same(found, _erf()(a))
+    parts = special._ufuncs.airy(x)  # a ufunc of several results
+    for ours, theirs in zip(parts, special._ufuncs.airy(a), strict=True):
+        same(ours, theirs)
+    out = pa.zeros(2, device=device)
+    assert _erf()(x, out=out) is out
+    same(out, _erf()(a))
+    same(_erf()(x.astype(pa.float32)), _erf()(a.astype(np.float32)))
+
+
+def test_ufuncs_of_scipy_need_host_memory(fake: str) -> None:
+    with pytest.raises(TypeError, match=r"numpy\.asarray\(x\.to_device\('numpy'\)\)"):
+        _erf()(pa.asarray([0.25], device=fake))
+
+
+def _erf() -> Any:
+    """Return SciPy's ufunc itself, below its dispatching function."""
+    ufunc = special._ufuncs.erf
+    assert isinstance(ufunc, np.ufunc)
+    return ufunc
+
+
+def test_functions_of_numpy_that_call_methods(anywhere: str) -> None:
+    a = np.asarray([[1, 2], [3, 5]], dtype=np.float32)
+    x = pa.asarray(a, device=anywhere)
+    for name in ("sum", "mean", "max", "min"):
+        function = getattr(np, name)
+        same(function(x), np.asarray(function(a)))
+        same(function(x, axis=0), function(a, axis=0))
+        same(function(x, axis=1, keepdims=True), function(a, axis=1, keepdims=True))
+    for name in ("any", "all"):
+        same(getattr(np, name)(x > 2, axis=0), getattr(np, name)(a > 2, axis=0))
+    same(np.squeeze(x[None]), a)
+    same(np.sum(x, dtype=np.complex64), np.sum(a, dtype=np.complex64))
+    assert (np.shape(x), np.ndim(x), np.size(x)) == ((2, 2), 2, 4)
+    with pytest.raises(TypeError, match=r"x\.sum takes no out=; write y\[\.\.\.\] = x\.sum"):
+        np.sum(x, out=x)
+    same(x, a)

@@ -1,0 +1,11 @@
+"""A GPU whose library lacks some functions, so that the host serves them."""
+
+from portarray.backends.protocol import RoomInfo
+
+INFO = RoomInfo(
+    library="partial",
+    title="Partial",
+    module="partial",
+    ranks={"oneapi": 900},
+    install={"": "partial"},
+)

@@ -1,0 +1,3 @@
+from partial.devices import LIBRARY
+
+globals().update(LIBRARY.transfer())
