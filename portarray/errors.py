@@ -51,7 +51,7 @@ class PortarrayError(Exception):
 def _rebuild(
     cls: type[PortarrayError], args: tuple[Any, ...], state: dict[str, Any]
 ) -> PortarrayError:
-    error = cls.__new__(cls, *args)
+    error = BaseException.__new__(cls, *args)  # MemoryError's own refuses subclasses of two bases
     error.args = args
     error.__dict__.update(state)
     return error

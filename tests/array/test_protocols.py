@@ -234,3 +234,32 @@ def test_functions_of_numpy_that_call_methods(anywhere: str) -> None:
     with pytest.raises(TypeError, match=r"x\.sum takes no out=; write y\[\.\.\.\] = x\.sum"):
         np.sum(x, out=x)
     same(x, a)
+
+
+class Length:
+    """A number with a unit: its class knows what to do beside an array."""
+
+    def __init__(self, metres: float) -> None:
+        self.metres = metres
+
+    def __radd__(self, other: Any) -> str:
+        return f"{other.shape} and {self.metres} m"
+
+    __rsub__ = __rmatmul__ = __radd__
+
+    def __eq__(self, other: object) -> bool:
+        return other is self
+
+    def __hash__(self) -> int:
+        return hash(self.metres)
+
+
+def test_operands_whose_class_has_its_own_say(anywhere: str) -> None:
+    x = pa.asarray([1.0, 2.0], device=anywhere)
+    three: Any = Length(3.0)
+    assert x + three == x - three == x @ three == "(2,) and 3.0 m"
+    assert not x == three  # noqa: SIM201  (the operator itself)
+    with pytest.raises(TypeError, match="unsupported operand"):
+        x * three
+    with pytest.raises(TypeError, match=r"Length; make an array of it first"):
+        pa.add(x, three)

@@ -1,0 +1,90 @@
+"""portarray's errors: their classes, and that they survive pickling with what they carry."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import pytest
+
+import portarray as pa
+from portarray import errors
+
+EXAMPLES: list[tuple[errors.PortarrayError, type[Exception], dict[str, Any]]] = [
+    (
+        errors.UnknownDeviceError("cudaa", "no such library", ("cuda",)),
+        ValueError,
+        {"text": "cudaa", "nearest": ("cuda",)},
+    ),
+    (
+        errors.DeviceNotFunctionalError("gpu", {"cupy:cuda": "not installed"}, "pip install it"),
+        RuntimeError,
+        {"asked": "gpu", "reasons": {"cupy:cuda": "not installed"}, "fix": "pip install it"},
+    ),
+    (
+        errors.DeviceMismatchError("add", "numpy:cpu:0", "torch:cpu:0"),
+        ValueError,
+        {"function": "add", "first": "numpy:cpu:0", "second": "torch:cpu:0"},
+    ),
+    (
+        errors.DTypeNotSupportedError("float64", "mlx:metal:0", "float32", moving=True),
+        TypeError,
+        {"dtype": "float64", "nearest": "float32", "moving": True},
+    ),
+    (
+        errors.OutOfMemoryError("cupy:cuda:0", asked=8, free=4, total=16),
+        MemoryError,
+        {"asked": 8, "free": 4, "total": 16},
+    ),
+    (errors.HostFallbackError("sort", "fake:cuda:0"), RuntimeError, {"function": "sort"}),
+    (errors.PreferenceError("no such key"), ValueError, {}),
+]
+
+
+@pytest.mark.parametrize(
+    ("error", "base", "carried"), EXAMPLES, ids=[type(e[0]).__name__ for e in EXAMPLES]
+)
+def test_they_survive_pickling(
+    error: errors.PortarrayError, base: type[Exception], carried: dict[str, Any]
+) -> None:
+    assert isinstance(error, base)
+    for again in (pickle.loads(pickle.dumps(error)), copy.copy(error), copy.deepcopy(error)):
+        assert type(again) is type(error)
+        assert str(again) == str(error)
+        for name, value in carried.items():
+            assert getattr(again, name) == value
+            assert str(value).strip("{}()',") in str(again) or name in ("reasons", "moving")
+
+
+def test_every_error_has_an_example() -> None:
+    """A new class comes with one."""
+    defined = {
+        value
+        for value in vars(errors).values()
+        if isinstance(value, type) and issubclass(value, errors.PortarrayError)
+    }
+    assert defined == {type(error) for error, _, _ in EXAMPLES} | {errors.PortarrayError}
+
+
+def test_running_out_of_memory(fake: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The library's own error becomes ours, with the figures of the device."""
+    from fake.devices import LIBRARY
+    from over_numpy import FakeMemoryError
+
+    from portarray.backends.protocol import MemoryFigures
+
+    x = pa.asarray([1.0, 2.0], device=fake)
+    lane = x._lane
+
+    def fails(*args: object, **options: object) -> None:
+        raise FakeMemoryError("no room")
+
+    monkeypatch.setitem(LIBRARY.memory, 0, MemoryFigures(total=100, free=7))
+    monkeypatch.setitem(lane.functions, "cumulative_sum", fails)
+    with pytest.raises(errors.OutOfMemoryError) as caught:
+        pa.cumulative_sum(x)
+    assert (caught.value.device, caught.value.free, caught.value.total) == (str(x.device), 7, 100)
+    assert isinstance(caught.value.__cause__, FakeMemoryError)
+    assert "pa.reclaim('fake:cuda:0')" in str(caught.value)
+    assert x.tolist() == [1.0, 2.0]

@@ -1,0 +1,92 @@
+"""``__array_namespace__``, ``array_namespace`` and the namespaces of native arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import array_api_compat
+import numpy as np
+import pytest
+from drawn import same
+
+import portarray as pa
+
+
+def test_every_array_names_portarray(anywhere: str) -> None:
+    x = pa.asarray([1.0], device=anywhere)
+    assert x.__array_namespace__() is pa
+    assert pa.__array_api_version__ == "2025.12"
+    for version in ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12", None):
+        assert x.__array_namespace__(api_version=version) is pa
+    with pytest.raises(ValueError, match=r"'2019\.12' is not supported; use one of 2021\.12"):
+        x.__array_namespace__(api_version="2019.12")
+    assert array_api_compat.array_namespace(x, 1.0, None) is pa
+    assert array_api_compat.is_array_api_obj(x)
+    assert pa.array_namespace(x, 2, None, np.float64(1)) is pa
+
+
+def test_native_arrays_have_their_device_s_namespace(anywhere: str) -> None:
+    x = pa.asarray([1.0, 4.0], device=anywhere)
+    xp: Any = pa.array_namespace(x.native, 1.0)
+    assert xp is pa.namespace(anywhere)
+    root = xp.sqrt(x.native)
+    assert type(root) is type(x.native)
+    same(pa.asarray(root, device=anywhere), np.asarray([1.0, 2.0], dtype=x.dtype))
+    made = xp.ones((2,))
+    assert pa.asarray(made, device=anywhere).native is made
+    info = xp.__array_namespace_info__()
+    assert info.default_device() == x.device.native
+    assert set(info.dtypes()) == set(pa.__array_namespace_info__().dtypes(device=anywhere))
+    assert made.dtype == info.default_dtypes()["real floating"]
+
+
+def test_mixtures_are_refused(device: str, fake: str) -> None:
+    ours = pa.asarray([1.0], device=device)
+    stranger = pa.asarray([1.0], device=fake).native
+    mixtures: list[tuple[Any, ...]] = [
+        (ours, ours.native),
+        (ours.native, stranger),
+        (stranger, pa.asarray([1.0], device="fake:cuda:1").native),
+        (ours, stranger, None),
+    ]
+    for mixture in mixtures:
+        with pytest.raises(TypeError, match=r"are mixed; .*pa\.asarray\(x, device=\.\.\.\)"):
+            pa.array_namespace(*mixture)
+    with pytest.raises(TypeError):
+        array_api_compat.array_namespace(ours, np.asarray([1.0]))
+    with pytest.raises(TypeError, match="needs at least one array"):
+        pa.array_namespace(1.0, None)
+    with pytest.raises(TypeError, match="not list"):
+        pa.array_namespace([1.0])
+
+
+def test_a_native_namespace_is_whole(device: str) -> None:
+    xp: Any = pa.namespace(device)
+    with pytest.raises(AttributeError, match="no_such_function"):
+        _ = xp.no_such_function
+    for name in ("concat", "unique_all", "linalg.svd", "fft.rfft", "e", "float32"):
+        value = xp
+        for part in name.split("."):
+            value = getattr(value, part)
+        assert value is not None
+    assert xp is pa.namespace(device)
+
+
+def test_inspection(anywhere: str) -> None:
+    info = pa.__array_namespace_info__()
+    device = pa.device(anywhere)
+    assert device in info.devices()
+    with device:
+        assert info.default_device() is device
+        assert info.dtypes() == info.dtypes(device=anywhere)
+        assert info.default_dtypes() == info.default_dtypes(device=device)
+    both = info.dtypes(device=anywhere, kind=("bool", "real floating"))
+    assert both == {
+        **info.dtypes(device=anywhere, kind="bool"),
+        **info.dtypes(device=anywhere, kind="real floating"),
+    }
+    for name, dtype in info.dtypes(device=anywhere).items():
+        assert pa.zeros(1, dtype=dtype, device=anywhere).dtype == np.dtype(name)
+    with pytest.raises(ValueError, match="kind='floating' is none of 'bool', 'signed integer'"):
+        info.dtypes(device=anywhere, kind="floating")
+    assert info.capabilities()["boolean indexing"]
