@@ -151,7 +151,8 @@ def _in_range(want: NumpyArray, name: str, wraps: bool) -> tuple[NumpyArray, Num
         span = int(limits.max) - int(limits.min) + 1
         exact = (exact - int(limits.min)) % span + int(limits.min)
     held = np.asarray((exact >= int(limits.min)) & (exact <= int(limits.max)), dtype=bool)
-    return np.asarray(np.where(held, exact, 0)), held
+    # Of one element, arithmetic makes Python's own integer, which NumPy takes for an int64.
+    return np.asarray(np.where(held, np.asarray(exact, dtype=object), 0)), held
 
 
 def unchanged(target: Target, moved: Any, x: NumpyArray, call: Call) -> None:
