@@ -5,10 +5,11 @@ cases that ``all_cases`` returns. The command ``portarray conformance run`` does
 device of the machine and writes the report.
 """
 
-from portarray_conformance.cases import Case, NotApplicable, all_cases, case
+from portarray_conformance.cases import Case, case
 from portarray_conformance.expected import ExpectedFailure, read_expected
 from portarray_conformance.run import Result, run
-from portarray_conformance.target import Target, module_target, portarray_target
+from portarray_conformance.suite import all_cases
+from portarray_conformance.target import NotApplicable, Target, module_target, portarray_target
 
 __all__ = [
     "Case",

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -14,10 +13,6 @@ if TYPE_CHECKING:
 
 Draw: TypeAlias = DataObject
 """Hypothesis' data object: ``draw.draw(strategy, label=...)``."""
-
-
-class NotApplicable(Exception):  # noqa: N818  (it is no error: the case does not apply)
-    """A case does not apply to a target, for instance because the target lacks the dtype."""
 
 
 Check: TypeAlias = "Callable[[Target, Draw], None]"
@@ -67,24 +62,6 @@ def case(function: str, aspect: str, *, chapter: str) -> Callable[[Check], Check
     return register
 
 
-def all_cases(functions: Iterable[str] | None = None) -> list[Case]:
-    """Return the cases of the suite, chapter by chapter, or those of some functions.
-
-    Raises
-    ------
-    ValueError
-        Where a name has no case; the message names the nearest that do.
-    """
-    from portarray_conformance import suite  # the chapters register themselves on import
-
-    found = [c for chapter in suite.CHAPTERS for c in _registry.values() if c.chapter == chapter]
-    if functions is None:
-        return found
-    wanted = list(dict.fromkeys(functions))
-    known = {c.function for c in found}
-    for name in wanted:
-        if name not in known:
-            near = difflib.get_close_matches(name, known, n=3)
-            hint = f"; did you mean {', '.join(near)}?" if near else ""
-            raise ValueError(f"no case checks a function {name!r}{hint}")
-    return [c for c in found if c.function in wanted]
+def registered() -> list[Case]:
+    """Return every case that was registered so far."""
+    return list(_registry.values())

@@ -13,7 +13,7 @@ import click
 from platformdirs import user_cache_path
 from rich.console import Console
 
-from portarray_conformance.cases import Case, all_cases
+from portarray_conformance.cases import Case
 from portarray_conformance.expected import (
     ExpectedFailure,
     ExpectedFailureError,
@@ -33,6 +33,7 @@ from portarray_conformance.report import (
 )
 from portarray_conformance.report.json_ import versions
 from portarray_conformance.run import EXAMPLES, QUICK_EXAMPLES, Result, run
+from portarray_conformance.suite import all_cases
 from portarray_conformance.target import Target, module_target, portarray_target
 
 __all__ = ["conformance"]

@@ -18,9 +18,9 @@ import hypothesis.strategies as st
 import numpy as np
 import numpy.typing as npt
 
-from portarray_conformance.cases import Draw, NotApplicable
+from portarray_conformance.cases import Draw
 from portarray_conformance.promotion import BOOL, COMPLEXES, FLOATS, INTEGERS, PAIRS
-from portarray_conformance.target import Target
+from portarray_conformance.target import NotApplicable, Target
 
 NumpyArray: TypeAlias = npt.NDArray[Any]
 Shape: TypeAlias = tuple[int, ...]

@@ -16,9 +16,9 @@ from hypothesis import HealthCheck, Phase
 from hypothesis import strategies as st
 from hypothesis.errors import Flaky, Unsatisfiable
 
-from portarray_conformance.cases import Case, Draw, NotApplicable
+from portarray_conformance.cases import Case, Draw
 from portarray_conformance.expected import ExpectedFailure, find_row
-from portarray_conformance.target import Target
+from portarray_conformance.target import NotApplicable, Target
 
 __all__ = ["EXAMPLES", "QUICK_EXAMPLES", "Result", "Status", "describe", "judge", "run", "shorten"]
 

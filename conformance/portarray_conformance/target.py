@@ -17,9 +17,12 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from portarray_conformance.cases import NotApplicable
-
 NumpyArray: TypeAlias = npt.NDArray[Any]
+
+
+class NotApplicable(Exception):  # noqa: N818  (it is no error: the case does not apply)
+    """A case does not apply to a target, for instance because the target lacks the dtype."""
+
 
 STANDARD_DTYPES: tuple[str, ...] = (
     "bool",

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 from hypothesis import strategies as st
-from portarray_conformance import Target, cases, cli
+from portarray_conformance import NotApplicable, Target, cli
 from portarray_conformance.cases import Case, Draw
 from portarray_conformance.official_suite import read_pin
 
@@ -30,7 +30,7 @@ def fails(target: Target, draw: Draw) -> None:
 
 
 def not_applicable(target: Target, draw: Draw) -> None:
-    raise cases.NotApplicable("no such dtype")
+    raise NotApplicable("no such dtype")
 
 
 @pytest.fixture

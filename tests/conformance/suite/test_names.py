@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from portarray_conformance.cases import all_cases, case
+from portarray_conformance.cases import case
 from portarray_conformance.names import ALL_NAMES, CHAPTERS
+from portarray_conformance.suite import all_cases
 
 
 def test_every_name_has_a_case() -> None:
