@@ -13,6 +13,7 @@ from side_by_side import Make, Row, rows_of
 from sklearn import (
     calibration,
     cluster,
+    config_context,
     decomposition,
     discriminant_analysis,
     kernel_approximation,
@@ -331,4 +332,27 @@ BEYOND = [
     *rows_of(preprocessing, "scale robust_scale", [X], fails=UNSUPPORTED),
 ]
 
-ROWS = [*ESTIMATORS, *SELECTION, *METRICS, *BEYOND]
+
+def _undispatched(call: Callable[[Make], Any]) -> Callable[[Make], Any]:
+    """Return a call made as by those who have not asked scikit-learn to dispatch."""
+
+    def undispatched(make: Make) -> Any:
+        with config_context(array_api_dispatch=False):
+            return call(make)
+
+    return undispatched
+
+
+_READS = "without dispatch scikit-learn reads arrays with NumPy, and answers in NumPy's"
+UNDISPATCHED = [
+    Row(f"{name} without dispatch", _undispatched(call), host=True, to_numpy=_READS)
+    for name, call in (
+        ("KMeans", _fitted(cluster.KMeans(3, random_state=0), "labels_ cluster_centers_")),
+        ("LinearRegression", _fitted(linear_model.LinearRegression(), "coef_", y=TARGET)),
+        ("KNeighbors", _fitted(neighbors.KNeighborsClassifier(3), "", "predict_proba", y=TWO)),
+        ("silhouette_score", lambda make: metrics.silhouette_score(make(X), make(THREE))),
+        ("robust_scale", lambda make: preprocessing.robust_scale(make(X))),
+    )
+]
+
+ROWS = [*ESTIMATORS, *SELECTION, *METRICS, *BEYOND, *UNDISPATCHED]
