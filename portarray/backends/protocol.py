@@ -29,7 +29,6 @@ standard's own promotions itself.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -48,7 +47,6 @@ __all__ = [
     "Served",
     "Transfer",
     "composed",
-    "host_memory",
     "served_by",
 ]
 
@@ -289,14 +287,3 @@ def served_by(function: Callable[..., Any]) -> Served:
     """Return how a room's function is served: as marked, else ``"native"``."""
     served: Served = getattr(function, "__portarray_served__", "native")
     return served
-
-
-def host_memory() -> MemoryFigures:
-    """Return the machine's own memory, for libraries that allocate there."""
-    try:
-        page = os.sysconf("SC_PAGE_SIZE")
-        return MemoryFigures(
-            total=page * os.sysconf("SC_PHYS_PAGES"), free=page * os.sysconf("SC_AVPHYS_PAGES")
-        )
-    except (AttributeError, ValueError, OSError):  # Windows has no sysconf; names vary elsewhere
-        return MemoryFigures()

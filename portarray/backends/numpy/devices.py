@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import platform as machine
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
 import numpy as np
 
-from portarray.backends.protocol import Description, MemoryFigures, host_memory
+from portarray.backends import machine
+from portarray.backends.protocol import Description, MemoryFigures
 
 __all__ = [
     "ARRAY_TYPE",
@@ -56,10 +55,9 @@ def native_device(platform: str, index: int) -> str:
     return "cpu"
 
 
-@cache
 def describe(platform: str, index: int) -> Description:
     """Return the processor's name."""
-    return Description(name=machine.processor() or machine.machine() or "CPU", kind="cpu")
+    return machine.processor()
 
 
 def dtypes(platform: str, index: int) -> Mapping[np.dtype[Any], np.dtype[Any]]:
@@ -84,4 +82,4 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 def memory(device: str) -> MemoryFigures:
     """Return the machine's memory; NumPy does not count its own."""
-    return host_memory()
+    return machine.memory()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform as _host
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import Any
@@ -11,7 +10,8 @@ import ml_dtypes
 import numpy as np
 import torch
 
-from portarray.backends.protocol import Description, MemoryFigures, host_memory
+from portarray.backends import machine
+from portarray.backends.protocol import Description, MemoryFigures
 
 __all__ = [
     "ARRAY_TYPE",
@@ -136,7 +136,7 @@ def describe(platform: str, index: int) -> Description:
         return Description(torch.xpu.get_device_name(index), "gpu")
     if kind == "mps":
         return Description("Metal GPU", "gpu")
-    return Description(_host.processor() or _host.machine() or "CPU", "cpu")
+    return machine.processor()
 
 
 def dtypes(platform: str, index: int) -> Mapping[np.dtype[Any], torch.dtype]:
@@ -212,7 +212,7 @@ def memory(device: torch.device) -> MemoryFigures:
         return MemoryFigures(
             total=total, free=max(total - driver_bytes, 0), used=used, pooled=driver_bytes - used
         )
-    return host_memory()
+    return machine.memory()
 
 
 def synchronize(device: torch.device) -> None:
