@@ -33,7 +33,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "backends.protocol": set(),
     "backends.registry": {"backends.protocol"},
     "backends.composed": {"backends.protocol"},
-    "backends.ROOM": {"backends.protocol", "backends.composed"},
+    "backends.machine": {"backends.protocol"},
+    "backends.ROOM": {"backends.protocol", "backends.machine", "backends.composed"},
     "backends.host": {"backends.protocol", "backends.numpy"},
     "backends.assembly": {"backends.protocol", "backends.host"},
     "_devices": {

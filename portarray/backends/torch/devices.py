@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform as _host
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import Any
