@@ -43,7 +43,6 @@ __all__ = [
     "unary",
 ]
 
-_new = object.__new__
 _MIRRORED = {
     "less": "greater",
     "less_equal": "greater_equal",
@@ -67,7 +66,7 @@ def unary(name: str, x: Any) -> Array:
         except Exception as error:  # noqa: BLE001  (translated and raised again)
             reraise(error, name, lane.device)
         if type(native) is lane.array_type:
-            out = _new(_array.Array)
+            out = _array.shell()
             out._native = native
             out._lane = result
             return out
@@ -89,7 +88,7 @@ def binary(name: str, x1: Any, x2: Any) -> Array:
             except Exception as error:  # noqa: BLE001  (translated and raised again)
                 reraise(error, name, lane.device)
             if type(native) is lane.array_type:
-                out = _new(_array.Array)
+                out = _array.shell()
                 out._native = native
                 out._lane = result
                 return out

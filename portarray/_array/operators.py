@@ -22,14 +22,13 @@ if TYPE_CHECKING:
 
 __all__ = ["binary", "inplace", "inplace_matmul", "matmul", "reflected"]
 
-_new = object.__new__
-
 
 def binary(name: str) -> Callable[[Array, Any], Array]:
     """Return the method behind ``x op other``."""
 
     def operator(self: Array, other: Any, /) -> Array:
-        if type(other) is _array.Array:
+        kind = type(other)
+        if kind is _array.Array:
             lane = self._lane
             if lane is other._lane:
                 try:
@@ -41,13 +40,13 @@ def binary(name: str) -> Callable[[Array, Any], Array]:
                 except Exception as error:  # noqa: BLE001  (translated and raised again)
                     reraise(error, name, lane.device)
                 if type(native) is lane.array_type:
-                    out = _new(_array.Array)
+                    out = _array.shell()
                     out._native = native
                     out._lane = result
                     return out
                 return wrapped(native, lane)
-        elif type(other) in self._lane.scalars or (
-            type(other) is int and self._lane.low <= other <= self._lane.high
+        elif kind in self._lane.scalars or (
+            kind is int and self._lane.low <= other <= self._lane.high
         ):
             return call.beside(name, self._lane, self._native, other)
         elif _is_foreign(other):

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["reraise", "wrap", "wrapped"]
 
-_new = object.__new__
 _asarray = np.asarray
 _ndarray = np.ndarray
 
@@ -31,7 +30,7 @@ def wrapped(native: Any, lane: Lane) -> Array:
     """Return a native array as :class:`~portarray.Array`; any lane of its device will do."""
     if type(native) is not lane.array_type:
         native = _as_array(native, lane)
-    out = _new(_array.Array)
+    out = _array.shell()
     out._native = native
     try:
         out._lane = lane if native.dtype is lane.native else lane.lanes[native.dtype]
