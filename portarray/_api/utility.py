@@ -35,6 +35,8 @@ def all(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Arr
     -----
     Of no elements the answer is True.
     """
+    if axis is None and not keepdims:
+        return call.unary("all", x)
     if axis is not None:
         axis = arguments.axes(axis, x)
     return call.apply("all", (x,), axis=axis, keepdims=keepdims)
@@ -61,6 +63,8 @@ def any(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Arr
     -----
     Of no elements the answer is False.
     """
+    if axis is None and not keepdims:
+        return call.unary("any", x)
     if axis is not None:
         axis = arguments.axes(axis, x)
     return call.apply("any", (x,), axis=axis, keepdims=keepdims)

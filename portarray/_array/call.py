@@ -54,7 +54,11 @@ _MIRRORED = {
 
 
 def unary(name: str, x: Any) -> Array:
-    """Call an elementwise function of one array."""
+    """Call a function of one array and nothing else.
+
+    Elementwise functions, and reductions of everything: with no options to look at, they cost as
+    little.
+    """
     if type(x) is _array.Array:
         lane = x._lane
         try:
@@ -113,7 +117,7 @@ def _binary(name: str, x1: Any, x2: Any) -> Array:
 
 
 def learn(name: str, lane: Lane, *natives: Any) -> Array:
-    """Call an elementwise function for the first time in a lane, and learn the lane it leads to."""
+    """Call a function of arrays alone for the first time in a lane; learn the lane it leads to."""
     out: Array = called(name, lane, natives, {})
     lane.learned[name] = (lane.functions[name], out._lane)
     return out

@@ -60,9 +60,9 @@ class Lane:
     functions : Functions
         Standard name to the function that serves it.
     learned : dict
-        Elementwise functions that were called on arrays of this lane, each with the lane of its
-        results: which dtype comes out depends on what goes in, and asking the library each time
-        would cost more than the look-up here.
+        Functions that were called on arrays of this lane and nothing else, each with the lane of
+        its results: which dtype comes out depends on what goes in, and asking the library each
+        time would cost more than the look-up here.
     lanes : mapping
         All lanes of the device by native dtype.
     scalars : frozenset of type

@@ -42,6 +42,8 @@ def mean(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Ar
     -----
     A NaN among the elements makes the result NaN, and so does having no elements.
     """
+    if axis is None and not keepdims:
+        return call.unary("mean", x)
     if axis is not None:
         axis = arguments.axes(axis, x)
     return call.apply("mean", (x,), axis=axis, keepdims=keepdims)

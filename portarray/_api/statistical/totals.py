@@ -45,6 +45,8 @@ def max(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Arr
     A NaN among the elements makes the result NaN. Which of 0.0 and -0.0 is returned may differ
     between devices.
     """
+    if axis is None and not keepdims:
+        return call.unary("max", x)
     if axis is not None:
         axis = arguments.axes(axis, x)
     return call.apply("max", (x,), axis=axis, keepdims=keepdims)
@@ -81,6 +83,8 @@ def min(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Arr
     A NaN among the elements makes the result NaN. Which of 0.0 and -0.0 is returned may differ
     between devices.
     """
+    if axis is None and not keepdims:
+        return call.unary("min", x)
     if axis is not None:
         axis = arguments.axes(axis, x)
     return call.apply("min", (x,), axis=axis, keepdims=keepdims)
@@ -120,6 +124,8 @@ def prod(
     TypeError
         If `dtype` is bool.
     """
+    if axis is None and dtype is None and not keepdims:
+        return call.unary("prod", x)
     if axis is not None:
         axis = arguments.axes(axis, x)
     if dtype is not None:
@@ -169,6 +175,8 @@ def sum(
     >>> pa.sum(pa.asarray([[1, 2], [3, 4]]), axis=0).tolist()
     [4, 6]
     """
+    if axis is None and dtype is None and not keepdims:
+        return call.unary("sum", x)
     if axis is not None:
         axis = arguments.axes(axis, x)
     if dtype is not None:
