@@ -21,7 +21,8 @@ from portarray_conformance.cases import Draw, case
 from portarray_conformance.compare import Call
 from portarray_conformance.draw import Domain
 from portarray_conformance.promotion import COMPLEXES, FLOATS, INTEGERS, PAIRS, REAL_PART
-from portarray_conformance.special import BINARY, COMPLEX_UNARY, UNARY, ComplexRow
+from portarray_conformance.special import BINARY, UNARY
+from portarray_conformance.special_complex import COMPLEX_UNARY, ComplexRow
 from portarray_conformance.target import Target
 from portarray_conformance.ulp import wide
 
