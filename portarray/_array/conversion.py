@@ -114,18 +114,14 @@ def restored(values: np.ndarray[Any, Any], device: str) -> Array:
 def _finished(
     x: Array, dtype: DType | None, device: Device, *, copy: bool | None, narrow: bool
 ) -> Array:
-    """Convert an array's dtype where it is, then move it."""
-    if dtype is not None and dtype != x.dtype:
-        if copy is False:
-            raise ValueError(
-                f"copy=False, but converting {x.dtype} to {dtype} needs a copy; pass copy=None"
-            )
-        dispatch.lane_of(device, dtype)  # refused before any work
-        if x._lane.kind == "c" and dtypes.kind_of(dtype) != "c":
-            raise _loses_imaginary_part(x.dtype, dtype)
-        x = outcome.wrap(dispatch.lane_of(x.device, dtype).cast(x._native), x.device)
-        copy = None if x.device is device else copy
-    return moved(x, device, copy=copy, narrow=narrow)
+    """Return an array as asked for: in another dtype, on another device."""
+    if dtype is None or dtype == x.dtype:
+        return moved(x, device, copy=copy, narrow=narrow)
+    if copy is False:
+        raise ValueError(
+            f"copy=False, but converting {x.dtype} to {dtype} needs a copy; pass copy=None"
+        )
+    return astype(x, dtype, device=device)
 
 
 def _loses_imaginary_part(dtype: DType, wanted: DType) -> TypeError:
@@ -170,10 +166,8 @@ _PLAIN = (bool, int, float, complex, str, bytes, list, tuple, np.generic)
 
 def _numpy_home(obj: np.ndarray[Any, Any]) -> Device | None:
     """Return NumPy's device for an array that it can own as it is."""
-    native_order = obj.dtype.isnative and (
-        obj.dtype.kind in "biufc" or obj.dtype.name == "bfloat16"
-    )
-    return selection.cpu_device() if native_order and obj.dtype.name in _OWNED else None
+    owned = obj.dtype.isnative and obj.dtype.name in _OWNED
+    return selection.cpu_device() if owned else None
 
 
 _OWNED = frozenset((*dtypes.STANDARD, "float16"))

@@ -302,3 +302,16 @@ def test_reshape_copies(device: str) -> None:
     with pytest.raises(ValueError):
         pa.reshape(x.T, (6,), copy=False)
     same(pa.reshape(x.T, (6,)), seen(x).T.reshape(6))
+
+
+def test_asarray_converts_on_the_side_that_has_the_dtype(nofloat64: str, device: str) -> None:
+    single = pa.asarray([1.5, 2.5], device=nofloat64)
+    assert single.dtype == pa.float32
+    double = pa.asarray(single, dtype=pa.float64, device=device)
+    assert (double.dtype, str(double.device)) == (pa.float64, str(pa.device(device)))
+    assert double.tolist() == [1.5, 2.5]
+
+
+def test_asarray_to_bool_says_which_complex_numbers_are_zero(device: str) -> None:
+    z = pa.asarray([0j, 1j, 2.0], device=device)
+    assert pa.asarray(z, dtype=pa.bool).tolist() == [False, True, True]
