@@ -14,9 +14,10 @@ from portarray.backends.protocol import Served
 
 __all__ = ["Row", "functions", "support"]
 
-# Functions of dtypes and shapes alone: no device serves them.
+# Functions of dtypes and shapes alone, which no device serves; and logspace, which is not in the
+# standard and made of functions that are.
 _NOT_ON_DEVICES = frozenset(
-    {"broadcast_shapes", "can_cast", "finfo", "iinfo", "isdtype", "result_type"}
+    {"broadcast_shapes", "can_cast", "finfo", "iinfo", "isdtype", "logspace", "result_type"}
 )
 
 

@@ -7,7 +7,7 @@ from array_api_compat.numpy import asarray
 
 __all__ = [
     "arange", "asarray", "empty", "empty_like", "eye", "from_dlpack", "full", "full_like",
-    "linspace", "logspace", "meshgrid", "ones", "ones_like", "tril", "triu", "zeros", "zeros_like",
+    "linspace", "meshgrid", "ones", "ones_like", "tril", "triu", "zeros", "zeros_like",
 ]  # fmt: skip
 
 arange = np.arange
@@ -18,7 +18,6 @@ from_dlpack = np.from_dlpack
 full = np.full
 full_like = np.full_like
 linspace = np.linspace
-logspace = np.logspace
 meshgrid = np.meshgrid
 ones = np.ones
 ones_like = np.ones_like
