@@ -82,7 +82,7 @@ def docs(session: nox.Session) -> None:
     """Build the documentation; a warning is an error."""
     session.install("-e", ".[cli]", "-e", "./conformance", *libraries(session), *group("docs"))
     out = Path("docs/_build/html")
-    session.run("sphinx-build", "-W", "--keep-going", "-b", "html", "docs", str(out))
+    session.run("sphinx-build", "--quiet", "-W", "--keep-going", "-b", "html", "docs", str(out))
     session.log(f"open {(out / 'index.html').resolve()}")
 
 
