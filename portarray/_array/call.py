@@ -20,7 +20,6 @@ from portarray._array import dispatch, dtypes
 from portarray._array.operands import COMPARISONS, common, from_scalar, refused, scalar
 from portarray._array.outcome import reraise, wrapped
 from portarray._devices import selection
-from portarray.errors import DeviceMismatchError
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
@@ -104,7 +103,7 @@ def _binary(name: str, x1: Any, x2: Any) -> Array:
     """Call a binary function on operands of two dtypes, or on an array and a scalar."""
     if type(x1) is _array.Array:
         lane = x1._lane
-        if type(x2) in lane.scalars or (type(x2) is int and lane.low <= x2 <= lane.high):
+        if lane.takes(x2):
             return beside(name, lane, x1._native, x2)
     elif type(x2) is not _array.Array:
         x1 = from_scalar(x1, name)
@@ -199,8 +198,8 @@ def apply(name: str, arrays: Sequence[Any], /, *more: Any, **options: Any) -> Ar
         if type(x) is _array.Array:
             if lane is None:
                 lane = x._lane
-            elif lane.device is not x._lane.device:
-                raise DeviceMismatchError(name, str(lane.device), str(x._lane.device))
+            else:
+                dispatch.check_device(name, lane, x._lane)
             natives.append(x._native)
         elif x is None:
             natives.append(None)
@@ -252,8 +251,7 @@ def _listed(name: str, arrays: Sequence[Any], *, promote: bool) -> tuple[Lane, l
             raise ValueError(f"{name} needs at least one array, got none")
         lane = arrays[0]._lane
         for x in arrays:
-            if x._lane.device is not lane.device:
-                raise DeviceMismatchError(name, str(lane.device), str(x._lane.device))
+            dispatch.check_device(name, lane, x._lane)
         natives = [x._native for x in arrays]
     return lane, natives
 
@@ -264,8 +262,7 @@ def _native_options(name: str, lane: Lane, options: dict[str, Any]) -> dict[str,
         if value is None or value is False:
             continue
         if type(value) is _array.Array:
-            if value._lane.device is not lane.device:
-                raise DeviceMismatchError(name, str(lane.device), str(value._lane.device))
+            dispatch.check_device(name, lane, value._lane)
             options[key] = value._native
         elif key == "dtype":
             options[key] = dispatch.lane_of(lane.device, dtypes.canonical(value)).native
@@ -316,19 +313,17 @@ _DEFAULTS = {"real floating": "f", "complex floating": "c", "integral": "i"}
 
 def floating(x: Array) -> Array:
     """Return x, cast to the device's default floating-point dtype where it is not floating."""
-    lane = x._lane
-    if lane.kind in "fc":
-        return x
-    target = dispatch.lane_of(lane.device, dispatch.default_dtype(lane.device, "f"))
-    return wrapped(target.cast(x._native), target)
+    return x if x._lane.kind in "fc" else _in_default(x, "f")
 
 
 def integral(x: Array) -> Array:
     """Return x, cast to the device's default integer dtype where it is boolean."""
-    lane = x._lane
-    if lane.kind != "b":
-        return x
-    target = dispatch.lane_of(lane.device, dispatch.default_dtype(lane.device, "i"))
+    return x if x._lane.kind != "b" else _in_default(x, "i")
+
+
+def _in_default(x: Array, kind: str) -> Array:
+    device = x._lane.device
+    target = dispatch.lane_of(device, dispatch.default_dtype(device, kind))
     return wrapped(target.cast(x._native), target)
 
 

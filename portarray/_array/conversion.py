@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -152,16 +151,13 @@ def home(obj: object) -> Device | None:
         return _numpy_home(obj) if type(obj) is np.ndarray else None
     if isinstance(obj, _PLAIN):
         return None
-    for library, info in registry.room_infos().items():
-        if info.module not in sys.modules or info.pending:
-            continue
-        room = registry.load_room(library)
+    for room in registry.imported_rooms():
         if isinstance(obj, room.devices.ARRAY_TYPE):
-            return discovery.get_device(library, *room.devices.locate(obj))
+            return discovery.get_device(room.info.library, *room.devices.locate(obj))
     return None
 
 
-_PLAIN = (bool, int, float, complex, str, bytes, list, tuple, np.generic)
+_PLAIN = (*dtypes.SCALARS, str, bytes, list, tuple)
 
 
 def _numpy_home(obj: np.ndarray[Any, Any]) -> Device | None:
@@ -220,7 +216,7 @@ def _has_dtype(obj: Any) -> bool:
     first = _first(obj)
     if isinstance(first, (np.ndarray, _array.Array)):
         return True
-    if isinstance(first, (bool, int, float, complex, np.generic)):
+    if isinstance(first, dtypes.SCALARS):
         return False
     if hasattr(obj, "__array__") or hasattr(obj, "__array_interface__"):
         return True

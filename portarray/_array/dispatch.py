@@ -21,9 +21,18 @@ from portarray._config import config
 from portarray._devices.device import Device
 from portarray.backends import assembly
 from portarray.backends.protocol import Served
-from portarray.errors import HostFallbackError, HostFallbackWarning
+from portarray.errors import DeviceMismatchError, HostFallbackError, HostFallbackWarning
 
-__all__ = ["Functions", "Lane", "default_dtype", "inplace", "lane_of", "lanes_of", "served"]
+__all__ = [
+    "Functions",
+    "Lane",
+    "check_device",
+    "default_dtype",
+    "inplace",
+    "lane_of",
+    "lanes_of",
+    "served",
+]
 
 Function = Callable[..., Any]
 
@@ -104,6 +113,11 @@ class Lane:
         """Convert a native array of the same device to this lane's dtype."""
         return self.functions["astype"](x, self.native)
 
+    def takes(self, value: Any) -> bool:
+        """Tell whether a value is a Python scalar that goes to the library as it is."""
+        kind = type(value)
+        return kind in self.scalars or (kind is int and self.low <= value <= self.high)
+
     def __repr__(self) -> str:
         return f"<lane {self.dtype} on {self.device}>"
 
@@ -157,6 +171,12 @@ def lane_of(device: Device, dtype: np.dtype[Any]) -> Lane:
     except KeyError:
         raise dtypes.missing(dtype, device, set(device.by_dtype)) from None
     return lane
+
+
+def check_device(name: str, lane: Lane, other: Lane) -> None:
+    """Refuse arrays of two devices in one call: nothing moves by itself."""
+    if lane.device is not other.device:
+        raise DeviceMismatchError(name, str(lane.device), str(other.device))
 
 
 def served(device: Device, name: str) -> Served:

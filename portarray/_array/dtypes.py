@@ -19,6 +19,8 @@ __all__ = [
     "ACCEPTED",
     "EXTRA",
     "KIND_ORDER",
+    "PYTHON_SCALARS",
+    "SCALARS",
     "STANDARD",
     "Kind",
     "bfloat16",
@@ -32,6 +34,12 @@ __all__ = [
 DType = np.dtype[Any]
 Kind = Literal["b", "i", "u", "f", "c"]
 """One letter for a kind: bool, signed and unsigned integer, real and complex floating-point."""
+
+PYTHON_SCALARS: tuple[type, ...] = (bool, int, float, complex)
+"""The scalar types; subclasses count as their base."""
+
+SCALARS: tuple[type, ...] = (*PYTHON_SCALARS, np.generic)
+"""All that counts as a Python scalar, NumPy's scalars among them."""
 
 STANDARD: dict[str, DType] = {
     name: np.dtype(name)

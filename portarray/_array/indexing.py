@@ -9,7 +9,6 @@ import numpy as np
 
 from portarray._array import array as _array
 from portarray._array import dispatch, dtypes, operands, outcome
-from portarray.errors import DeviceMismatchError
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
@@ -39,8 +38,7 @@ def setitem(x: Array, key: Any, value: Any) -> None:
     lane = x._lane
     native_key = _native_key(x, key)
     if type(value) is _array.Array:
-        if value._lane.device is not lane.device:
-            raise DeviceMismatchError("assignment", str(lane.device), str(value._lane.device))
+        dispatch.check_device("assignment", lane, value._lane)
         if value._lane.kind == "c" and lane.kind != "c":
             raise TypeError(
                 f"complex values cannot be assigned into a {lane.dtype} array; "
@@ -98,8 +96,7 @@ def _native_part(x: Array, part: Any) -> Any:
             *(None if v is None else as_index(v) for v in (part.start, part.stop, part.step))
         )
     if type(part) is _array.Array:
-        if part._lane.device is not x._lane.device:
-            raise DeviceMismatchError("indexing", str(x._lane.device), str(part._lane.device))
+        dispatch.check_device("indexing", x._lane, part._lane)
         if part._lane.kind not in "biu":
             raise IndexError(
                 f"arrays used as indices must be of integer or boolean dtype, not {part.dtype}; "

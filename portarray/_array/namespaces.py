@@ -6,10 +6,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any, cast
 
-import numpy as np
-
 from portarray._array import array as _array
-from portarray._array import conversion, dispatch, operands
+from portarray._array import conversion, dispatch, dtypes, operands
 from portarray._array.info import NamespaceInfo
 from portarray._array.interop import VERSION
 from portarray._devices import selection
@@ -154,7 +152,7 @@ def array_namespace(*arrays: object) -> Any:
     for x in arrays:
         if isinstance(x, _array.Array):
             ours = True
-        elif x is None or isinstance(x, (bool, int, float, complex, np.generic)):
+        elif x is None or isinstance(x, dtypes.SCALARS):
             continue
         else:
             home = conversion.home(x)

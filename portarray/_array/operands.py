@@ -11,7 +11,6 @@ from portarray._array import array as _array
 from portarray._array import dispatch, dtypes
 from portarray._array.outcome import wrapped
 from portarray._devices import selection
-from portarray.errors import DeviceMismatchError
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COMPARISONS",
-    "PYTHON_SCALARS",
     "checked",
     "common",
     "dtype_beside",
@@ -29,9 +27,6 @@ __all__ = [
     "refused",
     "scalar",
 ]
-
-PYTHON_SCALARS = (bool, int, float, complex)
-"""The scalar types; subclasses count as their base."""
 
 COMPARISONS = frozenset({"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"})
 """Functions in which a Python integer may lie outside an integer array's range."""
@@ -46,8 +41,8 @@ def scalar(x: Any) -> Any:
     if isinstance(x, np.generic):
         item = x.item()
         return item if type(item) in _KIND_OF_SCALAR else NotImplemented
-    if isinstance(x, PYTHON_SCALARS):  # subclasses, like IntEnum
-        base: Any = next(cls for cls in PYTHON_SCALARS if isinstance(x, cls))
+    if isinstance(x, dtypes.PYTHON_SCALARS):  # subclasses, like IntEnum
+        base: Any = next(cls for cls in dtypes.PYTHON_SCALARS if isinstance(x, cls))
         return base(x)
     return NotImplemented
 
@@ -120,8 +115,7 @@ def common(name: str, operands: Sequence[Any]) -> tuple[Lane, list[Any]]:
             if lane is None:
                 lane = other
             elif lane is not other:
-                if lane.device is not other.device:
-                    raise DeviceMismatchError(name, str(lane.device), str(other.device))
+                dispatch.check_device(name, lane, other)
                 lane = dispatch.lane_of(lane.device, dtypes.promote(lane.dtype, other.dtype))
             values.append(x)
         else:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from portarray._array import array as _array
-from portarray._array import call, dispatch
-from portarray._array.operands import PYTHON_SCALARS, common, refused
+from portarray._array import call, dispatch, dtypes
+from portarray._array.operands import common, refused
 from portarray._array.outcome import reraise, wrapped
 
 if TYPE_CHECKING:
@@ -27,8 +27,7 @@ def binary(name: str) -> Callable[[Array, Any], Array]:
     """Return the method behind ``x op other``."""
 
     def operator(self: Array, other: Any, /) -> Array:
-        kind = type(other)
-        if kind is _array.Array:
+        if type(other) is _array.Array:
             lane = self._lane
             if lane is other._lane:
                 try:
@@ -45,9 +44,7 @@ def binary(name: str) -> Callable[[Array, Any], Array]:
                     out._lane = result
                     return out
                 return wrapped(native, lane)
-        elif kind in self._lane.scalars or (
-            kind is int and self._lane.low <= other <= self._lane.high
-        ):
+        elif self._lane.takes(other):
             return call.beside(name, self._lane, self._native, other)
         elif _is_foreign(other):
             return NotImplemented  # type: ignore[no-any-return]
@@ -60,9 +57,7 @@ def reflected(name: str) -> Callable[[Array, Any], Array]:
     """Return the method behind ``other op x``."""
 
     def operator(self: Array, other: Any, /) -> Array:
-        if type(other) in self._lane.scalars or (
-            type(other) is int and self._lane.low <= other <= self._lane.high
-        ):
+        if self._lane.takes(other):
             return call.beside(name, self._lane, other, self._native)
         if _is_foreign(other):
             return NotImplemented  # type: ignore[no-any-return]
@@ -131,7 +126,7 @@ def _is_foreign(other: Any) -> bool:
 
     Lists and other libraries' arrays are not foreign: they are refused with the fix.
     """
-    if isinstance(other, (_array.Array, *PYTHON_SCALARS, np.generic, np.ndarray, list, tuple)):
+    if isinstance(other, (_array.Array, *dtypes.SCALARS, np.ndarray, list, tuple)):
         return False
     return not (hasattr(other, "__dlpack__") or hasattr(other, "__array_namespace__"))
 

@@ -7,7 +7,6 @@ The default device of the running code is the innermost ``with device:`` block's
 from __future__ import annotations
 
 import operator
-import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, SupportsIndex
 
@@ -354,14 +353,11 @@ def _default_platforms(
 
 def _from_native(obj: object) -> Device:
     """Return the device of a library's own device object."""
-    for info in registry.room_infos().values():
-        # A library that is not imported has made no object; importing it now would cost seconds.
-        if info.pending or info.module not in sys.modules:
-            continue
-        room = registry.load_room(info.library)
+    # A library that is not imported has made no object; importing it now would cost seconds.
+    for room in registry.imported_rooms():
         found = room.devices.recognize(obj)
         if found is not None:
-            return discovery.get_device(info.library, *found)
+            return discovery.get_device(room.info.library, *found)
     raise TypeError(
         f"{obj!r} ({type(obj).__module__}.{type(obj).__qualname__}) names no device; use a text "
         f"such as 'cpu', 'cuda:1' or 'torch:cuda:1', a portarray.Device, or a device object of a "

@@ -1,6 +1,7 @@
 """Routes between devices: the cheapest honest one.
 
-Within a library its own copy; else DLPack where both sides are host memory; else through the host.
+Within a library its own copy; else a shared view where both sides are host memory; else a copy
+through the host.
 """
 
 from __future__ import annotations

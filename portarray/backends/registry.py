@@ -9,6 +9,8 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import re
+import sys
+from collections.abc import Iterator
 from types import ModuleType
 
 from portarray.backends.protocol import PLATFORMS, Room, RoomInfo
@@ -16,6 +18,7 @@ from portarray.backends.protocol import PLATFORMS, Room, RoomInfo
 __all__ = [
     "add_room",
     "find_info",
+    "imported_rooms",
     "load_devices",
     "load_room",
     "package_of",
@@ -102,6 +105,13 @@ def load_room(library: str) -> Room:
         )
         _rooms[package] = room
     return room
+
+
+def imported_rooms() -> Iterator[Room]:
+    """Yield the rooms whose library is imported: only those can own an object of a library."""
+    for library, info in room_infos().items():
+        if info.module in sys.modules and not info.pending:
+            yield load_room(library)
 
 
 def plugin_errors() -> dict[str, str]:
