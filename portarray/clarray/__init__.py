@@ -1,0 +1,1 @@
+"""clarray: an array library for OpenCL after the Python array API standard."""

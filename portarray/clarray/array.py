@@ -1,0 +1,90 @@
+"""The array: a strided view of a block of device memory."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from portarray.clarray.layout import is_contiguous, strides_of
+
+if TYPE_CHECKING:
+    from portarray.clarray.runtime.device import Device
+    from portarray.clarray.runtime.pool import Storage
+
+__all__ = ["Array", "empty"]
+
+DType = np.dtype[Any]
+Shape = tuple[int, ...]
+
+
+class Array:
+    """An n-dimensional array on an OpenCL device, after the Python array API standard.
+
+    Made by :func:`~portarray.clarray.asarray` and its kin. Basic indexing, ``.T``,
+    ``permute_dims`` and ``broadcast_to`` give views of the same memory.
+
+    Attributes
+    ----------
+    dtype : numpy.dtype
+        Of the elements.
+    shape : tuple of int
+        Lengths of the axes.
+    storage : Storage
+        The memory.
+    strides : tuple of int
+        Steps along the axes in *elements*.
+    offset : int
+        Where the first element lies in the storage, in elements.
+    contiguous : bool
+        Whether the elements lie in C order without gaps.
+    """
+
+    __slots__ = ("__weakref__", "contiguous", "dtype", "offset", "shape", "storage", "strides")
+
+    # NumPy leaves its binary operators to ours.
+    __array_ufunc__ = None
+
+    def __init__(
+        self,
+        storage: Storage,
+        dtype: DType,
+        shape: Shape,
+        strides: Shape,
+        offset: int,
+        contiguous: bool,
+    ) -> None:
+        self.storage = storage
+        self.dtype = dtype
+        self.shape = shape
+        self.strides = strides
+        self.offset = offset
+        self.contiguous = contiguous
+
+    @property
+    def device(self) -> Device:
+        """Where the array is."""
+        return self.storage.device
+
+    @property
+    def ndim(self) -> int:
+        """How many axes there are."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """How many elements there are."""
+        return math.prod(self.shape)
+
+    def view(self, shape: Shape, strides: Shape, offset: int) -> Array:
+        """Return a view of the same memory and dtype."""
+        return Array(
+            self.storage, self.dtype, shape, strides, offset, is_contiguous(shape, strides)
+        )
+
+
+def empty(shape: Shape, dtype: DType, device: Device) -> Array:
+    """Return a new C-contiguous array; its elements are whatever was in memory."""
+    storage = device.pool.take(math.prod(shape) * dtype.itemsize)
+    return Array(storage, dtype, shape, strides_of(shape), 0, True)

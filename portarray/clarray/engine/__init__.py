@@ -1,0 +1,1 @@
+"""What functions are made of: one module for each way to walk memory."""

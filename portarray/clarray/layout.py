@@ -1,0 +1,93 @@
+"""Shapes, strides and offsets, all counted in elements."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+__all__ = [
+    "broadcast_shapes",
+    "broadcast_strides",
+    "collapse",
+    "is_contiguous",
+    "strides_of",
+]
+
+Shape = tuple[int, ...]
+
+
+def strides_of(shape: Shape) -> Shape:
+    """Return the strides of a C-contiguous array."""
+    strides = [1] * len(shape)
+    for axis in range(len(shape) - 2, -1, -1):
+        strides[axis] = strides[axis + 1] * shape[axis + 1]
+    return tuple(strides)
+
+
+def is_contiguous(shape: Shape, strides: Shape) -> bool:
+    """Tell whether elements lie in C order without gaps. Strides of axes of length 1 say nothing."""
+    expected = 1
+    for size, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if size == 0:
+            return True
+        if size != 1:
+            if stride != expected:
+                return False
+            expected *= size
+    return True
+
+
+def broadcast_shapes(*shapes: Shape) -> Shape:
+    """Return the shape that all broadcast to.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
+    result = [1] * max((len(shape) for shape in shapes), default=0)
+    for shape in shapes:
+        for axis in range(-len(shape), 0):
+            size = shape[axis]
+            if size != 1:
+                if result[axis] not in (1, size):
+                    raise ValueError(
+                        f"shapes {', '.join(map(str, shapes))} do not broadcast together: "
+                        f"sizes {result[axis]} and {size} on axis {axis}"
+                    )
+                result[axis] = size
+    return tuple(result)
+
+
+def broadcast_strides(shape: Shape, strides: Shape, target: Shape) -> Shape:
+    """Return the strides with which an array looks like ``target``: 0 where it is repeated."""
+    added = len(target) - len(shape)
+    return (0,) * added + tuple(
+        0 if size == 1 else stride for size, stride in zip(shape, strides, strict=True)
+    )
+
+
+def collapse(shape: Shape, strides: Sequence[Shape]) -> tuple[Shape, tuple[Shape, ...]]:
+    """Merge neighbouring axes that every operand walks through as if they were one.
+
+    Axes of length 1 go away. An array without elements or of one element has no axis left.
+    """
+    sizes: list[int] = []
+    walks: list[list[int]] = [[] for _ in strides]
+    for axis, size in enumerate(shape):
+        if size == 1:
+            continue
+        steps = [one[axis] for one in strides]
+        if sizes and all(
+            walk[-1] == step * size for walk, step in zip(walks, steps, strict=True)
+        ):
+            sizes[-1] *= size
+            for walk, step in zip(walks, steps, strict=True):
+                walk[-1] = step
+        else:
+            sizes.append(size)
+            for walk, step in zip(walks, steps, strict=True):
+                walk.append(step)
+    if math.prod(shape) == 0:
+        return (0,), tuple((0,) for _ in strides)
+    return tuple(sizes), tuple(map(tuple, walks))

@@ -1,0 +1,1 @@
+"""What runs kernels: devices and their queues, memory, programs."""
