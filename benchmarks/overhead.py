@@ -1,11 +1,10 @@
 """What a call through portarray costs beside the libraries' own calls.
 
 Everything is measured in one run, side by side: repetition after repetition, each candidate in
-turn, in an order that is shuffled anew, and the shortest time of each counts. It is the time of one
-thread of this process on the CPU, so that other programs disturb it little. Bare times differ from
-machine to machine; the table's ratios and differences differ little. NumPy and PyTorch are measured
-twice, under two names: what lies between the two is noise. The targets are judged and printed, and
-nothing fails: this is a measurement, not a test.
+turn, in an order that is shuffled anew, and the shortest time of each counts. Bare times differ
+from machine to machine; the table's ratios and differences differ little. NumPy and PyTorch are
+measured twice, under two names: what lies between the two is noise. The targets are judged and
+printed, and nothing fails: this is a measurement, not a test.
 
     python benchmarks/overhead.py [--json overhead.json] [--repeats N]
 """
@@ -17,19 +16,16 @@ import importlib
 import json
 import os
 import platform
-import random
 import subprocess
 import sys
 import tempfile
-import time
-import timeit
-from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import array_api_compat
 import numpy as np
+from timing import Action, optional, side_by_side
 
 import portarray as pa
 
@@ -40,8 +36,6 @@ TARGET_NAMESPACE = 0.1e-6
 TARGET_IMPORT = 30e-3
 NOISE = 0.03  # the least that two measurements of one thing may differ
 AGAIN = " again"
-
-Action = Callable[[], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,34 +60,6 @@ class Target:
     holds: bool
 
 
-def side_by_side(actions: Mapping[str, Action], repeats: int, seconds: float) -> dict[str, float]:
-    """Return the shortest time of one call of each action, measured in turns.
-
-    Parameters
-    ----------
-    actions : mapping
-        Name to a function without arguments.
-    repeats : int
-        Turns of each.
-    seconds : float
-        About how long one turn of one action takes; short turns are disturbed less often.
-    """
-    timers = {
-        name: timeit.Timer(action, timer=time.perf_counter) for name, action in actions.items()
-    }
-    loops = {}
-    for name, timer in timers.items():
-        timer.timeit(3)  # warm-up
-        loops[name] = max(1, int(seconds / max(timer.timeit(5) / 5, 1e-9)))
-    best = dict.fromkeys(timers, float("inf"))
-    order = list(timers)
-    for _ in range(repeats):
-        random.shuffle(order)
-        for name in order:
-            best[name] = min(best[name], timers[name].timeit(loops[name]) / loops[name])
-    return best
-
-
 def inputs(size: int) -> dict[str, tuple[Any, Any]]:
     """Return two arrays of the same values for every candidate that is installed."""
     x, y = np.linspace(0.1, 1.1, size), np.linspace(1.1, 0.1, size)
@@ -113,14 +79,6 @@ def inputs(size: int) -> dict[str, tuple[Any, Any]]:
     if strict is not None:
         found["array_api_strict"] = strict.asarray(x), strict.asarray(y)
     return found
-
-
-def optional(module: str) -> Any:
-    """Return a module, or None where it is not installed."""
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError:
-        return None
 
 
 def operations_on(x: Any, y: Any) -> dict[str, Action]:

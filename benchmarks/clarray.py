@@ -1,0 +1,473 @@
+"""clarray beside NumPy, PyTorch, dpnp and pyopencl.array, on one processor.
+
+Every candidate gets the same values and the same number of threads, makes a new result in every
+call, and waits until that is there. Candidates take turns in one process, and the shortest time of
+each counts. What is printed are ratios to NumPy; below 1 is faster. Only ratios of one run compare.
+
+    python benchmarks/clarray.py [--json clarray.json] [--repeats N] [--threads 2] [--growth]
+
+``--growth`` prints the time for one element at growing sizes instead, and ``--only NAME`` keeps
+the rows whose name contains NAME.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import resource
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+SIZE = 1 << 24
+GROWTH = (1_000, 100_000, 10_000_000, 100_000_000)
+TARGET_TINY = 7e-6
+TARGET_FIRST = 10e-3
+TARGET_PEAK = 1.2
+
+Namespace = Any
+Inputs = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One array library: how arrays get there, and how to wait for it."""
+
+    name: str
+    xp: Namespace
+    put: Callable[[Any], Any]
+    wait: Callable[[], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One operation.
+
+    Parameters
+    ----------
+    name : str
+        What is measured.
+    inputs : callable
+        The number of elements to NumPy arrays by name.
+    run : callable
+        The standard's namespace and the inputs to a result.
+    target : float or None
+        The ratio to NumPy that is promised at :data:`SIZE`.
+    beats : tuple of str
+        Candidates that are to be no faster.
+    size : int
+        Elements, where it is not :data:`SIZE`.
+    variants : mapping of str to callable
+        What users of one library write instead of ``run``.
+    """
+
+    name: str
+    inputs: Callable[[int], Inputs]
+    run: Callable[[Namespace, Inputs], object]
+    target: float | None = None
+    beats: tuple[str, ...] = ()
+    size: int = SIZE
+    variants: Mapping[str, Callable[[Namespace, Inputs], object]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One time: the shortest, in seconds for one call."""
+
+    row: str
+    size: int
+    candidate: str
+    seconds: float
+    ratio: float
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A promise, with the figure that was measured."""
+
+    promise: str
+    figure: str
+    holds: bool
+
+
+def rows() -> list[Row]:
+    """Return every operation of the table."""
+    import numpy as np
+
+    rng = np.random.default_rng(7)
+
+    def two(n: int) -> Inputs:
+        return {"x": rng.random(n, np.float32) + 0.1, "y": rng.random(n, np.float32)}
+
+    def square(n: int, dtype: Any = np.float32) -> Inputs:
+        side = int(n**0.5)
+        return {
+            "x": rng.random((side, side)).astype(dtype),
+            "y": rng.random((side, side)).astype(dtype),
+            "row": rng.random((1, side)).astype(dtype),
+            "column": rng.random((side, 1)).astype(dtype),
+        }
+
+    def picked(n: int) -> Inputs:
+        x = rng.random(n, np.float32)
+        return {"x": x, "mask": x > 0.5, "at": rng.integers(0, n, n)}
+
+    def doubles(n: int) -> Inputs:
+        return square(n, np.float64)
+
+    def unary(name: str) -> Callable[[Namespace, Inputs], object]:
+        return lambda xp, d: getattr(xp, name)(d["x"])
+
+    both = ("pyopencl.array", "PyTorch")
+    level = ("PyTorch", "dpnp")
+    # torch.amax is what array_api_compat calls for several axes; torch.max is what people write.
+    largest = {"PyTorch": lambda xp, d: d["x"].max()}
+    return [
+        Row("add", two, lambda xp, d: d["x"] + d["y"], 0.9, both),
+        Row("multiply", two, lambda xp, d: d["x"] * d["y"], 0.9, both),
+        *(Row(name, two, unary(name), 0.45, ("PyTorch",)) for name in ("exp", "sin", "tanh")),
+        Row(
+            "sum of all",
+            two,
+            unary("sum"),
+            0.6,
+            level,
+            variants={"pyopencl.array": lambda xp, d: xp.sum(d["x"])},
+        ),
+        Row("max of all", two, unary("max"), 0.6, level, variants=largest),
+        *(Row(f"max over axis {axis}", square, _along("max", axis), 0.5) for axis in (0, 1)),
+        Row("cumulative_sum", two, lambda xp, d: xp.cumulative_sum(d["x"]), 0.25),
+        Row("add a row", square, lambda xp, d: d["x"] + d["row"], 1.0),
+        Row("add a column", square, lambda xp, d: d["x"] + d["column"], 1.0),
+        Row(
+            "transposed copy",
+            square,
+            lambda xp, d: xp.asarray(d["x"].T, copy=True),
+            1.0,
+            variants={
+                "NumPy": lambda xp, d: xp.ascontiguousarray(d["x"].T),
+                "PyTorch": lambda xp, d: d["x"].T.contiguous(),
+                "dpnp": lambda xp, d: xp.ascontiguousarray(d["x"].T),
+            },
+        ),
+        Row(
+            "strided copy",
+            square,
+            lambda xp, d: xp.asarray(d["x"][:, ::2], copy=True),
+            1.0,
+            variants={
+                "NumPy": lambda xp, d: xp.ascontiguousarray(d["x"][:, ::2]),
+                "PyTorch": lambda xp, d: d["x"][:, ::2].contiguous(),
+                "dpnp": lambda xp, d: xp.ascontiguousarray(d["x"][:, ::2]),
+            },
+        ),
+        Row("boolean indexing", picked, lambda xp, d: d["x"][d["mask"]], 1.0),
+        Row("take", picked, lambda xp, d: xp.take(d["x"], d["at"], axis=0), 1.0),
+        Row("where", picked, lambda xp, d: xp.where(d["mask"], d["x"], d["x"]), 1.0),
+        Row("matmul 1024", square, lambda xp, d: d["x"] @ d["y"], 1.0, size=1024**2),
+        Row("matmul 2048", square, lambda xp, d: d["x"] @ d["y"], 1.0, size=2048**2),
+        Row("matmul 1024 float64", doubles, lambda xp, d: d["x"] @ d["y"], 1.0, size=1024**2),
+        Row("sort", two, unary("sort"), 1.1, variants={"PyTorch": lambda xp, d: d["x"].sort()}),
+    ]
+
+
+def _along(name: str, axis: int) -> Callable[[Namespace, Inputs], object]:
+    return lambda xp, d: getattr(xp, name)(d["x"], axis=axis)
+
+
+def candidates(threads: int) -> list[Candidate]:
+    """Return NumPy, clarray, and what else is installed."""
+    import numpy as np
+    from timing import optional
+
+    from portarray import clarray
+
+    found = [
+        Candidate("NumPy", np, lambda x: x, lambda: None),
+        Candidate("clarray", clarray, clarray.asarray, clarray.synchronize),
+    ]
+    torch = optional("torch")
+    if torch is not None:
+        import array_api_compat.torch as compat
+
+        torch.set_num_threads(threads)
+        found.append(Candidate("PyTorch", compat, torch.from_numpy, lambda: None))
+    dpctl, dpnp = optional("dpctl"), optional("dpnp")
+    if dpnp is not None and dpctl is not None:
+        native = clarray.default_device().native
+        # The same runtime drives the processor for both; dpnp's own choice may be another one.
+        device = next(
+            (one for one in dpctl.get_devices() if one.driver_version == native.driver_version),
+            None,
+        )
+        if device is not None:
+            queue = dpctl.SyclQueue(device, property="in_order")
+            found.append(
+                Candidate("dpnp", dpnp, lambda x: dpnp.asarray(x, sycl_queue=queue), queue.wait)
+            )
+    found.append(_pyopencl_array())
+    return found
+
+
+def _pyopencl_array() -> Candidate:
+    import types
+
+    import pyopencl
+    import pyopencl.array
+    import pyopencl.clmath
+    import pyopencl.tools
+
+    from portarray import clarray
+
+    context = pyopencl.Context([clarray.default_device().native])
+    queue = pyopencl.CommandQueue(context)
+    pool = pyopencl.tools.MemoryPool(pyopencl.tools.ImmediateAllocator(queue))
+    xp = types.SimpleNamespace(
+        exp=pyopencl.clmath.exp,
+        sin=pyopencl.clmath.sin,
+        tanh=pyopencl.clmath.tanh,
+        sum=lambda x: pyopencl.array.sum(x, queue=queue),
+        max=lambda x: pyopencl.array.max(x, queue=queue),
+    )
+
+    def put(x: Any) -> Any:
+        return pyopencl.array.to_device(queue, x, allocator=pool)
+
+    return Candidate("pyopencl.array", xp, put, queue.finish)
+
+
+def actions(row: Row, size: int, libraries: list[Candidate]) -> dict[str, Callable[[], object]]:
+    """Return what to time for each library that has the operation."""
+    values = row.inputs(size)
+    found: dict[str, Callable[[], object]] = {}
+    for one in libraries:
+        run = (row.variants or {}).get(one.name, row.run)
+        if one.name == "pyopencl.array" and row.name not in (
+            "add",
+            "multiply",
+            "exp",
+            "sin",
+            "tanh",
+            "sum of all",
+            "max of all",
+        ):
+            continue  # It has no more of them, or not in this form.
+        data = {name: one.put(value) for name, value in values.items()}
+
+        def action(run: Any = run, one: Candidate = one, data: Inputs = data) -> None:
+            result = run(one.xp, data)
+            one.wait()
+            del result
+
+        found[one.name] = action
+    return found
+
+
+def table(
+    libraries: list[Candidate], repeats: int, only: str, sizes: tuple[int, ...] | None
+) -> list[Measured]:
+    """Measure every row, at its own size or at growing ones."""
+    from timing import side_by_side
+
+    found: list[Measured] = []
+    for row in rows():
+        if only not in row.name:
+            continue
+        for size in sizes or (row.size,):
+            if sizes and row.name.startswith("matmul"):
+                size = min(size, 4096**2)
+            best = side_by_side(actions(row, size, libraries), repeats, 5e-3)
+            for name, seconds in best.items():
+                found.append(Measured(row.name, size, name, seconds, seconds / best["NumPy"]))
+            print_row(row, size, best)
+    return found
+
+
+def print_row(row: Row, size: int, best: Mapping[str, float]) -> None:
+    """Print one line as soon as it is measured."""
+    base = best["NumPy"]
+    figures = "  ".join(f"{name} {seconds / base:6.3f}" for name, seconds in best.items())
+    each = best["clarray"] / size * 1e9
+    print(f"{row.name:<20} {size:>11,}  {figures}   ({each:.3f} ns an element)", flush=True)
+
+
+def tiny(libraries: list[Candidate], repeats: int) -> dict[str, float]:
+    """Return the time of one addition of three elements, not waiting between calls."""
+    import numpy as np
+    from timing import side_by_side
+
+    def adding(x: Any, y: Any, wait: Callable[[], object]) -> Callable[[], None]:
+        def action() -> None:
+            for _ in range(100):
+                x + y
+            wait()
+
+        return action
+
+    values = np.ones(3, np.float32)
+    best = side_by_side(
+        {one.name: adding(one.put(values), one.put(values), one.wait) for one in libraries},
+        repeats,
+        1e-3,
+    )
+    return {name: seconds / 100 for name, seconds in best.items()}
+
+
+FIRST = """
+from time import perf_counter
+import numpy as np
+from portarray import clarray as cl
+x = cl.asarray(np.ones(8, np.float32)); cl.synchronize()
+for name in ("exp", "sum", "cumulative_sum"):
+    begin = perf_counter()
+    getattr(cl, name)(x); cl.synchronize()
+    print(name, perf_counter() - begin)
+"""
+
+
+def first_use(repeats: int) -> dict[str, float]:
+    """Return the time of a function's first call in a new process, its kernels on disk."""
+    best: dict[str, float] = {}
+    for turn in range(repeats + 1):
+        run = subprocess.run(
+            [sys.executable, "-c", FIRST], capture_output=True, text=True, check=True
+        )
+        if turn:  # The first one fills the disk cache.
+            for line in run.stdout.splitlines():
+                name, seconds = line.split()
+                best[name] = min(best.get(name, float("inf")), float(seconds))
+    return best
+
+
+def peak() -> float:
+    """Return the most memory an expression took, over what its live arrays need."""
+    from portarray import clarray as cl
+
+    code_size = 1 << 26
+    x = cl.ones((code_size,), dtype=cl.float32)
+    cl.synchronize()
+    cl.reclaim()
+    # Two temporaries and x are alive at once in the course of this.
+    live = 3 * 4 * code_size
+    y = cl.sqrt(x * x + 1.0)
+    cl.synchronize()
+    figures = cl.memory()
+    held = (figures.used or 0) + (figures.pooled or 0)
+    del x, y
+    return held / live
+
+
+def targets(
+    measured: list[Measured],
+    tiny_times: Mapping[str, float],
+    first: Mapping[str, float],
+    peak_ratio: float,
+) -> list[Target]:
+    """Judge the promises by the figures."""
+    figures = {(one.row, one.candidate): one for one in measured}
+    found: list[Target] = []
+    for row in rows():
+        ours = figures.get((row.name, "clarray"))
+        if ours is None:
+            continue
+        if row.target is not None:
+            found.append(
+                Target(
+                    f"{row.name}: at most {row.target} of NumPy's time",
+                    f"{ours.ratio:.3f}",
+                    ours.ratio <= row.target,
+                )
+            )
+        for name in row.beats:
+            other = figures.get((row.name, name))
+            if other is not None:
+                ratio = ours.seconds / other.seconds
+                # 'Level' and 'faster' are judged alike, with room for noise.
+                found.append(
+                    Target(f"{row.name}: no slower than {name}", f"{ratio:.3f}", ratio <= 1.05)
+                )
+    if tiny_times:
+        seconds = tiny_times["clarray"]
+        found.append(
+            Target(
+                "a tiny add takes at most 7 us", f"{seconds * 1e6:.2f} us", seconds <= TARGET_TINY
+            )
+        )
+    for name, seconds in first.items():
+        found.append(
+            Target(
+                f"first {name} of a process takes at most 10 ms, kernels on disk",
+                f"{seconds * 1e3:.1f} ms",
+                seconds <= TARGET_FIRST,
+            )
+        )
+    if peak_ratio:
+        found.append(
+            Target(
+                "an expression holds at most 1.2 times what is alive",
+                f"{peak_ratio:.3f}",
+                peak_ratio <= TARGET_PEAK,
+            )
+        )
+    return found
+
+
+def main() -> None:
+    """Measure, print, and write JSON where it is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    parser.add_argument("--repeats", type=int, default=20, help="turns of each candidate")
+    parser.add_argument("--threads", type=int, default=2, help="threads of every candidate")
+    parser.add_argument("--growth", action="store_true", help="measure at growing sizes")
+    parser.add_argument("--only", default="", help="only rows whose name contains this")
+    options = parser.parse_args()
+    if options.repeats < 1:
+        parser.error(f"--repeats {options.repeats}: at least 1 is needed")
+    # Read by the libraries when they are imported.
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[name] = str(options.threads)
+    os.environ["DPCPP_CPU_NUM_CUS"] = str(options.threads)
+    warnings.filterwarnings("ignore", module="pyopencl")
+    libraries = candidates(options.threads)
+    measured = table(libraries, options.repeats, options.only, GROWTH if options.growth else None)
+    judged: list[Target] = []
+    tiny_times: dict[str, float] = {}
+    first: dict[str, float] = {}
+    if not options.growth:
+        if not options.only:
+            tiny_times = tiny(libraries, options.repeats)
+            base = tiny_times["NumPy"]
+            for name, seconds in tiny_times.items():
+                print(
+                    f"tiny add: {name:<16} {seconds * 1e6:6.2f} us, {seconds / base:6.1f} of NumPy"
+                )
+            first = first_use(3)
+        judged = targets(measured, tiny_times, first, 0.0 if options.only else peak())
+        print()
+        for target in judged:
+            print(f"{'holds' if target.holds else 'MISSED':<7} {target.promise}: {target.figure}")
+    if options.json is not None:
+        report = {
+            "machine": {
+                "python": platform.python_version(),
+                "machine": platform.machine(),
+                "device": str(libraries[1].xp.default_device()),
+                "threads": options.threads,
+            },
+            "rows": [asdict(one) for one in measured],
+            "tiny": tiny_times,
+            "first_use": first,
+            "targets": [asdict(one) for one in judged],
+            "peak_resident_kib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
+        }
+        options.json.write_text(json.dumps(report, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
