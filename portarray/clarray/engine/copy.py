@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from portarray.clarray.array import Array
-from portarray.clarray.engine.elementwise import Operation, apply
+from portarray.clarray.engine.elementwise import apply
+from portarray.clarray.engine.operation import Operation, every
 
 __all__ = ["assign", "cast", "contiguous", "copy"]
 
-_IDENTITY = Operation("copy", "a")
+_IDENTITY = Operation("copy", every("a"))
 
 
 def copy(x: Array) -> Array:

@@ -2,41 +2,64 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from portarray.clarray.array import Array, empty
-from portarray.clarray.dtypes import cl_type
-from portarray.clarray.engine.casting import conversion
+from portarray.clarray.dtypes import cl_type, kind_of
+from portarray.clarray.engine.casting import conversion, macros
+from portarray.clarray.engine.operands import Operand, pair
+from portarray.clarray.engine.operation import Operation
 from portarray.clarray.layout import broadcast_shapes, broadcast_strides, collapse
 from portarray.clarray.runtime.programs import source_of
 
-__all__ = ["Operation", "apply"]
+__all__ = ["apply", "binary", "unary"]
 
 DType = np.dtype[Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """An expression over operands ``a``, ``b``, ``c``.
+def unary(operation: Operation, x: Array) -> Array:
+    """Return an operation's results for one array.
+
+    Raises
+    ------
+    TypeError
+        If ``x`` is no array, or of a kind that the operation does not take.
+    """
+    if not isinstance(x, Array):
+        raise TypeError(
+            f"{operation.name} takes a clarray array, got {type(x).__name__}; "
+            f"make one with clarray.asarray(x)"
+        )
+    return apply(operation, (x,), x.dtype, operation.result_dtype(x.dtype))
+
+
+def binary(operation: Operation, x1: Operand, x2: Operand, out: Array | None = None) -> Array:
+    """Return an operation's results for two operands that broadcast together.
 
     Parameters
     ----------
-    name : str
-        Names the kernel.
-    expression : str
-        OpenCL C over the operands, in the compute type of the dtype the operation is done in.
-        ``T`` stands for that type.
-    needs : tuple of str
-        Files of ``kernels/`` whose functions it calls: ``("complex",)``.
-    """
+    operation : Operation
+        What to compute.
+    x1, x2 : Array or Python scalar
+        At least one is an array; see :mod:`~portarray.clarray.engine.operands` for what may stand
+        beside it and in which dtype is computed.
+    out : Array, optional
+        Where to write the results; it may overlap the operands.
 
-    name: str
-    expression: str
-    needs: tuple[str, ...] = ()
+    Raises
+    ------
+    TypeError
+        For other operands, or for a kind that the operation does not take.
+    ValueError
+        If the shapes do not broadcast, or the arrays are on two devices.
+    OverflowError
+        If an integer array's dtype cannot hold the scalar.
+    """
+    a, b, dtype = pair(x1, x2, operation.name)
+    return apply(operation, (a, b), dtype, operation.result_dtype(dtype), out)
 
 
 def apply(
@@ -93,7 +116,7 @@ def apply(
     every = [out, *arrays]
     kernel = out.device.kernel(
         source,
-        operation.name,
+        f"{operation.name}_walk",
         len(every),
         [np.int64] * (len(every) + rank * (1 + len(every))) + types,
     )
@@ -147,12 +170,12 @@ def _source(
         walk += [f"    i_{one} += at * s_{one}_{axis};" for one in every]
     out = cl_type(out_dtype)
     lines = [
+        macros(dtype),
         *(source_of(name) for name in operation.needs),
-        f"#define T {compute}",
-        f"__kernel void {operation.name}({', '.join(parameters + scalars)}) {{",
+        f"__kernel void {operation.name}_walk({', '.join(parameters + scalars)}) {{",
         *walk,
         *body,
-        f"    {out.store}(o, i_o, {operation.expression});",
+        f"    {out.store}(o, i_o, {operation.forms[kind_of(dtype)]});",
         "}",
     ]
     return "\n".join(lines)

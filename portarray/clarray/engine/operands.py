@@ -1,0 +1,123 @@
+"""What may stand beside an array: the rules for Python scalars, promotion and devices.
+
+A Python scalar takes the dtype of the array beside it where it is of the same or a lower kind
+(bool < int < float < complex); a complex number makes a real floating-point array's result
+complex, in the same precision. NumPy's scalars count as Python scalars.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import ml_dtypes
+import numpy as np
+
+from portarray.clarray.array import Array
+from portarray.clarray.dtypes import kind_of, promote
+
+__all__ = ["Operand", "Scalar", "beside", "one_device", "pair", "python_scalar"]
+
+DType = np.dtype[Any]
+Scalar: TypeAlias = bool | int | float | complex
+Operand: TypeAlias = Array | Scalar
+
+_RANK = {"bool": 0, "signed": 1, "unsigned": 1, "real": 2, "complex": 3}
+_COMPLEX64: DType = np.dtype(np.complex64)
+_COMPLEX128: DType = np.dtype(np.complex128)
+
+
+def python_scalar(value: object, name: str) -> Scalar:
+    """Return a scalar as Python's own.
+
+    Raises
+    ------
+    TypeError
+        If it is none; the message says what to do.
+    """
+    if isinstance(value, (bool, int, float, complex)):
+        return value
+    if isinstance(value, np.generic):
+        if isinstance(value, ml_dtypes.bfloat16):
+            return float(value)
+        plain = value.item()
+        if isinstance(plain, (bool, int, float, complex)):
+            return plain
+    raise TypeError(
+        f"{name} takes clarray arrays and Python scalars, got {type(value).__name__}; "
+        f"make an array of it with clarray.asarray(x)"
+    )
+
+
+def beside(value: Scalar, dtype: DType, name: str) -> tuple[Scalar, DType]:
+    """Return a scalar as it is computed with beside an array of a dtype, and in which dtype.
+
+    Raises
+    ------
+    TypeError
+        If its kind is above the dtype's.
+    OverflowError
+        If an integer dtype cannot hold it.
+    """
+    kind = kind_of(dtype)
+    if isinstance(value, bool):
+        return value, dtype
+    if isinstance(value, int):
+        if kind in ("signed", "unsigned"):
+            limits = np.iinfo(dtype)
+            if not limits.min <= value <= limits.max:
+                raise OverflowError(
+                    f"{name}: Python integer {value} is out of bounds for {dtype}, which holds "
+                    f"{limits.min} to {limits.max}; convert the array with astype first"
+                )
+            return value, dtype
+        if kind != "bool":
+            return (complex(value) if kind == "complex" else float(value)), dtype
+    elif isinstance(value, float):
+        if _RANK[kind] >= 2:
+            return (complex(value) if kind == "complex" else value), dtype
+    elif kind == "complex":
+        return value, dtype
+    elif kind == "real":
+        return value, _COMPLEX128 if dtype.itemsize == 8 else _COMPLEX64
+    raise TypeError(
+        f"{name}: a Python {type(value).__name__} does not fit beside an array of dtype {dtype}; "
+        f"convert the array with astype first"
+    )
+
+
+def one_device(name: str, first: Array, second: Array) -> None:
+    """Raise ValueError unless two arrays are on one device."""
+    if first.storage.device is not second.storage.device:
+        raise ValueError(
+            f"{name}: the arrays are on two devices, {first.device!r} and {second.device!r}; "
+            f"bring one over with x.to_device(device)"
+        )
+
+
+def pair(x1: object, x2: object, name: str) -> tuple[Operand, Operand, DType]:
+    """Return two operands, at least one an array, and the dtype they are computed in.
+
+    Raises
+    ------
+    TypeError
+        If one is neither array nor scalar, both are scalars, or no dtype holds both.
+    ValueError
+        If they are on two devices.
+    OverflowError
+        If an integer array's dtype cannot hold the other's value.
+    """
+    if isinstance(x1, Array):
+        if isinstance(x2, Array):
+            one_device(name, x1, x2)
+            return x1, x2, promote(x1.dtype, x2.dtype)
+        second, dtype = beside(python_scalar(x2, name), x1.dtype, name)
+        return x1, second, dtype
+    first = python_scalar(x1, name)
+    if not isinstance(x2, Array):
+        python_scalar(x2, name)
+        raise TypeError(
+            f"{name} needs at least one array, got {x1!r} and {x2!r}; "
+            f"make one with clarray.asarray(x)"
+        )
+    first, dtype = beside(first, x2.dtype, name)
+    return first, x2, dtype

@@ -1,0 +1,98 @@
+"""What an element-by-element function computes: one row, one expression for each kind of dtype.
+
+A row stands beside its public function::
+
+    _ADD = Operation("add", {**integer("(U)a + (U)b"), **floating("a + b")})
+
+In an expression the operands are ``a``, ``b`` and ``c``, values of the compute type ``T``. Further
+macros: ``R``, the real type of ``T`` (``float`` for ``float2``); ``C``, the complex type of ``R``
+(floating-point only); ``U``, the unsigned type that integers are calculated in so that overflow
+wraps (``uint``, or ``ulong`` for 64 bits); ``T_MIN``, ``T_MAX`` and ``BITS`` of integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from portarray.clarray.dtypes import kind_of, real_dtype_of
+
+__all__ = ["Operation", "every", "floating", "integer", "numeric"]
+
+DType = np.dtype[Any]
+
+_BOOL: DType = np.dtype(np.bool_)
+_SPOKEN = {
+    "bool": "bool",
+    "signed": "signed integer",
+    "unsigned": "unsigned integer",
+    "real": "real floating-point",
+    "complex": "complex floating-point",
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Operation:
+    """An expression over operands ``a``, ``b``, ``c``. Each is one object: compared with ``is``.
+
+    Parameters
+    ----------
+    name : str
+        The public function's name; kernels and errors are named after it.
+    forms : mapping of str to str
+        Kind of the dtype that is computed in (``"bool"``, ``"signed"``, ``"unsigned"``,
+        ``"real"``, ``"complex"``) to OpenCL C over the operands. A kind that is missing is refused.
+    result : {"same", "bool", "real"}
+        Dtype of the result: that of the computation, bool, or that of the real parts.
+    needs : tuple of str
+        Files of ``kernels/`` whose functions the expressions call: ``("complex",)``.
+    """
+
+    name: str
+    forms: Mapping[str, str]
+    result: Literal["same", "bool", "real"] = "same"
+    needs: tuple[str, ...] = ()
+
+    def result_dtype(self, dtype: DType) -> DType:
+        """Return the dtype of the result of a computation in ``dtype``.
+
+        Raises
+        ------
+        TypeError
+            If the operation does not take the dtype's kind.
+        """
+        if kind_of(dtype) not in self.forms:
+            raise self.refusal(dtype)
+        if self.result == "bool":
+            return _BOOL
+        return real_dtype_of(dtype) if self.result == "real" else dtype
+
+    def refusal(self, dtype: DType) -> TypeError:
+        """Return the error for a dtype that the operation does not take."""
+        kinds = " or ".join(_SPOKEN[kind] for kind in self.forms)
+        return TypeError(
+            f"{self.name} takes arrays of a {kinds} dtype, got {dtype}; convert with astype first"
+        )
+
+
+def integer(expression: str) -> dict[str, str]:
+    """Return the forms of an expression that serves signed and unsigned integers."""
+    return {"signed": expression, "unsigned": expression}
+
+
+def floating(expression: str) -> dict[str, str]:
+    """Return the forms of an expression that serves real and complex numbers."""
+    return {"real": expression, "complex": expression}
+
+
+def numeric(expression: str) -> dict[str, str]:
+    """Return the forms of an expression that serves every kind but bool."""
+    return {**integer(expression), **floating(expression)}
+
+
+def every(expression: str) -> dict[str, str]:
+    """Return the forms of an expression that serves every kind."""
+    return {"bool": expression, **numeric(expression)}
