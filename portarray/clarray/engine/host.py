@@ -1,0 +1,140 @@
+"""Functions that the host computes, on the memory of the device where that is host memory.
+
+What a CPU library does best (sorting, sets, LAPACK, FFT) is not written again in OpenCL. On
+devices that compute in host memory the function sees the arrays where they lie; elsewhere it gets
+copies, and its results go back. The public functions built on this are marked with :func:`served`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from portarray.clarray.array import Array, empty
+from portarray.clarray.engine.copy import assign
+from portarray.clarray.engine.transfer import from_numpy, to_numpy
+from portarray.clarray.runtime.device import Device
+
+__all__ = ["fill", "modify", "place", "run", "served", "view"]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+NumpyArray = np.ndarray[Any, Any]
+
+
+def served(function: Function) -> Function:
+    """Mark a public function as computed by the host: ``__portarray_served__`` is ``"host"``."""
+    function.__dict__["__portarray_served__"] = "host"
+    return function
+
+
+def view(x: Array) -> NumpyArray:
+    """Return an array's elements for reading, after they were computed.
+
+    The same memory on devices that compute in host memory, a copy elsewhere.
+    """
+    found = to_numpy(x)
+    found.flags.writeable = False
+    return found
+
+
+def place(values: Any, device: Device, dtype: np.dtype[Any] | None = None) -> Array:
+    """Return a new array with the elements of a NumPy array or scalar.
+
+    Parameters
+    ----------
+    values : numpy.ndarray or NumPy scalar
+        What to copy. The copy lies in the pool's memory, which later results use again; the pages
+        that NumPy just got from the system go back to it.
+    device : Device
+        Where the array is made.
+    dtype : numpy.dtype, optional
+        Of the new array; that of the values by default.
+    """
+    values = np.asarray(values)
+    if dtype is None or dtype == values.dtype:
+        return from_numpy(values, device)
+    if not device.host_memory:
+        return from_numpy(values.astype(dtype), device)
+    found = empty(values.shape, dtype, device)
+    to_numpy(found)[...] = values
+    return found
+
+
+def run(
+    function: Callable[..., Any],
+    *arrays: Array,
+    device: Device | None = None,
+    dtype: np.dtype[Any] | None = None,
+) -> Any:
+    """Return what a function of NumPy arrays gives, as arrays on the device.
+
+    Parameters
+    ----------
+    function : callable
+        Takes a read-only NumPy array for each of ``arrays``; returns a NumPy array or scalar, or a
+        tuple of them.
+    *arrays : Array
+        Its arguments.
+    device : Device, optional
+        Where the results go; the first array's device by default.
+    dtype : numpy.dtype, optional
+        Of the results; as the function returns them by default.
+
+    Returns
+    -------
+    Array or tuple of Array
+        New C-contiguous arrays.
+    """
+    where = arrays[0].device if device is None else device
+    found = function(*map(view, arrays))
+    if isinstance(found, tuple):
+        return tuple(place(one, where, dtype) for one in found)
+    return place(found, where, dtype)
+
+
+def fill(
+    shape: tuple[int, ...],
+    dtype: np.dtype[Any],
+    device: Device,
+    function: Callable[..., object],
+    *arrays: Array,
+) -> Array:
+    """Return a new array whose elements a function writes.
+
+    Parameters
+    ----------
+    shape, dtype, device
+        Of the new array.
+    function : callable
+        ``function(out, *views)``: writes every element of ``out``, a C-contiguous NumPy array
+        (the new array's own memory on devices that compute in host memory). What it returns is
+        not looked at.
+    *arrays : Array
+        Passed on as read-only NumPy arrays.
+    """
+    views = map(view, arrays)
+    if not device.host_memory:
+        out = np.empty(shape, dtype)
+        function(out, *views)
+        return from_numpy(out, device)
+    found = empty(shape, dtype, device)
+    function(to_numpy(found), *views)
+    return found
+
+
+def modify(x: Array, function: Callable[[NumpyArray], object]) -> None:
+    """Let a function change an array's elements in place.
+
+    Parameters
+    ----------
+    x : Array
+        Of any layout.
+    function : callable
+        Takes a writable NumPy array and changes it; what it returns is not looked at.
+    """
+    values = to_numpy(x)
+    function(values)
+    if not x.device.host_memory:
+        assign(x, from_numpy(values, x.device))
