@@ -1,0 +1,187 @@
+"""Rules for arguments that many functions share: shapes, axes, dtypes of a device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from operator import index
+from typing import Any
+
+import numpy as np
+from numpy.exceptions import AxisError
+
+from portarray.clarray.array import Array
+from portarray.clarray.dtypes import dtype_of, kind_of
+from portarray.clarray.errors import DTypeNotSupportedError
+from portarray.clarray.runtime.device import Device
+
+__all__ = [
+    "Axes",
+    "ShapeLike",
+    "array_of",
+    "axes_of",
+    "axis_of",
+    "default_dtype",
+    "dtype_on",
+    "integer_of",
+    "nearest_dtype",
+    "shape_of",
+]
+
+DType = np.dtype[Any]
+Axes = int | Sequence[int]
+ShapeLike = int | Sequence[int]
+
+
+def array_of(x: object, function: str, name: str = "x") -> Array:
+    """Return an argument that must be an array.
+
+    Raises
+    ------
+    TypeError
+        If it is anything else.
+    """
+    if isinstance(x, Array):
+        return x
+    raise TypeError(
+        f"{function} takes clarray arrays, but {name} is of type {type(x).__name__}; "
+        f"convert it with asarray first"
+    )
+
+
+def integer_of(value: Any, name: str) -> int:
+    """Return an argument that must be an integer.
+
+    Raises
+    ------
+    TypeError
+        If it is none.
+    """
+    try:
+        return index(value)
+    except TypeError:
+        raise TypeError(f"{name} is {value!r}; it must be an integer") from None
+
+
+def shape_of(value: ShapeLike, name: str = "shape") -> tuple[int, ...]:
+    """Return a shape, given as a size or a sequence of sizes, as a tuple.
+
+    Raises
+    ------
+    TypeError
+        If a size is no integer.
+    ValueError
+        If a size is negative.
+    """
+    try:
+        sizes = (
+            tuple([index(one) for one in value])
+            if isinstance(value, Sequence)
+            else (index(value),)
+        )
+    except TypeError:
+        raise TypeError(f"{name} is {value!r}; it must be an integer or a tuple of them") from None
+    for one in sizes:
+        if one < 0:
+            raise ValueError(f"{name} is {value!r}; sizes must not be negative")
+    return sizes
+
+
+def axis_of(axis: Any, ndim: int, name: str = "axis") -> int:
+    """Return an axis counted from the first.
+
+    Parameters
+    ----------
+    axis : int
+        From ``-ndim`` to ``ndim - 1``.
+    ndim : int
+        How many axes there are.
+    name : str
+        What the argument is called.
+
+    Raises
+    ------
+    TypeError
+        If it is no integer.
+    numpy.exceptions.AxisError
+        If there is no such axis; it is an IndexError and a ValueError.
+    """
+    found = integer_of(axis, name)
+    if -ndim <= found < ndim:
+        return found % ndim
+    if ndim == 0:
+        raise AxisError(f"{name} {found} is out of range: a 0-d array has no axes")
+    raise AxisError(
+        f"{name} {found} is out of range for {ndim} axes; use one from {-ndim} to {ndim - 1}"
+    )
+
+
+def axes_of(axis: Axes | None, ndim: int, name: str = "axis") -> tuple[int, ...]:
+    """Return one axis, several, or all (None), counted from the first, in the order given.
+
+    Raises
+    ------
+    TypeError
+        If one is no integer.
+    numpy.exceptions.AxisError
+        If one does not exist.
+    ValueError
+        If one is named twice.
+    """
+    if axis is None:
+        return tuple(range(ndim))
+    if not isinstance(axis, Sequence):
+        return (axis_of(axis, ndim, name),)
+    found = tuple([axis_of(one, ndim, name) for one in axis])
+    if len(set(found)) < len(found):
+        raise ValueError(f"{name} {axis!r} names an axis twice; each may be named once")
+    return found
+
+
+@lru_cache(maxsize=None)
+def default_dtype(device: Device, kind: str) -> DType:
+    """Return the dtype that a device takes for numbers of a kind where none is named.
+
+    Parameters
+    ----------
+    device : Device
+        The device.
+    kind : {"bool", "integral", "real floating", "complex floating"}
+        Of the numbers. The result is the widest the device has.
+    """
+    narrow, wide = {
+        "bool": (np.bool_, np.bool_),
+        "integral": (np.int32, np.int64),
+        "real floating": (np.float32, np.float64),
+        "complex floating": (np.complex64, np.complex128),
+    }[kind]
+    found: DType = np.dtype(wide)
+    return found if found in device.dtypes else np.dtype(narrow)
+
+
+def nearest_dtype(dtype: DType, device: Device) -> DType | None:
+    """Return the dtype of the same kind that is closest to one the device lacks."""
+    kind = kind_of(dtype)
+    same = sorted(
+        (one for one in device.dtypes if kind_of(one) == kind), key=lambda one: one.itemsize
+    )
+    below = [one for one in same if one.itemsize < dtype.itemsize]
+    return below[-1] if below else same[0] if same else None
+
+
+@lru_cache(maxsize=None)
+def dtype_on(dtype: Any, device: Device) -> DType:
+    """Return a dtype that a device must have, given as a dtype, a NumPy scalar type or a name.
+
+    Raises
+    ------
+    DTypeNotSupportedError
+        If clarray or the device has no such dtype; the message names the nearest one.
+    """
+    found = dtype_of(dtype)
+    if found not in device.dtypes:
+        near = nearest_dtype(found, device)
+        raise DTypeNotSupportedError(
+            f"{device} has no {found}" + ("" if near is None else f"; the nearest it has is {near}")
+        )
+    return found
