@@ -1,4 +1,14 @@
-"""Between arrays and host memory."""
+"""Between arrays and host memory.
+
+On devices that compute in host memory nothing has to move: NumPy sees an array's own block
+(:func:`to_numpy`, :func:`share`), and kernels work in NumPy's memory where it lies
+(:func:`borrow`). Elsewhere data is copied, large amounts through :mod:`~.staging`.
+
+Kernels are launched long before they are done, and only this library knows the queue. Hence the
+rules here: the host reads a block after everything enqueued so far, whatever writes it is done;
+the host writes a recycled block after the kernels that still use its former contents; and memory
+that others can see is marked ``shared``, so that no call leaves a kernel behind that touches it.
+"""
 
 from __future__ import annotations
 
@@ -8,62 +18,180 @@ import numpy as np
 import pyopencl as cl
 
 from portarray.clarray.array import Array, empty
+from portarray.clarray.dtypes import dtype_of
+from portarray.clarray.engine import staging
 from portarray.clarray.engine.copy import contiguous
+from portarray.clarray.errors import DTypeNotSupportedError
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.pool import Storage
 
-__all__ = ["from_numpy", "to_numpy"]
+__all__ = ["borrow", "from_numpy", "share", "to_numpy", "why_not_borrowed"]
+
+Values = np.ndarray[Any, Any]
 
 
-class _Window:
-    """Lets NumPy see a storage, and keeps it alive as long as NumPy does."""
+class _Memory(np.ndarray[Any, np.dtype[np.uint8]]):
+    """A storage's bytes; what NumPy has as the base of a view, so that the storage lives on."""
 
-    __slots__ = ("__array_interface__", "storage")
+    __slots__ = ("storage",)
 
-    def __init__(self, x: Array, address: int) -> None:
-        itemsize = x.dtype.itemsize
-        self.storage: Storage = x.storage
-        self.__array_interface__ = {
-            "version": 3,
-            "data": (address + x.offset * itemsize, False),
-            "shape": x.shape,
-            "strides": tuple(step * itemsize for step in x.strides),
-            "typestr": f"|u{itemsize}" if x.dtype.kind == "V" else x.dtype.str,
-        }
+    storage: Storage
 
 
-def to_numpy(x: Array) -> np.ndarray[Any, Any]:
+def _memory(storage: Storage) -> _Memory:
+    assert storage.host is not None  # asked for on host-memory devices only
+    # Viewed twice: NumPy takes a view's base to be its base's base where that is a plain array,
+    # and would then keep the bytes but not the storage, whose block could be handed out again.
+    memory = storage.host.view(_Memory).view(_Memory)
+    memory.storage = storage
+    return memory
+
+
+def to_numpy(x: Array) -> Values:
     """Return an array's elements as NumPy array, after they were computed.
 
     On devices that compute in host memory it is a view of the same memory, which it keeps alive;
-    elsewhere a copy.
+    elsewhere a copy. The view is for use on the spot: kernels launched later may write into it at
+    any time (:func:`share` is for views that are handed out).
     """
-    device = x.device
-    if x.storage.host is None:
-        x = contiguous(x)
-        host = np.empty(x.shape, x.dtype)
-        if host.size:
-            with device.lock:
-                offset = x.offset * x.dtype.itemsize
-                cl.enqueue_copy(device.queue, host, x.storage.buffer, src_offset=offset)
-        return host
-    device.finish()
-    if 0 in x.shape:
-        return np.empty(x.shape, x.dtype)
-    typed = _Window(x, x.storage.host.ctypes.data)
-    if x.dtype.kind == "V":
-        typed.__array_interface__["typestr"] = "<u2"
-        return np.asarray(typed).view(x.dtype)
-    return np.asarray(typed)
+    if not x.device.host_memory:
+        return _downloaded(x)
+    x.device.finish()
+    itemsize = x.dtype.itemsize
+    return np.ndarray(
+        x.shape,
+        x.dtype,
+        _memory(x.storage),
+        x.offset * itemsize,
+        [step * itemsize for step in x.strides],
+    )
 
 
-def from_numpy(values: np.ndarray[Any, Any], device: Device) -> Array:
-    """Return a new array with the elements of a NumPy array of a dtype the device has, copied."""
-    found = empty(values.shape, values.dtype.newbyteorder("="), device)
-    if found.size:
-        if found.storage.host is None:
-            with device.lock:
-                cl.enqueue_copy(device.queue, found.storage.buffer, np.ascontiguousarray(values))
-        else:
-            to_numpy(found)[...] = values
+def share(x: Array) -> Values:
+    """Return an array's elements as NumPy array that others may keep.
+
+    On devices that compute in host memory it is a view of the same memory, and from now on each
+    function that uses that memory returns only when its kernels are done: whoever has the view
+    can read what was computed, and write, without knowing of the queue. Elsewhere a copy.
+    """
+    # Before waiting: a kernel that another thread enqueues meanwhile is either waited for here,
+    # or there, since launching looks at the mark afterwards.
+    x.storage.shared = True
+    return to_numpy(x)
+
+
+def from_numpy(values: Values, device: Device, *, copy: bool | None = True) -> Array:
+    """Return an array with the elements of a NumPy array.
+
+    Parameters
+    ----------
+    values : numpy.ndarray
+        Of a dtype that the device has, in any byte order and layout.
+    device : Device
+        Where to.
+    copy : bool or None
+        True copies, None shares memory where :func:`borrow` can, False raises where it cannot.
+
+    Raises
+    ------
+    DTypeNotSupportedError
+        If the device has not the dtype.
+    ValueError
+        If ``copy=False`` and memory cannot be shared.
+    """
+    dtype = dtype_of(values.dtype)
+    if dtype not in device.dtypes:
+        raise DTypeNotSupportedError(
+            f"{device} has no dtype {dtype}; convert the values with values.astype(...) first"
+        )
+    if copy is not True:
+        obstacle = why_not_borrowed(values, device)
+        if not obstacle:
+            return borrow(values, device)
+        if copy is False:
+            raise ValueError(f"copy=False, but {obstacle}; pass copy=None or copy=True")
+    found = empty(values.shape, dtype, device)
+    if not found.size:
+        return found
+    if device.host_memory:
+        # to_numpy waits: kernels may still use the block for the array that had it before.
+        to_numpy(found)[...] = values
+    else:
+        staging.upload(np.ascontiguousarray(values, dtype), found.storage)
     return found
+
+
+def why_not_borrowed(values: Values, device: Device) -> str:
+    """Return why kernels cannot work in a NumPy array's memory, or an empty string."""
+    if not device.host_memory:
+        return f"{device} has memory of its own"
+    if not values.flags.writeable:
+        return "the NumPy array is read-only and clarray's arrays are always writable"
+    if not values.dtype.isnative:
+        return f"clarray's arrays have no byte order {values.dtype.byteorder!r}"
+    itemsize = values.dtype.itemsize
+    # OpenCL C aligns complex numbers as a whole; NumPy only their parts.
+    if values.ctypes.data % itemsize:
+        return f"the NumPy array's memory is not aligned to {itemsize} bytes"
+    for size, stride in zip(values.shape, values.strides, strict=True):
+        if size > 1 and stride % itemsize:
+            return f"the NumPy array's strides are no multiples of its item size {itemsize}"
+    return ""
+
+
+def borrow(values: Values, device: Device) -> Array:
+    """Return an array whose elements are those of a NumPy array, in the same memory.
+
+    Each sees at once what is written through the other: functions that use the memory return when
+    their kernels are done. The NumPy array's memory lives as long as the result does. Strides of
+    any sign are taken as they are.
+
+    Raises
+    ------
+    ValueError
+        Where :func:`why_not_borrowed` gives a reason.
+    """
+    obstacle = why_not_borrowed(values, device)
+    if obstacle:
+        raise ValueError(f"memory cannot be shared: {obstacle}")
+    dtype = dtype_of(values.dtype)
+    if not values.size:
+        return empty(values.shape, dtype, device)
+    itemsize = dtype.itemsize
+    low, high = np.lib.array_utils.byte_bounds(values)
+    start = values.ctypes.data
+    # Exactly the bytes that the elements lie in: what is beside them may be no memory of ours.
+    window = _Window(low, high - low)
+    host: np.ndarray[Any, np.dtype[np.uint8]] = np.asarray(window)
+    flags = cl.mem_flags
+    buffer = cl.Buffer(device.context, flags.READ_WRITE | flags.USE_HOST_PTR, hostbuf=host)
+    storage = Storage(device, buffer, host, high - low, owner=values, shared=True)
+    whole = Array(storage, dtype, (), (), 0, True)
+    return whole.view(
+        values.shape,
+        tuple(stride // itemsize for stride in values.strides),
+        (start - low) // itemsize,
+    )
+
+
+class _Window:
+    """Shows NumPy so many bytes at an address."""
+
+    __slots__ = ("__array_interface__",)
+
+    def __init__(self, address: int, nbytes: int) -> None:
+        self.__array_interface__ = {
+            "version": 3,
+            "data": (address, False),
+            "shape": (nbytes,),
+            "typestr": "|u1",
+        }
+
+
+def _downloaded(x: Array) -> Values:
+    """Return a copy of an array in memory of the device's own."""
+    x = contiguous(x)
+    host = np.empty(x.shape, x.dtype)
+    if host.size:
+        staging.download(x.storage, x.offset * x.dtype.itemsize, host)
+    return host

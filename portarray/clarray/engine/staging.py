@@ -1,0 +1,152 @@
+"""Copies to and from devices with memory of their own.
+
+Drivers copy at full speed only from and to *pinned* host memory, which the system cannot move;
+from elsewhere they copy piece by piece into pinned memory of theirs first, and wait for each piece.
+Large amounts therefore go through two pinned blocks of ours: while the device copies one, the
+host copies the other.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+
+from portarray.clarray.runtime.device import Device
+from portarray.clarray.runtime.pool import Storage
+
+__all__ = ["CHUNK", "LARGE", "download", "upload"]
+
+LARGE = 1 << 20
+"""From so many bytes on copies go through pinned memory; below, making one call less counts."""
+
+CHUNK = 4 << 20
+"""Bytes of each of the two pinned blocks."""
+
+Bytes = np.ndarray[Any, np.dtype[np.uint8]]
+
+
+@dataclass(slots=True)
+class _Block:
+    """Pinned memory, and the last copy from or to it."""
+
+    buffer: cl.Buffer
+    host: Bytes
+    event: cl.Event | None = None
+
+
+class _Staging:
+    """The pinned blocks of one device, for one copy at a time."""
+
+    def __init__(self, device: Device) -> None:
+        self.lock = threading.Lock()
+        self.blocks = (_pinned(device), _pinned(device))
+
+
+def _pinned(device: Device) -> _Block:
+    flags = cl.mem_flags
+    buffer = cl.Buffer(device.context, flags.READ_WRITE | flags.ALLOC_HOST_PTR, CHUNK)
+    # The stubs call a combination of these flags an int.
+    both: Any = cl.map_flags.READ | cl.map_flags.WRITE
+    with device.lock:
+        # Mapped for good: the address is what makes copies from and to it fast.
+        mapped: Any = cl.enqueue_map_buffer(
+            device.queue, buffer, both, 0, (CHUNK,), np.dtype(np.uint8)
+        )
+    return _Block(buffer, mapped[0])
+
+
+_stagings: weakref.WeakKeyDictionary[Device, _Staging] = weakref.WeakKeyDictionary()
+_making = threading.Lock()
+
+
+def _staging_of(device: Device) -> _Staging:
+    with _making:
+        found = _stagings.get(device)
+        if found is None:
+            found = _stagings[device] = _Staging(device)
+        return found
+
+
+def upload(values: np.ndarray[Any, Any], storage: Storage) -> None:
+    """Copy a C-contiguous NumPy array to the beginning of a storage; it is there on return."""
+    device = storage.device
+    source = _bytes_of(values)
+    if source.size < LARGE:
+        with device.lock:
+            event = cl.enqueue_copy(device.queue, storage.buffer, source, is_blocking=False)
+        event.wait()
+        return
+    staging = _staging_of(device)
+    with staging.lock:
+        for number, start in enumerate(range(0, source.size, CHUNK)):
+            block = staging.blocks[number % 2]
+            _wait(block)
+            part = source[start : start + CHUNK]
+            block.host[: part.size] = part
+            with device.lock:
+                block.event = cl.enqueue_copy(
+                    device.queue,
+                    storage.buffer,
+                    block.host[: part.size],
+                    dst_offset=start,
+                    is_blocking=False,
+                )
+                device.queue.flush()
+        for block in staging.blocks:
+            _wait(block)
+
+
+def download(storage: Storage, offset: int, values: np.ndarray[Any, Any]) -> None:
+    """Copy bytes of a storage from an offset on into a C-contiguous NumPy array, and wait."""
+    device = storage.device
+    target = _bytes_of(values)
+    if target.size < LARGE:
+        with device.lock:
+            event = cl.enqueue_copy(
+                device.queue, target, storage.buffer, src_offset=offset, is_blocking=False
+            )
+        event.wait()
+        return
+    staging = _staging_of(device)
+    with staging.lock:
+        starts = range(0, target.size, CHUNK)
+        for number, start in enumerate(starts):
+            # One ahead: the device fills this block while the host empties the one before it.
+            block = staging.blocks[number % 2]
+            length = min(CHUNK, target.size - start)
+            with device.lock:
+                block.event = cl.enqueue_copy(
+                    device.queue,
+                    block.host[:length],
+                    storage.buffer,
+                    src_offset=offset + start,
+                    is_blocking=False,
+                )
+                device.queue.flush()
+            if number:
+                _emptied(staging.blocks[(number - 1) % 2], target, starts[number - 1])
+        last = len(starts) - 1
+        _emptied(staging.blocks[last % 2], target, starts[last])
+
+
+def _emptied(block: _Block, target: Bytes, start: int) -> None:
+    """Copy what arrived in a block to its place."""
+    _wait(block)
+    part = target[start : start + CHUNK]
+    part[...] = block.host[: part.size]
+
+
+def _wait(block: _Block) -> None:
+    if block.event is not None:
+        block.event.wait()
+        block.event = None
+
+
+def _bytes_of(values: np.ndarray[Any, Any]) -> Bytes:
+    """Return a C-contiguous array's memory as bytes; bfloat16 has no buffer that OpenCL reads."""
+    return values.reshape(-1).view(np.uint8)
