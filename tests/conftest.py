@@ -16,12 +16,14 @@ import portarray as pa
 from portarray.backends import registry
 
 ROOMS = Path(__file__).parent / "rooms"
+CLARRAY = Path(__file__).parent / "clarray"
 sys.path.insert(0, str(ROOMS))
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run tests with a ``device`` argument once on each functional device."""
-    if "device" in metafunc.fixturenames:
+    # clarray's tests have a fixture of that name, which gives its own devices.
+    if "device" in metafunc.fixturenames and CLARRAY not in metafunc.definition.path.parents:
         metafunc.parametrize("device", [str(one) for one in pa.devices()])
 
 

@@ -80,7 +80,7 @@ class Programs:
 
     def __init__(self, device: Device) -> None:
         self._device = device
-        self._programs: dict[tuple[str, tuple[str, ...]], cl.Program] = {}
+        self._programs: dict[tuple[str, tuple[str, ...]], cl._cl._Program] = {}
         self._kernels: dict[tuple[Any, ...], Kernel] = {}
 
     def kernel(
@@ -101,20 +101,24 @@ class Programs:
                 self._kernels[key] = found
         return found
 
-    def _program(self, source: str, name: str, options: tuple[str, ...]) -> cl.Program:
+    def _program(self, source: str, name: str, options: tuple[str, ...]) -> cl._cl._Program:
         key = (source, options)
         found = self._programs.get(key)
         if found is None:
             flags = ["-cl-std=CL1.2", *options]
             if np.dtype(np.float64) in self._device.dtypes:
                 flags.append("-DHAS_DOUBLE")
+            # The class below pyopencl.Program: without the latter's cache on disk, and without
+            # its warning whenever a compiler said something.
+            found = cl._cl._Program(self._device.context, source_of("types") + source)
             try:
-                found = cl.Program(self._device.context, source_of("types") + source).build(flags)
-            except cl.RuntimeError as error:
+                found._build(" ".join(flags).encode())
+            except cl.Error as error:
+                log = str(found.get_build_info(self._device.native, cl.program_build_info.LOG))
                 raise KernelError(
-                    f"kernel {name!r} could not be built for {self._device}:\n{error}",
+                    f"kernel {name!r} could not be built for {self._device}: {error}\n{log}",
                     kernel=name,
-                    log=str(error),
+                    log=log,
                 ) from error
             self._programs[key] = found
         return found
