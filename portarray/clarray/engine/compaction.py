@@ -1,0 +1,119 @@
+"""Where elements are not zero, and the values there: results as long as the data say."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from portarray.clarray.array import Array, empty
+from portarray.clarray.dtypes import cl_type
+from portarray.clarray.engine.casting import conversion
+from portarray.clarray.engine.copy import contiguous
+from portarray.clarray.engine.transfer import to_numpy
+from portarray.clarray.runtime.device import Device
+from portarray.clarray.runtime.programs import Kernel, source_of
+
+__all__ = ["compact", "compress"]
+
+DType = np.dtype[Any]
+
+_INDEX = np.dtype(np.int64)
+_BOOL = np.dtype(np.bool_)
+_GROUP = 256
+_SHORTEST = 1 << 14
+"""Elements of a chunk at least: less is faster in one work-item than a second one starts."""
+
+
+def compact(mask: Array) -> Array:
+    """Return the positions of the elements that are not zero, in C order.
+
+    Parameters
+    ----------
+    mask : Array
+        Of any shape, layout and dtype; elements are numbered as if it were flat. NaN is not zero.
+
+    Returns
+    -------
+    Array
+        One-dimensional, int64. Its length is data: the call waits for the device.
+    """
+    return _select(mask, None)
+
+
+def compress(mask: Array, x: Array) -> Array:
+    """Return the elements of an array where another one is not zero, in C order.
+
+    Parameters
+    ----------
+    mask, x : Array
+        Of one shape, any layout and dtype.
+
+    Returns
+    -------
+    Array
+        One-dimensional, of the dtype of ``x``. Its length is data: the call waits for the device.
+    """
+    if mask.shape != x.shape:
+        raise ValueError(
+            f"a mask has the shape of what it selects from, got {mask.shape} and {x.shape}"
+        )
+    return _select(mask, contiguous(x))
+
+
+def _select(mask: Array, values: Array | None) -> Array:
+    mask = contiguous(mask)
+    device, n = mask.device, mask.size
+    dtype = _INDEX if values is None else values.dtype
+    if n == 0:
+        return empty((0,), dtype, device)
+    count, fill = _kernels(device, mask.dtype, None if values is None else dtype)
+    traits = device.traits
+    shortest = _SHORTEST if traits.host_memory else 16 * _GROUP
+    chunks = min(-(-n // shortest), 16 * traits.units)
+    length = -(-n // chunks)
+    chunks = -(-n // length)
+    # A work-item or a group has a chunk.
+    group = (_GROUP,) if traits.local_memory else (1,)
+    size = (chunks * group[0],)
+    counts = empty((chunks,), _INDEX, device)
+    count.launch(size, group, (counts.storage, mask.storage), mask.offset, n, length)
+    out = empty((int(to_numpy(counts).sum()),), dtype, device)
+    if out.size:
+        source = counts if values is None else values
+        fill.launch(
+            size,
+            group,
+            (out.storage, counts.storage, mask.storage, source.storage),
+            0,
+            mask.offset,
+            source.offset,
+            n,
+            length,
+        )
+    return out
+
+
+@lru_cache(maxsize=None)
+def _kernels(device: Device, dtype: DType, values: DType | None) -> tuple[Kernel, Kernel]:
+    """Return the kernels that count and that fill, for a mask's dtype and that of the values."""
+    own = cl_type(dtype)
+    test = conversion(f"{own.load}(x, i)", dtype, _BOOL)
+    if values is None:
+        out, put = "long", "out[k] = (i)"
+    else:
+        out, put = cl_type(values).storage, "out[k] = values[i]"
+    lines = [
+        f"#define IN {own.storage}",
+        f"#define IS(i) {test if dtype != _BOOL else '(x[i] != 0)'}",
+        f"#define OUT {out}",
+        f"#define PUT(k, i) {put}",
+        f"#define GROUP {_GROUP}" if device.traits.local_memory else "",
+        source_of("scan_compact"),
+    ]
+    source = "\n".join(lines)
+    return (
+        device.kernel(source, "count", 2, [np.int64] * 3),
+        device.kernel(source, "fill", 4, [np.int64] * 5),
+    )
