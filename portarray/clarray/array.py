@@ -83,6 +83,51 @@ class Array:
             self.storage, self.dtype, shape, strides, offset, is_contiguous(shape, strides)
         )
 
+    # --- among others. Imported late: these modules need this one, and nobody calls them in loops.
+
+    def __dlpack__(
+        self,
+        *,
+        stream: object = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        from portarray.clarray import interop
+
+        return interop.dlpack(
+            self, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
+        )
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        from portarray.clarray import interop
+
+        return interop.dlpack_device(self)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        from portarray.clarray import interop
+
+        return interop.array(self, dtype, copy)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from portarray.clarray import interop
+
+        return interop.reduce(self)
+
+    def to_device(self, device: object, /, *, stream: object = None) -> Array:
+        """Return the array on another clarray device; itself where it is there.
+
+        Parameters
+        ----------
+        device : Device, int or pyopencl.Device
+            Where to.
+        stream : None
+            Work is ordered without.
+        """
+        from portarray.clarray import interop
+
+        return interop.to_device(self, device, stream=stream)
+
 
 def empty(shape: Shape, dtype: DType, device: Device) -> Array:
     """Return a new C-contiguous array; its elements are whatever was in memory."""

@@ -1,0 +1,349 @@
+"""Arrays among other libraries': DLPack, ``numpy.asarray``, other devices, pickling.
+
+No library reads OpenCL memory by DLPack, but on devices that compute in host memory an array *is*
+host memory, and is exported as that. The capsules are NumPy's, whose deleters outlive even the
+interpreter; what NumPy has no DLPack type for (bfloat16) goes through it under the name of an
+integer of the same size.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from portarray.clarray.array import Array
+from portarray.clarray.dtypes import bfloat16
+from portarray.clarray.engine.copy import copy as copied
+from portarray.clarray.engine.transfer import from_numpy, share, to_numpy
+from portarray.clarray.runtime.device import device_of
+
+if TYPE_CHECKING:
+    from portarray.clarray.runtime.device import Device
+
+__all__ = [
+    "array",
+    "dlpack",
+    "dlpack_device",
+    "from_dlpack",
+    "moved",
+    "reduce",
+    "restored",
+    "to_device",
+]
+
+CPU = (1, 0)
+"""DLPack's kDLCPU, of which there is one."""
+
+OPENCL = 4
+"""DLPack's kDLOpenCL."""
+
+
+class _DataType(ctypes.Structure):
+    """DLDataType of dlpack.h."""
+
+    _fields_ = [("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16)]
+
+
+class _Tensor(ctypes.Structure):
+    """DLTensor of dlpack.h."""
+
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("dtype", _DataType),
+        ("shape", ctypes.c_void_p),
+        ("strides", ctypes.c_void_p),
+        ("byte_offset", ctypes.c_uint64),
+    ]
+
+
+class _Versioned(ctypes.Structure):
+    """DLManagedTensorVersioned of dlpack.h; the unversioned one begins with the tensor."""
+
+    _fields_ = [
+        ("major", ctypes.c_uint32),
+        ("minor", ctypes.c_uint32),
+        ("manager", ctypes.c_void_p),
+        ("deleter", ctypes.c_void_p),
+        ("flags", ctypes.c_uint64),
+        ("tensor", _Tensor),
+    ]
+
+
+_READ_ONLY = 1  # DLPACK_FLAG_BITMASK_READ_ONLY
+_UINT, _BFLOAT = 1, 4  # kDLUInt, kDLBfloat
+
+_is_capsule = ctypes.pythonapi.PyCapsule_IsValid
+_is_capsule.argtypes = (ctypes.py_object, ctypes.c_char_p)
+_is_capsule.restype = ctypes.c_int
+_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+_pointer.argtypes = (ctypes.py_object, ctypes.c_char_p)
+_pointer.restype = ctypes.c_void_p
+
+
+def _opened(capsule: Any) -> tuple[_Tensor, int]:
+    """Return the tensor in a capsule that nobody has taken, and its flags; 0 where it has none."""
+    if _is_capsule(capsule, b"dltensor_versioned"):
+        managed = _Versioned.from_address(_pointer(capsule, b"dltensor_versioned"))
+        return managed.tensor, managed.flags
+    return _Tensor.from_address(_pointer(capsule, b"dltensor")), 0
+
+
+# --- out ------------------------------------------------------------------------------------------
+
+
+def dlpack_device(x: Array) -> tuple[int, int]:
+    """Return DLPack's device type and index: the CPU where the array is in host memory."""
+    return CPU if x.device.host_memory else (OPENCL, x.device.index)
+
+
+def dlpack(
+    x: Array,
+    *,
+    stream: object = None,
+    max_version: tuple[int, int] | None = None,
+    dl_device: tuple[int, int] | None = None,
+    copy: bool | None = None,
+) -> Any:
+    """Return a DLPack capsule of an array.
+
+    Parameters
+    ----------
+    x : Array
+        On a device that computes in host memory the capsule shows its own memory; from other
+        devices a copy in host memory is exported, if asked for by ``dl_device=(1, 0)``.
+    stream : None
+        The CPU has none.
+    max_version : tuple of int, optional
+        The newest DLPack version that the consumer reads; an unversioned capsule if None.
+    dl_device : tuple of int, optional
+        ``(1, 0)``, the CPU, or the array's own device.
+    copy : bool, optional
+        True exports a copy; False raises where one is needed.
+
+    Raises
+    ------
+    BufferError
+        If the array cannot be exported like this.
+    """
+    if stream is not None:
+        raise BufferError(
+            f"stream={stream!r}: a clarray array is exported as host memory, which has no "
+            f"streams; pass None"
+        )
+    on_host = x.device.host_memory
+    asked = dlpack_device(x) if dl_device is None else (int(dl_device[0]), int(dl_device[1]))
+    if asked != CPU:
+        raise BufferError(
+            f"an array on {x.device} can be exported to the CPU only, not to DLPack device "
+            f"{asked}; pass dl_device=(1, 0)"
+        )
+    if copy is False and not on_host:
+        raise BufferError(f"copy=False, but {x.device} has memory of its own; pass copy=None")
+    # A copy is made at once, so that nobody sees the memory itself.
+    values = to_numpy(x) if copy else share(x)
+    if x.dtype != bfloat16:
+        return values.__dlpack__(max_version=max_version, copy=copy)
+    capsule = values.view(np.uint16).__dlpack__(max_version=max_version, copy=copy)
+    tensor, _ = _opened(capsule)
+    tensor.dtype.code = _BFLOAT
+    return capsule
+
+
+def array(x: Array, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+    """Return an array's values for ``numpy.asarray``: its own memory, where that is host memory.
+
+    Raises
+    ------
+    TypeError
+        If the device has memory of its own: nothing is copied from there in silence.
+    ValueError
+        If ``copy=False`` and the dtype asked for is another.
+    """
+    if not x.device.host_memory:
+        raise TypeError(
+            f"NumPy cannot read the memory of {x.device}; copy the array to the host: "
+            f"numpy.from_dlpack(x, device='cpu')"
+        )
+    wanted = x.dtype if dtype is None else np.dtype(dtype)
+    if wanted == x.dtype:
+        return to_numpy(x).copy() if copy else share(x)
+    if copy is False:
+        raise ValueError(
+            f"copy=False, but converting {x.dtype} to {wanted} needs a copy; pass copy=None"
+        )
+    return to_numpy(x).astype(wanted)
+
+
+# --- in -------------------------------------------------------------------------------------------
+
+
+def from_dlpack(x: Any, /, *, device: object = None, copy: bool | None = None) -> Array:
+    """Return an array of the elements of any DLPack producer.
+
+    Parameters
+    ----------
+    x : object
+        With ``__dlpack__`` and ``__dlpack_device__``: an array of NumPy, PyTorch, JAX, dpnp, ...
+        What is not in host memory the producer is asked to copy there.
+    device : Device, int or pyopencl.Device, optional
+        Where to. None is the default device; for a clarray array, where it is.
+    copy : bool, optional
+        None shares memory where both sides can: where both compute in host memory and the
+        producer's may be written. True copies, False raises where a copy is needed.
+
+    Returns
+    -------
+    Array
+        Of the producer's shape and dtype.
+
+    Raises
+    ------
+    TypeError
+        If ``x`` is no DLPack producer.
+    ValueError
+        If ``copy=False`` and memory cannot be shared.
+    BufferError
+        If the producer cannot export its memory to the CPU.
+    DTypeNotSupportedError
+        If the device has not the dtype.
+    """
+    if not (hasattr(x, "__dlpack__") and hasattr(x, "__dlpack_device__")):
+        raise TypeError(
+            f"from_dlpack needs an object with __dlpack__ and __dlpack_device__, not "
+            f"{type(x).__name__}; use clarray.asarray"
+        )
+    if isinstance(x, Array):
+        return moved(x, x.device if device is None else device_of(device), copy=copy)
+    where = device_of(device)
+    if isinstance(x, np.ndarray):
+        # NumPy exports neither read-only arrays to everybody nor bfloat16; here both are known.
+        return from_numpy(x, where, copy=copy)
+    values, shared = _imported(x, copy)
+    if copy is True:
+        return from_numpy(values, where)
+    if copy is False and not shared:
+        raise ValueError(
+            "copy=False, but the producer exports a copy of its memory; pass copy=None"
+        )
+    return from_numpy(values, where, copy=copy)
+
+
+class _Taken:
+    """A capsule in the hand, offered to NumPy."""
+
+    def __init__(self, capsule: Any) -> None:
+        self.capsule = capsule
+
+    def __dlpack__(self, **_options: object) -> Any:
+        """Return the capsule."""
+        return self.capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """Return the CPU: the capsule shows host memory."""
+        return CPU
+
+
+class _Writable:
+    """Shows NumPy the memory of a read-only array as writable, and keeps it."""
+
+    __slots__ = ("__array_interface__", "owner")
+
+    def __init__(self, values: np.ndarray[Any, Any]) -> None:
+        own = values.__array_interface__
+        self.owner = values
+        self.__array_interface__ = {**own, "data": (own["data"][0], False)}
+
+
+def _imported(x: Any, copy: bool | None) -> tuple[np.ndarray[Any, Any], bool]:
+    """Return a producer's elements as NumPy array, and whether they are its own memory."""
+    capsule, shared = _exported(x, copy)
+    tensor, flags = _opened(capsule)
+    is_bfloat16 = tensor.dtype.code == _BFLOAT and tensor.dtype.bits == 16
+    if is_bfloat16:
+        tensor.dtype.code = _UINT
+    values = np.from_dlpack(_Taken(capsule))
+    if values.size and not values.flags.writeable and not flags & _READ_ONLY:
+        # NumPy takes everything to be read-only whose producer says nothing about it.
+        values = np.asarray(_Writable(values))
+    return (values.view(bfloat16) if is_bfloat16 else values), shared
+
+
+def _exported(x: Any, copy: bool | None) -> tuple[Any, bool]:
+    """Return a producer's capsule of host memory, and whether that is its own memory."""
+    kind = int(x.__dlpack_device__()[0])
+    if kind == CPU[0]:
+        try:
+            return x.__dlpack__(max_version=(1, 0)), True
+        except TypeError:  # producers of DLPack before 1.0 know no versions
+            return x.__dlpack__(), True
+    if copy is False:
+        raise ValueError(
+            f"copy=False, but the data lies on DLPack device type {kind}, which is no host "
+            f"memory; pass copy=None or copy=True"
+        )
+    return x.__dlpack__(max_version=(1, 0), dl_device=CPU), False
+
+
+# --- elsewhere ------------------------------------------------------------------------------------
+
+
+def to_device(x: Array, device: object, /, *, stream: object = None) -> Array:
+    """Return an array on another device of this library; itself where it is there.
+
+    Raises
+    ------
+    TypeError
+        If ``device`` is None.
+    ValueError
+        If a stream is given: work is ordered without.
+    DTypeNotSupportedError
+        If the device has not the dtype.
+    """
+    if stream is not None:
+        raise ValueError(f"stream={stream!r}: clarray's devices have no streams; pass None")
+    if device is None:
+        raise TypeError("to_device(None) names no device; pass a device, or its index")
+    return moved(x, device_of(device))
+
+
+def moved(x: Array, device: Device, *, copy: bool | None = None) -> Array:
+    """Return an array on a device of this library.
+
+    Parameters
+    ----------
+    x : Array
+        On any of them.
+    device : Device
+        Where to.
+    copy : bool or None
+        None returns ``x`` itself where it is there, True always copies, False raises where a copy
+        is needed: two devices never share memory.
+
+    Raises
+    ------
+    ValueError
+        If ``copy=False`` and the array is elsewhere.
+    """
+    if device is x.device:
+        return copied(x) if copy else x
+    if copy is False:
+        raise ValueError(
+            f"copy=False, but moving an array from {x.device} to {device} copies it; "
+            f"pass copy=None or copy=True"
+        )
+    return from_numpy(to_numpy(x), device)
+
+
+def reduce(x: Array) -> tuple[Any, ...]:
+    """Return what pickle needs: the values, and the index of the device."""
+    return restored, (to_numpy(x).copy(), x.device.index)
+
+
+def restored(values: np.ndarray[Any, Any], index: int) -> Array:
+    """Return an unpickled array, on the device of that index."""
+    return from_numpy(values, device_of(index))
