@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache
 from operator import index
 from typing import Any
 
@@ -12,6 +12,7 @@ from numpy.exceptions import AxisError
 
 from portarray.clarray.array import Array
 from portarray.clarray.dtypes import dtype_of, kind_of
+from portarray.clarray.engine.transfer import to_numpy
 from portarray.clarray.errors import DTypeNotSupportedError
 from portarray.clarray.runtime.device import Device
 
@@ -25,6 +26,7 @@ __all__ = [
     "dtype_on",
     "integer_of",
     "nearest_dtype",
+    "scalar_of",
     "shape_of",
 ]
 
@@ -63,6 +65,24 @@ def integer_of(value: Any, name: str) -> int:
         raise TypeError(f"{name} is {value!r}; it must be an integer") from None
 
 
+def scalar_of(value: object, name: str) -> complex:
+    """Return a number given as Python scalar, NumPy scalar or 0-d array as Python scalar.
+
+    Raises
+    ------
+    TypeError
+        If it is anything else.
+    """
+    if isinstance(value, (bool, int, float, complex)):
+        return value
+    held = to_numpy(value) if isinstance(value, Array) else value
+    if isinstance(held, (np.generic, np.ndarray)) and held.ndim == 0:
+        found: Any = held.item()
+        if isinstance(found, (bool, int, float, complex)):
+            return found
+    raise TypeError(f"{name} is {value!r:.80}; it must be a number or a 0-d array of one")
+
+
 def shape_of(value: ShapeLike, name: str = "shape") -> tuple[int, ...]:
     """Return a shape, given as a size or a sequence of sizes, as a tuple.
 
@@ -75,9 +95,7 @@ def shape_of(value: ShapeLike, name: str = "shape") -> tuple[int, ...]:
     """
     try:
         sizes = (
-            tuple([index(one) for one in value])
-            if isinstance(value, Sequence)
-            else (index(value),)
+            tuple([index(one) for one in value]) if isinstance(value, Sequence) else (index(value),)
         )
     except TypeError:
         raise TypeError(f"{name} is {value!r}; it must be an integer or a tuple of them") from None
@@ -138,7 +156,7 @@ def axes_of(axis: Axes | None, ndim: int, name: str = "axis") -> tuple[int, ...]
     return found
 
 
-@lru_cache(maxsize=None)
+@cache
 def default_dtype(device: Device, kind: str) -> DType:
     """Return the dtype that a device takes for numbers of a kind where none is named.
 
@@ -169,7 +187,7 @@ def nearest_dtype(dtype: DType, device: Device) -> DType | None:
     return below[-1] if below else same[0] if same else None
 
 
-@lru_cache(maxsize=None)
+@cache
 def dtype_on(dtype: Any, device: Device) -> DType:
     """Return a dtype that a device must have, given as a dtype, a NumPy scalar type or a name.
 

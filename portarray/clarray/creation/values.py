@@ -1,0 +1,225 @@
+"""Arrays from what others hold: arrays, NumPy arrays, buffers, Python numbers and sequences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from portarray.clarray.arguments import default_dtype, dtype_on
+from portarray.clarray.array import Array
+from portarray.clarray.dtypes import ALL
+from portarray.clarray.engine.copy import cast
+from portarray.clarray.engine.copy import copy as _copy
+from portarray.clarray.engine.transfer import from_numpy, to_numpy
+from portarray.clarray.runtime.device import Device, device_of
+
+__all__ = ["asarray"]
+
+DType = np.dtype[Any]
+
+
+def asarray(
+    obj: object, /, *, dtype: Any = None, device: object = None, copy: bool | None = None
+) -> Array:
+    """Return an array with the elements of another object.
+
+    Parameters
+    ----------
+    obj : Array, scalar, nested sequence, NumPy array, buffer or DLPack object
+        The elements. Nested sequences must be rectangular and hold numbers and booleans.
+    dtype : dtype, optional
+        Of the result. By default that of `obj` where it has one; for Python scalars the device's
+        default dtype of the highest kind among them (bool < int < float < complex).
+    device : device-like, optional
+        Where the result is. By default where `obj` is if it is a clarray array, else the default
+        device.
+    copy : bool, optional
+        True always copies. False never does: it is an error if memory cannot be shared. None
+        shares the memory of a clarray array. NumPy arrays, buffers and DLPack objects are copied
+        then, for kernels on memory that others can see must be waited for call by call.
+
+    Returns
+    -------
+    Array
+        The array; `obj` itself where nothing changes and no copy is asked for.
+
+    Raises
+    ------
+    DTypeNotSupportedError
+        If the device has not the dtype; values are never narrowed in silence.
+    TypeError
+        If `obj` holds anything but numbers and booleans, or is complex and `dtype` is not.
+    OverflowError
+        If a Python integer does not fit the dtype.
+    ValueError
+        If ``copy=False`` and a copy would be necessary, or a nested sequence is ragged.
+    """
+    if isinstance(obj, Array):
+        return _from_array(obj, dtype, device, copy)
+    where = device_of(device)
+    wanted = None if dtype is None else dtype_on(dtype, where)
+    if _has_own_dtype(obj):
+        values = _viewed(obj)
+        found = _known_dtype(values.dtype, obj)
+        target = found if wanted is None else wanted
+        if target != found:
+            if copy is False:
+                raise ValueError(
+                    f"copy=False, but converting {found} to {target} needs a copy; "
+                    f"pass copy=None or leave dtype out"
+                )
+            return from_numpy(_converted(values, found, target), where)
+        dtype_on(found, where)
+        return from_numpy(values, where, copy=copy is not False)
+    if copy is False:
+        raise ValueError(
+            f"copy=False, but an object of type {type(obj).__name__} has no memory to share; "
+            f"pass copy=None"
+        )
+    return from_numpy(_from_sequence(obj, wanted, where), where)
+
+
+def _from_array(x: Array, dtype: Any, device: object, copy: bool | None) -> Array:
+    where = x.device if device is None else device_of(device)
+    target = x.dtype if dtype is None else dtype_on(dtype, where)
+    if where is x.device and target == x.dtype:
+        return _copy(x) if copy else x
+    if copy is False:
+        what = f"{x.dtype} to {target}" if target != x.dtype else f"an array of {x.device}"
+        raise ValueError(f"copy=False, but converting {what} needs a copy; pass copy=None")
+    _check_cast(x.dtype, target)
+    if where is x.device:
+        return cast(x, target)
+    # On the side that has the dtype: the other device may lack the one of x, or the new one.
+    if target in x.device.dtypes and target != x.dtype:
+        x = cast(x, target)
+    dtype_on(x.dtype, where)
+    moved = from_numpy(to_numpy(x), where)
+    return moved if moved.dtype == target else cast(moved, target)
+
+
+def _has_own_dtype(obj: object) -> bool:
+    """Tell whether an object is memory of one dtype rather than Python objects."""
+    if isinstance(obj, (np.ndarray, np.generic)) or hasattr(obj, "__dlpack__"):
+        return True
+    if hasattr(obj, "__array__") or hasattr(obj, "__array_interface__"):
+        return True
+    if isinstance(obj, (bool, int, float, complex, list, tuple)):
+        return False
+    try:
+        memoryview(obj)  # type: ignore[arg-type]
+    except TypeError:
+        return False
+    return True
+
+
+def _viewed(obj: Any) -> np.ndarray[Any, Any]:
+    """Return the elements of an object with a dtype as NumPy array, not copied if possible."""
+    if isinstance(obj, np.ndarray):
+        return obj
+    if isinstance(obj, np.generic):
+        return np.asarray(obj)
+    if hasattr(obj, "__dlpack__"):
+        return np.from_dlpack(obj)
+    if hasattr(obj, "__array__") or hasattr(obj, "__array_interface__"):
+        return np.asarray(obj)
+    return np.asarray(memoryview(obj))
+
+
+def _known_dtype(dtype: DType, obj: object) -> DType:
+    found = dtype.newbyteorder("=")
+    if found not in ALL:
+        raise TypeError(
+            f"asarray got {type(obj).__name__} of dtype {dtype}; clarray has "
+            f"{', '.join(str(one) for one in ALL)}"
+        )
+    return found
+
+
+def _check_cast(source: DType, target: DType) -> None:
+    if source.kind == "c" and target.kind not in "cb":
+        raise TypeError(
+            f"{source} does not become {target}: take the part you mean with real or imag first"
+        )
+
+
+def _converted(values: np.ndarray[Any, Any], source: DType, target: DType) -> np.ndarray[Any, Any]:
+    _check_cast(source, target)
+    with np.errstate(all="ignore"):  # what overflows is infinite, as everywhere
+        return values.astype(target)
+
+
+def _from_sequence(obj: Any, wanted: DType | None, device: Device) -> np.ndarray[Any, Any]:
+    """Return a Python scalar or nested sequence as NumPy array of a dtype the device has."""
+    values = np.asarray(obj)
+    kind = values.dtype.kind
+    if kind not in "biufc" and values.dtype not in ALL:
+        raise _refusal(values, obj)
+    if wanted is not None and wanted.kind in "iu":
+        return _integers(values, obj, wanted)
+    if kind == "u" and values.dtype == np.uint64 and wanted is None and not _has_numpy(obj):
+        raise _too_wide(obj, default_dtype(device, "integral"))
+    if kind == "f" and wanted is None and _only_integers(values, obj):
+        raise _too_wide(obj, default_dtype(device, "integral"))
+    if wanted is None:
+        name = {"f": "real floating", "c": "complex floating"}.get(kind)
+        # NumPy's reading of Python's floats; NumPy scalars of another dtype keep it.
+        python_made = values.dtype in (np.float64, np.complex128)
+        wanted = default_dtype(device, name) if name and python_made else values.dtype
+    return _converted(values, values.dtype, wanted)
+
+
+def _integers(values: np.ndarray[Any, Any], obj: Any, wanted: DType) -> np.ndarray[Any, Any]:
+    """Return numbers as integers of a dtype, which must hold them."""
+    _check_cast(values.dtype, wanted)
+    if values.dtype.kind not in "bi":
+        # Integers beyond 64 signed bits may have become floats on the way: read them again.
+        try:
+            return np.asarray(obj, dtype=wanted)
+        except OverflowError:
+            raise _too_wide(obj, wanted) from None
+    limits = np.iinfo(wanted)
+    if values.size and values.dtype.kind == "i":
+        low, high = int(values.min()), int(values.max())
+        if low < limits.min or high > limits.max:
+            raise _too_wide(low if low < limits.min else high, wanted)
+    return values.astype(wanted)
+
+
+def _leaves(obj: Any) -> list[Any]:
+    if not isinstance(obj, (list, tuple)):
+        return [obj]
+    return [leaf for one in obj for leaf in _leaves(one)]
+
+
+def _only_integers(values: np.ndarray[Any, Any], obj: Any) -> bool:
+    """Tell whether floats were made of Python integers that no 64-bit integer dtype holds."""
+    if not values.size or not bool(np.any(np.abs(values) >= 2.0**63)):
+        return False
+    return all(isinstance(leaf, int) for leaf in _leaves(obj))
+
+
+def _has_numpy(obj: Any) -> bool:
+    """Tell whether unsigned integers come from NumPy scalars or arrays."""
+    return any(isinstance(leaf, (np.generic, np.ndarray)) for leaf in _leaves(obj))
+
+
+def _too_wide(obj: Any, dtype: DType) -> OverflowError:
+    limits = np.iinfo(dtype)
+    return OverflowError(
+        f"asarray got {obj!r:.80}, which does not fit {dtype} ({limits.min} to {limits.max})"
+    )
+
+
+def _refusal(values: np.ndarray[Any, Any], obj: Any) -> Exception:
+    leaves = _leaves(obj)
+    if all(isinstance(leaf, (bool, int, np.integer)) for leaf in leaves):
+        return _too_wide(obj, np.dtype(np.uint64))
+    odd = next(
+        (one for one in leaves if not isinstance(one, (bool, int, float, complex, np.number))), obj
+    )
+    return TypeError(
+        f"asarray takes numbers and booleans, nested sequences and arrays of them, "
+        f"got {odd!r:.80} of type {type(odd).__name__}"
+    )

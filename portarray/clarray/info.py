@@ -1,0 +1,107 @@
+"""``__array_namespace_info__``: what the library can do, and on which device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from portarray.clarray.arguments import default_dtype
+from portarray.clarray.data_type import isdtype
+from portarray.clarray.runtime.device import Device, default_device, device_of, devices
+
+__all__ = ["NamespaceInfo", "__array_namespace_info__"]
+
+DType = np.dtype[Any]
+
+# float16 and bfloat16 are not among the standard's dtypes, which this inspection is about.
+_STANDARD: tuple[DType, ...] = tuple(
+    np.dtype(name)
+    for name in (
+        "bool",
+        *("int8", "int16", "int32", "int64"),
+        *("uint8", "uint16", "uint32", "uint64"),
+        *("float32", "float64"),
+        *("complex64", "complex128"),
+    )
+)
+
+
+class NamespaceInfo:
+    """Inspection of the namespace, as the standard defines it."""
+
+    __slots__ = ()
+
+    def capabilities(self) -> dict[str, Any]:
+        """Return what the namespace supports.
+
+        Returns
+        -------
+        dict
+            Boolean indexing and data-dependent shapes are supported on every device. Arrays may
+            have up to 64 axes: NumPy, through which they go to and from the host, has no more.
+        """
+        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
+
+    def default_device(self) -> Device:
+        """Return the device that creation functions use without ``device=``."""
+        return default_device()
+
+    def default_dtypes(self, *, device: object = None) -> dict[str, DType]:
+        """Return the default dtypes of a device: its widest.
+
+        Parameters
+        ----------
+        device : device-like, optional
+            None takes the default device.
+
+        Returns
+        -------
+        dict
+            Keys ``"real floating"``, ``"complex floating"``, ``"integral"`` and ``"indexing"``.
+        """
+        where = device_of(device)
+        return {
+            "real floating": default_dtype(where, "real floating"),
+            "complex floating": default_dtype(where, "complex floating"),
+            "integral": default_dtype(where, "integral"),
+            "indexing": default_dtype(where, "integral"),
+        }
+
+    def dtypes(
+        self, *, device: object = None, kind: str | tuple[str, ...] | None = None
+    ) -> dict[str, DType]:
+        """Return the standard's dtypes that a device has.
+
+        Parameters
+        ----------
+        device : device-like, optional
+            None takes the default device.
+        kind : str or tuple of str, optional
+            A kind as in :func:`~portarray.clarray.isdtype`; a tuple is the union.
+
+        Returns
+        -------
+        dict
+            Names to dtypes.
+
+        Raises
+        ------
+        ValueError
+            If a text names no kind.
+        """
+        where = device_of(device)
+        return {
+            dtype.name: dtype
+            for dtype in _STANDARD
+            if dtype in where.dtypes and (kind is None or isdtype(dtype, kind))
+        }
+
+    def devices(self) -> tuple[Device, ...]:
+        """Return every functional device, best first."""
+        return devices()
+
+
+def __array_namespace_info__() -> NamespaceInfo:  # noqa: N807  (the standard's name)
+    """Return the object that inspects the namespace."""
+    return NamespaceInfo()
