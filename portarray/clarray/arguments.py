@@ -26,6 +26,7 @@ __all__ = [
     "dtype_on",
     "integer_of",
     "nearest_dtype",
+    "same_device",
     "scalar_of",
     "shape_of",
 ]
@@ -63,6 +64,24 @@ def integer_of(value: Any, name: str) -> int:
         return index(value)
     except TypeError:
         raise TypeError(f"{name} is {value!r}; it must be an integer") from None
+
+
+def same_device(arrays: Sequence[Array], function: str) -> Device:
+    """Return the device of arrays that must be on one.
+
+    Raises
+    ------
+    ValueError
+        If they are on several.
+    """
+    device = arrays[0].device
+    for one in arrays:
+        if one.device is not device:
+            raise ValueError(
+                f"{function} got arrays on {device} and on {one.device}; "
+                f"move one with x.to_device(device)"
+            )
+    return device
 
 
 def scalar_of(value: object, name: str) -> complex:

@@ -10,6 +10,7 @@ __all__ = [
     "broadcast_strides",
     "collapse",
     "is_contiguous",
+    "reshaped_strides",
     "strides_of",
 ]
 
@@ -91,3 +92,30 @@ def collapse(shape: Shape, strides: Sequence[Shape]) -> tuple[Shape, tuple[Shape
     if math.prod(shape) == 0:
         return (0,), tuple((0,) for _ in strides)
     return tuple(sizes), tuple(map(tuple, walks))
+
+
+def reshaped_strides(shape: Shape, strides: Shape, target: Shape) -> Shape | None:
+    """Return the strides with which the same memory has another shape of as many elements.
+
+    None if there are none, so that the elements must be copied.
+    """
+    if math.prod(target) == 0:
+        return strides_of(target)
+    sizes, (steps,) = collapse(shape, (strides,))
+    # Every axis that is left is walked in one piece, so target axes must fill it exactly.
+    result = [0] * len(target)
+    place = len(target) - 1
+    for size, step in zip(reversed(sizes), reversed(steps), strict=True):
+        rest = size
+        while rest > 1:
+            if target[place] != 1:
+                if rest % target[place]:
+                    return None
+                rest //= target[place]
+            result[place] = step
+            step *= target[place]
+            place -= 1
+    # What is left has length 1, where any stride is as good.
+    for axis in range(place, -1, -1):
+        result[axis] = result[axis + 1] * target[axis + 1] if axis + 1 < len(target) else 1
+    return tuple(result)

@@ -278,7 +278,7 @@ def _fitting(value: complex, dtype: DType) -> complex:
         return complex(value)
     if kind == "bool":
         return bool(value)
-    if isinstance(value, complex):
+    if not isinstance(value, (int, float)):
         raise TypeError(
             f"{value!r} is complex and {dtype} is not; pass its real part, or a complex dtype"
         )

@@ -8,7 +8,8 @@ from typing import Any
 from portarray.clarray.arguments import array_of, integer_of
 from portarray.clarray.array import Array
 from portarray.clarray.creation.filled import zeros
-from portarray.clarray.engine.copy import copy, fill, triangle
+from portarray.clarray.engine.arrange import triangle
+from portarray.clarray.engine.copy import copy, fill
 
 __all__ = ["eye", "tril", "triu"]
 

@@ -7,7 +7,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from portarray.clarray.arguments import array_of, default_dtype, dtype_on, integer_of, scalar_of
+from portarray.clarray.arguments import (
+    array_of,
+    default_dtype,
+    dtype_on,
+    integer_of,
+    same_device,
+    scalar_of,
+)
 from portarray.clarray.array import Array, empty
 from portarray.clarray.dtypes import real_dtype_of
 from portarray.clarray.engine import ramp
@@ -196,11 +203,8 @@ def meshgrid(*arrays: Array, indexing: Literal["xy", "ij"] = "xy") -> tuple[Arra
                 f"meshgrid takes arrays of one dtype, got {arrays[0].dtype} and {x.dtype}; "
                 f"convert with astype"
             )
-        if x.device is not arrays[0].device:
-            raise ValueError(
-                f"meshgrid got arrays of {arrays[0].device} and of {x.device}; "
-                f"move one with to_device"
-            )
+    if arrays:
+        same_device(arrays, "meshgrid")
     order = list(range(len(arrays)))
     if indexing == "xy" and len(arrays) > 1:
         order[:2] = [1, 0]

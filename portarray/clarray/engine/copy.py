@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from portarray.clarray.array import Array, empty
+from portarray.clarray.array import Array
 from portarray.clarray.engine.elementwise import apply
 from portarray.clarray.engine.operation import Operation, every
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.programs import Kernel, source_of
 
-__all__ = ["assign", "cast", "contiguous", "copy", "fill", "triangle"]
+__all__ = ["assign", "cast", "contiguous", "copy", "fill", "item_kernel"]
 
 _IDENTITY = Operation("copy", every("a"))
 _ITEMS = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong", 16: "ulong2"}
@@ -48,7 +48,7 @@ def fill(out: Array, value: complex) -> None:
     size = out.size
     if size:
         low, high = _halves(value, out.dtype)
-        kernel = _kernel(
+        kernel = item_kernel(
             out.device, out.dtype.itemsize, "fill", 1, (np.int64, np.uint64, np.uint64)
         )
         kernel.launch((size,), None, (out.storage,), out.offset, low, high)
@@ -60,29 +60,9 @@ def _halves(value: complex, dtype: np.dtype[Any]) -> tuple[int, int]:
     return bits & 0xFFFF_FFFF_FFFF_FFFF, bits >> 64
 
 
-def _kernel(
+def item_kernel(
     device: Device, itemsize: int, name: str, buffers: int, values: tuple[Any, ...]
 ) -> Kernel:
+    """Return a kernel of ``kernels/copy.cl`` for items of a size in bytes."""
     source = f"#define ITEM {itemsize}\n#define U {_ITEMS[itemsize]}\n" + source_of("copy")
     return device.kernel(source, name, buffers, values)
-
-
-def triangle(x: Array, diagonal: int, *, upper: bool) -> Array:
-    """Return matrices of which the elements on one side of a diagonal are zero.
-
-    Parameters
-    ----------
-    x : Array
-        Shape (..., M, N), at least one element.
-    diagonal : int
-        The last diagonal to keep, counted upwards from the main one.
-    upper : bool
-        Whether what is below becomes zero, or what is above.
-    """
-    x = contiguous(x)
-    out = empty(x.shape, x.dtype, x.device)
-    rows, columns = x.shape[-2:]
-    kernel = _kernel(x.device, x.dtype.itemsize, "triangle", 2, (np.int64, np.int64, np.int32))
-    size = (columns, rows, x.size // (rows * columns))
-    kernel.launch(size, None, (out.storage, x.storage), x.offset, diagonal, int(upper))
-    return out
