@@ -1,0 +1,292 @@
+"""Elements at places that index arrays name: read, written, and checked to lie within bounds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from portarray.clarray.array import Array, empty
+from portarray.clarray.engine.transfer import from_numpy, to_numpy
+from portarray.clarray.layout import broadcast_strides, collapse
+from portarray.clarray.runtime.device import Device
+from portarray.clarray.runtime.programs import source_of
+
+__all__ = ["Index", "Places", "combine", "gather", "scatter", "scatter_masked", "unravel"]
+
+Shape = tuple[int, ...]
+
+_CHUNK = 4096
+"""Elements for one work-item of a CPU: enough to hide its start, few enough for every core."""
+
+_LONG = np.int64
+_ITEMS = {1: ("uchar", 1), 2: ("ushort", 1), 4: ("uint", 1), 8: ("ulong", 1), 16: ("ulong", 2)}
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """An integer array that indexes one axis.
+
+    Parameters
+    ----------
+    array : Array
+        The indices, of any integer dtype.
+    size, step : int
+        Length of the axis, and the step along it in elements.
+    axis : int
+        Which it is, for messages.
+    checked : bool
+        Whether they are offsets made by :func:`combine` or :func:`unravel`: never negative from
+        the end, never out of bounds.
+    """
+
+    array: Array
+    size: int
+    step: int
+    axis: int
+    checked: bool = False
+
+    @property
+    def code(self) -> int:
+        """How kernels read the indices; see ``kernels/gather_index.cl``."""
+        if self.checked:
+            return 0
+        dtype = self.array.dtype
+        return -dtype.itemsize if dtype.kind == "u" else dtype.itemsize
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The elements of an array that a key names.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Of the result.
+    offset : int
+        Of the first element in the array's storage, before the index is added.
+    strides : tuple of int
+        Steps in the array along the result's axes; 0 along those that come from the index.
+    index : Index
+        What is added.
+    index_strides : tuple of int
+        Steps in the index array along the result's axes.
+    """
+
+    shape: Shape
+    offset: int
+    strides: Shape
+    index: Index
+    index_strides: Shape
+
+
+def gather(x: Array, places: Places) -> Array:
+    """Return a new array of the elements of ``x`` at some places.
+
+    Raises
+    ------
+    IndexError
+        If an index is out of bounds. Nothing outside of the array was read.
+    """
+    found = empty(places.shape, x.dtype, x.device)
+    if _nothing(places):
+        return found
+    _launch("gather", x, places, found, found.strides, ())
+    return found
+
+
+def scatter(x: Array, places: Places, values: Array) -> None:
+    """Write values, which broadcast to the places' shape, into ``x``.
+
+    Where places repeat, any of their values stays. The values have the dtype of ``x`` and share no
+    memory with it, and neither does the index.
+
+    Raises
+    ------
+    IndexError
+        If an index is out of bounds. Nothing was written then.
+    """
+    steps = broadcast_strides(values.shape, values.strides, places.shape)
+    if not _nothing(places):
+        if not places.index.checked:
+            _offsets(places.index, places.index.array, None, 0)
+        _launch("gather", x, places, values, steps, ("-DINTO",))
+
+
+def scatter_masked(x: Array, mask: Array, values: Array) -> None:
+    """Write values into ``x`` where a mask is true; both broadcast to the shape of ``x``.
+
+    The values have the dtype of ``x``; neither they nor the mask share memory with it.
+    """
+    places = Places(
+        x.shape,
+        x.offset,
+        x.strides,
+        Index(mask, 0, 0, 0, checked=True),
+        broadcast_strides(mask.shape, mask.strides, x.shape),
+    )
+    steps = broadcast_strides(values.shape, values.strides, x.shape)
+    if x.size:
+        _launch("masked", x, places, values, steps, ("-DINTO",))
+
+
+def combine(indices: Sequence[Index], shape: Shape, device: Device) -> Index:
+    """Return one index that leads where several lead together.
+
+    Parameters
+    ----------
+    indices : sequence of Index
+        One for each axis; they broadcast to ``shape``.
+    shape : tuple of int
+        Of the result.
+    device : Device
+        Where they are.
+
+    Raises
+    ------
+    IndexError
+        If one is out of bounds.
+    """
+    found = empty(shape, np.dtype(_LONG), device)
+    for number, index in enumerate(indices):
+        strides = broadcast_strides(index.array.shape, index.array.strides, shape)
+        _offsets(index, index.array.view(shape, strides, index.array.offset), found, number)
+    return Index(found, 0, 1, 0, checked=True)
+
+
+def unravel(positions: Array, shape: Shape, strides: Shape) -> None:
+    """Turn flat positions in an array, in C order, into offsets of their elements, in place.
+
+    Parameters
+    ----------
+    positions : Array
+        Contiguous, int64; each within the array.
+    shape, strides : tuple of int
+        Of the array.
+    """
+    if not positions.size:
+        return
+    sizes, (steps,) = collapse(shape, [strides])
+    walk = _walk(positions.device, sizes or (1,), [steps or (0,)])
+    kernel = positions.device.kernel(
+        source_of("gather_index") + source_of("gather_offsets"), "unravel", 2, [np.int32]
+    )
+    kernel.launch((positions.size,), None, (positions.storage, walk.storage), len(sizes) or 1)
+
+
+def _nothing(places: Places) -> bool:
+    """Tell whether there is no element, and check the indices all the same."""
+    if 0 not in places.shape:
+        index = places.index
+        if index.size == 0 and not index.checked:
+            _report(index, index.array.offset)
+        return False
+    if not places.index.checked:
+        _offsets(places.index, places.index.array, None, 0)
+    return True
+
+
+def _walk(device: Device, sizes: Shape, strides: Sequence[Shape]) -> Array:
+    """Return a walk in the device's memory: 0 for the report, then each axis's length and steps."""
+    axes = [number for axis in zip(sizes, *strides, strict=True) for number in axis]
+    return from_numpy(np.array([0, *axes], _LONG), device)
+
+
+def _launch(
+    name: str,
+    x: Array,
+    places: Places,
+    other: Array,
+    strides: Shape,
+    options: tuple[str, ...],
+) -> None:
+    """Run a kernel of ``gather.cl`` over the places, and check its report."""
+    device = x.device
+    index = places.index
+    sizes, walks = collapse(places.shape, [places.strides, places.index_strides, strides])
+    total = math.prod(sizes)
+    if not sizes:
+        sizes, walks = (1,), ((0,), (0,), (0,))
+    walk = _walk(device, sizes, walks)
+    item, width = _ITEMS[x.dtype.itemsize]
+    kernel = device.kernel(
+        source_of("gather_index") + source_of("gather"),
+        name,
+        4,
+        [_LONG, _LONG, _LONG, np.int32, np.int32, _LONG, _LONG, _LONG, _LONG],
+        (f"-DITEM={item}", f"-DWIDTH={width}", *options),
+    )
+    # Neighbouring work-items of a GPU take neighbouring elements.
+    chunk = 1 if device.traits.local_memory else _CHUNK
+    kernel.launch(
+        (-(-total // chunk),),
+        None if device.traits.local_memory else (1,),
+        (x.storage, other.storage, index.array.storage, walk.storage),
+        places.offset,
+        other.offset,
+        index.array.offset,
+        len(sizes),
+        index.code,
+        index.size,
+        index.step,
+        total,
+        chunk,
+    )
+    if not index.checked:
+        _check(index, walk)
+
+
+def _offsets(index: Index, array: Array, out: Array | None, number: int) -> None:
+    """Check indices, and write the offsets they lead to, or add them where they are not the first.
+
+    Parameters
+    ----------
+    index : Index
+        What the indices index.
+    array : Array
+        The indices, broadcast to the shape of ``out``.
+    out : Array or None
+        Contiguous, int64; None to check only.
+    number : int
+        How many indices were written before.
+    """
+    if not array.size:
+        return
+    if index.size == 0 and not index.checked:
+        _report(index, array.offset)
+    sizes, (steps,) = collapse(array.shape, [array.strides])
+    walk = _walk(array.device, sizes or (1,), [steps or (0,)])
+    kernel = array.device.kernel(
+        source_of("gather_index") + source_of("gather_offsets"),
+        "offsets",
+        3,
+        [_LONG, np.int32, np.int32, _LONG, _LONG, np.int32],
+    )
+    kernel.launch(
+        (array.size,),
+        None,
+        ((walk if out is None else out).storage, array.storage, walk.storage),
+        array.offset,
+        len(sizes) or 1,
+        index.code,
+        index.size,
+        index.step,
+        0 if out is None else 1 if number == 0 else 2,
+    )
+    if not index.checked:
+        _check(index, walk)
+
+
+def _check(index: Index, walk: Array) -> None:
+    """Raise if a kernel reported an index that is out of bounds."""
+    place = int(to_numpy(walk)[0])
+    if place:
+        _report(index, place - 1)
+
+
+def _report(index: Index, offset: int) -> None:
+    """Raise for the index that lies at an offset."""
+    value = to_numpy(index.array.view((), (), offset))[()]
+    raise IndexError(f"index {value} is out of bounds for axis {index.axis} with size {index.size}")

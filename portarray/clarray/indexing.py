@@ -1,0 +1,492 @@
+"""Indexing: views by basic keys, elements by integer arrays and masks, reading and writing."""
+
+from __future__ import annotations
+
+from operator import index as as_index
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from portarray.clarray.arguments import array_of, axis_of
+from portarray.clarray.array import Array, empty
+from portarray.clarray.dtypes import bfloat16, kind_of
+from portarray.clarray.engine.compaction import compact, compress
+from portarray.clarray.engine.copy import assign, cast, copy
+from portarray.clarray.engine.gather import (
+    Index,
+    Places,
+    combine,
+    gather,
+    scatter,
+    scatter_masked,
+    unravel,
+)
+from portarray.clarray.engine.operands import one_device, python_scalar
+from portarray.clarray.engine.transfer import from_numpy, to_numpy
+from portarray.clarray.layout import broadcast_shapes, broadcast_strides, collapse
+
+__all__ = ["getitem", "item", "setitem", "take", "take_along_axis", "tolist"]
+
+Shape: TypeAlias = tuple[int, ...]
+
+_LONG = np.dtype(np.int64)
+
+
+class _Key:
+    """A key as it applies to one array.
+
+    Attributes
+    ----------
+    shape, strides, offset
+        The view that the basic parts of the key give, without the axes that arrays index.
+    indices : list of Index
+        What arrays index.
+    place : int
+        Which axis of the view the arrays' axes come before.
+    masks : list of Array
+        The masks among the arrays, as they were given.
+    """
+
+    __slots__ = ("indices", "masks", "offset", "place", "shape", "strides")
+
+    def __init__(self, x: Array, key: Any) -> None:
+        parts = [_part(x, part) for part in (key if isinstance(key, tuple) else (key,))]
+        parts = _expanded(parts, x.shape)
+        fancy = any(isinstance(part, Array) for part in parts)
+        self.offset = x.offset
+        self.indices: list[Index] = []
+        self.masks: list[Array] = []
+        self.place = 0
+        shape: list[int] = []
+        strides: list[int] = []
+        axis = 0
+        groups = 0  # of neighbouring integers and arrays
+        inside = False
+        for part in parts:
+            if part is None or isinstance(part, slice):
+                inside = False
+                if part is None:
+                    shape.append(1)
+                    strides.append(0)
+                    continue
+                start, stop, step = part.indices(x.shape[axis])
+                length = len(range(start, stop, step))
+                if length:
+                    self.offset += start * x.strides[axis]
+                shape.append(length)
+                strides.append(step * x.strides[axis])
+                axis += 1
+                continue
+            if fancy and not inside:
+                inside = True
+                groups += 1
+                self.place = len(shape)
+            if isinstance(part, int):
+                self.offset += _inside(part, axis, x.shape) * x.strides[axis]
+                axis += 1
+            elif part.dtype.kind == "b":
+                self.masks.append(part)
+                self.indices.append(_mask_index(x, part, axis))
+                axis += part.ndim
+            else:
+                self.indices.append(Index(part, x.shape[axis], x.strides[axis], axis))
+                axis += 1
+        if groups > 1:
+            self.place = 0
+        self.shape = tuple(shape)
+        self.strides = tuple(strides)
+
+    def places(self, x: Array) -> Places:
+        """Return the places of a key that has arrays."""
+        shape = broadcast_indices([one.array.shape for one in self.indices])
+        if len(self.indices) == 1:
+            index = self.indices[0]
+        else:
+            index = combine(self.indices, shape, x.device)
+        found, steps = self.shape, self.strides
+        before, after = found[: self.place], found[self.place :]
+        return Places(
+            before + shape + after,
+            self.offset,
+            steps[: self.place] + (0,) * len(shape) + steps[self.place :],
+            index,
+            (0,) * len(before)
+            + broadcast_strides(index.array.shape, index.array.strides, shape)
+            + (0,) * len(after),
+        )
+
+
+def broadcast_indices(shapes: list[Shape]) -> Shape:
+    """Return the shape that index arrays broadcast to; an IndexError where there is none."""
+    try:
+        return broadcast_shapes(*shapes)
+    except ValueError:
+        raise IndexError(
+            f"index arrays of shapes {', '.join(map(str, shapes))} do not broadcast together"
+        ) from None
+
+
+def _part(x: Array, part: Any) -> Any:
+    """Return a part of a key as None, Ellipsis, slice, int or an integer or boolean array."""
+    if part is None or part is Ellipsis or type(part) is int:
+        return part
+    if isinstance(part, slice):
+        if part.step is not None and as_index(part.step) == 0:
+            raise ValueError(f"the step of {part} is zero; leave it out, or take another one")
+        return part
+    if isinstance(part, (bool, np.bool_)):
+        part = np.asarray(part)
+    if isinstance(part, (Array, np.ndarray)):
+        kind = part.dtype.kind
+        if kind not in "biu":
+            raise IndexError(
+                f"arrays used as indices have an integer or boolean dtype, got {part.dtype}; "
+                f"convert with astype(index, int64)"
+            )
+        if kind != "b" and part.ndim == 0:
+            return int(to_numpy(part) if isinstance(part, Array) else part)
+        if isinstance(part, np.ndarray):
+            return from_numpy(part, x.device)
+        one_device("indexing", x, part)
+        return part
+    try:
+        return as_index(part)
+    except TypeError:
+        kind = type(part)
+        raise IndexError(
+            f"{kind.__module__}.{kind.__qualname__} is no index; use integers, slices, None, "
+            f"Ellipsis, or integer or boolean arrays of clarray or NumPy"
+        ) from None
+
+
+def _expanded(parts: list[Any], shape: Shape) -> list[Any]:
+    """Return a key's parts with slices for the ellipsis, and for the axes it does not mention."""
+    used = sum(
+        part.ndim if isinstance(part, Array) and part.dtype.kind == "b" else 1
+        for part in parts
+        if part is not None and part is not Ellipsis
+    )
+    if used > len(shape):
+        raise IndexError(
+            f"too many indices: the array has {len(shape)} axes, and {used} were indexed"
+        )
+    missing = [slice(None)] * (len(shape) - used)
+    where = [number for number, part in enumerate(parts) if part is Ellipsis]
+    if len(where) > 1:
+        raise IndexError("an index can have only one ellipsis ('...')")
+    if not where:
+        return parts + missing
+    return parts[: where[0]] + missing + parts[where[0] + 1 :]
+
+
+def _inside(index: int, axis: int, shape: Shape) -> int:
+    """Return an integer index counted from the start."""
+    size = shape[axis]
+    if not -size <= index < size:
+        raise IndexError(f"index {index} is out of bounds for axis {axis} with size {size}")
+    return index + size if index < 0 else index
+
+
+def _mask_index(x: Array, mask: Array, axis: int) -> Index:
+    """Return the offsets of the elements where a mask over some axes is true."""
+    covered = x.shape[axis : axis + mask.ndim]
+    steps = x.strides[axis : axis + mask.ndim]
+    if mask.shape != covered:
+        # The standard lets a mask be empty along an axis; it selects nothing.
+        if not all(given in (0, size) for given, size in zip(mask.shape, covered, strict=True)):
+            wrong = next(k for k, n in enumerate(mask.shape) if n not in (0, covered[k]))
+            raise IndexError(
+                f"a boolean index of shape {mask.shape} does not fit the array: along axis "
+                f"{axis + wrong} it has size {mask.shape[wrong]} and the array {covered[wrong]}"
+            )
+        return Index(empty((0,), _LONG, x.device), 0, 0, axis, checked=True)
+    positions = compact(mask)
+    sizes, (strides,) = collapse(covered, [steps])
+    if len(sizes) > 1:
+        unravel(positions, sizes, strides)
+        strides = (1,)
+    return Index(positions, 0, strides[0] if strides else 0, axis, checked=True)
+
+
+def getitem(x: Array, key: Any) -> Array:
+    """Return ``x[key]``.
+
+    Parameters
+    ----------
+    x : Array
+        What is indexed.
+    key : index or tuple of indices
+        Integers, slices of any step, None and Ellipsis give a view. Integer arrays, which
+        broadcast together, and boolean arrays, which stand for the axes of their shape, give a new
+        array, as in NumPy; both may be NumPy arrays.
+
+    Returns
+    -------
+    Array
+        A view of the same memory, or a new array where the key has arrays.
+
+    Raises
+    ------
+    IndexError
+        If an index is out of bounds, there are too many, or an array is no index or does not fit.
+    ValueError
+        If a slice has step 0, or an index array is on another device.
+    """
+    if type(key) is int and x.shape:
+        offset = x.offset + _inside(key, 0, x.shape) * x.strides[0]
+        return x.view(x.shape[1:], x.strides[1:], offset)
+    if isinstance(key, Array) and key.dtype.kind == "b" and key.shape == x.shape and x.shape:
+        one_device("indexing", x, key)
+        return compress(key, x)
+    applied = _Key(x, key)
+    if not applied.indices:
+        return x.view(applied.shape, applied.strides, applied.offset)
+    return gather(x, applied.places(x))
+
+
+def setitem(x: Array, key: Any, value: Any) -> None:
+    """Do ``x[key] = value``.
+
+    Parameters
+    ----------
+    x : Array
+        What is written to; views of the same memory see it.
+    key : index or tuple of indices
+        As for :func:`getitem`. Where index arrays name an element several times, any of its values
+        stays.
+    value : Array, Python scalar or NumPy scalar
+        Broadcasts to the shape of ``x[key]`` and is cast to the dtype of ``x``. It may overlap
+        ``x`` in memory.
+
+    Raises
+    ------
+    IndexError
+        As for :func:`getitem`; nothing was written then.
+    TypeError
+        If the value is complex and ``x`` is not, or neither array nor scalar.
+    ValueError
+        If the value does not broadcast, is on another device, or is a NaN for integers.
+    OverflowError
+        If an integer, or an infinity, does not fit into an integer dtype.
+    """
+    if isinstance(value, Array):
+        one_device("assignment", x, value)
+        if value.dtype.kind == "c" and x.dtype.kind != "c":
+            raise TypeError(
+                f"complex values cannot be assigned into a {x.dtype} array; take real(value) first"
+            )
+    else:
+        value = _scalar(value, x.dtype)
+    if isinstance(key, Array) and key.dtype.kind == "b" and key.shape == x.shape:
+        one_device("indexing", x, key)
+        if not isinstance(value, Array) or not value.ndim:
+            scatter_masked(x, _apart(key, x), _values(value, x))
+            return
+    applied = _Key(x, key)
+    if not applied.indices:
+        target = x.view(applied.shape, applied.strides, applied.offset)
+        assign(target, _fitted(value, target.shape) if isinstance(value, Array) else value)
+        return
+    places = applied.places(x)
+    index = places.index
+    if index.array.storage is x.storage:
+        moved = copy(index.array.view(places.shape, places.index_strides, index.array.offset))
+        index = Index(moved, index.size, index.step, index.axis, checked=index.checked)
+        places = Places(places.shape, places.offset, places.strides, index, moved.strides)
+    scatter(x, places, _fitted(_values(value, x), places.shape))
+
+
+def _apart(index: Array, x: Array) -> Array:
+    """Return an array that a kernel can read while it writes into another."""
+    return copy(index) if index.storage is x.storage else index
+
+
+def _values(value: Any, x: Array) -> Array:
+    """Return what is assigned as array of the dtype of ``x`` that shares no memory with it."""
+    if not isinstance(value, Array):
+        return from_numpy(np.asarray(value, x.dtype), x.device)
+    return _apart(value, x) if value.dtype == x.dtype else cast(value, x.dtype)
+
+
+def _fitted(value: Array, shape: Shape) -> Array:
+    """Return what is assigned without axes of length 1 that the target lacks.
+
+    Raises
+    ------
+    ValueError
+        If it does not broadcast to the target.
+    """
+    extra = max(value.ndim - len(shape), 0)
+    if value.shape[:extra] == (1,) * extra:
+        value = value.view(value.shape[extra:], value.strides[extra:], value.offset)
+        if all(
+            size in (1, wanted)
+            for size, wanted in zip(reversed(value.shape), reversed(shape), strict=False)
+        ):
+            return value
+    raise ValueError(
+        f"an array of shape {value.shape} cannot be assigned to elements of shape {shape}: it does "
+        f"not broadcast to it"
+    )
+
+
+def _scalar(value: object, dtype: np.dtype[Any]) -> complex:
+    """Return a number to assign as Python scalar of a dtype's kind."""
+    number = python_scalar(value, "assignment")
+    kind = kind_of(dtype)
+    if isinstance(number, complex) and kind != "complex":
+        raise TypeError(
+            f"the complex number {number} cannot be assigned into a {dtype} array; "
+            f"take its real part first"
+        )
+    if kind == "bool":
+        return bool(number)
+    if kind == "complex":
+        return complex(number)
+    assert not isinstance(number, complex)
+    if kind == "real":
+        return float(number)
+    found = int(number)  # NaN and infinities say themselves that they are no integers
+    limits = np.iinfo(dtype)
+    if not limits.min <= found <= limits.max:
+        raise OverflowError(
+            f"{number!r} is out of bounds for {dtype}, which holds {limits.min} to {limits.max}"
+        )
+    return found
+
+
+def item(x: Array) -> bool | int | float | complex:
+    """Return the one element of an array as Python scalar.
+
+    Raises
+    ------
+    ValueError
+        If there is not exactly one.
+    """
+    if x.size != 1:
+        raise ValueError(
+            f"only an array of one element is a scalar; this one has shape {x.shape}: index it "
+            f"first, or use tolist()"
+        )
+    return python_scalar(to_numpy(x).reshape(())[()], "item")
+
+
+def tolist(x: Array) -> Any:
+    """Return an array's elements as nested lists of Python scalars; of a 0-d array its element."""
+    values = to_numpy(x)
+    # NumPy's bfloat16 has no Python form of its own.
+    return (values.astype(np.float32) if values.dtype == bfloat16 else values).tolist()
+
+
+def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
+    """Return the elements at given indices along an axis.
+
+    Parameters
+    ----------
+    x : Array
+        Of any dtype, with at least one axis.
+    indices : Array
+        Of an integer dtype, usually 1-d. Negative indices count from the end.
+    axis : int, optional
+        Axis to select along. May be left out for a 1-d array only.
+
+    Returns
+    -------
+    Array
+        New array of the dtype of ``x``; the axes of ``indices`` stand in the place of ``axis``.
+
+    Raises
+    ------
+    IndexError
+        If an index is out of bounds; the message names it.
+    numpy.exceptions.AxisError
+        If there is no such axis.
+    TypeError
+        If an argument is no array, or ``indices`` is none of integers.
+    ValueError
+        If ``axis`` is missing for several axes, or the arrays are on two devices.
+
+    Examples
+    --------
+    >>> from portarray import clarray as cl
+    >>> cl.take(cl.asarray([10, 20, 30]), cl.asarray([2, 0])).tolist()
+    [30, 10]
+    """
+    x, indices = _arrays(x, indices, "take")
+    if axis is None:
+        if x.ndim != 1:
+            raise ValueError(f"take got an array of {x.ndim} axes without axis=; name the axis")
+        axis = 0
+    axis = axis_of(axis, x.ndim)
+    before, after = x.shape[:axis], x.shape[axis + 1 :]
+    index = Index(indices, x.shape[axis], x.strides[axis], axis)
+    places = Places(
+        before + indices.shape + after,
+        x.offset,
+        x.strides[:axis] + (0,) * indices.ndim + x.strides[axis + 1 :],
+        index,
+        (0,) * len(before) + indices.strides + (0,) * len(after),
+    )
+    return gather(x, places)
+
+
+def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
+    """Return the elements at given indices along an axis, with indices of their own at each place.
+
+    Parameters
+    ----------
+    x : Array
+        Of any dtype, with at least one axis.
+    indices : Array
+        Of an integer dtype, with as many axes as ``x``. But for ``axis`` its shape broadcasts with
+        that of ``x``. Negative indices count from the end.
+    axis : int, default: -1
+        Axis to select along.
+
+    Returns
+    -------
+    Array
+        New array of the dtype of ``x``, of the broadcast shape, with the size of ``indices`` along
+        ``axis``.
+
+    Raises
+    ------
+    IndexError
+        If an index is out of bounds; the message names it.
+    numpy.exceptions.AxisError
+        If there is no such axis.
+    TypeError
+        If an argument is no array, or ``indices`` is none of integers.
+    ValueError
+        If the numbers of axes differ, shapes do not broadcast, or the arrays are on two devices.
+    """
+    x, indices = _arrays(x, indices, "take_along_axis")
+    axis = axis_of(axis, x.ndim)
+    if indices.ndim != x.ndim:
+        raise ValueError(
+            f"take_along_axis got x with {x.ndim} axes and indices with {indices.ndim}; "
+            f"the numbers must be equal"
+        )
+    others = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
+    shape = broadcast_shapes(others, indices.shape)
+    places = Places(
+        shape,
+        x.offset,
+        broadcast_strides(others, x.strides, shape),
+        Index(indices, x.shape[axis], x.strides[axis], axis),
+        broadcast_strides(indices.shape, indices.strides, shape),
+    )
+    return gather(x, places)
+
+
+def _arrays(x: object, indices: object, name: str) -> tuple[Array, Array]:
+    """Return an array and integer indices on the same device."""
+    array = array_of(x, name)
+    found = array_of(indices, name, "indices")
+    if kind_of(found.dtype) not in ("signed", "unsigned"):
+        raise TypeError(
+            f"{name}: indices have an integer dtype, got {found.dtype}; "
+            f"convert with astype(indices, int64)"
+        )
+    one_device(name, array, found)
+    return array, found
