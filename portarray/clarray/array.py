@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -127,6 +128,44 @@ class Array:
         from portarray.clarray import interop
 
         return interop.to_device(self, device, stream=stream)
+
+    def __getitem__(self, key: Any, /) -> Array:
+        from portarray.clarray import indexing
+
+        return indexing.getitem(self, key)
+
+    def __setitem__(self, key: Any, value: Array | complex, /) -> None:
+        from portarray.clarray import indexing
+
+        indexing.setitem(self, key, value)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("a 0-d array has no length")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Array]:
+        if not self.shape:
+            raise TypeError("a 0-d array cannot be iterated over")
+        return (self[index] for index in range(self.shape[0]))
+
+    def item(self) -> bool | int | float | complex:
+        """Return the one element as Python scalar.
+
+        Raises
+        ------
+        ValueError
+            If there is not exactly one.
+        """
+        from portarray.clarray import indexing
+
+        return indexing.item(self)
+
+    def tolist(self) -> Any:
+        """Return the elements as nested lists of Python scalars; of a 0-d array its element."""
+        from portarray.clarray import indexing
+
+        return indexing.tolist(self)
 
 
 def empty(shape: Shape, dtype: DType, device: Device) -> Array:
