@@ -6,6 +6,7 @@
         OutOfMemoryError            asked, free, total
     RuntimeError
         DeviceNotFunctionalError    reasons
+            DeviceLostError
         KernelError                 kernel, log
     TypeError
         DTypeNotSupportedError
@@ -17,6 +18,7 @@ from collections.abc import Mapping
 
 __all__ = [
     "DTypeNotSupportedError",
+    "DeviceLostError",
     "DeviceNotFunctionalError",
     "KernelError",
     "OutOfMemoryError",
@@ -62,6 +64,10 @@ class DeviceNotFunctionalError(RuntimeError):
     def __init__(self, message: str, reasons: Mapping[str, str] | None = None) -> None:
         super().__init__(message)
         self.reasons = dict(reasons or {})
+
+
+class DeviceLostError(DeviceNotFunctionalError):
+    """A device that worked before does no more: its driver reset it or took it away."""
 
 
 class KernelError(RuntimeError):

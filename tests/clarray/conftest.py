@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache
 
 # Read when the first device is made: a kernel that writes beside its arrays is found by a test.
 os.environ.setdefault("CLARRAY_GUARD", "1")
@@ -18,7 +18,7 @@ CPUS = ("Intel", "Portable Computing Language")
 """Platforms on which the tests should run; where one is missing, they say so."""
 
 
-@lru_cache(maxsize=None)
+@cache
 def _discrete() -> Device:
     """Return the first device as one with memory of its own, as GPUs have."""
     first = devices()[0]
@@ -48,3 +48,4 @@ def device(request: pytest.FixtureRequest) -> Iterator[Device]:
         pytest.skip(f"{key}: {reasons() or 'no such platform'}")
     found = _discrete() if key == "discrete" else devices()[int(key)]
     yield found
+    found.pool.check()

@@ -1,40 +1,91 @@
-"""Which OpenCL devices there are, which of them work, and why the rest do not."""
+"""Which OpenCL devices there are, and why what might be one is not."""
 
 from __future__ import annotations
 
-import os
-import sys
-import tempfile
-from pathlib import Path
+import threading
 
 import pyopencl as cl
 
-__all__ = ["functional", "reasons"]
+from portarray.clarray.runtime import loader
+
+__all__ = ["candidates", "refuse", "reasons", "title"]
+
+_lock = threading.Lock()
+_reasons: dict[str, str] = {}
 
 
-def _prepare() -> None:
-    """Make the loader see the wheels' runtime beside the system's."""
-    if "OCL_ICD_VENDORS" in os.environ:
-        return
-    folder = Path(tempfile.mkdtemp(prefix="clarray-"))
-    runtime = Path(sys.prefix) / "lib" / "libintelocl.so"
-    if runtime.exists():
-        (folder / "00-intel-cpu.icd").write_text(f"{runtime}\n")
-    for entry in Path("/etc/OpenCL/vendors").glob("*.icd"):
-        (folder / entry.name).write_text(entry.read_text())
-    os.environ["OCL_ICD_VENDORS"] = str(folder)
+def candidates() -> list[cl.Device]:
+    """Return the devices of every platform, best first; nothing has run on them yet.
 
-
-def functional() -> list[cl.Device]:
-    """Return the devices on which a kernel was built and gave the right result, best first."""
-    _prepare()
-    found: list[cl.Device] = []
-    for platform in cl.get_platforms():
-        found.extend(platform.get_devices())
-    # Intel's CPU runtime is the tested default where several drive the same processor.
-    return sorted(found, key=lambda one: "Intel" not in one.platform.name)
+    GPUs stand before CPUs, and of several drivers for one processor Intel's CPU runtime, which is
+    tested most, before others, and PoCL last.
+    """
+    loader.prepare()
+    found = [device for platform in _platforms() for device in _devices_of(platform)]
+    return sorted(found, key=_rank)
 
 
 def reasons() -> dict[str, str]:
-    """Return why devices that were found cannot be used, by name."""
-    return {}
+    """Return why platforms, devices and drivers' entries cannot be used, by their names.
+
+    Asks for devices first where nobody did.
+    """
+    from portarray.clarray.runtime import device  # it imports this module
+
+    device.devices()
+    return dict(_reasons)
+
+
+def refuse(name: str, reason: str) -> None:
+    """Note why something cannot be used."""
+    with _lock:
+        while name in _reasons and _reasons[name] != reason:
+            name += "'"  # a second one of that name
+        _reasons[name] = reason
+
+
+def title(native: cl.Device) -> str:
+    """Return what a device is called in reasons."""
+    return f"{native.name.strip()} ({native.platform.name.strip()})"
+
+
+def _platforms() -> list[cl.Platform]:
+    for name, reason in loader.wrong_entries().items():
+        refuse(name, reason)
+    try:
+        found = list(cl.get_platforms())
+    except cl.Error as error:
+        refuse("OpenCL", f"the loader finds no driver ({error}); {_HELP}")
+        return []
+    if not found:
+        refuse("OpenCL", f"the loader finds no driver; {_HELP}")
+    return found
+
+
+_HELP = (
+    "install one, such as Intel's for CPUs: pip install intel-opencl-rt. Where another library "
+    "asked the loader before, import clarray first"
+)
+
+
+def _devices_of(platform: cl.Platform) -> list[cl.Device]:
+    name = platform.name.strip()
+    if "FPGA Emulation" in name:
+        refuse(name, "it emulates FPGAs, for programs that are to run on one")
+        return []
+    try:
+        found = list(platform.get_devices())
+    except cl.Error as error:  # DEVICE_NOT_FOUND among others
+        refuse(name, f"the platform has no device ({error})")
+        return []
+    if not found:
+        refuse(name, "the platform has no device")
+    return found
+
+
+def _rank(native: cl.Device) -> tuple[int, int]:
+    kind = native.type
+    # Accelerators are whatever else a vendor makes; nobody should get one unasked.
+    what = 0 if kind & cl.device_type.GPU else 1 if kind & cl.device_type.CPU else 2
+    platform = native.platform.name
+    return what, 0 if "Intel" in platform else 2 if "Portable Computing" in platform else 1

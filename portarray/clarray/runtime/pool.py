@@ -2,25 +2,66 @@
 
 On a device whose memory is host memory a block is NumPy memory that OpenCL uses where it lies, so
 that reading it from the host needs no copy.
+
+Blocks come back in destructors, which run anywhere: in any thread, and amid other calls of this
+module. So what they do is one ``list.append``, and nothing that waits.
 """
 
 from __future__ import annotations
 
+import itertools
+import os
 import threading
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyopencl as cl
 
 from portarray.clarray.errors import OutOfMemoryError
+from portarray.clarray.runtime import host_memory
+from portarray.clarray.runtime.fences import Fences
 
 if TYPE_CHECKING:
     from portarray.clarray.runtime.device import Device
 
-__all__ = ["Pool", "Storage", "size_class"]
+__all__ = ["Memory", "Pool", "Storage", "size_class"]
 
 PAGE = 4096
+
+LARGE = 1 << 20
+"""Bytes from which a block that comes back is worth a look at how much lies unused."""
+
+WEIGHTY = 16 << 20
+"""Bytes from which a new block is worth a look at what the machine has left."""
+
+MANY = 1024
+"""Small blocks of one size, after each so many of which there is that look as well."""
+
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
+Block = tuple[cl.Buffer, Bytes | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A device's memory in bytes.
+
+    Parameters
+    ----------
+    total : int
+        What the device has, as far as this process may use it.
+    free : int
+        What a new array can still get; blocks that lie unused in the pool are among it.
+    used : int
+        What arrays lie in. Memory borrowed from other libraries does not count.
+    pooled : int
+        Unused blocks, kept for the next array; :func:`~portarray.clarray.reclaim` gives them back.
+    """
+
+    total: int
+    free: int
+    used: int
+    pooled: int
 
 
 def size_class(nbytes: int) -> int:
@@ -75,16 +116,40 @@ class Storage:
     def __del__(self) -> None:
         if self.owner is None:
             self.device.pool.give(self.nbytes, self.buffer, self.host)
+        else:
+            self.device.retire((self.buffer, self.owner))
 
 
 class Pool:
-    """Free blocks of one device, by size."""
+    """The blocks of one device.
 
-    def __init__(self, device: Device) -> None:
+    Attributes
+    ----------
+    limit : int
+        Bytes that all blocks together may have; the device's memory unless set.
+    keep : int
+        Bytes that may lie unused; the sizes longest not asked for go first.
+    largest : int
+        Bytes of the largest block that the driver gives.
+    """
+
+    def __init__(self, device: Device, *, guard: bool | None = None) -> None:
         self._device = device
-        self._free: dict[int, list[tuple[cl.Buffer, Bytes | None]]] = {}
-        self._lock = threading.Lock()
+        self._free: dict[int, list[Block]] = {}
+        self._asked: dict[int, int] = {}  # large size -> when it last came back
+        self._clock = itertools.count()
+        # Reentrant, for a destructor may run while this thread holds it; held for one sum only.
+        self._lock = threading.RLock()
         self._allocated = 0
+        native = device.native
+        self.total = int(native.global_mem_size)
+        if device.kind == "cpu":
+            self.total = min(self.total, host_memory.total() or self.total)
+        self.limit = self.total
+        self.keep = self.total // 8
+        self.largest = int(native.max_mem_alloc_size)
+        guard = os.environ.get("CLARRAY_GUARD", "0") not in ("", "0") if guard is None else guard
+        self._fences = Fences(device) if guard else None
 
     def take(self, nbytes: int) -> Storage:
         """Return memory of at least so many bytes; its contents are whatever they were.
@@ -94,50 +159,37 @@ class Pool:
         OutOfMemoryError
             If there is none even after unused blocks were given back.
         """
-        size = size_class(nbytes)
+        size = size_class(nbytes) if self._fences is None else max(nbytes, 1)
         try:
             buffer, host = self._free[size].pop()
         except (KeyError, IndexError):
-            buffer, host = self._allocate(size)
+            size, buffer, host = self._allocate(size, nbytes)
         return Storage(self._device, buffer, host, size)
 
     def give(self, size: int, buffer: cl.Buffer, host: Bytes | None) -> None:
         """Take a block back. Runs in destructors: it must not wait for anything."""
-        self._free.setdefault(size, []).append((buffer, host))
-
-    def _allocate(self, size: int) -> tuple[cl.Buffer, Bytes | None]:
-        with self._lock:
-            try:
-                found = self._fresh(size)
-            except (MemoryError, cl.MemoryError, cl.RuntimeError):
-                self.reclaim()
-                try:
-                    found = self._fresh(size)
-                except (MemoryError, cl.MemoryError, cl.RuntimeError) as error:
-                    raise OutOfMemoryError(
-                        f"{self._device} has no {size} bytes left", asked=size
-                    ) from error
-            self._allocated += size
-        return found
-
-    def _fresh(self, size: int) -> tuple[cl.Buffer, Bytes | None]:
-        flags = cl.mem_flags
-        if not self._device.host_memory:
-            buffer = cl.Buffer(self._device.context, flags.READ_WRITE, size)
-            return buffer, None
-        raw = np.empty(size + PAGE, np.uint8)
-        start = -raw.ctypes.data % PAGE
-        host = raw[start : start + size]
-        buffer = cl.Buffer(
-            self._device.context, flags.READ_WRITE | flags.USE_HOST_PTR, hostbuf=host
-        )
-        return buffer, host
+        try:
+            blocks = self._free[size]
+        except KeyError:
+            blocks = self._free.setdefault(size, [])
+        blocks.append((buffer, host))
+        if size >= LARGE:
+            self._asked[size] = next(self._clock)
+            self._trim()
+        elif not len(blocks) % MANY:
+            self._trim()
 
     def reclaim(self) -> None:
-        """Give unused blocks back to the system."""
-        for size in list(self._free):
-            blocks, self._free[size] = self._free[size], []
-            self._allocated -= size * len(blocks)
+        """Give unused blocks back to the system, after the kernels that may still use them."""
+        self._device.finish()
+        for size, blocks in list(self._free.items()):
+            self._drop(size, blocks, len(blocks))
+        self._device.finish()  # what was dropped while another thread launched
+
+    def memory(self) -> Memory:
+        """Return the pool's and the device's figures."""
+        pooled = self.pooled
+        return Memory(self.total, self._left() + pooled, self._allocated - pooled, pooled)
 
     @property
     def pooled(self) -> int:
@@ -148,3 +200,114 @@ class Pool:
     def used(self) -> int:
         """Bytes of blocks that arrays lie in."""
         return self._allocated - self.pooled
+
+    def check(self) -> None:
+        """Look at the guard bytes around every block, where there are any (``CLARRAY_GUARD=1``).
+
+        Raises
+        ------
+        KernelError
+            If a kernel wrote beside a block; it says where and what.
+        """
+        if self._fences is not None:
+            self._device.finish()
+            self._fences.check()
+
+    def _allocate(self, size: int, nbytes: int) -> tuple[int, cl.Buffer, Bytes | None]:
+        """Return a new block and its size; the unused ones are given back where that helps."""
+        if size > self.largest >= nbytes:
+            size = self.largest
+        if size > self.largest:
+            raise self._out_of_memory(
+                nbytes,
+                f"one block can have at most {self.largest} bytes there; "
+                f"split the array, or use another device",
+            )
+        if not self._reserve(size):
+            self.reclaim()
+            if not self._reserve(size):
+                raise self._out_of_memory(
+                    nbytes, "delete arrays that are no longer needed, or work in parts"
+                )
+        try:
+            return size, *self._fresh(size)
+        except (MemoryError, cl.Error):
+            self.reclaim()
+        try:
+            return size, *self._fresh(size)
+        except (MemoryError, cl.Error) as error:
+            self._account(-size)
+            raise self._out_of_memory(
+                nbytes, f"the driver refused ({error}); delete arrays, or work in parts"
+            ) from error
+
+    def _reserve(self, size: int) -> bool:
+        """Note that a block is being made, unless there is no room for it."""
+        # A block that the system promises and does not have ends the process when it is written.
+        if size >= WEIGHTY and size > self._left():
+            return False
+        with self._lock:
+            fits = self._allocated + size <= self.limit
+            if fits:
+                self._allocated += size
+        return fits
+
+    def _left(self) -> int:
+        """Return the bytes that new blocks could have, unused ones staying where they are."""
+        left = max(0, self.limit - self._allocated)
+        if self._device.kind == "cpu":
+            available = host_memory.available()
+            return left if available is None else min(left, available)
+        return left  # OpenCL does not tell what other programs use
+
+    def _account(self, nbytes: int) -> None:
+        with self._lock:
+            self._allocated += nbytes
+
+    def _fresh(self, size: int) -> Block:
+        if self._fences is not None:
+            return self._fences.block(size)
+        flags = cl.mem_flags
+        context = self._device.context
+        if not self._device.host_memory:
+            return cl.Buffer(context, flags.READ_WRITE, size), None
+        raw = np.empty(size + PAGE, np.uint8)
+        start = -raw.ctypes.data % PAGE
+        host = raw[start : start + size]
+        return cl.Buffer(context, flags.READ_WRITE | flags.USE_HOST_PTR, hostbuf=host), host
+
+    def _trim(self) -> None:
+        """Drop unused blocks until no more lie there than may. Runs in destructors."""
+        over = self.pooled - self.keep
+        if over <= 0:
+            return
+        # Small sizes have no time and go first: they are quick to make again.
+        for size in sorted(self._free, key=lambda one: self._asked.get(one, -1)):
+            over -= size * self._drop(size, self._free[size], -(-over // size))
+            if over <= 0:
+                return
+
+    def _drop(self, size: int, blocks: list[Block], count: int) -> int:
+        """Give so many blocks of a list back to the system and return how many there were."""
+        dropped = 0
+        while dropped < count:
+            try:
+                block = blocks.pop()
+            except IndexError:  # another thread took it
+                break
+            dropped += 1
+            self._account(-size)
+            if self._fences is not None:
+                self._fences.forget(block[0])
+            self._device.retire(block)
+        return dropped
+
+    def _out_of_memory(self, nbytes: int, advice: str) -> OutOfMemoryError:
+        figures = self.memory()
+        return OutOfMemoryError(
+            f"{self._device} has no {nbytes} bytes for an array: of {figures.total} bytes "
+            f"{figures.free} are free and {figures.used} are used by arrays; {advice}",
+            asked=nbytes,
+            free=figures.free,
+            total=figures.total,
+        )

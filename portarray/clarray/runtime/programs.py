@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+import threading
+from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -10,15 +11,35 @@ import numpy as np
 import pyopencl as cl
 
 from portarray.clarray.errors import KernelError
-from portarray.clarray.runtime.pool import Storage
+from portarray.clarray.runtime import faults
+from portarray.clarray.runtime.binaries import Binaries
 
 if TYPE_CHECKING:
     from portarray.clarray.runtime.device import Device
+    from portarray.clarray.runtime.pool import Storage
 
 __all__ = ["Kernel", "Programs", "source_of"]
 
+# What pyopencl calls the types of by-value arguments: always of the C type's fixed width.
+_CODES = {
+    np.dtype(kind): code
+    for kind, code in {
+        "?": b"B",
+        "i1": b"b",
+        "u1": b"B",
+        "i2": b"h",
+        "u2": b"H",
+        "i4": b"i",
+        "u4": b"I",
+        "i8": b"l",
+        "u8": b"L",
+        "f4": b"f",
+        "f8": b"d",
+    }.items()
+}
 
-@lru_cache(maxsize=None)
+
+@cache
 def source_of(name: str) -> str:
     """Return the text of ``kernels/NAME.cl``."""
     return (files("portarray.clarray") / "kernels" / f"{name}.cl").read_text("utf-8")
@@ -30,7 +51,7 @@ class Kernel:
     Its parameters are buffers first, then values: offsets, sizes and strides as ``long``, scalars.
     """
 
-    __slots__ = ("_device", "_kernel", "name")
+    __slots__ = ("_buffers", "_device", "_kernel", "_set_buffers", "_set_values", "_values", "name")
 
     def __init__(
         self,
@@ -40,10 +61,22 @@ class Kernel:
         buffers: int,
         values: tuple[np.dtype[Any], ...],
     ) -> None:
-        kernel.set_arg_types([None] * buffers + list(values))
         self._device = device
         self._kernel = kernel
         self.name = name
+        # What Kernel.set_args calls in the end; to get there pyopencl writes a Python module for
+        # each kernel and keeps it on disk, which takes longer than loading a built program.
+        plain: Any = kernel
+        self._set_buffers = plain._set_arg_multi
+        self._set_values = plain._set_arg_buf_pack_multi
+        # Index and value by turns; index, type and value by turns. Each launch fills a copy: what
+        # stayed here would keep its memory from the pool.
+        self._buffers: list[Any] = [part for index in range(buffers) for part in (index, None)]
+        self._values: list[Any] = [
+            part
+            for index, dtype in enumerate(values, buffers)
+            for part in (index, _CODES[dtype], None)
+        ]
 
     def launch(
         self,
@@ -63,16 +96,50 @@ class Kernel:
             waits for the kernel.
         *values
             Python numbers for the rest.
+
+        Raises
+        ------
+        KernelError
+            If the driver refuses; the device works on.
+        OutOfMemoryError
+            If it has no memory for the kernel, even after unused blocks were given back.
         """
         device = self._device
-        with device.lock:
-            self._kernel.set_args(*[one.buffer for one in storages], *values)
-            device.pending = True
-            cl.enqueue_nd_range_kernel(device.queue, self._kernel, size, group)
+        try:
+            with device.lock:
+                self._enqueue(size, group, storages, values)
+        except cl.Error as error:
+            if not faults.is_memory(error):
+                raise faults.translated(error, device, self.name) from error
+            device.pool.reclaim()
+            try:
+                with device.lock:
+                    self._enqueue(size, group, storages, values)
+            except cl.Error as again:
+                raise faults.translated(again, device, self.name) from again
         for one in storages:
             if one.shared:
                 device.finish()
                 break
+
+    def _enqueue(
+        self,
+        size: tuple[int, ...],
+        group: tuple[int, ...] | None,
+        storages: tuple[Storage, ...],
+        values: tuple[Any, ...],
+    ) -> None:
+        arguments = self._buffers.copy()
+        arguments[1::2] = [one.buffer for one in storages]
+        self._set_buffers(tuple(arguments))
+        if self._values:
+            arguments = self._values.copy()
+            arguments[2::3] = values
+            self._set_values(tuple(arguments))
+        device = self._device
+        cl.enqueue_nd_range_kernel(device.queue, self._kernel, size, group)
+        # After the fact: who reads this number and then waits for the queue waits for this kernel.
+        device.launched += 1
 
 
 class Programs:
@@ -80,8 +147,14 @@ class Programs:
 
     def __init__(self, device: Device) -> None:
         self._device = device
+        # One build at a time: compilers are large, and not all bear threads.
+        self._lock = threading.RLock()
         self._programs: dict[tuple[str, tuple[str, ...]], cl._cl._Program] = {}
         self._kernels: dict[tuple[Any, ...], Kernel] = {}
+        self._binaries = Binaries(device.native)
+        self._flags = ["-cl-std=CL1.2"]
+        if np.dtype(np.float64) in device.dtypes:
+            self._flags.append("-DHAS_DOUBLE")
 
     def kernel(
         self,
@@ -94,31 +167,48 @@ class Programs:
         """Return a kernel; see :meth:`Device.kernel`."""
         key = (source, name, buffers, values, options)
         found = self._kernels.get(key)
-        if found is None:
-            with self._device.lock:
+        if found is not None:
+            return found
+        with self._lock:
+            found = self._kernels.get(key)
+            if found is None:
                 program = self._program(source, name, options)
-                found = Kernel(self._device, cl.Kernel(program, name), name, buffers, values)
-                self._kernels[key] = found
+                try:
+                    native = cl.Kernel(program, name)
+                except cl.Error as error:
+                    raise KernelError(
+                        f"the program of kernel {name!r} has no such kernel that "
+                        f"{self._device} can run: {error}",
+                        kernel=name,
+                    ) from error
+                found = self._kernels[key] = Kernel(self._device, native, name, buffers, values)
         return found
 
     def _program(self, source: str, name: str, options: tuple[str, ...]) -> cl._cl._Program:
         key = (source, options)
         found = self._programs.get(key)
         if found is None:
-            flags = ["-cl-std=CL1.2", *options]
-            if np.dtype(np.float64) in self._device.dtypes:
-                flags.append("-DHAS_DOUBLE")
-            # The class below pyopencl.Program: without the latter's cache on disk, and without
-            # its warning whenever a compiler said something.
-            found = cl._cl._Program(self._device.context, source_of("types") + source)
-            try:
-                found._build(" ".join(flags).encode())
-            except cl.Error as error:
-                log = str(found.get_build_info(self._device.native, cl.program_build_info.LOG))
-                raise KernelError(
-                    f"kernel {name!r} could not be built for {self._device}: {error}\n{log}",
-                    kernel=name,
-                    log=log,
-                ) from error
+            text = source_of("types") + source
+            flags = " ".join((*self._flags, *options))
+            file = self._binaries.file(text, flags)
+            found = self._binaries.load(self._device.context, file, flags)
+            if found is None:
+                found = self._build(text, name, flags)
+                self._binaries.store(file, found)
             self._programs[key] = found
+        return found
+
+    def _build(self, text: str, name: str, flags: str) -> cl._cl._Program:
+        # The class below pyopencl.Program: without the latter's cache on disk, and without its
+        # warning whenever a compiler said something.
+        found = cl._cl._Program(self._device.context, text)
+        try:
+            found._build(flags.encode())
+        except cl.Error as error:
+            log = str(found.get_build_info(self._device.native, cl.program_build_info.LOG))
+            raise KernelError(
+                f"kernel {name!r} could not be built for {self._device}: {error}\n{log}",
+                kernel=name,
+                log=log,
+            ) from error
         return found

@@ -1,0 +1,119 @@
+"""Built programs on disk, so that the next process need not build them.
+
+A file is named by a digest of everything that what is in it depends on, and begins with a digest of
+the rest: what was cut short or changed is as good as missing. Programs are read back by the
+driver that made them only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import threading
+from pathlib import Path
+
+import pyopencl as cl
+
+from portarray.clarray.runtime.folders import cache_folder, remove, write
+
+__all__ = ["Binaries"]
+
+FORMAT = b"clarray program 1\n"
+"""What files begin with; another number where they are to be made anew."""
+
+LIMIT = 256 << 20
+"""Bytes that all files together may have; the ones longest not used go first."""
+
+OFTEN = 64
+"""Files written between two looks at how much there is."""
+
+_DIGEST = hashlib.sha256().digest_size
+
+
+class Binaries:
+    """The built programs of one device.
+
+    Parameters
+    ----------
+    native : pyopencl.Device
+        The device.
+    limit : int
+        Bytes that the folder may have.
+    """
+
+    def __init__(self, native: cl.Device, limit: int = LIMIT) -> None:
+        platform = native.platform
+        self._native = native
+        self._limit = limit
+        self._stored = 0
+        self._lock = threading.Lock()
+        self._device = "\0".join(
+            (platform.name, platform.version, native.name, native.version, native.driver_version)
+        )
+
+    def file(self, text: str, options: str) -> Path:
+        """Return the file of a program."""
+        key = hashlib.sha256(FORMAT)
+        for part in (self._device, options, text):
+            key.update(part.encode() + b"\0")
+        return cache_folder("programs") / f"{key.hexdigest()}.bin"
+
+    def load(self, context: cl.Context, file: Path, options: str) -> cl._cl._Program | None:
+        """Return the program in a file; None where it must be built.
+
+        Parameters
+        ----------
+        context : pyopencl.Context
+            The device's.
+        file : Path
+            As :meth:`file` names it.
+        options : str
+            Build options.
+        """
+        try:
+            content = file.read_bytes()
+        except OSError:
+            return None
+        start = len(FORMAT) + _DIGEST
+        binary = content[start:]
+        if content[:start] != FORMAT + hashlib.sha256(binary).digest():
+            remove(file)
+            return None
+        try:
+            found = cl._cl._Program(context, [self._native], [binary])
+            found._build(options.encode())
+        except cl.Error:  # of another build of the driver after all
+            remove(file)
+            return None
+        with contextlib.suppress(OSError):
+            os.utime(file)
+        return found
+
+    def store(self, file: Path, program: cl._cl._Program) -> None:
+        """Write a program that was built from source."""
+        binaries = program.get_info(cl.program_info.BINARIES)
+        if not isinstance(binaries, list) or len(binaries) != 1 or not binaries[0]:
+            return  # a driver that gives none
+        binary = bytes(binaries[0])
+        if write(file, FORMAT + hashlib.sha256(binary).digest() + binary):
+            with self._lock:
+                self._stored += 1
+                look = self._stored % OFTEN == 1
+            if look:
+                self._trim(file.parent)
+
+    def _trim(self, folder: Path) -> None:
+        """Remove the files longest not used until the rest is within the limit."""
+        found = []
+        with contextlib.suppress(OSError):
+            for entry in os.scandir(folder):
+                with contextlib.suppress(OSError):  # another process removed it
+                    status = entry.stat()
+                    found.append((status.st_mtime, status.st_size, entry.path))
+        over = sum(size for _, size, _ in found) - self._limit
+        for _, size, path in sorted(found):
+            if over <= 0:
+                return
+            remove(Path(path))
+            over -= size

@@ -1,0 +1,67 @@
+"""The folder that outlives the process: programs, driver entries, what was found of drivers.
+
+Nothing in it is needed: each reader makes anew what is missing or damaged, and where the folder
+cannot be written clarray does without.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+import threading
+import warnings
+from pathlib import Path
+
+import platformdirs
+
+__all__ = ["cache_folder", "remove", "write"]
+
+_warned: set[str] = set()
+_lock = threading.Lock()
+
+
+def cache_folder(name: str) -> Path:
+    """Return one of the folders below ``CLARRAY_CACHE_DIR``, else below the user's cache folder."""
+    given = os.environ.get("CLARRAY_CACHE_DIR")
+    return (Path(given) if given else platformdirs.user_cache_path("portarray") / "clarray") / name
+
+
+def write(file: Path, content: bytes) -> bool:
+    """Write a file whole or not at all, whoever else writes it; warn once where that fails.
+
+    Returns
+    -------
+    bool
+        Whether the file is there now.
+    """
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=file.parent, prefix=".writing-")
+        try:
+            with os.fdopen(handle, "wb") as target:
+                target.write(content)
+            # Readers see the old file or the new one; of two writers the later stands.
+            os.replace(name, file)
+        except OSError:
+            remove(Path(name))
+            raise
+    except OSError as error:
+        with _lock:
+            known = str(file.parent) in _warned
+            _warned.add(str(file.parent))
+        if not known:
+            warnings.warn(
+                f"clarray cannot keep anything in {file.parent} ({error}); every process builds "
+                f"its programs anew. Set CLARRAY_CACHE_DIR to a folder that can be written",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+        return False
+    return True
+
+
+def remove(file: Path) -> None:
+    """Remove a file, if it is still there and may be removed."""
+    with contextlib.suppress(OSError):
+        file.unlink(missing_ok=True)

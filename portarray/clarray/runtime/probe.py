@@ -1,0 +1,183 @@
+"""Whether a device works: a kernel was built for it, ran there, and gave the right result.
+
+Some drivers do not fail but end the process: a PoCL that knows nothing of the processor it runs on,
+for one. So before a driver's version is used first it is tried in a process of its own, and what
+came of it is kept; later processes only build one small program, from the disk.
+
+As a program it tries one device and prints why it does not work, or nothing::
+
+    python -m portarray.clarray.runtime.probe PLATFORM DEVICE
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyopencl as cl
+
+from portarray.clarray.runtime import discovery
+from portarray.clarray.runtime.folders import cache_folder, write
+
+if TYPE_CHECKING:
+    from portarray.clarray.runtime.device import Device
+
+__all__ = ["check", "main", "tried"]
+
+TIMEOUT = 120.0
+"""Seconds that a trial may take."""
+
+WORKS = "it works"
+
+_SOURCE = """
+__kernel void probe(__global int *o, const __global int *a, int value) {
+    const long i = get_global_id(0);
+    o[i] = a[i] * a[i] + value;
+}
+"""
+
+
+def check(device: Device) -> str:
+    """Compute on a device, in this process, and compare.
+
+    Returns
+    -------
+    str
+        Why the device does not work, or an empty string.
+    """
+    given = np.arange(64, dtype=np.int32)
+    found = np.zeros_like(given)
+    try:
+        a, o = device.pool.take(given.nbytes), device.pool.take(given.nbytes)
+        with device.lock:
+            cl.enqueue_copy(device.queue, a.buffer, given)
+        kernel = device.kernel(_SOURCE, "probe", 2, [np.int32])
+        kernel.launch((64,), (16,), (o, a), 5)
+        device.finish()
+        with device.lock:
+            cl.enqueue_copy(device.queue, found, o.buffer)
+    except Exception as error:  # noqa: BLE001 - a driver may raise anything; its reason is returned
+        return reason_of(error)
+    wrong = np.flatnonzero(found != given * given + 5)
+    if wrong.size:
+        at = int(wrong[0])
+        return (
+            f"it computes wrongly: x * x + 5 for x = {given[at]} gave {found[at]}, "
+            f"not {given[at] ** 2 + 5}"
+        )
+    return ""
+
+
+def reason_of(error: BaseException) -> str:
+    """Return an error as one line."""
+    return " ".join(f"{type(error).__name__}: {error}".split())
+
+
+def tried(natives: list[cl.Device]) -> list[str]:
+    """Try devices in processes of their own, those whose driver is new here.
+
+    Returns
+    -------
+    list of str
+        Why each device must not be used, or an empty string.
+    """
+    files = [_verdict_file(native) for native in natives]
+    known = [_read(file) for file in files]
+    children: dict[int, subprocess.Popen[str]] = {}
+    for number, (native, file, verdict) in enumerate(zip(natives, files, known, strict=True)):
+        # Where nothing can be kept every process would try again, for seconds: it is not worth it.
+        if verdict is None and sys.executable and write(file, b""):
+            child = _start(native)
+            if child is not None:
+                children[number] = child
+    for number, child in children.items():
+        verdict = _outcome(child)
+        file = files[number]
+        # What a driver says it may say otherwise tomorrow; only a death is worth remembering.
+        died = verdict.startswith(("it crashes", "it hangs"))
+        if died:
+            verdict = f"{verdict}; remove {file} to try again"
+        write(file, (verdict if died else WORKS).encode())
+        known[number] = verdict if died else WORKS
+    return ["" if verdict in (None, WORKS) else str(verdict) for verdict in known]
+
+
+def _verdict_file(native: cl.Device) -> Path:
+    platform = native.platform
+    parts = (platform.name, platform.version, native.name, native.driver_version, sys.prefix)
+    key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
+    return cache_folder("verdicts") / f"{key}.txt"
+
+
+def _read(file: Path) -> str | None:
+    try:
+        return file.read_text("utf-8", errors="replace") or None
+    except OSError:
+        return None
+
+
+def _start(native: cl.Device) -> subprocess.Popen[str] | None:
+    command = [sys.executable, "-m", __name__, native.platform.name.strip(), native.name.strip()]
+    # The child must find what this process finds, with or without PYTHONPATH.
+    paths = os.pathsep.join(path for path in sys.path if path)
+    try:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            env={**os.environ, "PYTHONPATH": paths},
+        )
+    except OSError:  # no more processes: it is tried in this one
+        return None
+
+
+def _outcome(child: subprocess.Popen[str]) -> str:
+    try:
+        said, complained = child.communicate(timeout=TIMEOUT)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.communicate()
+        return f"it hangs: a kernel did not run within {TIMEOUT:g} s in a process of its own"
+    if child.returncode == 0:
+        return ""
+    if child.returncode == 1:
+        # Having said nothing it did not come to the device: a Python that cannot import clarray.
+        return (said.strip().splitlines() or [""])[-1]
+    if child.returncode < 0:
+        try:
+            how = signal.Signals(-child.returncode).name
+        except ValueError:
+            how = f"signal {-child.returncode}"
+        return f"it crashes: a kernel in a process of its own ended that by {how}"
+    last = (complained.strip().splitlines() or ["it said nothing"])[-1]
+    return f"it crashes: a process of its own ended with status {child.returncode}: {last}"
+
+
+def main(arguments: list[str]) -> int:
+    """Try the device of a platform's and a device's name; see the module's text."""
+    from portarray.clarray.runtime.device import Device  # it imports this module
+
+    platform, name = arguments
+    for native in discovery.candidates():
+        if (native.platform.name.strip(), native.name.strip()) == (platform, name):
+            try:
+                reason = check(Device(native, 0))
+            except Exception as error:  # noqa: BLE001 - as in `check`
+                reason = reason_of(error)
+            sys.stdout.write(f"{reason}\n" if reason else "")
+            return 1 if reason else 0
+    sys.stdout.write(f"there is no device {name} on {platform}\n")
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
