@@ -14,17 +14,20 @@ __all__ = ["absent"]
 
 # Any one of these files may mean that the platform's driver is there. /dev/dxg is the GPU of
 # Windows under WSL 2; the nvhost and nvmap files are NVIDIA's on Tegra boards.
+_NVIDIA = (
+    "/dev/nvidiactl",
+    "/dev/nvidia0",
+    "/proc/driver/nvidia/version",
+    "/dev/nvmap",
+    "/dev/nvhost-gpu",
+)
 _LINUX_SIGNS = {
-    "cuda": (
-        "/dev/nvidiactl",
-        "/dev/nvidia0",
-        "/proc/driver/nvidia/version",
-        "/dev/nvmap",
-        "/dev/nvhost-gpu",
-        "/dev/dxg",
-    ),
+    "cuda": (*_NVIDIA, "/dev/dxg"),
     "rocm": ("/dev/kfd", "/dev/dxg"),
     "oneapi": ("/dev/dri", "/dev/dxg"),
+    # OpenCL drives processors too, but those the automatic choice leaves to other libraries. The
+    # last two are GPUs of telephones: ARM's and Qualcomm's.
+    "opencl": (*_NVIDIA, "/dev/dri", "/dev/kfd", "/dev/dxg", "/dev/mali0", "/dev/kgsl-3d0"),
 }
 
 

@@ -13,12 +13,12 @@ import sys
 import portarray as pa
 x = pa.ones(2)
 assert x.device.kind == "cpu", x.device
-print(sorted({"torch", "cupy", "jax", "mlx", "dpnp"} & set(sys.modules)))
+print(sorted({"torch", "cupy", "jax", "mlx", "dpnp", "pyopencl"} & set(sys.modules)))
 """
 
 
 @pytest.mark.skipif(
-    not all(map(hardware.absent, ("cuda", "rocm", "metal", "oneapi"))),
+    not all(map(hardware.absent, ("cuda", "rocm", "metal", "oneapi", "opencl"))),
     reason="this machine may have a GPU, so its libraries are asked",
 )
 def test_the_default_device_of_a_machine_without_gpus_imports_no_gpu_library():
