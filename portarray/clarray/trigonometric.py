@@ -1,0 +1,380 @@
+"""Circular and hyperbolic functions and their inverses, element by element.
+
+Real numbers are computed by the device's own functions (its driver's vector library); complex
+ones by ``kernels/complex_exp.cl`` and ``kernels/complex_inverse.cl``, where the sources of the
+formulas stand. float16 and bfloat16 are computed as float32 and rounded once.
+
+The bounds in ULP hold on Intel's runtime for processors and on PoCL, where tests measure them;
+elsewhere a driver's real functions have the bounds of the OpenCL specification (section 7.4),
+4 to 6 ULP. A complex bound is a distance in the plane, at the magnitude of the exact result.
+Subnormal numbers are kept where the device keeps them.
+"""
+
+from __future__ import annotations
+
+from portarray.clarray.array import Array
+from portarray.clarray.engine.elementwise import binary, unary
+from portarray.clarray.engine.operation import Operation
+
+__all__ = [
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "cos",
+    "cosh",
+    "sin",
+    "sinh",
+    "tan",
+    "tanh",
+]
+
+_FORWARD = {"complex": ("real", "complex", "complex_exp")}
+_INVERSE = {"complex": ("real", "complex", "complex_log", "complex_inverse")}
+
+_COS = Operation("cos", {"real": "cos(a)", "complex": "c_cos(a)"}, needs=_FORWARD)
+_COSH = Operation("cosh", {"real": "cosh(a)", "complex": "c_cosh(a)"}, needs=_FORWARD)
+_SIN = Operation("sin", {"real": "sin(a)", "complex": "c_sin(a)"}, needs=_FORWARD)
+_SINH = Operation("sinh", {"real": "sinh(a)", "complex": "c_sinh(a)"}, needs=_FORWARD)
+_TAN = Operation("tan", {"real": "tan(a)", "complex": "c_tan(a)"}, needs=_FORWARD)
+_TANH = Operation("tanh", {"real": "tanh(a)", "complex": "c_tanh(a)"}, needs=_FORWARD)
+_ACOS = Operation("acos", {"real": "acos(a)", "complex": "c_acos(a)"}, needs=_INVERSE)
+_ACOSH = Operation("acosh", {"real": "acosh(a)", "complex": "c_acosh(a)"}, needs=_INVERSE)
+_ASIN = Operation("asin", {"real": "asin(a)", "complex": "c_asin(a)"}, needs=_INVERSE)
+_ASINH = Operation("asinh", {"real": "asinh(a)", "complex": "c_asinh(a)"}, needs=_INVERSE)
+_ATAN = Operation("atan", {"real": "atan(a)", "complex": "c_atan(a)"}, needs=_INVERSE)
+_ATANH = Operation("atanh", {"real": "atanh(a)", "complex": "c_atanh(a)"}, needs=_INVERSE)
+_ATAN2 = Operation("atan2", {"real": "atan2(a, b)"})
+
+
+def acos(x: Array, /) -> Array:
+    """Return arc cosines, in radians from 0 to pi.
+
+    Parameters
+    ----------
+    x : Array
+        Real or complex floating-point.
+
+    Returns
+    -------
+    Array
+        Of the dtype of ``x``. Within 2 ULP, complex within 8 ULP.
+
+    Raises
+    ------
+    TypeError
+        For other dtypes.
+
+    Notes
+    -----
+    Branch cuts outside [-1, 1] on the real axis; the sign of a zero imaginary part
+    says on which side of a cut a number lies. Complex: T. E. Hull, T. F. Fairgrieve and
+    P. T. P. Tang, ACM Transactions on Mathematical Software 23 (1997).
+    """
+    return unary(_ACOS, x)
+
+
+def acosh(x: Array, /) -> Array:
+    """Return inverse hyperbolic cosines.
+
+    Parameters
+    ----------
+    x : Array
+        Real or complex floating-point.
+
+    Returns
+    -------
+    Array
+        Of the dtype of ``x``. Within 2 ULP, complex within 8 ULP.
+
+    Raises
+    ------
+    TypeError
+        For other dtypes.
+
+    Notes
+    -----
+    Branch cut below 1 on the real axis; the sign of a zero imaginary part says on which side
+    of the cut a number lies. Complex: T. E. Hull, T. F. Fairgrieve and
+    P. T. P. Tang, ACM Transactions on Mathematical Software 23 (1997).
+    """
+    return unary(_ACOSH, x)
+
+
+def asin(x: Array, /) -> Array:
+    """Return arc sines, in radians from -pi/2 to pi/2.
+
+    Parameters
+    ----------
+    x : Array
+        Real or complex floating-point.
+
+    Returns
+    -------
+    Array
+        Of the dtype of ``x``. Within 4 ULP, complex within 8 ULP.
+
+    Raises
+    ------
+    TypeError
+        For other dtypes.
+
+    Notes
+    -----
+    Branch cuts outside [-1, 1] on the real axis; the sign of a zero imaginary part
+    says on which side of a cut a number lies. Complex: T. E. Hull, T. F. Fairgrieve and
+    P. T. P. Tang, ACM Transactions on Mathematical Software 23 (1997).
+    """
+    return unary(_ASIN, x)
+
+
+def asinh(x: Array, /) -> Array:
+    """Return inverse hyperbolic sines.
+
+    Parameters
+    ----------
+    x : Array
+        Real or complex floating-point.
+
+    Returns
+    -------
+    Array
+        Of the dtype of ``x``. Within 2 ULP, complex within 8 ULP.
+
+    Raises
+    ------
+    TypeError
+        For other dtypes.
+
+    Notes
+    -----
+    Branch cuts outside [-1j, 1j] on the imaginary axis; the sign of a zero real part
+    says on which side of a cut a number lies. Complex: T. E. Hull, T. F. Fairgrieve and
+    P. T. P. Tang, ACM Transactions on Mathematical Software 23 (1997).
+    """
+    return unary(_ASINH, x)
+
+
+def atan(x: Array, /) -> Array:
+    """Return arc tangents, in radians from -pi/2 to pi/2.
+
+    Parameters
+    ----------
+    x : Array
+        Real or complex floating-point.
+
+    Returns
+    -------
+    Array
+        Of the dtype of ``x``. Within 4 ULP, complex within 8 ULP.
+
+    Raises
+    ------
+    TypeError
+        For other dtypes.
+
+    Notes
+    -----
+    Branch cuts outside [-1j, 1j] on the imaginary axis; the sign of a zero real part
+    says on which side of a cut a number lies. Complex: W. Kahan, "Branch cuts for complex
+    elementary functions", 1987.
+    """
+    return unary(_ATAN, x)
+
+
+def atan2(x1: Array | float, x2: Array | float, /) -> Array:
+    """Return the angles of the points (x2, x1), in radians from -pi to pi.
+
+    Parameters
+    ----------
+    x1, x2 : Array or Python scalar
+        The ordinates and the abscissas, real floating-point, at least one an array; their shapes
+        broadcast together.
+
+    Returns
+    -------
+    Array
+        Of the promoted dtype. Within 4 ULP. The signs of zeros tell the quadrants.
+
+    Raises
+    ------
+    TypeError
+        For other dtypes, and for what is neither array nor Python scalar.
+    ValueError
+        If the shapes do not broadcast, or the arrays are on two devices.
+    """
+    return binary(_ATAN2, x1, x2)
+
+
+def atanh(x: Array, /) -> Array:
+    """Return inverse hyperbolic tangents.
+
+    Parameters
+    ----------
+    x : Array
+        Real or complex floating-point.
+
+    Returns
+    -------
+    Array
+        Of the dtype of ``x``. Within 2 ULP, complex within 8 ULP.
+
+    Raises
+    ------
+    TypeError
+        For other dtypes.
+
+    Notes
+    -----
+    Branch cuts outside [-1, 1] on the real axis; the sign of a zero imaginary part
+    says on which side of a cut a number lies. Complex: W. Kahan, "Branch cuts for complex
+    elementary functions", 1987.
+    """
+    return unary(_ATANH, x)
+
+
+def cos(x: Array, /) -> Array:
+    """Return cosines of angles in radians.
+
+    Parameters
+    ----------
+    x : Array
+        Real or complex floating-point.
+
+    Returns
+    -------
+    Array
+        Of the dtype of ``x``. Within 4 ULP, complex within 8 ULP.
+
+    Raises
+    ------
+    TypeError
+        For other dtypes.
+
+    Notes
+    -----
+    Real angles may be of any size: they are reduced modulo pi/2 with all digits.
+    """
+    return unary(_COS, x)
+
+
+def cosh(x: Array, /) -> Array:
+    """Return hyperbolic cosines.
+
+    Parameters
+    ----------
+    x : Array
+        Real or complex floating-point.
+
+    Returns
+    -------
+    Array
+        Of the dtype of ``x``. Within 4 ULP, complex within 8 ULP.
+
+    Raises
+    ------
+    TypeError
+        For other dtypes.
+    """
+    return unary(_COSH, x)
+
+
+def sin(x: Array, /) -> Array:
+    """Return sines of angles in radians.
+
+    Parameters
+    ----------
+    x : Array
+        Real or complex floating-point.
+
+    Returns
+    -------
+    Array
+        Of the dtype of ``x``. Within 4 ULP, complex within 8 ULP.
+
+    Raises
+    ------
+    TypeError
+        For other dtypes.
+
+    Notes
+    -----
+    Real angles may be of any size: they are reduced modulo pi/2 with all digits.
+    """
+    return unary(_SIN, x)
+
+
+def sinh(x: Array, /) -> Array:
+    """Return hyperbolic sines.
+
+    Parameters
+    ----------
+    x : Array
+        Real or complex floating-point.
+
+    Returns
+    -------
+    Array
+        Of the dtype of ``x``. Within 4 ULP, complex within 8 ULP.
+
+    Raises
+    ------
+    TypeError
+        For other dtypes.
+    """
+    return unary(_SINH, x)
+
+
+def tan(x: Array, /) -> Array:
+    """Return tangents of angles in radians.
+
+    Parameters
+    ----------
+    x : Array
+        Real or complex floating-point.
+
+    Returns
+    -------
+    Array
+        Of the dtype of ``x``. Within 4 ULP, complex within 8 ULP.
+
+    Raises
+    ------
+    TypeError
+        For other dtypes.
+
+    Notes
+    -----
+    Real angles may be of any size: they are reduced modulo pi/2 with all digits. Complex: W.
+    Kahan, "Branch cuts for complex elementary functions", 1987.
+    """
+    return unary(_TAN, x)
+
+
+def tanh(x: Array, /) -> Array:
+    """Return hyperbolic tangents.
+
+    Parameters
+    ----------
+    x : Array
+        Real or complex floating-point.
+
+    Returns
+    -------
+    Array
+        Of the dtype of ``x``. Within 2 ULP, complex within 8 ULP.
+
+    Raises
+    ------
+    TypeError
+        For other dtypes.
+
+    Notes
+    -----
+    Complex: W. Kahan, "Branch cuts for complex
+    elementary functions", 1987.
+    """
+    return unary(_TANH, x)
