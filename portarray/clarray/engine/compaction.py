@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -95,7 +95,7 @@ def _select(mask: Array, values: Array | None) -> Array:
     return out
 
 
-@lru_cache(maxsize=None)
+@cache
 def _kernels(device: Device, dtype: DType, values: DType | None) -> tuple[Kernel, Kernel]:
     """Return the kernels that count and that fill, for a mask's dtype and that of the values."""
     own = cl_type(dtype)

@@ -1,0 +1,98 @@
+"""How an array is seen by a reduction: axes that stay and axes that go, as few as possible."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+from portarray.clarray.layout import collapse
+
+__all__ = ["Walk", "reduced_shape", "walk"]
+
+Shape = tuple[int, ...]
+
+_MOST_AXES = 3
+"""Axes of each sort that kernels walk; an array with more is copied first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """An array as a reduction walks through it, in elements.
+
+    Parameters
+    ----------
+    kept, kept_steps : tuple of int
+        Sizes and strides of the axes that stay, in their order.
+    gone, gone_steps : tuple of int
+        The same for the axes that go.
+    start : int
+        Where the first element in this order lies from the array's first one: axes that are
+        walked backwards in memory are turned round where their order says nothing.
+    """
+
+    kept: Shape
+    kept_steps: Shape
+    gone: Shape
+    gone_steps: Shape
+    start: int
+
+    @property
+    def results(self) -> int:
+        """How many results there are."""
+        return math.prod(self.kept)
+
+    @property
+    def total(self) -> int:
+        """How many elements there are to each result."""
+        return math.prod(self.gone)
+
+
+@lru_cache(maxsize=4096)
+def reduced_shape(shape: Shape, axes: Shape, keepdims: bool) -> Shape:
+    """Return the shape of the result of a reduction."""
+    if keepdims:
+        return tuple([1 if axis in axes else size for axis, size in enumerate(shape)])
+    return tuple([size for axis, size in enumerate(shape) if axis not in axes])
+
+
+@lru_cache(maxsize=4096)
+def walk(shape: Shape, strides: Shape, axes: Shape, ordered: bool = False) -> Walk | None:
+    """Return how a reduction over some axes walks through an array.
+
+    Parameters
+    ----------
+    shape, strides : tuple of int
+        Of the array.
+    axes : tuple of int
+        Those that go, counted from the first.
+    ordered : bool
+        Whether elements are numbered in C order, so that neither the order of the axes that go
+        nor the direction may change.
+
+    Returns
+    -------
+    Walk or None
+        None where axes are so scattered that kernels do not walk them: a copy with the axes that
+        go in the last places has one of each sort.
+    """
+    kept = [axis for axis in range(len(shape)) if axis not in axes]
+    gone = sorted(axes)
+    start = 0
+    steps = list(strides)
+    if not ordered:
+        for axis in gone:
+            if steps[axis] < 0:
+                start += steps[axis] * (shape[axis] - 1)
+                steps[axis] = -steps[axis]
+        # The axis with the smallest step goes last; one that repeats its elements goes first.
+        gone.sort(key=lambda axis: (steps[axis] != 0, -steps[axis]))
+    kept_sizes, (kept_steps,) = collapse(
+        tuple(shape[axis] for axis in kept), [tuple(steps[axis] for axis in kept)]
+    )
+    gone_sizes, (gone_steps,) = collapse(
+        tuple(shape[axis] for axis in gone), [tuple(steps[axis] for axis in gone)]
+    )
+    if len(kept_sizes) > _MOST_AXES or len(gone_sizes) > (1 if ordered else _MOST_AXES):
+        return None
+    return Walk(kept_sizes, kept_steps, gone_sizes, gone_steps, start)

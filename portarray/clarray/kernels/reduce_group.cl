@@ -1,0 +1,25 @@
+/* Reductions on devices with local memory: a group of GROUP work-items has one chunk of one
+   result. */
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void groups(PARAMETERS) {
+    __local T shared[GROUP];
+    const int lane = get_local_id(0);
+    const long task = get_group_id(0), o = task / chunks, chunk = task % chunks;
+    const long lo = chunk * length, hi = min(lo + length, total);
+    const __global IN *from = x + x_at + KEPT(o);
+    const T c = CENTRE(o);
+    T mine = IDENTITY;
+    for (long r = lo + lane; r < hi; r += GROUP) {
+        const E v = LOAD_E(from, GONE(r / r2) + r % r2 * sr2);
+        mine = OP(mine, MAP(v, c));
+    }
+    shared[lane] = mine;
+    for (int half_size = GROUP / 2; half_size > 0; half_size /= 2) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (lane < half_size) {
+            const T other = shared[lane + half_size];
+            mine = OP(mine, other);
+            shared[lane] = mine;
+        }
+    }
+    if (lane == 0) PUT(o, chunk, mine);
+}
