@@ -533,3 +533,9 @@ def test_arrays_are_pickled_with_their_device(device: Device) -> None:
         assert isinstance(x, Array)
         assert (x.device.index, x.dtype) == (device.index, values.dtype)
         np.testing.assert_array_equal(to_numpy(x), values)
+
+
+def test_an_empty_view_beyond_the_memory_is_read(device: Device) -> None:
+    x = from_numpy(np.float32([1, 2]), device).view((0, 3), (3, -1), 1000)
+    assert to_numpy(x).shape == (0, 3)
+    assert share(x).dtype == np.float32

@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import threading
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyopencl as cl
 
+from portarray.clarray.runtime import faults
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.pool import Storage
 
@@ -64,6 +67,14 @@ _stagings: weakref.WeakKeyDictionary[Device, _Staging] = weakref.WeakKeyDictiona
 _making = threading.Lock()
 
 
+@contextmanager
+def _translating(device: Device) -> Iterator[None]:
+    try:
+        yield
+    except cl.Error as error:
+        raise faults.translated(error, device, "") from error
+
+
 def _staging_of(device: Device) -> _Staging:
     with _making:
         found = _stagings.get(device)
@@ -74,8 +85,18 @@ def _staging_of(device: Device) -> _Staging:
 
 def upload(values: np.ndarray[Any, Any], storage: Storage) -> None:
     """Copy a C-contiguous NumPy array to the beginning of a storage; it is there on return."""
+    with _translating(storage.device):
+        _upload(_bytes_of(values), storage)
+
+
+def download(storage: Storage, offset: int, values: np.ndarray[Any, Any]) -> None:
+    """Copy bytes of a storage from an offset on into a C-contiguous NumPy array, and wait."""
+    with _translating(storage.device):
+        _download(storage, offset, _bytes_of(values))
+
+
+def _upload(source: Bytes, storage: Storage) -> None:
     device = storage.device
-    source = _bytes_of(values)
     if source.size < LARGE:
         with device.lock:
             event = cl.enqueue_copy(device.queue, storage.buffer, source, is_blocking=False)
@@ -101,10 +122,8 @@ def upload(values: np.ndarray[Any, Any], storage: Storage) -> None:
             _wait(block)
 
 
-def download(storage: Storage, offset: int, values: np.ndarray[Any, Any]) -> None:
-    """Copy bytes of a storage from an offset on into a C-contiguous NumPy array, and wait."""
+def _download(storage: Storage, offset: int, target: Bytes) -> None:
     device = storage.device
-    target = _bytes_of(values)
     if target.size < LARGE:
         with device.lock:
             event = cl.enqueue_copy(

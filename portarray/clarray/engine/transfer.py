@@ -54,6 +54,9 @@ def to_numpy(x: Array) -> Values:
     elsewhere a copy. The view is for use on the spot: kernels launched later may write into it at
     any time (:func:`share` is for views that are handed out).
     """
+    if 0 in x.shape:
+        # Where its first element would be, there may be no memory.
+        return np.empty(x.shape, x.dtype)
     if not x.device.host_memory:
         return _downloaded(x)
     x.device.finish()
@@ -192,6 +195,5 @@ def _downloaded(x: Array) -> Values:
     """Return a copy of an array in memory of the device's own."""
     x = contiguous(x)
     host = np.empty(x.shape, x.dtype)
-    if host.size:
-        staging.download(x.storage, x.offset * x.dtype.itemsize, host)
+    staging.download(x.storage, x.offset * x.dtype.itemsize, host)
     return host
