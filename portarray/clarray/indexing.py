@@ -63,8 +63,10 @@ class _Key:
         groups = 0  # of neighbouring integers and arrays
         inside = False
         for part in parts:
-            if part is None or isinstance(part, slice):
+            if part is None or part is Ellipsis or isinstance(part, slice):
                 inside = False
+                if part is Ellipsis:  # where it stands for no axis it separates all the same
+                    continue
                 if part is None:
                     shape.append(1)
                     strides.append(0)
@@ -160,7 +162,7 @@ def _part(x: Array, part: Any) -> Any:
 
 
 def _expanded(parts: list[Any], shape: Shape) -> list[Any]:
-    """Return a key's parts with slices for the ellipsis, and for the axes it does not mention."""
+    """Return a key's parts with a slice for each axis that it does not mention."""
     used = sum(
         part.ndim if isinstance(part, Array) and part.dtype.kind == "b" else 1
         for part in parts
@@ -176,7 +178,7 @@ def _expanded(parts: list[Any], shape: Shape) -> list[Any]:
         raise IndexError("an index can have only one ellipsis ('...')")
     if not where:
         return parts + missing
-    return parts[: where[0]] + missing + parts[where[0] + 1 :]
+    return parts[: where[0] + 1] + missing + parts[where[0] + 1 :]
 
 
 def _inside(index: int, axis: int, shape: Shape) -> int:
@@ -234,14 +236,19 @@ def getitem(x: Array, key: Any) -> Array:
     """
     if type(key) is int and x.shape:
         offset = x.offset + _inside(key, 0, x.shape) * x.strides[0]
-        return x.view(x.shape[1:], x.strides[1:], offset)
+        return _view(x, x.shape[1:], x.strides[1:], offset)
     if isinstance(key, Array) and key.dtype.kind == "b" and key.shape == x.shape and x.shape:
         one_device("indexing", x, key)
         return compress(key, x)
     applied = _Key(x, key)
     if not applied.indices:
-        return x.view(applied.shape, applied.strides, applied.offset)
+        return _view(x, applied.shape, applied.strides, applied.offset)
     return gather(x, applied.places(x))
+
+
+def _view(x: Array, shape: Shape, strides: Shape, offset: int) -> Array:
+    """Return a view; one without elements begins where the array does, and so inside its memory."""
+    return x.view(shape, strides, x.offset if 0 in shape else offset)
 
 
 def setitem(x: Array, key: Any, value: Any) -> None:
@@ -284,7 +291,7 @@ def setitem(x: Array, key: Any, value: Any) -> None:
             return
     applied = _Key(x, key)
     if not applied.indices:
-        target = x.view(applied.shape, applied.strides, applied.offset)
+        target = _view(x, applied.shape, applied.strides, applied.offset)
         assign(target, _fitted(value, target.shape) if isinstance(value, Array) else value)
         return
     places = applied.places(x)

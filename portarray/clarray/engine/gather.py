@@ -10,9 +10,10 @@ import numpy as np
 
 from portarray.clarray.array import Array, empty
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
-from portarray.clarray.layout import broadcast_strides, collapse
+from portarray.clarray.layout import broadcast_strides, collapse, strides_of
 from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.programs import source_of
+from portarray.clarray.runtime.pool import Storage
+from portarray.clarray.runtime.programs import Kernel, source_of
 
 __all__ = ["Index", "Places", "combine", "gather", "scatter", "scatter_masked", "unravel"]
 
@@ -50,7 +51,7 @@ class Index:
 
     @property
     def code(self) -> int:
-        """How kernels read the indices; see ``kernels/gather_index.cl``."""
+        """How kernels read the indices; see ``kernels/gather_walk.cl``."""
         if self.checked:
             return 0
         dtype = self.array.dtype
@@ -93,7 +94,7 @@ def gather(x: Array, places: Places) -> Array:
     found = empty(places.shape, x.dtype, x.device)
     if _nothing(places):
         return found
-    _launch("gather", x, places, found, found.strides, ())
+    _move("gather", x, places, found, found.strides, ())
     return found
 
 
@@ -112,7 +113,7 @@ def scatter(x: Array, places: Places, values: Array) -> None:
     if not _nothing(places):
         if not places.index.checked:
             _offsets(places.index, places.index.array, None, 0)
-        _launch("gather", x, places, values, steps, ("-DINTO",))
+        _move("gather", x, places, values, steps, ("-DINTO",))
 
 
 def scatter_masked(x: Array, mask: Array, values: Array) -> None:
@@ -129,7 +130,7 @@ def scatter_masked(x: Array, mask: Array, values: Array) -> None:
     )
     steps = broadcast_strides(values.shape, values.strides, x.shape)
     if x.size:
-        _launch("masked", x, places, values, steps, ("-DINTO",))
+        _move("masked", x, places, values, steps, ("-DINTO",))
 
 
 def combine(indices: Sequence[Index], shape: Shape, device: Device) -> Index:
@@ -168,33 +169,103 @@ def unravel(positions: Array, shape: Shape, strides: Shape) -> None:
     """
     if not positions.size:
         return
-    sizes, (steps,) = collapse(shape, [strides])
-    walk = _walk(positions.device, sizes or (1,), [steps or (0,)])
+    none = (0,) * len(shape)
+    walk = _Walk(positions.device, shape, strides, none, none, rows=False)
     kernel = positions.device.kernel(
-        source_of("gather_index") + source_of("gather_offsets"), "unravel", 2, [np.int32]
+        source_of("gather_walk") + source_of("gather_offsets"), "unravel", 2, [np.int32]
     )
-    kernel.launch((positions.size,), None, (positions.storage, walk.storage), len(sizes) or 1)
+    storages = positions.storage, walk.memory.storage
+    kernel.launch((positions.size,), None, storages, walk.rank)
 
 
 def _nothing(places: Places) -> bool:
     """Tell whether there is no element, and check the indices all the same."""
+    index = places.index
+    if index.size == 0 and not index.checked and index.array.size:
+        _report(index, index.array.offset)
     if 0 not in places.shape:
-        index = places.index
-        if index.size == 0 and not index.checked:
-            _report(index, index.array.offset)
         return False
-    if not places.index.checked:
-        _offsets(places.index, places.index.array, None, 0)
+    if not index.checked:
+        _offsets(index, index.array, None, 0)
     return True
 
 
-def _walk(device: Device, sizes: Shape, strides: Sequence[Shape]) -> Array:
-    """Return a walk in the device's memory: 0 for the report, then each axis's length and steps."""
-    axes = [number for axis in zip(sizes, *strides, strict=True) for number in axis]
-    return from_numpy(np.array([0, *axes], _LONG), device)
+class _Walk:
+    """How a kernel goes through a result: see ``kernels/gather_walk.cl``.
+
+    Parameters
+    ----------
+    device : Device
+        Where the kernel runs.
+    shape : tuple of int
+        Of the result.
+    first, index, second : tuple of int
+        Steps in the indexed array, in the index array and in the other one.
+    rows : bool
+        Whether short rows, which both arrays have side by side, may go as one.
+    """
+
+    __slots__ = ("chunk", "inner", "memory", "rank", "total")
+
+    def __init__(
+        self,
+        device: Device,
+        shape: Shape,
+        first: Shape,
+        index: Shape,
+        second: Shape,
+        *,
+        rows: bool,
+    ) -> None:
+        sizes, walks = collapse(shape, [first, index, second])
+        # Neighbouring work-items of a GPU take neighbouring elements.
+        self.chunk, self.inner = 1, 1
+        if not device.traits.local_memory:
+            self.chunk = _CHUNK
+            if rows and sizes and sizes[-1] <= _CHUNK and [one[-1] for one in walks] == [1, 0, 1]:
+                self.inner = sizes[-1]
+                self.chunk //= self.inner
+                sizes, walks = sizes[:-1], tuple(one[:-1] for one in walks)
+        self.total = math.prod(sizes)
+        self.rank = len(sizes) or 1
+        axes = [number for axis in zip(sizes, *walks, strict=True) for number in axis]
+        self.memory = from_numpy(np.array([0, *(axes or (1, 0, 0, 0))], _LONG), device)
+
+    def launch(
+        self,
+        kernel: Kernel,
+        storages: tuple[Storage, ...],
+        offsets: tuple[int, int, int],
+        index: Index,
+        *values: int,
+    ) -> None:
+        """Run a kernel over the result, and raise if an index is out of bounds."""
+        device = self.memory.device
+        kernel.launch(
+            (-(-self.total // self.chunk),),
+            None if device.traits.local_memory else (1,),
+            (*storages, self.memory.storage),
+            *offsets,
+            self.rank,
+            index.code,
+            index.size,
+            index.step,
+            self.inner,
+            self.total,
+            self.chunk,
+            *values,
+        )
+        if not index.checked:
+            place = int(to_numpy(self.memory)[0])
+            if place:
+                _report(index, place - 1)
 
 
-def _launch(
+_VALUES = [_LONG, _LONG, _LONG, np.int32, np.int32, _LONG, _LONG, _LONG, _LONG, _LONG]
+"""The by-value parameters of kernels that walk."""
+
+
+def _move(
     name: str,
     x: Array,
     places: Places,
@@ -202,40 +273,30 @@ def _launch(
     strides: Shape,
     options: tuple[str, ...],
 ) -> None:
-    """Run a kernel of ``gather.cl`` over the places, and check its report."""
-    device = x.device
+    """Run a kernel of ``gather.cl`` over the places."""
     index = places.index
-    sizes, walks = collapse(places.shape, [places.strides, places.index_strides, strides])
-    total = math.prod(sizes)
-    if not sizes:
-        sizes, walks = (1,), ((0,), (0,), (0,))
-    walk = _walk(device, sizes, walks)
+    walk = _Walk(
+        x.device,
+        places.shape,
+        places.strides,
+        places.index_strides,
+        strides,
+        rows=name == "gather",
+    )
     item, width = _ITEMS[x.dtype.itemsize]
-    kernel = device.kernel(
-        source_of("gather_index") + source_of("gather"),
+    kernel = x.device.kernel(
+        source_of("gather_walk") + source_of("gather"),
         name,
         4,
-        [_LONG, _LONG, _LONG, np.int32, np.int32, _LONG, _LONG, _LONG, _LONG],
+        _VALUES,
         (f"-DITEM={item}", f"-DWIDTH={width}", *options),
     )
-    # Neighbouring work-items of a GPU take neighbouring elements.
-    chunk = 1 if device.traits.local_memory else _CHUNK
-    kernel.launch(
-        (-(-total // chunk),),
-        None if device.traits.local_memory else (1,),
-        (x.storage, other.storage, index.array.storage, walk.storage),
-        places.offset,
-        other.offset,
-        index.array.offset,
-        len(sizes),
-        index.code,
-        index.size,
-        index.step,
-        total,
-        chunk,
+    walk.launch(
+        kernel,
+        (x.storage, other.storage, index.array.storage),
+        (places.offset, other.offset, index.array.offset),
+        index,
     )
-    if not index.checked:
-        _check(index, walk)
 
 
 def _offsets(index: Index, array: Array, out: Array | None, number: int) -> None:
@@ -256,34 +317,18 @@ def _offsets(index: Index, array: Array, out: Array | None, number: int) -> None
         return
     if index.size == 0 and not index.checked:
         _report(index, array.offset)
-    sizes, (steps,) = collapse(array.shape, [array.strides])
-    walk = _walk(array.device, sizes or (1,), [steps or (0,)])
+    steps = strides_of(array.shape)
+    none = (0,) * array.ndim
+    walk = _Walk(array.device, array.shape, steps, array.strides, none, rows=False)
     kernel = array.device.kernel(
-        source_of("gather_index") + source_of("gather_offsets"),
+        source_of("gather_walk") + source_of("gather_offsets"),
         "offsets",
         3,
-        [_LONG, np.int32, np.int32, _LONG, _LONG, np.int32],
+        [*_VALUES, np.int32],
     )
-    kernel.launch(
-        (array.size,),
-        None,
-        ((walk if out is None else out).storage, array.storage, walk.storage),
-        array.offset,
-        len(sizes) or 1,
-        index.code,
-        index.size,
-        index.step,
-        0 if out is None else 1 if number == 0 else 2,
-    )
-    if not index.checked:
-        _check(index, walk)
-
-
-def _check(index: Index, walk: Array) -> None:
-    """Raise if a kernel reported an index that is out of bounds."""
-    place = int(to_numpy(walk)[0])
-    if place:
-        _report(index, place - 1)
+    storage = (walk.memory if out is None else out).storage
+    mode = 0 if out is None else 1 if number == 0 else 2
+    walk.launch(kernel, (storage, array.storage), (0, 0, array.offset), index, mode)
 
 
 def _report(index: Index, offset: int) -> None:

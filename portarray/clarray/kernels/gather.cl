@@ -1,11 +1,7 @@
 /* Elements of an array `a` at places that an index array names, from or to an array `b` that has
  * the shape of the result (-DINTO: to `a`, an assignment). They move as ITEM, whatever their dtype,
- * WIDTH of them for each element.
- *
- * The walk over the result lies in memory, so that one program serves every rank:
- *   walk[0]            0; becomes the offset in `index` of one that is out of bounds, plus one
- *   walk[1 + 4 * k]    length of axis k, then the steps along it in a, in index and in b
- * An index out of bounds never leads outside of `a`: its element is left out.
+ * WIDTH of them for each element. Each place of the walk stands for `inner` elements side by side in a and in b. An index out of
+ * bounds never leads outside of `a`: its elements are left out.
  */
 #if WIDTH == 2
 #define MOVE(to, i, from, j) vstore2(vload2((j), (from)), (i), (to))
@@ -14,37 +10,15 @@
 #endif
 #ifdef INTO
 #define TRANSFER(i, j) MOVE(a, i, b, j)
-#define TO(i, j) (a + (i) * WIDTH)
-#define FROM(i, j) (b + (j) * WIDTH)
+#define ROW(i, j) row(a + (i) * WIDTH, b + (j) * WIDTH, inner * WIDTH)
 #else
 #define TRANSFER(i, j) MOVE(b, j, a, i)
-#define TO(i, j) (b + (j) * WIDTH)
-#define FROM(i, j) (a + (i) * WIDTH)
+#define ROW(i, j) row(b + (j) * WIDTH, a + (i) * WIDTH, inner * WIDTH)
 #endif
 
-/* Work-item k takes elements [k * chunk, (k + 1) * chunk) of the result, row by row. */
-#define PARAMETERS __global ITEM *a, __global ITEM *b, const __global uchar *index, \
-    __global long *walk, long start_a, long start_b, long start_i, int rank, int code, long size, \
-    long step, long total, long chunk
-#define BEGIN \
-    long p = (long)get_global_id(0) * chunk; \
-    const long stop = min(total, p + chunk); \
-    const __global long *last = walk + 1 + 4 * (rank - 1); \
-    const long sa = last[1], si = last[2], sb = last[3]; \
-    while (p < stop) { \
-        ulong rest = quotient(p, last[0]); \
-        const long column = p - (long)rest * last[0], count = min(stop - p, last[0] - column); \
-        long ia = start_a + column * sa, ii = start_i + column * si, ib = start_b + column * sb; \
-        for (int k = rank - 2; k >= 0; k--) { \
-            const __global long *axis = walk + 1 + 4 * k; \
-            const ulong next = k ? quotient(rest, axis[0]) : 0; \
-            const long at = rest - next * axis[0]; \
-            ia += at * axis[1]; ii += at * axis[2]; ib += at * axis[3]; \
-            rest = next; \
-        }
-#define END p += count; }
+#define PARAMETERS __global ITEM *a, __global ITEM *b, WALK
 
-inline void run(__global ITEM *to, const __global ITEM *from, long n) {
+inline void row(__global ITEM *to, const __global ITEM *from, long n) {
     long j = 0;
     for (; j + 8 <= n; j += 8) vstore8(vload8(0, from + j), 0, to + j);
     for (; j < n; j++) to[j] = from[j];
@@ -53,38 +27,41 @@ inline void run(__global ITEM *to, const __global ITEM *from, long n) {
 __kernel void gather(PARAMETERS) {
     long bad = 0;
     BEGIN
-    if (si == 0) { /* one index for the whole row */
+    if (si == 0) { /* one index for all of them */
         const long v = bounded(index_at(index, ii, code), size, code);
-        ia += v * step;
-        if (v < 0 && code) {
-            bad = ii + 1;
-        } else if (sa == 1 && sb == 1) {
-            run(TO(ia, ib), FROM(ia, ib), count * WIDTH);
-        } else {
-            for (long j = 0; j < count; j++) TRANSFER(ia + j * sa, ib + j * sb);
-        }
+        const long from = ia + v * step;
+        if (v < 0 && code) bad = ii + 1;
+        else if (inner == 1) for (long j = 0; j < count; j++) TRANSFER(from + j * sa, ib + j * sb);
+        else for (long j = 0; j < count; j++) ROW(from + j * sa, ib + j * sb);
     } else {
         long j = 0;
         /* Eight at a time: the loads need not wait for each other. */
-        for (; code == 8 && si == 1 && j + 8 <= count; j += 8) {
-            long8 v = vload8(0, (const __global long *)index + ii + j);
-            v += (v >> 63) & size;
-            if (any((v < 0) | (v >= size))) break;
+        for (; si == 1 && j + 8 <= count; j += 8) {
+            long8 v = all_bounded(indices_at(index, ii + j, code), size, code);
+            if (code && any(v < 0)) break;
             v = ia + v * step + j * sa;
             const long o = ib + j * sb;
-            TRANSFER(v.s0, o);
-            TRANSFER(v.s1 + sa, o + sb);
-            TRANSFER(v.s2 + 2 * sa, o + 2 * sb);
-            TRANSFER(v.s3 + 3 * sa, o + 3 * sb);
-            TRANSFER(v.s4 + 4 * sa, o + 4 * sb);
-            TRANSFER(v.s5 + 5 * sa, o + 5 * sb);
-            TRANSFER(v.s6 + 6 * sa, o + 6 * sb);
-            TRANSFER(v.s7 + 7 * sa, o + 7 * sb);
+            if (inner == 1) {
+                TRANSFER(v.s0, o);
+                TRANSFER(v.s1 + sa, o + sb);
+                TRANSFER(v.s2 + 2 * sa, o + 2 * sb);
+                TRANSFER(v.s3 + 3 * sa, o + 3 * sb);
+                TRANSFER(v.s4 + 4 * sa, o + 4 * sb);
+                TRANSFER(v.s5 + 5 * sa, o + 5 * sb);
+                TRANSFER(v.s6 + 6 * sa, o + 6 * sb);
+                TRANSFER(v.s7 + 7 * sa, o + 7 * sb);
+            } else {
+                long at[8];
+                vstore8(v, 0, at);
+                for (int k = 0; k < 8; k++) ROW(at[k] + k * sa, o + k * sb);
+            }
         }
         for (; j < count; j++) {
             const long v = bounded(index_at(index, ii + j * si, code), size, code);
+            const long from = ia + v * step + j * sa;
             if (v < 0 && code) bad = ii + j * si + 1;
-            else TRANSFER(ia + v * step + j * sa, ib + j * sb);
+            else if (inner == 1) TRANSFER(from, ib + j * sb);
+            else ROW(from, ib + j * sb);
         }
     }
     END
@@ -92,11 +69,25 @@ __kernel void gather(PARAMETERS) {
 }
 
 #ifdef INTO
-/* a = b where the mask `index` is true. */
+/* a = b where the mask `index` is true. Where it is not, the last assignment is done once more:
+ * cheaper than a branch that cannot be foreseen, and nothing else is written. */
 __kernel void masked(PARAMETERS) {
     BEGIN
-    for (long j = 0; j < count; j++)
-        if (index[ii + j * si]) TRANSFER(ia + j * sa, ib + j * sb);
+    long j = 0;
+    while (j < count && !index[ii + j * si]) j++;
+    long to = ia + j * sa, from = ib + j * sb;
+    while (j < count) {
+        if (si == 1 && j + 8 <= count && as_ulong(vload8(0, index + ii + j)) == 0) {
+            j += 8;
+            continue;
+        }
+        for (const long end = min(count, j + 8); j < end; j++) {
+            const int is = index[ii + j * si] != 0;
+            to = is ? ia + j * sa : to;
+            from = is ? ib + j * sb : from;
+            TRANSFER(to, from);
+        }
+    }
     END
 }
 #endif

@@ -1,32 +1,35 @@
-/* Several index arrays, or a mask over several axes, as one array of offsets. The walk is as in
- * gather.cl: walk[0] reports, walk[1 + 2 * k] is the length of axis k and the step along it. */
+/* Several index arrays, or a mask over several axes, as one array of offsets. */
 
-/* mode 0: only check; 1: write offsets; 2: add them to those that other indices gave. */
-__kernel void offsets(__global long *out, const __global uchar *index, __global long *walk,
-                      long start, int rank, int code, long size, long step, int mode) {
-    ulong rest = get_global_id(0);
-    for (int k = rank - 1; k >= 0; k--) {
-        const ulong n = walk[1 + 2 * k], next = quotient(rest, n);
-        start += (long)(rest - next * n) * walk[2 + 2 * k];
-        rest = next;
+/* The offsets that indices lead to, in `a`. mode 0: only check; 1: write; 2: add to what is there,
+ * the offsets of other indices. */
+__kernel void offsets(__global long *a, WALK, int mode) {
+    long bad = 0;
+    BEGIN
+    long j = 0;
+    for (; sa == 1 && si == 1 && j + 8 <= count; j += 8) {
+        const long8 v = all_bounded(indices_at(index, ii + j, code), size, code);
+        if (code && any(v < 0)) break;
+        __global long *to = a + ia + j;
+        if (mode == 1) vstore8(v * step, 0, to);
+        if (mode == 2) vstore8(v * step + vload8(0, to), 0, to);
     }
-    long v = bounded(index_at(index, start, code), size, code);
-    if (v < 0 && code) {
-        walk[0] = start + 1;
-        v = 0;
+    for (; j < count; j++) {
+        const long v = bounded(index_at(index, ii + j * si, code), size, code);
+        if (v < 0 && code) bad = ii + j * si + 1;
+        else if (mode) a[ia + j * sa] = v * step + (mode == 2 ? a[ia + j * sa] : 0);
     }
-    const size_t g = get_global_id(0);
-    if (mode == 1) out[g] = v * step;
-    if (mode == 2) out[g] += v * step;
+    END
+    if (bad) walk[0] = bad;
 }
 
-/* Flat places in an array, in C order, become offsets in its memory. */
+/* Flat places in an array, in C order, become offsets in its memory: `a` of the walk. */
 __kernel void unravel(__global long *places, const __global long *walk, int rank) {
     ulong rest = places[get_global_id(0)];
     long offset = 0;
     for (int k = rank - 1; k >= 0; k--) {
-        const ulong n = walk[1 + 2 * k], next = quotient(rest, n);
-        offset += (long)(rest - next * n) * walk[2 + 2 * k];
+        const __global long *axis = walk + 1 + 4 * k;
+        const ulong next = quotient(rest, axis[0]);
+        offset += (long)(rest - next * axis[0]) * axis[1];
         rest = next;
     }
     places[get_global_id(0)] = offset;
