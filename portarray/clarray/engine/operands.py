@@ -15,7 +15,7 @@ import numpy as np
 from portarray.clarray.array import Array
 from portarray.clarray.dtypes import kind_of, promote
 
-__all__ = ["Operand", "Scalar", "beside", "one_device", "pair", "python_scalar"]
+__all__ = ["Operand", "Scalar", "beside", "one_device", "pair", "python_scalar", "same_kind"]
 
 DType = np.dtype[Any]
 Scalar: TypeAlias = bool | int | float | complex
@@ -83,6 +83,11 @@ def beside(value: Scalar, dtype: DType, name: str) -> tuple[Scalar, DType]:
         f"{name}: a Python {type(value).__name__} does not fit beside an array of dtype {dtype}; "
         f"convert the array with astype first"
     )
+
+
+def same_kind(first: DType, second: DType) -> bool:
+    """Tell whether two dtypes are of one kind, all integers being one."""
+    return _RANK[kind_of(first)] == _RANK[kind_of(second)]
 
 
 def one_device(name: str, first: Array, second: Array) -> None:

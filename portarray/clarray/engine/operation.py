@@ -7,7 +7,8 @@ A row stands beside its public function::
 In an expression the operands are ``a``, ``b`` and ``c``, values of the compute type ``T``. Further
 macros: ``R``, the real type of ``T`` (``float`` for ``float2``); ``C``, the complex type of ``R``
 (floating-point only); ``U``, the unsigned type that integers are calculated in so that overflow
-wraps (``uint``, or ``ulong`` for 64 bits); ``T_MIN``, ``T_MAX`` and ``BITS`` of integers.
+wraps (``uint``, or ``ulong`` for 64 bits), and the others of
+:func:`~portarray.clarray.engine.casting.macros`.
 """
 
 from __future__ import annotations
@@ -47,14 +48,28 @@ class Operation:
         ``"real"``, ``"complex"``) to OpenCL C over the operands. A kind that is missing is refused.
     result : {"same", "bool", "real"}
         Dtype of the result: that of the computation, bool, or that of the real parts.
-    needs : tuple of str
-        Files of ``kernels/`` whose functions the expressions call: ``("complex",)``.
+    needs : tuple of str, or mapping of str to them
+        Files of ``kernels/`` whose functions the expressions call; by kind where they differ:
+        ``{"complex": ("complex",)}``.
+    choice : bool
+        Whether ``a`` is a bool, whatever the others are computed in.
     """
 
     name: str
     forms: Mapping[str, str]
     result: Literal["same", "bool", "real"] = "same"
-    needs: tuple[str, ...] = ()
+    needs: tuple[str, ...] | Mapping[str, tuple[str, ...]] = ()
+    choice: bool = False
+
+    def operand_dtype(self, position: int, dtype: DType) -> DType:
+        """Return the dtype that an operand is read as where ``dtype`` is computed in."""
+        return _BOOL if self.choice and position == 0 else dtype
+
+    def files(self, dtype: DType) -> tuple[str, ...]:
+        """Return the files of ``kernels/`` that a computation in a dtype needs."""
+        if isinstance(self.needs, tuple):
+            return self.needs
+        return self.needs.get(kind_of(dtype), ())
 
     def result_dtype(self, dtype: DType) -> DType:
         """Return the dtype of the result of a computation in ``dtype``.

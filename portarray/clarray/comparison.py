@@ -1,0 +1,425 @@
+"""Comparison, classification and choice, element by element."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from portarray.clarray.arguments import array_of
+from portarray.clarray.array import Array
+from portarray.clarray.dtypes import promote
+from portarray.clarray.engine.elementwise import apply, binary, unary
+from portarray.clarray.engine.operands import Operand, one_device, pair, same_kind
+from portarray.clarray.engine.operation import Operation, every, integer
+
+__all__ = [
+    "clip",
+    "equal",
+    "greater",
+    "greater_equal",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "less",
+    "less_equal",
+    "maximum",
+    "minimum",
+    "not_equal",
+    "where",
+]
+
+DType = np.dtype[Any]
+
+_EQUAL = Operation(
+    "equal", {**every("a == b"), "complex": "a.x == b.x && a.y == b.y"}, result="bool"
+)
+_GREATER = Operation("greater", {**integer("a > b"), "real": "a > b"}, result="bool")
+_GREATER_EQUAL = Operation("greater_equal", {**integer("a >= b"), "real": "a >= b"}, result="bool")
+_ISFINITE = Operation(
+    "isfinite",
+    {**integer("1"), "real": "isfinite(a)", "complex": "isfinite(a.x) && isfinite(a.y)"},
+    result="bool",
+)
+_ISINF = Operation(
+    "isinf",
+    {**integer("0"), "real": "isinf(a)", "complex": "isinf(a.x) || isinf(a.y)"},
+    result="bool",
+)
+_ISNAN = Operation(
+    "isnan",
+    {**integer("0"), "real": "isnan(a)", "complex": "isnan(a.x) || isnan(a.y)"},
+    result="bool",
+)
+_LESS = Operation("less", {**integer("a < b"), "real": "a < b"}, result="bool")
+_LESS_EQUAL = Operation("less_equal", {**integer("a <= b"), "real": "a <= b"}, result="bool")
+_MAXIMUM = Operation("maximum", {**integer("a > b ? a : b"), "real": "isnan(a) || a > b ? a : b"})
+_MINIMUM = Operation("minimum", {**integer("a < b ? a : b"), "real": "isnan(a) || a < b ? a : b"})
+_NOT_EQUAL = Operation(
+    "not_equal", {**every("a != b"), "complex": "a.x != b.x || a.y != b.y"}, result="bool"
+)
+_KEEP = Operation("clip_nothing", {**integer("a"), "real": "a"})
+_CLIP = Operation(
+    "clip",
+    {
+        **integer("min(max(a, b), c)"),
+        "real": "isnan(a) ? a : isnan(b) ? b : isnan(c) ? c : fmin(fmax(a, b), c)",
+    },
+)
+_WHERE = Operation("where", every("a ? b : c"), choice=True)
+
+
+def equal(x1: Array | complex, x2: Array | complex, /) -> Array:
+    """Return whether elements are equal; NaN equals nothing.
+
+    Parameters
+    ----------
+    x1, x2 : Array or Python scalar
+        At least one an array; their shapes broadcast together.
+
+    Returns
+    -------
+    Array
+        Bool.
+
+    Raises
+    ------
+    TypeError
+        For other dtypes or kinds of scalars, and for what is neither array nor Python scalar.
+    ValueError
+        If the shapes do not broadcast, or the arrays are on two devices.
+    OverflowError
+        If an integer array's dtype cannot hold a Python integer beside it.
+    """
+    return binary(_EQUAL, x1, x2)
+
+
+def greater(x1: Array | complex, x2: Array | complex, /) -> Array:
+    """Return whether elements of ``x1`` are above those of ``x2``.
+
+    Parameters
+    ----------
+    x1, x2 : Array or Python scalar
+        Real-valued, at least one an array; their shapes broadcast together.
+
+    Returns
+    -------
+    Array
+        Bool; false beside NaN.
+
+    Raises
+    ------
+    TypeError
+        For other dtypes or kinds of scalars, and for what is neither array nor Python scalar.
+    ValueError
+        If the shapes do not broadcast, or the arrays are on two devices.
+    OverflowError
+        If an integer array's dtype cannot hold a Python integer beside it.
+    """
+    return binary(_GREATER, x1, x2)
+
+
+def greater_equal(x1: Array | complex, x2: Array | complex, /) -> Array:
+    """Return whether elements of ``x1`` are not below those of ``x2``.
+
+    Parameters
+    ----------
+    x1, x2 : Array or Python scalar
+        Real-valued, at least one an array; their shapes broadcast together.
+
+    Returns
+    -------
+    Array
+        Bool; false beside NaN.
+
+    Raises
+    ------
+    TypeError
+        For other dtypes or kinds of scalars, and for what is neither array nor Python scalar.
+    ValueError
+        If the shapes do not broadcast, or the arrays are on two devices.
+    OverflowError
+        If an integer array's dtype cannot hold a Python integer beside it.
+    """
+    return binary(_GREATER_EQUAL, x1, x2)
+
+
+def isfinite(x: Array, /) -> Array:
+    """Return whether elements are neither infinite nor NaN.
+
+    Parameters
+    ----------
+    x : Array
+        Numeric; of complex numbers both parts count.
+
+    Returns
+    -------
+    Array
+        Bool.
+
+    Raises
+    ------
+    TypeError
+        For arrays of other dtypes, and for what is no array.
+    """
+    return unary(_ISFINITE, x)
+
+
+def isinf(x: Array, /) -> Array:
+    """Return whether elements are infinite.
+
+    Parameters
+    ----------
+    x : Array
+        Numeric; a complex number is where one part is.
+
+    Returns
+    -------
+    Array
+        Bool.
+
+    Raises
+    ------
+    TypeError
+        For arrays of other dtypes, and for what is no array.
+    """
+    return unary(_ISINF, x)
+
+
+def isnan(x: Array, /) -> Array:
+    """Return whether elements are NaN.
+
+    Parameters
+    ----------
+    x : Array
+        Numeric; a complex number is where one part is.
+
+    Returns
+    -------
+    Array
+        Bool.
+
+    Raises
+    ------
+    TypeError
+        For arrays of other dtypes, and for what is no array.
+    """
+    return unary(_ISNAN, x)
+
+
+def less(x1: Array | complex, x2: Array | complex, /) -> Array:
+    """Return whether elements of ``x1`` are below those of ``x2``.
+
+    Parameters
+    ----------
+    x1, x2 : Array or Python scalar
+        Real-valued, at least one an array; their shapes broadcast together.
+
+    Returns
+    -------
+    Array
+        Bool; false beside NaN.
+
+    Raises
+    ------
+    TypeError
+        For other dtypes or kinds of scalars, and for what is neither array nor Python scalar.
+    ValueError
+        If the shapes do not broadcast, or the arrays are on two devices.
+    OverflowError
+        If an integer array's dtype cannot hold a Python integer beside it.
+    """
+    return binary(_LESS, x1, x2)
+
+
+def less_equal(x1: Array | complex, x2: Array | complex, /) -> Array:
+    """Return whether elements of ``x1`` are not above those of ``x2``.
+
+    Parameters
+    ----------
+    x1, x2 : Array or Python scalar
+        Real-valued, at least one an array; their shapes broadcast together.
+
+    Returns
+    -------
+    Array
+        Bool; false beside NaN.
+
+    Raises
+    ------
+    TypeError
+        For other dtypes or kinds of scalars, and for what is neither array nor Python scalar.
+    ValueError
+        If the shapes do not broadcast, or the arrays are on two devices.
+    OverflowError
+        If an integer array's dtype cannot hold a Python integer beside it.
+    """
+    return binary(_LESS_EQUAL, x1, x2)
+
+
+def maximum(x1: Array | complex, x2: Array | complex, /) -> Array:
+    """Return the greater of two elements; NaN where one is.
+
+    Parameters
+    ----------
+    x1, x2 : Array or Python scalar
+        Real-valued, at least one an array; their shapes broadcast together.
+
+    Returns
+    -------
+    Array
+        Of the promoted dtype.
+
+    Raises
+    ------
+    TypeError
+        For other dtypes or kinds of scalars, and for what is neither array nor Python scalar.
+    ValueError
+        If the shapes do not broadcast, or the arrays are on two devices.
+    OverflowError
+        If an integer array's dtype cannot hold a Python integer beside it.
+    """
+    return binary(_MAXIMUM, x1, x2)
+
+
+def minimum(x1: Array | complex, x2: Array | complex, /) -> Array:
+    """Return the smaller of two elements; NaN where one is.
+
+    Parameters
+    ----------
+    x1, x2 : Array or Python scalar
+        Real-valued, at least one an array; their shapes broadcast together.
+
+    Returns
+    -------
+    Array
+        Of the promoted dtype.
+
+    Raises
+    ------
+    TypeError
+        For other dtypes or kinds of scalars, and for what is neither array nor Python scalar.
+    ValueError
+        If the shapes do not broadcast, or the arrays are on two devices.
+    OverflowError
+        If an integer array's dtype cannot hold a Python integer beside it.
+    """
+    return binary(_MINIMUM, x1, x2)
+
+
+def not_equal(x1: Array | complex, x2: Array | complex, /) -> Array:
+    """Return whether elements differ; NaN differs from everything.
+
+    Parameters
+    ----------
+    x1, x2 : Array or Python scalar
+        At least one an array; their shapes broadcast together.
+
+    Returns
+    -------
+    Array
+        Bool.
+
+    Raises
+    ------
+    TypeError
+        For other dtypes or kinds of scalars, and for what is neither array nor Python scalar.
+    ValueError
+        If the shapes do not broadcast, or the arrays are on two devices.
+    OverflowError
+        If an integer array's dtype cannot hold a Python integer beside it.
+    """
+    return binary(_NOT_EQUAL, x1, x2)
+
+
+def clip(
+    x: Array,
+    /,
+    min: Array | float | None = None,
+    max: Array | float | None = None,
+) -> Array:
+    """Return the elements, those outside a range replaced by its nearer bound.
+
+    Parameters
+    ----------
+    x : Array
+        Real-valued.
+    min, max : Array or Python scalar, optional
+        The bounds, which broadcast with ``x`` and are of its kind; None leaves a side open. Where
+        they cross, ``max`` stands.
+
+    Returns
+    -------
+    Array
+        Of the dtype of ``x``. NaN where the element or one of its bounds is.
+
+    Raises
+    ------
+    TypeError
+        For other dtypes, and for bounds of a kind above that of ``x``.
+    ValueError
+        If the shapes do not broadcast, or the arrays are on two devices.
+    OverflowError
+        If the dtype of ``x`` cannot hold a Python integer.
+    """
+    array_of(x, "clip")
+    _CLIP.result_dtype(x.dtype)
+    low, dtype = _bound(x, min, x.dtype)
+    high, dtype = _bound(x, max, dtype)
+    if low is not None and high is not None:
+        return apply(_CLIP, (x, low, high), dtype, x.dtype)
+    if low is not None:
+        return apply(_MAXIMUM, (x, low), dtype, x.dtype)
+    if high is not None:
+        return apply(_MINIMUM, (x, high), dtype, x.dtype)
+    return apply(_KEEP, (x,), x.dtype, x.dtype)
+
+
+def _bound(x: Array, bound: Array | float | None, dtype: DType) -> tuple[Operand | None, DType]:
+    """Return one bound of :func:`clip`, and the dtype that it is compared in with the rest."""
+    if bound is None:
+        return None, dtype
+    _, second, both = pair(x, bound, "clip")
+    if not same_kind(both, x.dtype):
+        raise TypeError(
+            f"clip: a bound of dtype {both} does not fit an array of dtype {x.dtype}; "
+            f"convert one with astype first"
+        )
+    return second, promote(dtype, both)
+
+
+def where(condition: Array, x1: Array | complex, x2: Array | complex, /) -> Array:
+    """Return elements of ``x1`` where a condition is true and of ``x2`` elsewhere.
+
+    Parameters
+    ----------
+    condition : Array
+        Bool; it broadcasts with the others.
+    x1, x2 : Array or Python scalar
+        Of any dtype, at least one an array.
+
+    Returns
+    -------
+    Array
+        Of the promoted dtype of ``x1`` and ``x2``.
+
+    Raises
+    ------
+    TypeError
+        If the condition is no bool array, or for what is neither array nor Python scalar.
+    ValueError
+        If the shapes do not broadcast, or the arrays are on two devices.
+    OverflowError
+        If an integer array's dtype cannot hold a Python integer beside it.
+    """
+    array_of(condition, "where", "condition")
+    if condition.dtype.kind != "b":
+        raise TypeError(
+            f"where: the condition is of dtype {condition.dtype}, it must be bool; "
+            f"compare first: x != 0"
+        )
+    a, b, dtype = pair(x1, x2, "where")
+    for one in (a, b):
+        if isinstance(one, Array):
+            one_device("where", condition, one)
+    return apply(_WHERE, (condition, a, b), dtype, dtype)

@@ -1,0 +1,294 @@
+"""The programs of element-by-element operations.
+
+Each operation has for each combination of dtypes a *plain* program of two kernels, which serves
+everything: ``flat`` for arrays that all lie in the same order without gaps, ``walk`` for any
+layout, rank and mix with Python scalars. Large arrays of other layouts get a program of one kernel,
+``rows``, whose steps along the innermost axis are constants, so that the compiler can see what
+lies side by side.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from portarray.clarray.dtypes import cl_type, kind_of
+from portarray.clarray.engine.casting import conversion, macros
+from portarray.clarray.engine.operation import Operation
+from portarray.clarray.runtime.device import Device
+from portarray.clarray.runtime.programs import Kernel, source_of
+
+__all__ = ["MANY", "Plain", "Task", "part_dtype", "plain", "rows"]
+
+DType = np.dtype[Any]
+
+LETTERS = "abc"
+
+MANY = 4
+"""The rank from which on ``rows`` finds its place along the outer axes with a buffer of sizes."""
+
+# Nobody waits for a kernel that walks small arrays, but for its compiler: twice as fast without.
+_INTEL = "-DUNVECTORIZED=__attribute__((intel_vec_len_hint(1)))"
+
+
+class Task(NamedTuple):
+    """What a program is written for.
+
+    Parameters
+    ----------
+    operation : Operation
+        What to compute.
+    kinds : tuple of numpy.dtype or None
+        The dtypes that are read; None for a Python scalar.
+    dtype : numpy.dtype
+        What is computed in.
+    out_dtype : numpy.dtype
+        What is written.
+    """
+
+    operation: Operation
+    kinds: tuple[DType | None, ...]
+    dtype: DType
+    out_dtype: DType
+
+
+class Plain(NamedTuple):
+    """The kernels of a plain program.
+
+    Parameters
+    ----------
+    flat : Kernel
+        Buffers: out, operands. Values: their offsets, the number of elements.
+    walk : Kernel
+        Buffers: out, operands, layout (for each axis, the innermost first: its length and the
+        steps of out and operands). Values: their offsets, the number of elements, the rank, the
+        set of operands that are scalars as bits, and a value for each operand.
+    """
+
+    flat: Kernel
+    walk: Kernel
+
+
+def part_dtype(dtype: DType) -> DType:
+    """Return the dtype of by-value parameters of a compute type; two of them for a complex one."""
+    if kind_of(dtype) in ("real", "complex"):
+        return np.dtype(np.float64 if cl_type(dtype).needs_double else np.float32)
+    return np.dtype(np.uint8) if dtype.kind == "b" else dtype
+
+
+@cache
+def plain(task: Task, device: Device) -> Plain:
+    """Return the kernels that serve everything."""
+    intel = device.kind == "cpu" and device.platform_name.startswith("Intel")
+    options = (_INTEL,) if intel else ("-DUNVECTORIZED=",)
+    source, name = _plain_source(task), task.operation.name
+    count = len(task.kinds)
+    long = [np.int64] * (count + 2)
+    values = [
+        part
+        for position in range(count)
+        for part in _value_dtypes(task.operation.operand_dtype(position, task.dtype))
+    ]
+    return Plain(
+        device.kernel(source, f"{name}_flat", count + 1, long, options),
+        device.kernel(
+            source, f"{name}_walk", count + 2, [*long, np.int32, np.int32, *values], options
+        ),
+    )
+
+
+@cache
+def rows(task: Task, steps: tuple[int | None, ...], rank: int, device: Device) -> Kernel:
+    """Return the kernel for large arrays of one layout.
+
+    Parameters
+    ----------
+    task : Task
+        What to compute.
+    steps : tuple of int or None
+        The steps of out and of the arrays along the innermost axis, None for any.
+    rank : int
+        How many axes there are, at most :data:`MANY`, which stands for more as well.
+    device : Device
+        Where to compute.
+
+    Returns
+    -------
+    Kernel
+        Buffers: out, arrays, and with ``MANY`` axes the layout of those after the second. Values:
+        offsets of out and arrays; lengths of the first three axes, the innermost first (with
+        ``MANY`` the product of the rest is the third); the steps of out and arrays along
+        each of them, but the third of ``MANY``; with ``MANY`` the number of the rest; scalars.
+    """
+    walked = 1 + sum(kind is not None for kind in task.kinds)
+    many = rank == MANY
+    shown = min(rank, MANY - 1)
+    longs = walked + shown + walked * (shown - many) + many
+    values = [
+        part
+        for position, kind in enumerate(task.kinds)
+        if kind is None
+        for part in _value_dtypes(task.operation.operand_dtype(position, task.dtype))
+    ]
+    return device.kernel(
+        _rows_source(task, steps, rank),
+        f"{task.operation.name}_rows",
+        walked + many,
+        [*[np.int64] * longs, *values],
+    )
+
+
+def _value_dtypes(dtype: DType) -> tuple[DType, ...]:
+    part = part_dtype(dtype)
+    return (part, part) if dtype.kind == "c" else (part,)
+
+
+def _head(task: Task) -> list[str]:
+    """Return what a program begins with."""
+    operation, kinds, dtype, out_dtype = task
+    natural = operation.result_dtype(dtype)
+    wanted = [operation.operand_dtype(position, dtype) for position in range(len(kinds))]
+    casts = natural != out_dtype or any(
+        kind is not None and kind != own for kind, own in zip(kinds, wanted, strict=True)
+    )
+    files = (*(("casting",) if casts else ()), *operation.files(dtype))
+    return [macros(dtype), *map(source_of, files)]
+
+
+def _pointer(dtype: DType, name: str) -> str:
+    return f"const __global {cl_type(dtype).storage} *{name}"
+
+
+def _loaded(task: Task, position: int) -> str:
+    """Return the expression of an operand that is read at its index."""
+    operation, kinds, dtype, out_dtype = task
+    letter, kind = LETTERS[position], kinds[position]
+    own = operation.operand_dtype(position, dtype)
+    kind = own if kind is None else kind
+    stored = operation.forms[kind_of(dtype)] == "a" and own == out_dtype
+    return conversion(f"{cl_type(kind).load}({letter}_p, i_{letter})", kind, own, stored=stored)
+
+
+def _value(task: Task, position: int) -> tuple[list[str], str]:
+    """Return the parameters and the expression of an operand that is a Python scalar."""
+    own = task.operation.operand_dtype(position, task.dtype)
+    letter, compute = LETTERS[position], cl_type(own).compute
+    if own.kind != "c":
+        return [f"const {compute} {letter}_v"], f"{letter}_v"
+    part = compute.removesuffix("2")
+    parameters = [f"const {part} {letter}_re", f"const {part} {letter}_im"]
+    return parameters, f"({compute})({letter}_re, {letter}_im)"
+
+
+def _declared(task: Task, position: int, expression: str) -> str:
+    compute = cl_type(task.operation.operand_dtype(position, task.dtype)).compute
+    return f"    const {compute} {LETTERS[position]} = {expression};"
+
+
+def _stored(task: Task) -> str:
+    operation, _, dtype, out_dtype = task
+    natural = operation.result_dtype(dtype)
+    value = conversion(operation.forms[kind_of(dtype)], natural, out_dtype, stored=True)
+    return f"    {cl_type(out_dtype).store}(o, i_o, {value});"
+
+
+@cache
+def _plain_source(task: Task) -> str:
+    operation, kinds, dtype, out_dtype = task
+    places = range(len(kinds))
+    letters = LETTERS[: len(kinds)]
+    own = [operation.operand_dtype(place, dtype) for place in places]
+    pointers = [
+        _pointer(read or one, f"{letter}_p")
+        for letter, read, one in zip(letters, kinds, own, strict=True)
+    ]
+    buffers = [f"__global {cl_type(out_dtype).storage} *o", *pointers]
+    indices = [f"long i_{one}" for one in ("o", *letters)]
+    width = 2 + len(kinds)
+    given = [_value(task, place) for place in places]
+    return "\n".join(
+        [
+            *_head(task),
+            f"__kernel void {operation.name}_flat({', '.join([*buffers, *indices])}, long n) {{",
+            "    const long at = get_global_id(0);",
+            "    if (at >= n) return;",
+            "    " + " ".join(f"i_{one} += at;" for one in ("o", *letters)),
+            *(_declared(task, place, _loaded(task, place)) for place in places),
+            _stored(task),
+            "}",
+            f"__kernel UNVECTORIZED void {operation.name}_walk({', '.join(buffers)}, "
+            f"const __global long *layout, {', '.join(indices)}, long n, int rank, int scalars, "
+            f"{', '.join(one for names, _ in given for one in names)}) {{",
+            "    long rest = get_global_id(0);",
+            "    if (rest >= n) return;",
+            f"    for (int axis = 0; axis < rank; ++axis, layout += {width}) {{",
+            "        const long size = layout[0], at = rest % size;",
+            "        rest /= size;",
+            "        "
+            + " ".join(
+                f"i_{one} += at * layout[{1 + place}];" for place, one in enumerate(("o", *letters))
+            ),
+            "    }",
+            *(
+                _declared(task, place, f"scalars & {1 << place} ? {value} : {_loaded(task, place)}")
+                for place, (_, value) in enumerate(given)
+            ),
+            _stored(task),
+            "}",
+        ]
+    )
+
+
+@cache
+def _rows_source(task: Task, steps: tuple[int | None, ...], rank: int) -> str:
+    operation, kinds, _, out_dtype = task
+    every = ["o"]
+    buffers = [f"__global {cl_type(out_dtype).storage} *o"]
+    scalars: list[str] = []
+    body: list[str] = []
+    for place, (letter, kind) in enumerate(zip(LETTERS, kinds, strict=False)):
+        if kind is None:
+            names, value = _value(task, place)
+            scalars += names
+        else:
+            every.append(letter)
+            buffers.append(_pointer(kind, f"{letter}_p"))
+            value = _loaded(task, place)
+        body.append(_declared(task, place, value))
+    many = rank == MANY
+    shown = min(rank, MANY - 1)
+    values = [f"long i_{one}" for one in every]
+    values += [f"const long n_{axis}" for axis in range(shown)]
+    values += [f"const long s_{one}_{axis}" for axis in range(shown - many) for one in every]
+    walk = [f"    const long at_{axis} = get_global_id({axis});" for axis in range(shown)]
+    outside = " || ".join(f"at_{axis} >= n_{axis}" for axis in range(min(shown, 2)))
+    walk.append(f"    if ({outside}) return;")
+    if many:
+        buffers.append("const __global long *layout")
+        values.append("const long axes")
+        width = 1 + len(every)
+        walk += [
+            "    long rest = at_2;",
+            f"    for (long axis = 0; axis < axes; ++axis, layout += {width}) {{",
+            "        const long size = layout[0], at = rest % size;",
+            "        rest /= size;",
+            "        "
+            + " ".join(f"i_{one} += at * layout[{1 + i}];" for i, one in enumerate(every)),
+            "    }",
+        ]
+    for one, step in zip(every, steps, strict=True):
+        inner = f"at_0 * s_{one}_0" if step is None else f"at_0 * {step}"
+        terms = [inner, *(f"at_{axis} * s_{one}_{axis}" for axis in range(1, shown - many))]
+        walk.append(f"    i_{one} += {' + '.join(terms)};")
+    return "\n".join(
+        [
+            *_head(task),
+            f"__kernel void {operation.name}_rows({', '.join([*buffers, *values, *scalars])}) {{",
+            *walk,
+            *body,
+            _stored(task),
+            "}",
+        ]
+    )

@@ -1,0 +1,83 @@
+"""How operands are walked through together: axes in the best order, merged, and how they step."""
+
+from __future__ import annotations
+
+from functools import cached_property, lru_cache
+
+import numpy as np
+import pyopencl as cl
+
+from portarray.clarray.layout import Shape, broadcast_strides, collapse
+from portarray.clarray.runtime.device import Device
+from portarray.clarray.runtime.pool import Storage
+
+__all__ = ["Layout", "Walk", "layout_storage", "walk_of"]
+
+Layout = tuple[Shape, Shape]
+"""Shape and strides."""
+
+SHORT = 16
+"""An innermost axis shorter than this is left to a longer one beside it."""
+
+
+class Walk:
+    """A walk through an output and its operands.
+
+    Attributes
+    ----------
+    sizes : tuple of int
+        Lengths of the axes, the innermost *first*.
+    strides : tuple of tuple of int
+        For the output and each operand, its steps along these axes.
+    steps : tuple of int or None
+        For each its step along the innermost axis, where it is one that kernels know (0, 1, -1).
+    """
+
+    def __init__(self, sizes: Shape, strides: tuple[Shape, ...]) -> None:
+        self.sizes = sizes
+        self.strides = strides
+        self.steps = tuple(one[0] if abs(one[0]) <= 1 else None for one in strides)
+
+    @cached_property
+    def table(self) -> tuple[int, ...]:
+        """For each axis its length and the steps along it, as kernels read them."""
+        return self.table_from(0)
+
+    def table_from(self, first: int) -> tuple[int, ...]:
+        """Return the table of the axes from one on."""
+        return tuple(
+            value
+            for axis in range(first, len(self.sizes))
+            for value in (self.sizes[axis], *(one[axis] for one in self.strides))
+        )
+
+
+@lru_cache(maxsize=4096)
+def walk_of(out: Layout, operands: tuple[Layout, ...]) -> Walk:
+    """Return the walk through an output with elements and operands that broadcast to its shape."""
+    shape = out[0]
+    strides = [out[1], *(broadcast_strides(*one, shape) for one in operands)]
+    # Along the output's memory, whatever the order of its axes.
+    order = sorted(range(len(shape)), key=lambda axis: -abs(out[1][axis]))
+    sizes, walks = collapse(
+        tuple(shape[axis] for axis in order),
+        [tuple(one[axis] for axis in order) for one in strides],
+    )
+    if not sizes:
+        sizes, walks = (1,), tuple((1,) for _ in walks)
+    inner = list(reversed(range(len(sizes))))
+    if len(inner) > 1 and sizes[inner[0]] < SHORT < sizes[inner[1]]:
+        inner[:2] = inner[1], inner[0]
+    return Walk(
+        tuple(sizes[axis] for axis in inner),
+        tuple(tuple(one[axis] for axis in inner) for one in walks),
+    )
+
+
+@lru_cache(maxsize=4096)
+def layout_storage(device: Device, table: tuple[int, ...]) -> Storage:
+    """Return a table in the device's memory."""
+    host = np.array(table, np.int64)
+    flags = cl.mem_flags
+    buffer = cl.Buffer(device.context, flags.READ_ONLY | flags.COPY_HOST_PTR, hostbuf=host)
+    return Storage(device, buffer, None, host.nbytes, owner=host)
