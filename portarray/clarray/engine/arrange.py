@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from portarray.clarray.array import Array, empty
-from portarray.clarray.engine.copy import contiguous, item_kernel
+from portarray.clarray.engine.copy import contiguous
+from portarray.clarray.engine.moves import item_kernel
 from portarray.clarray.engine.transfer import from_numpy
 
 __all__ = ["spread", "triangle"]
 
-# As in kernels/copy.cl.
+# As in kernels/arrange.cl.
 _RUN = 32
 
 
@@ -32,7 +33,9 @@ def triangle(x: Array, diagonal: int, *, upper: bool) -> Array:
     x = contiguous(x)
     out = empty(x.shape, x.dtype, x.device)
     rows, columns = x.shape[-2:]
-    kernel = item_kernel(x.device, x.dtype.itemsize, "triangle", 2, (np.int64, np.int64, np.int32))
+    kernel = item_kernel(
+        x.device, x.dtype.itemsize, "arrange", "triangle", 2, (np.int64, np.int64, np.int32)
+    )
     size = (columns, rows, x.size // (rows * columns))
     kernel.launch(size, None, (out.storage, x.storage), x.offset, diagonal, int(upper))
     return out
@@ -57,7 +60,9 @@ def spread(x: Array, counts: np.ndarray[Any, np.dtype[np.int64]], axis: int) -> 
         return out
     x = contiguous(x)
     places = from_numpy(ends, x.device)
-    kernel = item_kernel(x.device, x.dtype.itemsize, "spread", 3, (np.int64, np.int64, np.int64))
+    kernel = item_kernel(
+        x.device, x.dtype.itemsize, "arrange", "spread", 3, (np.int64, np.int64, np.int64)
+    )
     size = (math.prod(x.shape[axis + 1 :]), -(-total // _RUN), math.prod(x.shape[:axis]))
     storages = (out.storage, x.storage, places.storage)
     kernel.launch(size, None, storages, x.offset, x.shape[axis], total)

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from typing import Any
 
 import numpy as np
 
-from portarray.clarray.array import Array
+from portarray.clarray.array import Array, empty
 from portarray.clarray.engine.elementwise import apply
+from portarray.clarray.engine.moves import CHUNK, item_kernel, move
 from portarray.clarray.engine.operation import Operation, every
-from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.programs import Kernel, source_of
+from portarray.clarray.engine.overlap import overlap, same_elements
+from portarray.clarray.layout import broadcast_strides
 
-__all__ = ["assign", "cast", "contiguous", "copy", "fill", "item_kernel"]
+__all__ = ["assign", "cast", "contiguous", "copy", "fill"]
 
 _IDENTITY = Operation("copy", every("a"))
-_ITEMS = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong", 16: "ulong2"}
+_FILL = (np.int64, np.int64, np.int64, np.uint64, np.uint64)
 
 
 def copy(x: Array) -> Array:
     """Return a new C-contiguous array with the same elements."""
-    return apply(_IDENTITY, (x,), x.dtype, x.dtype)
+    out = empty(x.shape, x.dtype, x.device)
+    if 0 not in x.shape:
+        move(out, x)
+    return out
 
 
 def contiguous(x: Array) -> Array:
@@ -34,35 +40,66 @@ def cast(x: Array, dtype: np.dtype[Any]) -> Array:
 
 
 def assign(out: Array, value: Array | complex) -> None:
-    """Write a value, broadcast and cast, into an array. The two may overlap in memory."""
-    if isinstance(value, Array) and value.storage is out.storage:
+    """Write a value, broadcast and cast, into an array. The two may overlap in memory.
+
+    Parameters
+    ----------
+    out : Array
+        Where to; no two of its elements may lie at one place.
+    value : Array or Python scalar
+        What to write: a scalar that the dtype can hold, or an array on the same device that
+        broadcasts to the shape of `out`.
+
+    Raises
+    ------
+    ValueError
+        If `value` does not broadcast to the shape of `out`.
+    """
+    if not isinstance(value, Array):
+        fill(out, value)
+        return
+    own, target = value.shape, out.shape
+    if own != target:
+        fits = len(own) <= len(target) and all(
+            size in (1, wanted)
+            for size, wanted in zip(reversed(own), reversed(target), strict=False)
+        )
+        if not fits:
+            raise ValueError(
+                f"values of shape {own} do not broadcast to the shape {target} they are assigned to"
+            )
+        value = value.view(target, broadcast_strides(own, value.strides, target), value.offset)
+    if 0 in target or (value.dtype == out.dtype and same_elements(out, value)):
+        return
+    if overlap(out, value):
         value = copy(value)
-    apply(_IDENTITY, (value,), out.dtype, out.dtype, out=out)
+    if value.dtype == out.dtype:
+        move(out, value)
+    else:
+        apply(_IDENTITY, (value,), out.dtype, out.dtype, out=out)
 
 
 def fill(out: Array, value: complex) -> None:
     """Write a Python scalar that the dtype can hold into every element."""
-    if not out.contiguous:
-        apply(_IDENTITY, (value,), out.dtype, out.dtype, out=out)
+    if 0 in out.shape:
         return
-    size = out.size
-    if size:
-        low, high = _halves(value, out.dtype)
-        kernel = item_kernel(
-            out.device, out.dtype.itemsize, "fill", 1, (np.int64, np.uint64, np.uint64)
-        )
-        kernel.launch((size,), None, (out.storage,), out.offset, low, high)
+    if not out.contiguous:
+        one = empty((), out.dtype, out.device)
+        fill(one, value)
+        move(out, one.view(out.shape, (0,) * len(out.shape), 0))
+        return
+    device, itemsize = out.device, out.dtype.itemsize
+    size = math.prod(out.shape)
+    run = 1 if device.traits.local_memory else CHUNK // itemsize
+    kernel = item_kernel(device, itemsize, "fill", "fill", 1, _FILL)
+    group = None if device.traits.local_memory else (1,)
+    kernel.launch(
+        (-(-size // run),), group, (out.storage,), out.offset, size, run, *_halves(value, out.dtype)
+    )
 
 
 def _halves(value: complex, dtype: np.dtype[Any]) -> tuple[int, int]:
     """Return the bits of a value as two unsigned numbers of at most 64 bits."""
-    bits = int.from_bytes(np.asarray(value).astype(dtype).tobytes(), "little")
+    with np.errstate(over="ignore"):  # what is too large for the dtype is infinite
+        bits = int.from_bytes(np.asarray(value).astype(dtype).tobytes(), sys.byteorder)
     return bits & 0xFFFF_FFFF_FFFF_FFFF, bits >> 64
-
-
-def item_kernel(
-    device: Device, itemsize: int, name: str, buffers: int, values: tuple[Any, ...]
-) -> Kernel:
-    """Return a kernel of ``kernels/copy.cl`` for items of a size in bytes."""
-    source = f"#define ITEM {itemsize}\n#define U {_ITEMS[itemsize]}\n" + source_of("copy")
-    return device.kernel(source, name, buffers, values)

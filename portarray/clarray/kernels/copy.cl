@@ -1,39 +1,70 @@
-/* Moving items without looking at them: U is an unsigned type of the item's size. */
+/* Moving items without looking at them: U is an unsigned type of the item's size.
 
-/* The value comes as two halves because an argument can be a plain number only. */
-#if ITEM == 16
-#define VALUE (ulong2)(low, high)
-#else
-#define VALUE (U)low
+   Each kernel walks two axes, i and j, in pieces of run_i and run_j; up to three more, k, l and m,
+   are numbered by the third dimension. out_ and x_ are steps, to and from where things begin. */
+#define PARAMETERS                                                                             \
+    __global U *restrict out, const __global U *restrict x, long to, long from, long size_i,   \
+        long size_j, long run_i, long run_j, long out_i, long x_i, long out_j, long x_j,       \
+        long size_k, long size_l, long out_k, long x_k, long out_l, long x_l, long out_m, long x_m
+#define BEGIN                                                                                  \
+    const long number = get_global_id(2), above = number / size_k, k = number - above * size_k; \
+    const long m = above / size_l, l = above - m * size_l;                                     \
+    to += k * out_k + l * out_l + m * out_m;                                                   \
+    from += k * x_k + l * x_l + m * x_m;
+
+#ifdef BLOCK
+/* A piece for each work-item, for processors: the compiler makes vectors of the inner loops, whose
+   steps it must know for that. */
+__kernel void block(PARAMETERS) {
+    BEGIN
+    const long i = get_global_id(0) * run_i, j = get_global_id(1) * run_j;
+    const long columns = min(run_i, size_i - i), rows = min(run_j, size_j - j);
+    out += to + i * out_i + j * out_j;
+    x += from + i * x_i + j * x_j;
+    for (long row = 0; row < rows; row++) {
+        __global U *restrict o = out + row * out_j;
+        const __global U *restrict a = x + row * x_j;
+        if (out_i == 1 && x_i == 1)
+            for (long e = 0; e < columns; e++) o[e] = a[e];
+        else if (out_i == 1 && x_i == 0) {
+            const U value = a[0];
+            for (long e = 0; e < columns; e++) o[e] = value;
+        } else if (out_i == 1 && x_i == 2)
+            for (long e = 0; e < columns; e++) o[e] = a[2 * e];
+        else if (out_i == 1 && x_i == -1)
+            for (long e = 0; e < columns; e++) o[e] = a[-e];
+        else
+            for (long e = 0; e < columns; e++) o[e * out_i] = a[e * x_i];
+    }
+}
 #endif
 
-__kernel void fill(__global U *out, long offset, ulong low, ulong high) {
-    out[offset + get_global_id(0)] = VALUE;
+#ifdef WALK
+/* Work-items side by side along i, each with a piece of j. Where i is out's axis of neighbours and
+   j that of x, a group reads whole cache lines of x and writes whole ones of out. */
+__kernel void walk(PARAMETERS) {
+    BEGIN
+    const long i = get_global_id(0) * run_i, j = get_global_id(1) * run_j;
+    if (i >= size_i) return;
+    const long rows = min(run_j, size_j - j);
+    out += to + i * out_i + j * out_j;
+    x += from + i * x_i + j * x_j;
+    for (long row = 0; row < rows; row++) out[row * out_j] = x[row * x_j];
 }
+#endif
 
-/* One triangle of each matrix of a C-contiguous stack; the other becomes 0. */
-__kernel void triangle(__global U *out, const __global U *x, long offset, long diagonal, int upper) {
-    const long column = get_global_id(0), row = get_global_id(1);
-    const long at = (get_global_id(2) * get_global_size(1) + row) * get_global_size(0) + column;
-    const long above = column - row - diagonal;
-    out[at] = (upper ? above >= 0 : above <= 0) ? x[offset + at] : (U)0;
+#ifdef TILE
+/* The same through local memory, for devices that read and write a group's neighbours at once:
+   reading, neighbours lie along j, writing along i. run_i and run_j are the group's sizes. */
+__kernel __attribute__((reqd_work_group_size(TILE, TILE, 1))) void tile(PARAMETERS) {
+    __local U held[TILE][TILE + 1];
+    BEGIN
+    const long a = get_local_id(0), b = get_local_id(1);
+    const long i = get_group_id(0) * run_i, j = get_group_id(1) * run_j;
+    if (i + b < size_i && j + a < size_j)
+        held[b][a] = x[from + (i + b) * x_i + (j + a) * x_j];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (i + a < size_i && j + b < size_j)
+        out[to + (i + a) * out_i + (j + b) * out_j] = held[a][b];
 }
-
-/* Entries repeated by counts: the j-th of the result is the first whose end is beyond j. A
-   work-item walks RUN entries of the result, so that it searches once. */
-#define RUN 32
-__kernel void spread(__global U *out, const __global U *x, const __global long *ends, long offset,
-                     long entries, long total) {
-    const long inner = get_global_size(0), at = get_global_id(0), outer = get_global_id(2);
-    const long from = get_global_id(1) * RUN, to = min(from + RUN, total);
-    long low = 0, high = entries - 1;
-    while (low < high) {
-        const long middle = (low + high) / 2;
-        if (ends[middle] > from) high = middle;
-        else low = middle + 1;
-    }
-    for (long j = from; j < to; j++) {
-        while (ends[low] <= j) low++;
-        out[(outer * total + j) * inner + at] = x[offset + (outer * entries + low) * inner + at];
-    }
-}
+#endif

@@ -1,0 +1,199 @@
+"""Items moved from one layout to another: which kernel walks which axes.
+
+A copy needs no dtype, so kernels are made for sizes of items. What decides is along which axis
+neighbours lie in each of the two layouts:
+
+- along the same one, or no more than a cache line apart: on processors each work-item copies a
+  block of rows (``block``), elsewhere work-items lie along the axis (``walk``);
+- along different ones, as in a transposed copy: processors take strips as wide as a few cache
+  lines (``walk``), other devices tiles through local memory (``tile``).
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from portarray.clarray.array import Array
+from portarray.clarray.layout import collapse
+from portarray.clarray.runtime.device import Device
+from portarray.clarray.runtime.programs import Kernel, source_of
+
+__all__ = ["CHUNK", "item_kernel", "move"]
+
+CHUNK = 1 << 15
+"""Bytes that a work-item of a processor moves: many groups, but few enough to cost nothing."""
+
+_ITEMS = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong", 16: "ulong2"}
+_LINE = 64
+_STRIP, _ROWS = 16, 32
+_TILE = 16
+_VALUES = (np.int64,) * 18
+
+Axis = tuple[int, int, int]
+"""Size, step in the result, step in what is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Launch:
+    """One launch of a kernel; offsets are added to those of the arrays."""
+
+    kernel: str
+    size: tuple[int, int, int]
+    group: tuple[int, int, int] | None
+    to: int
+    origin: int
+    values: tuple[int, ...]
+
+
+def move(out: Array, x: Array) -> None:
+    """Copy the items of one array to another of the same shape and item size.
+
+    The two must not overlap in memory, and ``out`` must have at least one element and no two at
+    one place.
+    """
+    device = out.device
+    itemsize = out.dtype.itemsize
+    storages = (out.storage, x.storage)
+    launches = _plan(out.shape, out.strides, x.strides, itemsize, device.traits.local_memory)
+    for one in launches:
+        kernel = _kernel(device, itemsize, one.kernel)
+        kernel.launch(
+            one.size, one.group, storages, out.offset + one.to, x.offset + one.origin, *one.values
+        )
+
+
+def item_kernel(
+    device: Device, itemsize: int, file: str, name: str, buffers: int, values: tuple[Any, ...]
+) -> Kernel:
+    """Return a kernel for items of a size in bytes, from a file of ``kernels/``."""
+    key = (file, name, itemsize)
+    found = device.kernels.get(key)
+    if found is None:
+        head = f"#define ITEM {itemsize}\n#define U {_ITEMS[itemsize]}\n"
+        found = device.kernel(head + source_of(file), name, buffers, values)
+        device.kernels[key] = found
+    return found
+
+
+def _kernel(device: Device, itemsize: int, name: str) -> Kernel:
+    key = ("copy", name, itemsize)
+    found = device.kernels.get(key)
+    if found is None:
+        head = f"#define {name.upper()} {_TILE}\n#define U {_ITEMS[itemsize]}\n"
+        found = device.kernel(head + source_of("copy"), name, 2, _VALUES)
+        device.kernels[key] = found
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _plan(
+    shape: tuple[int, ...],
+    out_strides: tuple[int, ...],
+    x_strides: tuple[int, ...],
+    itemsize: int,
+    local_memory: bool,
+) -> tuple[_Launch, ...]:
+    axes, to, origin = _axes(shape, out_strides, x_strides)
+    last = axes.pop()
+    if local_memory:
+        name, second = _choose_group(last, axes)
+    else:
+        name, second = _choose_processor(last, axes, itemsize)
+    other = axes.pop(second) if second is not None else (1, 0, 0)
+    if name == "walk" and local_memory and last[0] < _STRIP < other[0]:
+        last, other = other, last
+    size_i, size_j = last[0], other[0]
+    if name == "tile":
+        run_i = run_j = _TILE
+        group: tuple[int, int, int] | None = (_TILE, _TILE, 1)
+        items = (-(-size_i // _TILE) * _TILE, -(-size_j // _TILE) * _TILE)
+    elif name == "block":
+        elements = CHUNK // itemsize
+        run_i = min(size_i, elements)
+        run_j = max(1, elements // size_i)
+        group = (1, 1, 1)
+        items = (-(-size_i // run_i), -(-size_j // run_j))
+    else:
+        run_i, run_j = 1, 1 if local_memory else _ROWS
+        group = None if local_memory else (_STRIP, 1, 1)
+        rounded = 1 if local_memory else _STRIP
+        items = (-(-size_i // rounded) * rounded, -(-size_j // run_j))
+    # The kernels have three more axes: the longest ones. The host counts through the rest.
+    axes.sort(reverse=True)
+    inner, outer = axes[:3], axes[3:]
+    inner += [(1, 0, 0)] * (3 - len(inner))
+    values = (
+        *(size_i, size_j, run_i, run_j, *last[1:], *other[1:]),
+        *(inner[0][0], inner[1][0], *inner[0][1:], *inner[1][1:], *inner[2][1:]),
+    )
+    size = (*items, inner[0][0] * inner[1][0] * inner[2][0])
+    return tuple(
+        [
+            _Launch(
+                name,
+                size,
+                group,
+                to + sum(at * one[1] for at, one in zip(place, outer, strict=True)),
+                origin + sum(at * one[2] for at, one in zip(place, outer, strict=True)),
+                values,
+            )
+            for place in itertools.product(*[range(one[0]) for one in outer])
+        ]
+    )
+
+
+def _axes(
+    shape: tuple[int, ...], out_strides: tuple[int, ...], x_strides: tuple[int, ...]
+) -> tuple[list[Axis], int, int]:
+    """Return axes with forward steps in the result, neighbours last, and where both begin."""
+    to = origin = 0
+    axes: list[Axis] = []
+    for size, out_step, x_step in zip(shape, out_strides, x_strides, strict=True):
+        if size == 1:
+            continue
+        if out_step < 0:
+            to += (size - 1) * out_step
+            origin += (size - 1) * x_step
+            out_step, x_step = -out_step, -x_step
+        axes.append((size, out_step, x_step))
+    axes.sort(key=lambda axis: -axis[1])
+    sizes, (out_steps, x_steps) = collapse(
+        tuple([axis[0] for axis in axes]),
+        [tuple([axis[1] for axis in axes]), tuple([axis[2] for axis in axes])],
+    )
+    return list(zip(sizes, out_steps, x_steps, strict=True)) or [(1, 1, 1)], to, origin
+
+
+def _nearest(axes: list[Axis]) -> int:
+    """Return the place of the axis along which neighbours lie in what is read."""
+    return min(range(len(axes)), key=lambda place: abs(axes[place][2]))
+
+
+def _longest(axes: list[Axis]) -> int:
+    return max(range(len(axes)), key=lambda place: axes[place][0])
+
+
+def _choose_processor(last: Axis, axes: list[Axis], itemsize: int) -> tuple[str, int | None]:
+    if not axes:
+        return "block", None
+    size, _, step = last
+    if size >= _STRIP and abs(step) * itemsize >= _LINE:
+        second = _nearest(axes)
+        if abs(axes[second][2]) < abs(step):
+            return "walk", second
+    # Short rows: many of them to a work-item.
+    return "block", len(axes) - 1 if size >= _LINE else _longest(axes)
+
+
+def _choose_group(last: Axis, axes: list[Axis]) -> tuple[str, int | None]:
+    if not axes:
+        return "walk", None
+    second = _nearest(axes)
+    if abs(axes[second][2]) < abs(last[2]):
+        return "tile", second
+    return "walk", _longest(axes)

@@ -1,0 +1,67 @@
+"""Whether two arrays share elements."""
+
+from __future__ import annotations
+
+import math
+
+from portarray.clarray.array import Array
+
+__all__ = ["overlap", "same_elements"]
+
+
+def overlap(first: Array, second: Array) -> bool:
+    """Tell whether an element of one array may lie where one of the other does.
+
+    Exact for arrays of different storages, and for slices of one that interleave (``x[::2]`` and
+    ``x[1::2]``); beyond that an array that fills the same stretch of memory counts as overlapping.
+    """
+    if not first.size or not second.size:
+        return False
+    if first.storage is not second.storage:
+        # Two storages may lie over the same memory if they borrowed it.
+        ours, theirs = first.storage.host, second.storage.host
+        if ours is None or theirs is None or not (first.storage.shared and second.storage.shared):
+            return False
+        begin = theirs.ctypes.data - ours.ctypes.data
+    else:
+        begin = 0
+    low, high = _bounds(first)
+    other_low, other_high = _bounds(second)
+    if begin + other_low >= high or low >= begin + other_high:
+        return False
+    # All elements of one lie at multiples of a number of bytes from each other, likewise from
+    # those of the other: if the first ones do not, no two elements meet.
+    itemsize = first.dtype.itemsize
+    if itemsize != second.dtype.itemsize:
+        return True
+    step = math.gcd(*[one * itemsize for one in (*_steps(first), *_steps(second))])
+    distance = begin + (second.offset - first.offset) * itemsize
+    if step == 0:
+        return True
+    rest = distance % step
+    return rest < itemsize or step - rest < itemsize
+
+
+def same_elements(first: Array, second: Array) -> bool:
+    """Tell whether two arrays are the same view of the same memory."""
+    return (
+        first.storage is second.storage
+        and first.offset == second.offset
+        and first.shape == second.shape
+        and first.strides == second.strides
+    )
+
+
+def _steps(x: Array) -> list[int]:
+    return [step for size, step in zip(x.shape, x.strides, strict=True) if size > 1]
+
+
+def _bounds(x: Array) -> tuple[int, int]:
+    """Return the first byte of the elements, and the first after them."""
+    low = high = x.offset
+    for size, step in zip(x.shape, x.strides, strict=True):
+        if step < 0:
+            low += (size - 1) * step
+        else:
+            high += (size - 1) * step
+    return low * x.dtype.itemsize, (high + 1) * x.dtype.itemsize
