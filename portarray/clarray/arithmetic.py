@@ -31,7 +31,7 @@ __all__ = [
 
 _COMPLEX = {"complex": ("real", "complex")}
 
-_ABS = Operation(
+ABS = Operation(
     "abs",
     {
         "signed": "(T)(a < 0 ? (U)0 - (U)a : (U)a)",
@@ -42,26 +42,26 @@ _ABS = Operation(
     result="real",
     needs=_COMPLEX,
 )
-_ADD = Operation("add", {**integer("(T)((U)a + (U)b)"), **floating("a + b")})
+ADD = Operation("add", {**integer("(T)((U)a + (U)b)"), **floating("a + b")})
 _COPYSIGN = Operation("copysign", {"real": "copysign(a, b)"})
-_DIVIDE = Operation("divide", {"real": "a / b", "complex": "c_div(a, b)"}, needs=_COMPLEX)
-_FLOOR_DIVIDE = Operation(
+DIVIDE = Operation("divide", {"real": "a / b", "complex": "c_div(a, b)"}, needs=_COMPLEX)
+FLOOR_DIVIDE = Operation(
     "floor_divide",
     {**integer("floor_divide_of(a, b)"), "real": "floor_divide_of(a, b)"},
     needs=("division",),
 )
-_MULTIPLY = Operation(
+MULTIPLY = Operation(
     "multiply",
     {**integer("(T)((U)a * (U)b)"), "real": "a * b", "complex": "c_mul(a, b)"},
     needs=_COMPLEX,
 )
-_NEGATIVE = Operation("negative", {**integer("(T)((U)0 - (U)a)"), **floating("-a")})
+NEGATIVE = Operation("negative", {**integer("(T)((U)0 - (U)a)"), **floating("-a")})
 _NEXTAFTER = Operation("nextafter", {"real": "nextafter_of(a, b)"}, needs=("neighbour",))
-_POSITIVE = Operation("positive", numeric("a"))
+POSITIVE = Operation("positive", numeric("a"))
 _RECIPROCAL = Operation(
     "reciprocal", {"real": "1 / a", "complex": "c_reciprocal(a)"}, needs=_COMPLEX
 )
-_REMAINDER = Operation(
+REMAINDER = Operation(
     "remainder",
     {**integer("remainder_of(a, b)"), "real": "remainder_of(a, b)"},
     needs=("division",),
@@ -82,7 +82,7 @@ _SQUARE = Operation(
     {**integer("(T)((U)a * (U)a)"), "real": "a * a", "complex": "c_square(a)"},
     needs=_COMPLEX,
 )
-_SUBTRACT = Operation("subtract", {**integer("(T)((U)a - (U)b)"), **floating("a - b")})
+SUBTRACT = Operation("subtract", {**integer("(T)((U)a - (U)b)"), **floating("a - b")})
 
 
 def abs(x: Array, /) -> Array:
@@ -107,7 +107,7 @@ def abs(x: Array, /) -> Array:
     -----
     The lowest value of a signed integer dtype stays as it is: its magnitude is out of range.
     """
-    return unary(_ABS, x)
+    return unary(ABS, x)
 
 
 def add(x1: Array | complex, x2: Array | complex, /) -> Array:
@@ -132,7 +132,7 @@ def add(x1: Array | complex, x2: Array | complex, /) -> Array:
     OverflowError
         If an integer array's dtype cannot hold a Python integer beside it.
     """
-    return binary(_ADD, x1, x2)
+    return binary(ADD, x1, x2)
 
 
 def copysign(x1: Array | complex, x2: Array | complex, /) -> Array:
@@ -182,7 +182,7 @@ def divide(x1: Array | complex, x2: Array | complex, /) -> Array:
     OverflowError
         If an integer array's dtype cannot hold a Python integer beside it.
     """
-    return binary(_DIVIDE, x1, x2)
+    return binary(DIVIDE, x1, x2)
 
 
 def floor_divide(x1: Array | complex, x2: Array | complex, /) -> Array:
@@ -212,7 +212,7 @@ def floor_divide(x1: Array | complex, x2: Array | complex, /) -> Array:
     An integer by zero is 0. Real numbers are divided as Python's ``//`` does: the exact quotient is
     rounded down; a number by zero is as in :func:`divide`.
     """
-    return binary(_FLOOR_DIVIDE, x1, x2)
+    return binary(FLOOR_DIVIDE, x1, x2)
 
 
 def multiply(x1: Array | complex, x2: Array | complex, /) -> Array:
@@ -237,7 +237,7 @@ def multiply(x1: Array | complex, x2: Array | complex, /) -> Array:
     OverflowError
         If an integer array's dtype cannot hold a Python integer beside it.
     """
-    return binary(_MULTIPLY, x1, x2)
+    return binary(MULTIPLY, x1, x2)
 
 
 def negative(x: Array, /) -> Array:
@@ -258,7 +258,7 @@ def negative(x: Array, /) -> Array:
     TypeError
         For arrays of other dtypes, and for what is no array.
     """
-    return unary(_NEGATIVE, x)
+    return unary(NEGATIVE, x)
 
 
 def nextafter(x1: Array | complex, x2: Array | complex, /) -> Array:
@@ -304,7 +304,7 @@ def positive(x: Array, /) -> Array:
     TypeError
         For arrays of other dtypes, and for what is no array.
     """
-    return unary(_POSITIVE, x)
+    return unary(POSITIVE, x)
 
 
 def reciprocal(x: Array, /) -> Array:
@@ -355,7 +355,7 @@ def remainder(x1: Array | complex, x2: Array | complex, /) -> Array:
     An integer by zero leaves 0. Of real numbers as Python's ``%``: exact but for one rounding where
     the signs differ.
     """
-    return binary(_REMAINDER, x1, x2)
+    return binary(REMAINDER, x1, x2)
 
 
 def sign(x: Array, /) -> Array:
@@ -443,4 +443,4 @@ def subtract(x1: Array | complex, x2: Array | complex, /) -> Array:
     OverflowError
         If an integer array's dtype cannot hold a Python integer beside it.
     """
-    return binary(_SUBTRACT, x1, x2)
+    return binary(SUBTRACT, x1, x2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -83,6 +84,190 @@ class Array:
         return Array(
             self.storage, self.dtype, shape, strides, offset, is_contiguous(shape, strides)
         )
+
+    # --- operators; what they do stands in operators.py
+
+    def __add__(self, other: Array | complex, /) -> Array:
+        return operators.binary(arithmetic.ADD, self, other)
+
+    def __sub__(self, other: Array | complex, /) -> Array:
+        return operators.binary(arithmetic.SUBTRACT, self, other)
+
+    def __mul__(self, other: Array | complex, /) -> Array:
+        return operators.binary(arithmetic.MULTIPLY, self, other)
+
+    def __truediv__(self, other: Array | complex, /) -> Array:
+        return operators.binary(arithmetic.DIVIDE, self, other)
+
+    def __floordiv__(self, other: Array | complex, /) -> Array:
+        return operators.binary(arithmetic.FLOOR_DIVIDE, self, other)
+
+    def __mod__(self, other: Array | complex, /) -> Array:
+        return operators.binary(arithmetic.REMAINDER, self, other)
+
+    def __and__(self, other: Array | complex, /) -> Array:
+        return operators.binary(bitwise.BITWISE_AND, self, other)
+
+    def __or__(self, other: Array | complex, /) -> Array:
+        return operators.binary(bitwise.BITWISE_OR, self, other)
+
+    def __xor__(self, other: Array | complex, /) -> Array:
+        return operators.binary(bitwise.BITWISE_XOR, self, other)
+
+    def __lshift__(self, other: Array | complex, /) -> Array:
+        return operators.binary(bitwise.BITWISE_LEFT_SHIFT, self, other)
+
+    def __rshift__(self, other: Array | complex, /) -> Array:
+        return operators.binary(bitwise.BITWISE_RIGHT_SHIFT, self, other)
+
+    def __pow__(self, other: Array | complex, /) -> Array:
+        return operators.pow(self, other)
+
+    def __matmul__(self, other: Array, /) -> Array:
+        return operators.matmul(self, other)
+
+    def __lt__(self, other: Array | complex, /) -> Array:
+        return operators.binary(comparison.LESS, self, other)
+
+    def __le__(self, other: Array | complex, /) -> Array:
+        return operators.binary(comparison.LESS_EQUAL, self, other)
+
+    def __gt__(self, other: Array | complex, /) -> Array:
+        return operators.binary(comparison.GREATER, self, other)
+
+    def __ge__(self, other: Array | complex, /) -> Array:
+        return operators.binary(comparison.GREATER_EQUAL, self, other)
+
+    def __eq__(self, other: Any, /) -> Array:  # type: ignore[override]
+        return operators.binary(comparison.EQUAL, self, other)
+
+    def __ne__(self, other: Any, /) -> Array:  # type: ignore[override]
+        return operators.binary(comparison.NOT_EQUAL, self, other)
+
+    # Comparison gives arrays, so equal arrays cannot be told apart by hash.
+    __hash__ = None  # type: ignore[assignment]
+
+    def __radd__(self, other: complex, /) -> Array:
+        return operators.reflected(arithmetic.ADD, self, other)
+
+    def __rsub__(self, other: complex, /) -> Array:
+        return operators.reflected(arithmetic.SUBTRACT, self, other)
+
+    def __rmul__(self, other: complex, /) -> Array:
+        return operators.reflected(arithmetic.MULTIPLY, self, other)
+
+    def __rtruediv__(self, other: complex, /) -> Array:
+        return operators.reflected(arithmetic.DIVIDE, self, other)
+
+    def __rfloordiv__(self, other: complex, /) -> Array:
+        return operators.reflected(arithmetic.FLOOR_DIVIDE, self, other)
+
+    def __rmod__(self, other: complex, /) -> Array:
+        return operators.reflected(arithmetic.REMAINDER, self, other)
+
+    def __rand__(self, other: complex, /) -> Array:
+        return operators.reflected(bitwise.BITWISE_AND, self, other)
+
+    def __ror__(self, other: complex, /) -> Array:
+        return operators.reflected(bitwise.BITWISE_OR, self, other)
+
+    def __rxor__(self, other: complex, /) -> Array:
+        return operators.reflected(bitwise.BITWISE_XOR, self, other)
+
+    def __rlshift__(self, other: complex, /) -> Array:
+        return operators.reflected(bitwise.BITWISE_LEFT_SHIFT, self, other)
+
+    def __rrshift__(self, other: complex, /) -> Array:
+        return operators.reflected(bitwise.BITWISE_RIGHT_SHIFT, self, other)
+
+    def __rpow__(self, other: complex, /) -> Array:
+        return operators.reflected_pow(self, other)
+
+    def __rmatmul__(self, other: Array, /) -> Array:
+        return operators.reflected_matmul(self, other)
+
+    def __iadd__(self, other: Array | complex, /) -> Array:
+        return operators.inplace(arithmetic.ADD, self, other)
+
+    def __isub__(self, other: Array | complex, /) -> Array:
+        return operators.inplace(arithmetic.SUBTRACT, self, other)
+
+    def __imul__(self, other: Array | complex, /) -> Array:
+        return operators.inplace(arithmetic.MULTIPLY, self, other)
+
+    def __itruediv__(self, other: Array | complex, /) -> Array:
+        return operators.inplace(arithmetic.DIVIDE, self, other)
+
+    def __ifloordiv__(self, other: Array | complex, /) -> Array:
+        return operators.inplace(arithmetic.FLOOR_DIVIDE, self, other)
+
+    def __imod__(self, other: Array | complex, /) -> Array:
+        return operators.inplace(arithmetic.REMAINDER, self, other)
+
+    def __iand__(self, other: Array | complex, /) -> Array:
+        return operators.inplace(bitwise.BITWISE_AND, self, other)
+
+    def __ior__(self, other: Array | complex, /) -> Array:
+        return operators.inplace(bitwise.BITWISE_OR, self, other)
+
+    def __ixor__(self, other: Array | complex, /) -> Array:
+        return operators.inplace(bitwise.BITWISE_XOR, self, other)
+
+    def __ilshift__(self, other: Array | complex, /) -> Array:
+        return operators.inplace(bitwise.BITWISE_LEFT_SHIFT, self, other)
+
+    def __irshift__(self, other: Array | complex, /) -> Array:
+        return operators.inplace(bitwise.BITWISE_RIGHT_SHIFT, self, other)
+
+    def __ipow__(self, other: Array | complex, /) -> Array:
+        return operators.inplace_pow(self, other)
+
+    def __imatmul__(self, other: Array, /) -> Array:
+        return operators.inplace_matmul(self, other)
+
+    def __neg__(self) -> Array:
+        return elementwise.unary(arithmetic.NEGATIVE, self)
+
+    def __pos__(self) -> Array:
+        return elementwise.unary(arithmetic.POSITIVE, self)
+
+    def __abs__(self) -> Array:
+        return elementwise.unary(arithmetic.ABS, self)
+
+    def __invert__(self) -> Array:
+        return elementwise.unary(bitwise.BITWISE_INVERT, self)
+
+    def __bool__(self) -> bool:
+        return bool(operators.scalar(self, "bool"))
+
+    def __int__(self) -> int:
+        return int(operators.scalar(self, "int"))
+
+    def __float__(self) -> float:
+        return float(operators.scalar(self, "float"))
+
+    def __complex__(self) -> complex:
+        return complex(operators.scalar(self, "complex"))
+
+    def __index__(self) -> int:
+        return operators.index(self)
+
+    def __repr__(self) -> str:
+        return operators.representation(self)
+
+    @property
+    def T(self) -> Array:  # noqa: N802
+        """A view of a matrix with its axes exchanged; ValueError for anything else."""
+        return operators.transposed(self, "T")
+
+    @property
+    def mT(self) -> Array:  # noqa: N802
+        """A view with the last two axes exchanged; ValueError where there are fewer."""
+        return operators.transposed(self, "mT")
+
+    def __array_namespace__(self, /, *, api_version: str | None = None) -> ModuleType:
+        """Return the clarray module; ValueError for versions of the standard unknown to it."""
+        return operators.namespace(api_version)
 
     # --- among others. Imported late: these modules need this one, and nobody calls them in loops.
 
@@ -172,3 +357,8 @@ def empty(shape: Shape, dtype: DType, device: Device) -> Array:
     """Return a new C-contiguous array; its elements are whatever was in memory."""
     storage = device.pool.take(math.prod(shape) * dtype.itemsize)
     return Array(storage, dtype, shape, strides_of(shape), 0, True)
+
+
+# These need the class; its methods find them when they are called.
+from portarray.clarray import arithmetic, bitwise, comparison, operators  # noqa: E402
+from portarray.clarray.engine import elementwise  # noqa: E402

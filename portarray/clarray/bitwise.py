@@ -15,21 +15,21 @@ __all__ = [
     "bitwise_xor",
 ]
 
-_BITWISE_AND = Operation("bitwise_and", {"bool": "a & b", **integer("a & b")})
-_BITWISE_INVERT = Operation("bitwise_invert", {"bool": "!a", **integer("(T)~a")})
+BITWISE_AND = Operation("bitwise_and", {"bool": "a & b", **integer("a & b")})
+BITWISE_INVERT = Operation("bitwise_invert", {"bool": "!a", **integer("(T)~a")})
 # A count out of range, negative ones included, is a large unsigned number.
-_BITWISE_LEFT_SHIFT = Operation(
+BITWISE_LEFT_SHIFT = Operation(
     "bitwise_left_shift", integer("(U)b < BITS ? (T)((U)a << (U)b) : (T)0")
 )
-_BITWISE_OR = Operation("bitwise_or", {"bool": "a | b", **integer("a | b")})
-_BITWISE_RIGHT_SHIFT = Operation(
+BITWISE_OR = Operation("bitwise_or", {"bool": "a | b", **integer("a | b")})
+BITWISE_RIGHT_SHIFT = Operation(
     "bitwise_right_shift",
     {
         "signed": "(T)(a >> ((U)b < BITS ? (U)b : BITS - 1))",
         "unsigned": "(U)b < BITS ? (T)((U)a >> (U)b) : (T)0",
     },
 )
-_BITWISE_XOR = Operation("bitwise_xor", {"bool": "a ^ b", **integer("a ^ b")})
+BITWISE_XOR = Operation("bitwise_xor", {"bool": "a ^ b", **integer("a ^ b")})
 
 
 def bitwise_and(x1: Array | complex, x2: Array | complex, /) -> Array:
@@ -54,7 +54,7 @@ def bitwise_and(x1: Array | complex, x2: Array | complex, /) -> Array:
     OverflowError
         If an integer array's dtype cannot hold a Python integer beside it.
     """
-    return binary(_BITWISE_AND, x1, x2)
+    return binary(BITWISE_AND, x1, x2)
 
 
 def bitwise_invert(x: Array, /) -> Array:
@@ -75,7 +75,7 @@ def bitwise_invert(x: Array, /) -> Array:
     TypeError
         For arrays of other dtypes, and for what is no array.
     """
-    return unary(_BITWISE_INVERT, x)
+    return unary(BITWISE_INVERT, x)
 
 
 def bitwise_left_shift(x1: Array | complex, x2: Array | complex, /) -> Array:
@@ -104,7 +104,7 @@ def bitwise_left_shift(x1: Array | complex, x2: Array | complex, /) -> Array:
     -----
     A count that is not below the dtype's width, or negative, gives 0.
     """
-    return binary(_BITWISE_LEFT_SHIFT, x1, x2)
+    return binary(BITWISE_LEFT_SHIFT, x1, x2)
 
 
 def bitwise_or(x1: Array | complex, x2: Array | complex, /) -> Array:
@@ -129,7 +129,7 @@ def bitwise_or(x1: Array | complex, x2: Array | complex, /) -> Array:
     OverflowError
         If an integer array's dtype cannot hold a Python integer beside it.
     """
-    return binary(_BITWISE_OR, x1, x2)
+    return binary(BITWISE_OR, x1, x2)
 
 
 def bitwise_right_shift(x1: Array | complex, x2: Array | complex, /) -> Array:
@@ -158,7 +158,7 @@ def bitwise_right_shift(x1: Array | complex, x2: Array | complex, /) -> Array:
     -----
     A count that is not below the dtype's width, or negative, gives 0, or -1 for negative ``x1``.
     """
-    return binary(_BITWISE_RIGHT_SHIFT, x1, x2)
+    return binary(BITWISE_RIGHT_SHIFT, x1, x2)
 
 
 def bitwise_xor(x1: Array | complex, x2: Array | complex, /) -> Array:
@@ -183,4 +183,4 @@ def bitwise_xor(x1: Array | complex, x2: Array | complex, /) -> Array:
     OverflowError
         If an integer array's dtype cannot hold a Python integer beside it.
     """
-    return binary(_BITWISE_XOR, x1, x2)
+    return binary(BITWISE_XOR, x1, x2)

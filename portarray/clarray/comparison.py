@@ -31,11 +31,11 @@ __all__ = [
 
 DType = np.dtype[Any]
 
-_EQUAL = Operation(
+EQUAL = Operation(
     "equal", {**every("a == b"), "complex": "a.x == b.x && a.y == b.y"}, result="bool"
 )
-_GREATER = Operation("greater", {**integer("a > b"), "real": "a > b"}, result="bool")
-_GREATER_EQUAL = Operation("greater_equal", {**integer("a >= b"), "real": "a >= b"}, result="bool")
+GREATER = Operation("greater", {**integer("a > b"), "real": "a > b"}, result="bool")
+GREATER_EQUAL = Operation("greater_equal", {**integer("a >= b"), "real": "a >= b"}, result="bool")
 _ISFINITE = Operation(
     "isfinite",
     {**integer("1"), "real": "isfinite(a)", "complex": "isfinite(a.x) && isfinite(a.y)"},
@@ -51,11 +51,11 @@ _ISNAN = Operation(
     {**integer("0"), "real": "isnan(a)", "complex": "isnan(a.x) || isnan(a.y)"},
     result="bool",
 )
-_LESS = Operation("less", {**integer("a < b"), "real": "a < b"}, result="bool")
-_LESS_EQUAL = Operation("less_equal", {**integer("a <= b"), "real": "a <= b"}, result="bool")
+LESS = Operation("less", {**integer("a < b"), "real": "a < b"}, result="bool")
+LESS_EQUAL = Operation("less_equal", {**integer("a <= b"), "real": "a <= b"}, result="bool")
 _MAXIMUM = Operation("maximum", {**integer("a > b ? a : b"), "real": "isnan(a) || a > b ? a : b"})
 _MINIMUM = Operation("minimum", {**integer("a < b ? a : b"), "real": "isnan(a) || a < b ? a : b"})
-_NOT_EQUAL = Operation(
+NOT_EQUAL = Operation(
     "not_equal", {**every("a != b"), "complex": "a.x != b.x || a.y != b.y"}, result="bool"
 )
 _KEEP = Operation("clip_nothing", {**integer("a"), "real": "a"})
@@ -91,7 +91,7 @@ def equal(x1: Array | complex, x2: Array | complex, /) -> Array:
     OverflowError
         If an integer array's dtype cannot hold a Python integer beside it.
     """
-    return binary(_EQUAL, x1, x2)
+    return binary(EQUAL, x1, x2)
 
 
 def greater(x1: Array | complex, x2: Array | complex, /) -> Array:
@@ -116,7 +116,7 @@ def greater(x1: Array | complex, x2: Array | complex, /) -> Array:
     OverflowError
         If an integer array's dtype cannot hold a Python integer beside it.
     """
-    return binary(_GREATER, x1, x2)
+    return binary(GREATER, x1, x2)
 
 
 def greater_equal(x1: Array | complex, x2: Array | complex, /) -> Array:
@@ -141,7 +141,7 @@ def greater_equal(x1: Array | complex, x2: Array | complex, /) -> Array:
     OverflowError
         If an integer array's dtype cannot hold a Python integer beside it.
     """
-    return binary(_GREATER_EQUAL, x1, x2)
+    return binary(GREATER_EQUAL, x1, x2)
 
 
 def isfinite(x: Array, /) -> Array:
@@ -229,7 +229,7 @@ def less(x1: Array | complex, x2: Array | complex, /) -> Array:
     OverflowError
         If an integer array's dtype cannot hold a Python integer beside it.
     """
-    return binary(_LESS, x1, x2)
+    return binary(LESS, x1, x2)
 
 
 def less_equal(x1: Array | complex, x2: Array | complex, /) -> Array:
@@ -254,7 +254,7 @@ def less_equal(x1: Array | complex, x2: Array | complex, /) -> Array:
     OverflowError
         If an integer array's dtype cannot hold a Python integer beside it.
     """
-    return binary(_LESS_EQUAL, x1, x2)
+    return binary(LESS_EQUAL, x1, x2)
 
 
 def maximum(x1: Array | complex, x2: Array | complex, /) -> Array:
@@ -329,7 +329,7 @@ def not_equal(x1: Array | complex, x2: Array | complex, /) -> Array:
     OverflowError
         If an integer array's dtype cannot hold a Python integer beside it.
     """
-    return binary(_NOT_EQUAL, x1, x2)
+    return binary(NOT_EQUAL, x1, x2)
 
 
 def clip(
