@@ -1,0 +1,140 @@
+/* Products of matrices where packing does not pay: small, narrow, or one vector.
+
+   The including program defines
+     S          the storage type, with LOAD_S and STORE_S
+     T          what is computed in: a real type, an unsigned one (products wrap), or a pair
+     ZERO       0 in T
+     MULADD(a, b, c)   a*b + c in T
+     CONJ(v)    v, or its conjugate where T is complex
+     V, W       a vector of W of T, where S is T and T no pair: then DENSE is 1
+
+   Element (i, j) of matrix number z is c[z*m*n + i*c_m + j*c_n] = sum over k of
+   a[.. + i*a_m + k*a_k] * b[.. + k*b_k + j*b_n]. The matrices lie along three batch axes of n1 and n2
+   elements (the first one's length is not needed) with strides of their own. */
+
+#define PLACE(z, s0, s1, s2) \
+    (((z) / (n1 * n2)) * (s0) + ((z) / n2 % n1) * (s1) + ((z) % n2) * (s2))
+
+/* One work-item for each element; neighbours share a row, so that their loads of b do too. */
+__kernel void each(
+    const __global S *a, const __global S *b, __global O *c, long a_at, long b_at, long c_at,
+    long count, long m, long n, long depth, long a_m, long a_k, long b_k, long b_n, long c_m,
+    long c_n, long n1, long n2, long a_0, long a_1, long a_2, long b_0, long b_1, long b_2,
+    long conjugate) {
+    const long id = get_global_id(0);
+    if (id >= count) return;
+    const long j = id % n, i = id / n % m, z = id / (n * m);
+    a += a_at + PLACE(z, a_0, a_1, a_2) + i * a_m;
+    b += b_at + PLACE(z, b_0, b_1, b_2) + j * b_n;
+    T sum = ZERO;
+    for (long k = 0; k < depth; k++) {
+        const T left = LOAD_S(a, k * a_k);
+        sum = MULADD(conjugate ? CONJ(left) : left, LOAD_S(b, k * b_k), sum);
+    }
+    STORE_O(c, c_at + z * m * n + i * c_m + j * c_n, sum);
+}
+
+#if DENSE
+#define VLOAD CAT(vload, W)
+#define VSTORE CAT(vstore, W)
+
+static T total(V v) {
+    T part[W], sum = 0;
+    VSTORE(v, 0, part);
+    for (int x = 0; x < W; x++) sum += part[x];
+    return sum;
+}
+
+/* Few rows in a, and both operands dense along the summed axis: every work-item takes four columns
+   of b (rows of its transpose) and each row of a. */
+__attribute__((reqd_work_group_size(1, 1, 1))) __kernel void dots(
+    const __global T *a, const __global T *b, __global O *c, long a_at, long b_at, long c_at,
+    long m, long n, long depth, long a_m, long b_n, long c_m, long c_n, long n1, long n2, long a_0,
+    long a_1, long a_2, long b_0, long b_1, long b_2) {
+    const long j = 4 * get_global_id(0), z = get_global_id(1);
+    a += a_at + PLACE(z, a_0, a_1, a_2);
+    b += b_at + PLACE(z, b_0, b_1, b_2) + j * b_n;
+    c += c_at + z * m * n + j * c_n;
+    const long last = n - j - 1; /* columns that are not there repeat the last one */
+    const __global T *b1 = b + min(last, 1L) * b_n, *b2 = b + min(last, 2L) * b_n,
+                     *b3 = b + min(last, 3L) * b_n;
+    for (long i = 0; i < m; i++, a += a_m) {
+        V s0 = (V)(0), s1 = (V)(0), s2 = (V)(0), s3 = (V)(0);
+        T t0 = 0, t1 = 0, t2 = 0, t3 = 0;
+        long k = 0;
+        if (n == 1) { /* four sums along the axis instead */
+            for (; k + 4 * W <= depth; k += 4 * W) {
+                s0 = VMULADD(VLOAD(0, a + k), VLOAD(0, b + k), s0);
+                s1 = VMULADD(VLOAD(1, a + k), VLOAD(1, b + k), s1);
+                s2 = VMULADD(VLOAD(2, a + k), VLOAD(2, b + k), s2);
+                s3 = VMULADD(VLOAD(3, a + k), VLOAD(3, b + k), s3);
+            }
+            s0 = (s0 + s1) + (s2 + s3);
+            for (; k < depth; k++) t0 = MULADD(a[k], b[k], t0);
+        } else {
+            for (; k + W <= depth; k += W) {
+                const V left = VLOAD(0, a + k);
+                s0 = VMULADD(left, VLOAD(0, b + k), s0);
+                s1 = VMULADD(left, VLOAD(0, b1 + k), s1);
+                s2 = VMULADD(left, VLOAD(0, b2 + k), s2);
+                s3 = VMULADD(left, VLOAD(0, b3 + k), s3);
+            }
+            for (; k < depth; k++) {
+                t0 = MULADD(a[k], b[k], t0);
+                t1 = MULADD(a[k], b1[k], t1);
+                t2 = MULADD(a[k], b2[k], t2);
+                t3 = MULADD(a[k], b3[k], t3);
+            }
+        }
+        STORE_O(c, i * c_m, total(s0) + t0);
+        if (last > 0) STORE_O(c, i * c_m + c_n, total(s1) + t1);
+        if (last > 1) STORE_O(c, i * c_m + 2 * c_n, total(s2) + t2);
+        if (last > 2) STORE_O(c, i * c_m + 3 * c_n, total(s3) + t3);
+    }
+}
+
+/* Few rows in a, and b dense along its rows: every work-item walks down a band of columns, reading
+   whole cache lines, with the sums of one row of the result in fast memory. */
+#define BAND 1024
+
+__attribute__((reqd_work_group_size(1, 1, 1))) __kernel void bands(
+    const __global T *a, const __global T *b, __global O *c, long a_at, long b_at, long c_at,
+    long m, long n, long depth, long a_m, long a_k, long b_k, long c_m, long c_n, long n1, long n2,
+    long a_0, long a_1, long a_2, long b_0, long b_1, long b_2, long band) {
+    const long j = band * get_global_id(0), i = get_global_id(1), z = get_global_id(2);
+    const long wide = min(band, n - j), vectors = wide / W;
+    a += a_at + PLACE(z, a_0, a_1, a_2) + i * a_m;
+    b += b_at + PLACE(z, b_0, b_1, b_2) + j;
+    c += c_at + z * m * n + i * c_m + j * c_n;
+    T sums[BAND];
+    for (long x = 0; x < wide; x++) sums[x] = 0;
+    long k = 0;
+    for (; k + 4 <= depth; k += 4) {
+        const T f0 = a[k * a_k], f1 = a[(k + 1) * a_k], f2 = a[(k + 2) * a_k],
+                f3 = a[(k + 3) * a_k];
+        const __global T *b0 = b + k * b_k, *b1 = b0 + b_k, *b2 = b1 + b_k, *b3 = b2 + b_k;
+        for (long x = 0; x < vectors; x++) {
+            V sum = VLOAD(x, sums);
+            sum = VMULADD((V)(f0), VLOAD(x, b0), sum);
+            sum = VMULADD((V)(f1), VLOAD(x, b1), sum);
+            sum = VMULADD((V)(f2), VLOAD(x, b2), sum);
+            sum = VMULADD((V)(f3), VLOAD(x, b3), sum);
+            VSTORE(sum, x, sums);
+        }
+        for (long x = vectors * W; x < wide; x++) {
+            T sum = MULADD(f0, b0[x], sums[x]);
+            sum = MULADD(f1, b1[x], sum);
+            sum = MULADD(f2, b2[x], sum);
+            sums[x] = MULADD(f3, b3[x], sum);
+        }
+    }
+    for (; k < depth; k++) {
+        const T f = a[k * a_k];
+        const __global T *row = b + k * b_k;
+        for (long x = 0; x < vectors; x++)
+            VSTORE(VMULADD((V)(f), VLOAD(x, row), VLOAD(x, sums)), x, sums);
+        for (long x = vectors * W; x < wide; x++) sums[x] = MULADD(f, row[x], sums[x]);
+    }
+    for (long x = 0; x < wide; x++) STORE_O(c, x * c_n, sums[x]);
+}
+#endif

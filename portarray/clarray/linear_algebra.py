@@ -1,0 +1,241 @@
+"""Products of arrays, computed on the device."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from portarray.clarray.arguments import array_of, axes_of, axis_of, integer_of
+from portarray.clarray.array import Array
+from portarray.clarray.engine.copy import contiguous
+from portarray.clarray.engine.matmul import product
+from portarray.clarray.engine.operands import one_device
+from portarray.clarray.layout import broadcast_shapes, broadcast_strides, collapse, strides_of
+
+__all__ = ["matmul", "matrix_transpose", "tensordot", "vecdot"]
+
+_BOOL = np.dtype(np.bool_)
+
+
+def _numeric(x1: object, x2: object, function: str) -> tuple[Array, Array]:
+    """Return two arguments that must be numeric arrays of one device."""
+    a, b = array_of(x1, function, "x1"), array_of(x2, function, "x2")
+    one_device(function, a, b)
+    if a.dtype == _BOOL or b.dtype == _BOOL:
+        raise TypeError(f"{function} takes numeric arrays, got bool; convert with astype first")
+    return a, b
+
+
+def matmul(x1: Array, x2: Array, /) -> Array:
+    """Return the matrix product of two arrays.
+
+    Parameters
+    ----------
+    x1 : Array
+        Numeric, of shape ``(..., M, K)`` or ``(K,)``, which stands for one row.
+    x2 : Array
+        Numeric, of shape ``(..., K, N)`` or ``(K,)``, which stands for one column. The other axes
+        broadcast.
+
+    Returns
+    -------
+    Array
+        Of the promoted dtype and shape ``(..., M, N)``, without the axes that stood for vectors.
+        Integers wrap. Of floating-point results each is off by at most ``K`` roundings at the
+        scale of the product of the magnitudes, float16 and bfloat16 being summed in float32.
+
+    Raises
+    ------
+    TypeError
+        If an argument is no array, or bool.
+    ValueError
+        If one has no axis, the summed sizes differ, the other axes do not broadcast, or the
+        arrays are on two devices.
+
+    Notes
+    -----
+    Transposed, strided and broadcast operands are read where they lie. Products of infinities and
+    of complex numbers follow the textbook formula; multiplication and addition may be one rounding.
+    """
+    a, b = _numeric(x1, x2, "matmul")
+    if a.ndim == 0 or b.ndim == 0:
+        raise ValueError(
+            f"matmul takes arrays of at least one axis, got shapes {a.shape} and {b.shape}; "
+            f"use multiply for scalars"
+        )
+    if a.shape[-1] != b.shape[-min(b.ndim, 2)]:
+        raise ValueError(
+            f"matmul sums over the last axis of x1 and the last but one of x2, whose sizes differ: "
+            f"shapes {a.shape} and {b.shape}"
+        )
+    row, column = a.ndim == 1, b.ndim == 1
+    if row:
+        a = a.view((1, *a.shape), (0, *a.strides), a.offset)
+    if column:
+        b = b.view((*b.shape, 1), (*b.strides, 0), b.offset)
+    found = product(a, b)
+    if not (row or column):
+        return found
+    shape = list(found.shape)
+    if column:
+        del shape[-1]
+    if row:
+        del shape[-1 if column else -2]
+    return found.view(tuple(shape), strides_of(tuple(shape)), found.offset)
+
+
+def matrix_transpose(x: Array, /) -> Array:
+    """Return matrices with rows and columns exchanged: a view.
+
+    Parameters
+    ----------
+    x : Array
+        Of any dtype and shape ``(..., M, N)``.
+
+    Returns
+    -------
+    Array
+        Of shape ``(..., N, M)``, on the same memory.
+
+    Raises
+    ------
+    TypeError
+        If the argument is no array.
+    ValueError
+        If it has fewer than two axes.
+    """
+    x = array_of(x, "matrix_transpose")
+    if x.ndim < 2:
+        raise ValueError(f"matrix_transpose takes arrays of two or more axes, got shape {x.shape}")
+    return x.view(
+        (*x.shape[:-2], x.shape[-1], x.shape[-2]),
+        (*x.strides[:-2], x.strides[-1], x.strides[-2]),
+        x.offset,
+    )
+
+
+def tensordot(
+    x1: Array,
+    x2: Array,
+    /,
+    *,
+    axes: int | tuple[Sequence[int], Sequence[int]] = 2,
+) -> Array:
+    """Return the sums of products over axes of two arrays.
+
+    Parameters
+    ----------
+    x1, x2 : Array
+        Numeric.
+    axes : int or (sequence of int, sequence of int)
+        How many of the last axes of ``x1`` are summed with as many of the first of ``x2``, or
+        which axes of each are, in pairs.
+
+    Returns
+    -------
+    Array
+        Of the promoted dtype; the axes that are left of ``x1``, then those of ``x2``. Accuracy as
+        for :func:`matmul`.
+
+    Raises
+    ------
+    TypeError
+        If an argument is no array, or bool.
+    ValueError
+        If the axes do not pair up, one does not exist, their sizes differ, or the arrays are on
+        two devices.
+    """
+    a, b = _numeric(x1, x2, "tensordot")
+    if isinstance(axes, Sequence):
+        if len(axes) != 2:
+            raise ValueError(f"tensordot's axes are {axes!r}; they must be an int or a pair")
+        first = axes_of(axes[0], a.ndim, "axes of x1")
+        second = axes_of(axes[1], b.ndim, "axes of x2")
+    else:
+        count = integer_of(axes, "axes")
+        if not 0 <= count <= min(a.ndim, b.ndim):
+            raise ValueError(
+                f"tensordot's axes are {count}; shapes {a.shape} and {b.shape} have from 0 to "
+                f"{min(a.ndim, b.ndim)} axes to sum over"
+            )
+        first = tuple(range(a.ndim - count, a.ndim))
+        second = tuple(range(count))
+    sizes = [a.shape[axis] for axis in first]
+    if sizes != [b.shape[axis] for axis in second]:
+        raise ValueError(
+            f"tensordot sums over axes {first} of x1 and {second} of x2, whose sizes differ: "
+            f"shapes {a.shape} and {b.shape}"
+        )
+    rows = tuple(axis for axis in range(a.ndim) if axis not in first)
+    columns = tuple(axis for axis in range(b.ndim) if axis not in second)
+    shape = (*(a.shape[axis] for axis in rows), *(b.shape[axis] for axis in columns))
+    found = product(_matrix(a, rows, first), _matrix(b, second, columns))
+    return found.view(shape, strides_of(shape), found.offset)
+
+
+def _matrix(x: Array, rows: tuple[int, ...], columns: tuple[int, ...]) -> Array:
+    """Return an array with its axes in two groups as a matrix: a view where strides allow one."""
+    order = (*rows, *columns)
+    shape = tuple(x.shape[axis] for axis in order)
+    x = x.view(shape, tuple(x.strides[axis] for axis in order), x.offset)
+    sides = math.prod(shape[: len(rows)]), math.prod(shape[len(rows) :])
+    merged = []
+    for part in (slice(0, len(rows)), slice(len(rows), None)):
+        sizes, (steps,) = collapse(x.shape[part], [x.strides[part]])
+        if len(sizes) > 1:
+            x = contiguous(x)
+            return x.view(sides, strides_of(sides), x.offset)
+        merged.append(steps[0] if steps else 0)
+    return x.view(sides, tuple(merged), x.offset)
+
+
+def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
+    """Return the inner products of vectors along an axis: sums of ``conj(x1) * x2``.
+
+    Parameters
+    ----------
+    x1, x2 : Array
+        Numeric; the other axes broadcast.
+    axis : int, default: -1
+        Counted from the end, from ``-min(x1.ndim, x2.ndim)`` to -1. A nonnegative axis counts from
+        the front of the broadcast shape where both arrays have as many axes.
+
+    Returns
+    -------
+    Array
+        Of the promoted dtype and the broadcast shape without the axis. Accuracy as for
+        :func:`matmul`.
+
+    Raises
+    ------
+    TypeError
+        If an argument is no array, or bool.
+    numpy.exceptions.AxisError
+        If one of the arrays does not have the axis.
+    ValueError
+        If the vectors differ in length, the other axes do not broadcast, or the arrays are on two
+        devices.
+    """
+    a, b = _numeric(x1, x2, "vecdot")
+    least = min(a.ndim, b.ndim)
+    place = axis_of(axis, least) - least if axis < 0 else axis_of(axis, a.ndim) - a.ndim
+    if place < -least or a.shape[place] != b.shape[place]:
+        raise ValueError(
+            f"vecdot sums over axis {axis}, whose sizes differ: shapes {a.shape} and {b.shape}"
+        )
+    depth = a.shape[place]
+    shapes, walks = [], []
+    for x in (a, b):
+        at = x.ndim + place
+        shapes.append((*x.shape[:at], *x.shape[at + 1 :]))
+        walks.append((*x.strides[:at], *x.strides[at + 1 :]))
+    outer = broadcast_shapes(*shapes)
+    steps = [broadcast_strides(s, w, outer) for s, w in zip(shapes, walks, strict=True)]
+    found = product(
+        a.view((*outer, 1, depth), (*steps[0], 0, a.strides[place]), a.offset),
+        b.view((*outer, depth, 1), (*steps[1], b.strides[place], 0), b.offset),
+        conjugate=True,
+    )
+    return found.view(outer, strides_of(outer), found.offset)
