@@ -8,5 +8,4 @@ INFO = RoomInfo(
     module="pyopencl",
     ranks={"opencl": 10},
     install={"": "portarray[opencl]"},
-    pending="this release has no complete clarray room yet",
 )
