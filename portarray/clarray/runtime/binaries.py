@@ -17,7 +17,7 @@ import pyopencl as cl
 
 from portarray.clarray.runtime.folders import cache_folder, remove, write
 
-__all__ = ["Binaries"]
+__all__ = ["Binaries", "binary_of", "digest"]
 
 FORMAT = b"clarray program 1\n"
 """What files begin with; another number where they are to be made anew."""
@@ -28,7 +28,20 @@ LIMIT = 256 << 20
 OFTEN = 64
 """Files written between two looks at how much there is."""
 
-_DIGEST = hashlib.sha256().digest_size
+_WANTED = b"wanted once"
+"""Kept in the place of a program that was built, but is not worth keeping yet."""
+
+
+def digest(binary: bytes) -> bytes:
+    """Return what stands before a program in its file."""
+    return hashlib.sha256(binary).digest()
+
+
+def binary_of(content: bytes) -> bytes | None:
+    """Return the program in a file's content; None where it is damaged."""
+    start = len(FORMAT) + hashlib.sha256().digest_size
+    binary = content[start:]
+    return binary if content[:start] == FORMAT + digest(binary) else None
 
 
 class Binaries:
@@ -45,6 +58,9 @@ class Binaries:
     def __init__(self, native: cl.Device, limit: int = LIMIT) -> None:
         platform = native.platform
         self._native = native
+        # PoCL compiles every kernel of a program once more to give its binary, which takes as long
+        # as building it: only programs that a second process wants are worth that.
+        self._on_demand = "Portable Computing Language" in platform.name
         self._limit = limit
         self._stored = 0
         self._lock = threading.Lock()
@@ -75,10 +91,11 @@ class Binaries:
             content = file.read_bytes()
         except OSError:
             return None
-        start = len(FORMAT) + _DIGEST
-        binary = content[start:]
-        if content[:start] != FORMAT + hashlib.sha256(binary).digest():
+        binary = binary_of(content)
+        if binary is None:
             remove(file)
+            return None
+        if binary == _WANTED:
             return None
         try:
             found = cl._cl._Program(context, [self._native], [binary])
@@ -92,14 +109,17 @@ class Binaries:
 
     def store(self, file: Path, program: cl._cl._Program) -> None:
         """Write a program that was built from source."""
+        if self._on_demand and not file.exists():
+            write(file, FORMAT + digest(_WANTED) + _WANTED)
+            return
         binaries = program.get_info(cl.program_info.BINARIES)
         if not isinstance(binaries, list) or len(binaries) != 1 or not binaries[0]:
             return  # a driver that gives none
         binary = bytes(binaries[0])
-        if write(file, FORMAT + hashlib.sha256(binary).digest() + binary):
+        if write(file, FORMAT + digest(binary) + binary):
             with self._lock:
+                look = self._stored % OFTEN == 0
                 self._stored += 1
-                look = self._stored % OFTEN == 1
             if look:
                 self._trim(file.parent)
 

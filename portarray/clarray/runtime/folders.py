@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-import threading
 import warnings
 from pathlib import Path
 
@@ -18,7 +17,6 @@ import platformdirs
 __all__ = ["cache_folder", "remove", "write"]
 
 _warned: set[str] = set()
-_lock = threading.Lock()
 
 
 def cache_folder(name: str) -> Path:
@@ -47,18 +45,22 @@ def write(file: Path, content: bytes) -> bool:
             remove(Path(name))
             raise
     except OSError as error:
-        with _lock:
-            known = str(file.parent) in _warned
-            _warned.add(str(file.parent))
-        if not known:
-            warnings.warn(
-                f"clarray cannot keep anything in {file.parent} ({error}); every process builds "
-                f"its programs anew. Set CLARRAY_CACHE_DIR to a folder that can be written",
-                RuntimeWarning,
-                stacklevel=2,
-            )
+        _warn(file.parent, error)
         return False
     return True
+
+
+def _warn(folder: Path, error: OSError) -> None:
+    root = str(folder.parent)
+    if root in _warned:
+        return
+    _warned.add(root)
+    warnings.warn(
+        f"clarray cannot keep anything in {folder} ({error}); every process builds its programs "
+        f"anew. Set CLARRAY_CACHE_DIR to a folder that can be written",
+        RuntimeWarning,
+        stacklevel=3,
+    )
 
 
 def remove(file: Path) -> None:

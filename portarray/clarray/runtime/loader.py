@@ -52,26 +52,31 @@ def prepare() -> None:
             return
         if not sys.platform.startswith("linux"):
             return  # Windows lists drivers in its registry; macOS has its own alone
-        folder = _folder(_entries())
+        entries = _entries()
+        folder = _folder(entries)
         _prepared.append(folder)
         os.environ["OCL_ICD_VENDORS"] = str(folder)
+        first = next(iter(entries.values()), "")
+        if os.path.isabs(first):
+            # Loaders that know this variable list what it names before a folder's entries, which
+            # come in any order. It matters to libraries beside clarray that take the first CPU:
+            # dpnp needs Intel's driver, and ends the process on PoCL.
+            os.environ["OCL_ICD_FILENAMES"] = first
 
 
 def wrong_entries() -> dict[str, str]:
     """Return entries that the loader is told of and cannot use, each with what is wrong."""
-    given = os.environ.get("OCL_ICD_FILENAMES", "")
+    given = "" if _prepared else os.environ.get("OCL_ICD_FILENAMES", "")
     found = {
         f"OCL_ICD_FILENAMES={name}": "there is no such file"
         for name in given.split(os.pathsep)
         if os.path.isabs(name) and not os.path.exists(name)
     }
-    ours = {str(folder) for folder in _prepared}
-    vendors = os.environ.get("OCL_ICD_VENDORS", str(SYSTEM))
-    folders = [SYSTEM, Path(sys.prefix) / "etc/OpenCL/vendors"] if vendors in ours else []
-    if vendors not in ours and "OCL_ICD_VENDORS" in os.environ:
-        folders = [Path(vendors)]
+    folders = [SYSTEM, Path(sys.prefix) / "etc/OpenCL/vendors"]
+    if not _prepared and "OCL_ICD_VENDORS" in os.environ:
+        folders = [Path(os.environ["OCL_ICD_VENDORS"])]
         if not folders[0].exists():
-            found[f"OCL_ICD_VENDORS={vendors}"] = "there is no such folder"
+            found[f"OCL_ICD_VENDORS={folders[0]}"] = "there is no such folder"
     for folder in folders:
         for entry in sorted(folder.glob("*.icd")):
             library = _library(entry)

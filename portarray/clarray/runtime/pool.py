@@ -129,6 +129,10 @@ class Pool:
         Bytes that all blocks together may have; the device's memory unless set.
     keep : int
         Bytes that may lie unused; the sizes longest not asked for go first.
+    slack : int
+        Bytes that may lie unused while a new large block is made, where a fifth of what arrays use
+        is not more: beyond it other sizes make room, so that little more than the arrays' memory is
+        ever taken.
     largest : int
         Bytes of the largest block that the driver gives.
     """
@@ -147,6 +151,7 @@ class Pool:
             self.total = min(self.total, host_memory.total() or self.total)
         self.limit = self.total
         self.keep = self.total // 8
+        self.slack = 512 << 20
         self.largest = int(native.max_mem_alloc_size)
         guard = os.environ.get("CLARRAY_GUARD", "0") not in ("", "0") if guard is None else guard
         self._fences = Fences(device) if guard else None
@@ -175,9 +180,9 @@ class Pool:
         blocks.append((buffer, host))
         if size >= LARGE:
             self._asked[size] = next(self._clock)
-            self._trim()
+            self._trim(self.keep)
         elif not len(blocks) % MANY:
-            self._trim()
+            self._trim(self.keep)
 
     def reclaim(self) -> None:
         """Give unused blocks back to the system, after the kernels that may still use them."""
@@ -223,6 +228,8 @@ class Pool:
                 f"one block can have at most {self.largest} bytes there; "
                 f"split the array, or use another device",
             )
+        if size >= LARGE:
+            self._trim(max(self.slack, (self.used + size) // 5))
         if not self._reserve(size):
             self.reclaim()
             if not self._reserve(size):
@@ -276,9 +283,9 @@ class Pool:
         host = raw[start : start + size]
         return cl.Buffer(context, flags.READ_WRITE | flags.USE_HOST_PTR, hostbuf=host), host
 
-    def _trim(self) -> None:
-        """Drop unused blocks until no more lie there than may. Runs in destructors."""
-        over = self.pooled - self.keep
+    def _trim(self, keep: int) -> None:
+        """Drop unused blocks until no more bytes lie there than may. Runs in destructors."""
+        over = self.pooled - keep
         if over <= 0:
             return
         # Small sizes have no time and go first: they are quick to make again.

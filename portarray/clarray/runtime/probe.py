@@ -28,12 +28,13 @@ from portarray.clarray.runtime.folders import cache_folder, write
 if TYPE_CHECKING:
     from portarray.clarray.runtime.device import Device
 
-__all__ = ["check", "main", "tried"]
+__all__ = ["WORKS", "check", "main", "reason_of", "tried", "verdict_file"]
 
 TIMEOUT = 120.0
 """Seconds that a trial may take."""
 
 WORKS = "it works"
+"""What is kept of a driver that did not end its process."""
 
 _SOURCE = """
 __kernel void probe(__global int *o, const __global int *a, int value) {
@@ -87,7 +88,7 @@ def tried(natives: list[cl.Device]) -> list[str]:
     list of str
         Why each device must not be used, or an empty string.
     """
-    files = [_verdict_file(native) for native in natives]
+    files = [verdict_file(native) for native in natives]
     known = [_read(file) for file in files]
     children: dict[int, subprocess.Popen[str]] = {}
     for number, (native, file, verdict) in enumerate(zip(natives, files, known, strict=True)):
@@ -108,7 +109,8 @@ def tried(natives: list[cl.Device]) -> list[str]:
     return ["" if verdict in (None, WORKS) else str(verdict) for verdict in known]
 
 
-def _verdict_file(native: cl.Device) -> Path:
+def verdict_file(native: cl.Device) -> Path:
+    """Return the file that holds what came of trying a device with this version of its driver."""
     platform = native.platform
     parts = (platform.name, platform.version, native.name, native.driver_version, sys.prefix)
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Kernel", "Programs", "source_of"]
 
+enqueue = cl.enqueue_nd_range_kernel
+
 # What pyopencl calls the types of by-value arguments: always of the C type's fixed width.
 _CODES = {
     np.dtype(kind): code
@@ -84,6 +86,7 @@ class Kernel:
         group: tuple[int, ...] | None,
         storages: tuple[Storage, ...],
         *values: Any,
+        retry: bool = True,
     ) -> None:
         """Enqueue the kernel. Its result is there after :meth:`Device.finish`.
 
@@ -96,6 +99,8 @@ class Kernel:
             waits for the kernel.
         *values
             Python numbers for the rest.
+        retry : bool
+            Whether to give unused blocks back and try again where memory ran out.
 
         Raises
         ------
@@ -105,41 +110,27 @@ class Kernel:
             If it has no memory for the kernel, even after unused blocks were given back.
         """
         device = self._device
+        buffers = self._buffers.copy()
         try:
+            buffers[1::2] = [one.buffer for one in storages]
             with device.lock:
-                self._enqueue(size, group, storages, values)
+                self._set_buffers(tuple(buffers))
+                if values:
+                    parts = self._values.copy()
+                    parts[2::3] = values
+                    self._set_values(tuple(parts))
+                enqueue(device.queue, self._kernel, size, group)
+                # After the fact: who reads this number and then waits for the queue waits for it.
+                device.launched += 1
         except cl.Error as error:
-            if not faults.is_memory(error):
+            if not (retry and faults.is_memory(error)):
                 raise faults.translated(error, device, self.name) from error
             device.pool.reclaim()
-            try:
-                with device.lock:
-                    self._enqueue(size, group, storages, values)
-            except cl.Error as again:
-                raise faults.translated(again, device, self.name) from again
+            self.launch(size, group, storages, *values, retry=False)
         for one in storages:
             if one.shared:
                 device.finish()
                 break
-
-    def _enqueue(
-        self,
-        size: tuple[int, ...],
-        group: tuple[int, ...] | None,
-        storages: tuple[Storage, ...],
-        values: tuple[Any, ...],
-    ) -> None:
-        arguments = self._buffers.copy()
-        arguments[1::2] = [one.buffer for one in storages]
-        self._set_buffers(tuple(arguments))
-        if self._values:
-            arguments = self._values.copy()
-            arguments[2::3] = values
-            self._set_values(tuple(arguments))
-        device = self._device
-        cl.enqueue_nd_range_kernel(device.queue, self._kernel, size, group)
-        # After the fact: who reads this number and then waits for the queue waits for this kernel.
-        device.launched += 1
 
 
 class Programs:

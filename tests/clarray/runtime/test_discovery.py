@@ -1,0 +1,282 @@
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from portarray.clarray.runtime import device as device_module
+from portarray.clarray.runtime import discovery, probe
+from portarray.clarray.runtime.device import Device, devices
+
+Process = Callable[..., "subprocess.CompletedProcess[str]"]
+
+TELL = """
+import json, os
+from portarray.clarray.runtime import device, discovery
+found = device.devices()
+print(json.dumps({
+    "platforms": [one.platform_name for one in found],
+    "discrete": [not one.host_memory for one in found],
+    "reasons": discovery.reasons(),
+    "vendors": os.environ.get("OCL_ICD_VENDORS"),
+}))
+"""
+
+
+def told(found: subprocess.CompletedProcess[str]) -> Any:
+    return json.loads(found.stdout.splitlines()[-1])
+
+
+def wheel_is_there() -> bool:
+    try:
+        return bool(importlib.metadata.files("intel-opencl-rt"))
+    except importlib.metadata.PackageNotFoundError:
+        return False
+
+
+needs_linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="a Linux loader")
+needs_intel = pytest.mark.skipif(
+    not wheel_is_there(), reason="the wheel intel-opencl-rt is missing"
+)
+needs_pocl = pytest.mark.skipif(
+    not any("Portable" in one.platform_name for one in devices()), reason="PoCL is missing"
+)
+
+
+@needs_linux
+@needs_intel
+def test_the_wheels_driver_is_found_without_root_beside_the_systems(
+    process: Process, cache: Path
+) -> None:
+    found = told(process(TELL))
+    assert "Intel(R) OpenCL" in found["platforms"]
+    assert not any("FPGA" in name for name in found["platforms"])
+    folder = Path(found["vendors"])
+    assert folder.parent == cache / "drivers"
+    (first, *_) = sorted(folder.glob("*.icd"))
+    assert Path(first.read_text().strip()).is_file()
+
+
+@needs_linux
+def test_entries_that_are_stale_or_cut_short_are_put_right(process: Process) -> None:
+    folder = Path(told(process(TELL))["vendors"])
+    entries = {file.name: file.read_text() for file in folder.iterdir()}
+    (folder / "99-old.icd").write_text("/gone/libold.so\n")
+    (folder / min(entries)).write_text("")
+    process(TELL)
+    assert {file.name: file.read_text() for file in folder.iterdir()} == entries
+
+
+@needs_linux
+@needs_intel
+def test_a_folder_of_the_users_own_is_left_alone(process: Process, tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    own.mkdir()
+    intel = next(Path(told(process(TELL))["vendors"]).glob("*intel*.icd"))
+    (own / "mine.icd").write_text(intel.read_text())
+    found = told(process(TELL, OCL_ICD_VENDORS=str(own)))
+    assert found["vendors"] == str(own)
+    assert found["platforms"] == ["Intel(R) OpenCL"]
+
+
+def test_platforms_asked_for_before_are_used(process: Process) -> None:
+    """The loader looks once; what it did not see then is missing, and nothing breaks."""
+    ask = """
+import contextlib, pyopencl
+with contextlib.suppress(pyopencl.Error):
+    pyopencl.get_platforms()
+"""
+    process(f"{ask}{TELL}")
+
+
+@needs_linux
+@pytest.mark.parametrize("how", ["no folder", "no library", "no entry"])
+def test_without_a_driver_the_reason_says_what_is_wrong(
+    how: str, process: Process, tmp_path: Path
+) -> None:
+    folder = tmp_path / "vendors"
+    if how != "no folder":
+        folder.mkdir()
+    if how == "no library":
+        (folder / "wrong.icd").write_text("/nowhere/libwrong.so\n")
+    code = """
+from portarray.clarray.runtime import device
+from portarray.clarray.errors import DeviceNotFunctionalError
+assert device.devices() == ()
+try:
+    device.default_device()
+except DeviceNotFunctionalError as error:
+    print(error)
+    assert error.reasons
+"""
+    said = process(code, OCL_ICD_VENDORS=str(folder)).stdout
+    assert "pip install intel-opencl-rt" in said
+    expected = {
+        "no folder": f"OCL_ICD_VENDORS={folder}: there is no such folder",
+        "no library": "wrong.icd: it names /nowhere/libwrong.so, which is not there",
+        "no entry": "the loader finds no driver",
+    }
+    assert expected[how] in said
+
+
+@needs_pocl
+def test_a_platform_without_a_device_is_named(process: Process) -> None:
+    found = told(process(TELL, POCL_DEVICES=""))
+    assert "no device" in found["reasons"]["Portable Computing Language"]
+    assert "Portable Computing Language" not in found["platforms"]
+
+
+@needs_intel
+@needs_linux
+def test_a_driver_that_fails_is_named(process: Process) -> None:
+    found = told(process(TELL, CL_CONFIG_CPU_TARGET_ARCH="unheard-of"))
+    assert "Intel(R) OpenCL" not in found["platforms"]
+    (reason,) = [text for name, text in found["reasons"].items() if "(Intel(R) OpenCL)" in name]
+    assert "DEVICE_NOT_AVAILABLE" in reason
+
+
+DIES = """
+import os, sys
+if "portarray.clarray.runtime.probe" in sys.orig_argv and {platform!r} in sys.orig_argv:
+    os.abort()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_a_driver_that_ends_its_process_is_tried_once_and_named(
+    process: Process, cache: Path, tmp_path: Path
+) -> None:
+    """The one stood in for ends the process that tries it, as a driver's compiler would."""
+    for file in (cache / "verdicts").iterdir():
+        file.unlink()
+    platform = devices()[0].platform_name
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "sitecustomize.py").write_text(DIES.format(platform=platform))
+    settings = {"PYTHONPATH": f"{site}:{':'.join(path for path in sys.path if path)}"}
+    first = told(process(TELL, **settings))
+    assert platform not in first["platforms"]
+    (reason,) = [text for name, text in first["reasons"].items() if f"({platform})" in name]
+    assert "SIGABRT" in reason
+    assert "to try again" in reason
+    assert len(first["platforms"]) == len(devices()) - 1, "the other drivers work on"
+    # Known now: nothing is tried any more.
+    (site / "sitecustomize.py").unlink()
+    again = told(process(TELL))
+    assert again["reasons"] == first["reasons"]
+    for file in (cache / "verdicts").iterdir():
+        file.unlink()
+    assert platform in told(process(TELL))["platforms"]
+    assert {file.read_text() for file in (cache / "verdicts").iterdir()} == {probe.WORKS}
+
+
+def test_a_device_that_computes_wrongly_is_refused(
+    device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert probe.check(device) == ""
+    monkeypatch.setattr(probe, "_SOURCE", probe._SOURCE.replace("+ value", "- value"))
+    assert "it computes wrongly" in probe.check(device)
+    monkeypatch.setattr(probe, "_SOURCE", "no program")
+    assert probe.check(device).startswith("KernelError: kernel 'probe' could not be built")
+
+
+def test_the_environment_chooses_the_default(process: Process) -> None:
+    code = (
+        "from portarray.clarray.runtime.device import default_device; print(default_device().index)"
+    )
+    every = devices()
+    for one in every:
+        assert process(code, CLARRAY_DEVICE=str(one.index)).stdout.strip() == str(one.index)
+        name = one.platform_name.lower()
+        assert process(code, CLARRAY_DEVICE=name).stdout.strip() == str(one.index)
+    wrong = process(code, check=False, CLARRAY_DEVICE="no such thing")
+    assert "DeviceNotFunctionalError: CLARRAY_DEVICE='no such thing' is no device" in wrong.stderr
+    assert every[0].name in wrong.stderr
+    wrong = process(code, check=False, CLARRAY_DEVICE="7")
+    assert "CLARRAY_DEVICE='7' is no device" in wrong.stderr
+
+
+def test_the_environment_makes_devices_discrete(process: Process) -> None:
+    assert set(told(process(TELL, CLARRAY_MEMORY="discrete"))["discrete"]) == {True}
+    wrong = process(TELL, check=False, CLARRAY_MEMORY="far away")
+    assert "CLARRAY_MEMORY='far away'" in wrong.stderr
+
+
+def test_intels_cpu_runtime_comes_before_pocl() -> None:
+    kinds = [one.kind for one in devices()]
+    assert kinds == sorted(kinds, key=["gpu", "cpu", "accelerator"].index)
+    platforms = [one.platform_name for one in devices() if one.kind == "cpu"]
+    ranks = [0 if "Intel" in name else 2 if "Portable" in name else 1 for name in platforms]
+    assert ranks == sorted(ranks)
+
+
+DPNP = """
+import dpctl, dpnp
+def use_dpnp():
+    intel = [one for one in dpctl.get_devices() if "Intel" in one.sycl_platform.name]
+    if intel:  # dpnp is killed by others
+        x = dpnp.ones(1000, device=intel[0])
+        assert float((x + x).sum()) == 2000
+    print(bool(intel))
+"""
+OURS = """
+from portarray.clarray.runtime import device, probe
+def use_clarray():
+    assert [probe.check(one) for one in device.devices()] == [""] * len(device.devices())
+"""
+
+
+@needs_linux
+@needs_intel
+@pytest.mark.parametrize("order", ["clarray first", "dpnp first", "dpnp imported first"])
+def test_dpnp_and_clarray_work_in_one_process(order: str, process: Process) -> None:
+    if importlib.util.find_spec("dpnp") is None:
+        pytest.skip("dpnp is missing")
+    code = {
+        "clarray first": f"{OURS}use_clarray()\n{DPNP}use_dpnp()\nuse_clarray()\nuse_dpnp()",
+        "dpnp first": f"{DPNP}use_dpnp()\n{OURS}use_clarray()\nuse_dpnp()\nuse_clarray()",
+        "dpnp imported first": f"{DPNP}{OURS}use_clarray()\nuse_dpnp()\nuse_clarray()",
+    }[order]
+    said = process(code).stdout.split()
+    if order != "dpnp first":  # it then sees what clarray found
+        assert said[-1] == "True"
+
+
+def test_two_first_calls_at_once_give_the_same_devices(process: Process) -> None:
+    code = """
+import threading
+from portarray.clarray.runtime.device import devices
+found = []
+threads = [threading.Thread(target=lambda: found.append(devices())) for _ in range(8)]
+[one.start() for one in threads]
+[one.join() for one in threads]
+assert len(found) == 8 and all(one is found[0] for one in found)
+"""
+    process(code)
+
+
+def test_reasons_come_without_asking_for_devices_first(process: Process) -> None:
+    process("from portarray.clarray.runtime import discovery; discovery.reasons()")
+    assert discovery.reasons() == {
+        name: text for name, text in discovery.reasons().items() if name and text
+    }
+
+
+def test_without_pyopencl_the_import_says_what_to_install(process: Process) -> None:
+    code = "import sys; sys.modules['pyopencl'] = None; import portarray.clarray.runtime"
+    found = process(code, check=False)
+    assert "pip install 'portarray[opencl]'" in found.stderr
+
+
+def test_no_device_at_all_is_told_with_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device_module, "_devices", ())
+    monkeypatch.setattr(device_module, "_first", None)
+    with pytest.raises(device_module.DeviceNotFunctionalError, match="no OpenCL device"):
+        device_module.default_device()
