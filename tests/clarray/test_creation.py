@@ -1,0 +1,313 @@
+"""Making arrays: from what others hold, from nothing, and in equal steps."""
+
+from __future__ import annotations
+
+import array
+from typing import Any
+
+import numpy as np
+import pytest
+
+from portarray.clarray import creation, data_type
+from portarray.clarray.dtypes import ALL, bfloat16
+from portarray.clarray.engine.transfer import to_numpy
+from portarray.clarray.errors import DTypeNotSupportedError
+from portarray.clarray.info import __array_namespace_info__
+from portarray.clarray.runtime.device import Device
+
+NumpyArray = np.ndarray[Any, Any]
+
+
+@pytest.mark.parametrize(
+    ("obj", "dtype"),
+    [
+        (True, "bool"),
+        (3, "int64"),
+        (2.5, "float64"),
+        (1j, "complex128"),
+        ([[True, 2], [3, 4]], "int64"),
+        (((1, 2.5),), "float64"),
+        ([1, 1j], "complex128"),
+        ([], "float64"),
+        ([[], []], "float64"),
+        ([np.float32(1), np.float32(2)], "float32"),
+        (np.float32(1.5), "float32"),
+        (np.arange(6, dtype=">i4").reshape(2, 3)[:, ::-1], "int32"),
+        (np.array([1.5, -2], bfloat16), "bfloat16"),
+        (array.array("h", [1, 2]), "int16"),
+        (b"ab", "uint8"),
+        (memoryview(np.ones((2, 2), np.float32)), "float32"),
+    ],
+)
+def test_asarray(device: Device, obj: Any, dtype: str) -> None:
+    got = creation.asarray(obj, device=device)
+    assert got.device is device
+    assert got.dtype.name == dtype
+    want = np.frombuffer(obj, np.uint8) if isinstance(obj, bytes) else np.asarray(obj)
+    np.testing.assert_array_equal(to_numpy(got), want)
+
+
+@pytest.mark.parametrize(
+    ("obj", "dtype", "error", "message"),
+    [
+        (2**63, None, OverflowError, "int64"),
+        ([1, 2**63], None, OverflowError, "int64"),
+        ([-1, 2**64], None, OverflowError, "does not fit"),
+        ([1, 300], "int8", OverflowError, r"300.*int8"),
+        ([-1], "uint64", OverflowError, "uint64"),
+        ("abc", None, TypeError, "numbers"),
+        (["1.5"], "float64", TypeError, "'1.5'"),
+        ([1, None], None, TypeError, "NoneType"),
+        (np.array(["a"]), None, TypeError, "<U1"),
+        (np.array([object()]), None, TypeError, "object"),
+        ([1j], "float32", TypeError, "real or imag"),
+        ([[1], [1, 2]], None, ValueError, "inhomogeneous"),
+        ([1], "float24", TypeError, "float24"),
+    ],
+)
+def test_asarray_refuses(
+    device: Device, obj: Any, dtype: str | None, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        creation.asarray(obj, dtype=dtype, device=device)
+
+
+def test_wide_unsigned_integers_where_asked_for(device: Device) -> None:
+    got = creation.asarray([1, 2**64 - 1], dtype="uint64", device=device)
+    assert to_numpy(got).tolist() == [1, 2**64 - 1]
+
+
+def test_asarray_of_an_array(device: Device) -> None:
+    x = creation.asarray([1, 2, 3], device=device)
+    assert creation.asarray(x) is x
+    assert creation.asarray(x, copy=False, dtype=x.dtype) is x
+    copied = creation.asarray(x, copy=True)
+    assert copied.storage is not x.storage
+    assert creation.asarray(x, dtype="float32").dtype == np.float32
+    with pytest.raises(ValueError, match="copy=False"):
+        creation.asarray(x, dtype="float32", copy=False)
+    with pytest.raises(TypeError, match="real or imag"):
+        creation.asarray(creation.asarray([1j], device=device), dtype="float64")
+
+
+def test_copy_false_shares_memory_or_fails(device: Device) -> None:
+    values = np.arange(6.0)
+    if device.host_memory:
+        shared = creation.asarray(values, device=device, copy=False)
+        values[0] = 9
+        assert to_numpy(shared)[0] == 9
+    else:
+        with pytest.raises(ValueError, match="copy=False"):
+            creation.asarray(values, device=device, copy=False)
+    copied = creation.asarray(values, device=device)
+    values[1] = 9
+    assert to_numpy(copied)[1] == 1
+    for obj in ([1.0, 2.0], 3, values.astype(">f8")):
+        with pytest.raises(ValueError, match="copy=False"):
+            creation.asarray(obj, device=device, copy=False)
+    with pytest.raises(ValueError, match="needs a copy"):
+        creation.asarray(values, device=device, copy=False, dtype="float32")
+
+
+def test_a_device_without_float64(device: Device) -> None:
+    narrow = Device(device.native, device.index)
+    narrow.dtypes = frozenset(one for one in ALL if one.name not in ("float64", "complex128"))
+    with pytest.raises(DTypeNotSupportedError, match=r"float64.*float32"):
+        creation.asarray(np.ones(2), device=narrow)
+    with pytest.raises(DTypeNotSupportedError, match=r"complex128.*complex64"):
+        creation.zeros(2, dtype="complex128", device=narrow)
+    assert creation.asarray([1.5], device=narrow).dtype == np.float32
+    assert creation.linspace(0, 1j, 3, device=narrow).dtype == np.complex64
+    assert creation.arange(0.0, 1.0, 0.25, device=narrow).dtype == np.float32
+    assert "float64" not in __array_namespace_info__().dtypes(device=narrow)
+    x = creation.ones(2, dtype="float32", device=narrow)
+    assert not data_type.can_cast(x, "float64")
+
+
+@pytest.mark.parametrize("shape", [(), 3, (0,), (2, 0), (2, 3), [4, 1]])
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float16", "bfloat16", "complex64"])
+def test_of_one_value(device: Device, shape: Any, dtype: str) -> None:
+    name = data_type.dtype_of(dtype)
+    for function, value in ((creation.zeros, 0), (creation.ones, 1)):
+        got = function(shape, dtype=dtype, device=device)
+        np.testing.assert_array_equal(to_numpy(got), np.full(shape, value, name))
+        assert got.dtype == name
+    got = creation.full(shape, 1, dtype=dtype, device=device)
+    np.testing.assert_array_equal(to_numpy(got), np.full(shape, 1, name))
+    like = creation.full_like(got, True)
+    assert (like.shape, like.dtype, like.device) == (got.shape, got.dtype, device)
+    assert creation.empty_like(got, dtype="int32").dtype == np.int32
+    np.testing.assert_array_equal(to_numpy(creation.zeros_like(got)), np.zeros(shape, name))
+    np.testing.assert_array_equal(to_numpy(creation.ones_like(got)), np.ones(shape, name))
+    assert creation.empty(shape, dtype=dtype, device=device).shape == got.shape
+
+
+def test_full_takes_its_dtype_from_the_value(device: Device) -> None:
+    for value, name in ((True, "bool"), (3, "int64"), (0.5, "float64"), (1j, "complex128")):
+        got = creation.full((2,), value, device=device)
+        assert got.dtype.name == name
+        assert to_numpy(got).tolist() == [value, value]
+    own = creation.asarray(np.float32(2.5), device=device)
+    assert creation.full(2, own).dtype == np.float32
+    assert np.signbit(to_numpy(creation.full(2, -0.0, device=device))).all()
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype", "error"),
+    [
+        (300, "int8", OverflowError),
+        (-1, "uint64", OverflowError),
+        (float("nan"), "int32", OverflowError),
+        (1j, "float64", TypeError),
+        ("1", "float64", TypeError),
+        (2**63, None, OverflowError),
+    ],
+)
+def test_full_refuses(
+    device: Device, value: Any, dtype: str | None, error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        creation.full(2, value, dtype=dtype, device=device)
+
+
+def test_shapes_that_are_none(device: Device) -> None:
+    with pytest.raises(ValueError, match="negative"):
+        creation.zeros((2, -1), device=device)
+    with pytest.raises(TypeError, match=r"1\.5"):
+        creation.zeros((1.5,), device=device)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "dtype"),
+    [
+        ((5,), None),
+        ((2, 11, 3), "int8"),
+        ((10, 0, -4), "int64"),
+        ((0,), None),
+        ((5, 2), None),
+        ((0, 1, 0.125), None),
+        ((1.0, -1.0, -0.25), "float32"),
+        ((3,), "float16"),
+        ((2**62, 2**62 + 5), None),
+        ((2**64 - 4, 2**64 - 1), "uint64"),
+    ],
+)
+def test_arange(device: Device, arguments: tuple[float, ...], dtype: str | None) -> None:
+    got = creation.arange(*arguments, dtype=dtype, device=device)
+    want = np.arange(*arguments, dtype=dtype)
+    assert got.dtype == want.dtype
+    np.testing.assert_array_equal(to_numpy(got), want)
+
+
+def test_arange_refuses(device: Device) -> None:
+    with pytest.raises(ValueError, match="step 0"):
+        creation.arange(1, 2, 0, device=device)
+    with pytest.raises(ValueError, match="finite"):
+        creation.arange(float("inf"), device=device)
+    with pytest.raises(TypeError, match="bool"):
+        creation.arange(3, dtype="bool", device=device)
+    with pytest.raises(OverflowError, match="int8"):
+        creation.arange(200, dtype="int8", device=device)
+    with pytest.raises(TypeError, match="real"):
+        creation.arange(1j, device=device)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("endpoint", [True, False])
+@pytest.mark.parametrize("num", [0, 1, 2, 3, 10, 1001])
+@pytest.mark.parametrize(
+    ("start", "stop"), [(0, 1), (-3.5, 7.25), (2, 2), (5, -1), (1 + 2j, -3j), (-1.5e308, 1.5e308)]
+)
+def test_linspace(device: Device, start: complex, stop: complex, num: int, endpoint: bool) -> None:
+    got = to_numpy(creation.linspace(start, stop, num, endpoint=endpoint, device=device))
+    gaps = max(1, num - 1 if endpoint else num)
+    place = np.arange(num) / gaps
+    bound = 1e-15 * max(abs(start), abs(stop))
+    np.testing.assert_allclose(got, start * (1 - place) + stop * place, rtol=0, atol=bound)
+    if num:
+        assert got[0] == start
+    if num > 1 and endpoint:
+        assert got[-1] == stop
+
+
+def test_linspace_of_other_dtypes(device: Device) -> None:
+    got = creation.linspace(0, 10, 5, dtype="float16", device=device)
+    assert to_numpy(got).tolist() == [0, 2.5, 5, 7.5, 10]
+    got = creation.linspace(0, 10, 5, dtype="int32", device=device)
+    assert to_numpy(got).tolist() == [0, 2, 5, 7, 10]
+    with pytest.raises(ValueError, match="-1"):
+        creation.linspace(0, 1, -1, device=device)
+    with pytest.raises(TypeError, match=r"2\.5"):
+        creation.linspace(0, 1, 2.5, device=device)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="complex"):
+        creation.linspace(0, 1j, 3, dtype="float64", device=device)
+
+
+@pytest.mark.parametrize("k", [-3, -1, 0, 1, 4])
+def test_diagonals_and_triangles(device: Device, k: int) -> None:
+    for rows, columns in ((3, 4), (4, 2), (0, 3), (1, 1)):
+        got = creation.eye(rows, columns, k=k, dtype="int16", device=device)
+        np.testing.assert_array_equal(to_numpy(got), np.eye(rows, columns, k, np.int16))
+    for shape, dtype in (((4, 3), "complex128"), ((2, 3, 5), "int8"), ((2, 0), "float32")):
+        own = (np.arange(np.prod(shape)) + 1).reshape(shape).astype(dtype)
+        x = creation.asarray(own, device=device)
+        np.testing.assert_array_equal(to_numpy(creation.tril(x, k=k)), np.tril(own, k))
+        np.testing.assert_array_equal(to_numpy(creation.triu(x, k=k)), np.triu(own, k))
+        turned = x.view((*shape[:-2], *shape[:-3:-1]), (*x.strides[:-2], *x.strides[:-3:-1]), 0)
+        want = np.tril(np.swapaxes(own, -1, -2), k)
+        np.testing.assert_array_equal(to_numpy(creation.tril(turned, k=k)), want)
+    with pytest.raises(ValueError, match="matrices"):
+        creation.tril(creation.ones(3, device=device))
+
+
+def test_meshgrid(device: Device) -> None:
+    owns = [np.arange(n, dtype=np.float32) for n in (2, 3, 4)]
+    arrays = [creation.asarray(own, device=device) for own in owns]
+    for count in range(4):
+        for indexing in ("xy", "ij"):
+            got = creation.meshgrid(*arrays[:count], indexing=indexing)  # type: ignore[arg-type]
+            want = np.meshgrid(*owns[:count], indexing=indexing)  # type: ignore[call-overload]
+            assert len(got) == count
+            for one, other in zip(got, want, strict=True):
+                np.testing.assert_array_equal(to_numpy(one), other)
+    with pytest.raises(ValueError, match="indexing"):
+        creation.meshgrid(arrays[0], indexing="yx")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="1-d"):
+        creation.meshgrid(creation.ones((2, 2), device=device))
+
+
+def test_dtypes() -> None:
+    assert data_type.finfo("bfloat16").eps == 2.0**-7
+    assert data_type.finfo("complex64") == data_type.finfo(np.float32)
+    assert type(data_type.finfo("float16").max) is float
+    assert data_type.iinfo("uint8").max == 255
+    with pytest.raises(TypeError, match="iinfo"):
+        data_type.finfo("int8")
+    with pytest.raises(TypeError, match="finfo"):
+        data_type.iinfo("float32")
+    assert data_type.isdtype("bfloat16", "real floating")
+    assert data_type.isdtype(np.dtype("int8"), ("bool", np.int8))
+    assert not data_type.isdtype("bool", "numeric")
+    with pytest.raises(ValueError, match="float"):
+        data_type.isdtype("float32", "float")
+    assert data_type.result_type("int8", "uint8", 1) == np.int16
+    assert data_type.result_type("float32", 1j) == np.complex64
+    assert data_type.result_type("int64", "float32") == np.float32
+    assert data_type.result_type(True, 2, 0.5) == np.float64
+    assert data_type.can_cast("int8", "int16")
+    assert not data_type.can_cast("int16", "uint64")
+    with pytest.raises(TypeError, match="uint64"):
+        data_type.result_type("uint64", "int8")
+    with pytest.raises(ValueError, match="at least one"):
+        data_type.result_type()
+
+
+def test_astype(device: Device) -> None:
+    x = creation.asarray([0.0, 1.5, -2.75], device=device)
+    assert to_numpy(data_type.astype(x, "int8")).tolist() == [0, 1, -2]
+    assert to_numpy(data_type.astype(x, bool)).tolist() == [False, True, True]
+    assert data_type.astype(x, "float64", copy=False) is x
+    assert data_type.astype(x, "float64").storage is not x.storage
+    with pytest.raises(TypeError, match="real or imag"):
+        data_type.astype(data_type.astype(x, "complex64"), "float32")
+    with pytest.raises(TypeError, match="asarray"):
+        data_type.astype(np.ones(2), "float32")  # type: ignore[arg-type]
