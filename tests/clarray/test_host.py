@@ -1,0 +1,80 @@
+"""Functions that the host computes: where they read and write, and what comes back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from portarray.clarray import sets, sorting
+from portarray.clarray.engine import host
+from portarray.clarray.engine.copy import copy
+from portarray.clarray.engine.transfer import from_numpy, to_numpy
+from portarray.clarray.runtime.device import Device
+
+Values = np.ndarray[Any, Any]
+
+
+def test_views_are_for_reading(device: Device) -> None:
+    x = from_numpy(np.arange(6.0).reshape(2, 3), device)
+    seen = host.view(x[:, ::-1])
+    assert seen.tolist() == [[2, 1, 0], [5, 4, 3]]
+    with pytest.raises(ValueError, match="read-only"):
+        seen[0, 0] = 1
+    if device.host_memory:
+        assert np.shares_memory(seen, to_numpy(x))
+
+
+def test_results_are_arrays_of_the_device(device: Device) -> None:
+    x = from_numpy(np.arange(6.0).reshape(2, 3), device)
+    total = host.run(np.sum, x)
+    assert total.shape == ()
+    assert total.item() == 15
+    assert total.device is device
+    quotient, rest = host.run(lambda a: np.divmod(a.T, 2), x[:, :2], dtype=np.dtype(np.int8))
+    assert quotient.dtype == rest.dtype == np.int8
+    assert to_numpy(quotient).tolist() == [[0, 1], [0, 2]]
+    assert quotient.contiguous
+    made = host.run(lambda: np.float32(2), device=device)
+    assert made.dtype == np.float32
+
+
+def test_results_are_converted(device: Device) -> None:
+    values = np.array([1.5, -2.25], np.float32)
+    found = host.place(values, device, np.dtype(ml_dtypes.bfloat16))
+    assert found.dtype == ml_dtypes.bfloat16
+    assert found.tolist() == values.tolist()
+    assert host.place(np.int64(3), device).item() == 3
+
+
+def test_filling_sees_what_was_computed_before(device: Device) -> None:
+    x = from_numpy(np.arange(100000, dtype=np.float32), device)
+    for _ in range(5):
+        x = copy(x)  # not waited for
+
+    def halve(out: Values, values: Values) -> None:
+        np.multiply(values, 0.5, out=out)
+
+    found = host.fill(x.shape, x.dtype, device, halve, x)
+    np.testing.assert_array_equal(to_numpy(copy(found)), np.arange(100000) / 2)
+    assert host.fill((0, 2), x.dtype, device, lambda out: None).shape == (0, 2)
+
+
+def test_changing_in_place_goes_through_views(device: Device) -> None:
+    x = from_numpy(np.array([[3, 1, 2], [9, 8, 7]]), device)
+
+    def order(values: Values) -> None:
+        values.sort(axis=-1)
+
+    host.modify(x[:, ::2], order)
+    assert x.tolist() == [[2, 1, 3], [7, 8, 9]]
+
+
+def test_public_functions_say_who_computes_them() -> None:
+    for module in (sorting, sets):
+        for name in module.__all__:
+            function = getattr(module, name)
+            if not isinstance(function, type):
+                assert function.__portarray_served__ == "host"
