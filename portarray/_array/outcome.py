@@ -73,6 +73,8 @@ def _translated(error: Exception, name: str, device: Device) -> Exception:
         return OutOfMemoryError(str(device), asked=asked, free=figures.free, total=figures.total)
     if isinstance(error, (TypeError, ValueError, IndexError, ArithmeticError, KeyError)):
         return error
+    if device.room.is_failure(error):
+        return error
     # Libraries raise RuntimeError (and their own classes) for wrong shapes and values; users of
     # every other library expect ValueError there.
     if isinstance(error, RuntimeError) and not isinstance(

@@ -250,6 +250,14 @@ class Room:
         hook = getattr(self.devices, "driver", None)
         return "" if hook is None else hook(platform)
 
+    def is_failure(self, error: BaseException) -> bool:
+        """Tell whether an error means that a device or its driver failed, not that input is wrong.
+
+        **May**; by default none does, and every RuntimeError is taken for a complaint about input.
+        """
+        hook = getattr(self.devices, "is_failure", None)
+        return hook is not None and hook(error)
+
     def scope(self, device: Any) -> AbstractContextManager[Any] | None:
         """Make a native device current. **May**; None means the library needs no current device.
 
