@@ -8,7 +8,7 @@ so that no device needs 16-bit arithmetic; bool is a byte that holds 0 or 1.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import ml_dtypes
@@ -113,7 +113,7 @@ def real_dtype_of(dtype: DType) -> DType:
     return np.dtype(np.float32 if dtype.itemsize == 8 else np.float64)
 
 
-@lru_cache(maxsize=None)
+@cache
 def dtype_of(dtype: Any) -> DType:
     """Return the dtype object of a dtype, a NumPy scalar type or a name.
 
@@ -123,7 +123,7 @@ def dtype_of(dtype: Any) -> DType:
         If it is none of :data:`ALL`.
     """
     try:
-        found = np.dtype(dtype).newbyteorder("=")
+        found: DType = np.dtype(dtype).newbyteorder("=")
     except TypeError as error:
         raise DTypeNotSupportedError(f"{dtype!r} is no dtype") from error
     if found not in _TYPES:
@@ -133,7 +133,7 @@ def dtype_of(dtype: Any) -> DType:
     return found
 
 
-@lru_cache(maxsize=None)
+@cache
 def promote(first: DType, second: DType) -> DType:
     """Return the dtype of a result of two operands.
 
