@@ -12,14 +12,32 @@ from typing import Any
 
 import numpy as np
 
-from portarray.clarray.arguments import Axes, array_of, axes_of, default_dtype, dtype_on
+from portarray.clarray.arguments import (
+    Axes,
+    array_of,
+    axes_of,
+    axis_of,
+    default_dtype,
+    dtype_on,
+)
 from portarray.clarray.array import Array
 from portarray.clarray.dtypes import kind_of, real_dtype_of
 from portarray.clarray.engine.copy import cast
 from portarray.clarray.engine.reduction import Reduction, reduce
+from portarray.clarray.engine.scan import Scan, scan
 from portarray.clarray.layout import is_contiguous
 
-__all__ = ["max", "mean", "min", "prod", "std", "sum", "var"]
+__all__ = [
+    "cumulative_prod",
+    "cumulative_sum",
+    "max",
+    "mean",
+    "min",
+    "prod",
+    "std",
+    "sum",
+    "var",
+]
 
 DType = np.dtype[Any]
 
@@ -58,6 +76,18 @@ _MEAN = Reduction("mean", _SUM.combine, "result", result="a / (T)divisor")
 _VAR = Reduction("var", _SUM.combine, "result", "SQUARE(T_(v) - c)", "a / (T)divisor", centred=True)
 _STD = Reduction(
     "std", _SUM.combine, "result", "SQUARE(T_(v) - c)", "sqrt(a / (T)divisor)", centred=True
+)
+
+_CUMULATIVE_SUM = Scan(
+    "cumulative_sum",
+    # Negative zero changes nothing, while positive zero would change negative zero.
+    {"unsigned": ("a + b", "0"), "real": ("a + b", "-0.0f")},
+    {"unsigned": "0", "real": "0"},
+)
+_CUMULATIVE_PROD = Scan(
+    "cumulative_prod",
+    _PROD.combine,
+    {"unsigned": "1", "real": "1", "complex": "1, 0"},
 )
 
 
@@ -301,6 +331,103 @@ def std(
     return _spread(_STD, x, axis, correction, keepdims)
 
 
+def cumulative_sum(
+    x: Array,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: Any = None,
+    include_initial: bool = False,
+) -> Array:
+    """Return running sums.
+
+    Parameters
+    ----------
+    x : Array
+        Of a numeric dtype, or bool.
+    axis : int, optional
+        Along which axis; may be left out where there is only one.
+    dtype : dtype, optional
+        Of the sums; ``x`` is converted to it first. By default that of ``x``, widened to int64 or
+        uint64 for integers and bool.
+    include_initial : bool
+        Whether 0 stands before the first sum.
+
+    Returns
+    -------
+    Array
+        Of the shape of ``x``, one longer along the axis where ``include_initial``.
+
+    Raises
+    ------
+    TypeError
+        If complex numbers are to be summed in a real dtype.
+    ValueError
+        If ``x`` is 0-d, or has several axes and none is named.
+    numpy.exceptions.AxisError
+        If there is no such axis.
+    """
+    return _running(_CUMULATIVE_SUM, x, axis, dtype, include_initial)
+
+
+def cumulative_prod(
+    x: Array,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: Any = None,
+    include_initial: bool = False,
+) -> Array:
+    """Return running products.
+
+    Parameters
+    ----------
+    x : Array
+        Of a numeric dtype, or bool.
+    axis : int, optional
+        Along which axis; may be left out where there is only one.
+    dtype : dtype, optional
+        Of the products; ``x`` is converted to it first. By default that of ``x``, widened to int64
+        or uint64 for integers and bool.
+    include_initial : bool
+        Whether 1 stands before the first product.
+
+    Returns
+    -------
+    Array
+        Of the shape of ``x``, one longer along the axis where ``include_initial``.
+
+    Raises
+    ------
+    TypeError
+        If complex numbers are to be multiplied in a real dtype.
+    ValueError
+        If ``x`` is 0-d, or has several axes and none is named.
+    numpy.exceptions.AxisError
+        If there is no such axis.
+    """
+    return _running(_CUMULATIVE_PROD, x, axis, dtype, include_initial)
+
+
+def _running(
+    operation: Scan, x: Array, axis: int | None, dtype: Any, include_initial: bool
+) -> Array:
+    name = operation.name
+    ndim = array_of(x, name).ndim
+    if ndim == 0 or (axis is None and ndim > 1):
+        raise ValueError(
+            f"{name} needs an axis to run along, and x has {ndim}; name one with axis=, or give "
+            f"a 0-d array one by reshape"
+        )
+    along = axis_of(0 if axis is None else axis, ndim)
+    found = total_dtype(x, dtype, name)
+    x = converted(x, found)
+    if operation is _CUMULATIVE_SUM and found.kind == "c":
+        parts = scan(operation, as_parts(x), along, real_dtype_of(found), include_initial)
+        return as_complex(parts, found)
+    return scan(operation, x, along, found, include_initial)
+
+
 def total_dtype(x: Array, dtype: Any, name: str) -> DType:
     """Return the dtype of sums and products of an array.
 
@@ -359,8 +486,7 @@ def _summed(
     if dtype.kind != "c":
         return reduce(reduction, x, axes, keepdims, dtype, divisor=divisor)
     parts = reduce(reduction, as_parts(x), axes, keepdims, real_dtype_of(dtype), divisor=divisor)
-    strides = tuple([step // 2 for step in parts.strides[:-1]])
-    return Array(parts.storage, dtype, parts.shape[:-1], strides, 0, True)
+    return as_complex(parts, dtype)
 
 
 def as_parts(x: Array) -> Array:
@@ -375,6 +501,12 @@ def as_parts(x: Array) -> Array:
         2 * x.offset,
         is_contiguous(shape, strides),
     )
+
+
+def as_complex(parts: Array, dtype: DType) -> Array:
+    """Return a new contiguous real array with a last axis of length 2 as a complex one."""
+    strides = tuple([step // 2 for step in parts.strides[:-1]])
+    return Array(parts.storage, dtype, parts.shape[:-1], strides, 0, True)
 
 
 def _extreme(reduction: Reduction, x: Array, axis: Axes | None, keepdims: bool) -> Array:

@@ -12,30 +12,37 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from portarray.clarray.array import Array, empty
-from portarray.clarray.dtypes import cl_type, kind_of, real_dtype_of
+from portarray.clarray.dtypes import kind_of
+from portarray.clarray.engine.accumulation import (
+    LANES,
+    WORTH,
+    Accumulator,
+    accumulator_dtype,
+    cut,
+    definitions,
+    has_vectors,
+    round_up,
+)
 from portarray.clarray.engine.copy import contiguous
 from portarray.clarray.engine.reduction_layout import Walk, reduced_shape, walk
 from portarray.clarray.layout import strides_of
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.programs import Kernel, source_of
 
-__all__ = ["Reduction", "complex_source", "gone_last", "reduce"]
+__all__ = ["Reduction", "gone_last", "reduce"]
 
 DType = np.dtype[Any]
 Shape = tuple[int, ...]
 
-_LANES = 16
-_STRIP = 16 * _LANES
+_STRIP = 16 * LANES
 _GROUP = 256
 _SHORT_ROW = 24
 """Rows of fewer elements are faster with a work-item for each than with vectors along them."""
-_WORTH = 1 << 15
-"""Elements that are worth a work-item of their own on a processor."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,8 +58,7 @@ class Reduction:
         vectors of them alike, and the value that changes nothing. ``T_MIN`` and ``T_MAX`` are
         the limits of an integer accumulator.
     accumulator : {"result", "own", "truth", "count"}
-        What is combined: values of the result's dtype (integers in 64 bits, that wrap), of the
-        array's, whether elements are not zero, or numbers of elements.
+        What is combined: see :func:`~portarray.clarray.engine.accumulation.accumulator_dtype`.
     value : str
         What an element ``v`` contributes, ``T_(v)`` being the conversion to the accumulator, and
         ``c`` the centre of its result.
@@ -64,7 +70,7 @@ class Reduction:
 
     name: str
     combine: Mapping[str, tuple[str, str]]
-    accumulator: Literal["result", "own", "truth", "count"]
+    accumulator: Accumulator
     value: str = "T_(v)"
     result: str = "a"
     centred: bool = False
@@ -200,20 +206,10 @@ class _Call:
         if parts:
             lanes = x.device.traits.group
             self.kernels.finish.launch(
-                (_round_up(seen.results, lanes),), (lanes,), storages,
+                (round_up(seen.results, lanes),), (lanes,), storages,
                 start, k1, k2, sk0, sk1, sk2, r1, r2, sr0, sr1, sr2,
                 total, chunks, total // merged * merged, parts, seen.results, 1, self.divisor,
             )  # fmt: skip
-
-
-def _round_up(n: int, step: int) -> int:
-    return -(-n // step) * step
-
-
-def _cut(total: int, pieces: int, step: int) -> tuple[int, int]:
-    """Return how many chunks of which length, a multiple of ``step``, make about so many pieces."""
-    length = max(_round_up(-(-total // max(pieces, 1)), step), 1)
-    return max(-(-total // length), 1), length
 
 
 def _by_vectors(call: _Call) -> None:
@@ -224,21 +220,21 @@ def _by_vectors(call: _Call) -> None:
     row, step = (seen.gone[-1], seen.gone_steps[-1]) if seen.gone else (1, 0)
     width, across = (seen.kept[-1], seen.kept_steps[-1]) if seen.kept else (1, 0)
     # Enough tasks that units do not wait long for the one that ends last.
-    pieces = max(1, min(results * total // _WORTH, 32 * units))
+    pieces = max(1, min(results * total // WORTH, 32 * units))
     merged = _merged(call)
-    beside = results < _LANES or abs(across) > step
+    beside = results < LANES or abs(across) > step
     if kernels.rows and row >= _SHORT_ROW and (step == 1 or (not merged and beside)):
-        chunks, length = _cut(total, pieces // results, 64)
+        chunks, length = cut(total, pieces // results, 64)
         tasks, work, kernel, merged = results * chunks, length, kernels.rows, 1
     elif kernels.columns and merged:
         strips = results // width * -(-width * merged // _STRIP)
-        chunks, length = _cut(total // merged, pieces // strips, 4)
+        chunks, length = cut(total // merged, pieces // strips, 4)
         tasks, work = strips * chunks, min(width * merged, _STRIP) * length
         kernel = kernels.columns
     else:
         _by_items(call, pieces)
         return
-    each = max(-(-tasks // (32 * units)), _WORTH // 4 // work, 1)
+    each = max(-(-tasks // (32 * units)), WORTH // 4 // work, 1)
     call.launch(
         kernel, (-(-tasks // each),), (1,),
         chunks=chunks, length=length, tasks=tasks, each=each, merged=merged,
@@ -258,7 +254,7 @@ def _merged(call: _Call) -> int:
         merged = _STRIP // width
         if merged > 1 and seen.total >= 16 * merged:
             return merged
-    return int(width >= _LANES)
+    return int(width >= LANES)
 
 
 def _by_items(call: _Call, pieces: int) -> None:
@@ -266,7 +262,7 @@ def _by_items(call: _Call, pieces: int) -> None:
     results = call.seen.results
     lanes = call.x.device.traits.group
     columns = -(-results // lanes)
-    chunks, length = _cut(call.seen.total, min(pieces // columns, call.seen.total // 256), 1)
+    chunks, length = cut(call.seen.total, min(pieces // columns, call.seen.total // 256), 1)
     call.launch(
         call.kernels.items, (columns * lanes, chunks), (lanes, 1),
         chunks=chunks, length=length, tasks=results,
@@ -278,11 +274,11 @@ def _by_groups(call: _Call) -> None:
     seen = call.seen
     results, total = seen.results, seen.total
     pieces = max(1, min(results * total // (8 * _GROUP), 16 * call.x.device.traits.units))
-    side_by_side = bool(seen.kept) and seen.kept_steps[-1] == 1 and seen.kept[-1] >= _LANES
+    side_by_side = bool(seen.kept) and seen.kept_steps[-1] == 1 and seen.kept[-1] >= LANES
     if call.kernels.groups is None or total < _GROUP // 4 or side_by_side:
         _by_items(call, pieces)
         return
-    chunks, length = _cut(total, pieces // results, _GROUP)
+    chunks, length = cut(total, pieces // results, _GROUP)
     tasks = results * chunks
     call.launch(
         call.kernels.groups, (tasks * _GROUP,), (_GROUP,),
@@ -290,43 +286,34 @@ def _by_groups(call: _Call) -> None:
     )  # fmt: skip
 
 
-def complex_source(compute: str) -> tuple[str, ...]:
-    """Return what expressions over a complex compute type need."""
-    names = (f"#define R {compute[:-1]}", f"#define C {compute}")
-    return *names, source_of("real"), source_of("complex")
-
-
-_TRUTHS = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
-
-
-def _accumulator(reduction: Reduction, source: DType, target: DType) -> DType:
-    """Return the dtype that values are combined in."""
-    if reduction.accumulator == "count":
-        return np.dtype(np.int64)
-    if reduction.accumulator == "truth":
-        compute = _computed(source)
-        return np.dtype(_TRUTHS[real_dtype_of(compute).itemsize])
-    dtype = _computed(target if reduction.accumulator == "result" else source)
-    # Signed integers would overflow without a meaning; their bits are those of unsigned ones.
-    wraps = reduction.accumulator == "result" and dtype.kind in "iub"
-    return np.dtype(np.uint64) if wraps else dtype
-
-
-def _computed(dtype: DType) -> DType:
-    """Return the dtype in which kernels compute one."""
-    halves = dtype.itemsize == 2 and kind_of(dtype) == "real"
-    return np.dtype(np.float32) if halves else dtype
-
-
 @cache
 def _kernels(device: Device, reduction: Reduction, source: DType, target: DType) -> _Kernels:
-    partial = _accumulator(reduction, source, target)
-    vectors = "c" not in (source.kind, partial.kind) and not device.traits.local_memory
-    text = _source(device, reduction, source, target, partial, vectors)
-    real = np.float64 if np.dtype(np.float64) in device.dtypes else np.float32
+    partial = accumulator_dtype(reduction.accumulator, source, target)
+    double = np.dtype(np.float64) in device.dtypes
+    vectors = has_vectors(device, source, partial)
+    text = "\n".join(
+        [
+            *definitions(
+                device,
+                source,
+                target,
+                partial,
+                reduction.combine[kind_of(partial)],
+                reduction.value,
+                reduction.result,
+            ),
+            f"#define DIVISOR {'double' if double else 'float'}",
+            "#define CENTRED" if reduction.centred else "",
+            f"#define GROUP {_GROUP}",
+            source_of("reduce"),
+            source_of("reduce_cpu") if vectors else "",
+            source_of("reduce_group") if device.traits.local_memory else "",
+        ]
+    )
 
     def kernel(name: str) -> Kernel:
-        return device.kernel(text, name, 4, (*[np.int64] * 17, real))
+        values = (*[np.int64] * 17, np.float64 if double else np.float32)
+        return device.kernel(text, name, 4, values)
 
     return _Kernels(
         items=kernel("items"),
@@ -336,87 +323,3 @@ def _kernels(device: Device, reduction: Reduction, source: DType, target: DType)
         columns=kernel("columns") if vectors else None,
         partial=partial,
     )
-
-
-def _source(
-    device: Device,
-    reduction: Reduction,
-    source: DType,
-    target: DType,
-    partial: DType,
-    vectors: bool,
-) -> str:
-    """Return the program of :func:`_kernels`; ``kernels/reduce.cl`` says what it defines."""
-    own, out, sums = cl_type(source), cl_type(target), cl_type(partial)
-    kind = kind_of(partial)
-    combine, identity = reduction.combine[kind]
-    result = reduction.result
-    if kind == "unsigned" and target.kind == "i":
-        result = f"as_long({result})"
-    elif out.compute != sums.compute and target.kind != "b":
-        result = f"({out.compute})({result})"
-    double = np.dtype(np.float64) in device.dtypes
-    lines = [
-        f"#define IN {own.storage}",
-        f"#define E {own.compute}",
-        f"#define LOAD_E(p, i) {own.load}(p, i)",
-        f"#define T {sums.compute}",
-        f"#define MAP(v, c) {_converted(reduction.value, own.compute, sums.compute, 1)}",
-        f"#define OP(a, b) ({combine})",
-        f"#define OUT {out.storage}",
-        f"#define STORE_OUT(p, i, a) {out.store}(p, i, {result})",
-        f"#define DIVISOR {'double' if double else 'float'}",
-        *_limits(partial),
-        f"#define IDENTITY {identity}",
-        "#define TO_ULONG(v) as_ulong(convert_long(v))",
-        "#define TO_ULONG16(v) as_ulong16(convert_long16(v))",
-        "#define CENTRED" if reduction.centred else "",
-        f"#define GROUP {_GROUP}",
-        *(complex_source(sums.compute) if partial.kind == "c" else ()),
-        source_of("reduce"),
-    ]
-    if device.traits.local_memory:
-        lines.append(source_of("reduce_group"))
-    elif vectors:
-        lines += [
-            *(f"#define T{n} {sums.compute}{n}" for n in (2, 4, 8, 16)),
-            f"#define E16 {own.compute}16",
-            f"#define LOAD_E16(p) {_VECTOR_LOADS.get(own.load, 'vload16(0, p)')}",
-            f"#define MAP16(v, c) {_converted(reduction.value, own.compute, sums.compute, 16)}",
-            source_of("reduce_cpu"),
-        ]
-    return "\n".join(lines)
-
-
-_VECTOR_LOADS = {
-    "LOAD_HALF": "vload_half16(0, (const __global half *)(p))",
-    "LOAD_BF16": "as_float16(convert_uint16(vload16(0, p)) << 16)",
-}
-_SIGNED = ("char", "short", "int")
-
-
-def _converted(value: str, source: str, target: str, lanes: int) -> str:
-    """Return what an element contributes, with its conversion to the accumulator written out."""
-    width = "" if lanes == 1 else str(lanes)
-    if source == target:
-        convert = ""
-    elif source in _SIGNED and target == "ulong":
-        # Negative numbers keep their bits, which wrap as unsigned ones do.
-        convert = f"TO_ULONG{width}"
-    else:
-        convert = f"convert_{target}{width}"
-    return value.replace("T_", convert)
-
-
-def _limits(partial: DType) -> list[str]:
-    """Return the definitions of an integer accumulator's limits."""
-    if partial.kind not in "iub":
-        return []
-    if partial.kind == "b":
-        return ["#define T_MIN 0", "#define T_MAX 1"]
-    limits = np.iinfo(partial)
-    suffix = "" if partial.itemsize < 4 else "U" if partial.kind == "u" else ""
-    long = "L" if partial.itemsize == 8 else ""
-    # The smallest number of C is written as a difference: its digits alone do not fit.
-    least = f"(-{limits.max}{long} - 1)" if partial.kind == "i" else "0"
-    return [f"#define T_MIN {least}", f"#define T_MAX {limits.max}{suffix}{long}"]

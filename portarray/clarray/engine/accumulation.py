@@ -1,0 +1,169 @@
+"""What reductions and scans share: accumulators in OpenCL C, and how work is cut."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from portarray.clarray.dtypes import cl_type, kind_of, real_dtype_of
+from portarray.clarray.runtime.device import Device
+from portarray.clarray.runtime.programs import source_of
+
+__all__ = [
+    "LANES",
+    "WORTH",
+    "Accumulator",
+    "accumulator_dtype",
+    "cut",
+    "definitions",
+    "has_vectors",
+    "round_up",
+]
+
+DType = np.dtype[Any]
+Accumulator: TypeAlias = Literal["result", "own", "truth", "count"]
+
+LANES = 16
+"""Elements of the vectors that kernels are written in."""
+
+WORTH = 1 << 15
+"""Elements that are worth a work-item of their own on a processor."""
+
+_TRUTHS = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
+_VECTOR_LOADS = {
+    "LOAD_HALF": "vload_half16(0, (const __global half *)(p))",
+    "LOAD_BF16": "as_float16(convert_uint16(vload16(0, p)) << 16)",
+}
+_SIGNED = ("char", "short", "int", "long")
+
+
+def accumulator_dtype(accumulator: Accumulator, source: DType, target: DType) -> DType:
+    """Return the dtype that values are combined in.
+
+    Parameters
+    ----------
+    accumulator : {"result", "own", "truth", "count"}
+        Values of the result's dtype (integers in 64 bits, that wrap), of the array's, whether
+        elements are not zero (as vectors compare: in integers of their size), or numbers of them.
+    source, target : numpy.dtype
+        Of the array and of the results.
+    """
+    if accumulator == "count":
+        return np.dtype(np.int64)
+    if accumulator == "truth":
+        return np.dtype(_TRUTHS[real_dtype_of(_computed(source)).itemsize])
+    dtype = _computed(target if accumulator == "result" else source)
+    # Signed integers would overflow without a meaning; their bits are those of unsigned ones.
+    wraps = accumulator == "result" and dtype.kind in "iub"
+    return np.dtype(np.uint64) if wraps else dtype
+
+
+def _computed(dtype: DType) -> DType:
+    """Return the dtype in which kernels compute one."""
+    halves = dtype.itemsize == 2 and kind_of(dtype) == "real"
+    return np.dtype(np.float32) if halves else dtype
+
+
+def definitions(
+    device: Device,
+    source: DType,
+    target: DType,
+    partial: DType,
+    combine: tuple[str, str],
+    value: str,
+    result: str,
+) -> list[str]:
+    """Return the macros that reductions and scans are written in, for lanes of 1 and of 16.
+
+    Parameters
+    ----------
+    device : Device
+        For which device.
+    source, target, partial : numpy.dtype
+        Of the array, of the results, and what is combined.
+    combine : (str, str)
+        The expression over ``a`` and ``b``, and the value that changes nothing.
+    value : str
+        What an element ``v`` contributes; ``T_(v)`` is the conversion to the accumulator.
+    result : str
+        The result from the accumulator ``a``.
+    """
+    own, out, sums = cl_type(source), cl_type(target), cl_type(partial)
+    if partial == np.uint64 and target.kind == "i":
+        result = f"({out.compute})as_long({result})"
+    elif out.compute != sums.compute and target.kind != "b":
+        result = f"({out.compute})({result})"
+    lines = [
+        f"#define IN {own.storage}",
+        f"#define E {own.compute}",
+        f"#define LOAD_E(p, i) {own.load}(p, i)",
+        f"#define T {sums.compute}",
+        "#define TO_ULONG(v) as_ulong(convert_long(v))",
+        f"#define MAP(v, c) {_converted(value, own.compute, sums.compute, '')}",
+        f"#define OP(a, b) ({combine[0]})",
+        f"#define IDENTITY {combine[1]}",
+        f"#define OUT {out.storage}",
+        f"#define STORE_OUT(p, i, a) {out.store}(p, i, {result})",
+        *_limits(partial),
+    ]
+    if partial.kind == "c":
+        lines += [f"#define R {sums.compute[:-1]}", f"#define C {sums.compute}"]
+        lines += [source_of("real"), source_of("complex")]
+    if has_vectors(device, source, partial):
+        plain = result if out.store == "STORE" and out.compute == sums.compute else ""
+        if partial == np.uint64 and target == np.int64:
+            plain = "as_long16(a)"
+        lines += [
+            "#define VECTORS",
+            *(f"#define T{n} {sums.compute}{n}" for n in (2, 4, 8, 16)),
+            f"#define E16 {own.compute}16",
+            f"#define LOAD_E16(p) {_VECTOR_LOADS.get(own.load, 'vload16(0, p)')}",
+            "#define TO_ULONG16(v) as_ulong16(convert_long16(v))",
+            f"#define MAP16(v, c) {_converted(value, own.compute, sums.compute, '16')}",
+            f"#define STORE_OUT16(p, a) vstore16({plain}, 0, p)" if plain else "",
+            source_of("reduce_vectors"),
+        ]
+    return lines
+
+
+def has_vectors(device: Device, source: DType, partial: DType) -> bool:
+    """Tell whether kernels over vectors are used: on processors, for all but complex numbers."""
+    return "c" not in (source.kind, partial.kind) and not device.traits.local_memory
+
+
+def _converted(value: str, source: str, target: str, width: str) -> str:
+    """Return what an element contributes, with its conversion to the accumulator written out."""
+    if source == target:
+        convert = ""
+    elif source in _SIGNED and target == "ulong":
+        # Negative numbers keep their bits, which wrap as unsigned ones do.
+        convert = f"TO_ULONG{width}"
+    else:
+        convert = f"convert_{target}{width}"
+    return value.replace("T_", convert)
+
+
+def _limits(partial: DType) -> list[str]:
+    """Return the definitions of an integer accumulator's limits."""
+    if partial.kind not in "iub":
+        return []
+    if partial.kind == "b":
+        return ["#define T_MIN 0", "#define T_MAX 1"]
+    limits = np.iinfo(partial)
+    suffix = "L" if partial.itemsize == 8 else ""
+    if partial.kind == "u":
+        return ["#define T_MIN 0", f"#define T_MAX {limits.max}U{suffix}"]
+    # The smallest number of C is written as a difference: its digits alone do not fit.
+    return [f"#define T_MIN (-{limits.max}{suffix} - 1)", f"#define T_MAX {limits.max}{suffix}"]
+
+
+def round_up(n: int, step: int) -> int:
+    """Return the next multiple of a step."""
+    return -(-n // step) * step
+
+
+def cut(total: int, pieces: int, step: int) -> tuple[int, int]:
+    """Return how many chunks of which length, a multiple of ``step``, make about so many pieces."""
+    length = max(round_up(-(-total // max(pieces, 1)), step), 1)
+    return max(-(-total // length), 1), length
