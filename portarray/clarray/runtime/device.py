@@ -47,12 +47,16 @@ class Traits:
         Work-items of a group, where the skeleton does not fix them.
     units : int
         Compute units: how many groups keep the device busy.
+    few_groups : bool
+        Whether the driver compiles a kernel once more for each local size it is launched with, as
+        PoCL does, so that there should be few of them.
     """
 
     host_memory: bool
     local_memory: bool
     group: int
     units: int
+    few_groups: bool = False
 
 
 class Device:
@@ -111,6 +115,7 @@ class Device:
             local_memory=not on_host,
             group=min(64 if on_host else 256, native.max_work_group_size),
             units=native.max_compute_units,
+            few_groups="Portable Computing Language" in self.platform_name,
         )
         self.host_memory = on_host
         self.context = cl.Context([native])

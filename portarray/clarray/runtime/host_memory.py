@@ -8,7 +8,7 @@ import sys
 from functools import cache
 from pathlib import Path
 
-__all__ = ["available", "total"]
+__all__ = ["available", "resident", "total"]
 
 
 @cache
@@ -30,6 +30,12 @@ def available() -> int | None:
         if limit is not None
     ]
     return min([machine, *groups] if machine else groups, default=None)
+
+
+def resident() -> int | None:
+    """Return the bytes of this process that lie in memory; None where the system does not tell."""
+    found = _read(Path("/proc/self/statm")).split()
+    return int(found[1]) * os.sysconf("SC_PAGE_SIZE") if len(found) > 1 else None
 
 
 _LIMITS = ("memory.max", "memory.limit_in_bytes")

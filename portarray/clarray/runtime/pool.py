@@ -263,9 +263,12 @@ class Pool:
         """Return the bytes that new blocks could have, unused ones staying where they are."""
         left = max(0, self.limit - self._allocated)
         if self._device.kind == "cpu":
-            available = host_memory.available()
-            return left if available is None else min(left, available)
-        return left  # OpenCL does not tell what other programs use
+            available, resident = host_memory.available(), host_memory.resident()
+            if available is not None:
+                # Pages of blocks that nobody wrote so far still count as available.
+                unwritten = 0 if resident is None else max(0, self._allocated - resident)
+                left = min(left, max(0, available - unwritten))
+        return left  # of other devices OpenCL does not tell what other programs use
 
     def _account(self, nbytes: int) -> None:
         with self._lock:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from portarray.clarray.runtime.device import Device
     from portarray.clarray.runtime.pool import Storage
 
-__all__ = ["Kernel", "Programs", "source_of"]
+__all__ = ["Kernel", "Programs", "few", "source_of"]
 
 enqueue = cl.enqueue_nd_range_kernel
 
@@ -93,7 +93,9 @@ class Kernel:
         Parameters
         ----------
         size, group : tuple of int
-            Global and local size; None leaves the local size to the driver.
+            Global and local size; None leaves the local size to the driver, or takes one of a few
+            where each costs a build (:attr:`Traits.few_groups`). Sizes that are no multiples of
+            64 are better rounded up, with a group of 64 and a check in the kernel.
         storages : tuple of Storage
             What the buffer parameters get. Where one is shared with another library the call
             waits for the kernel.
@@ -110,6 +112,8 @@ class Kernel:
             If it has no memory for the kernel, even after unused blocks were given back.
         """
         device = self._device
+        if group is None and device.traits.few_groups:
+            group = few(size)
         buffers = self._buffers.copy()
         try:
             buffers[1::2] = [one.buffer for one in storages]
@@ -131,6 +135,12 @@ class Kernel:
             if one.shared:
                 device.finish()
                 break
+
+
+def few(size: tuple[int, ...]) -> tuple[int, ...]:
+    """Return a local size that divides a global one: a power of two up to 64."""
+    first = size[0]
+    return min(64, first & -first), *(1,) * (len(size) - 1)
 
 
 class Programs:

@@ -170,6 +170,19 @@ def test_memory_that_the_machine_has_not_is_not_promised(
     assert pool.used == 0
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_memory_is_not_promised_twice_though_nobody_wrote_to_it(device: Device, pool: Pool) -> None:
+    available = host_memory.available()
+    assert available is not None
+    each = min(available // 4, pool.largest)
+    kept: list[Array] = []
+    several = (empty((each,), np.dtype(np.uint8), device) for _ in range(available // each + 2))
+    with pytest.raises(OutOfMemoryError, match="delete arrays"):
+        kept.extend(several)
+    assert len(kept) >= 2
+    assert pool.used <= available + (256 << 20)
+
+
 @pytest.mark.parametrize("memory", ["there", "gone"])
 def test_a_driver_that_refuses_is_asked_again_after_unused_blocks_went(
     memory: str, device: Device, pool: Pool, monkeypatch: pytest.MonkeyPatch

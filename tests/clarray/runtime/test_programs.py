@@ -16,7 +16,7 @@ from portarray.clarray.engine.transfer import to_numpy
 from portarray.clarray.errors import KernelError
 from portarray.clarray.runtime import binaries, folders
 from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.programs import Programs
+from portarray.clarray.runtime.programs import Programs, few
 
 Process = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -242,3 +242,15 @@ print(1e3 * (time.perf_counter() - start))
     for _ in range(2):
         process(code)
     assert min(float(process(code).stdout) for _ in range(3)) < 30
+
+
+def test_sizes_of_any_kind_run_with_few_local_sizes(device: Device) -> None:
+    kernel = device.kernel(FILL, "fill", 1, [np.int32], ("-DPLUS=0",))
+    for size in (1, 2, 3, 48, 64, 65, 1000, 1001):
+        out = empty((size,), np.dtype(np.int32), device)
+        kernel.launch((size,), None, (out.storage,), size)
+        assert (to_numpy(out) == size).all()
+        (local,) = few((size,))
+        assert size % local == 0
+        assert local in (1, 2, 4, 8, 16, 32, 64)
+    assert few((128, 3, 5)) == (64, 1, 1)
