@@ -94,7 +94,7 @@ def gather(x: Array, places: Places) -> Array:
     found = empty(places.shape, x.dtype, x.device)
     if _nothing(places):
         return found
-    _move("gather", x, places, found, found.strides, ())
+    _move("gather", x, places, found, found.strides, into=False)
     return found
 
 
@@ -113,7 +113,7 @@ def scatter(x: Array, places: Places, values: Array) -> None:
     if not _nothing(places):
         if not places.index.checked:
             _offsets(places.index, places.index.array, None, 0)
-        _move("gather", x, places, values, steps, ("-DINTO",))
+        _move("gather", x, places, values, steps, into=True)
 
 
 def scatter_masked(x: Array, mask: Array, values: Array) -> None:
@@ -130,7 +130,7 @@ def scatter_masked(x: Array, mask: Array, values: Array) -> None:
     )
     steps = broadcast_strides(values.shape, values.strides, x.shape)
     if x.size:
-        _move("masked", x, places, values, steps, ("-DINTO",))
+        _move("masked", x, places, values, steps, into=True)
 
 
 def combine(indices: Sequence[Index], shape: Shape, device: Device) -> Index:
@@ -171,9 +171,7 @@ def unravel(positions: Array, shape: Shape, strides: Shape) -> None:
         return
     none = (0,) * len(shape)
     walk = _Walk(positions.device, shape, strides, none, none, rows=False)
-    kernel = positions.device.kernel(
-        source_of("gather_walk") + source_of("gather_offsets"), "unravel", 2, [np.int32]
-    )
+    kernel = _kernel(positions.device, "unravel")
     storages = positions.storage, walk.memory.storage
     kernel.launch((positions.size,), None, storages, walk.rank)
 
@@ -265,15 +263,37 @@ _VALUES = [_LONG, _LONG, _LONG, np.int32, np.int32, _LONG, _LONG, _LONG, _LONG, 
 """The by-value parameters of kernels that walk."""
 
 
+def _kernel(device: Device, name: str, itemsize: int = 0, *, into: bool = False) -> Kernel:
+    """Return a kernel of ``gather.cl`` for elements of a size, or one of ``gather_offsets.cl``."""
+    key = "gather", name, itemsize, into
+    found = device.kernels.get(key)
+    if found is None:
+        source = source_of("gather_walk")
+        if itemsize:
+            item, width = _ITEMS[itemsize]
+            options = (f"-DITEM={item}", f"-DWIDTH={width}", *(("-DINTO",) if into else ()))
+            found = device.kernel(source + source_of("gather"), name, 4, _VALUES, options)
+        else:
+            source += source_of("gather_offsets")
+            found = (
+                device.kernel(source, name, 3, [*_VALUES, np.int32])
+                if name == "offsets"
+                else device.kernel(source, name, 2, [np.int32])
+            )
+        device.kernels[key] = found
+    return found
+
+
 def _move(
     name: str,
     x: Array,
     places: Places,
     other: Array,
     strides: Shape,
-    options: tuple[str, ...],
+    *,
+    into: bool,
 ) -> None:
-    """Run a kernel of ``gather.cl`` over the places."""
+    """Run a kernel of ``gather.cl`` over the places, ``into`` the array or out of it."""
     index = places.index
     walk = _Walk(
         x.device,
@@ -283,16 +303,8 @@ def _move(
         strides,
         rows=name == "gather",
     )
-    item, width = _ITEMS[x.dtype.itemsize]
-    kernel = x.device.kernel(
-        source_of("gather_walk") + source_of("gather"),
-        name,
-        4,
-        _VALUES,
-        (f"-DITEM={item}", f"-DWIDTH={width}", *options),
-    )
     walk.launch(
-        kernel,
+        _kernel(x.device, name, x.dtype.itemsize, into=into),
         (x.storage, other.storage, index.array.storage),
         (places.offset, other.offset, index.array.offset),
         index,
@@ -320,12 +332,7 @@ def _offsets(index: Index, array: Array, out: Array | None, number: int) -> None
     steps = strides_of(array.shape)
     none = (0,) * array.ndim
     walk = _Walk(array.device, array.shape, steps, array.strides, none, rows=False)
-    kernel = array.device.kernel(
-        source_of("gather_walk") + source_of("gather_offsets"),
-        "offsets",
-        3,
-        [*_VALUES, np.int32],
-    )
+    kernel = _kernel(array.device, "offsets")
     storage = (walk.memory if out is None else out).storage
     mode = 0 if out is None else 1 if number == 0 else 2
     walk.launch(kernel, (storage, array.storage), (0, 0, array.offset), index, mode)
