@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -257,7 +257,7 @@ def _is_dense(dtype: DType) -> bool:
     return dtype.kind != "c" and dtype.itemsize >= 4
 
 
-@lru_cache(maxsize=None)
+@cache
 def _kernel(device: Device, dtype: DType, out: DType, name: str, buffers: int, values: int) -> Kernel:
     file = {"each": "matmul", "dots": "matmul", "bands": "matmul", "squares": "matmul_local"}
     text = source(device, dtype, out, file.get(name, "matmul_packed"))

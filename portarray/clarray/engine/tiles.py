@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -66,7 +66,7 @@ _TILES: dict[tuple[int, bool], tuple[int, int, int, int, int]] = {
 }
 
 
-@lru_cache(maxsize=None)
+@cache
 def tile_of(device: Device, dtype: DType) -> Tile:
     """Return the tile for a dtype on a device, by the width of the device's vectors."""
     part = _part(dtype)
@@ -124,7 +124,7 @@ def _fused(device: Device) -> str:
     return "fma" if has and native.native_vector_width_float >= 8 else "mad"
 
 
-@lru_cache(maxsize=None)
+@cache
 def source(device: Device, dtype: DType, out: DType, file: str) -> str:
     """Return a program of ``kernels/FILE.cl`` for operands and results of given dtypes."""
     own, result = cl_type(dtype), cl_type(out)

@@ -1,0 +1,77 @@
+"""How NumPy's LAPACK is called: which arrays it takes, and in which dtype results come back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from portarray.clarray.arguments import array_of
+from portarray.clarray.array import Array
+from portarray.clarray.dtypes import kind_of
+from portarray.clarray.engine import host
+
+__all__ = ["full", "matrices", "on_host", "square"]
+
+NumpyArray = np.ndarray[Any, Any]
+
+
+def matrices(x: object, function: str, name: str = "x") -> Array:
+    """Return an argument that must be an array of matrices with a floating-point dtype.
+
+    Raises
+    ------
+    TypeError
+        If it is no array, or of another dtype.
+    ValueError
+        If it has fewer than two axes.
+    """
+    found = array_of(x, function, name)
+    if kind_of(found.dtype) not in ("real", "complex"):
+        raise TypeError(
+            f"{function} takes floating-point arrays, but {name} is of dtype {found.dtype}; "
+            f"convert it with astype first"
+        )
+    if found.ndim < 2:
+        raise ValueError(
+            f"{function} takes arrays of two or more axes, but {name} has shape {found.shape}"
+        )
+    return found
+
+
+def square(x: object, function: str, name: str = "x") -> Array:
+    """Return an argument that must be an array of square matrices.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :func:`matrices`, and for matrices that are not square.
+    """
+    found = matrices(x, function, name)
+    if found.shape[-1] != found.shape[-2]:
+        raise ValueError(
+            f"{function} takes square matrices, but {name} has shape {found.shape}, "
+            f"whose last two sizes differ"
+        )
+    return found
+
+
+def full(x: NumpyArray) -> NumpyArray:
+    """Return an array in a dtype that LAPACK has: float32 for 16 bits."""
+    return x.astype(np.float32) if x.dtype.itemsize == 2 else x
+
+
+def on_host(function: Callable[..., Any], *arrays: Array) -> Any:
+    """Return what a function of NumPy arrays gives; float16 and bfloat16 compute in float32.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If the function raises it.
+    """
+    dtype = arrays[0].dtype
+    halves = dtype.itemsize == 2
+    return host.run(
+        lambda *views: function(*map(full, views)), *arrays, dtype=dtype if halves else None
+    )

@@ -1,0 +1,159 @@
+"""Norms of vectors and matrices."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+from portarray.clarray import statistical
+from portarray.clarray.arguments import Axes, array_of, axes_of
+from portarray.clarray.arithmetic import abs as _abs
+from portarray.clarray.array import Array
+from portarray.clarray.comparison import not_equal
+from portarray.clarray.dtypes import kind_of, real_dtype_of
+from portarray.clarray.engine.copy import cast
+from portarray.clarray.engine.reduction import Reduction, reduce
+from portarray.clarray.exponential import pow as _pow
+from portarray.clarray.layout import strides_of
+from portarray.clarray.linalg.decompositions import svdvals
+from portarray.clarray.linalg.lapack import matrices
+
+__all__ = ["matrix_norm", "vector_norm"]
+
+_SUM = {"real": ("a + b", "0")}
+_TWO = Reduction("vector_norm", _SUM, "result", "SQUARE(T_(v))", "sqrt(a)")
+_ONE = Reduction("vector_norm", _SUM, "result", "fabs(T_(v))")
+
+
+def vector_norm(
+    x: Array,
+    /,
+    *,
+    axis: Axes | None = None,
+    keepdims: bool = False,
+    ord: float = 2,
+) -> Array:
+    """Return norms of vectors.
+
+    Parameters
+    ----------
+    x : Array
+        Floating-point.
+    axis : int or tuple of int, optional
+        Along which axes the vectors lie; all by default.
+    keepdims : bool, default: False
+        Whether the axes stay with length 1.
+    ord : int or float, default: 2
+        ``sum(abs(x)**ord)**(1/ord)``; the largest magnitude for ``inf``, the smallest for
+        ``-inf``, and how many elements are not zero for 0.
+
+    Returns
+    -------
+    Array
+        Of the real dtype of ``x``'s precision. Off by rounding in each term; squares overflow and
+        underflow as they are written. float16 and bfloat16 are summed in float32.
+
+    Raises
+    ------
+    TypeError
+        If the argument is no floating-point array.
+    numpy.exceptions.AxisError
+        If there is no such axis.
+    ValueError
+        If an axis is named twice, or the largest or smallest of nothing is asked for.
+    """
+    x = array_of(x, "vector_norm")
+    if kind_of(x.dtype) not in ("real", "complex"):
+        raise TypeError(
+            f"vector_norm takes floating-point arrays, got dtype {x.dtype}; convert with astype"
+        )
+    axes = axes_of(axis, x.ndim)
+    dtype = real_dtype_of(x.dtype)
+    if ord == 2:
+        return _euclidean(x, axes, keepdims)
+    if ord == 0:
+        count = statistical.sum(not_equal(x, 0), axis=axes, keepdims=keepdims)
+        return cast(count, dtype)
+    if ord == 1 and x.dtype.kind != "c":
+        return reduce(_ONE, x, axes, keepdims, dtype)
+    sizes = _abs(x)
+    if ord == math.inf:
+        return statistical.max(sizes, axis=axes, keepdims=keepdims)
+    if ord == -math.inf:
+        return statistical.min(sizes, axis=axes, keepdims=keepdims)
+    if ord == 1:
+        return statistical.sum(sizes, axis=axes, keepdims=keepdims, dtype=dtype)
+    powers = _pow(sizes, float(ord))
+    return _pow(statistical.sum(powers, axis=axes, keepdims=keepdims, dtype=dtype), 1 / ord)
+
+
+def _euclidean(x: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
+    """Return square roots of sums of squares; those of complex numbers are of their parts."""
+    dtype = real_dtype_of(x.dtype)
+    if x.dtype.kind != "c":
+        return reduce(_TWO, x, axes, keepdims, dtype)
+    parts = Array(
+        x.storage, dtype, (*x.shape, 2), (*(2 * step for step in x.strides), 1), 2 * x.offset,
+        x.contiguous,
+    )  # fmt: skip
+    found = reduce(_TWO, parts, (*axes, x.ndim), keepdims, dtype)
+    shape = found.shape[:-1] if keepdims else found.shape
+    return found.view(shape, strides_of(shape), found.offset)
+
+
+def matrix_norm(
+    x: Array,
+    /,
+    *,
+    keepdims: bool = False,
+    ord: float | Literal["fro", "nuc"] | None = "fro",
+) -> Array:
+    """Return norms of matrices.
+
+    Parameters
+    ----------
+    x : Array
+        Floating-point, of shape ``(..., M, N)``.
+    keepdims : bool, default: False
+        Whether the last two axes stay with length 1.
+    ord : {"fro", "nuc", 1, -1, 2, -2, inf, -inf}, optional
+        The root of the sum of squares (also None); the sum of the singular values; the largest or
+        smallest sum of magnitudes of a column (1, -1) or row (inf, -inf); the largest or smallest
+        singular value (2, -2). Singular values are computed by LAPACK on the host.
+
+    Returns
+    -------
+    Array
+        Of the real dtype of ``x``'s precision.
+
+    Raises
+    ------
+    TypeError
+        If the argument is no floating-point array.
+    ValueError
+        If it has fewer than two axes, the order is another, or the largest or smallest of nothing
+        is asked for.
+    """
+    x = matrices(x, "matrix_norm")
+    rows, columns = x.ndim - 2, x.ndim - 1
+    if ord is None or ord == "fro":
+        return _euclidean(x, (rows, columns), keepdims)
+    dtype = real_dtype_of(x.dtype)
+    if ord in (1, -1, math.inf, -math.inf):
+        over = rows if ord in (1, -1) else columns
+        sums = statistical.sum(_abs(x), axis=over, keepdims=True, dtype=dtype)
+        extreme = statistical.max if ord in (1, math.inf) else statistical.min
+        return extreme(sums, axis=(rows, columns), keepdims=keepdims)
+    values = svdvals(x)
+    if ord == "nuc":
+        found = statistical.sum(values, axis=-1, dtype=dtype)
+    elif ord == 2:
+        found = statistical.max(values, axis=-1)
+    elif ord == -2:
+        found = statistical.min(values, axis=-1)
+    else:
+        raise ValueError(
+            f"matrix_norm: ord is {ord!r}; use 'fro', 'nuc', 1, -1, 2, -2, inf or -inf"
+        )
+    shape = (*found.shape, 1, 1) if keepdims else found.shape
+    return found.view(shape, strides_of(shape), found.offset)
