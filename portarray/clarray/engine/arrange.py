@@ -9,13 +9,10 @@ import numpy as np
 
 from portarray.clarray.array import Array, empty
 from portarray.clarray.engine.copy import contiguous
-from portarray.clarray.engine.moves import item_kernel
+from portarray.clarray.engine.moves import item_kernel, pieces
 from portarray.clarray.engine.transfer import from_numpy
 
 __all__ = ["spread", "triangle"]
-
-# As in kernels/arrange.cl.
-_RUN = 32
 
 
 def triangle(x: Array, diagonal: int, *, upper: bool) -> Array:
@@ -33,11 +30,12 @@ def triangle(x: Array, diagonal: int, *, upper: bool) -> Array:
     x = contiguous(x)
     out = empty(x.shape, x.dtype, x.device)
     rows, columns = x.shape[-2:]
-    kernel = item_kernel(
-        x.device, x.dtype.itemsize, "arrange", "triangle", 2, (np.int64, np.int64, np.int32)
-    )
-    size = (columns, rows, x.size // (rows * columns))
-    kernel.launch(size, None, (out.storage, x.storage), x.offset, diagonal, int(upper))
+    run_i, run_j, group = pieces(x.device, x.dtype.itemsize, columns)
+    values = (*[np.int64] * 6, np.int32)
+    kernel = item_kernel(x.device, x.dtype.itemsize, "arrange", "triangle", 2, values)
+    size = (-(-columns // run_i), -(-rows // run_j), x.size // (rows * columns))
+    places = (x.offset, columns, rows, run_i, run_j, diagonal, int(upper))
+    kernel.launch(size, group, (out.storage, x.storage), *places)
     return out
 
 
@@ -60,10 +58,12 @@ def spread(x: Array, counts: np.ndarray[Any, np.dtype[np.int64]], axis: int) -> 
         return out
     x = contiguous(x)
     places = from_numpy(ends, x.device)
-    kernel = item_kernel(
-        x.device, x.dtype.itemsize, "arrange", "spread", 3, (np.int64, np.int64, np.int64)
-    )
-    size = (math.prod(x.shape[axis + 1 :]), -(-total // _RUN), math.prod(x.shape[:axis]))
+    inner = math.prod(x.shape[axis + 1 :])
+    run_i, run_j, group = pieces(x.device, x.dtype.itemsize, inner)
+    # Fewer would spend their time on the search.
+    run_j = max(run_j, 32)
+    kernel = item_kernel(x.device, x.dtype.itemsize, "arrange", "spread", 3, (np.int64,) * 6)
+    size = (-(-inner // run_i), -(-total // run_j), math.prod(x.shape[:axis]))
     storages = (out.storage, x.storage, places.storage)
-    kernel.launch(size, None, storages, x.offset, x.shape[axis], total)
+    kernel.launch(size, group, storages, x.offset, inner, x.shape[axis], total, run_i, run_j)
     return out

@@ -10,7 +10,7 @@ import numpy as np
 
 from portarray.clarray.array import Array, empty
 from portarray.clarray.engine.elementwise import apply
-from portarray.clarray.engine.moves import CHUNK, item_kernel, move
+from portarray.clarray.engine.moves import item_kernel, move, pieces
 from portarray.clarray.engine.operation import Operation, every
 from portarray.clarray.engine.overlap import overlap, same_elements
 from portarray.clarray.layout import broadcast_strides
@@ -90,12 +90,10 @@ def fill(out: Array, value: complex) -> None:
         return
     device, itemsize = out.device, out.dtype.itemsize
     size = math.prod(out.shape)
-    run = 1 if device.traits.local_memory else CHUNK // itemsize
+    run, _, group = pieces(device, itemsize, size)
     kernel = item_kernel(device, itemsize, "fill", "fill", 1, _FILL)
-    group = None if device.traits.local_memory else (1,)
-    kernel.launch(
-        (-(-size // run),), group, (out.storage,), out.offset, size, run, *_halves(value, out.dtype)
-    )
+    items = (-(-size // run), 1, 1)
+    kernel.launch(items, group, (out.storage,), out.offset, size, run, *_halves(value, out.dtype))
 
 
 def _halves(value: complex, dtype: np.dtype[Any]) -> tuple[int, int]:

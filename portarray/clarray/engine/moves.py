@@ -23,9 +23,9 @@ from portarray.clarray.layout import collapse
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.programs import Kernel, source_of
 
-__all__ = ["CHUNK", "item_kernel", "move"]
+__all__ = ["item_kernel", "move", "pieces"]
 
-CHUNK = 1 << 15
+_CHUNK = 1 << 15
 """Bytes that a work-item of a processor moves: many groups, but few enough to cost nothing."""
 
 _ITEMS = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong", 16: "ulong2"}
@@ -65,6 +65,22 @@ def move(out: Array, x: Array) -> None:
         kernel.launch(
             one.size, one.group, storages, out.offset + one.to, x.offset + one.origin, *one.values
         )
+
+
+def pieces(
+    device: Device, itemsize: int, columns: int
+) -> tuple[int, int, tuple[int, int, int] | None]:
+    """Return how many columns and rows a work-item takes, and the size of a group.
+
+    On processors as many bytes as are worth a work-item; they are groups by themselves, so that
+    the compiler makes vectors of what a work-item does, and PoCL, which builds a kernel anew for
+    each size of a group, builds it once. Elsewhere one item each.
+    """
+    if device.traits.local_memory:
+        return 1, 1, None
+    elements = _CHUNK // itemsize
+    run = min(columns, elements)
+    return run, max(1, elements // columns), (1, 1, 1)
 
 
 def item_kernel(
@@ -113,7 +129,7 @@ def _plan(
         group: tuple[int, int, int] | None = (_TILE, _TILE, 1)
         items = (-(-size_i // _TILE) * _TILE, -(-size_j // _TILE) * _TILE)
     elif name == "block":
-        elements = CHUNK // itemsize
+        elements = _CHUNK // itemsize
         run_i = min(size_i, elements)
         run_j = max(1, elements // size_i)
         group = (1, 1, 1)

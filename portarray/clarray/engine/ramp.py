@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from portarray.clarray.array import Array
 from portarray.clarray.dtypes import cl_type
+from portarray.clarray.engine.moves import pieces
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.programs import source_of
 
@@ -26,15 +26,11 @@ def count(out: Array, start: float, step: float) -> None:
     """
     if not out.size:
         return
-    device = out.device
+    number = np.dtype(np.uint64) if out.dtype.kind in "iu" else _real(out.device)
+    values: tuple[float, float] = (start, step)
     if out.dtype.kind in "iu":
-        kernel = device.kernel(_source(out.dtype, device), "count", 1, (np.int64, *[np.uint64] * 2))
-        values: tuple[Any, Any] = (int(start) & _MASK, int(step) & _MASK)
-    else:
-        real = _real(device)
-        kernel = device.kernel(_source(out.dtype, device), "count", 1, (np.int64, real, real))
-        values = (float(start), float(step))
-    kernel.launch((out.size,), None, (out.storage,), out.offset, *values)
+        values = (int(start) & _MASK, int(step) & _MASK)
+    _launch(out, "count", (number, number), values)
 
 
 def between(out: Array, start: float, stop: float, gaps: int) -> None:
@@ -52,24 +48,26 @@ def between(out: Array, start: float, stop: float, gaps: int) -> None:
     """
     if not out.size:
         return
-    device = out.device
-    real = _real(device)
+    real = _real(out.device)
     distance, scale = stop - start, 1.0
-    if not np.isfinite(real.type(distance)):
+    if abs(distance) > float(np.finfo(real).max):
         distance, scale = stop / 2 - start / 2, 2.0
-    kernel = device.kernel(_source(out.dtype, device), "between", 1, (*[np.int64] * 3, *[real] * 4))
-    kernel.launch(
-        (out.size,),
-        None,
-        (out.storage,),
-        out.offset,
-        out.strides[0],
-        gaps,
-        start,
-        stop,
-        distance,
-        scale,
-    )
+    dtypes = (np.int64, np.int64, real, real, real, real)
+    _launch(out, "between", dtypes, (out.strides[0], gaps, start, stop, distance, scale))
+
+
+def _launch(out: Array, name: str, dtypes: tuple[Any, ...], values: tuple[Any, ...]) -> None:
+    """Launch a kernel over the elements of an array, with values after those of all kernels."""
+    device = out.device
+    key = ("ramp", name, cl_type(out.dtype).suffix)
+    kernel = device.kernels.get(key)
+    if kernel is None:
+        kernel = device.kernel(_source(out.dtype, device), name, 1, (*[np.int64] * 3, *dtypes))
+        device.kernels[key] = kernel
+    size = out.size
+    run, _, group = pieces(device, out.dtype.itemsize, size)
+    items = (-(-size // run), 1, 1)
+    kernel.launch(items, group, (out.storage,), out.offset, size, run, *values)
 
 
 def _real(device: Device) -> DType:
@@ -77,7 +75,6 @@ def _real(device: Device) -> DType:
     return wide if wide in device.dtypes else np.dtype(np.float32)
 
 
-@cache
 def _source(dtype: DType, device: Device) -> str:
     own = cl_type(dtype)
     if dtype.kind in "iu":

@@ -1,28 +1,42 @@
-/* Copies that depend on where an item is. U is an unsigned type of the item's size. */
+/* Copies that depend on where an item is. U is an unsigned type of the item's size. A work-item has
+   a piece of run_i columns and run_j rows: large ones on processors, single items elsewhere. */
 
 /* One triangle of each matrix of a C-contiguous stack; the other becomes 0. */
-__kernel void triangle(__global U *out, const __global U *x, long offset, long diagonal, int upper) {
-    const long column = get_global_id(0), row = get_global_id(1);
-    const long at = (get_global_id(2) * get_global_size(1) + row) * get_global_size(0) + column;
-    const long above = column - row - diagonal;
-    out[at] = (upper ? above >= 0 : above <= 0) ? x[offset + at] : (U)0;
+__kernel void triangle(__global U *restrict out, const __global U *restrict x, long offset,
+                       long columns, long rows, long run_i, long run_j, long diagonal, int upper) {
+    const long i = get_global_id(0) * run_i, j = get_global_id(1) * run_j;
+    const long width = min(run_i, columns - i), end = min(j + run_j, rows);
+    const long matrix = get_global_id(2) * rows;
+    for (long row = j; row < end; row++) {
+        __global U *restrict o = out + (matrix + row) * columns + i;
+        const __global U *restrict a = x + offset + (matrix + row) * columns + i;
+        /* Where the diagonal passes: what is kept begins, or ends after it. */
+        const long on = clamp(row + diagonal - i + (upper ? 0 : 1), 0L, width);
+        const long first = upper ? on : 0, last = upper ? width : on;
+        for (long e = 0; e < first; e++) o[e] = (U)0;
+        for (long e = first; e < last; e++) o[e] = a[e];
+        for (long e = last; e < width; e++) o[e] = (U)0;
+    }
 }
 
-/* Entries repeated by counts: the j-th of the result is the first whose end is beyond j. A
-   work-item walks RUN entries of the result, so that it searches once. */
-#define RUN 32
-__kernel void spread(__global U *out, const __global U *x, const __global long *ends, long offset,
-                     long entries, long total) {
-    const long inner = get_global_size(0), at = get_global_id(0), outer = get_global_id(2);
-    const long from = get_global_id(1) * RUN, to = min(from + RUN, total);
+/* Entries repeated by counts: the j-th of the result is the first whose end is beyond j. Each
+   piece searches once. */
+__kernel void spread(__global U *restrict out, const __global U *restrict x,
+                     const __global long *ends, long offset, long inner, long entries, long total,
+                     long run_i, long run_j) {
+    const long i = get_global_id(0) * run_i, j = get_global_id(1) * run_j;
+    const long width = min(run_i, inner - i), stop = min(j + run_j, total);
+    const long stack = get_global_id(2);
     long low = 0, high = entries - 1;
     while (low < high) {
         const long middle = (low + high) / 2;
-        if (ends[middle] > from) high = middle;
+        if (ends[middle] > j) high = middle;
         else low = middle + 1;
     }
-    for (long j = from; j < to; j++) {
-        while (ends[low] <= j) low++;
-        out[(outer * total + j) * inner + at] = x[offset + (outer * entries + low) * inner + at];
+    for (long at = j; at < stop; at++) {
+        while (ends[low] <= at) low++;
+        __global U *restrict o = out + (stack * total + at) * inner + i;
+        const __global U *restrict a = x + offset + (stack * entries + low) * inner + i;
+        for (long e = 0; e < width; e++) o[e] = a[e];
     }
 }
