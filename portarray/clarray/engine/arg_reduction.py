@@ -1,0 +1,142 @@
+"""Positions of extremes: reductions that remember where."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from portarray.clarray.array import Array, empty
+from portarray.clarray.dtypes import kind_of
+from portarray.clarray.engine.accumulation import (
+    LANES,
+    WORTH,
+    accumulator_dtype,
+    cut,
+    definitions,
+    has_vectors,
+    round_up,
+)
+from portarray.clarray.engine.copy import contiguous
+from portarray.clarray.engine.reduction import gone_last
+from portarray.clarray.engine.reduction_layout import Walk, reduced_shape, walk
+from portarray.clarray.layout import strides_of
+from portarray.clarray.runtime.device import Device
+from portarray.clarray.runtime.programs import Kernel, source_of
+
+__all__ = ["arg_extreme"]
+
+DType = np.dtype[Any]
+Shape = tuple[int, ...]
+
+_INDEX = np.dtype(np.int64)
+_STRIP = 8 * LANES
+_GROUP = 256
+_LONGEST = 1 << 30
+"""Elements of a chunk at most: places within one are counted in 32 bits."""
+
+
+def arg_extreme(x: Array, axes: Shape, keepdims: bool, sign: str) -> Array:
+    """Return the places of the first of the greatest or least elements, NaN before all.
+
+    Parameters
+    ----------
+    x : Array
+        Of a real dtype or bool, any layout, with elements.
+    axes : tuple of int
+        One axis; or all of them, and places are numbers in C order.
+    keepdims : bool
+        Whether they stay with length 1.
+    sign : {">", "<"}
+        Which elements are sought.
+    """
+    device = x.device
+    out = empty(reduced_shape(x.shape, axes, keepdims), _INDEX, device)
+    if out.size == 0:
+        return out
+    seen = walk(x.shape, x.strides, axes, True)
+    if seen is None:
+        x = contiguous(x) if len(axes) == x.ndim else gone_last(x, axes)
+        last = tuple(range(x.ndim - len(axes), x.ndim))
+        seen = walk(x.shape, strides_of(x.shape), last, True)
+        assert seen is not None, "a contiguous array has one axis of each sort"
+    kernels = _kernels(device, x.dtype, sign)
+    name, size, group, chunks, length, tasks, each = _plan(seen, device, kernels)
+    results = seen.results
+    part = empty((results * chunks,), kernels.partial, device) if chunks > 1 else out
+    part_at = empty((results * chunks,), _INDEX, device) if chunks > 1 else out
+    k1, k2 = (1, 1, *seen.kept)[-2:]
+    steps = (0, 0, 0, *seen.kept_steps)[-3:]
+    storages = (out.storage, part.storage, part_at.storage, x.storage)
+    values = (x.offset, k1, k2, *steps, (*seen.gone_steps, 0)[0], seen.total, chunks, length)
+    kernels.named[name].launch(size, group, storages, *values, tasks, each)
+    if chunks > 1:
+        lanes = device.traits.group
+        kernels.named["finish"].launch(
+            (round_up(results, lanes),), (lanes,), storages, *values, results, 1
+        )
+    return out
+
+
+@dataclass(frozen=True, slots=True)
+class _Kernels:
+    """The kernels for one dtype on one device, and the dtype of partial results."""
+
+    named: dict[str, Kernel]
+    partial: DType
+
+
+def _plan(
+    seen: Walk, device: Device, kernels: _Kernels
+) -> tuple[str, Shape, Shape, int, int, int, int]:
+    """Return kernel, size, group, chunks, their length, tasks, and how many a work-item takes."""
+    results, total = seen.results, seen.total
+    units, group = device.traits.units, device.traits.group
+    step = (*seen.gone_steps, 0)[0]
+    width, across = (seen.kept[-1], seen.kept_steps[-1]) if seen.kept else (1, 0)
+    if device.traits.local_memory:
+        pieces = min(results * total // (8 * _GROUP), 16 * units)
+        if total >= _GROUP // 4 and not (across == 1 and width >= LANES):
+            chunks, length = cut(total, max(pieces // results, total // _LONGEST), _GROUP)
+            tasks = results * chunks
+            return "groups", (tasks * _GROUP,), (_GROUP,), chunks, length, tasks, 1
+    else:
+        pieces = max(1, min(results * total // WORTH, 32 * units))
+        side_by_side = width >= LANES and abs(across) <= abs(step)
+        if "rows" in kernels.named and (total >= LANES or width >= LANES):
+            if side_by_side or total < LANES:
+                name, strips = "columns", results // width * -(-width // _STRIP)
+                wide = min(width, _STRIP)
+            else:
+                name, strips, wide = "rows", results, 1
+            chunks, length = cut(total, max(pieces // strips, -(-total // _LONGEST)), 1)
+            tasks = strips * chunks
+            each = max(-(-tasks // (32 * units)), WORTH // 4 // (length * wide), 1)
+            return name, (-(-tasks // each),), (1,), chunks, length, tasks, each
+    busy = -(-results // group)
+    chunks, length = cut(total, min(pieces // busy, total // 256), 1)
+    return "items", (busy * group, chunks), (group, 1), chunks, length, results, 1
+
+
+@cache
+def _kernels(device: Device, dtype: DType, sign: str) -> _Kernels:
+    partial = accumulator_dtype("own", dtype, dtype)
+    # The first test is all that numbers need; NaN is better than they are.
+    nan = " || (b != b && a == a)" if kind_of(dtype) == "real" else ""
+    names = ["items", "finish"]
+    if device.traits.local_memory:
+        names.append("groups")
+    elif has_vectors(device, dtype, partial):
+        names += ["rows", "columns"]
+    text = "\n".join(
+        [
+            *definitions(device, dtype, dtype, partial, ("a", "0"), "T_(v)", "a"),
+            f"#define BETTER(b, a) (b {sign} a{nan})",
+            f"#define GROUP {_GROUP}" if device.traits.local_memory else "",
+            source_of("reduce_arg"),
+        ]
+    )
+    kernels = {name: device.kernel(text, name, 4, [np.int64] * 12) for name in names}
+    return _Kernels(kernels, partial)
