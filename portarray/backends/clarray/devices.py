@@ -12,6 +12,7 @@ from portarray import clarray
 from portarray.backends.protocol import Description, MemoryFigures
 from portarray.clarray import Device
 from portarray.clarray.dtypes import ALL
+from portarray.clarray.errors import DeviceNotFunctionalError, KernelError
 from portarray.clarray.runtime import device as runtime
 from portarray.clarray.runtime import discovery
 
@@ -21,6 +22,7 @@ __all__ = [
     "describe",
     "driver",
     "dtypes",
+    "is_failure",
     "is_out_of_memory",
     "locate",
     "memory",
@@ -99,6 +101,11 @@ def locate(x: clarray.Array) -> tuple[str, int]:
 def is_out_of_memory(error: BaseException) -> bool:
     """Tell whether an error means that the device's or the host's memory ran out."""
     return isinstance(error, MemoryError)
+
+
+def is_failure(error: BaseException) -> bool:
+    """Tell whether an error is a kernel's or a driver's, whatever was asked for."""
+    return isinstance(error, (KernelError, DeviceNotFunctionalError))
 
 
 def memory(device: Device) -> MemoryFigures:

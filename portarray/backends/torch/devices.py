@@ -20,6 +20,7 @@ __all__ = [
     "describe",
     "driver",
     "dtypes",
+    "is_failure",
     "is_out_of_memory",
     "locate",
     "memory",
@@ -192,6 +193,12 @@ def is_out_of_memory(error: BaseException) -> bool:
         or "DefaultCPUAllocator: can't allocate" in text
         or "MPS backend out of memory" in text
     )
+
+
+def is_failure(error: BaseException) -> bool:
+    """Tell whether a GPU or its driver failed; older releases raise plain RuntimeErrors then."""
+    failure: type[BaseException] | None = getattr(torch, "AcceleratorError", None)
+    return failure is not None and isinstance(error, failure)
 
 
 def memory(device: torch.device) -> MemoryFigures:

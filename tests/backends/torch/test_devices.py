@@ -51,6 +51,12 @@ def test_memory_runs_out() -> None:
     assert not devices.is_out_of_memory(ValueError("not enough memory"))
 
 
+def test_a_failing_gpu_is_no_wrong_input() -> None:
+    assert not devices.is_failure(RuntimeError("shape mismatch"))
+    if hasattr(torch, "AcceleratorError"):
+        assert devices.is_failure(torch.AcceleratorError("CUDA error: an illegal memory access"))
+
+
 def test_nothing_global_is_touched() -> None:
     namespace = ROOM.namespace
     before = torch.get_default_dtype()

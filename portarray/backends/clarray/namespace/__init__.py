@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from portarray.backends.clarray.namespace import fft, linalg
 from portarray.backends.clarray.namespace.arithmetic import (
     abs,
     add,
@@ -122,7 +123,14 @@ from portarray.backends.clarray.namespace.manipulation import (
     unstack,
 )
 from portarray.backends.clarray.namespace.rounding import ceil, floor, round, trunc
-from portarray.backends.clarray.namespace.searching import where
+from portarray.backends.clarray.namespace.searching import (
+    argmax,
+    argmin,
+    count_nonzero,
+    nonzero,
+    searchsorted,
+    where,
+)
 from portarray.backends.clarray.namespace.sets import (
     isin,
     unique_all,
@@ -131,7 +139,17 @@ from portarray.backends.clarray.namespace.sets import (
     unique_values,
 )
 from portarray.backends.clarray.namespace.sorting import argsort, sort
-from portarray.backends.clarray.namespace.statistical import max, mean, min, prod, std, sum, var
+from portarray.backends.clarray.namespace.statistical import (
+    cumulative_prod,
+    cumulative_sum,
+    max,
+    mean,
+    min,
+    prod,
+    std,
+    sum,
+    var,
+)
 from portarray.backends.clarray.namespace.trigonometric import (
     acos,
     acosh,
@@ -148,6 +166,7 @@ from portarray.backends.clarray.namespace.trigonometric import (
     tan,
     tanh,
 )
+from portarray.backends.clarray.namespace.utility import all, any, diff
 from portarray.clarray.constants import e, inf, nan, newaxis, pi
 from portarray.clarray.dtypes import bfloat16
 
@@ -187,6 +206,8 @@ __all__ = [
     "nan",
     "newaxis",
     "pi",
+    "linalg",
+    "fft",
     "inplace",
     # creation
     "arange",
@@ -315,6 +336,11 @@ __all__ = [
     "tile",
     "unstack",
     # searching
+    "argmax",
+    "argmin",
+    "count_nonzero",
+    "nonzero",
+    "searchsorted",
     "where",
     # sets
     "isin",
@@ -326,6 +352,8 @@ __all__ = [
     "argsort",
     "sort",
     # statistical
+    "cumulative_prod",
+    "cumulative_sum",
     "max",
     "mean",
     "min",
@@ -333,4 +361,8 @@ __all__ = [
     "std",
     "sum",
     "var",
+    # utility
+    "all",
+    "any",
+    "diff",
 ]

@@ -1,0 +1,171 @@
+"""The clarray room: OpenCL's devices among portarray's."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+clarray = pytest.importorskip("portarray.clarray", exc_type=ImportError)
+
+import portarray as pa  # noqa: E402
+from portarray.backends import registry  # noqa: E402
+from portarray.clarray.errors import (  # noqa: E402
+    DeviceLostError,
+    KernelError,
+    OutOfMemoryError,
+)
+
+ROOM = registry.load_room("clarray")
+devices = ROOM.devices
+COUNT = devices.count("opencl")
+
+pytestmark = pytest.mark.skipif(COUNT == 0, reason=f"no OpenCL device: {devices.why_not('opencl')}")
+
+
+def test_every_device_of_clarray_is_one_of_portarrays() -> None:
+    found = [one for one in pa.devices() if one.library == "clarray"]
+    assert [one.index for one in found] == list(range(COUNT))
+    assert {one.native for one in found} == set(clarray.devices())
+    assert len({one.name for one in found}) == COUNT  # drivers of one processor are told apart
+    assert all(one.kind in ("cpu", "gpu", "accelerator") for one in found)
+
+
+def test_texts() -> None:
+    first = pa.device("clarray")
+    assert (first.library, first.platform) == ("clarray", "opencl")
+    assert pa.device("opencl") is first
+    assert pa.device(f"clarray:{COUNT - 1}") is pa.device(f"opencl:{COUNT - 1}")
+    assert str(first) == f"clarray:opencl:{first.index}"
+    with pa.device("clarray") as inside:
+        assert pa.zeros(2).device is inside
+    with pytest.raises(pa.errors.DeviceNotFunctionalError, match=f"clarray sees {COUNT} device"):
+        pa.device(f"clarray:{COUNT}")
+
+
+def test_the_processor_is_chosen_as_what_it_is() -> None:
+    if any(one.kind == "gpu" for one in pa.devices()):
+        pytest.skip("this machine has a GPU")
+    assert pa.device("auto").library == "numpy"
+
+
+def test_native_device_objects() -> None:
+    for one in clarray.devices():
+        assert pa.device(one) is pa.device(f"clarray:{one.index}")
+        assert pa.device(one.native) is pa.device(one)
+    assert devices.recognize("clarray") is None
+    assert devices.recognize(0) is None
+    assert devices.recognize(None) is None
+
+
+def test_arrays_of_foreign_devices_have_no_place() -> None:
+    own = clarray.devices()[0]
+    foreign = clarray.Device(own.native, own.index, discrete=True)
+    x = clarray.asarray([1.0, 2.0], device=foreign)
+    with pytest.raises(ValueError, match=r"none of clarray\.devices"):
+        pa.asarray(x)
+    assert pa.asarray(x.to_device(own)).device is pa.device(own)
+
+
+def test_native_arrays_cross_without_a_copy() -> None:
+    native = clarray.asarray([1.0, 2.0], device=0)
+    x = pa.asarray(native)
+    assert x.native is native
+    assert x.device is pa.device("clarray:0")
+    assert pa.namespace(x.device).sum(native).item() == 3.0
+
+
+def test_other_platforms_have_no_device() -> None:
+    assert devices.count("cuda") == 0
+    assert "not on cuda" in devices.why_not("cuda")
+
+
+def test_memory_figures() -> None:
+    device = pa.device("clarray")
+    before = pa.memory(device)
+    x = pa.zeros(1_000_000, dtype=pa.float64, device=device)
+    after = pa.memory(device)
+    assert after.used - before.used >= 8_000_000
+    assert after.total > after.free > 0
+    del x
+    assert pa.memory(device).pooled >= 8_000_000
+    pa.reclaim(device)
+    assert pa.memory(device).pooled == 0
+    pa.synchronize(device)
+
+
+def test_memory_runs_out() -> None:
+    assert devices.is_out_of_memory(OutOfMemoryError("none left"))
+    device = pa.device("clarray")
+    with pytest.raises(pa.errors.OutOfMemoryError) as caught:
+        pa.empty(2**50, dtype=pa.float32, device=device)
+    assert caught.value.asked == 2**52
+    assert caught.value.total is not None
+    assert pa.sum(pa.ones(3, device=device)).item() == 3
+
+
+def test_failures_are_no_wrong_input() -> None:
+    assert devices.is_failure(KernelError("broken"))
+    assert devices.is_failure(DeviceLostError("reset"))
+    assert not devices.is_failure(ValueError("shape"))
+
+
+def test_drivers_and_version() -> None:
+    assert devices.version()[0].isdigit()
+    assert devices.driver("opencl")
+
+
+def test_dtypes_are_those_of_the_device() -> None:
+    for index in range(COUNT):
+        found = devices.dtypes("opencl", index)
+        assert set(found) == set(found.values()) == set(clarray.devices()[index].dtypes)
+        assert {np.dtype(np.float32), np.dtype(np.float16), np.dtype(bool)} <= set(found)
+
+
+def test_threads_have_their_own_default_device() -> None:
+    seen = []
+    with pa.device("clarray"):
+        thread = threading.Thread(target=lambda: seen.append(pa.zeros(1).device.library))
+        thread.start()
+        thread.join()
+        assert pa.zeros(1).device.library == "clarray"
+    assert seen == ["numpy"] or pa.device("auto").kind == "gpu"
+
+
+def test_devices_with_memory_of_their_own_are_served() -> None:
+    """The ways of GPUs, on a processor: in a process of its own, as CLARRAY_MEMORY is read once."""
+    program = """
+import os, warnings
+os.environ["CLARRAY_MEMORY"] = "discrete"
+import numpy as np
+import portarray as pa
+x = pa.asarray([[3.0, 1.0], [2.0, 4.0]], device="clarray")
+assert not x.device.native.host_memory
+assert (x @ x + pa.exp(x)).to_device("numpy").native.shape == (2, 2)
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    y = pa.sort(x)
+assert [w.category for w in told] == [pa.errors.HostFallbackWarning], told
+assert y.to_device("numpy").native.tolist() == [[1, 3], [2, 4]]
+try:
+    np.asarray(x)
+except TypeError as error:
+    assert "numpy.asarray(x.to_device('numpy'))" in str(error)
+else:
+    raise AssertionError("copied in silence")
+assert np.from_dlpack(x, device="cpu").tolist() == [[3, 1], [2, 4]]
+assert pa.from_dlpack(x, device="numpy").native.tolist() == [[3, 1], [2, 4]]
+try:
+    pa.asarray(np.ones(2), device="clarray", copy=False)
+except ValueError as error:
+    assert "share no memory" in str(error), error
+else:
+    raise AssertionError("copied in silence")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
