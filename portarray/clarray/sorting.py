@@ -11,6 +11,7 @@ from portarray.clarray.array import Array
 from portarray.clarray.dtypes import bfloat16
 from portarray.clarray.engine.copy import cast, copy
 from portarray.clarray.engine.host import fill, modify, served, view
+from portarray.clarray.engine.merging import sort_rows
 
 __all__ = ["argsort", "sort"]
 
@@ -75,7 +76,7 @@ def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bo
 def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
     """Return a sorted copy of an array.
 
-    Computed by the host, in the memory of the result.
+    Computed by the host; on CPU devices by several threads, whose runs a kernel merges.
 
     Parameters
     ----------
@@ -106,17 +107,16 @@ def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool 
     axis = axis_of(axis, x.ndim)
     dtype = x.dtype
     rows = _last(x, axis)
-    found = cast(rows, _FLOAT) if dtype == bfloat16 else copy(rows)
+    found = sort_rows(cast(rows, _FLOAT) if dtype == bfloat16 else copy(rows))
+    if stable and found.dtype.kind == "f" and _negative_zero(view(found)):
 
-    def order(values: NumpyArray) -> None:
-        values.sort(axis=-1)
-        if stable and found.dtype.kind == "f" and _negative_zero(values):
+        def restore(values: NumpyArray) -> None:
             # Only zeros are equal and yet differ; they are written once more, as they stood.
             before = view(rows)
             final = values[..., ::-1] if descending else values
             final[final == 0] = before[before == 0]
 
-    modify(found, order)
+        modify(found, restore)
     if descending:
         shape, strides = found.shape, found.strides
         last = found.offset + (shape[-1] - 1) * strides[-1] if found.size else found.offset

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import ml_dtypes
@@ -10,6 +11,7 @@ import pytest
 from numpy.exceptions import AxisError
 
 from portarray.clarray import sets
+from portarray.clarray.engine import merging
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.sorting import argsort, sort
@@ -74,6 +76,31 @@ def test_sorting(device: Device, dtype: np.dtype[Any], descending: bool) -> None
             picked = np.take_along_axis(values, some, axis)
             np.testing.assert_array_equal(_wide(picked), _wide(wanted))
         np.testing.assert_array_equal(_wide(to_numpy(x)), _wide(values))
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("shape", [(1000,), (17,), (3, 333), (40, 5), (2, 64), (9, 0)], ids=str)
+def test_sorting_with_many_threads(
+    device: Device, dtype: np.dtype[Any], shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Runs are merged, in one round and in several, also where the last one is short."""
+    monkeypatch.setattr(merging, "RUN", 4)
+    monkeypatch.setattr(merging, "_CHUNK", 7)
+    monkeypatch.setattr(device, "traits", dataclasses.replace(device.traits, units=8))
+    rng = np.random.default_rng(4)
+    for values in (
+        _draw(rng, dtype, shape),
+        np.sort(_wide(_draw(rng, dtype, shape))).astype(dtype),
+    ):
+        x = from_numpy(values, device)
+        wanted = np.sort(_wide(values), axis=-1, kind="stable")
+        found = _wide(to_numpy(sort(x)))
+        np.testing.assert_array_equal(found, wanted)
+        if dtype.kind in "fV":
+            zeros = wanted == 0
+            np.testing.assert_array_equal(np.signbit(found[zeros]), np.signbit(wanted[zeros]))
+        found = _wide(to_numpy(sort(x, descending=True)))
+        np.testing.assert_array_equal(found, wanted[..., ::-1])
 
 
 def test_sorting_views(device: Device) -> None:

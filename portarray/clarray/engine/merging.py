@@ -1,0 +1,93 @@
+"""Sorting rows in place with the threads of a CPU: runs by NumPy, which the device merges."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from portarray.clarray.array import Array, empty
+from portarray.clarray.dtypes import cl_type
+from portarray.clarray.engine.host import modify
+from portarray.clarray.runtime.programs import Kernel, source_of
+
+__all__ = ["sort_rows"]
+
+NumpyArray = np.ndarray[Any, Any]
+
+RUN = 1 << 16
+"""Elements of a run at least: fewer are sorted before another thread has begun."""
+
+_CHUNK = 1 << 14
+"""Elements that one work-item merges."""
+
+
+def sort_rows(x: Array) -> Array:
+    """Sort the rows of a contiguous array in ascending order, NaN last; equal elements anyhow.
+
+    Parameters
+    ----------
+    x : Array
+        Its contents are lost.
+
+    Returns
+    -------
+    Array
+        The sorted rows: ``x`` itself, or another array of the same shape.
+    """
+    if not x.size:
+        return x
+    length = x.shape[-1]
+    rows = x.size // length
+    threads = min(x.device.traits.units, x.size // RUN, 16) if x.device.host_memory else 1
+    if threads < 2:
+        modify(x, lambda values: values.sort(axis=-1))
+        return x
+    # As many runs to a row as there are threads for it; complex numbers have no kernel to merge.
+    runs = 1 if x.dtype.kind == "c" else 1 << (max(threads // rows, 1).bit_length() - 1)
+    run = -(-length // runs)
+
+    def sort_runs(values: NumpyArray) -> None:
+        lines = values.reshape(rows, length)
+        if runs > 1:
+            pieces = [
+                line[start : start + run] for line in lines for start in range(0, length, run)
+            ]
+        else:
+            pieces = np.array_split(lines, threads)
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(lambda piece: piece.sort(axis=-1), pieces))
+
+    modify(x, sort_runs)
+    while run < length:
+        x = _merged(x, rows, length, run)
+        run *= 2
+    return x
+
+
+def _merged(x: Array, rows: int, length: int, run: int) -> Array:
+    """Return a new array in which neighbouring runs of each row are one."""
+    out = empty(x.shape, x.dtype, x.device)
+    pairs = -(-length // (2 * run))
+    size = (-(-min(2 * run, length) // _CHUNK), rows * pairs)
+    values = x.offset, run, length, pairs, _CHUNK
+    _kernel(x).launch(size, (1, 1), (x.storage, out.storage), *values)
+    return out
+
+
+def _kernel(x: Array) -> Kernel:
+    key = "merge", x.dtype.num
+    found = x.device.kernels.get(key)
+    if found is None:
+        own = cl_type(x.dtype)
+        # Integers are equal to themselves, so that their compilers drop the second half.
+        lines = (
+            f"#define STORED {own.storage}",
+            f"#define VALUE(i) {own.load}(in, i)",
+            "#define BEFORE(x, y) ((x) < (y) || ((y) != (y) && (x) == (x)))",
+            source_of("merge"),
+        )
+        found = x.device.kernel("\n".join(lines), "merge", 2, [np.int64] * 5)
+        x.device.kernels[key] = found
+    return found
