@@ -1,0 +1,385 @@
+"""Random numbers: the same on every device, by a counter-based generator.
+
+The generator is Philox4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as
+1, 2, 3", SC 2011), which passes BigCrush. Element ``i`` of a draw is a function of the seed, of how
+much was drawn before, and of ``i``: neither the device nor how it divides its work matters.
+Integers, uniform numbers and permutations are equal bit for bit on every device; normal numbers
+are to the accuracy of its ``log``, ``sqrt``, ``sinpi`` and ``cospi`` (some ULP).
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from portarray.clarray.arguments import (
+    ShapeLike,
+    default_dtype,
+    dtype_on,
+    integer_of,
+    shape_of,
+)
+from portarray.clarray.array import Array, empty
+from portarray.clarray.creation import arange
+from portarray.clarray.dtypes import bfloat16, cl_type, kind_of
+from portarray.clarray.indexing import take
+from portarray.clarray.runtime.device import Device, device_of
+from portarray.clarray.runtime.programs import Kernel, source_of
+from portarray.clarray.sorting import argsort
+
+__all__ = ["Generator"]
+
+DType = np.dtype[Any]
+
+_WORD = 1 << 32
+_LONG = 1 << 64
+_STREAMS = 1 << 48
+
+# Bits of the fraction of uniform numbers: as many as the dtype's precision has.
+_FRACTIONS: dict[DType, int] = {
+    np.dtype(np.float16): 11,
+    bfloat16: 8,
+    np.dtype(np.float32): 24,
+    np.dtype(np.float64): 53,
+}
+
+
+class Generator:
+    """A stream of random numbers on a device.
+
+    Parameters
+    ----------
+    seed : int, sequence of int or numpy.random.SeedSequence, optional
+        Equal seeds give equal streams. By default the operating system gives one.
+    device : device-like, optional
+        Where arrays are made; the default device by default.
+
+    Notes
+    -----
+    A generator may be used by several threads; which of them gets which numbers is open. It can be
+    pickled.
+
+    Examples
+    --------
+    >>> from portarray import clarray as cl
+    >>> rng = cl.random.Generator(1)
+    >>> rng.integers(1, 7, (3,)).shape
+    (3,)
+    """
+
+    __slots__ = ("_block", "_key", "_lock", "_seeds", "_stream", "device")
+
+    def __init__(self, seed: Any = None, device: object = None) -> None:
+        seeds = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+        self.device: Device = device_of(device)
+        self._seeds = seeds
+        self._key = int(seeds.generate_state(1, np.uint64)[0])
+        self._stream = 0
+        self._block = 0
+        self._lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        return f"<clarray random generator, Philox4x32-10, on {self.device!r}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self._seeds, self.device, self.state)
+
+    @property
+    def state(self) -> dict[str, int]:
+        """Where the generator is: ``key``, ``stream``, and ``block``, how far it got.
+
+        It can be assigned, to go on from there.
+        """
+        with self._lock:
+            return {"key": self._key, "stream": self._stream, "block": self._block}
+
+    @state.setter
+    def state(self, state: Mapping[str, int]) -> None:
+        if set(state) != {"key", "stream", "block"}:
+            raise ValueError(
+                f"a state has the keys 'key', 'stream' and 'block', got {sorted(state)}"
+            )
+        found = {name: integer_of(value, name) for name, value in state.items()}
+        for name, value in found.items():
+            if not 0 <= value < _LONG:
+                raise ValueError(f"{name} is {value}; it must be from 0 to {_LONG - 1}")
+        with self._lock:
+            self._key, self._stream = found["key"], found["stream"]
+            self._block = found["block"]
+
+    def spawn(self, n_children: int) -> list[Generator]:
+        """Return generators of streams of their own, as :meth:`numpy.random.Generator.spawn`.
+
+        Parameters
+        ----------
+        n_children : int
+            How many. Each call gives others.
+
+        Returns
+        -------
+        list of Generator
+            On the same device.
+        """
+        return [Generator(seeds, self.device) for seeds in self._seeds.spawn(n_children)]
+
+    def jumped(self, jumps: int = 1) -> Generator:
+        """Return a generator ``jumps * 2**66`` words further on.
+
+        Parameters
+        ----------
+        jumps : int
+            How many streams further, of the 2**48 that a seed has.
+
+        Returns
+        -------
+        Generator
+            On the same device, at the same place of another stream.
+        """
+        found = Generator(self._seeds, self.device)
+        state = self.state
+        found.state = {**state, "stream": (state["stream"] + integer_of(jumps, "jumps")) % _STREAMS}
+        return found
+
+    def uniform(
+        self, shape: ShapeLike = (), low: float = 0.0, high: float = 1.0, dtype: Any = None
+    ) -> Array:
+        """Return numbers of equal likelihood.
+
+        Parameters
+        ----------
+        shape : int or sequence of int
+            Of the result.
+        low, high : float
+            From ``low`` on, below ``high``.
+        dtype : dtype, optional
+            Real floating-point; the device's default by default.
+
+        Returns
+        -------
+        Array
+            ``low + (high - low) * k / 2**bits``, where ``k`` has as many bits as the dtype's
+            precision: 53, 24, 11 or 8. Equal bit for bit on every device.
+
+        Raises
+        ------
+        ValueError
+            If ``high`` is below ``low``, or one is not finite.
+        TypeError
+            If the dtype is not real floating-point.
+        """
+        found = self._real(dtype, "uniform")
+        if not (math.isfinite(low) and math.isfinite(high) and low <= high):
+            raise ValueError(
+                f"uniform: low is {low} and high {high}; they must be finite, in order"
+            )
+        part = _computed(found)
+        limits = [float(found.type(one)) for one in (low, high)]
+        top = _below(limits[1], found) if limits[0] < limits[1] else limits[1]
+        width = float(part(limits[1]) - part(limits[0]))
+        return self._draw("uniform", shape_of(shape), found, (limits[0], width, top))
+
+    def normal(
+        self, shape: ShapeLike = (), mean: float = 0.0, std: float = 1.0, dtype: Any = None
+    ) -> Array:
+        """Return numbers of the normal distribution, by Box and Muller's method.
+
+        Parameters
+        ----------
+        shape : int or sequence of int
+            Of the result.
+        mean, std : float
+            Of the distribution; the standard deviation is not negative.
+        dtype : dtype, optional
+            Real floating-point; the device's default by default.
+
+        Returns
+        -------
+        Array
+            Equal on every device but for some ULP. The farthest that can come is 8.6 standard
+            deviations in float64 and 6.7 in the others.
+
+        Raises
+        ------
+        ValueError
+            If ``std`` is negative.
+        TypeError
+            If the dtype is not real floating-point.
+        """
+        found = self._real(dtype, "normal")
+        if not std >= 0:
+            raise ValueError(f"normal: std is {std}; it must not be negative")
+        return self._draw("normal", shape_of(shape), found, (mean, std))
+
+    def integers(
+        self,
+        low: int,
+        high: int | None = None,
+        shape: ShapeLike = (),
+        dtype: Any = None,
+        endpoint: bool = False,
+    ) -> Array:
+        """Return whole numbers of exactly equal likelihood.
+
+        Parameters
+        ----------
+        low, high : int
+            From ``low`` on, below ``high``. With one only: from 0 on, below it.
+        shape : int or sequence of int
+            Of the result.
+        dtype : dtype, optional
+            Of integers; the device's default by default.
+        endpoint : bool, default: False
+            Whether ``high`` itself may come.
+
+        Returns
+        -------
+        Array
+            By Lemire's method with rejection: without bias. Equal bit for bit on every device.
+
+        Raises
+        ------
+        ValueError
+            If there is no number in the range, or the dtype cannot hold some.
+        TypeError
+            If the dtype is no integer dtype.
+        """
+        found = (
+            default_dtype(self.device, "integral")
+            if dtype is None
+            else dtype_on(dtype, self.device)
+        )
+        if kind_of(found) not in ("signed", "unsigned"):
+            raise TypeError(f"integers: dtype is {found}; it must be an integer dtype")
+        start, end = (0, low) if high is None else (low, high)
+        first = integer_of(start, "low")
+        last = integer_of(end, "high") - (not endpoint)
+        limits = np.iinfo(found)
+        if not limits.min <= first <= last <= limits.max:
+            raise ValueError(
+                f"integers: from {first} to {last}; that must be at least one number, and "
+                f"{found} holds {limits.min} to {limits.max}"
+            )
+        span = last - first + 1
+        whole = _WORD if span <= _WORD else _LONG
+        return self._draw(
+            "integers_32" if whole == _WORD else "integers_64",
+            shape_of(shape),
+            found,
+            (first % _LONG, span % whole, whole % span),
+        )
+
+    def permutation(self, x: int | Array, /, *, axis: int = 0) -> Array:
+        """Return things in random order.
+
+        Parameters
+        ----------
+        x : int or Array
+            The numbers from 0 to below it, or an array.
+        axis : int, default: 0
+            Along which axis the parts of an array are reordered.
+
+        Returns
+        -------
+        Array
+            A new array. Every order is equally likely but for equal 64-bit keys, by which the
+            parts are sorted. Equal on every device.
+
+        Raises
+        ------
+        TypeError
+            If ``x`` is neither, or a generator of another device is asked for an array's order.
+        ValueError
+            If the number is negative, or the array is on another device.
+        numpy.exceptions.AxisError
+            If there is no such axis.
+        """
+        if isinstance(x, Array):
+            if x.device is not self.device:
+                raise ValueError(
+                    f"permutation: the array is on {x.device!r}, the generator on {self.device!r}"
+                )
+            if x.ndim == 0:
+                raise ValueError("permutation: a 0-d array has no order")
+            return take(x, self._order(x.shape[axis]), axis=axis)
+        count = integer_of(x, "x")
+        if count < 0:
+            raise ValueError(f"permutation: x is {count}; it must not be negative")
+        order = self._order(count)
+        return order if count else arange(0, device=self.device)
+
+    def _order(self, count: int) -> Array:
+        return argsort(self.integers(0, _LONG, (count,), np.uint64), stable=True)
+
+    def _real(self, dtype: Any, function: str) -> DType:
+        found = (
+            default_dtype(self.device, "real floating")
+            if dtype is None
+            else dtype_on(dtype, self.device)
+        )
+        if found not in _FRACTIONS:
+            raise TypeError(f"{function}: dtype is {found}; it must be real floating-point")
+        return found
+
+    def _draw(
+        self, name: str, shape: tuple[int, ...], dtype: DType, values: tuple[float, ...]
+    ) -> Array:
+        """Launch a kernel for the next blocks, and go past them."""
+        device = self.device
+        out = empty(shape, dtype, device)
+        count = math.prod(shape)
+        double = name == "integers_64" or dtype == np.float64
+        blocks = -(-count // (2 if double else 4))
+        with self._lock:
+            key, stream, block = self._key, self._stream, self._block
+            self._block = (block + blocks) % _LONG
+        if count:
+            group = device.traits.group
+            _kernel(device, name, dtype).launch(
+                (-(-blocks // group) * group,), (group,), (out.storage,),
+                block, stream, key, count, *values,
+            )  # fmt: skip
+        return out
+
+
+def _restored(seeds: np.random.SeedSequence, device: Device, state: Mapping[str, int]) -> Generator:
+    found = Generator(seeds, device)
+    found.state = state
+    return found
+
+
+def _computed(dtype: DType) -> type[np.floating[Any]]:
+    return np.float64 if dtype == np.float64 else np.float32
+
+
+def _below(value: float, dtype: DType) -> float:
+    """Return the greatest number of a dtype below another of it."""
+    if dtype == bfloat16:
+        return float(np.nextafter(ml_dtypes.bfloat16(value), ml_dtypes.bfloat16(-math.inf)))
+    return float(np.nextafter(dtype.type(value), dtype.type(-math.inf)))
+
+
+@cache
+def _kernel(device: Device, name: str, dtype: DType) -> Kernel:
+    own = cl_type(dtype)
+    lines = [f"#define S {own.storage}", f"#define STORE_S {own.store}"]
+    if dtype in _FRACTIONS:
+        double = dtype == np.float64
+        bits = _FRACTIONS[dtype]
+        lines += [
+            f"#define T {own.compute}",
+            f"#define PER {2 if double else 4}",
+            f"#define SHIFT {(64 if double else 32) - bits}",
+            f"#define SCALE 0x1p-{bits}{'' if double else 'f'}",
+        ]
+        values: list[Any] = [_computed(dtype)] * (3 if name == "uniform" else 2)
+    else:
+        part = np.uint32 if name == "integers_32" else np.uint64
+        values = [np.uint64, part, part]
+    source = "\n".join([*lines, source_of("random")])
+    return device.kernel(source, name, 1, [np.uint64] * 3 + [np.int64] + values)
