@@ -19,7 +19,9 @@ from portarray.clarray.runtime.device import Device
 NumpyArray = npt.NDArray[Any]
 
 FUNCTIONS: dict[str, Callable[..., Array]] = {
-    name: getattr(module, name) for module in (exponential, trigonometric) for name in module.__all__
+    name: getattr(module, name)
+    for module in (exponential, trigonometric)
+    for name in module.__all__
 }
 REFERENCES: dict[str, Callable[..., NumpyArray]] = {
     "acos": np.arccos,

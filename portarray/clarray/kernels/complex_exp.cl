@@ -1,12 +1,10 @@
-/* Complex exponentials and what is made of them; needs real.cl and complex.cl.
+/* Complex exponentials and what is made of them; needs real.cl, functions.cl and complex.cl.
 
    Special values: C99, Annex G.6, as the Python array API standard has them. */
 
 #if R_IS_DOUBLE
-#define R_EXP_SAFE K(700.0)   /* exp(+-x) is normal up to here */
-#define R_TANH_ONE K(22.0)    /* tanh(x) rounds to 1 from here */
+#define R_TANH_ONE K(22.0) /* tanh(x) rounds to 1 from here */
 #else
-#define R_EXP_SAFE K(85.0)
 #define R_TANH_ONE K(11.0)
 #endif
 
@@ -43,19 +41,6 @@ static C c_expm1(C z) {
         imaginary = x > 0 ? R_NAN : K(0.0);
     }
     return (C)(real, imaginary);
-}
-
-/* The hyperbolic sine and cosine of x as sine * factor and cosine * factor: from one expm1, and
-   beyond the range of exp as exp(x/2) twice. */
-static R r_sinh_cosh(R x, R *cosine, R *factor) {
-    const R a = fabs(x);
-    const bool far = a > R_EXP_SAFE;
-    const R e = expm1(far ? a * K(0.5) : a);
-    const R large = (e + K(1.0)) * K(0.5);
-    const R fraction = e / (e + K(1.0));
-    *factor = far ? e + K(1.0) : K(1.0);
-    *cosine = far ? large : K(1.0) + K(0.5) * e * fraction;
-    return copysign(far ? large : K(0.5) * (e + fraction), x);
 }
 
 static C c_sinh(C z) {

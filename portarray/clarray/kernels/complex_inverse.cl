@@ -1,5 +1,5 @@
-/* Inverse circular and hyperbolic functions of complex numbers; needs real.cl and complex.cl and
-   complex_log.cl.
+/* Inverse circular and hyperbolic functions of complex numbers; needs real.cl, functions.cl,
+   complex.cl and complex_log.cl.
 
    Special values and branch cuts by the sign of zeros: C99, Annex G.6, as the Python array API
    standard has them. */

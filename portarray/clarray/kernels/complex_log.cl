@@ -1,4 +1,4 @@
-/* Complex logarithms, roots and powers; needs real.cl and complex.cl, and c_pow complex_exp.cl.
+/* Complex logarithms and roots; needs real.cl, functions.cl and complex.cl.
 
    Special values: C99, Annex G.6, as the Python array API standard has them. */
 

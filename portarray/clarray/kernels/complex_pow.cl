@@ -1,4 +1,4 @@
-/* Complex powers; needs real.cl and complex.cl, complex_exp.cl and complex_log.cl. */
+/* Complex powers; needs what complex_exp.cl and complex_log.cl need, and both. */
 
 #define C_POW_WHOLE 64 /* real exponents up to here that are integers are taken by squaring */
 

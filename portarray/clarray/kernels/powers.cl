@@ -1,4 +1,4 @@
-/* Powers and sums of exponentials of real numbers; needs real.cl. */
+/* Powers and sums of exponentials of real numbers; needs real.cl and functions.cl. */
 
 /* The larger operand and what the smaller one adds. Equal operands may both be infinite. */
 static R r_logaddexp(R x, R y) {
