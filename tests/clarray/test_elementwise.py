@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import hypothesis.strategies as st
@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 
 from portarray.clarray import arithmetic, comparison
 from portarray.clarray.array import Array
-from portarray.clarray.engine import elementwise
+from portarray.clarray.engine import elementwise, plans
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.runtime.device import Device
 
@@ -24,6 +24,19 @@ _DRAWN = settings(
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
+
+
+@pytest.fixture(autouse=True)
+def fresh_plans() -> Iterator[None]:
+    """Forget plans made under another limit."""
+    yield
+    plans.plan_of.cache_clear()
+
+
+def set_large(monkeypatch: pytest.MonkeyPatch, elements: int) -> None:
+    """Set the size from which arrays have programs for their layout."""
+    plans.plan_of.cache_clear()
+    monkeypatch.setattr(plans, "LARGE", elements)
 
 
 def placed(view: Numpy, device: Device) -> Array:
@@ -129,7 +142,7 @@ _LARGE_LAYOUTS: dict[str, tuple[tuple[int, ...], Callable[[Numpy], Numpy], Calla
 def test_large_arrays_have_programs_for_their_layout(
     device: Device, layout: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(elementwise, "LARGE", 1)
+    set_large(monkeypatch, 1)
     shape, first, second = _LARGE_LAYOUTS[layout]
     a = first(values("float32", shape))
     b = np.asarray(second(values("int8", shape, 1)))
@@ -143,7 +156,7 @@ def test_large_arrays_have_programs_for_their_layout(
 def test_large_arrays_with_scalars(
     device: Device, dtype: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(elementwise, "LARGE", 1)
+    set_large(monkeypatch, 1)
     a = values(dtype, (70,))
     x = placed(a, device)
     other = True if dtype == "bool" else 2
@@ -194,7 +207,7 @@ def test_empty_and_zero_dimensional(device: Device) -> None:
 def test_overlap(
     device: Device, target: slice, source: slice, large: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(elementwise, "LARGE", 1 if large else 1 << 15)
+    set_large(monkeypatch, 1 if large else 1 << 15)
     a = np.arange(120, dtype="int32")
     x = from_numpy(a, device)
     wanted = a.copy()

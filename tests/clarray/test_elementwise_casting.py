@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import ml_dtypes
@@ -10,13 +11,26 @@ import pytest
 
 from portarray.clarray import arithmetic, comparison
 from portarray.clarray.dtypes import ALL, bfloat16, kind_of
-from portarray.clarray.engine import copy, elementwise
+from portarray.clarray.engine import copy, plans
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.runtime.device import Device
 
 Numpy = np.ndarray[Any, Any]
 DType = np.dtype[Any]
 RANK = {"bool": 0, "signed": 1, "unsigned": 1, "real": 2, "complex": 3}
+
+
+@pytest.fixture(autouse=True)
+def fresh_plans() -> Iterator[None]:
+    """Forget plans made under another limit."""
+    yield
+    plans.plan_of.cache_clear()
+
+
+def set_large(monkeypatch: pytest.MonkeyPatch, elements: int) -> None:
+    """Set the size from which arrays have programs for their layout."""
+    plans.plan_of.cache_clear()
+    monkeypatch.setattr(plans, "LARGE", elements)
 
 
 def on(device: Device) -> list[DType]:
@@ -104,7 +118,7 @@ def test_operands_are_rounded_before_they_are_computed_with(
     device: Device, large: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whether they are cast beforehand or as they are read."""
-    monkeypatch.setattr(elementwise, "LARGE", 1 if large else 1 << 15)
+    set_large(monkeypatch, 1 if large else 1 << 15)
     for dtype in (np.dtype(np.float16), bfloat16):
         x = from_numpy(np.array([1, 1, 1], dtype), device)
         whole = np.array([2049, 4097, 257], "int32")
@@ -140,7 +154,7 @@ def test_promotion(
     large: bool,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(elementwise, "LARGE", 1 if large else 1 << 15)
+    set_large(monkeypatch, 1 if large else 1 << 15)
     kinds = [bfloat16 if name == "bfloat16" else np.dtype(name) for name in (first, second, result)]
     if not set(kinds) <= device.dtypes:
         pytest.skip(f"{device} has not all of {first}, {second}, {result}")

@@ -1,41 +1,32 @@
 """Element by element: one expression, any layout.
 
 A call goes: operands and dtypes (:mod:`~portarray.clarray.engine.operands`), shapes and output,
-then a kernel of :mod:`~portarray.clarray.engine.element_programs`. The commonest case, arrays of
-one dtype and shape without gaps, is looked up in one step.
+then the plan for these layouts (:mod:`~portarray.clarray.engine.plans`), which names a kernel. The
+commonest case, arrays of one dtype and shape without gaps, is looked up in one step.
 """
 
 from __future__ import annotations
 
 import math
-from functools import cache
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from portarray.clarray.array import Array, empty
+from portarray.clarray.array import Array
 from portarray.clarray.dtypes import kind_of
-from portarray.clarray.engine.element_programs import MANY, Plain, Task, part_dtype, plain, rows
+from portarray.clarray.engine.element_programs import Plain, Task, part_dtype, plain
 from portarray.clarray.engine.operands import Operand, pair
 from portarray.clarray.engine.operation import Operation, every
-from portarray.clarray.engine.walks import Walk, layout_storage, walk_of
-from portarray.clarray.layout import broadcast_shapes
+from portarray.clarray.engine.plans import Plan, plan_of
 from portarray.clarray.runtime.device import Device
+from portarray.clarray.runtime.programs import Kernel
 
 __all__ = ["apply", "binary", "unary"]
 
 DType = np.dtype[Any]
-Group: TypeAlias = tuple[int, ...]
-
-LARGE = 1 << 15
-"""Elements from which a program for just these dtypes and this layout is worth building."""
-
-TILE = 8
-"""Rows that a work-group takes together where an operand does not lie along them."""
-
-_MOST_ROWS = 65535  # work-groups along any axis but the first, on some GPUs
 
 _CAST = Operation("cast", every("a"))
+_SINGLE = 3.4e38  # less than the largest number of single precision
 
 _flat: dict[tuple[Operation, DType, Device], tuple[Plain, DType]] = {}
 
@@ -140,38 +131,74 @@ def apply(
         Where to write them; of ``out_dtype``, and of the shape that all broadcast to. It may
         overlap the operands.
     """
-    arrays = [one for one in operands if isinstance(one, Array)]
-    shape = arrays[0].shape if arrays else ()
-    if any(one.shape != shape for one in arrays):
-        shape = broadcast_shapes(*(one.shape for one in arrays))
+    if out is not None:
+        operands = tuple([_apart(one, out) if isinstance(one, Array) else one for one in operands])
+    device = _device_of(operands, out)
+    plan = plan_of(
+        operation,
+        dtype,
+        out_dtype if out is None else out.dtype,
+        device,
+        None if out is None else (out.shape, out.strides),
+        *[
+            (one.dtype, one.shape, one.strides) if isinstance(one, Array) else None
+            for one in operands
+        ],
+    )
     if out is None:
-        out = empty(shape, out_dtype, arrays[0].device)
-    else:
-        if shape != out.shape and broadcast_shapes(shape, out.shape) != out.shape:
-            raise ValueError(
-                f"{operation.name}: results of shape {shape} do not fit into an array of shape "
-                f"{out.shape}"
-            )
-        operands = tuple(_apart(one, out) if isinstance(one, Array) else one for one in operands)
-    size = math.prod(out.shape)
-    if size:
-        if size < LARGE and len(operands) > 1:
-            # Rather one more small kernel than one more program.
-            operands = tuple(
-                _cast(one, operation.operand_dtype(place, dtype)) if isinstance(one, Array) else one
-                for place, one in enumerate(operands)
-            )
-        _launch(operation, operands, dtype, out, size)
+        made = device.pool.take(math.prod(plan.shape) * out_dtype.itemsize)
+        out = Array(made, out_dtype, plan.shape, plan.strides, 0, True)
+    if plan.kernel is not None:
+        if plan.casts:
+            operands = _cast(operands, plan)
+        _launch(plan, plan.kernel, operands, out)
     return out
+
+
+def _device_of(operands: tuple[Array | complex, ...], out: Array | None) -> Device:
+    if out is not None:
+        return out.storage.device
+    return next(one.storage.device for one in operands if isinstance(one, Array))
+
+
+def _cast(operands: tuple[Array | complex, ...], plan: Plan) -> tuple[Array | complex, ...]:
+    """Return the operands, with those in other dtypes that the plan wants so."""
+    changed = list(operands)
+    for place, dtype in plan.casts:
+        one = changed[place]
+        if isinstance(one, Array):
+            changed[place] = apply(_CAST, (one,), dtype, dtype)
+    return tuple(changed)
+
+
+def _launch(plan: Plan, kernel: Kernel, operands: tuple[Array | complex, ...], out: Array) -> None:
+    """Enqueue a plan's kernel."""
+    storages = [out.storage]
+    offsets = [out.offset]
+    values: list[float] = []
+    for one, dtype in zip(operands, plan.own, strict=True):
+        if isinstance(one, Array):
+            storages.append(one.storage)
+            offsets.append(one.offset)
+            if plan.everywhere:
+                values += _NOTHING if dtype.kind == "c" else _ZERO
+        else:
+            if plan.everywhere:
+                storages.append(out.storage)
+                offsets.append(0)
+            values += _parts(one, dtype)
+    kernel.launch(
+        plan.size, plan.group, (*storages, *plan.tables), *offsets, *plan.arguments, *values
+    )
+
+
+_ZERO = (0,)
+_NOTHING = (0, 0)
 
 
 def _plain_of(operation: Operation, operands: int, dtype: DType, device: Device) -> Plain:
     kinds = tuple(operation.operand_dtype(place, dtype) for place in range(operands))
     return plain(Task(operation, kinds, dtype, operation.result_dtype(dtype)), device)
-
-
-def _cast(x: Array, dtype: DType) -> Array:
-    return x if x.dtype == dtype else apply(_CAST, (x,), dtype, dtype)
 
 
 def _apart(x: Array, out: Array) -> Array:
@@ -200,136 +227,6 @@ def _extent(x: Array) -> tuple[int, int]:
     return low * x.dtype.itemsize, high * x.dtype.itemsize
 
 
-def _launch(
-    operation: Operation,
-    operands: tuple[Array | complex, ...],
-    dtype: DType,
-    out: Array,
-    size: int,
-) -> None:
-    """Choose a kernel and enqueue it."""
-    device = out.storage.device
-    arrays = [one for one in operands if isinstance(one, Array)]
-    wanted = [operation.operand_dtype(place, dtype) for place in range(len(operands))]
-    group = device.traits.group
-    alike = len(arrays) == len(operands) and out.contiguous
-    if alike and all(one.contiguous and one.shape == out.shape for one in arrays):
-        kinds = tuple(one.dtype for one in arrays)
-        plain(Task(operation, kinds, dtype, out.dtype), device).flat.launch(
-            (-(-size // group) * group,),
-            (group,),
-            tuple([one.storage for one in (out, *arrays)]),
-            *[one.offset for one in (out, *arrays)],
-            size,
-        )
-        return
-    if size >= LARGE:
-        walk = walk_of(
-            (out.shape, out.strides), tuple([(one.shape, one.strides) for one in arrays])
-        )
-        if _suits_rows(walk, device):
-            _launch_rows(operation, operands, arrays, dtype, out, walk)
-            return
-    walk = walk_of(
-        (out.shape, out.strides),
-        tuple(
-            [(one.shape, one.strides) if isinstance(one, Array) else ((), ()) for one in operands]
-        ),
-    )
-    kinds = tuple(
-        [
-            one.dtype if isinstance(one, Array) else own
-            for one, own in zip(operands, wanted, strict=True)
-        ]
-    )
-    kernel = plain(Task(operation, kinds, dtype, out.dtype), device).walk
-    given: list[Any] = []
-    scalars = 0
-    for place, (one, own) in enumerate(zip(operands, wanted, strict=True)):
-        if isinstance(one, Array):
-            given += _NOTHING if own.kind == "c" else _ZERO
-        else:
-            scalars |= 1 << place
-            given += _parts(one, own)
-    kernel.launch(
-        (-(-size // group) * group,),
-        (group,),
-        (
-            out.storage,
-            *[one.storage if isinstance(one, Array) else out.storage for one in operands],
-            layout_storage(device, walk.table),
-        ),
-        out.offset,
-        *[one.offset if isinstance(one, Array) else 0 for one in operands],
-        size,
-        len(walk.sizes),
-        scalars,
-        *given,
-    )
-
-
-_ZERO = (0,)
-_NOTHING = (0, 0)
-
-
-def _suits_rows(walk: Walk, device: Device) -> bool:
-    """Tell whether a kernel with one work-group for each piece of a row keeps its items busy."""
-    sizes = walk.sizes
-    if sizes[0] < 32:
-        return False
-    return device.kind == "cpu" or (
-        math.prod(sizes[1:2]) <= _MOST_ROWS and math.prod(sizes[2:]) <= _MOST_ROWS
-    )
-
-
-def _launch_rows(
-    operation: Operation,
-    operands: tuple[Array | complex, ...],
-    arrays: list[Array],
-    dtype: DType,
-    out: Array,
-    walk: Walk,
-) -> None:
-    device = out.storage.device
-    rank = min(len(walk.sizes), MANY)
-    many = rank == MANY
-    kinds = tuple(one.dtype if isinstance(one, Array) else None for one in operands)
-    kernel = rows(Task(operation, kinds, dtype, out.dtype), walk.steps, rank, device)
-    lengths = walk.sizes if not many else (*walk.sizes[:2], math.prod(walk.sizes[2:]))
-    tall = TILE if rank > 1 and None in walk.steps and lengths[1] >= TILE else 1
-    wide = _width(device, tall)
-    size = [-(-lengths[0] // wide) * wide]
-    if rank > 1:
-        size.append(-(-lengths[1] // tall) * tall)
-    if rank > 2:
-        size.append(lengths[2])
-    written = (out, *arrays)
-    storages = [one.storage for one in written]
-    if many:
-        storages.append(layout_storage(device, walk.table_from(2)))
-    values: list[Any] = [one.offset for one in written]
-    values += lengths
-    values += [one[axis] for axis in range(len(lengths) - many) for one in walk.strides]
-    if many:
-        values.append(len(walk.sizes) - 2)
-    for place, one in enumerate(operands):
-        if not isinstance(one, Array):
-            values += _parts(one, operation.operand_dtype(place, dtype))
-    kernel.launch(
-        tuple(size),
-        (wide, tall, 1)[:rank] if rank < MANY else (wide, tall, 1),
-        tuple(storages),
-        *values,
-    )
-
-
-@cache
-def _width(device: Device, tall: int) -> int:
-    """Return how many items of a row a work-group takes, with so many rows."""
-    most = min(device.native.max_work_group_size, 512)
-    return min(64, max(1, most // tall))
-
-
 def _parts(value: complex, dtype: DType) -> tuple[Any, ...]:
     """Return a Python scalar as by-value arguments, rounded as the dtype holds it."""
     kind = kind_of(dtype)
@@ -343,7 +240,7 @@ def _parts(value: complex, dtype: DType) -> tuple[Any, ...]:
 
 def _rounded(value: float, dtype: DType) -> float:
     """Return a real number as a dtype holds it; beyond its range infinity, as in NumPy."""
-    if dtype.itemsize == 8:
-        return value
+    if dtype.itemsize == 8 or (dtype.itemsize == 4 and -_SINGLE < value < _SINGLE):
+        return value  # as single precision it is rounded on the way to the kernel
     with np.errstate(over="ignore", under="ignore"):
         return float(dtype.type(value))

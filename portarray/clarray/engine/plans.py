@@ -1,0 +1,232 @@
+"""Which kernel computes an operation over arrays of some layouts, and with what arguments.
+
+A plan depends on dtypes, shapes and strides alone, so that it is made once for all arrays alike.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from portarray.clarray.engine.element_programs import MANY, Task, plain, rows
+from portarray.clarray.engine.operation import Operation
+from portarray.clarray.engine.walks import Walk, layout_storage, walk_of
+from portarray.clarray.layout import Shape, broadcast_shapes, is_contiguous, strides_of
+from portarray.clarray.runtime.device import Device
+from portarray.clarray.runtime.pool import Storage
+from portarray.clarray.runtime.programs import Kernel
+
+__all__ = ["Form", "Plan", "plan_of"]
+
+DType = np.dtype[Any]
+Form = tuple[DType, Shape, Shape]
+"""An array's dtype, shape and strides."""
+
+LARGE = 1 << 15
+"""Elements from which a program for just these dtypes and this layout is worth building."""
+
+WIDE = 64
+"""Items of a row that a work-group takes."""
+
+TILE = 8
+"""Rows that it takes together where an operand lies across them: its cache lines are used whole."""
+
+_MOST_ROWS = 65535  # work-groups along any axis but the first, on some GPUs
+
+
+class Plan(NamedTuple):
+    """How to compute an operation.
+
+    Parameters
+    ----------
+    shape, strides : tuple of int
+        Of the output, where a new one is made.
+    casts : tuple of (int, numpy.dtype)
+        Operands, by their place, that are cast to a dtype beforehand.
+    kernel : Kernel or None
+        What computes; None where there are no elements.
+    size, group : tuple of int
+        Its work-items.
+    tables : tuple of Storage
+        Buffers after those of arrays.
+    arguments : tuple of int
+        Values after the offsets.
+    own : tuple of numpy.dtype
+        What each operand is read as.
+    everywhere : bool
+        Whether each operand has a buffer, an offset and a value, be it array or scalar; otherwise
+        arrays have the former and scalars the latter.
+    """
+
+    shape: Shape
+    strides: Shape
+    casts: tuple[tuple[int, DType], ...] = ()
+    kernel: Kernel | None = None
+    size: tuple[int, ...] = ()
+    group: tuple[int, ...] = ()
+    tables: tuple[Storage, ...] = ()
+    arguments: tuple[int, ...] = ()
+    own: tuple[DType, ...] = ()
+    everywhere: bool = False
+
+
+@lru_cache(maxsize=8192)
+def plan_of(
+    operation: Operation,
+    dtype: DType,
+    out_dtype: DType,
+    device: Device,
+    out: tuple[Shape, Shape] | None,
+    *operands: Form | None,
+) -> Plan:
+    """Return the plan of an operation.
+
+    Parameters
+    ----------
+    operation : Operation
+        What to compute.
+    dtype, out_dtype : numpy.dtype
+        What is computed in, and what is written.
+    device : Device
+        Where to compute.
+    out : tuple of shape and strides, or None
+        Layout of the output where there is one already.
+    *operands : tuple of dtype, shape and strides, or None
+        Arrays, and None for Python scalars.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not broadcast, together or to that of the output.
+    """
+    shape = broadcast_shapes(*[one[1] for one in operands if one is not None])
+    if out is None:
+        out = shape, strides_of(shape)
+    elif broadcast_shapes(shape, out[0]) != out[0]:
+        raise ValueError(
+            f"{operation.name}: results of shape {shape} do not fit into an array of shape {out[0]}"
+        )
+    size = math.prod(out[0])
+    if not size:
+        return Plan(*out)
+    own = tuple(operation.operand_dtype(place, dtype) for place in range(len(operands)))
+    casts: tuple[tuple[int, DType], ...] = ()
+    if size < LARGE and len(operands) > 1:
+        # Rather one more small kernel than one more program.
+        casts = tuple(
+            (place, wanted)
+            for place, (one, wanted) in enumerate(zip(operands, own, strict=True))
+            if one is not None and one[0] != wanted
+        )
+        changed = dict(casts)
+        operands = tuple(
+            (changed[place], one[1], strides_of(one[1])) if one and place in changed else one
+            for place, one in enumerate(operands)
+        )
+    plan = _flat(operation, dtype, out_dtype, device, out, operands)
+    if plan is None and size >= LARGE:
+        plan = _rows(operation, dtype, out_dtype, device, out, operands)
+    if plan is None:
+        plan = _walk(operation, dtype, out_dtype, device, out, operands, own)
+    return plan._replace(casts=casts, own=own)
+
+
+def _flat(
+    operation: Operation,
+    dtype: DType,
+    out_dtype: DType,
+    device: Device,
+    out: tuple[Shape, Shape],
+    operands: tuple[Form | None, ...],
+) -> Plan | None:
+    """Return the plan for arrays that all lie in the same order without gaps."""
+    kinds = []
+    for one in operands:
+        if one is None or one[1] != out[0] or not is_contiguous(one[1], one[2]):
+            return None
+        kinds.append(one[0])
+    if not is_contiguous(*out):
+        return None
+    kernel = plain(Task(operation, tuple(kinds), dtype, out_dtype), device).flat
+    size, group = math.prod(out[0]), device.traits.group
+    return Plan(*out, (), kernel, (-(-size // group) * group,), (group,), (), (size,))
+
+
+def _walk(
+    operation: Operation,
+    dtype: DType,
+    out_dtype: DType,
+    device: Device,
+    out: tuple[Shape, Shape],
+    operands: tuple[Form | None, ...],
+    own: tuple[DType, ...],
+) -> Plan:
+    """Return the plan for any layout and any mix with scalars."""
+    kinds = [wanted if one is None else one[0] for one, wanted in zip(operands, own, strict=True)]
+    kernel = plain(Task(operation, tuple(kinds), dtype, out_dtype), device).walk
+    walk = walk_of(out, tuple([((), ()) if one is None else one[1:] for one in operands]))
+    scalars = sum(1 << place for place, one in enumerate(operands) if one is None)
+    size, group = math.prod(out[0]), device.traits.group
+    return Plan(
+        *out,
+        (),
+        kernel,
+        (-(-size // group) * group,),
+        (group,),
+        (layout_storage(device, walk.table),),
+        (size, len(walk.sizes), scalars),
+        everywhere=True,
+    )
+
+
+def _rows(
+    operation: Operation,
+    dtype: DType,
+    out_dtype: DType,
+    device: Device,
+    out: tuple[Shape, Shape],
+    operands: tuple[Form | None, ...],
+) -> Plan | None:
+    """Return the plan for large arrays with long rows."""
+    walk = walk_of(out, tuple([one[1:] for one in operands if one is not None]))
+    sizes = walk.sizes
+    if not _suits(sizes, device):
+        return None
+    rank = min(len(sizes), MANY)
+    many = rank == MANY
+    kinds = tuple(None if one is None else one[0] for one in operands)
+    kernel = rows(Task(operation, kinds, dtype, out_dtype), walk.steps, rank, device)
+    lengths = (*sizes[:2], math.prod(sizes[2:])) if many else sizes
+    wide, tall = _group(walk, device)
+    size = (-(-lengths[0] // wide) * wide, *lengths[1:])
+    if rank > 1:
+        size = (size[0], -(-lengths[1] // tall) * tall, *lengths[2:])
+    steps = [one[axis] for axis in range(len(lengths) - many) for one in walk.strides]
+    return Plan(
+        *out,
+        (),
+        kernel,
+        size,
+        (wide, tall, 1)[: len(lengths)],
+        (layout_storage(device, walk.table_from(2)),) if many else (),
+        (*lengths, *steps, len(sizes) - 2) if many else (*lengths, *steps),
+    )
+
+
+def _suits(sizes: Shape, device: Device) -> bool:
+    """Tell whether work-groups of one piece of a row each keep their items busy."""
+    if sizes[0] < WIDE // 2:
+        return False
+    outer = math.prod(sizes[2:])
+    return device.kind == "cpu" or max(outer, *sizes[1:2]) <= _MOST_ROWS
+
+
+def _group(walk: Walk, device: Device) -> tuple[int, int]:
+    """Return how many items of how many rows a work-group takes."""
+    most = device.native.max_work_group_size
+    across = None in walk.steps and len(walk.sizes) > 1 and walk.sizes[1] >= TILE
+    tall = TILE if across and most >= 4 * TILE else 1
+    return min(WIDE, most // tall), tall
