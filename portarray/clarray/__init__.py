@@ -11,6 +11,10 @@ once and kept on disk. Nothing else of portarray is imported here.
 
 import numpy as _np  # noqa: ICN001  (not a public name)
 
+from portarray.clarray.array import Array  # first: it needs, and is needed by, the functions
+
+# isort: split
+from portarray.clarray import fft, linalg, random
 from portarray.clarray.arithmetic import (
     abs,
     add,
@@ -28,7 +32,6 @@ from portarray.clarray.arithmetic import (
     square,
     subtract,
 )
-from portarray.clarray.array import Array
 from portarray.clarray.bitwise import (
     bitwise_and,
     bitwise_invert,
@@ -122,6 +125,8 @@ from portarray.clarray.runtime.device import (
     reclaim,
     synchronize,
 )
+from portarray.clarray.runtime.discovery import reasons
+from portarray.clarray.searching import argmax, argmin, count_nonzero, nonzero, searchsorted
 from portarray.clarray.sets import (
     UniqueAllResult,
     UniqueCountsResult,
@@ -159,6 +164,7 @@ from portarray.clarray.trigonometric import (
     tan,
     tanh,
 )
+from portarray.clarray.utility import all, any, diff
 
 __array_api_version__ = "2025.12"
 
@@ -180,6 +186,9 @@ complex64 = _np.complex64
 complex128 = _np.complex128
 
 __all__ = [
+    "fft",
+    "linalg",
+    "random",
     "abs",
     "add",
     "copysign",
@@ -284,6 +293,11 @@ __all__ = [
     "floor",
     "round",
     "trunc",
+    "argmax",
+    "argmin",
+    "count_nonzero",
+    "nonzero",
+    "searchsorted",
     "UniqueAllResult",
     "UniqueCountsResult",
     "UniqueInverseResult",
@@ -316,12 +330,16 @@ __all__ = [
     "sinh",
     "tan",
     "tanh",
+    "all",
+    "any",
+    "diff",
     "Array",
     "DTypeNotSupportedError",
     "Device",
     "DeviceNotFunctionalError",
     "KernelError",
     "OutOfMemoryError",
+    "reasons",
     "default_device",
     "devices",
     "memory",
