@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from portarray.clarray.array import Array
 from portarray.clarray.engine.elementwise import binary, unary
-from portarray.clarray.engine.operation import Operation, floating, integer, numeric
+from portarray.clarray.engine.operation import Operation, every, floating, integer
 
 __all__ = [
     "abs",
@@ -57,7 +57,7 @@ MULTIPLY = Operation(
 )
 NEGATIVE = Operation("negative", {**integer("(T)((U)0 - (U)a)"), **floating("-a")})
 _NEXTAFTER = Operation("nextafter", {"real": "nextafter_of(a, b)"}, needs=("neighbour",))
-POSITIVE = Operation("positive", numeric("a"))
+POSITIVE = Operation("positive", every("a"))
 _RECIPROCAL = Operation(
     "reciprocal", {"real": "1 / a", "complex": "c_reciprocal(a)"}, needs=_COMPLEX
 )
@@ -292,7 +292,7 @@ def positive(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Numeric.
+        Of any dtype.
 
     Returns
     -------

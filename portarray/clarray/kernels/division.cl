@@ -35,9 +35,10 @@ inline R remainder_of(R a, R b) {
     return (rest < 0) != (b < 0) && !isnan(rest) ? rest + b : rest;
 }
 
-/* As Python's float.__floordiv__: the exact quotient's floor, not that of the rounded quotient. */
+/* As Python's float.__floordiv__: the exact quotient's floor, not that of the rounded quotient.
+   The standard has -0 for a finite number by an infinite one of the other sign, not -1. */
 inline R floor_divide_of(R a, R b) {
-    if (b == 0 || isinf(a)) return a / b;
+    if (b == 0 || isinf(a) || isinf(b)) return a / b;
     const R rest = fmod(a, b);
     R quotient = (a - rest) / b;
     if (rest != 0 && (rest < 0) != (b < 0)) quotient -= 1;
