@@ -51,7 +51,7 @@ def write(file: Path, content: bytes) -> bool:
 
 
 def _warn(folder: Path, error: OSError) -> None:
-    root = str(folder.parent)
+    root = str(cache_folder(""))
     if root in _warned:
         return
     _warned.add(root)

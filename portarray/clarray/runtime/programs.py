@@ -13,6 +13,7 @@ import pyopencl as cl
 from portarray.clarray.errors import KernelError
 from portarray.clarray.runtime import faults
 from portarray.clarray.runtime.binaries import Binaries
+from portarray.clarray.runtime.native_kernel import native_kernel
 
 if TYPE_CHECKING:
     from portarray.clarray.runtime.device import Device
@@ -175,7 +176,7 @@ class Programs:
             if found is None:
                 program = self._program(source, name, options)
                 try:
-                    native = cl.Kernel(program, name)
+                    native = native_kernel(program, name)
                 except cl.Error as error:
                     raise KernelError(
                         f"the program of kernel {name!r} has no such kernel that "

@@ -222,8 +222,10 @@ import dpctl, dpnp
 def use_dpnp():
     intel = [one for one in dpctl.get_devices() if "Intel" in one.sycl_platform.name]
     if intel:  # dpnp is killed by others
-        x = dpnp.ones(1000, device=intel[0])
-        assert float((x + x).sum()) == 2000
+        default = "Intel" in dpctl.select_default_device().sycl_platform.name
+        for device in [intel[0], None] if default else [intel[0]]:
+            x = dpnp.ones(1000, device=device)
+            assert float((x + x).sum()) == 2000
     print(bool(intel))
 """
 OURS = """

@@ -15,7 +15,7 @@ from portarray.clarray.array import empty
 from portarray.clarray.engine.transfer import to_numpy
 from portarray.clarray.errors import KernelError
 from portarray.clarray.runtime import binaries, folders
-from portarray.clarray.runtime.device import Device
+from portarray.clarray.runtime.device import Device, devices
 from portarray.clarray.runtime.programs import Programs, few
 
 Process = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -142,6 +142,46 @@ def test_without_a_folder_all_goes_on_with_one_warning(
     with pytest.warns(RuntimeWarning, match="CLARRAY_CACHE_DIR"):
         run(device, Programs(device))
     run(device, Programs(device), plus=1)  # a second warning would be an error
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a folder below a file")
+def test_nothing_at_all_can_be_kept(process: Process, tmp_path: Path) -> None:
+    """As in a container that is read-only, where pyopencl by itself makes no kernel."""
+    (tmp_path / "file").write_text("")
+    below = str(tmp_path / "file" / "below")
+    code = f"""
+import warnings
+warnings.simplefilter("default")
+from portarray.clarray.runtime import device, discovery
+# PoCL has no device without a cache folder of its own.
+missing = {len(devices())} - len(device.devices())
+assert missing == len([name for name in discovery.reasons() if "Portable" in name]), missing
+"""
+    said = process(code, HOME=below, XDG_CACHE_HOME=below, CLARRAY_CACHE_DIR=below).stderr
+    assert said.count("RuntimeWarning: clarray cannot keep anything") == 1
+    assert "Traceback" not in said
+
+
+def test_pyopencls_own_kernels_work_beside_clarrays(process: Process) -> None:
+    code = """
+import numpy as np
+import pyopencl
+from portarray.clarray.runtime.device import devices
+device = devices()[0]
+assert not pyopencl._PYOPENCL_NO_CACHE
+text = "__kernel void one(__global int *o, int v) { o[0] = v; }"
+program = pyopencl.Program(device.context, text)
+import warnings
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    program.build()
+out = np.zeros(1, np.int32)
+buffer = pyopencl.Buffer(device.context, pyopencl.mem_flags.READ_WRITE, 4)
+program.one(device.queue, (1,), None, buffer, np.int32(5))
+pyopencl.enqueue_copy(device.queue, out, buffer)
+assert out[0] == 5
+"""
+    process(code)
 
 
 def test_processes_that_write_at_once_do_not_disturb_each_other(
