@@ -375,14 +375,19 @@ def item(x: Array) -> bool | int | float | complex:
             f"only an array of one element is a scalar; this one has shape {x.shape}: index it "
             f"first, or use tolist()"
         )
-    return python_scalar(to_numpy(x).reshape(())[()], "item")
+    found: bool | int | float | complex = _plain(x).item()
+    return found
 
 
 def tolist(x: Array) -> Any:
     """Return an array's elements as nested lists of Python scalars; of a 0-d array its element."""
+    return _plain(x).tolist()
+
+
+def _plain(x: Array) -> np.ndarray[Any, Any]:
+    """Return an array's elements in a dtype that has a Python form: bfloat16 as float32."""
     values = to_numpy(x)
-    # NumPy's bfloat16 has no Python form of its own.
-    return (values.astype(np.float32) if values.dtype == bfloat16 else values).tolist()
+    return values.astype(np.float32) if values.dtype == bfloat16 else values
 
 
 def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:

@@ -209,6 +209,7 @@ def test_iteration_items_and_lists(device: Device) -> None:
     assert [row.tolist() for row in x] == [[0, 1, 2], [3, 4, 5]]
     assert x[1, 2].item() == 5
     assert type(x[1, 2].item()) is int
+    assert type(from_numpy(np.ones((1, 1)), device).item()) is float
     assert type(from_numpy(np.ones(1, ml_dtypes.bfloat16), device).item()) is float
     with pytest.raises(ValueError, match="one element"):
         x.item()

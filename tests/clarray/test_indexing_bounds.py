@@ -105,6 +105,17 @@ def test_writing_leaves_what_is_beside(device: Device) -> None:
     assert _canaries(whole)
 
 
+def test_axes_longer_than_32_bits(device: Device) -> None:
+    one = from_numpy(np.array([7], np.int8), device)
+    x = one.view((2**40,), (0,), 0)
+    assert take(x, from_numpy(np.array([0, 2**40 - 1, -(2**40)]), device)).tolist() == [7, 7, 7]
+    for value in (2**40, -(2**40) - 1):
+        with pytest.raises(IndexError, match=f"index {value} is out of bounds for axis 0 with"):
+            take(x, from_numpy(np.array([value]), device))
+    y = one.view((2**40, 3, 2**20), (0, 0, 0), 0)[:, 1:, 2**20 - 5 :]
+    assert y[from_numpy(np.array([2**39, -1]), device)].shape == (2, 2, 5)
+
+
 @pytest.mark.parametrize("key", [[], [[], []]])
 def test_no_indices(device: Device, key: Any) -> None:
     index = np.array(key, np.int64)

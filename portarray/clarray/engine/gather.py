@@ -172,8 +172,10 @@ def unravel(positions: Array, shape: Shape, strides: Shape) -> None:
     none = (0,) * len(shape)
     walk = _Walk(positions.device, shape, strides, none, none, rows=False)
     kernel = _kernel(positions.device, "unravel")
+    group = positions.device.traits.group
+    size = -(-positions.size // group) * group
     storages = positions.storage, walk.memory.storage
-    kernel.launch((positions.size,), None, storages, walk.rank)
+    kernel.launch((size,), (group,), storages, positions.size, walk.rank)
 
 
 def _nothing(places: Places) -> bool:
@@ -238,10 +240,11 @@ class _Walk:
         *values: int,
     ) -> None:
         """Run a kernel over the result, and raise if an index is out of bounds."""
-        device = self.memory.device
+        traits = self.memory.device.traits
+        group = traits.group if traits.local_memory else 1
         kernel.launch(
-            (-(-self.total // self.chunk),),
-            None if device.traits.local_memory else (1,),
+            (-(-self.total // (self.chunk * group)) * group,),
+            (group,),
             (*storages, self.memory.storage),
             *offsets,
             self.rank,
@@ -278,7 +281,7 @@ def _kernel(device: Device, name: str, itemsize: int = 0, *, into: bool = False)
             found = (
                 device.kernel(source, name, 3, [*_VALUES, np.int32])
                 if name == "offsets"
-                else device.kernel(source, name, 2, [np.int32])
+                else device.kernel(source, name, 2, [_LONG, np.int32])
             )
         device.kernels[key] = found
     return found

@@ -23,7 +23,8 @@ __kernel void offsets(__global long *a, WALK, int mode) {
 }
 
 /* Flat places in an array, in C order, become offsets in its memory: `a` of the walk. */
-__kernel void unravel(__global long *places, const __global long *walk, int rank) {
+__kernel void unravel(__global long *places, const __global long *walk, long total, int rank) {
+    if ((long)get_global_id(0) >= total) return;
     ulong rest = places[get_global_id(0)];
     long offset = 0;
     for (int k = rank - 1; k >= 0; k--) {
