@@ -77,7 +77,7 @@ _ROOT = Operation(
     {"real": "r_pow_half(a)"},
     needs={"real": (*_REAL, "powers")},
 )
-_SIMPLE = {2: _SQUARE, -1: _INVERSE, 0.5: _ROOT}
+_SIMPLE: dict[complex, Operation] = {2: _SQUARE, -1: _INVERSE, 0.5: _ROOT}
 
 
 def exp(x: Array, /) -> Array:

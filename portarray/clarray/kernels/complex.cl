@@ -67,7 +67,8 @@ static C c_div(C p, C q) {
     const R up = r_power_of_two(-kp), uq = r_power_of_two(-kq);
     const R a = p.x * up, b = p.y * up, c = q.x * uq, d = q.y * uq;
     const R size = c * c + d * d;
-    C found = (C)(r_scale((a * c + b * d) / size, kp - kq), r_scale((b * c - a * d) / size, kp - kq));
+    const R_INT k = kp - kq;
+    C found = (C)(r_scale((a * c + b * d) / size, k), r_scale((b * c - a * d) / size, k));
     if (isnan(found.x) && isnan(found.y)) {
         const bool wide = isinf(a) || isinf(b), under = isinf(c) || isinf(d);
         if (size == 0 && (!isnan(a) || !isnan(b))) {

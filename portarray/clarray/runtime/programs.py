@@ -154,7 +154,9 @@ class Programs:
         self._programs: dict[tuple[str, tuple[str, ...]], cl._cl._Program] = {}
         self._kernels: dict[tuple[Any, ...], Kernel] = {}
         self._binaries = Binaries(device.native)
-        self._flags = ["-cl-std=CL1.2"]
+        # No warnings: a program uses few functions of the files it includes.
+        self._flags = ["-cl-std=CL1.2", "-w"]
+        self._flags = ["-cl-std=CL1.2", "-w"]
         if np.dtype(np.float64) in device.dtypes:
             self._flags.append("-DHAS_DOUBLE")
 
