@@ -28,23 +28,28 @@ def group(name: str) -> list[str]:
     return list(nox.project.dependency_groups(PYPROJECT, name))
 
 
-def libraries(session: nox.Session) -> list[str]:
-    """Return the requirements of the array libraries that are tested beside NumPy.
+def tested(session: nox.Session) -> list[str]:
+    """Return the extras of the array libraries that are tested beside NumPy.
 
-    ``PORTARRAY_TEST_LIBRARIES`` names extras, separated by commas: ``torch,jax``, or nothing.
+    ``PORTARRAY_TEST_LIBRARIES`` names them, separated by commas: ``torch,jax``, or nothing.
     """
     version = session.python or f"{sys.version_info.major}.{sys.version_info.minor}"
-    # The pinned build is small on Python 3.11 only; elsewhere it may bring gigabytes of CUDA.
-    default = "torch" if version == "3.11" else ""
+    # The pinned PyTorch is small on Python 3.11 only; elsewhere it may bring gigabytes of CUDA.
+    default = "opencl,torch" if version == "3.11" else "opencl"
     names = os.environ.get("PORTARRAY_TEST_LIBRARIES", default).split(",")
+    return [name for name in map(str.strip, names) if name]
+
+
+def libraries(session: nox.Session) -> list[str]:
+    """Return the requirements of the array libraries that are tested beside NumPy."""
     extras = PYPROJECT["project"]["optional-dependencies"]
     found: list[str] = []
-    for name in filter(None, map(str.strip, names)):
+    for name in tested(session):
         if name not in extras:
             session.error(f"PORTARRAY_TEST_LIBRARIES: {name!r} is none of {', '.join(extras)}")
         found.extend([PINNED[name]] if name in PINNED else extras[name])
     if not found:
-        session.warn("no array library beside NumPy: set PORTARRAY_TEST_LIBRARIES=torch to add one")
+        session.warn("no array library beside NumPy: PORTARRAY_TEST_LIBRARIES is empty")
     return found
 
 
@@ -64,7 +69,8 @@ def types(session: nox.Session) -> None:
     found = libraries(session)
     session.install("-e", ".[cli]", "-e", "./conformance", *found, *group("types"), *group("tests"))
     # Without a library its room is checked against nothing, and some of its ignores are not used.
-    options = [] if found else ["--no-warn-unused-ignores"]
+    complete = {"opencl", "torch"} <= set(tested(session))
+    options = [] if complete else ["--no-warn-unused-ignores"]
     session.run("mypy", *options, *session.posargs)
     session.run("pytest", "tests/test_room_types.py")
 
