@@ -101,9 +101,11 @@ def scan(operation: Scan, x: Array, axis: int, dtype: DType, include_initial: bo
     kernel = kernels.named[name]
     strips = lanes.outer * -(-lanes.inner // _STRIP)
     results = lanes.outer * lanes.inner
-    tasks = chunks * {"columns": strips, "items": results}.get(name, results)
+    tasks = chunks * (strips if name == "columns" else results)
     each = 1
     group = x.device.traits.group
+    size: Shape
+    local: Shape
     if name == "items":
         size, local, tasks = (round_up(results, group), chunks), (group, 1), results
     elif name == "groups":
