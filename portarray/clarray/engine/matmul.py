@@ -1,8 +1,9 @@
 """Products of matrices, of any layout: operands are never copied to be transposed or broadcast.
 
-Five kernels, chosen by size, layout and the device's traits (:func:`_launch`):
+Kernels, chosen by size, layout and the device's traits (:func:`_launch`):
 
-- ``each``: a work-item for each element, for small products;
+- ``each``: a work-item for each element, for what nothing else fits;
+- ``direct``: register tiles without packing, for small products;
 - ``dots`` and ``bands``: few rows, where memory is what takes time;
 - ``pack_rows``, ``pack_columns`` and ``tiles``: register tiles over packed panels, on processors;
 - ``squares``: tiles in local memory, on devices whose work-groups have some.
@@ -22,7 +23,7 @@ import numpy as np
 
 from portarray.clarray.array import Array, empty
 from portarray.clarray.dtypes import kind_of, promote, real_dtype_of
-from portarray.clarray.engine.copy import cast, fill
+from portarray.clarray.engine.copy import cast, contiguous, fill
 from portarray.clarray.engine.reduction import Reduction, reduce
 from portarray.clarray.engine.tiles import Tile, source, tile_of
 from portarray.clarray.layout import broadcast_shapes, broadcast_strides, collapse
@@ -231,36 +232,60 @@ def _stretched(x: Array, ndim: int) -> Array:
 
 def _launch(device: Device, dtype: DType, out: DType, task: _Task, conjugate: bool) -> None:
     """Choose a kernel, and launch it."""
-    dense = _is_dense(dtype)
-    work = task.m * task.n * task.depth
+    m, n, depth = task.m, task.n, task.depth
+    work = m * n * depth
+    narrow = min(m, n) < _NARROW
     if device.traits.local_memory:
-        if not conjugate and min(task.m, task.n) >= _NARROW and work >= 32**3:
+        if not (conjugate or narrow) and work >= 32**3:
             _squares(device, dtype, out, task)
             return
-    elif min(task.m, task.n) >= _NARROW:
-        if not conjugate and work >= _PACKED:
+    elif dtype.kind != "c" and dtype.itemsize >= 4:
+        tile = tile_of(device, dtype)
+        if narrow and max(m, n) * depth >= 32 * _SHORT and _narrow(device, dtype, out, task):
+            return
+        if work >= _PACKED:
             _tiles(device, dtype, out, task)
             return
-    elif dense and max(task.n, task.m) * task.depth >= 32 * _SHORT:
-        flat = task if task.m <= task.n else task.transposed()
-        if flat.b_n == 1 and flat.n >= _SHORT:
-            _bands(device, dtype, out, flat)
+        if task.b_n == 1 and n >= tile.width and m > 1:
+            _direct(device, dtype, task)
             return
-        if flat.b_k == 1 and flat.a_k == 1 and flat.depth >= _SHORT:
-            _dots(device, dtype, out, flat)
-            return
+    elif not (conjugate or narrow) and work >= _PACKED:
+        _tiles(device, dtype, out, task)
+        return
     _each(device, dtype, out, task, conjugate)
 
 
-def _is_dense(dtype: DType) -> bool:
-    """Tell whether vectors of a dtype are loaded as they lie in memory and computed in it."""
-    return dtype.kind != "c" and dtype.itemsize >= 4
+def _narrow(device: Device, dtype: DType, out: DType, task: _Task) -> bool:
+    """Launch a kernel for few rows or columns; tell whether there is one for the layout."""
+    if task.m > task.n:
+        task = task.transposed()
+    if task.b_n == 1 and task.n >= _SHORT and task.n >= 4 * task.m:
+        _bands(device, dtype, out, task)
+        return True
+    if task.b_k == 1 and task.depth >= _SHORT:
+        if task.a_k != 1:  # the few rows are cheap to copy
+            rows = contiguous(
+                Array(
+                    task.a, dtype, (*task.batch, task.m, task.depth),
+                    (*task.a_batch, task.a_m, task.a_k), task.a_at, False,
+                )
+            )  # fmt: skip
+            a_0, a_1, a_2, a_m, _ = rows.strides
+            task = replace(
+                task, a=rows.storage, a_at=rows.offset, a_m=a_m, a_k=1, a_batch=(a_0, a_1, a_2)
+            )
+        _dots(device, dtype, out, task)
+        return True
+    return False
 
 
 @cache
-def _kernel(device: Device, dtype: DType, out: DType, name: str, buffers: int, values: int) -> Kernel:
-    file = {"each": "matmul", "dots": "matmul", "bands": "matmul", "squares": "matmul_local"}
-    text = source(device, dtype, out, file.get(name, "matmul_packed"))
+def _kernel(
+    device: Device, dtype: DType, out: DType, name: str, buffers: int, values: int
+) -> Kernel:
+    packed = name in ("pack_rows", "pack_columns", "tiles")
+    file = "matmul_packed" if packed else "matmul_local" if name == "squares" else "matmul"
+    text = source(device, dtype, out, file)
     return device.kernel(text, name, buffers, [np.int64] * values)
 
 
@@ -272,6 +297,19 @@ def _each(device: Device, dtype: DType, out: DType, task: _Task, conjugate: bool
         task.a_at, task.b_at, task.c_at, count, task.m, task.n, task.depth,
         task.a_m, task.a_k, task.b_k, task.b_n, task.c_m, task.c_n, task.batch[1], task.batch[2],
         *task.a_batch, *task.b_batch, int(conjugate),
+    )  # fmt: skip
+
+
+def _direct(device: Device, dtype: DType, task: _Task) -> None:
+    # About so many multiplications for each work-item that launching it is not what takes time.
+    worth = 1 << 15
+    each = max(1, worth // (task.m * task.n * task.depth))
+    rows = min(-(-task.m // 4) * 4, max(4, worth // (task.n * task.depth) // 4 * 4))
+    _kernel(device, dtype, dtype, "direct", 3, 21).launch(
+        (-(-task.m // rows), -(-task.matrices // each)), (1, 1), (task.a, task.b, task.c),
+        task.a_at, task.b_at, task.c_at, task.m, task.n, task.depth,
+        task.a_m, task.a_k, task.b_k, task.c_m, task.batch[1], task.batch[2],
+        *task.a_batch, *task.b_batch, rows, each, task.matrices,
     )  # fmt: skip
 
 

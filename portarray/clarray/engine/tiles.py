@@ -50,7 +50,7 @@ class Tile:
         return self.columns * self.width
 
 
-# (bytes of a vector register, complex) -> rows, columns in vectors, depth, block of rows, of columns.
+# (bytes of a register, complex) -> rows, columns in vectors, depth, block of rows, of columns.
 # Measured with float32 on an AMD processor with AVX-512 (Zen 4, 1 MiB of second-level cache for
 # each core) on Intel's runtime: 8 x 2, 12 x 2, 8 x 3 and 6 x 4 vectors all reach 111 of 112 billion
 # operations a second in the first-level cache, and 8 x 2 divides powers of two. Blocks of the

@@ -13,7 +13,7 @@
    elements (the first one's length is not needed) with strides of their own. */
 
 #define PLACE(z, s0, s1, s2) \
-    (((z) / (n1 * n2)) * (s0) + ((z) / n2 % n1) * (s1) + ((z) % n2) * (s2))
+    ((z) ? ((z) / (n1 * n2)) * (s0) + ((z) / n2 % n1) * (s1) + ((z) % n2) * (s2) : 0)
 
 /* One work-item for each element; neighbours share a row, so that their loads of b do too. */
 __kernel void each(
@@ -23,7 +23,10 @@ __kernel void each(
     long conjugate) {
     const long id = get_global_id(0);
     if (id >= count) return;
-    const long j = id % n, i = id / n % m, z = id / (n * m);
+    /* Divisions of 64 bits take longer than short sums. */
+    const bool few = count <= UINT_MAX;
+    const long line = few ? (long)((uint)id / (uint)n) : id / n, j = id - line * n;
+    const long z = few ? (long)((uint)line / (uint)m) : line / m, i = line - z * m;
     a += a_at + PLACE(z, a_0, a_1, a_2) + i * a_m;
     b += b_at + PLACE(z, b_0, b_1, b_2) + j * b_n;
     T sum = ZERO;
@@ -90,6 +93,50 @@ __attribute__((reqd_work_group_size(1, 1, 1))) __kernel void dots(
         if (last > 0) STORE_O(c, i * c_m + c_n, total(s1) + t1);
         if (last > 1) STORE_O(c, i * c_m + 2 * c_n, total(s2) + t2);
         if (last > 2) STORE_O(c, i * c_m + 3 * c_n, total(s3) + t3);
+    }
+}
+
+/* Small matrices with b and c dense along their rows: register tiles of four rows without packing.
+   A work-item takes some rows of some matrices. Rows that are not there repeat the last one; the
+   last columns are computed again where vectors do not fit, hence n >= W. */
+#define TILE(at, COUNT) do { \
+        V sum[4][COUNT]; \
+        _Pragma("unroll") for (int r = 0; r < 4; r++) \
+            _Pragma("unroll") for (int v = 0; v < COUNT; v++) sum[r][v] = (V)(0); \
+        const __global T *row = right + (at); \
+        for (long k = 0, x = 0; k < depth; k++, x += a_k, row += b_k) { \
+            const T f[4] = {left[0][x], left[1][x], left[2][x], left[3][x]}; \
+            _Pragma("unroll") for (int v = 0; v < COUNT; v++) { \
+                const V of_b = VLOAD(v, row); \
+                _Pragma("unroll") for (int r = 0; r < 4; r++) \
+                    sum[r][v] = VMULADD((V)(f[r]), of_b, sum[r][v]); \
+            } \
+        } \
+        _Pragma("unroll") for (int r = 0; r < 4; r++) \
+            _Pragma("unroll") for (int v = 0; v < COUNT; v++) \
+                VSTORE(sum[r][v], v, out[r] + (at)); \
+    } while (0)
+
+__attribute__((reqd_work_group_size(1, 1, 1))) __kernel void direct(
+    const __global T *a, const __global T *b, __global T *c, long a_at, long b_at, long c_at,
+    long m, long n, long depth, long a_m, long a_k, long b_k, long c_m, long n1, long n2, long a_0,
+    long a_1, long a_2, long b_0, long b_1, long b_2, long rows, long each, long count) {
+    const long i0 = rows * get_global_id(0), i1 = min(i0 + rows, m);
+    const long z0 = each * get_global_id(1), z1 = min(z0 + each, count);
+    for (long z = z0; z < z1; z++) {
+        const __global T *of_a = a + a_at + PLACE(z, a_0, a_1, a_2);
+        const __global T *right = b + b_at + PLACE(z, b_0, b_1, b_2);
+        for (long i = i0; i < i1; i += 4) {
+            const __global T *left[4];
+            __global T *out[4];
+            _Pragma("unroll") for (int r = 0; r < 4; r++) {
+                left[r] = of_a + min(i + r, m - 1) * a_m;
+                out[r] = c + c_at + z * m * n + min(i + r, m - 1) * c_m;
+            }
+            long j = 0;
+            for (; j + 2 * W <= n; j += 2 * W) TILE(j, 2);
+            for (; j < n; j += W) TILE(min(j, n - W), 1);
+        }
     }
 }
 

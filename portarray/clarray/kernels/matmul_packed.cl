@@ -35,6 +35,11 @@
 /* Neighbours lie s apart, steps of the summed axis s_k. A loop that reads a cache line of each
    neighbour in turn is three times as fast as one that takes a number of each: rows of 4096 bytes
    fall into one set of the first-level cache. */
+#if DENSE
+#define UNROLL _Pragma("unroll")
+#else
+#define UNROLL /* conversions make these loops too long to compile */
+#endif
 #define PACK(name, WIDTH, COPY) \
 __attribute__((reqd_work_group_size(1, 1, 1))) __kernel void name( \
     const __global S *from, __global R *to, long at, long count, long depth, long s, long s_k, \
@@ -53,9 +58,9 @@ __attribute__((reqd_work_group_size(1, 1, 1))) __kernel void name( \
             } \
         } else if (s_k == 1) { \
             for (; k + 16 <= end; k += 16, from += 16, to += 16 * PARTS * WIDTH) { \
-                _Pragma("unroll") for (int x = 0; x < WIDTH; x++) { \
+                UNROLL for (int x = 0; x < WIDTH; x++) { \
                     const __global S *row = from + x * s; \
-                    _Pragma("unroll") for (int y = 0; y < 16; y++) \
+                    UNROLL for (int y = 0; y < 16; y++) \
                         PUT(to + y * PARTS * WIDTH, WIDTH, x, LOAD_S(row, y)); \
                 } \
             } \
