@@ -10,7 +10,7 @@ import numpy as np
 from portarray.clarray.array import Array, empty
 from portarray.clarray.engine.copy import contiguous
 from portarray.clarray.engine.moves import item_kernel, pieces
-from portarray.clarray.engine.transfer import from_numpy
+from portarray.clarray.engine.transfer import from_numpy, to_numpy
 
 __all__ = ["spread", "triangle"]
 
@@ -51,18 +51,23 @@ def spread(x: Array, counts: np.ndarray[Any, np.dtype[np.int64]], axis: int) -> 
     axis : int
         The axis, counted from the first.
     """
-    ends = np.cumsum(counts)
+    device = x.device
+    if device.host_memory:
+        places = empty(counts.shape, np.dtype(np.int64), device)
+        ends = np.cumsum(counts, out=to_numpy(places))
+    else:
+        ends = np.cumsum(counts)
+        places = from_numpy(ends, device)
     total = int(ends[-1]) if ends.size else 0
-    out = empty((*x.shape[:axis], total, *x.shape[axis + 1 :]), x.dtype, x.device)
+    out = empty((*x.shape[:axis], total, *x.shape[axis + 1 :]), x.dtype, device)
     if not out.size:
         return out
     x = contiguous(x)
-    places = from_numpy(ends, x.device)
     inner = math.prod(x.shape[axis + 1 :])
-    run_i, run_j, group = pieces(x.device, x.dtype.itemsize, inner)
+    run_i, run_j, group = pieces(device, x.dtype.itemsize, inner)
     # Fewer would spend their time on the search.
     run_j = max(run_j, 32)
-    kernel = item_kernel(x.device, x.dtype.itemsize, "arrange", "spread", 3, (np.int64,) * 6)
+    kernel = item_kernel(device, x.dtype.itemsize, "arrange", "spread", 3, (np.int64,) * 6)
     size = (-(-inner // run_i), -(-total // run_j), math.prod(x.shape[:axis]))
     storages = (out.storage, x.storage, places.storage)
     kernel.launch(size, group, storages, x.offset, inner, x.shape[axis], total, run_i, run_j)

@@ -3,10 +3,10 @@
 A copy needs no dtype, so kernels are made for sizes of items. What decides is along which axis
 neighbours lie in each of the two layouts:
 
-- along the same one, or no more than a cache line apart: on processors each work-item copies a
-  block of rows (``block``), elsewhere work-items lie along the axis (``walk``);
-- along different ones, as in a transposed copy: processors take strips as wide as a few cache
-  lines (``walk``), other devices tiles through local memory (``tile``).
+- along the same one, or no more than a cache line apart: processors copy rows (``block``), devices
+  with local memory item by item (``walk``);
+- along different ones, as in a transposed copy: both copy squares, processors through registers
+  (``tile``), other devices through local memory (``exchange``).
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ _CHUNK = 1 << 15
 
 _ITEMS = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong", 16: "ulong2"}
 _LINE = 64
-_STRIP, _ROWS = 16, 32
 _TILE = 16
 _VALUES = (np.int64,) * 18
 
@@ -121,24 +120,24 @@ def _plan(
     else:
         name, second = _choose_processor(last, axes, itemsize)
     other = axes.pop(second) if second is not None else (1, 0, 0)
-    if name == "walk" and local_memory and last[0] < _STRIP < other[0]:
+    if name == "walk" and last[0] < _TILE < other[0]:
         last, other = other, last
     size_i, size_j = last[0], other[0]
-    if name == "tile":
-        run_i = run_j = _TILE
-        group: tuple[int, int, int] | None = (_TILE, _TILE, 1)
-        items = (-(-size_i // _TILE) * _TILE, -(-size_j // _TILE) * _TILE)
-    elif name == "block":
+    group: tuple[int, int, int] | None = (1, 1, 1)
+    spread = 1
+    if name == "block":
         elements = _CHUNK // itemsize
         run_i = min(size_i, elements)
         run_j = max(1, elements // size_i)
-        group = (1, 1, 1)
-        items = (-(-size_i // run_i), -(-size_j // run_j))
+    elif name == "walk":
+        run_i = run_j = 1
+        group = None
     else:
-        run_i, run_j = 1, 1 if local_memory else _ROWS
-        group = None if local_memory else (_STRIP, 1, 1)
-        rounded = 1 if local_memory else _STRIP
-        items = (-(-size_i // rounded) * rounded, -(-size_j // run_j))
+        run_i = run_j = _TILE
+        if name == "exchange":
+            spread = _TILE
+            group = (_TILE, _TILE, 1)
+    items = (-(-size_i // run_i) * spread, -(-size_j // run_j) * spread)
     # The kernels have three more axes: the longest ones. The host counts through the rest.
     axes.sort(reverse=True)
     inner, outer = axes[:3], axes[3:]
@@ -198,10 +197,10 @@ def _choose_processor(last: Axis, axes: list[Axis], itemsize: int) -> tuple[str,
     if not axes:
         return "block", None
     size, _, step = last
-    if size >= _STRIP and abs(step) * itemsize >= _LINE:
+    if size >= _TILE and abs(step) * itemsize >= _LINE:
         second = _nearest(axes)
         if abs(axes[second][2]) < abs(step):
-            return "walk", second
+            return "tile", second
     # Short rows: many of them to a work-item.
     return "block", len(axes) - 1 if size >= _LINE else _longest(axes)
 
@@ -211,5 +210,5 @@ def _choose_group(last: Axis, axes: list[Axis]) -> tuple[str, int | None]:
         return "walk", None
     second = _nearest(axes)
     if abs(axes[second][2]) < abs(last[2]):
-        return "tile", second
+        return "exchange", second
     return "walk", _longest(axes)

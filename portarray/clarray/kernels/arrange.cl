@@ -33,10 +33,15 @@ __kernel void spread(__global U *restrict out, const __global U *restrict x,
         if (ends[middle] > j) high = middle;
         else low = middle + 1;
     }
-    for (long at = j; at < stop; at++) {
-        while (ends[low] <= at) low++;
-        __global U *restrict o = out + (stack * total + at) * inner + i;
+    for (long at = j; at < stop; low++) {
         const __global U *restrict a = x + offset + (stack * entries + low) * inner + i;
-        for (long e = 0; e < width; e++) o[e] = a[e];
+        __global U *restrict o = out + (stack * total + at) * inner + i;
+        const long end = min(ends[low], stop);
+        if (width == 1) {
+            const U value = a[0];
+            for (; at < end; at++, o += inner) *o = value;
+        } else
+            for (; at < end; at++, o += inner)
+                for (long e = 0; e < width; e++) o[e] = a[e];
     }
 }

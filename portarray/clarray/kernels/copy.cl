@@ -1,4 +1,5 @@
-/* Moving items without looking at them: U is an unsigned type of the item's size.
+/* Moving items without looking at them: U is an unsigned type of the item's size. The host defines
+   the name of the one kernel it wants.
 
    Each kernel walks two axes, i and j, in pieces of run_i and run_j; up to three more, k, l and m,
    are numbered by the third dimension. out_ and x_ are steps, to and from where things begin. */
@@ -11,16 +12,26 @@
     const long m = above / size_l, l = above - m * size_l;                                     \
     to += k * out_k + l * out_l + m * out_m;                                                   \
     from += k * x_k + l * x_l + m * x_m;
+#define PIECE                                                                                  \
+    const long i = get_global_id(0) * run_i, j = get_global_id(1) * run_j;                     \
+    const long columns = min(run_i, size_i - i), rows = min(run_j, size_j - j);                \
+    out += to + i * out_i + j * out_j;                                                         \
+    x += from + i * x_i + j * x_j;
+/* Pointers that move: an index times an unknown step tempts compilers into scatters, which take
+   several times as long. */
+#define ROW                                                                                    \
+    for (long e = 0; e < columns; e++) {                                                       \
+        *o = *a;                                                                               \
+        o += out_i;                                                                            \
+        a += x_i;                                                                              \
+    }
 
 #ifdef BLOCK
-/* A piece for each work-item, for processors: the compiler makes vectors of the inner loops, whose
-   steps it must know for that. */
+/* For processors, a block of rows for each work-item: the compiler makes vectors of the inner
+   loops, for which it must know their steps. */
 __kernel void block(PARAMETERS) {
     BEGIN
-    const long i = get_global_id(0) * run_i, j = get_global_id(1) * run_j;
-    const long columns = min(run_i, size_i - i), rows = min(run_j, size_j - j);
-    out += to + i * out_i + j * out_j;
-    x += from + i * x_i + j * x_j;
+    PIECE
     for (long row = 0; row < rows; row++) {
         __global U *restrict o = out + row * out_j;
         const __global U *restrict a = x + row * x_j;
@@ -34,30 +45,46 @@ __kernel void block(PARAMETERS) {
         else if (out_i == 1 && x_i == -1)
             for (long e = 0; e < columns; e++) o[e] = a[-e];
         else
-            for (long e = 0; e < columns; e++) o[e * out_i] = a[e * x_i];
+            ROW
     }
 }
 #endif
 
-#ifdef WALK
-/* Work-items side by side along i, each with a piece of j. Where i is out's axis of neighbours and
-   j that of x, a group reads whole cache lines of x and writes whole ones of out. */
-__kernel void walk(PARAMETERS) {
+#ifdef TILE
+/* For processors, neighbours along j in x and along i in out: a square of whole cache lines for
+   each work-item, read line by line and written line by line. */
+__kernel void tile(PARAMETERS) {
     BEGIN
-    const long i = get_global_id(0) * run_i, j = get_global_id(1) * run_j;
-    if (i >= size_i) return;
-    const long rows = min(run_j, size_j - j);
-    out += to + i * out_i + j * out_j;
-    x += from + i * x_i + j * x_j;
-    for (long row = 0; row < rows; row++) out[row * out_j] = x[row * x_j];
+    PIECE
+    if (columns == TILE && rows == TILE && out_i == 1 && x_j == 1) {
+        U held[TILE * TILE];
+        for (int c = 0; c < TILE; c++)
+            for (int r = 0; r < TILE; r++) held[r * TILE + c] = x[c * x_i + r];
+        for (int r = 0; r < TILE; r++)
+            for (int c = 0; c < TILE; c++) out[r * out_j + c] = held[r * TILE + c];
+    } else
+        for (long row = 0; row < rows; row++) {
+            __global U *restrict o = out + row * out_j;
+            const __global U *restrict a = x + row * x_j;
+            ROW
+        }
 }
 #endif
 
-#ifdef TILE
-/* The same through local memory, for devices that read and write a group's neighbours at once:
-   reading, neighbours lie along j, writing along i. run_i and run_j are the group's sizes. */
-__kernel __attribute__((reqd_work_group_size(TILE, TILE, 1))) void tile(PARAMETERS) {
-    __local U held[TILE][TILE + 1];
+#ifdef WALK
+/* For devices that read and write a group's neighbours at once: an item for each work-item. */
+__kernel void walk(PARAMETERS) {
+    BEGIN
+    PIECE
+    *out = *x;
+}
+#endif
+
+#ifdef EXCHANGE
+/* For the same devices, neighbours along j in x and along i in out: a group reads along the one and
+   writes along the other, through local memory. */
+__kernel __attribute__((reqd_work_group_size(EXCHANGE, EXCHANGE, 1))) void exchange(PARAMETERS) {
+    __local U held[EXCHANGE][EXCHANGE + 1];
     BEGIN
     const long a = get_local_id(0), b = get_local_id(1);
     const long i = get_group_id(0) * run_i, j = get_group_id(1) * run_j;

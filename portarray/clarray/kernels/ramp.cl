@@ -10,24 +10,30 @@ __kernel void count(__global S *out, long offset, long size, long run, ulong sta
     for (long i = first; i < last; i++) out[i] = (S)(start + (ulong)i * by);
 }
 #else
+/* Counting in int within a piece: wider counters are slow to convert in vectors. */
 __kernel void count(__global S *out, long offset, long size, long run, R start, R by) {
     PIECE
-    out += offset;
-    for (long i = first; i < last; i++) PUT(out, i, start + (R)i * by);
+    const int length = last - first;
+    const R base = (R)first;
+    out += offset + first;
+    for (int i = 0; i < length; i++) PUT(out, i, start + (base + (R)i) * by);
 }
 
 /* From the nearer end, so that both ends are exact and nothing overflows on the way: distance is
    (stop - start) / scale, and scale is 2 where the difference itself would be infinite. */
+#define PLACE(number) (((number) == 0) ? (R)0 : scale * (number) / (R)gaps * distance)
 __kernel void between(__global S *out, long offset, long size, long run, long stride, long gaps,
                       R start, R stop, R distance, R scale) {
     PIECE
-    out += offset;
-    for (long i = first; i < last; i++) {
-        const long left = gaps - i;
-        const bool ahead = i <= left;
-        const R steps = (R)(ahead ? i : left);
-        const R way = steps == 0 ? 0 : scale * steps / (R)gaps * distance;
-        PUT(out, i * stride, ahead ? start + way : stop - way);
+    const int length = last - first, ahead = clamp(gaps / 2 + 1 - first, 0L, (long)length);
+    const R base = (R)first, left = (R)(gaps - first);
+    out += offset + first * stride;
+    if (stride == 1) {
+        for (int i = 0; i < ahead; i++) PUT(out, i, start + PLACE(base + (R)i));
+        for (int i = ahead; i < length; i++) PUT(out, i, stop - PLACE(left - (R)i));
+    } else {
+        for (int i = 0; i < ahead; i++) PUT(out, i * stride, start + PLACE(base + (R)i));
+        for (int i = ahead; i < length; i++) PUT(out, i * stride, stop - PLACE(left - (R)i));
     }
 }
 #endif

@@ -203,7 +203,7 @@ def _counts(repeats: int | Array, size: int) -> np.ndarray[tuple[int, ...], np.d
             )
     if values.size and int(values.min()) < 0:
         raise ValueError(f"repeats has {int(values.min())}; it must not be negative")
-    return values.astype(np.int64)
+    return values.astype(np.int64, copy=False)
 
 
 def tile(x: Array, repetitions: ShapeLike, /) -> Array:
