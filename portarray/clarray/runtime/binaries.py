@@ -16,6 +16,7 @@ from pathlib import Path
 import pyopencl as cl
 
 from portarray.clarray.runtime.folders import cache_folder, remove, write
+from portarray.clarray.runtime.processor import processor
 
 __all__ = ["Binaries", "binary_of", "digest"]
 
@@ -65,7 +66,11 @@ class Binaries:
         self._stored = 0
         self._lock = threading.Lock()
         self._device = "\0".join(
-            (platform.name, platform.version, native.name, native.version, native.driver_version)
+            (
+                *(platform.name, platform.version),
+                *(native.name, native.version, native.driver_version),
+                processor(),
+            )
         )
 
     def file(self, text: str, options: str) -> Path:
@@ -112,9 +117,12 @@ class Binaries:
         if self._on_demand and not file.exists():
             write(file, FORMAT + digest(_WANTED) + _WANTED)
             return
-        binaries = program.get_info(cl.program_info.BINARIES)
+        try:
+            binaries = program.get_info(cl.program_info.BINARIES)
+        except cl.Error:  # a driver that gives none
+            return
         if not isinstance(binaries, list) or len(binaries) != 1 or not binaries[0]:
-            return  # a driver that gives none
+            return
         binary = bytes(binaries[0])
         if write(file, FORMAT + digest(binary) + binary):
             with self._lock:

@@ -24,6 +24,7 @@ import pyopencl as cl
 
 from portarray.clarray.runtime import discovery
 from portarray.clarray.runtime.folders import cache_folder, write
+from portarray.clarray.runtime.processor import processor
 
 if TYPE_CHECKING:
     from portarray.clarray.runtime.device import Device
@@ -112,7 +113,8 @@ def tried(natives: list[cl.Device]) -> list[str]:
 def verdict_file(native: cl.Device) -> Path:
     """Return the file that holds what came of trying a device with this version of its driver."""
     platform = native.platform
-    parts = (platform.name, platform.version, native.name, native.driver_version, sys.prefix)
+    versions = (platform.version, native.driver_version, processor())
+    parts = (platform.name, native.name, *versions, sys.prefix)
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
     return cache_folder("verdicts") / f"{key}.txt"
 
