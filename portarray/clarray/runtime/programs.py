@@ -154,8 +154,8 @@ class Programs:
         self._programs: dict[tuple[str, tuple[str, ...]], cl._cl._Program] = {}
         self._kernels: dict[tuple[Any, ...], Kernel] = {}
         self._binaries = Binaries(device.native)
-        # No warnings: a program uses few functions of the files it includes.
-        self._flags = ["-cl-std=CL1.2", "-w"]
+        # No warnings, which PoCL counts on the terminal: a program uses few functions of the files
+        # it includes.
         self._flags = ["-cl-std=CL1.2", "-w"]
         if np.dtype(np.float64) in device.dtypes:
             self._flags.append("-DHAS_DOUBLE")
