@@ -15,9 +15,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from operator import mul
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -52,11 +53,13 @@ _SCRATCH = 1 << 22
 _ROWS_AT_ONCE = 4096
 _COLUMNS_AT_ONCE = 4096
 
+_ONCE: tuple[Shape, ...] = ((),)
+_ALONE: tuple[Three, Three, Three] = ((1, 1, 1), (0, 0, 0), (0, 0, 0))
+
 _SUM = Reduction("matmul", {"real": ("a + b", "0"), "unsigned": ("a + b", "0")}, "result")
 
 
-@dataclass(frozen=True, slots=True)
-class _Task:
+class _Task(NamedTuple):
     """Products of matrices that lie along three batch axes; strides in elements.
 
     ``c``'s matrices follow each other; within one, ``c_m`` and ``c_n`` are its strides.
@@ -88,8 +91,7 @@ class _Task:
 
     def transposed(self) -> _Task:
         """Return the same products as those of the transposed operands in the other order."""
-        return replace(
-            self,
+        return self._replace(
             a=self.b, b=self.a, a_at=self.b_at, b_at=self.a_at, m=self.n, n=self.m,
             a_m=self.b_n, a_k=self.b_k, b_k=self.a_k, b_n=self.a_m, c_m=self.c_n, c_n=self.c_m,
             a_batch=self.b_batch, b_batch=self.a_batch,
@@ -141,24 +143,20 @@ def _into(out: Array, a: Array, b: Array, outer: Shape, conjugate: bool) -> None
                 outer,
                 [broadcast_strides(x.shape[:-2], x.strides[:-2], outer) for x in (a, b)],
             )
-    if a.dtype != out.dtype or not _splits(out, m, n, depth, math.prod(sizes)):
-        lead = sizes[:-3]
-        for index in np.ndindex(lead):
-            number = int(np.ravel_multi_index(index, lead)) if lead else 0
-            task = _Task(
-                a.storage, b.storage, out.storage,
-                a.offset + _at(index, walks[0]), b.offset + _at(index, walks[1]),
-                out.offset + number * math.prod(sizes[-3:]) * m * n,
-                m, n, depth, a_m, a_k, b_k, b_n, n, 1,
-                _three(sizes, 1), _three(walks[0], 0), _three(walks[1], 0),
-            )  # fmt: skip
-            _launch(out.device, a.dtype, out.dtype, task, conjugate)
-    else:
+    if a.dtype == out.dtype and _splits(out, m, n, depth, math.prod(sizes)):
         _in_parts(out, a, b, outer, conjugate)
-
-
-def _at(index: Shape, strides: Shape) -> int:
-    return sum(i * step for i, step in zip(index, strides, strict=False))
+        return
+    lead = sizes[:-3]
+    inner = math.prod(sizes[-3:]) * m * n
+    threes = (_three(sizes, 1), _three(walks[0], 0), _three(walks[1], 0)) if sizes else _ALONE
+    for number, index in enumerate(np.ndindex(lead) if lead else _ONCE):
+        task = _Task(
+            a.storage, b.storage, out.storage,
+            a.offset + sum(map(mul, index, walks[0])), b.offset + sum(map(mul, index, walks[1])),
+            out.offset + number * inner,
+            m, n, depth, a_m, a_k, b_k, b_n, n, 1, *threes,
+        )  # fmt: skip
+        _launch(out.device, a.dtype, out.dtype, task, conjugate)
 
 
 def _three(values: Shape, missing: int) -> Three:
@@ -271,8 +269,8 @@ def _narrow(device: Device, dtype: DType, out: DType, task: _Task) -> bool:
                 )
             )  # fmt: skip
             a_0, a_1, a_2, a_m, _ = rows.strides
-            task = replace(
-                task, a=rows.storage, a_at=rows.offset, a_m=a_m, a_k=1, a_batch=(a_0, a_1, a_2)
+            task = task._replace(
+                a=rows.storage, a_at=rows.offset, a_m=a_m, a_k=1, a_batch=(a_0, a_1, a_2)
             )
         _dots(device, dtype, out, task)
         return True
@@ -414,8 +412,7 @@ def _batches(task: _Task, tile: Tile) -> Iterator[_Task]:
     each = max(task.m, task.n) * min(task.depth, tile.depth) * task.batch[1] * task.batch[2]
     at_once = max(1, _SCRATCH // each)
     for start in range(0, task.batch[0], at_once):
-        yield replace(
-            task,
+        yield task._replace(
             a_at=task.a_at + start * task.a_batch[0],
             b_at=task.b_at + start * task.b_batch[0],
             c_at=task.c_at + start * task.batch[1] * task.batch[2] * task.m * task.n,
