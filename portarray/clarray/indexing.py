@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from operator import index as as_index
 from typing import Any, TypeAlias
 
@@ -22,6 +23,7 @@ from portarray.clarray.engine.gather import (
     unravel,
 )
 from portarray.clarray.engine.operands import one_device, python_scalar
+from portarray.clarray.engine.overlap import overlap
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.layout import broadcast_shapes, broadcast_strides, collapse
 
@@ -43,11 +45,9 @@ class _Key:
         What arrays index.
     place : int
         Which axis of the view the arrays' axes come before.
-    masks : list of Array
-        The masks among the arrays, as they were given.
     """
 
-    __slots__ = ("indices", "masks", "offset", "place", "shape", "strides")
+    __slots__ = ("indices", "offset", "place", "shape", "strides")
 
     def __init__(self, x: Array, key: Any) -> None:
         parts = [_part(x, part) for part in (key if isinstance(key, tuple) else (key,))]
@@ -55,7 +55,6 @@ class _Key:
         fancy = any(isinstance(part, Array) for part in parts)
         self.offset = x.offset
         self.indices: list[Index] = []
-        self.masks: list[Array] = []
         self.place = 0
         shape: list[int] = []
         strides: list[int] = []
@@ -87,7 +86,6 @@ class _Key:
                 self.offset += _inside(part, axis, x.shape) * x.strides[axis]
                 axis += 1
             elif part.dtype.kind == "b":
-                self.masks.append(part)
                 self.indices.append(_mask_index(x, part, axis))
                 axis += part.ndim
             else:
@@ -98,11 +96,13 @@ class _Key:
         self.shape = tuple(shape)
         self.strides = tuple(strides)
 
-    def places(self, x: Array) -> Places:
-        """Return the places of a key that has arrays."""
+    def places(self, x: Array, *, into: bool = False) -> Places:
+        """Return the places of a key that has arrays, for reading or for writing ``into`` them."""
         shape = broadcast_indices([one.array.shape for one in self.indices])
         if len(self.indices) == 1:
             index = self.indices[0]
+            if into:
+                index = replace(index, array=_apart(index.array, x))
         else:
             index = combine(self.indices, shape, x.device)
         found, steps = self.shape, self.strides
@@ -234,16 +234,28 @@ def getitem(x: Array, key: Any) -> Array:
     ValueError
         If a slice has step 0, or an index array is on another device.
     """
-    if type(key) is int and x.shape:
+    if type(key) is int and x.shape:  # for loops over the first axis
         offset = x.offset + _inside(key, 0, x.shape) * x.strides[0]
         return _view(x, x.shape[1:], x.strides[1:], offset)
-    if isinstance(key, Array) and key.dtype.kind == "b" and key.shape == x.shape and x.shape:
-        one_device("indexing", x, key)
-        return compress(key, x)
+    mask = _full_mask(x, key)
+    if mask is not None and x.shape:
+        return compress(mask, x)
     applied = _Key(x, key)
     if not applied.indices:
         return _view(x, applied.shape, applied.strides, applied.offset)
     return gather(x, applied.places(x))
+
+
+def _full_mask(x: Array, key: Any) -> Array | None:
+    """Return a key's one mask where it has the array's shape; None for other keys."""
+    if isinstance(key, tuple):
+        if len(key) != 1:
+            return None
+        key = key[0]
+    if isinstance(key, (Array, np.ndarray)) and key.dtype.kind == "b" and key.shape == x.shape:
+        found: Array = _part(x, key)
+        return found
+    return None
 
 
 def _view(x: Array, shape: Shape, strides: Shape, offset: int) -> Array:
@@ -284,28 +296,23 @@ def setitem(x: Array, key: Any, value: Any) -> None:
             )
     else:
         value = _scalar(value, x.dtype)
-    if isinstance(key, Array) and key.dtype.kind == "b" and key.shape == x.shape:
-        one_device("indexing", x, key)
-        if not isinstance(value, Array) or not value.ndim:
-            scatter_masked(x, _apart(key, x), _values(value, x))
+    if not isinstance(value, Array) or not value.ndim:
+        mask = _full_mask(x, key)
+        if mask is not None:
+            scatter_masked(x, _apart(mask, x), _values(value, x))
             return
     applied = _Key(x, key)
     if not applied.indices:
         target = _view(x, applied.shape, applied.strides, applied.offset)
         assign(target, _fitted(value, target.shape) if isinstance(value, Array) else value)
         return
-    places = applied.places(x)
-    index = places.index
-    if index.array.storage is x.storage:
-        moved = copy(index.array.view(places.shape, places.index_strides, index.array.offset))
-        index = Index(moved, index.size, index.step, index.axis, checked=index.checked)
-        places = Places(places.shape, places.offset, places.strides, index, moved.strides)
+    places = applied.places(x, into=True)
     scatter(x, places, _fitted(_values(value, x), places.shape))
 
 
 def _apart(index: Array, x: Array) -> Array:
     """Return an array that a kernel can read while it writes into another."""
-    return copy(index) if index.storage is x.storage else index
+    return copy(index) if overlap(index, x) else index
 
 
 def _values(value: Any, x: Array) -> Array:

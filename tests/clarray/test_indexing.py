@@ -10,7 +10,7 @@ import pytest
 from numpy.exceptions import AxisError
 
 from portarray.clarray.array import Array
-from portarray.clarray.engine.transfer import from_numpy, to_numpy
+from portarray.clarray.engine.transfer import borrow, from_numpy, to_numpy
 from portarray.clarray.indexing import take, take_along_axis
 from portarray.clarray.runtime.device import Device, devices
 
@@ -181,6 +181,29 @@ def test_source_and_target_may_overlap(device: Device) -> None:
         wanted = values.copy()
         wanted[::-1][:-1] = values[:-1]
         np.testing.assert_array_equal(to_numpy(x), wanted)
+
+
+def test_memory_borrowed_twice_overlaps_too(device: Device) -> None:
+    if not device.host_memory:
+        pytest.skip("memory is not shared")
+    memory = np.arange(3000)
+    x, y = borrow(memory, device), borrow(memory, device)
+    x[1:][from_numpy(np.arange(2999), device)] = y[:-1]
+    assert memory.tolist() == [0, *range(2999)]
+    memory[:] = np.random.default_rng(0).permutation(3000)
+    wanted = memory.copy()
+    wanted[memory] = memory[::-1].copy()
+    x[y] = y[::-1]
+    np.testing.assert_array_equal(memory, wanted)
+
+
+def test_a_mask_alone_in_a_tuple(device: Device) -> None:
+    values = np.arange(12.0).reshape(3, 4)
+    x, mask = from_numpy(values, device), values % 3 == 0
+    np.testing.assert_array_equal(to_numpy(x[(mask,)]), values[mask])
+    x[(from_numpy(mask, device),)] = -1
+    values[mask] = -1
+    np.testing.assert_array_equal(to_numpy(x), values)
 
 
 def test_an_array_may_index_itself(device: Device) -> None:
