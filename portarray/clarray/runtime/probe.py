@@ -37,6 +37,9 @@ TIMEOUT = 120.0
 WORKS = "it works"
 """What is kept of a driver that did not end its process."""
 
+_FROM_OUTSIDE = ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP")
+"""Signals that others send: a system short of memory, a user."""
+
 _SOURCE = """
 __kernel void probe(__global int *o, const __global int *a, int value) {
     const long i = get_global_id(0);
@@ -100,6 +103,8 @@ def tried(natives: list[cl.Device]) -> list[str]:
                 children[number] = child
     for number, child in children.items():
         verdict = _outcome(child)
+        if verdict is None:
+            continue
         file = files[number]
         # What a driver says it may say otherwise tomorrow; only a death is worth remembering.
         died = verdict.startswith(("it crashes", "it hangs"))
@@ -144,7 +149,8 @@ def _start(native: cl.Device) -> subprocess.Popen[str] | None:
         return None
 
 
-def _outcome(child: subprocess.Popen[str]) -> str:
+def _outcome(child: subprocess.Popen[str]) -> str | None:
+    """Return what was wrong in a trial, or an empty string; None where it was none."""
     try:
         said, complained = child.communicate(timeout=TIMEOUT)
     except subprocess.TimeoutExpired:
@@ -155,12 +161,14 @@ def _outcome(child: subprocess.Popen[str]) -> str:
         return ""
     if child.returncode == 1:
         # Having said nothing it did not come to the device: a Python that cannot import clarray.
-        return (said.strip().splitlines() or [""])[-1]
+        return said.strip().splitlines()[-1] if said.strip() else None
     if child.returncode < 0:
         try:
             how = signal.Signals(-child.returncode).name
         except ValueError:
             how = f"signal {-child.returncode}"
+        if how in _FROM_OUTSIDE:
+            return None
         return f"it crashes: a kernel in a process of its own ended that by {how}"
     last = (complained.strip().splitlines() or ["it said nothing"])[-1]
     return f"it crashes: a process of its own ended with status {child.returncode}: {last}"
@@ -184,4 +192,7 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    status = main(sys.argv[1:])
+    sys.stdout.flush()
+    # Some drivers end badly when they are unloaded, which is no reason not to compute with them.
+    os._exit(status)

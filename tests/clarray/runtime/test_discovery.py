@@ -282,3 +282,20 @@ def test_no_device_at_all_is_told_with_reasons(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(device_module, "_first", None)
     with pytest.raises(device_module.DeviceNotFunctionalError, match="no OpenCL device"):
         device_module.default_device()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_a_trial_that_others_end_is_no_verdict(
+    process: Process, cache: Path, tmp_path: Path
+) -> None:
+    for file in (cache / "verdicts").iterdir():
+        file.unlink()
+    site = tmp_path / "site"
+    site.mkdir()
+    platform = devices()[0].platform_name
+    dies = DIES.format(platform=platform).replace("os.abort()", "os.kill(os.getpid(), 9)")
+    (site / "sitecustomize.py").write_text(dies)
+    settings = {"PYTHONPATH": f"{site}:{':'.join(path for path in sys.path if path)}"}
+    assert len(told(process(TELL, **settings))["platforms"]) == len(devices())
+    verdicts = sorted(file.read_text() for file in (cache / "verdicts").iterdir())
+    assert verdicts == ["", *[probe.WORKS] * (len(devices()) - 1)]
