@@ -317,11 +317,8 @@ class Generator:
         return argsort(self.integers(0, _LONG, (count,), np.uint64), stable=True)
 
     def _real(self, dtype: Any, function: str) -> DType:
-        found = (
-            default_dtype(self.device, "real floating")
-            if dtype is None
-            else dtype_on(dtype, self.device)
-        )
+        where = self.device
+        found = default_dtype(where, "real floating") if dtype is None else dtype_on(dtype, where)
         if found not in _FRACTIONS:
             raise TypeError(f"{function}: dtype is {found}; it must be real floating-point")
         return found

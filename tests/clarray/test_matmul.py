@@ -174,7 +174,9 @@ def test_sixteen_bits_are_summed_in_single_precision(device: Device) -> None:
 def test_infinities_and_nan_stay_in_their_rows(device: Device) -> None:
     a = np.ones((100, 100), np.float32)
     a[3, 5], a[7, 9] = np.inf, np.nan
-    found = to_numpy(matmul(from_numpy(a, device), from_numpy(np.ones((100, 99), np.float32), device)))
+    found = to_numpy(
+        matmul(from_numpy(a, device), from_numpy(np.ones((100, 99), np.float32), device))
+    )
     assert np.all(np.isinf(found[3]))
     assert np.all(np.isnan(found[7]))
     rest = np.delete(found, (3, 7), axis=0)
