@@ -191,6 +191,11 @@ class Device:
         if self.launched != self._finished:
             self._retired.append(kept)
 
+    def release(self) -> None:
+        """Wait for kernels if memory is let go of as soon as they are done."""
+        if self._retired:
+            self.finish()
+
     def memory(self) -> Memory:
         """Return the device's memory figures."""
         return self.pool.memory()

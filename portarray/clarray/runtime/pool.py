@@ -230,6 +230,8 @@ class Pool:
             )
         if size >= LARGE:
             self._trim(max(self.slack, (self.used + size) // 5))
+            # What kernels still use would come on top of the new block.
+            self._device.release()
         if not self._reserve(size):
             self.reclaim()
             if not self._reserve(size):

@@ -134,6 +134,18 @@ def test_no_more_is_taken_than_arrays_need_and_a_fifth(pool: Pool, device: Devic
     assert kept == {id(pool.take(size * MIB).buffer) for size in (8, 12, 20)}
 
 
+def test_blocks_that_kernels_still_use_do_not_pile_up(pool: Pool, device: Device) -> None:
+    pool.keep = pool.slack = 0
+    kernel = device.kernel(SLOW, "slow", 1, [np.int32])
+    for size in (2, 3, 4, 5):
+        storage = pool.take(size * MIB)
+        kernel.launch((1024,), None, (storage,), 200)
+        del storage
+        assert len(device._retired) <= 1
+    device.finish()
+    assert not device._retired
+
+
 def test_more_than_the_largest_block_is_an_error_that_says_so(device: Device, pool: Pool) -> None:
     kept = filled(device, 1000, 7)
     with pytest.raises(OutOfMemoryError, match="one block can have at most") as caught:
