@@ -311,3 +311,19 @@ def test_astype(device: Device) -> None:
         data_type.astype(data_type.astype(x, "complex64"), "float32")
     with pytest.raises(TypeError, match="asarray"):
         data_type.astype(np.ones(2), "float32")  # type: ignore[arg-type]
+
+
+def test_asarray_of_dlpack_producers(device: Device) -> None:
+    torch = pytest.importorskip("torch")
+    values = torch.arange(6, dtype=torch.float32).reshape(2, 3)
+    copied = creation.asarray(values.T, device=device)
+    half = creation.asarray(values.to(torch.bfloat16), device=device)
+    assert half.dtype == bfloat16
+    if device.host_memory:
+        shared = creation.asarray(values, device=device, copy=False)
+        values[0, 1] = 9
+        assert to_numpy(shared)[0, 1] == 9
+        with pytest.raises(ValueError, match="needs a copy"):
+            creation.asarray(values, dtype="int8", device=device, copy=False)
+    assert to_numpy(copied).tolist() == [[0, 3], [1, 4], [2, 5]]
+    assert creation.asarray(values, dtype="int8", device=device).dtype == np.int8

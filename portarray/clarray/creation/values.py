@@ -12,6 +12,7 @@ from portarray.clarray.dtypes import ALL
 from portarray.clarray.engine.copy import cast
 from portarray.clarray.engine.copy import copy as _copy
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
+from portarray.clarray.interop import from_dlpack
 from portarray.clarray.runtime.device import Device, device_of
 
 __all__ = ["asarray"]
@@ -59,6 +60,9 @@ def asarray(
         return _from_array(obj, dtype, device, copy)
     where = device_of(device)
     wanted = None if dtype is None else dtype_on(dtype, where)
+    if hasattr(obj, "__dlpack__") and not isinstance(obj, np.ndarray):
+        taken = from_dlpack(obj, device=where, copy=copy is not False)
+        return _from_array(taken, wanted, where, False if copy is False else None)
     if _has_own_dtype(obj):
         values = _viewed(obj)
         found = _known_dtype(values.dtype, obj)
@@ -101,7 +105,7 @@ def _from_array(x: Array, dtype: Any, device: object, copy: bool | None) -> Arra
 
 def _has_own_dtype(obj: object) -> bool:
     """Tell whether an object is memory of one dtype rather than Python objects."""
-    if isinstance(obj, (np.ndarray, np.generic)) or hasattr(obj, "__dlpack__"):
+    if isinstance(obj, (np.ndarray, np.generic)):
         return True
     if hasattr(obj, "__array__") or hasattr(obj, "__array_interface__"):
         return True
@@ -120,8 +124,6 @@ def _viewed(obj: Any) -> np.ndarray[Any, Any]:
         return obj
     if isinstance(obj, np.generic):
         return np.asarray(obj)
-    if hasattr(obj, "__dlpack__"):
-        return np.from_dlpack(obj)
     if hasattr(obj, "__array__") or hasattr(obj, "__array_interface__"):
         return np.asarray(obj)
     return np.asarray(memoryview(obj))

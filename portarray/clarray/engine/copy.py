@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -98,6 +99,18 @@ def fill(out: Array, value: complex) -> None:
 
 def _halves(value: complex, dtype: np.dtype[Any]) -> tuple[int, int]:
     """Return the bits of a value as two unsigned numbers of at most 64 bits."""
+    # Equal values have equal bits, all but zeros of different signs.
+    if value:
+        return _known(value, dtype)
+    return _bits(value, dtype) if "-" in repr(value) else (0, 0)
+
+
+@lru_cache(maxsize=256)
+def _known(value: complex, dtype: np.dtype[Any]) -> tuple[int, int]:
+    return _bits(value, dtype)
+
+
+def _bits(value: complex, dtype: np.dtype[Any]) -> tuple[int, int]:
     with np.errstate(over="ignore"):  # what is too large for the dtype is infinite
         bits = int.from_bytes(np.asarray(value).astype(dtype).tobytes(), sys.byteorder)
     return bits & 0xFFFF_FFFF_FFFF_FFFF, bits >> 64

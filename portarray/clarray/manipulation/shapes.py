@@ -165,7 +165,9 @@ def reshape(x: Array, /, shape: ShapeLike, *, copy: bool | None = None) -> Array
     target = _inferred(shape, x.shape)
     if copy:
         x = _copy(x)
-    strides = layout.reshaped_strides(x.shape, x.strides, target)
+    strides: tuple[int, ...] | None = layout.strides_of(target)
+    if not x.contiguous:
+        strides = layout.reshaped_strides(x.shape, x.strides, target)
     if strides is None:
         if copy is False:
             raise ValueError(
