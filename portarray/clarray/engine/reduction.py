@@ -273,7 +273,8 @@ def _by_groups(call: _Call) -> None:
     """Choose among the kernels of devices with local memory, and launch."""
     seen = call.seen
     results, total = seen.results, seen.total
-    pieces = max(1, min(results * total // (8 * _GROUP), 16 * call.x.device.traits.units))
+    most = max(16 * call.x.device.traits.units, 128)
+    pieces = max(1, min(results * total // (8 * _GROUP), most))
     side_by_side = bool(seen.kept) and seen.kept_steps[-1] == 1 and seen.kept[-1] >= LANES
     if call.kernels.groups is None or total < _GROUP // 4 or side_by_side:
         _by_items(call, pieces)

@@ -78,23 +78,27 @@ __kernel void finish(PARAMETERS) {
     const long o = get_global_id(0);
     if (o >= tasks) return;
     const __global T *p = part + o / k2 * parts * k2 + o % k2;
-    T a0 = IDENTITY, a1 = IDENTITY, a2 = IDENTITY, a3 = IDENTITY;
-    long i = 0;
-    for (; i + 4 <= parts; i += 4) {
-        a0 = OP(a0, p[i * k2]);
-        a1 = OP(a1, p[(i + 1) * k2]);
-        a2 = OP(a2, p[(i + 2) * k2]);
-        a3 = OP(a3, p[(i + 3) * k2]);
+    T result = IDENTITY;
+    for (long i = 0; i < parts;) {
+        const long stop = min(i + 32, parts);
+        T a0 = IDENTITY, a1 = IDENTITY, a2 = IDENTITY, a3 = IDENTITY;
+        for (; i + 4 <= stop; i += 4) {
+            a0 = OP(a0, p[i * k2]);
+            a1 = OP(a1, p[(i + 1) * k2]);
+            a2 = OP(a2, p[(i + 2) * k2]);
+            a3 = OP(a3, p[(i + 3) * k2]);
+        }
+        for (; i < stop; i++) a0 = OP(a0, p[i * k2]);
+        a0 = OP(a0, a1);
+        a2 = OP(a2, a3);
+        a0 = OP(a0, a2);
+        result = OP(result, a0);
     }
-    for (; i < parts; i++) a0 = OP(a0, p[i * k2]);
-    a0 = OP(a0, a1);
-    a2 = OP(a2, a3);
-    a0 = OP(a0, a2);
     const __global IN *from = x + x_at + KEPT(o);
     const T c = CENTRE(o);
     for (long r = length; r < total; r++) {
         const E v = LOAD_E(from, r * sr2);
-        a0 = OP(a0, MAP(v, c));
+        result = OP(result, MAP(v, c));
     }
-    STORE_OUT(out, o, a0);
+    STORE_OUT(out, o, result);
 }

@@ -8,9 +8,15 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void groups(PARAMETE
     const __global IN *from = x + x_at + KEPT(o);
     const T c = CENTRE(o);
     T mine = IDENTITY;
-    for (long r = lo + lane; r < hi; r += GROUP) {
-        const E v = LOAD_E(from, GONE(r / r2) + r % r2 * sr2);
-        mine = OP(mine, MAP(v, c));
+    for (long at = lo + lane; at < hi;) {
+        /* Sums of up to 16 elements, and of those: rounding errors do not pile up. */
+        const long stop = min(at + 16 * GROUP, hi);
+        T block = IDENTITY;
+        for (; at < stop; at += GROUP) {
+            const E v = LOAD_E(from, GONE(at / r2) + at % r2 * sr2);
+            block = OP(block, MAP(v, c));
+        }
+        mine = OP(mine, block);
     }
     shared[lane] = mine;
     for (int half_size = GROUP / 2; half_size > 0; half_size /= 2) {
