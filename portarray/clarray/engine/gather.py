@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -262,7 +263,7 @@ class _Walk:
                 _report(index, place - 1)
 
 
-_VALUES = [_LONG, _LONG, _LONG, np.int32, np.int32, _LONG, _LONG, _LONG, _LONG, _LONG]
+_VALUES: tuple[Any, ...] = (*[_LONG] * 3, *[np.int32] * 2, *[_LONG] * 5)
 """The by-value parameters of kernels that walk."""
 
 
@@ -272,17 +273,18 @@ def _kernel(device: Device, name: str, itemsize: int = 0, *, into: bool = False)
     found = device.kernels.get(key)
     if found is None:
         source = source_of("gather_walk")
+        options = () if device.traits.local_memory else ("-DLOOPS",)
         if itemsize:
+            source += source_of("gather")
             item, width = _ITEMS[itemsize]
-            options = (f"-DITEM={item}", f"-DWIDTH={width}", *(("-DINTO",) if into else ()))
-            found = device.kernel(source + source_of("gather"), name, 4, _VALUES, options)
+            options += (f"-DITEM={item}", f"-DWIDTH={width}", *(("-DINTO",) if into else ()))
+            found = device.kernel(source, name, 4, _VALUES, options)
         else:
             source += source_of("gather_offsets")
-            found = (
-                device.kernel(source, name, 3, [*_VALUES, np.int32])
-                if name == "offsets"
-                else device.kernel(source, name, 2, [_LONG, np.int32])
+            buffers, values = (
+                (3, (*_VALUES, np.int32)) if name == "offsets" else (2, (_LONG, np.int32))
             )
+            found = device.kernel(source, name, buffers, values, options)
         device.kernels[key] = found
     return found
 

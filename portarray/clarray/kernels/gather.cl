@@ -24,15 +24,14 @@ inline void row(__global ITEM *to, const __global ITEM *from, long n) {
     for (; j < n; j++) to[j] = from[j];
 }
 
-__kernel void gather(PARAMETERS) {
+KERNEL gather(PARAMETERS) {
     long bad = 0;
     BEGIN
-    if (si == 0) { /* one index for all of them */
+    if (si == 0 && inner == 1) { /* one index for all of them */
         const long v = bounded(index_at(index, ii, code), size, code);
         const long from = ia + v * step;
         if (v < 0 && code) bad = ii + 1;
-        else if (inner == 1) for (long j = 0; j < count; j++) TRANSFER(from + j * sa, ib + j * sb);
-        else for (long j = 0; j < count; j++) ROW(from + j * sa, ib + j * sb);
+        else for (long j = 0; j < count; j++) TRANSFER(from + j * sa, ib + j * sb);
     } else {
         long j = 0;
         /* Eight at a time: the loads need not wait for each other. */
@@ -53,6 +52,7 @@ __kernel void gather(PARAMETERS) {
             } else {
                 long at[8];
                 vstore8(v, 0, at);
+                #pragma unroll 1 /* eight copies would take long to compile */
                 for (int k = 0; k < 8; k++) ROW(at[k] + k * sa, o + k * sb);
             }
         }
@@ -71,7 +71,7 @@ __kernel void gather(PARAMETERS) {
 #ifdef INTO
 /* a = b where the mask `index` is true. Where it is not, the last assignment is done once more:
  * cheaper than a branch that cannot be foreseen, and nothing else is written. */
-__kernel void masked(PARAMETERS) {
+KERNEL masked(PARAMETERS) {
     BEGIN
     long j = 0;
     while (j < count && !index[ii + j * si]) j++;

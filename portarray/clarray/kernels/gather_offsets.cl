@@ -2,7 +2,7 @@
 
 /* The offsets that indices lead to, in `a`. mode 0: only check; 1: write; 2: add to what is there,
  * the offsets of other indices. */
-__kernel void offsets(__global long *a, WALK, int mode) {
+KERNEL offsets(__global long *a, WALK, int mode) {
     long bad = 0;
     BEGIN
     long j = 0;

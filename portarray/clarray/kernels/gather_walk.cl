@@ -62,6 +62,13 @@ inline long8 all_bounded(long8 v, long size, int code) {
 #define WALK const __global uchar *index, __global long *walk, long start_a, long start_b, \
     long start_i, int rank, int code, long size, long step, long inner, long total, long chunk
 
+/* Work-items of a CPU are long loops, one to a group: nothing to vectorize across them. */
+#ifdef LOOPS
+#define KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) __kernel void
+#else
+#define KERNEL __kernel void
+#endif
+
 /* Work-item k takes places [k * chunk, (k + 1) * chunk). Between BEGIN and END are `count` places
  * along the last axis, beginning at ia, ii and ib; only leaving the last axis but one divides. */
 #define BEGIN \
