@@ -9,6 +9,7 @@ lies side by side.
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -20,16 +21,39 @@ from portarray.clarray.engine.operation import Operation
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.programs import Kernel, source_of
 
-__all__ = ["MANY", "Plain", "Task", "part_dtype", "plain", "rows"]
+__all__ = ["MANY", "Plain", "Task", "flat_group", "part_dtype", "plain", "rows"]
 
 DType = np.dtype[Any]
 
 LETTERS = "abc"
 
+_CALL = re.compile(r"\b([a-z]\w*)\(")
+_QUICK = frozenset(
+    {
+        "c_mul",
+        "ceil",
+        "copysign",
+        "fabs",
+        "floor",
+        "fmax",
+        "fmin",
+        "isfinite",
+        "isinf",
+        "isnan",
+        "max",
+        "min",
+        "rint",
+        "signbit",
+        "trunc",
+    }
+)
+
 MANY = 4
 """The rank from which on ``rows`` finds its place along the outer axes with a buffer of sizes."""
 
-# Nobody waits for a kernel that walks small arrays, but for its compiler: twice as fast without.
+# Of a kernel that walks small arrays it is the compiler that one waits for: twice as fast without.
+# Gathering lanes from strided memory takes that compiler's code four times as long as one by one,
+# so quick operations do without as well (a strided addition of 8 million float32: 9 ms, not 40).
 _INTEL = "-DUNVECTORIZED=__attribute__((intel_vec_len_hint(1)))"
 
 
@@ -65,10 +89,13 @@ class Plain(NamedTuple):
         Buffers: out, operands, layout (for each axis, the innermost first: its length and the
         steps of out and operands). Values: their offsets, the number of elements, the rank, the
         set of operands that are scalars as bits, and a value for each operand.
+    group : int
+        Work-items of a group of ``flat``, which its size is a multiple of.
     """
 
     flat: Kernel
     walk: Kernel
+    group: int
 
 
 def part_dtype(dtype: DType) -> DType:
@@ -81,8 +108,7 @@ def part_dtype(dtype: DType) -> DType:
 @cache
 def plain(task: Task, device: Device) -> Plain:
     """Return the kernels that serve everything."""
-    intel = device.kind == "cpu" and device.platform_name.startswith("Intel")
-    options = (_INTEL,) if intel else ("-DUNVECTORIZED=",)
+    options = _options(device)
     source, name = _plain_source(task), task.operation.name
     count = len(task.kinds)
     long = [np.int64] * (count + 2)
@@ -96,7 +122,18 @@ def plain(task: Task, device: Device) -> Plain:
         device.kernel(
             source, f"{name}_walk", count + 2, [*long, np.int32, np.int32, *values], options
         ),
+        flat_group(device),
     )
+
+
+def flat_group(device: Device) -> int:
+    """Return how many neighbours a work-group takes.
+
+    On a processor starting a group of 64 costs as much as adding so many bytes.
+    """
+    traits = device.traits
+    most: int = device.native.max_work_group_size
+    return min(512, most) if traits.host_memory else traits.group
 
 
 @cache
@@ -137,7 +174,13 @@ def rows(task: Task, steps: tuple[int | None, ...], rank: int, device: Device) -
         f"{task.operation.name}_rows",
         walked + many,
         [*[np.int64] * longs, *values],
+        _options(device),
     )
+
+
+def _options(device: Device) -> tuple[str, ...]:
+    intel = device.kind == "cpu" and device.platform_name.startswith("Intel")
+    return (_INTEL,) if intel else ("-DUNVECTORIZED=",)
 
 
 def _value_dtypes(dtype: DType) -> tuple[DType, ...]:
@@ -241,6 +284,12 @@ def _plain_source(task: Task) -> str:
     )
 
 
+def _is_quick(task: Task) -> bool:
+    """Tell whether an operation is a few instructions, which calls no function but such ones."""
+    expression = task.operation.forms[kind_of(task.dtype)]
+    return _QUICK.issuperset(_CALL.findall(expression))
+
+
 @cache
 def _rows_source(task: Task, steps: tuple[int | None, ...], rank: int) -> str:
     operation, kinds, _, out_dtype = task
@@ -282,10 +331,12 @@ def _rows_source(task: Task, steps: tuple[int | None, ...], rank: int) -> str:
         inner = f"at_0 * s_{one}_0" if step is None else f"at_0 * {step}"
         terms = [inner, *(f"at_{axis} * s_{one}_{axis}" for axis in range(1, shown - many))]
         walk.append(f"    i_{one} += {' + '.join(terms)};")
+    hint = "UNVECTORIZED " if None in steps and _is_quick(task) else ""
     return "\n".join(
         [
             *_head(task),
-            f"__kernel void {operation.name}_rows({', '.join([*buffers, *values, *scalars])}) {{",
+            f"__kernel {hint}void {operation.name}_rows("
+            f"{', '.join([*buffers, *values, *scalars])}) {{",
             *walk,
             *body,
             _stored(task),

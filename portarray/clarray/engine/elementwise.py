@@ -55,7 +55,7 @@ def unary(operation: Operation, x: Array) -> Array:
         return apply(operation, (x,), dtype, out_dtype)
     kernels, out_dtype = found
     made = device.pool.take(size * out_dtype.itemsize)
-    group = device.traits.group
+    group = kernels.group
     kernels.flat.launch((-(-size // group) * group,), (group,), (made, storage), 0, x.offset, size)
     return Array(made, out_dtype, x.shape, x.strides, 0, True)
 
@@ -91,7 +91,7 @@ def binary(operation: Operation, x1: Operand, x2: Operand, out: Array | None = N
             if found is not None and size:
                 kernels, out_dtype = found
                 made = device.pool.take(size * out_dtype.itemsize)
-                group = device.traits.group
+                group = kernels.group
                 kernels.flat.launch(
                     (-(-size // group) * group,),
                     (group,),

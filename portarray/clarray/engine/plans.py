@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from portarray.clarray.engine.element_programs import MANY, Task, plain, rows
+from portarray.clarray.engine.element_programs import MANY, Task, flat_group, plain, rows
 from portarray.clarray.engine.operation import Operation
 from portarray.clarray.engine.walks import Walk, layout_storage, walk_of
 from portarray.clarray.layout import Shape, broadcast_shapes, is_contiguous, strides_of
@@ -29,7 +29,10 @@ LARGE = 1 << 15
 """Elements from which a program for just these dtypes and this layout is worth building."""
 
 WIDE = 64
-"""Items of a row that a work-group takes."""
+"""Items of a row that a work-group takes, of one shorter than ``LONG``."""
+
+LONG = 2048
+"""Items of a row from which a work-group takes as many as it takes of flat arrays."""
 
 TILE = 8
 """Rows that it takes together where an operand lies across them: its cache lines are used whole."""
@@ -150,9 +153,9 @@ def _flat(
         kinds.append(one[0])
     if not is_contiguous(*out):
         return None
-    kernel = plain(Task(operation, tuple(kinds), dtype, out_dtype), device).flat
-    size, group = math.prod(out[0]), device.traits.group
-    return Plan(*out, (), kernel, (-(-size // group) * group,), (group,), (), (size,))
+    kernels = plain(Task(operation, tuple(kinds), dtype, out_dtype), device)
+    size, group = math.prod(out[0]), kernels.group
+    return Plan(*out, (), kernels.flat, (-(-size // group) * group,), (group,), (), (size,))
 
 
 def _walk(
@@ -226,7 +229,8 @@ def _suits(sizes: Shape, device: Device) -> bool:
 
 def _group(walk: Walk, device: Device) -> tuple[int, int]:
     """Return how many items of how many rows a work-group takes."""
-    most = device.native.max_work_group_size
-    across = None in walk.steps and len(walk.sizes) > 1 and walk.sizes[1] >= TILE
-    tall = TILE if across and most >= 4 * TILE else 1
-    return min(WIDE, most // tall), tall
+    most: int = device.native.max_work_group_size
+    if None in walk.steps and len(walk.sizes) > 1:
+        tall = min(TILE, walk.sizes[1], max(1, most // WIDE))
+        return min(WIDE, most), tall
+    return flat_group(device) if walk.sizes[0] >= LONG else min(WIDE, most), 1

@@ -18,9 +18,5 @@ inline float odd_from_double(double v) {
 #endif
 
 /* A value as float16 and bfloat16 hold it. */
-inline float rounded_half(float v) {
-    ushort bits;
-    vstore_half_rte(v, 0, (half *)&bits);
-    return vload_half(0, (const half *)&bits);
-}
+inline float rounded_half(float v) { return float_from_half(half_from_float(v)); }
 inline float rounded_bf16(float v) { return as_float((uint)bf16_from_float(v) << 16); }

@@ -3,8 +3,8 @@
    Formula: positive numbers are ordered as their bits are (IEEE 754). */
 #if STORED_HALF
 #define BITS_TYPE ushort
-inline ushort bits_of(float v) { ushort bits; vstore_half_rte(v, 0, (half *)&bits); return bits; }
-inline float number_of(ushort bits) { return vload_half(0, (const half *)&bits); }
+inline ushort bits_of(float v) { return half_from_float(v); }
+inline float number_of(ushort bits) { return float_from_half(bits); }
 #elif STORED_BF16
 #define BITS_TYPE ushort
 inline ushort bits_of(float v) { return (ushort)(as_uint(v) >> 16); }
