@@ -11,7 +11,7 @@ import pytest
 from numpy.exceptions import AxisError
 
 from portarray.clarray import sets
-from portarray.clarray.engine import merging
+from portarray.clarray.engine import argsorting, merging
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.sorting import argsort, sort
@@ -87,6 +87,7 @@ def test_sorting_with_many_threads(
     monkeypatch.setattr(merging, "RUN", 4)
     monkeypatch.setattr(merging, "_CHUNK", 7)
     monkeypatch.setattr(device, "traits", dataclasses.replace(device.traits, units=8))
+    monkeypatch.setattr(argsorting, "ENOUGH", 1)
     rng = np.random.default_rng(4)
     for values in (
         _draw(rng, dtype, shape),
@@ -101,6 +102,34 @@ def test_sorting_with_many_threads(
             np.testing.assert_array_equal(np.signbit(found[zeros]), np.signbit(wanted[zeros]))
         found = _wide(to_numpy(sort(x, descending=True)))
         np.testing.assert_array_equal(found, wanted[..., ::-1])
+        for descending in (False, True):
+            places = argsort(x, axis=0, descending=descending)
+            assert places.dtype == np.int64
+            assert places.contiguous
+            np.testing.assert_array_equal(to_numpy(places), _order(values, 0, descending))
+            places = argsort(x[..., ::-2], descending=descending)
+            order = _order(values[..., ::-2], -1, descending)
+            np.testing.assert_array_equal(to_numpy(places), order)
+
+
+def test_sorting_extremes(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The ends of each dtype and what lies beside them, NaN of both signs among them."""
+    monkeypatch.setattr(argsorting, "ENOUGH", 1)
+    for dtype in ("int8", "int32", "uint32", "int64", "uint64"):
+        ends = np.iinfo(dtype)
+        values = np.array([ends.max, 0, ends.min, 1, ends.max - 1, ends.min + 1, 0], dtype)
+        x = from_numpy(values, device)
+        for descending in (False, True):
+            found = to_numpy(argsort(x, descending=descending))
+            np.testing.assert_array_equal(found, _order(values, 0, descending))
+    for dtype in ("float16", "float32", "float64"):
+        info = np.finfo(dtype)
+        numbers = [np.inf, -np.inf, np.nan, -np.nan, info.max, info.min, 0.0, -0.0, 1, -1]
+        values = np.array([*numbers, info.tiny, -info.tiny, 2, -2], dtype)
+        x = from_numpy(values, device)
+        for descending in (False, True):
+            found = to_numpy(argsort(x, descending=descending))
+            np.testing.assert_array_equal(found, _order(values, 0, descending))
 
 
 def test_sorting_views(device: Device) -> None:
