@@ -106,6 +106,6 @@ static C c_sign(C z) {
                      : (C)(copysign(isinf(z.x) ? K(1.0) : K(0.0), z.x),
                            copysign(isinf(z.y) ? K(1.0) : K(0.0), z.y));
     }
-    found = z.x == 0 && z.y == 0 ? z : found;
+    found = z.x == 0 && z.y == 0 ? (C)(K(0.0), K(0.0)) : found;
     return isnan(z.x) || isnan(z.y) ? (C)(R_NAN, R_NAN) : found;
 }

@@ -35,6 +35,7 @@ static C c_expm1(C z) {
     R imaginary = factor * sin(y);
     imaginary = far ? imaginary * factor : imaginary;
     imaginary = y == 0 ? y : imaginary;
+    real = x == 0 && y == 0 ? K(0.0) : real; /* the standard's, for both zeros */
     real = x == -R_INFINITY ? K(-1.0) : real;
     if (isinf(x) && !isfinite(y)) {
         real = x > 0 ? x : real;
@@ -81,7 +82,7 @@ static C c_tanh(C z) {
     imaginary = y == 0 ? y : imaginary;
     if (isinf(x)) {
         real = one;
-        imaginary = isfinite(y) ? imaginary : K(0.0);
+        imaginary = copysign(K(0.0), y);
     }
     real = x == 0 && !isfinite(y) ? x : real;
     return (C)(real, imaginary);
