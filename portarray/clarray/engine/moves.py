@@ -3,8 +3,8 @@
 A copy needs no dtype, so kernels are made for sizes of items. What decides is along which axis
 neighbours lie in each of the two layouts:
 
-- along the same one, or no more than a cache line apart: processors copy rows (``block``), devices
-  with local memory item by item (``walk``);
+- along the same one: processors copy rows (``block``), devices with local memory item by item
+  (``walk``);
 - along different ones, as in a transposed copy: both copy squares, processors through registers
   (``tile``), other devices through local memory (``exchange``).
 """
@@ -30,7 +30,9 @@ _CHUNK = 1 << 15
 
 _ITEMS = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong", 16: "ulong2"}
 _LINE = 64
-_TILE = 16
+_TILE, _EXCHANGE = 64, 16
+# Rows of the squares that are transposed in registers.
+_SQUARE = 8
 _VALUES = (np.int64,) * 18
 
 Axis = tuple[int, int, int]
@@ -99,7 +101,10 @@ def _kernel(device: Device, itemsize: int, name: str) -> Kernel:
     key = ("copy", name, itemsize)
     found = device.kernels.get(key)
     if found is None:
-        head = f"#define {name.upper()} {_TILE}\n#define U {_ITEMS[itemsize]}\n"
+        head = (
+            f"#define {name.upper()} {_EXCHANGE}\n#define U {_ITEMS[itemsize]}\n"
+            f"#define W {_SQUARE if itemsize < 16 else 0}\n"
+        )
         found = device.kernel(head + source_of("copy"), name, 2, _VALUES)
         device.kernels[key] = found
     return found
@@ -120,7 +125,7 @@ def _plan(
     else:
         name, second = _choose_processor(last, axes, itemsize)
     other = axes.pop(second) if second is not None else (1, 0, 0)
-    if name == "walk" and last[0] < _TILE < other[0]:
+    if name == "walk" and last[0] < _EXCHANGE < other[0]:
         last, other = other, last
     size_i, size_j = last[0], other[0]
     group: tuple[int, int, int] | None = (1, 1, 1)
@@ -132,11 +137,12 @@ def _plan(
     elif name == "walk":
         run_i = run_j = 1
         group = None
+    elif name == "tile":
+        run_i = _TILE * max(1, _TILE // size_j)
+        run_j = _TILE * max(1, _TILE // size_i)
     else:
-        run_i = run_j = _TILE
-        if name == "exchange":
-            spread = _TILE
-            group = (_TILE, _TILE, 1)
+        run_i = run_j = spread = _EXCHANGE
+        group = (_EXCHANGE, _EXCHANGE, 1)
     items = (-(-size_i // run_i) * spread, -(-size_j // run_j) * spread)
     # The kernels have three more axes: the longest ones. The host counts through the rest.
     axes.sort(reverse=True)
@@ -197,10 +203,12 @@ def _choose_processor(last: Axis, axes: list[Axis], itemsize: int) -> tuple[str,
     if not axes:
         return "block", None
     size, _, step = last
-    if size >= _TILE and abs(step) * itemsize >= _LINE:
-        second = _nearest(axes)
-        if abs(axes[second][2]) < abs(step):
-            return "tile", second
+    second = _nearest(axes)
+    length, _, other = axes[second]
+    # Squares pay as soon as one fits; where an item is a register tiles save lines of the cache.
+    fits = min(size, length) >= _SQUARE if itemsize < 16 else abs(step) * itemsize >= _LINE
+    if abs(other) < abs(step) and fits:
+        return "tile", second
     # Short rows: many of them to a work-item.
     return "block", len(axes) - 1 if size >= _LINE else _longest(axes)
 

@@ -51,23 +51,52 @@ __kernel void block(PARAMETERS) {
 #endif
 
 #ifdef TILE
-/* For processors, neighbours along j in x and along i in out: a square of whole cache lines for
-   each work-item, read line by line and written line by line. */
+/* For processors, neighbours along j in x and along i in out: a tile of whole cache lines for each
+   work-item, in squares of W = 8 rows that are transposed in registers: rows r and r + 4 are
+   shuffled like two halves of a deck of cards, and three rounds of that transpose a square. W is 0
+   where an item fills a register. */
+#if W
+#define JOIN_(a, b) a##b
+#define JOIN(a, b) JOIN_(a, b)
+#define V JOIN(U, W)
+#define SHUFFLE(to, from)                                                                      \
+    _Pragma("unroll") for (int h = 0; h < W / 2; h++) {                                        \
+        to[2 * h].even = from[h].lo;                                                           \
+        to[2 * h].odd = from[h + W / 2].lo;                                                    \
+        to[2 * h + 1].even = from[h].hi;                                                       \
+        to[2 * h + 1].odd = from[h + W / 2].hi;                                                \
+    }
+
+inline void square(__global U *restrict out, const __global U *restrict x, long out_j, long x_i) {
+    V p[W], q[W];
+    _Pragma("unroll") for (int e = 0; e < W; e++) p[e] = JOIN(vload, W)(0, x + e * x_i);
+    SHUFFLE(q, p)
+    SHUFFLE(p, q)
+    SHUFFLE(q, p)
+    _Pragma("unroll") for (int e = 0; e < W; e++) JOIN(vstore, W)(q[e], 0, out + e * out_j);
+}
+#endif
+
 __kernel void tile(PARAMETERS) {
     BEGIN
     PIECE
-    if (columns == TILE && rows == TILE && out_i == 1 && x_j == 1) {
-        U held[TILE * TILE];
-        for (int c = 0; c < TILE; c++)
-            for (int r = 0; r < TILE; r++) held[r * TILE + c] = x[c * x_i + r];
-        for (int r = 0; r < TILE; r++)
-            for (int c = 0; c < TILE; c++) out[r * out_j + c] = held[r * TILE + c];
-    } else
-        for (long row = 0; row < rows; row++) {
-            __global U *restrict o = out + row * out_j;
-            const __global U *restrict a = x + row * x_j;
-            ROW
+    long row = 0;
+#if W
+    if (out_i == 1 && x_j == 1)
+        for (; row + W <= rows; row += W) {
+            long column = 0;
+            for (; column + W <= columns; column += W)
+                square(out + row * out_j + column, x + column * x_i + row, out_j, x_i);
+            for (; column < columns; column++)
+                for (int e = 0; e < W; e++)
+                    out[(row + e) * out_j + column] = x[column * x_i + row + e];
         }
+#endif
+    for (; row < rows; row++) {
+        __global U *restrict o = out + row * out_j;
+        const __global U *restrict a = x + row * x_j;
+        ROW
+    }
 }
 #endif
 
