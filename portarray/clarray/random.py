@@ -2,7 +2,9 @@
 
 The generator is Philox4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as
 1, 2, 3", SC 2011), which passes BigCrush. Element ``i`` of a draw is a function of the seed, of how
-much was drawn before, and of ``i``: neither the device nor how it divides its work matters.
+much was drawn before, and of ``i``: neither the device nor how it divides its work matters. Every
+draw takes whole groups of 64 words, of which an element of 64 bits takes two.
+
 Integers, uniform numbers and permutations are equal bit for bit on every device; normal numbers
 are to the accuracy of its ``log``, ``sqrt``, ``sinpi`` and ``cospi`` (some ULP).
 """
@@ -330,15 +332,15 @@ class Generator:
         device = self.device
         out = empty(shape, dtype, device)
         count = math.prod(shape)
-        double = name == "integers_64" or dtype == np.float64
-        blocks = -(-count // (2 if double else 4))
+        wide = name == "integers_64" or dtype == np.float64
+        groups = -(-count // (32 if wide else 64))
         with self._lock:
             key, stream, block = self._key, self._stream, self._block
-            self._block = (block + blocks) % _LONG
+            self._block = (block + 16 * groups) % _LONG
         if count:
-            group = device.traits.group
+            items = -(-groups // _groups_each(device))
             _kernel(device, name, dtype).launch(
-                (-(-blocks // group) * group,), (group,), (out.storage,),
+                (items,), (1,) if device.traits.host_memory else None, (out.storage,),
                 block, stream, key, count, *values,
             )  # fmt: skip
         return out
@@ -361,16 +363,26 @@ def _below(value: float, dtype: DType) -> float:
     return float(np.nextafter(dtype.type(value), dtype.type(-math.inf)))
 
 
+def _groups_each(device: Device) -> int:
+    """Return how many groups of 64 words a work-item makes: enough to be worth launching it."""
+    return 32 if device.traits.host_memory else 1
+
+
 @cache
 def _kernel(device: Device, name: str, dtype: DType) -> Kernel:
     own = cl_type(dtype)
-    lines = [f"#define S {own.storage}", f"#define STORE_S {own.store}"]
+    lines = [
+        f"#define S {own.storage}",
+        f"#define STORE_S {own.store}",
+        f"#define EACH {_groups_each(device)}",
+    ]
     if dtype in _FRACTIONS:
         double = dtype == np.float64
         bits = _FRACTIONS[dtype]
         lines += [
             f"#define T {own.compute}",
             f"#define PER {2 if double else 4}",
+            f"#define PLAIN {int(own.storage == own.compute)}",
             f"#define SHIFT {(64 if double else 32) - bits}",
             f"#define SCALE 0x1p-{bits}{'' if double else 'f'}",
         ]

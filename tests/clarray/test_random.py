@@ -44,7 +44,8 @@ def test_published_vectors(
         "block": counter[0] | counter[1] << 32,
         "stream": counter[2] | counter[3] << 32,
     }
-    assert tuple(to_numpy(rng.integers(0, 1 << 32, (4,), np.uint32)).tolist()) == words
+    group = to_numpy(rng.integers(0, 1 << 32, (64,), np.uint32))
+    assert tuple(group[::16].tolist()) == words
 
 
 def draws(rng: Generator) -> dict[str, np.ndarray[Any, Any]]:
@@ -76,11 +77,23 @@ def test_the_stream_is_the_same_on_every_device(device: Device) -> None:
 
 
 def test_draws_follow_each_other(device: Device) -> None:
-    whole = to_numpy(Generator(5, device).uniform(400, dtype=np.float32))
+    whole = to_numpy(Generator(5, device).uniform(5000, dtype=np.float32))
     rng = Generator(5, device)
-    # Every draw begins with a block of four words.
-    parts = [to_numpy(rng.uniform(n, dtype=np.float32)).copy() for n in (4, 96, 0, 300)]
+    # Every draw begins with a group of 64 words.
+    parts = [to_numpy(rng.uniform(n, dtype=np.float32)).copy() for n in (64, 3072, 0, 1864)]
     assert np.array_equal(np.concatenate(parts), whole)
+    longer = to_numpy(Generator(5, device).uniform(5001, dtype=np.float32))
+    assert np.array_equal(longer[:5000], whole)
+    assert rng.state["block"] == 16 * -(-5000 // 64)
+
+
+def test_words_that_belong_to_an_element(device: Device) -> None:
+    words = to_numpy(Generator(12, device).integers(0, 1 << 32, 64, np.uint32)).astype(np.uint64)
+    longs = to_numpy(Generator(12, device).integers(0, 1 << 64, 32, np.uint64))
+    lower, upper = words.reshape(2, 2, 16).transpose(1, 0, 2)
+    assert np.array_equal(longs.reshape(2, 16), lower | upper << np.uint64(32))
+    uniform = to_numpy(Generator(12, device).uniform(64, dtype=np.float32))
+    assert np.array_equal(uniform, (words >> np.uint64(8)).astype(np.float32) * np.float32(2**-24))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

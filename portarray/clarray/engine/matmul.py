@@ -127,8 +127,13 @@ def product(a: Array, b: Array, *, conjugate: bool = False) -> Array:
     return out
 
 
-def _into(out: Array, a: Array, b: Array, outer: Shape, conjugate: bool) -> None:
-    """Write products into a contiguous array of the operands' dtype or, for 16 bits, float32."""
+def _into(
+    out: Array, a: Array, b: Array, outer: Shape, conjugate: bool, *, parts: bool = True
+) -> None:
+    """Write products into a contiguous array of the operands' dtype or, for 16 bits, float32.
+
+    Long sums of few results are cut into parts where ``parts`` is true.
+    """
     (m, depth), n = a.shape[-2:], b.shape[-1]
     a_m, a_k = a.strides[-2:]
     b_k, b_n = b.strides[-2:]
@@ -143,7 +148,7 @@ def _into(out: Array, a: Array, b: Array, outer: Shape, conjugate: bool) -> None
                 outer,
                 [broadcast_strides(x.shape[:-2], x.strides[:-2], outer) for x in (a, b)],
             )
-    if a.dtype == out.dtype and _splits(out, m, n, depth, math.prod(sizes)):
+    if parts and _splits(out, m, n, depth, math.prod(sizes)):
         _in_parts(out, a, b, outer, conjugate)
         return
     lead = sizes[:-3]
@@ -198,7 +203,8 @@ def _in_parts(out: Array, a: Array, b: Array, outer: Shape, conjugate: bool) -> 
         ),
         (parts, *outer),
         conjugate,
-    )  # fmt: skip
+        parts=False,
+    )
     if rest:
         done = parts * length
         _into(
@@ -207,6 +213,7 @@ def _in_parts(out: Array, a: Array, b: Array, outer: Shape, conjugate: bool) -> 
             b.view((*b.shape[:-2], rest, b.shape[-1]), b.strides, b.offset + done * b_k),
             outer,
             conjugate,
+            parts=False,
         )
     total = reduce(_SUM, _parts_of(sums), (0,), False, real_dtype_of(out.dtype))
     out.storage, out.offset = total.storage, 0

@@ -2,74 +2,122 @@
    easy as 1, 2, 3" (SC 2011). Four words are a function of a counter and a key, so that every
    element has its own, whatever computes it.
 
-   The counter is the block's number in its lower half and the stream in its upper; the top 16 bits
-   of the stream count draws of one element that were refused.
+   The counter is a block's number in its lower half and the stream in its upper; the top 16 bits
+   of the stream count draws of one element that were refused. Sixteen blocks are computed side by
+   side in vectors and make a group of 64 words: first the first word of each block, then the
+   second words, and so on. A number of 64 bits has its lower half in an even word and its upper
+   half in the next word of the block.
 
-   The including program defines S and STORE for the results, and for real ones T, PER (numbers of
-   a block: 4 in float, 2 in double) and SHIFT and SCALE, which make a fraction of a word. */
+   The including program defines S and STORE_S for the results and EACH, how many groups a
+   work-item makes; for real results T, PER (sixteenths of a group's elements: 4 in float, 2 in
+   double) and SHIFT and SCALE, which make a fraction of a word. */
 
-static uint4 philox(ulong block, ulong stream, ulong key) {
-    uint4 c = (uint4)((uint)block, (uint)(block >> 32), (uint)stream, (uint)(stream >> 32));
+typedef struct { uint16 w[4]; } Group;
+
+static uint16 high(uint16 x, uint factor) {
+    return convert_uint16((convert_ulong16(x) * factor) >> 32);
+}
+
+static Group philox(ulong block, ulong stream, ulong key) {
+    const ulong16 number = block + (ulong16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    uint16 a = convert_uint16(number), b = convert_uint16(number >> 32);
+    uint16 c = (uint16)((uint)stream), d = (uint16)((uint)(stream >> 32));
     uint k0 = (uint)key, k1 = (uint)(key >> 32);
     for (int round = 0; round < 10; round++) {
         const uint first = 0xD2511F53u, second = 0xCD9E8D57u;
-        c = (uint4)(mul_hi(second, c.z) ^ c.y ^ k0, second * c.z,
-                    mul_hi(first, c.x) ^ c.w ^ k1, first * c.x);
+        const uint16 of_a = high(a, first), of_c = high(c, second);
+        const uint16 next_b = second * c, next_d = first * a;
+        a = of_c ^ b ^ k0;
+        c = of_a ^ d ^ k1;
+        b = next_b;
+        d = next_d;
         k0 += 0x9E3779B9u; /* the golden ratio */
         k1 += 0xBB67AE85u; /* sqrt(3) - 1 */
     }
-    return c;
+    Group found;
+    found.w[0] = a;
+    found.w[1] = b;
+    found.w[2] = c;
+    found.w[3] = d;
+    return found;
 }
 
-static ulong2 pairs(uint4 w) {
-    return (ulong2)((ulong)w.x | (ulong)w.y << 32, (ulong)w.z | (ulong)w.w << 32);
+static ulong16 number_64(const Group *g, int part) {
+    return convert_ulong16(g->w[2 * part]) | convert_ulong16(g->w[2 * part + 1]) << 32;
 }
+
+/* The word of one element that is drawn again. */
+static ulong again(ulong block, ulong stream, ulong key, int lane, int part, bool wide) {
+    const Group next = philox(block, stream, key);
+    uint words[16];
+    ulong numbers[16];
+    if (wide) {
+        vstore16(number_64(&next, part), 0, numbers);
+        return numbers[lane];
+    }
+    vstore16(next.w[part], 0, words);
+    return words[lane];
+}
+
+#if EACH > 1
+#define ITEM __attribute__((reqd_work_group_size(1, 1, 1))) __kernel
+#else
+#define ITEM __kernel
+#endif
+/* One group after the other: g counts blocks, at counts elements of sixteen times PARTS. */
+#define GROUPS(PARTS) \
+    for (long n = 0, g = 16 * EACH * (long)get_global_id(0), at = g * PARTS; \
+         n < EACH && at < count; n++, g += 16, at += 16 * PARTS)
 
 #ifdef PER
 #if PER == 4
-#define WORDS(w) (w)
-#define TV float4
-#define FRACTION(w) (convert_float4((w) >> SHIFT) * SCALE)
-#define ABOVE_ZERO(w) ((convert_float4(w) + 1.0f) * 0x1p-32f)
+#define TV float16
+#define WORDS(g, part) ((g).w[part])
+#define FRACTION(w) (convert_float16((w) >> SHIFT) * SCALE)
+#define ABOVE_ZERO(w) ((convert_float16(w) + 1.0f) * 0x1p-32f)
 #else
-#define WORDS(w) pairs(w)
-#define TV double2
-#define FRACTION(w) (convert_double2((w) >> SHIFT) * SCALE)
-#define ABOVE_ZERO(w) ((convert_double2((w) >> 11) + 1.0) * 0x1p-53)
+#define TV double16
+#define WORDS(g, part) number_64(&(g), part)
+#define FRACTION(w) (convert_double16((w) >> SHIFT) * SCALE)
+#define ABOVE_ZERO(w) ((convert_double16((w) >> 11) + 1.0) * 0x1p-53)
 #endif
 
 static void put(__global S *out, long at, long count, TV v) {
-    if (at < count) STORE_S(out, at, v.s0);
-    if (at + 1 < count) STORE_S(out, at + 1, v.s1);
-#if PER == 4
-    if (at + 2 < count) STORE_S(out, at + 2, v.s2);
-    if (at + 3 < count) STORE_S(out, at + 3, v.s3);
+#if PLAIN
+    if (at + 16 <= count) {
+        vstore16(v, 0, out + at);
+        return;
+    }
 #endif
+    T numbers[16];
+    vstore16(v, 0, numbers);
+    for (int x = 0; x < 16 && at + x < count; x++) STORE_S(out, at + x, numbers[x]);
 }
 
 /* From low on, below low + width; what rounding makes too large becomes top. */
-__kernel void uniform(
+ITEM void uniform(
     __global S *out, ulong block, ulong stream, ulong key, long count, T low, T width, T top) {
-    const long id = get_global_id(0);
-    const TV part = FRACTION(WORDS(philox(block + id, stream, key)));
-    put(out, id * PER, count, fmin(low + width * part, (TV)(top)));
+    GROUPS(PER) {
+        const Group words = philox(block + g, stream, key);
+        for (int part = 0; part < PER; part++) {
+            const TV found = low + width * FRACTION(WORDS(words, part));
+            put(out, at + 16 * part, count, fmin(found, (TV)(top)));
+        }
+    }
 }
 
 /* Box and Muller, "A note on the generation of random normal deviates" (1958). */
-__kernel void normal(
+ITEM void normal(
     __global S *out, ulong block, ulong stream, ulong key, long count, T mean, T deviation) {
-    const long id = get_global_id(0);
-    const uint4 w = philox(block + id, stream, key);
-    const TV open = ABOVE_ZERO(WORDS(w)), part = FRACTION(WORDS(w));
-#if PER == 4
-    const float2 size = sqrt(-2.0f * log(open.xz)), turns = 2.0f * part.yw;
-    const float2 x = size * cospi(turns), y = size * sinpi(turns);
-    const TV z = (TV)(x.x, y.x, x.y, y.y);
-#else
-    const double size = sqrt(-2.0 * log(open.x)), turns = 2.0 * part.y;
-    const TV z = (TV)(size * cospi(turns), size * sinpi(turns));
-#endif
-    put(out, id * PER, count, mean + deviation * z);
+    GROUPS(PER) {
+        const Group words = philox(block + g, stream, key);
+        for (int part = 0; part < PER; part += 2) {
+            const TV size = sqrt((T)-2 * log(ABOVE_ZERO(WORDS(words, part))));
+            const TV turns = (T)2 * FRACTION(WORDS(words, part + 1));
+            put(out, at + 16 * part, count, mean + deviation * (size * cospi(turns)));
+            put(out, at + 16 * part + 16, count, mean + deviation * (size * sinpi(turns)));
+        }
+    }
 }
 #else
 
@@ -77,42 +125,59 @@ __kernel void normal(
    generation in an interval" (2019). A draw whose product's lower half is below 2**bits % range
    is refused, and the element draws again from its own next block. A range of 0 stands for all
    2**bits numbers. */
-__kernel void integers_32(
-    __global S *out, ulong block, ulong stream, ulong key, long count, ulong low, uint range,
-    uint refused) {
-    const long id = get_global_id(0);
-    if (4 * id >= count) return;
-    const uint4 w = philox(block + id, stream, key);
-    uint words[4] = {w.x, w.y, w.z, w.w};
-    for (int x = 0; x < 4 && 4 * id + x < count; x++) {
-        uint found = words[x];
-        if (range) {
-            for (ulong again = 1; found * range < refused; again++) {
-                const uint4 next = philox(block + id, stream + (again << 48), key);
-                found = x == 0 ? next.x : x == 1 ? next.y : x == 2 ? next.z : next.w;
-            }
-            found = mul_hi(found, range);
-        }
-        STORE_S(out, 4 * id + x, (S)(low + found));
+static void put(__global S *out, long at, long count, ulong low, const ulong *numbers) {
+    if (at + 16 <= count) {
+        _Pragma("unroll") for (int x = 0; x < 16; x++) STORE_S(out, at + x, (S)(low + numbers[x]));
+    } else {
+        for (int x = 0; at + x < count; x++) STORE_S(out, at + x, (S)(low + numbers[x]));
     }
 }
 
-__kernel void integers_64(
+ITEM void integers_32(
+    __global S *out, ulong block, ulong stream, ulong key, long count, ulong low, uint range,
+    uint refused) {
+    GROUPS(4) {
+        const Group words = philox(block + g, stream, key);
+        for (int part = 0; part < 4; part++) {
+            const uint16 w = words.w[part];
+            ulong numbers[16];
+            vstore16(convert_ulong16(range ? high(w, range) : w), 0, numbers);
+            if (any(w * range < refused)) {
+                uint drawn[16];
+                vstore16(w, 0, drawn);
+                for (int x = 0; x < 16; x++) {
+                    uint found = drawn[x];
+                    for (ulong n = 1; found * range < refused; n++)
+                        found = (uint)again(block + g, stream + (n << 48), key, x, part, false);
+                    numbers[x] = mul_hi(found, range);
+                }
+            }
+            put(out, at + 16 * part, count, low, numbers);
+        }
+    }
+}
+
+ITEM void integers_64(
     __global S *out, ulong block, ulong stream, ulong key, long count, ulong low, ulong range,
     ulong refused) {
-    const long id = get_global_id(0);
-    if (2 * id >= count) return;
-    const ulong2 w = pairs(philox(block + id, stream, key));
-    for (int x = 0; x < 2 && 2 * id + x < count; x++) {
-        ulong found = x ? w.y : w.x;
-        if (range) {
-            for (ulong again = 1; found * range < refused; again++) {
-                const ulong2 next = pairs(philox(block + id, stream + (again << 48), key));
-                found = x ? next.y : next.x;
+    GROUPS(2) {
+        const Group words = philox(block + g, stream, key);
+        for (int part = 0; part < 2; part++) {
+            const ulong16 w = number_64(&words, part);
+            ulong numbers[16];
+            vstore16(range ? mul_hi(w, (ulong16)(range)) : w, 0, numbers);
+            if (any(w * range < refused)) {
+                ulong drawn[16];
+                vstore16(w, 0, drawn);
+                for (int x = 0; x < 16; x++) {
+                    ulong found = drawn[x];
+                    for (ulong n = 1; found * range < refused; n++)
+                        found = again(block + g, stream + (n << 48), key, x, part, true);
+                    numbers[x] = mul_hi(found, range);
+                }
             }
-            found = mul_hi(found, range);
+            put(out, at + 16 * part, count, low, numbers);
         }
-        STORE_S(out, 2 * id + x, (S)(low + found));
     }
 }
 #endif
