@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 
 from portarray.clarray import arithmetic, comparison
 from portarray.clarray.array import Array
-from portarray.clarray.engine import elementwise, plans
+from portarray.clarray.engine import elementwise, plans, recall
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.runtime.device import Device
 
@@ -30,12 +30,12 @@ _DRAWN = settings(
 def fresh_plans() -> Iterator[None]:
     """Forget plans made under another limit."""
     yield
-    plans.plan_of.cache_clear()
+    recall.forget()
 
 
 def set_large(monkeypatch: pytest.MonkeyPatch, elements: int) -> None:
     """Set the size from which arrays have programs for their layout."""
-    plans.plan_of.cache_clear()
+    recall.forget()
     monkeypatch.setattr(plans, "LARGE", elements)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from portarray.clarray import arithmetic, comparison
 from portarray.clarray.dtypes import ALL, bfloat16, kind_of
-from portarray.clarray.engine import copy, plans
+from portarray.clarray.engine import copy, plans, recall
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.runtime.device import Device
 
@@ -24,12 +24,12 @@ RANK = {"bool": 0, "signed": 1, "unsigned": 1, "real": 2, "complex": 3}
 def fresh_plans() -> Iterator[None]:
     """Forget plans made under another limit."""
     yield
-    plans.plan_of.cache_clear()
+    recall.forget()
 
 
 def set_large(monkeypatch: pytest.MonkeyPatch, elements: int) -> None:
     """Set the size from which arrays have programs for their layout."""
-    plans.plan_of.cache_clear()
+    recall.forget()
     monkeypatch.setattr(plans, "LARGE", elements)
 
 

@@ -1,0 +1,179 @@
+"""Calls that were made before, of arrays like these: straight to the kernel.
+
+The rules for operands and plans take longer than a small kernel, and most calls are one of a loop.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from portarray.clarray.array import Array
+from portarray.clarray.dtypes import kind_of
+from portarray.clarray.engine.operation import Operation
+from portarray.clarray.engine.plans import Plan, plan_of
+from portarray.clarray.runtime.programs import Kernel
+
+__all__ = ["forget", "recalled", "remember", "rounded"]
+
+DType = np.dtype[Any]
+
+_MOST = 8192
+_SINGLE = 3.4e38  # less than the largest number of single precision
+
+
+class _Call(NamedTuple):
+    """What stays the same from call to call.
+
+    Parameters
+    ----------
+    plan : Plan
+        The plan.
+    kernel : Kernel
+        Its kernel.
+    out_dtype : numpy.dtype
+        Of the result.
+    nbytes : int
+        Of the result.
+    values : tuple of int
+        By-value arguments after the offsets, without those for a scalar.
+    scalar : numpy.dtype or None
+        What a scalar is computed as.
+    low, high : float
+        Between which it must be.
+    """
+
+    plan: Plan
+    kernel: Kernel
+    out_dtype: DType
+    nbytes: int
+    values: tuple[int, ...]
+    scalar: DType | None
+    low: float
+    high: float
+
+
+_calls: dict[tuple[Any, ...], _Call] = {}
+
+
+def recalled(operation: Operation, x1: object, x2: object) -> Array | None:
+    """Return the results of a call like one before; None where there was none."""
+    if type(x1) is Array:
+        first = x1.storage
+        device = first.device
+        if type(x2) is Array:
+            second = x2.storage
+            call = _calls.get(
+                (operation, device, x1.dtype, x1.shape, x1.strides, x2.dtype, x2.shape, x2.strides)
+            )
+            if call is None or second.device is not device:
+                return None
+            made = device.pool.take(call.nbytes)
+            plan = call.plan
+            call.kernel.launch(
+                plan.size,
+                plan.group,
+                (made, first, second, *plan.tables),
+                0,
+                x1.offset,
+                x2.offset,
+                *call.values,
+            )
+            return Array(made, call.out_dtype, plan.shape, plan.strides, 0, True)
+        return _beside(operation, x1, x2, True)
+    return _beside(operation, x2, x1, False) if type(x2) is Array else None
+
+
+def _beside(operation: Operation, x: Array, value: Any, right: bool) -> Array | None:
+    """Return the results of a call with a scalar on one side."""
+    storage = x.storage
+    device = storage.device
+    call = _calls.get((operation, device, x.dtype, x.shape, x.strides, type(value), right))
+    if call is None or call.scalar is None or not call.low <= value <= call.high:
+        return None
+    if call.scalar.kind not in "iu":
+        value = rounded(float(value), call.scalar)
+    made = device.pool.take(call.nbytes)
+    plan = call.plan
+    if not plan.everywhere:
+        call.kernel.launch(
+            plan.size, plan.group, (made, storage, *plan.tables), 0, x.offset, *call.values, value
+        )
+    elif right:
+        call.kernel.launch(
+            plan.size,
+            plan.group,
+            (made, storage, made, *plan.tables),
+            0,
+            x.offset,
+            0,
+            *call.values,
+            0,
+            value,
+        )
+    else:
+        call.kernel.launch(
+            plan.size,
+            plan.group,
+            (made, made, storage, *plan.tables),
+            0,
+            0,
+            x.offset,
+            *call.values,
+            value,
+            0,
+        )
+    return Array(made, call.out_dtype, plan.shape, plan.strides, 0, True)
+
+
+def remember(
+    operation: Operation, x1: object, x2: object, dtype: DType, out_dtype: DType, result: Array
+) -> None:
+    """Note a call of two operands that gave a new array, for the next one like it."""
+    forms = [
+        (one.dtype, one.shape, one.strides) if isinstance(one, Array) else None for one in (x1, x2)
+    ]
+    device = result.storage.device
+    plan = plan_of(operation, dtype, out_dtype, device, None, *forms)
+    if plan.kernel is None or plan.casts:
+        return
+    if len(_calls) >= _MOST:
+        _calls.clear()
+    nbytes = result.size * out_dtype.itemsize
+    first, second = forms
+    if first is not None and second is not None:
+        zeros = (0,) * (len(_parts_of(plan)) if plan.everywhere else 0)
+        _calls[operation, device, *first, *second] = _Call(
+            plan, plan.kernel, out_dtype, nbytes, plan.arguments + zeros, None, 0, 0
+        )
+        return
+    array = first or second
+    value = x2 if second is None else x1
+    # Others are rarer, and have rules of their own.
+    if array is None or type(value) not in (int, float) or kind_of(dtype) in ("bool", "complex"):
+        return
+    low, high = -np.inf, np.inf
+    if dtype.kind in "iu":
+        low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+    _calls[operation, device, *array, type(value), second is None] = _Call(
+        plan, plan.kernel, out_dtype, nbytes, plan.arguments, dtype, low, high
+    )
+
+
+def forget() -> None:
+    """Forget calls and plans."""
+    _calls.clear()
+    plan_of.cache_clear()
+
+
+def _parts_of(plan: Plan) -> list[int]:
+    return [part for one in plan.own for part in range(2 if one.kind == "c" else 1)]
+
+
+def rounded(value: float, dtype: DType) -> float:
+    """Return a real number as a dtype holds it; beyond its range infinity, as in NumPy."""
+    if dtype.itemsize == 8 or (dtype.itemsize == 4 and -_SINGLE < value < _SINGLE):
+        return value  # as single precision it is rounded on the way to the kernel
+    with np.errstate(over="ignore", under="ignore"):
+        return float(dtype.type(value))
