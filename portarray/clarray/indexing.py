@@ -2,212 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from operator import index as as_index
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from portarray.clarray.arguments import array_of, axis_of
-from portarray.clarray.array import Array, empty
+from portarray.clarray.array import Array
 from portarray.clarray.dtypes import bfloat16, kind_of
-from portarray.clarray.engine.compaction import compact, compress
-from portarray.clarray.engine.copy import assign, cast, copy
-from portarray.clarray.engine.gather import (
-    Index,
-    Places,
-    combine,
-    gather,
-    scatter,
-    scatter_masked,
-    unravel,
-)
+from portarray.clarray.engine.compaction import compress
+from portarray.clarray.engine.copy import assign, cast
+from portarray.clarray.engine.gather import Index, Places, gather, scatter, scatter_masked
+from portarray.clarray.engine.keys import Key, apart, from_start, full_mask
 from portarray.clarray.engine.operands import one_device, python_scalar
-from portarray.clarray.engine.overlap import overlap
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
-from portarray.clarray.layout import broadcast_shapes, broadcast_strides, collapse
+from portarray.clarray.layout import broadcast_shapes, broadcast_strides
 
 __all__ = ["getitem", "item", "setitem", "take", "take_along_axis", "tolist"]
 
 Shape: TypeAlias = tuple[int, ...]
-
-_LONG = np.dtype(np.int64)
-
-
-class _Key:
-    """A key as it applies to one array.
-
-    Attributes
-    ----------
-    shape, strides, offset
-        The view that the basic parts of the key give, without the axes that arrays index.
-    indices : list of Index
-        What arrays index.
-    place : int
-        Which axis of the view the arrays' axes come before.
-    """
-
-    __slots__ = ("indices", "offset", "place", "shape", "strides")
-
-    def __init__(self, x: Array, key: Any) -> None:
-        parts = [_part(x, part) for part in (key if isinstance(key, tuple) else (key,))]
-        parts = _expanded(parts, x.shape)
-        fancy = any(isinstance(part, Array) for part in parts)
-        self.offset = x.offset
-        self.indices: list[Index] = []
-        self.place = 0
-        shape: list[int] = []
-        strides: list[int] = []
-        axis = 0
-        groups = 0  # of neighbouring integers and arrays
-        inside = False
-        for part in parts:
-            if part is None or part is Ellipsis or isinstance(part, slice):
-                inside = False
-                if part is Ellipsis:  # where it stands for no axis it separates all the same
-                    continue
-                if part is None:
-                    shape.append(1)
-                    strides.append(0)
-                    continue
-                start, stop, step = part.indices(x.shape[axis])
-                length = len(range(start, stop, step))
-                if length:
-                    self.offset += start * x.strides[axis]
-                shape.append(length)
-                strides.append(step * x.strides[axis])
-                axis += 1
-                continue
-            if fancy and not inside:
-                inside = True
-                groups += 1
-                self.place = len(shape)
-            if isinstance(part, int):
-                self.offset += _inside(part, axis, x.shape) * x.strides[axis]
-                axis += 1
-            elif part.dtype.kind == "b":
-                self.indices.append(_mask_index(x, part, axis))
-                axis += part.ndim
-            else:
-                self.indices.append(Index(part, x.shape[axis], x.strides[axis], axis))
-                axis += 1
-        if groups > 1:
-            self.place = 0
-        self.shape = tuple(shape)
-        self.strides = tuple(strides)
-
-    def places(self, x: Array, *, into: bool = False) -> Places:
-        """Return the places of a key that has arrays, for reading or for writing ``into`` them."""
-        shape = broadcast_indices([one.array.shape for one in self.indices])
-        if len(self.indices) == 1:
-            index = self.indices[0]
-            if into:
-                index = replace(index, array=_apart(index.array, x))
-        else:
-            index = combine(self.indices, shape, x.device)
-        found, steps = self.shape, self.strides
-        before, after = found[: self.place], found[self.place :]
-        return Places(
-            before + shape + after,
-            self.offset,
-            steps[: self.place] + (0,) * len(shape) + steps[self.place :],
-            index,
-            (0,) * len(before)
-            + broadcast_strides(index.array.shape, index.array.strides, shape)
-            + (0,) * len(after),
-        )
-
-
-def broadcast_indices(shapes: list[Shape]) -> Shape:
-    """Return the shape that index arrays broadcast to; an IndexError where there is none."""
-    try:
-        return broadcast_shapes(*shapes)
-    except ValueError:
-        raise IndexError(
-            f"index arrays of shapes {', '.join(map(str, shapes))} do not broadcast together"
-        ) from None
-
-
-def _part(x: Array, part: Any) -> Any:
-    """Return a part of a key as None, Ellipsis, slice, int or an integer or boolean array."""
-    if part is None or part is Ellipsis or type(part) is int:
-        return part
-    if isinstance(part, slice):
-        if part.step is not None and as_index(part.step) == 0:
-            raise ValueError(f"the step of {part} is zero; leave it out, or take another one")
-        return part
-    if isinstance(part, (bool, np.bool_)):
-        part = np.asarray(part)
-    if isinstance(part, (Array, np.ndarray)):
-        kind = part.dtype.kind
-        if kind not in "biu":
-            raise IndexError(
-                f"arrays used as indices have an integer or boolean dtype, got {part.dtype}; "
-                f"convert with astype(index, int64)"
-            )
-        if kind != "b" and part.ndim == 0:
-            return int(to_numpy(part) if isinstance(part, Array) else part)
-        if isinstance(part, np.ndarray):
-            return from_numpy(part, x.device)
-        one_device("indexing", x, part)
-        return part
-    try:
-        return as_index(part)
-    except TypeError:
-        kind = type(part)
-        raise IndexError(
-            f"{kind.__module__}.{kind.__qualname__} is no index; use integers, slices, None, "
-            f"Ellipsis, or integer or boolean arrays of clarray or NumPy"
-        ) from None
-
-
-def _expanded(parts: list[Any], shape: Shape) -> list[Any]:
-    """Return a key's parts with a slice for each axis that it does not mention."""
-    used = sum(
-        part.ndim if isinstance(part, Array) and part.dtype.kind == "b" else 1
-        for part in parts
-        if part is not None and part is not Ellipsis
-    )
-    if used > len(shape):
-        raise IndexError(
-            f"too many indices: the array has {len(shape)} axes, and {used} were indexed"
-        )
-    missing = [slice(None)] * (len(shape) - used)
-    where = [number for number, part in enumerate(parts) if part is Ellipsis]
-    if len(where) > 1:
-        raise IndexError("an index can have only one ellipsis ('...')")
-    if not where:
-        return parts + missing
-    return parts[: where[0] + 1] + missing + parts[where[0] + 1 :]
-
-
-def _inside(index: int, axis: int, shape: Shape) -> int:
-    """Return an integer index counted from the start."""
-    size = shape[axis]
-    if not -size <= index < size:
-        raise IndexError(f"index {index} is out of bounds for axis {axis} with size {size}")
-    return index + size if index < 0 else index
-
-
-def _mask_index(x: Array, mask: Array, axis: int) -> Index:
-    """Return the offsets of the elements where a mask over some axes is true."""
-    covered = x.shape[axis : axis + mask.ndim]
-    steps = x.strides[axis : axis + mask.ndim]
-    if mask.shape != covered:
-        # The standard lets a mask be empty along an axis; it selects nothing.
-        if not all(given in (0, size) for given, size in zip(mask.shape, covered, strict=True)):
-            wrong = next(k for k, n in enumerate(mask.shape) if n not in (0, covered[k]))
-            raise IndexError(
-                f"a boolean index of shape {mask.shape} does not fit the array: along axis "
-                f"{axis + wrong} it has size {mask.shape[wrong]} and the array {covered[wrong]}"
-            )
-        return Index(empty((0,), _LONG, x.device), 0, 0, axis, checked=True)
-    positions = compact(mask)
-    sizes, (strides,) = collapse(covered, [steps])
-    if len(sizes) > 1:
-        unravel(positions, sizes, strides)
-        strides = (1,)
-    return Index(positions, 0, strides[0] if strides else 0, axis, checked=True)
 
 
 def getitem(x: Array, key: Any) -> Array:
@@ -235,27 +47,15 @@ def getitem(x: Array, key: Any) -> Array:
         If a slice has step 0, or an index array is on another device.
     """
     if type(key) is int and x.shape:  # for loops over the first axis
-        offset = x.offset + _inside(key, 0, x.shape) * x.strides[0]
+        offset = x.offset + from_start(key, 0, x.shape) * x.strides[0]
         return _view(x, x.shape[1:], x.strides[1:], offset)
-    mask = _full_mask(x, key)
+    mask = full_mask(x, key)
     if mask is not None and x.shape:
         return compress(mask, x)
-    applied = _Key(x, key)
+    applied = Key(x, key)
     if not applied.indices:
         return _view(x, applied.shape, applied.strides, applied.offset)
     return gather(x, applied.places(x))
-
-
-def _full_mask(x: Array, key: Any) -> Array | None:
-    """Return a key's one mask where it has the array's shape; None for other keys."""
-    if isinstance(key, tuple):
-        if len(key) != 1:
-            return None
-        key = key[0]
-    if isinstance(key, (Array, np.ndarray)) and key.dtype.kind == "b" and key.shape == x.shape:
-        found: Array = _part(x, key)
-        return found
-    return None
 
 
 def _view(x: Array, shape: Shape, strides: Shape, offset: int) -> Array:
@@ -297,11 +97,11 @@ def setitem(x: Array, key: Any, value: Any) -> None:
     else:
         value = _scalar(value, x.dtype)
     if not isinstance(value, Array) or not value.ndim:
-        mask = _full_mask(x, key)
+        mask = full_mask(x, key)
         if mask is not None:
-            scatter_masked(x, _apart(mask, x), _values(value, x))
+            scatter_masked(x, apart(mask, x), _values(value, x))
             return
-    applied = _Key(x, key)
+    applied = Key(x, key)
     if not applied.indices:
         target = _view(x, applied.shape, applied.strides, applied.offset)
         assign(target, _fitted(value, target.shape) if isinstance(value, Array) else value)
@@ -310,16 +110,11 @@ def setitem(x: Array, key: Any, value: Any) -> None:
     scatter(x, places, _fitted(_values(value, x), places.shape))
 
 
-def _apart(index: Array, x: Array) -> Array:
-    """Return an array that a kernel can read while it writes into another."""
-    return copy(index) if overlap(index, x) else index
-
-
 def _values(value: Any, x: Array) -> Array:
     """Return what is assigned as array of the dtype of ``x`` that shares no memory with it."""
     if not isinstance(value, Array):
         return from_numpy(np.asarray(value, x.dtype), x.device)
-    return _apart(value, x) if value.dtype == x.dtype else cast(value, x.dtype)
+    return apart(value, x) if value.dtype == x.dtype else cast(value, x.dtype)
 
 
 def _fitted(value: Array, shape: Shape) -> Array:
