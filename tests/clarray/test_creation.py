@@ -327,3 +327,14 @@ def test_asarray_of_dlpack_producers(device: Device) -> None:
             creation.asarray(values, dtype="int8", device=device, copy=False)
     assert to_numpy(copied).tolist() == [[0, 3], [1, 4], [2, 5]]
     assert creation.asarray(values, dtype="int8", device=device).dtype == np.int8
+
+
+def test_asarray_moves_between_devices(device: Device) -> None:
+    x = creation.arange(6, dtype="float32")
+    there = creation.asarray(x, device=device, dtype="int16")
+    assert (there.device, there.dtype) == (device, np.int16)
+    assert to_numpy(there).tolist() == list(range(6))
+    if device is not x.device:
+        with pytest.raises(ValueError, match="copy=False"):
+            creation.asarray(x, device=device, copy=False)
+        assert data_type.astype(x, "float32", device=device).device is device
