@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 import portarray as pa
 from portarray._array.support import functions
 
@@ -13,7 +15,15 @@ def test_every_function_has_one_row(device: str) -> None:
 
 
 def test_no_function_leaves_the_device(device: str) -> None:
-    assert [row.function for row in pa.support(device) if row.served == "host"] == []
+    """What a room says that it does on the host is its own choice; nothing falls there unasked."""
+    found = pa.device(device)
+    fallen = [
+        row.function
+        for row in pa.support(device)
+        if row.served == "host"
+        and not hasattr(attrgetter(row.function)(found.room.namespace), "__portarray_served__")
+    ]
+    assert fallen == []
 
 
 def test_all_devices_by_default() -> None:

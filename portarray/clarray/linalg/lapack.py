@@ -17,8 +17,17 @@ __all__ = ["full", "matrices", "on_host", "square"]
 NumpyArray = np.ndarray[Any, Any]
 
 
-def matrices(x: object, function: str, name: str = "x") -> Array:
+def matrices(x: object, function: str, name: str = "x", *, integers: bool = False) -> Array:
     """Return an argument that must be an array of matrices with a floating-point dtype.
+
+    Parameters
+    ----------
+    x : object
+        The argument.
+    function, name : str
+        What to call the function and the argument in errors.
+    integers : bool
+        Whether integers will do as well.
 
     Raises
     ------
@@ -28,7 +37,8 @@ def matrices(x: object, function: str, name: str = "x") -> Array:
         If it has fewer than two axes.
     """
     found = array_of(x, function, name)
-    if kind_of(found.dtype) not in ("real", "complex"):
+    kinds = ("real", "complex", "signed", "unsigned") if integers else ("real", "complex")
+    if kind_of(found.dtype) not in kinds:
         raise TypeError(
             f"{function} takes floating-point arrays, but {name} is of dtype {found.dtype}; "
             f"convert it with astype first"
@@ -40,15 +50,15 @@ def matrices(x: object, function: str, name: str = "x") -> Array:
     return found
 
 
-def square(x: object, function: str, name: str = "x") -> Array:
-    """Return an argument that must be an array of square matrices.
+def square(x: object, function: str, name: str = "x", *, integers: bool = False) -> Array:
+    """Return an argument that must be an array of square matrices; see :func:`matrices`.
 
     Raises
     ------
     TypeError, ValueError
         As :func:`matrices`, and for matrices that are not square.
     """
-    found = matrices(x, function, name)
+    found = matrices(x, function, name, integers=integers)
     if found.shape[-1] != found.shape[-2]:
         raise ValueError(
             f"{function} takes square matrices, but {name} has shape {found.shape}, "

@@ -181,7 +181,7 @@ def matrix_power(x: Array, n: int, /) -> Array:
     Parameters
     ----------
     x : Array
-        Floating-point, of shape ``(..., M, M)``.
+        Floating-point, of shape ``(..., M, M)``; integers where ``n`` is not negative.
     n : int
         The exponent; 0 gives the identity, a negative one powers of the inverse, which LAPACK
         computes on the host.
@@ -198,7 +198,8 @@ def matrix_power(x: Array, n: int, /) -> Array:
     TypeError, ValueError
         If the argument is no floating-point array of square matrices, or ``n`` no integer.
     """
-    x, n = square(x, "matrix_power"), integer_of(n, "n")
+    n = integer_of(n, "n")
+    x = square(x, "matrix_power", integers=n >= 0)
     if n == 0:
         found = empty(x.shape, x.dtype, x.device)
         assign(found, eye(x.shape[-1], dtype=x.dtype, device=x.device))
