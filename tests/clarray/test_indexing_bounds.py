@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -114,6 +115,23 @@ def test_axes_longer_than_32_bits(device: Device) -> None:
             take(x, from_numpy(np.array([value]), device))
     y = one.view((2**40, 3, 2**20), (0, 0, 0), 0)[:, 1:, 2**20 - 5 :]
     assert y[from_numpy(np.array([2**39, -1]), device)].shape == (2, 2, 5)
+
+
+def test_errors_stay_in_their_thread(device: Device) -> None:
+    """Calls of other threads that run at the same time neither get nor hide an error."""
+    x = from_numpy(np.arange(5000), device)
+    good = from_numpy(np.arange(5000)[::-1].copy(), device)
+    bad = from_numpy(np.append(np.zeros(4999, np.int64), 5000), device)
+
+    def read(number: int) -> bool:
+        if number % 2:
+            with pytest.raises(IndexError, match="index 5000"):
+                x[bad]
+            return True
+        return bool((to_numpy(x[good]) == np.arange(5000)[::-1]).all())
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(read, range(60)))
 
 
 @pytest.mark.parametrize("key", [[], [[], []]])
