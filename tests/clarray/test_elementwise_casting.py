@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from portarray.clarray import arithmetic, comparison
-from portarray.clarray.dtypes import ALL, bfloat16, kind_of
+from portarray.clarray.dtypes import ALL, bfloat16, cl_type, kind_of
 from portarray.clarray.engine import copy, plans, recall
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
-from portarray.clarray.runtime.device import Device
+from portarray.clarray.runtime.device import Device, devices
 
 Numpy = np.ndarray[Any, Any]
 DType = np.dtype[Any]
@@ -194,3 +194,33 @@ def test_next_numbers_of_sixteen_bits(device: Device) -> None:
         assert got.astype("float64").tolist()[:5] == want
         assert got[5] == ml_dtypes.finfo(dtype).max
         assert np.isinf(got[6].astype("float32"))
+
+
+@pytest.mark.skipif(not devices(), reason="no OpenCL device")
+def test_devices_without_double_never_see_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One compiler is enough to tell; what is kept on disk would hide it."""
+    bare = Device(devices()[0].native, 90)
+    bare.dtypes = frozenset(one for one in ALL if not cl_type(one).needs_double)
+    build = bare.programs._build
+
+    def refusing(text: str, name: str, flags: str) -> Any:
+        plain = flags.replace("-DHAS_DOUBLE", "")
+        return build("#define double no_double_on_this_device\n" + text, name, plain)
+
+    monkeypatch.setattr(bare.programs, "_build", refusing)
+    monkeypatch.setattr(bare.programs._binaries, "load", lambda *given: None)
+    monkeypatch.setattr(bare.programs._binaries, "store", lambda *given: None)
+    for name in ("bool", "int64", "float16", "float32", "complex64"):
+        dtype = np.dtype(name)
+        x = from_numpy(np.ones(3).astype(dtype), bare)
+        copy.cast(x, np.dtype(np.float16))
+        copy.cast(from_numpy(np.ones(3, np.int64), bare), dtype)
+        comparison.where(comparison.equal(x, x), x, x)
+        if dtype.kind != "b":
+            arithmetic.multiply(x, 2)
+            arithmetic.abs(arithmetic.sign(x))
+        if dtype.kind not in "bc":
+            arithmetic.remainder(arithmetic.floor_divide(x, x), x)
+        if dtype.kind in "fc":
+            arithmetic.divide(x, x)
+    bare.finish()
