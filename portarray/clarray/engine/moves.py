@@ -60,7 +60,9 @@ def move(out: Array, x: Array) -> None:
     device = out.device
     itemsize = out.dtype.itemsize
     storages = (out.storage, x.storage)
-    launches = _plan(out.shape, out.strides, x.strides, itemsize, device.traits.local_memory)
+    traits = device.traits
+    group = traits.group if traits.local_memory else 0
+    launches = _plan(out.shape, out.strides, x.strides, itemsize, group)
     for one in launches:
         kernel = _kernel(device, itemsize, one.kernel)
         kernel.launch(
@@ -116,12 +118,13 @@ def _plan(
     out_strides: tuple[int, ...],
     x_strides: tuple[int, ...],
     itemsize: int,
-    local_memory: bool,
+    group_limit: int,
 ) -> tuple[_Launch, ...]:
+    """Return the launches that copy; `group_limit` is 0 on processors."""
     axes, to, origin = _axes(shape, out_strides, x_strides)
     last = axes.pop()
-    if local_memory:
-        name, second = _choose_group(last, axes)
+    if group_limit:
+        name, second = _choose_group(last, axes, group_limit)
     else:
         name, second = _choose_processor(last, axes, itemsize)
     other = axes.pop(second) if second is not None else (1, 0, 0)
@@ -213,10 +216,10 @@ def _choose_processor(last: Axis, axes: list[Axis], itemsize: int) -> tuple[str,
     return "block", len(axes) - 1 if size >= _LINE else _longest(axes)
 
 
-def _choose_group(last: Axis, axes: list[Axis]) -> tuple[str, int | None]:
+def _choose_group(last: Axis, axes: list[Axis], group_limit: int) -> tuple[str, int | None]:
     if not axes:
         return "walk", None
     second = _nearest(axes)
-    if abs(axes[second][2]) < abs(last[2]):
+    if abs(axes[second][2]) < abs(last[2]) and group_limit >= _EXCHANGE**2:
         return "exchange", second
     return "walk", _longest(axes)
