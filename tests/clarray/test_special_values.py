@@ -10,8 +10,8 @@ import numpy.typing as npt
 import pytest
 from portarray_conformance.special_complex import COMPLEX_UNARY
 
+from portarray.clarray import arithmetic, exponential, trigonometric
 from portarray.clarray import complex as parts
-from portarray.clarray import exponential, trigonometric
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.runtime.device import Device
 
@@ -136,3 +136,32 @@ def test_logaddexp_of_equal_infinities(device: Device) -> None:
     x = from_numpy(np.array([-math.inf, math.inf, math.nan, 1000.0]), device)
     got = to_numpy(exponential.logaddexp(x, x))
     assert same(got, np.array([-math.inf, math.inf, math.nan, 1000.0 + math.log(2)]))
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_products_and_quotients_of_infinities(device: Device, dtype: str) -> None:
+    infinite = [
+        complex(math.inf, 0),
+        complex(0, -math.inf),
+        complex(-math.inf, math.nan),
+        complex(math.inf, math.inf),
+    ]
+    finite = [1 + 2j, -3j, 2.5 + 0j, -1 - 1j]
+    x = from_numpy(np.array(infinite, dtype), device)
+    y = from_numpy(np.array(finite, dtype), device)
+    for found in (arithmetic.multiply(x, y), arithmetic.multiply(y, x), arithmetic.divide(x, y)):
+        got = to_numpy(found)
+        assert np.all(np.isinf(got.real) | np.isinf(got.imag)), got
+    assert np.all(to_numpy(arithmetic.divide(y, x)) == 0)
+    zero = from_numpy(np.zeros(4, dtype), device)
+    got = to_numpy(arithmetic.divide(y, zero))
+    assert np.all(np.isinf(got.real) | np.isinf(got.imag)), got
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_quotients_do_not_overflow_on_the_way(device: Device, dtype: str) -> None:
+    top, low = float(np.finfo(dtype).max), float(np.finfo(dtype).smallest_normal)
+    x = np.array([complex(top, top), complex(low, -low), complex(top, 0), complex(low, low)], dtype)
+    y = np.array([complex(top, -top), complex(low, low), complex(2, 0), complex(top, top)], dtype)
+    got = to_numpy(arithmetic.divide(from_numpy(x, device), from_numpy(y, device)))
+    assert np.allclose(got, [1j, -1j, top / 2, 0], rtol=1e-6, atol=0)
