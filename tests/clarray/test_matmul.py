@@ -27,6 +27,7 @@ SHAPES = {
     "few columns": ((130, 300), (300, 5)),
     "in registers": ((37, 50), (50, 45)),
     "packed": ((100, 120), (120, 110)),
+    "packed, large": ((290, 260), (260, 250)),
     "packed, deep": ((130, 1100), (1100, 150)),
     "one matrix for all": ((5, 3, 4), (4, 5)),
     "broadcast": ((5, 3, 4), (2, 1, 4, 6)),
@@ -114,7 +115,7 @@ def test_dtypes(device: Device, dtype: str) -> None:
     # Building a program of register tiles takes PoCL seconds for each dtype.
     names = ("small", "row by matrix", "matrix by column", "long sums", "four batch axes")
     if "Intel" in device.platform_name or dtype in ("float64", "complex64"):
-        names += ("packed", "packed, deep", "packed broadcast")
+        names += ("packed", "packed, large", "packed, deep")
     for name in names:
         a, b = (drawn(rng, shape, found) for shape in SHAPES[name])
         check(a, b, to_numpy(matmul(laid(a, "plain", device), laid(b, "transposed", device))))
@@ -139,14 +140,14 @@ def test_broadcast_operands_are_packed_once(monkeypatch: pytest.MonkeyPatch) -> 
     take = device.pool.take
     monkeypatch.setattr(device.pool, "take", lambda size: taken.append(size) or take(size))
     rng = np.random.default_rng(3)
-    a = drawn(rng, (8, 128, 128), np.dtype(np.float32))
-    b = drawn(rng, (128, 256), np.dtype(np.float32))
-    every = laid(b, "plain", device).view((8, 128, 256), (0, 256, 1), 0)
+    a = drawn(rng, (8, 128, 512), np.dtype(np.float32))
+    b = drawn(rng, (512, 512), np.dtype(np.float32))
+    every = laid(b, "plain", device).view((8, 512, 512), (0, 512, 1), 0)
     one = laid(a, "plain", device)
     taken.clear()
     found = matmul(one, every)
     assert sum(taken) < found.size * 4 + 2 * (a.nbytes + b.nbytes)
-    check(a, np.broadcast_to(b, (8, 128, 256)), to_numpy(found))
+    check(a, np.broadcast_to(b, (8, 512, 512)), to_numpy(found))
 
 
 def test_large_products_are_cut_into_blocks(
@@ -155,6 +156,7 @@ def test_large_products_are_cut_into_blocks(
     monkeypatch.setattr(engine, "_ROWS_AT_ONCE", 64)
     monkeypatch.setattr(engine, "_COLUMNS_AT_ONCE", 64)
     monkeypatch.setattr(engine, "_SCRATCH", 1 << 15)
+    monkeypatch.setattr(engine, "_DIRECT", 0)
     rng = np.random.default_rng(4)
     a = drawn(rng, (3, 150, 90), np.dtype(np.float32))
     b = drawn(rng, (3, 90, 170), np.dtype(np.float32))

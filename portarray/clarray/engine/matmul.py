@@ -42,12 +42,16 @@ _NARROW = 12
 """Matrices of fewer rows or columns waste most of a register tile."""
 _PACKED = 96**3
 """From so many multiplications on packing pays."""
+_DIRECT = 256**3
+"""Up to so many, register tiles without packing are faster, where b is dense along its rows."""
 _SHORT = 32
 """Sums of fewer terms are faster with a work-item for each than with vectors along them."""
 _PARTS = 2048
 """Terms of a part, where a sum is cut into parts."""
-_BAND = 1024
-"""Columns of the widest band; ``BAND`` of ``kernels/matmul.cl``."""
+_SUMS = 2048
+"""Sums that a band has in fast memory; ``SUMS`` of ``kernels/matmul.cl``."""
+_BANDS_EACH = 4
+"""Bands for each unit."""
 _SCRATCH = 1 << 22
 """Elements of packed panels at a time: they stay in the last cache."""
 _ROWS_AT_ONCE = 4096
@@ -198,9 +202,7 @@ def _in_parts(out: Array, a: Array, b: Array, outer: Shape, conjugate: bool) -> 
     _into(
         sums.view((parts, *out.shape), sums.strides, sums.offset),
         a.view((parts, *a.shape[:-1], length), (length * a_k, *a.strides), a.offset),
-        b.view(
-            (parts, *b.shape[:-2], length, b.shape[-1]), (length * b_k, *b.strides), b.offset
-        ),
+        b.view((parts, *b.shape[:-2], length, b.shape[-1]), (length * b_k, *b.strides), b.offset),
         (parts, *outer),
         conjugate,
         parts=False,
@@ -248,11 +250,11 @@ def _launch(device: Device, dtype: DType, out: DType, task: _Task, conjugate: bo
         tile = tile_of(device, dtype)
         if narrow and max(m, n) * depth >= 32 * _SHORT and _narrow(device, dtype, out, task):
             return
+        if work <= _DIRECT and task.b_n == 1 and n >= tile.width and m > 1 and out == dtype:
+            _direct(device, dtype, task)
+            return
         if work >= _PACKED:
             _tiles(device, dtype, out, task)
-            return
-        if task.b_n == 1 and n >= tile.width and m > 1:
-            _direct(device, dtype, task)
             return
     elif not (conjugate or narrow) and work >= _PACKED:
         _tiles(device, dtype, out, task)
@@ -328,11 +330,14 @@ def _dots(device: Device, dtype: DType, out: DType, task: _Task) -> None:
 
 
 def _bands(device: Device, dtype: DType, out: DType, task: _Task) -> None:
-    # Bands of whole cache lines, and about four of them for each unit.
-    share = task.n * task.m * task.matrices // (4 * device.traits.units)
-    band = min(_BAND, max(64, share // 64 * 64))
+    # Bands of whole cache lines, as wide as leaves some for each unit: the wider, the faster rows
+    # of b come from memory.
+    strips = -(-task.m // 4) * task.matrices
+    share = task.n * strips // (_BANDS_EACH * device.traits.units)
+    band = min(_SUMS // min(4, task.m), max(64, share // 64 * 64))
     _kernel(device, dtype, out, "bands", 3, 20).launch(
-        (-(-task.n // band), task.m, task.matrices), (1, 1, 1), (task.a, task.b, task.c),
+        (-(-task.n // band), -(-task.m // 4), task.matrices), (1, 1, 1),
+        (task.a, task.b, task.c),
         task.a_at, task.b_at, task.c_at, task.m, task.n, task.depth,
         task.a_m, task.a_k, task.b_k, task.c_m, task.c_n, task.batch[1], task.batch[2],
         *task.a_batch, *task.b_batch, band,

@@ -141,47 +141,53 @@ __attribute__((reqd_work_group_size(1, 1, 1))) __kernel void direct(
 }
 
 /* Few rows in a, and b dense along its rows: every work-item walks down a band of columns, reading
-   whole cache lines, with the sums of one row of the result in fast memory. */
-#define BAND 1024
+   whole cache lines, with the sums of up to four rows of the result in fast memory. Four rows of b
+   are added at a time, so that sums are not loaded and stored for each. */
+#define SUMS 2048 /* of all rows of a band */
 
 __attribute__((reqd_work_group_size(1, 1, 1))) __kernel void bands(
     const __global T *a, const __global T *b, __global O *c, long a_at, long b_at, long c_at,
     long m, long n, long depth, long a_m, long a_k, long b_k, long c_m, long c_n, long n1, long n2,
     long a_0, long a_1, long a_2, long b_0, long b_1, long b_2, long band) {
-    const long j = band * get_global_id(0), i = get_global_id(1), z = get_global_id(2);
-    const long wide = min(band, n - j), vectors = wide / W;
+    const long j = band * get_global_id(0), i = 4 * get_global_id(1), z = get_global_id(2);
+    const long wide = min(band, n - j), vectors = wide / W, rows = min(4L, m - i);
     a += a_at + PLACE(z, a_0, a_1, a_2) + i * a_m;
     b += b_at + PLACE(z, b_0, b_1, b_2) + j;
     c += c_at + z * m * n + i * c_m + j * c_n;
-    T sums[BAND];
-    for (long x = 0; x < wide; x++) sums[x] = 0;
+    T all[SUMS];
+    for (long x = 0; x < rows * wide; x++) all[x] = 0;
     long k = 0;
     for (; k + 4 <= depth; k += 4) {
-        const T f0 = a[k * a_k], f1 = a[(k + 1) * a_k], f2 = a[(k + 2) * a_k],
-                f3 = a[(k + 3) * a_k];
         const __global T *b0 = b + k * b_k, *b1 = b0 + b_k, *b2 = b1 + b_k, *b3 = b2 + b_k;
-        for (long x = 0; x < vectors; x++) {
-            V sum = VLOAD(x, sums);
-            sum = VMULADD((V)(f0), VLOAD(x, b0), sum);
-            sum = VMULADD((V)(f1), VLOAD(x, b1), sum);
-            sum = VMULADD((V)(f2), VLOAD(x, b2), sum);
-            sum = VMULADD((V)(f3), VLOAD(x, b3), sum);
-            VSTORE(sum, x, sums);
-        }
-        for (long x = vectors * W; x < wide; x++) {
-            T sum = MULADD(f0, b0[x], sums[x]);
-            sum = MULADD(f1, b1[x], sum);
-            sum = MULADD(f2, b2[x], sum);
-            sums[x] = MULADD(f3, b3[x], sum);
+        for (long r = 0; r < rows; r++) {
+            T *sums = all + r * wide;
+            const __global T *f = a + r * a_m + k * a_k;
+            const T f0 = f[0], f1 = f[a_k], f2 = f[2 * a_k], f3 = f[3 * a_k];
+            for (long x = 0; x < vectors; x++) {
+                V sum = VLOAD(x, sums);
+                sum = VMULADD((V)(f0), VLOAD(x, b0), sum);
+                sum = VMULADD((V)(f1), VLOAD(x, b1), sum);
+                sum = VMULADD((V)(f2), VLOAD(x, b2), sum);
+                sum = VMULADD((V)(f3), VLOAD(x, b3), sum);
+                VSTORE(sum, x, sums);
+            }
+            for (long x = vectors * W; x < wide; x++) {
+                T sum = MULADD(f0, b0[x], sums[x]);
+                sum = MULADD(f1, b1[x], sum);
+                sum = MULADD(f2, b2[x], sum);
+                sums[x] = MULADD(f3, b3[x], sum);
+            }
         }
     }
     for (; k < depth; k++) {
-        const T f = a[k * a_k];
         const __global T *row = b + k * b_k;
-        for (long x = 0; x < vectors; x++)
-            VSTORE(VMULADD((V)(f), VLOAD(x, row), VLOAD(x, sums)), x, sums);
-        for (long x = vectors * W; x < wide; x++) sums[x] = MULADD(f, row[x], sums[x]);
+        for (long r = 0; r < rows; r++) {
+            T *sums = all + r * wide;
+            const T f = a[r * a_m + k * a_k];
+            for (long x = 0; x < wide; x++) sums[x] = MULADD(f, row[x], sums[x]);
+        }
     }
-    for (long x = 0; x < wide; x++) STORE_O(c, x * c_n, sums[x]);
+    for (long r = 0; r < rows; r++)
+        for (long x = 0; x < wide; x++) STORE_O(c, r * c_m + x * c_n, all[r * wide + x]);
 }
 #endif
