@@ -256,7 +256,9 @@ def test_numpys_memory_lives_as_long_as_the_array(device: Device) -> None:
     assert alive() is None
 
 
-@pytest.mark.parametrize("take", [to_numpy, share, np.asarray, np.from_dlpack], ids=str)
+@pytest.mark.parametrize(
+    "take", [to_numpy, share, np.asarray, np.from_dlpack], ids=lambda take: take.__name__
+)
 def test_memory_lives_as_long_as_what_was_taken(device: Device, take: Any) -> None:
     x = from_numpy(np.arange(100), on_host(device))
     storage = weakref.ref(x.storage)
