@@ -39,7 +39,7 @@ __all__ = ["Reduction", "gone_last", "reduce"]
 DType = np.dtype[Any]
 Shape = tuple[int, ...]
 
-_STRIP = 16 * LANES
+_STRIP = 64 * LANES
 _GROUP = 256
 _SHORT_ROW = 24
 """Rows of fewer elements are faster with a work-item for each than with vectors along them."""
@@ -244,14 +244,15 @@ def _by_vectors(call: _Call) -> None:
 def _merged(call: _Call) -> int:
     """Return how many rows side by side are wide enough to be walked across; 0 if none are.
 
-    Narrow rows that lie without gaps are made one, so that (n, 3) is walked as (n / 85, 255).
+    Narrow rows that lie without gaps are made one, so that (n, 10) is walked as (n / 102, 1020).
     """
     seen = call.seen
     if not seen.kept or seen.kept_steps[-1] != 1:
         return 0
     width = seen.kept[-1]
     if len(seen.gone) == 1 and seen.gone_steps[0] == width and not call.centred:
-        merged = _STRIP // width
+        # Each of them leaves a partial result.
+        merged = min(_STRIP // width, 128)
         if merged > 1 and seen.total >= 16 * merged:
             return merged
     return int(width >= LANES)

@@ -11,7 +11,7 @@ inline T combine_lanes(T16 v) {
     return OP(d.x, d.y);
 }
 
-#define TAKE(sum, address) \
+#define TAKE(sum, address, c) \
     do { \
         const E16 v = LOAD_E16(address); \
         const T16 m = MAP16(v, c); \
@@ -57,10 +57,10 @@ __kernel ONE_ITEM void rows(PARAMETERS) {
                     const long stop = min(end, i + BLOCK);
                     T16 a0 = (T16)(IDENTITY), a1 = a0, a2 = a0, a3 = a0;
                     for (; i + STEP <= stop; i += STEP) {
-                        TAKE(a0, p + i);
-                        TAKE(a1, p + i + 16);
-                        TAKE(a2, p + i + 32);
-                        TAKE(a3, p + i + 48);
+                        TAKE(a0, p + i, c);
+                        TAKE(a1, p + i + 16, c);
+                        TAKE(a2, p + i + 32, c);
+                        TAKE(a3, p + i + 48, c);
                     }
                     a0 = OP(a0, a1);
                     a2 = OP(a2, a3);
@@ -69,7 +69,7 @@ __kernel ONE_ITEM void rows(PARAMETERS) {
                 }
                 whole = OP(whole, some);
             }
-            for (; i + 16 <= size; i += 16) TAKE(whole, p + i);
+            for (; i + 16 <= size; i += 16) TAKE(whole, p + i, c);
             for (; i < size; i++) {
                 const E v = LOAD_E(p, i);
                 rest = OP(rest, MAP(v, c));
@@ -82,10 +82,9 @@ __kernel ONE_ITEM void rows(PARAMETERS) {
 }
 
 /* The innermost axis stays and has at least 16 elements: a task is one chunk of the results of a
-   strip. The last vector of an axis overlaps the one before it; both find the same. */
-#define STRIP 16
-
-#define ACROSS(address) (sk2 == 1 ? LOAD_E16(address) : load_strided(address, sk2))
+   strip, wide enough that rows are read on in order, for that is what processors fetch ahead. The
+   last vector of an axis overlaps the one before it; both find the same. */
+#define STRIP 64
 
 __kernel ONE_ITEM void columns(PARAMETERS) {
     const long first = get_global_id(0) * each_tasks, last = min(first + each_tasks, tasks);
@@ -104,26 +103,28 @@ __kernel ONE_ITEM void columns(PARAMETERS) {
             const __global IN *p = from + GONE(at / r2) + column * sr2;
             long i = 0;
             at += size;
-            for (; i + 4 <= size; i += 4, p += 4 * sr2) {
-                const __global IN *p1 = p + sr2, *p2 = p1 + sr2, *p3 = p2 + sr2;
+            for (; sk2 == 1 && i + 8 <= size; i += 8, p += 8 * sr2) {
                 for (int j = 0; j < vectors; j++) {
                     const int k = min(16 * j, tail);
                     const T16 c = CENTRE16(begin + k);
-                    const long step = k * sk2;
-                    const E16 v0 = ACROSS(p + step), v1 = ACROSS(p1 + step);
-                    const E16 v2 = ACROSS(p2 + step), v3 = ACROSS(p3 + step);
-                    T16 m0 = MAP16(v0, c), m1 = MAP16(v1, c), m2 = MAP16(v2, c), m3 = MAP16(v3, c);
-                    m0 = OP(m0, m1);
-                    m2 = OP(m2, m3);
-                    m0 = OP(m0, m2);
-                    sums[j] = OP(sums[j], m0);
+                    const __global IN *q = p + k;
+                    T16 a = sums[j], b = (T16)(IDENTITY);
+                    TAKE(a, q, c);
+                    TAKE(b, q + sr2, c);
+                    TAKE(a, q + 2 * sr2, c);
+                    TAKE(b, q + 3 * sr2, c);
+                    TAKE(a, q + 4 * sr2, c);
+                    TAKE(b, q + 5 * sr2, c);
+                    TAKE(a, q + 6 * sr2, c);
+                    TAKE(b, q + 7 * sr2, c);
+                    sums[j] = OP(a, b);
                 }
             }
             for (; i < size; i++, p += sr2) {
                 for (int j = 0; j < vectors; j++) {
                     const int k = min(16 * j, tail);
                     const T16 c = CENTRE16(begin + k);
-                    const E16 v = ACROSS(p + k * sk2);
+                    const E16 v = sk2 == 1 ? LOAD_E16(p + k) : load_strided(p + k * sk2, sk2);
                     const T16 m = MAP16(v, c);
                     sums[j] = OP(sums[j], m);
                 }
