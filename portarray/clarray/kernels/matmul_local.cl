@@ -5,7 +5,7 @@
 #define GROUP 16
 #define PER 4
 #define SIDE (GROUP * PER)
-#define DEEP 16
+#define DEEP (sizeof(T) > 8 ? 8 : 16) /* 32 KiB are all that some devices have */
 
 #define PLACE(z, s0, s1, s2) \
     (((z) / (n1 * n2)) * (s0) + ((z) / n2 % n1) * (s1) + ((z) % n2) * (s2))
