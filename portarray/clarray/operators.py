@@ -58,7 +58,8 @@ def inplace(operation: Operation, x: Array, other: Array | complex) -> Array:
     """
     if not _ours(other):
         return NotImplemented  # type: ignore[no-any-return]
-    _stays(operation.name, x, other)
+    if type(other) is not Array or other.dtype is not x.dtype:
+        _stays(operation.name, x, other)
     return elementwise.binary(operation, x, other, x)
 
 

@@ -230,7 +230,10 @@ def _suits(sizes: Shape, device: Device) -> bool:
 def _group(walk: Walk, device: Device) -> tuple[int, int]:
     """Return how many items of how many rows a work-group takes."""
     most: int = device.native.max_work_group_size
-    if None in walk.steps and len(walk.sizes) > 1:
+    across = len(walk.sizes) > 1 and any(
+        abs(one[1]) < abs(one[0]) for one in walk.strides if one[1]
+    )
+    if across and None in walk.steps:
         tall = min(TILE, walk.sizes[1], max(1, most // WIDE))
         return min(WIDE, most), tall
     return flat_group(device) if walk.sizes[0] >= LONG else min(WIDE, most), 1
