@@ -58,6 +58,8 @@ __kernel void items(PARAMETERS) {
 }
 
 #ifdef VECTORS
+#define SHUFFLE(v, z, ...) __builtin_shufflevector(v, z, __VA_ARGS__)
+
 #ifndef STORE_OUT16
 #define STORE_OUT16(p, a) store_each(p, a)
 inline void store_each(__global OUT *p, T16 v) {
@@ -67,18 +69,41 @@ inline void store_each(__global OUT *p, T16 v) {
 }
 #endif
 
-/* Running results within a vector, in four steps. */
+/* Running results within a vector, in four steps. Compilers make an instruction of a shuffle; of a
+   vector put together from parts they make loads and stores. */
 inline T16 scan_lanes(T16 v) {
-    const T z = IDENTITY;
-    const T4 zzzz = (T4)(z);
-    T16 w = (T16)(z, v.s0, v.s12, v.s3456, v.s789abcde);
+    const T16 z = (T16)(IDENTITY);
+    T16 w = SHUFFLE(v, z, 16, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14);
     v = OP(w, v);
-    w = (T16)(z, z, v.s01, v.s2345, v.s6789abcd);
+    w = SHUFFLE(v, z, 16, 17, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13);
     v = OP(w, v);
-    w = (T16)(zzzz, v.s0123, v.s456789ab);
+    w = SHUFFLE(v, z, 16, 17, 18, 19, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11);
     v = OP(w, v);
-    w = (T16)(zzzz, zzzz, v.s01234567);
+    w = SHUFFLE(v, z, 16, 17, 18, 19, 20, 21, 22, 23, 0, 1, 2, 3, 4, 5, 6, 7);
     return OP(w, v);
+}
+
+#define LOAD_STEP(p) (sn == 1 ? LOAD_E16(p) : load_strided(p, sn))
+
+/* Functions that are called, because a compiler that sees such a loop whole takes several vectors
+   apart to calculate with their elements side by side. */
+__attribute__((noinline)) T step(const __global IN *p, long sn, __global OUT *into, T carry) {
+    const E16 v = LOAD_STEP(p);
+    const T16 running = scan_lanes(MAP16(v, 0));
+    const T16 before = (T16)(carry);
+    const T16 results = OP(before, running);
+    STORE_OUT16(into, results);
+    return results.sf;
+}
+
+__attribute__((noinline)) T16 sum_of_four(const __global IN *p, long sn, T16 sum) {
+    const E16 v0 = LOAD_STEP(p), v1 = LOAD_STEP(p + 16 * sn);
+    const E16 v2 = LOAD_STEP(p + 32 * sn), v3 = LOAD_STEP(p + 48 * sn);
+    T16 a = MAP16(v0, 0), b = MAP16(v1, 0), c = MAP16(v2, 0), d = MAP16(v3, 0);
+    a = OP(a, b);
+    c = OP(c, d);
+    a = OP(a, c);
+    return OP(sum, a);
 }
 
 /* On processors, one element inside: a task is one chunk of one lane. */
@@ -92,16 +117,8 @@ __kernel ONE_ITEM void rows(PARAMETERS) {
         long i = lo;
         if (summing) {
             if (chunk == chunks - 1) continue;
-            T16 a = (T16)(IDENTITY), b = a;
-            for (; i + 32 <= hi; i += 32) {
-                const E16 v = sn == 1 ? LOAD_E16(from + i) : load_strided(from + i * sn, sn);
-                const E16 w = sn == 1 ? LOAD_E16(from + i + 16)
-                                      : load_strided(from + (i + 16) * sn, sn);
-                const T16 tv = MAP16(v, 0), tw = MAP16(w, 0);
-                a = OP(a, tv);
-                b = OP(b, tw);
-            }
-            a = OP(a, b);
+            T16 a = (T16)(IDENTITY);
+            for (; i + 64 <= hi; i += 64) a = sum_of_four(from + i * sn, sn, a);
             const T16 running = scan_lanes(a);
             T sum = running.sf;
             for (; i < hi; i++) {
@@ -113,14 +130,7 @@ __kernel ONE_ITEM void rows(PARAMETERS) {
         }
         if (initial && chunk == 0) STORE_OUT(into - 1, 0, INITIAL);
         T carry = carried(part, lane, chunk, chunks);
-        for (; i + 16 <= hi; i += 16) {
-            const E16 v = sn == 1 ? LOAD_E16(from + i) : load_strided(from + i * sn, sn);
-            const T16 running = scan_lanes(MAP16(v, 0));
-            const T16 before = (T16)(carry);
-            const T16 results = OP(before, running);
-            STORE_OUT16(into + i, results);
-            carry = OP(carry, running.sf);
-        }
+        for (; i + 16 <= hi; i += 16) carry = step(from + i * sn, sn, into + i, carry);
         for (; i < hi; i++) {
             const E v = LOAD_E(from, i * sn);
             carry = OP(carry, MAP(v, 0));
