@@ -3,7 +3,8 @@
    array, and IS(i), whether its element i is to be kept; OUT, PUT(k, i) writes for element i the
    result k.
 
-   On processors a work-item has a chunk. Positions are collected without branches, for a mask that
+   A mask that someone changes between the two passes gives wrong results, but no chunk writes more
+   than it counted. On processors a work-item has a chunk. Positions are collected without branches, for a mask that
    no processor can predict costs ten times a walk. */
 #define BLOCK 128
 #define ONE_ITEM __attribute__((reqd_work_group_size(1, 1, 1)))
@@ -31,12 +32,13 @@ __kernel ONE_ITEM void fill(
     x += x_at;
     values += values_at;
     out += out_at;
+    long room = counts[chunk];
     uchar found[BLOCK];
     for (long at = lo; at < hi; at += BLOCK) {
         const int size = (int)min((long)BLOCK, hi - at);
         int kept = 0;
         for (int i = 0; i < size; i++) kept += IS(at + i);
-        if (kept == size) {
+        if (kept == size && kept <= room) {
             for (int k = 0; k < size; k++) PUT(k, at + k);
         } else if (kept != 0) {
             kept = 0;
@@ -44,9 +46,11 @@ __kernel ONE_ITEM void fill(
                 found[kept] = (uchar)i;
                 kept += IS(at + i);
             }
+            kept = (int)min((long)kept, room);
             for (int k = 0; k < kept; k++) PUT(k, at + found[k]);
         }
         out += kept;
+        room -= kept;
     }
 }
 #else
@@ -94,13 +98,15 @@ __kernel A_GROUP void fill(
     x += x_at;
     values += values_at;
     out += out_at;
+    long room = counts[chunk];
     for (long at = lo; at < hi; at += GROUP) {
         const long i = at + get_local_id(0);
         const int is = i < hi ? IS(i) : 0;
         int total;
         const int place = group_scan(shared, is, &total) - is;
-        if (is) PUT(place, i);
+        if (is && place < room) PUT(place, i);
         out += total;
+        room -= total;
     }
 }
 #endif
