@@ -26,7 +26,7 @@ def strides_of(shape: Shape) -> Shape:
 
 
 def is_contiguous(shape: Shape, strides: Shape) -> bool:
-    """Tell whether elements lie in C order without gaps. Strides of axes of length 1 say nothing."""
+    """Tell whether elements lie in C order without gaps; axes of length 1 have any stride."""
     expected = 1
     for size, stride in zip(reversed(shape), reversed(strides), strict=True):
         if size == 0:
@@ -79,9 +79,7 @@ def collapse(shape: Shape, strides: Sequence[Shape]) -> tuple[Shape, tuple[Shape
         if size == 1:
             continue
         steps = [one[axis] for one in strides]
-        if sizes and all(
-            walk[-1] == step * size for walk, step in zip(walks, steps, strict=True)
-        ):
+        if sizes and all(walk[-1] == step * size for walk, step in zip(walks, steps, strict=True)):
             sizes[-1] *= size
             for walk, step in zip(walks, steps, strict=True):
                 walk[-1] = step
