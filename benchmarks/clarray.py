@@ -435,6 +435,8 @@ def main() -> None:
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = str(options.threads)
     os.environ["DPCPP_CPU_NUM_CUS"] = str(options.threads)
+    # Threads that wait by spinning take the processor from the candidate whose turn is next.
+    os.environ.update(OMP_WAIT_POLICY="passive", GOMP_SPINCOUNT="0", KMP_BLOCKTIME="0")
     warnings.filterwarnings("ignore", module="pyopencl")
     libraries = candidates(options.threads)
     measured = table(libraries, options.repeats, options.only, GROWTH if options.growth else None)
