@@ -101,6 +101,7 @@ def conformance(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Measure what a call through portarray costs."""
+    """Measure: ``nox -s bench -- overhead``, or another file of benchmarks/, and its options."""
+    name, *options = session.posargs or ["overhead"]
     session.install(".", *libraries(session), *group("bench"))
-    session.run("python", "benchmarks/overhead.py", *session.posargs)
+    session.run("python", f"benchmarks/{name}.py", *options)

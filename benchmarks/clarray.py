@@ -6,8 +6,8 @@ each counts. What is printed are ratios to NumPy; below 1 is faster. Only ratios
 
     python benchmarks/clarray.py [--json clarray.json] [--repeats N] [--threads 2] [--growth]
 
-``--growth`` prints the time for one element at growing sizes instead, and ``--only NAME`` keeps
-the rows whose name contains NAME.
+``--growth`` measures at growing sizes instead, ``--size N`` at one size, and ``--only NAME`` keeps
+the rows whose name contains NAME. Promises are judged in a full run.
 """
 
 from __future__ import annotations
@@ -427,10 +427,14 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=20, help="turns of each candidate")
     parser.add_argument("--threads", type=int, default=2, help="threads of every candidate")
     parser.add_argument("--growth", action="store_true", help="measure at growing sizes")
+    parser.add_argument("--size", type=int, help="measure every row at this many elements")
     parser.add_argument("--only", default="", help="only rows whose name contains this")
     options = parser.parse_args()
-    if options.repeats < 1:
-        parser.error(f"--repeats {options.repeats}: at least 1 is needed")
+    for name in ("repeats", "threads", "size"):
+        value = getattr(options, name)
+        if value is not None and value < 1:
+            parser.error(f"--{name} {value}: at least 1 is needed")
+    sizes = GROWTH if options.growth else (options.size,) if options.size else None
     # Read by the libraries when they are imported.
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = str(options.threads)
@@ -439,11 +443,11 @@ def main() -> None:
     os.environ.update(OMP_WAIT_POLICY="passive", GOMP_SPINCOUNT="0", KMP_BLOCKTIME="0")
     warnings.filterwarnings("ignore", module="pyopencl")
     libraries = candidates(options.threads)
-    measured = table(libraries, options.repeats, options.only, GROWTH if options.growth else None)
+    measured = table(libraries, options.repeats, options.only, sizes)
     judged: list[Target] = []
     tiny_times: dict[str, float] = {}
     first: dict[str, float] = {}
-    if not options.growth:
+    if sizes is None:
         if not options.only:
             tiny_times = tiny(libraries, options.repeats)
             base = tiny_times["NumPy"]
