@@ -34,8 +34,11 @@ def side_by_side(
     }
     loops = {}
     for name, timer in timers.items():
-        timer.timeit(3)  # warm-up
-        loops[name] = max(1, int(seconds / max(timer.timeit(5) / 5, 1e-9)))
+        timer.timeit(1)  # it may build or load something
+        once = timer.timeit(1)
+        if once < seconds:
+            once = timer.timeit(5) / 5
+        loops[name] = max(1, int(seconds / max(once, 1e-9)))
     best = dict.fromkeys(timers, float("inf"))
     order = list(timers)
     for _ in range(repeats):
