@@ -152,6 +152,10 @@ def test_fill_keeps_the_sign_of_zero_and_nan(device: Device) -> None:
     assert not np.signbit(to_numpy(x)).any()
     fill(x, float("nan"))
     assert np.isnan(to_numpy(x)).all()
+    pair = empty((2,), np.dtype(np.complex64), device)
+    for value in (complex(1, 0.0), complex(1, -0.0), complex(-0.0, 1), complex(0.0, 1)):
+        fill(pair, value)
+        assert repr(complex(to_numpy(pair)[0])) == repr(value)
 
 
 @pytest.mark.parametrize(
