@@ -12,9 +12,10 @@ from hypothesis import HealthCheck, given, settings
 
 from portarray.clarray import arithmetic, comparison
 from portarray.clarray.array import Array
+from portarray.clarray.creation import asarray
 from portarray.clarray.engine import elementwise, plans, recall
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
-from portarray.clarray.runtime.device import Device
+from portarray.clarray.runtime.device import Device, devices
 
 Numpy = np.ndarray[Any, Any]
 
@@ -215,6 +216,21 @@ def test_overlap(
     view = x[target]
     view += x[source]
     np.testing.assert_array_equal(to_numpy(x), wanted)
+
+
+def test_overlap_of_memory_that_was_borrowed_twice() -> None:
+    a = np.arange(100_000.0)
+    wanted = a + a[::-1]
+    x = asarray(a, copy=False)
+    x += asarray(a[::-1], copy=False)
+    np.testing.assert_array_equal(a, wanted)
+
+
+def test_layouts_suit_devices_that_are_no_processors() -> None:
+    gpu = Device(devices()[0].native, 77, discrete=True)
+    gpu.kind = "gpu"
+    x = from_numpy(np.arange(1 << 17, dtype="float32"), gpu)
+    np.testing.assert_array_equal(to_numpy(x[::2] + x[1::2]), np.arange(1, 1 << 18, 4))
 
 
 def test_output_of_another_order_and_dtype(device: Device) -> None:

@@ -17,6 +17,7 @@ from portarray.clarray.dtypes import kind_of
 from portarray.clarray.engine.element_programs import Plain, Task, part_dtype, plain
 from portarray.clarray.engine.operands import Operand, pair
 from portarray.clarray.engine.operation import Operation, every
+from portarray.clarray.engine.overlap import overlap, same_elements
 from portarray.clarray.engine.plans import Plan, plan_of
 from portarray.clarray.engine.recall import recalled, remember, rounded
 from portarray.clarray.runtime.device import Device
@@ -214,25 +215,9 @@ def _apart(x: Array, out: Array) -> Array:
 
     Where both are the same view each element is read before it is written.
     """
-    if x.storage is not out.storage or (
-        x.dtype == out.dtype
-        and x.offset == out.offset
-        and x.strides == out.strides
-        and x.shape == out.shape
-    ):
+    if not overlap(x, out) or (x.dtype == out.dtype and same_elements(x, out)):
         return x
-    (low, high), (start, end) = _extent(x), _extent(out)
-    return apply(_CAST, (x,), x.dtype, x.dtype) if low < end and start < high else x
-
-
-def _extent(x: Array) -> tuple[int, int]:
-    """Return the first byte of an array in its storage, and the one after its last."""
-    if 0 in x.shape:
-        return 0, 0
-    spans = [step * (size - 1) for size, step in zip(x.shape, x.strides, strict=True)]
-    low = x.offset + sum(one for one in spans if one < 0)
-    high = x.offset + sum(one for one in spans if one > 0) + 1
-    return low * x.dtype.itemsize, high * x.dtype.itemsize
+    return apply(_CAST, (x,), x.dtype, x.dtype)
 
 
 def _parts(value: complex, dtype: DType) -> tuple[Any, ...]:

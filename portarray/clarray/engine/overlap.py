@@ -15,12 +15,15 @@ def overlap(first: Array, second: Array) -> bool:
     Exact for arrays of different storages, and for slices of one that interleave (``x[::2]`` and
     ``x[1::2]``); beyond that an array that fills the same stretch of memory counts as overlapping.
     """
+    apart = first.storage is not second.storage
+    # Two storages may lie over the same memory if they borrowed it.
+    if apart and not (first.storage.shared and second.storage.shared):
+        return False
     if not first.size or not second.size:
         return False
-    if first.storage is not second.storage:
-        # Two storages may lie over the same memory if they borrowed it.
+    if apart:
         ours, theirs = first.storage.host, second.storage.host
-        if ours is None or theirs is None or not (first.storage.shared and second.storage.shared):
+        if ours is None or theirs is None:
             return False
         begin = theirs.ctypes.data - ours.ctypes.data
     else:

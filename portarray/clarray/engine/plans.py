@@ -224,7 +224,7 @@ def _suits(sizes: Shape, device: Device) -> bool:
     if sizes[0] < WIDE // 2:
         return False
     outer = math.prod(sizes[2:])
-    return device.kind == "cpu" or max(outer, *sizes[1:2]) <= _MOST_ROWS
+    return device.kind == "cpu" or max(outer, *sizes[1:2], 1) <= _MOST_ROWS
 
 
 def _group(walk: Walk, device: Device) -> tuple[int, int]:
