@@ -107,6 +107,21 @@ def test_large_copies_arrive_whole(device: Device, nbytes: int) -> None:
     np.testing.assert_array_equal(to_numpy(odd), values[3:])
 
 
+def test_a_copy_that_failed_is_told_once(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Failed:
+        def wait(self) -> None:
+            raise OSError("the copy failed")
+
+    if device.host_memory:
+        return
+    values = np.arange(staging.LARGE, dtype=np.uint8)
+    block = staging._staging_of(device).blocks[0]
+    monkeypatch.setattr(block, "event", Failed())
+    with pytest.raises(OSError, match="the copy failed"):
+        from_numpy(values, device)
+    np.testing.assert_array_equal(to_numpy(from_numpy(values, device)), values)
+
+
 def test_several_threads_copy_at_once(device: Device) -> None:
     values = [np.full(staging.CHUNK + n, n, np.uint8) for n in range(6)]
     found: dict[int, bool] = {}

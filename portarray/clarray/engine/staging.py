@@ -161,9 +161,10 @@ def _emptied(block: _Block, target: Bytes, start: int) -> None:
 
 
 def _wait(block: _Block) -> None:
-    if block.event is not None:
-        block.event.wait()
-        block.event = None
+    # Forgotten first: a copy that failed is told once, and the block can be used again.
+    event, block.event = block.event, None
+    if event is not None:
+        event.wait()
 
 
 def _bytes_of(values: np.ndarray[Any, Any]) -> Bytes:
