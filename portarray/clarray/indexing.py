@@ -113,7 +113,8 @@ def setitem(x: Array, key: Any, value: Any) -> None:
 def _values(value: Any, x: Array) -> Array:
     """Return what is assigned as array of the dtype of ``x`` that shares no memory with it."""
     if not isinstance(value, Array):
-        return from_numpy(np.asarray(value, x.dtype), x.device)
+        with np.errstate(over="ignore"):  # what is too large for the dtype is infinite
+            return from_numpy(np.asarray(value, x.dtype), x.device)
     return apart(value, x) if value.dtype == x.dtype else cast(value, x.dtype)
 
 

@@ -178,7 +178,8 @@ def searchsorted(
         values = x2
     else:
         scalar, dtype = beside(python_scalar(x2, "searchsorted"), x1.dtype, "searchsorted")
-        values = from_numpy(np.asarray(scalar, dtype), x1.device)
+        with np.errstate(over="ignore"):  # what is too large for the dtype is infinite
+            values = from_numpy(np.asarray(scalar, dtype), x1.device)
     dtype = promote(x1.dtype, values.dtype)
     if kind_of(dtype) == "complex":
         raise TypeError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import ml_dtypes
@@ -122,6 +123,15 @@ def test_assigned_numbers_take_the_dtype(device: Device, dtype: str) -> None:
     wanted[3] = 1.5
     np.testing.assert_array_equal(to_numpy(x), wanted)
     assert x.dtype == wanted.dtype
+
+
+def test_assigned_numbers_too_large_for_the_dtype_are_infinite(device: Device) -> None:
+    x = _range(device, (4,), "float16")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        x[0] = 1e10
+        x[from_numpy(np.array([1, 2]), device)] = -1e10
+    np.testing.assert_array_equal(to_numpy(x), [np.inf, -np.inf, -np.inf, 3])
 
 
 def test_assigned_arrays_are_cast(device: Device) -> None:
