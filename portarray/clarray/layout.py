@@ -10,6 +10,7 @@ __all__ = [
     "broadcast_strides",
     "collapse",
     "is_contiguous",
+    "repeats",
     "reshaped_strides",
     "strides_of",
 ]
@@ -36,6 +37,11 @@ def is_contiguous(shape: Shape, strides: Shape) -> bool:
                 return False
             expected *= size
     return True
+
+
+def repeats(shape: Shape, strides: Shape) -> bool:
+    """Tell whether elements lie at one place because an axis was broadcast."""
+    return any(not step and size > 1 for size, step in zip(shape, strides, strict=True))
 
 
 def broadcast_shapes(*shapes: Shape) -> Shape:

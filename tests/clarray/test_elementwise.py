@@ -15,6 +15,7 @@ from portarray.clarray.array import Array
 from portarray.clarray.creation import asarray
 from portarray.clarray.engine import elementwise, plans, recall
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
+from portarray.clarray.manipulation import broadcast_to
 from portarray.clarray.runtime.device import Device, devices
 
 Numpy = np.ndarray[Any, Any]
@@ -231,6 +232,18 @@ def test_layouts_suit_devices_that_are_no_processors() -> None:
     gpu.kind = "gpu"
     x = from_numpy(np.arange(1 << 17, dtype="float32"), gpu)
     np.testing.assert_array_equal(to_numpy(x[::2] + x[1::2]), np.arange(1, 1 << 18, 4))
+
+
+def test_what_is_broadcast_is_not_written_in_place(device: Device) -> None:
+    x = from_numpy(np.arange(3), device)
+    repeated = broadcast_to(x, (4, 3))
+    with pytest.raises(ValueError, match="at one place"):
+        repeated += 1
+    with pytest.raises(ValueError, match="at one place"):
+        repeated[:, ::2] = from_numpy(np.zeros((4, 2), int), device)
+    repeated[1] = from_numpy(np.array([5, 6, 7]), device)
+    repeated[:, 0] = 9
+    np.testing.assert_array_equal(to_numpy(x), [9, 6, 7])
 
 
 def test_output_of_another_order_and_dtype(device: Device) -> None:

@@ -14,7 +14,7 @@ from portarray.clarray.engine.elementwise import apply
 from portarray.clarray.engine.moves import item_kernel, move, pieces
 from portarray.clarray.engine.operation import Operation, every
 from portarray.clarray.engine.overlap import overlap, same_elements
-from portarray.clarray.layout import broadcast_strides
+from portarray.clarray.layout import broadcast_strides, repeats
 
 __all__ = ["assign", "cast", "contiguous", "copy", "fill"]
 
@@ -46,7 +46,7 @@ def assign(out: Array, value: Array | complex) -> None:
     Parameters
     ----------
     out : Array
-        Where to; no two of its elements may lie at one place.
+        Where to.
     value : Array or Python scalar
         What to write: a scalar that the dtype can hold, or an array on the same device that
         broadcasts to the shape of `out`.
@@ -54,7 +54,8 @@ def assign(out: Array, value: Array | complex) -> None:
     Raises
     ------
     ValueError
-        If `value` does not broadcast to the shape of `out`.
+        If `value` does not broadcast to the shape of `out`, or is an array and several elements of
+        `out` lie at one place.
     """
     if not isinstance(value, Array):
         fill(out, value)
@@ -72,6 +73,11 @@ def assign(out: Array, value: Array | complex) -> None:
         value = value.view(target, broadcast_strides(own, value.strides, target), value.offset)
     if 0 in target or (value.dtype == out.dtype and same_elements(out, value)):
         return
+    if repeats(target, out.strides):
+        raise ValueError(
+            f"the array that is assigned to, of shape {target}, has several elements at one place, "
+            f"as broadcast_to makes it; copy it first"
+        )
     if overlap(out, value):
         value = copy(value)
     if value.dtype == out.dtype:

@@ -14,7 +14,13 @@ import numpy as np
 from portarray.clarray.engine.element_programs import MANY, Task, flat_group, plain, rows
 from portarray.clarray.engine.operation import Operation
 from portarray.clarray.engine.walks import Walk, layout_storage, walk_of
-from portarray.clarray.layout import Shape, broadcast_shapes, is_contiguous, strides_of
+from portarray.clarray.layout import (
+    Shape,
+    broadcast_shapes,
+    is_contiguous,
+    repeats,
+    strides_of,
+)
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.pool import Storage
 from portarray.clarray.runtime.programs import Kernel
@@ -103,7 +109,8 @@ def plan_of(
     Raises
     ------
     ValueError
-        If the shapes do not broadcast, together or to that of the output.
+        If the shapes do not broadcast, together or to that of the output, or if several elements of
+        the output lie at one place.
     """
     shape = broadcast_shapes(*[one[1] for one in operands if one is not None])
     if out is None:
@@ -111,6 +118,11 @@ def plan_of(
     elif broadcast_shapes(shape, out[0]) != out[0]:
         raise ValueError(
             f"{operation.name}: results of shape {shape} do not fit into an array of shape {out[0]}"
+        )
+    elif repeats(*out):
+        raise ValueError(
+            f"{operation.name}: the array to write into, of shape {out[0]}, has several elements "
+            f"at one place, as broadcast_to makes it; copy it first"
         )
     size = math.prod(out[0])
     if not size:
