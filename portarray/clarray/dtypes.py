@@ -122,6 +122,8 @@ def dtype_of(dtype: Any) -> DType:
     DTypeNotSupportedError
         If it is none of :data:`ALL`.
     """
+    if dtype is None:  # NumPy's name for float64
+        raise DTypeNotSupportedError("None is no dtype")
     try:
         found: DType = np.dtype(dtype).newbyteorder("=")
     except TypeError as error:

@@ -22,6 +22,7 @@ import numpy as np
 
 from portarray.clarray.arguments import (
     ShapeLike,
+    axis_of,
     default_dtype,
     dtype_on,
     integer_of,
@@ -171,7 +172,7 @@ class Generator:
         Raises
         ------
         ValueError
-            If ``high`` is below ``low``, or one is not finite.
+            If ``high`` is below ``low``, or they or their difference are not finite in the dtype.
         TypeError
             If the dtype is not real floating-point.
         """
@@ -181,9 +182,15 @@ class Generator:
                 f"uniform: low is {low} and high {high}; they must be finite, in order"
             )
         part = _computed(found)
-        limits = [float(found.type(one)) for one in (low, high)]
+        with np.errstate(over="ignore"):  # looked at below
+            limits = [float(found.type(one)) for one in (low, high)]
+            width = float(part(limits[1]) - part(limits[0]))
+        if not math.isfinite(width):
+            raise ValueError(
+                f"uniform: low is {low} and high {high}; {found} must hold both and their "
+                f"difference"
+            )
         top = _below(limits[1], found) if limits[0] < limits[1] else limits[1]
-        width = float(part(limits[1]) - part(limits[0]))
         return self._draw("uniform", shape_of(shape), found, (limits[0], width, top))
 
     def normal(
@@ -295,9 +302,9 @@ class Generator:
         Raises
         ------
         TypeError
-            If ``x`` is neither, or a generator of another device is asked for an array's order.
+            If ``x`` is neither.
         ValueError
-            If the number is negative, or the array is on another device.
+            If the number is negative, or the array is 0-d or on another device.
         numpy.exceptions.AxisError
             If there is no such axis.
         """
@@ -308,7 +315,8 @@ class Generator:
                 )
             if x.ndim == 0:
                 raise ValueError("permutation: a 0-d array has no order")
-            return take(x, self._order(x.shape[axis]), axis=axis)
+            place = axis_of(axis, x.ndim)
+            return take(x, self._order(x.shape[place]), axis=place)
         count = integer_of(x, "x")
         if count < 0:
             raise ValueError(f"permutation: x is {count}; it must not be negative")

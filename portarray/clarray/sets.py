@@ -85,12 +85,13 @@ def isin(x1: Operand, x2: Operand, /, *, invert: bool = False) -> Array:
     device = next(one.device for one in (first, second) if isinstance(one, Array))
     # bfloat16 goes into float32 without loss, and NumPy sorts that.
     compared: np.dtype[Any] = np.dtype(np.float32) if dtype == bfloat16 else dtype
-    elements, members = (
-        view(one).astype(compared, copy=False)
-        if isinstance(one, Array)
-        else np.asarray(one, compared)
-        for one in (first, second)
-    )
+    with np.errstate(over="ignore"):  # a scalar too large for the dtype is infinite
+        elements, members = (
+            view(one).astype(compared, copy=False)
+            if isinstance(one, Array)
+            else np.asarray(one, compared)
+            for one in (first, second)
+        )
 
     def test(out: NumpyArray) -> None:
         out[...] = np.isin(elements, members, invert=invert)

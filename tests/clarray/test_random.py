@@ -8,6 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from numpy.exceptions import AxisError
 from scipy import stats
 
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
@@ -182,6 +183,11 @@ def test_what_a_generator_refuses() -> None:
         rng.uniform(dtype=np.int32)
     with pytest.raises(ValueError, match="in order"):
         rng.uniform(3, 2, 1)
+    for high in (3e38, 1e300):
+        with pytest.raises(ValueError, match="float32 must hold both"):
+            rng.uniform(3, -3e38, high, dtype=np.float32)
+    with pytest.raises(AxisError):
+        rng.permutation(from_numpy(np.arange(3), rng.device), axis=1)
     with pytest.raises(ValueError, match="std"):
         rng.normal(3, 0, -1)
     with pytest.raises(ValueError, match="must not be negative"):

@@ -207,6 +207,8 @@ def test_isin(device: Device) -> None:
     zeros = from_numpy(np.array([np.nan, -0.0], ml_dtypes.bfloat16), device)
     assert to_numpy(sets.isin(floats, zeros)).tolist() == [False, True, False]
     assert sets.isin(x[:0], y).shape == (0, 3)
+    halves = from_numpy(np.array([1, np.inf], "float16"), device)
+    assert to_numpy(sets.isin(halves, 1e10)).tolist() == [False, True]
     with pytest.raises(TypeError, match="at least one array"):
         sets.isin(1, 2)
     with pytest.raises(OverflowError):
