@@ -1,8 +1,10 @@
 """Statistical functions: sums, products, extremes, moments and running results.
 
-Floating-point sums are made of sums of at most 64 elements, of sums of those and so on; the error
-is bounded as NumPy's pairwise summation bounds it, and for half-precision dtypes it is that of
-float32. Integers are summed in 64 bits and wrap.
+Floating-point sums along memory have levels: sums of at most 64 elements, sums of up to 64 of
+those, and of these. On processors, sums across rows that lie side by side add each chunk of rows in
+order, as NumPy adds all of them, and then the chunks. Every sum and product of ``n`` terms is
+within ``n`` roundings at the scale of the terms' magnitudes, half-precision dtypes in float32, and
+so are running ones. Integers are summed in 64 bits and wrap.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
    result k.
 
    A mask that someone changes between the two passes gives wrong results, but no chunk writes more
-   than it counted. On processors a work-item has a chunk. Positions are collected without branches, for a mask that
-   no processor can predict costs ten times a walk. */
+   than it counted. On processors a work-item has a chunk. Positions are collected without branches,
+   for a mask that no processor can predict costs ten times a walk. */
 #define BLOCK 128
 #define ONE_ITEM __attribute__((reqd_work_group_size(1, 1, 1)))
 

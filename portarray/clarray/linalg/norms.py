@@ -92,11 +92,7 @@ def _euclidean(x: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
     dtype = real_dtype_of(x.dtype)
     if x.dtype.kind != "c":
         return reduce(_TWO, x, axes, keepdims, dtype)
-    parts = Array(
-        x.storage, dtype, (*x.shape, 2), (*(2 * step for step in x.strides), 1), 2 * x.offset,
-        x.contiguous,
-    )  # fmt: skip
-    found = reduce(_TWO, parts, (*axes, x.ndim), keepdims, dtype)
+    found = reduce(_TWO, statistical.as_parts(x), (*axes, x.ndim), keepdims, dtype)
     shape = found.shape[:-1] if keepdims else found.shape
     return found.view(shape, strides_of(shape), found.offset)
 
