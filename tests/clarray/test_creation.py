@@ -77,6 +77,15 @@ def test_wide_unsigned_integers_where_asked_for(device: Device) -> None:
     assert to_numpy(got).tolist() == [1, 2**64 - 1]
 
 
+def test_asarray_of_nested_arrays(device: Device) -> None:
+    x = creation.asarray([1, 2], dtype="int32", device=device)
+    y = creation.asarray(3.5, device=device)
+    found = creation.asarray([[y, 1.0], [x[0], x[1]]], device=device)
+    assert to_numpy(found).tolist() == [[3.5, 1.0], [1.0, 2.0]]
+    assert creation.asarray([x, x], device=device).dtype == np.int32
+    assert not x.storage.shared  # a look on the spot leaves kernels asynchronous
+
+
 def test_asarray_of_an_array(device: Device) -> None:
     x = creation.asarray([1, 2, 3], device=device)
     assert creation.asarray(x) is x

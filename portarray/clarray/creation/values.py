@@ -154,6 +154,11 @@ def _converted(values: np.ndarray[Any, Any], source: DType, target: DType) -> np
 
 def _from_sequence(obj: Any, wanted: DType | None, device: Device) -> np.ndarray[Any, Any]:
     """Return a Python scalar or nested sequence as NumPy array of a dtype the device has."""
+    first = obj
+    while isinstance(first, (list, tuple)) and first:
+        first = first[0]
+    if isinstance(first, Array) or not device.host_memory:
+        obj = _read(obj)
     values = np.asarray(obj)
     kind = values.dtype.kind
     if kind not in "biufc" and values.dtype not in ALL:
@@ -170,6 +175,13 @@ def _from_sequence(obj: Any, wanted: DType | None, device: Device) -> np.ndarray
         python_made = values.dtype in (np.float64, np.complex128)
         wanted = default_dtype(device, name) if name and python_made else values.dtype
     return _converted(values, values.dtype, wanted)
+
+
+def _read(obj: Any) -> Any:
+    """Return nested sequences with the arrays among them as NumPy arrays, wherever they lie."""
+    if isinstance(obj, (list, tuple)):
+        return [_read(one) for one in obj]
+    return to_numpy(obj) if isinstance(obj, Array) else obj
 
 
 def _integers(values: np.ndarray[Any, Any], obj: Any, wanted: DType) -> np.ndarray[Any, Any]:
