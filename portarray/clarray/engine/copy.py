@@ -107,13 +107,13 @@ def _halves(value: complex, dtype: np.dtype[Any]) -> tuple[int, int]:
     """Return the bits of a value as two unsigned numbers of at most 64 bits."""
     # Equal real numbers have equal bits, all but zeros of different signs; complex numbers may
     # have such a zero as one of their parts.
-    if value and not isinstance(value, complex):
+    if value and dtype.kind != "c":
         return _known(value, dtype)
     return _bits(value, dtype) if value or "-" in repr(value) else (0, 0)
 
 
 @lru_cache(maxsize=256)
-def _known(value: float, dtype: np.dtype[Any]) -> tuple[int, int]:
+def _known(value: complex, dtype: np.dtype[Any]) -> tuple[int, int]:
     return _bits(value, dtype)
 
 
