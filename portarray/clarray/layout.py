@@ -41,7 +41,9 @@ def is_contiguous(shape: Shape, strides: Shape) -> bool:
 
 def repeats(shape: Shape, strides: Shape) -> bool:
     """Tell whether elements lie at one place because an axis was broadcast."""
-    return any(not step and size > 1 for size, step in zip(shape, strides, strict=True))
+    return 0 not in shape and any(
+        not step and size > 1 for size, step in zip(shape, strides, strict=True)
+    )
 
 
 def broadcast_shapes(*shapes: Shape) -> Shape:

@@ -244,6 +244,10 @@ def test_what_is_broadcast_is_not_written_in_place(device: Device) -> None:
     repeated[1] = from_numpy(np.array([5, 6, 7]), device)
     repeated[:, 0] = 9
     np.testing.assert_array_equal(to_numpy(x), [9, 6, 7])
+    nothing = from_numpy(np.ones((2, 0), int), device)
+    nothing += 1
+    nothing[:] = nothing + 1
+    assert nothing.shape == (2, 0)
 
 
 def test_output_of_another_order_and_dtype(device: Device) -> None:
