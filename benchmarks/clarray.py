@@ -189,7 +189,7 @@ def candidates(threads: int) -> list[Candidate]:
     from portarray import clarray
 
     found = [
-        Candidate("NumPy", np, lambda x: x, lambda: None),
+        Candidate("NumPy", np, lambda x: x, _nothing),
         Candidate("clarray", clarray, clarray.asarray, clarray.synchronize),
     ]
     torch = optional("torch")
@@ -197,7 +197,8 @@ def candidates(threads: int) -> list[Candidate]:
         import array_api_compat.torch as compat
 
         torch.set_num_threads(threads)
-        found.append(Candidate("PyTorch", compat, torch.from_numpy, lambda: None))
+        # Not NumPy's own memory: what one leaves in the cache would serve the other.
+        found.append(Candidate("PyTorch", compat, lambda x: torch.from_numpy(x.copy()), _nothing))
     dpctl, dpnp = optional("dpctl"), optional("dpnp")
     if dpnp is not None and dpctl is not None:
         native = clarray.default_device().native
@@ -213,6 +214,10 @@ def candidates(threads: int) -> list[Candidate]:
             )
     found.append(_pyopencl_array())
     return found
+
+
+def _nothing() -> None:
+    """Wait for libraries whose calls return when they are done."""
 
 
 def _pyopencl_array() -> Candidate:
