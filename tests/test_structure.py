@@ -328,7 +328,8 @@ def documented() -> list[str]:
 
 @pytest.mark.skipif(not DOCS.is_dir(), reason="the documentation's source is not beside the tests")
 def test_every_public_name_is_in_the_reference_once() -> None:
-    listed = documented()
+    # clarray is a library of its own: its page lists what it has beyond the standard's names.
+    listed = [name for name in documented() if not name.startswith("portarray.clarray.")]
     public = [
         f"portarray.{prefix}{name}"
         for prefix, namespace in NAMESPACES.items()
