@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from portarray.clarray.arguments import array_of
 from portarray.clarray.array import Array
-from portarray.clarray.dtypes import real_dtype_of
 from portarray.clarray.engine.elementwise import unary
 from portarray.clarray.engine.operation import Operation, integer
-from portarray.clarray.layout import is_contiguous
+from portarray.clarray.engine.parts import part
 
 __all__ = ["conj", "imag", "real"]
 
@@ -62,7 +61,7 @@ def imag(x: Array, /) -> Array:
     """
     x = array_of(x, "imag")
     _IMAG.result_dtype(x.dtype)
-    return _part(x, 1)
+    return part(x, 1)
 
 
 def real(x: Array, /) -> Array:
@@ -85,17 +84,4 @@ def real(x: Array, /) -> Array:
     """
     x = array_of(x, "real")
     _REAL.result_dtype(x.dtype)
-    return _part(x, 0) if x.dtype.kind == "c" else x.view(x.shape, x.strides, x.offset)
-
-
-def _part(x: Array, which: int) -> Array:
-    """Return a view of every second real number of a complex array's memory."""
-    strides = tuple(2 * step for step in x.strides)
-    return Array(
-        x.storage,
-        real_dtype_of(x.dtype),
-        x.shape,
-        strides,
-        2 * x.offset + which,
-        is_contiguous(x.shape, strides),
-    )
+    return part(x, 0) if x.dtype.kind == "c" else x.view(x.shape, x.strides, x.offset)

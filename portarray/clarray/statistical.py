@@ -25,9 +25,9 @@ from portarray.clarray.arguments import (
 from portarray.clarray.array import Array
 from portarray.clarray.dtypes import kind_of, real_dtype_of
 from portarray.clarray.engine.copy import cast
+from portarray.clarray.engine.parts import as_complex, as_parts
 from portarray.clarray.engine.reduction import Reduction, reduce
 from portarray.clarray.engine.scan import Scan, scan
-from portarray.clarray.layout import is_contiguous
 
 __all__ = [
     "cumulative_prod",
@@ -489,26 +489,6 @@ def _summed(
         return reduce(reduction, x, axes, keepdims, dtype, divisor=divisor)
     parts = reduce(reduction, as_parts(x), axes, keepdims, real_dtype_of(dtype), divisor=divisor)
     return as_complex(parts, dtype)
-
-
-def as_parts(x: Array) -> Array:
-    """Return a complex array as a real one with another axis of length 2."""
-    shape = (*x.shape, 2)
-    strides = (*[2 * step for step in x.strides], 1)
-    return Array(
-        x.storage,
-        real_dtype_of(x.dtype),
-        shape,
-        strides,
-        2 * x.offset,
-        is_contiguous(shape, strides),
-    )
-
-
-def as_complex(parts: Array, dtype: DType) -> Array:
-    """Return a new contiguous real array with a last axis of length 2 as a complex one."""
-    strides = tuple([step // 2 for step in parts.strides[:-1]])
-    return Array(parts.storage, dtype, parts.shape[:-1], strides, 0, True)
 
 
 def _extreme(reduction: Reduction, x: Array, axis: Axes | None, keepdims: bool) -> Array:

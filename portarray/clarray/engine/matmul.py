@@ -25,6 +25,7 @@ import numpy as np
 from portarray.clarray.array import Array, empty
 from portarray.clarray.dtypes import kind_of, promote, real_dtype_of
 from portarray.clarray.engine.copy import cast, contiguous, fill
+from portarray.clarray.engine.parts import as_parts
 from portarray.clarray.engine.reduction import Reduction, reduce
 from portarray.clarray.engine.tiles import Tile, source, tile_of
 from portarray.clarray.layout import broadcast_shapes, broadcast_strides, collapse
@@ -217,18 +218,9 @@ def _in_parts(out: Array, a: Array, b: Array, outer: Shape, conjugate: bool) -> 
             conjugate,
             parts=False,
         )
-    total = reduce(_SUM, _parts_of(sums), (0,), False, real_dtype_of(out.dtype))
+    reals = as_parts(sums) if sums.dtype.kind == "c" else sums
+    total = reduce(_SUM, reals, (0,), False, real_dtype_of(out.dtype))
     out.storage, out.offset = total.storage, 0
-
-
-def _parts_of(x: Array) -> Array:
-    """Return a complex array's real and imaginary parts along a last axis; others as they are."""
-    if x.dtype.kind != "c":
-        return x
-    strides = (*(2 * step for step in x.strides), 1)
-    return Array(
-        x.storage, real_dtype_of(x.dtype), (*x.shape, 2), strides, 2 * x.offset, x.contiguous
-    )
 
 
 def _stretched(x: Array, ndim: int) -> Array:

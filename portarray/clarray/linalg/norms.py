@@ -12,6 +12,7 @@ from portarray.clarray.array import Array
 from portarray.clarray.comparison import not_equal
 from portarray.clarray.dtypes import kind_of, real_dtype_of
 from portarray.clarray.engine.copy import cast
+from portarray.clarray.engine.parts import as_parts
 from portarray.clarray.engine.reduction import Reduction, reduce
 from portarray.clarray.exponential import pow as _pow
 from portarray.clarray.layout import strides_of
@@ -92,7 +93,7 @@ def _euclidean(x: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
     dtype = real_dtype_of(x.dtype)
     if x.dtype.kind != "c":
         return reduce(_TWO, x, axes, keepdims, dtype)
-    found = reduce(_TWO, statistical.as_parts(x), (*axes, x.ndim), keepdims, dtype)
+    found = reduce(_TWO, as_parts(x), (*axes, x.ndim), keepdims, dtype)
     shape = found.shape[:-1] if keepdims else found.shape
     return found.view(shape, strides_of(shape), found.offset)
 
