@@ -139,8 +139,7 @@ def can_cast(from_: DTypeLike | Array, to: DTypeLike, /) -> bool:
     """
     target = dtypes.canonical(to)
     if isinstance(from_, _array.Array):
-        dispatch.lanes_of(from_.device)
-        if target not in from_.device.by_dtype:
+        if target not in dispatch.dtypes_of(from_.device):
             return False
     try:
         return dtypes.promote(_dtype_of(from_), target) == target

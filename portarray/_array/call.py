@@ -118,7 +118,7 @@ def _binary(name: str, x1: Any, x2: Any) -> Array:
 def learn(name: str, lane: Lane, *natives: Any) -> Array:
     """Call a function of arrays alone for the first time in a lane; learn the lane it leads to."""
     out: Array = called(name, lane, natives, {})
-    lane.learned[name] = (lane.functions[name], out._lane)
+    lane.learned[name] = (dispatch.direct(lane, name), out._lane)
     return out
 
 
@@ -144,10 +144,10 @@ def called(name: str, lane: Lane, natives: Sequence[Any], options: dict[str, Any
 
 def _result(result: Any, lane: Lane) -> Any:
     """Wrap the arrays in a result; containers become tuples."""
-    if isinstance(result, (lane.array_type, np.generic)):
-        return wrapped(result, lane)
     if isinstance(result, (tuple, list)):
         return tuple(_result(item, lane) for item in result)
+    if isinstance(result, np.generic) or lane.device.room.owns(result):
+        return wrapped(result, lane)
     return result
 
 

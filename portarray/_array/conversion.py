@@ -82,8 +82,7 @@ def astype(x: Any, dtype: object, /, *, copy: bool = True, device: object = None
     if where is lane.device:
         return outcome.wrap(target.cast(x._native), where)
     # Convert on the side that knows both dtypes; either device may lack the other's.
-    dispatch.lanes_of(lane.device)
-    if wanted in lane.device.by_dtype:
+    if wanted in dispatch.dtypes_of(lane.device):
         here = dispatch.lane_of(lane.device, wanted)
         return moved(outcome.wrap(here.cast(x._native), lane.device), where, copy=None)
     return outcome.wrap(target.cast(moved(x, where, copy=None)._native), where)
@@ -131,14 +130,13 @@ def _loses_imaginary_part(dtype: DType, wanted: DType) -> TypeError:
 
 def _lane_for(dtype: DType, device: Device, *, narrow: bool) -> Lane:
     """Return the lane that data of a dtype gets on a device."""
-    dispatch.lanes_of(device)
-    if dtype in device.by_dtype:
+    available = dispatch.dtypes_of(device)
+    if dtype in available:
         return dispatch.lane_of(device, dtype)
-    available = set(device.by_dtype)
-    near = dtypes.nearest(dtype, available)
+    near = dtypes.nearest(dtype, set(available))
     if narrow and near is not None:
         return dispatch.lane_of(device, near)
-    raise dtypes.missing(dtype, device, available, moving=True)
+    raise dtypes.missing(dtype, device, set(available), moving=True)
 
 
 def home(obj: object) -> Device | None:
@@ -152,7 +150,7 @@ def home(obj: object) -> Device | None:
     if isinstance(obj, _PLAIN):
         return None
     for room in registry.imported_rooms():
-        if isinstance(obj, room.devices.ARRAY_TYPE):
+        if room.owns(obj):
             return discovery.get_device(room.info.library, *room.devices.locate(obj))
     return None
 

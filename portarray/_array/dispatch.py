@@ -28,6 +28,8 @@ __all__ = [
     "Lane",
     "check_device",
     "default_dtype",
+    "direct",
+    "dtypes_of",
     "inplace",
     "lane_of",
     "lanes_of",
@@ -136,23 +138,40 @@ _SCALARS: Mapping[str, frozenset[type]] = {
 
 def lanes_of(device: Device) -> Lanes:
     """Return the lanes of a device by native dtype."""
-    try:
-        known: Lanes = device.lanes
-    except AttributeError:
-        return _make_lanes(device)
+    dtypes_of(device)
+    known: Lanes = device.lanes
     return known
 
 
-def _make_lanes(device: Device) -> Lanes:
-    available = device.room.devices.dtypes(device.platform, device.index)
-    lanes = {native: Lane(device, dtype, native) for dtype, native in available.items()}
-    by_dtype = {lane.dtype: lane for lane in lanes.values()}
+def dtypes_of(device: Device) -> Mapping[np.dtype[Any], Lane]:
+    """Return the lanes of the dtypes that a device has now, by dtype."""
+    try:
+        known: Mapping[np.dtype[Any], Lane] = device.by_dtype
+    except AttributeError:
+        return _ask_dtypes(device, {})
+    if device.asked is not None and device.asked != device.room.configuration():
+        return _ask_dtypes(device, device.lanes)
+    return known
+
+
+def _ask_dtypes(device: Device, lanes: Lanes) -> Mapping[np.dtype[Any], Lane]:
+    """Ask a device's room for its dtypes; lanes that are there already stay the same objects."""
+    room = device.room
+    asked = room.configuration()
+    available = room.devices.dtypes(device.platform, device.index)
+    for dtype, native in available.items():
+        lanes.setdefault(native, Lane(device, dtype, native))
     for lane in lanes.values():
         lane.lanes = lanes
-    # Devices are immutable for their users; these two slots are this module's.
-    object.__setattr__(device, "by_dtype", by_dtype)
+        # The default dtypes, to which operands are converted, may be others now.
+        lane.functions.clear()
+        lane.learned.clear()
+    by_dtype = {dtype: lanes[native] for dtype, native in available.items()}
+    # Devices are immutable for their users; these slots are this module's.
     object.__setattr__(device, "lanes", lanes)
-    return lanes
+    object.__setattr__(device, "asked", asked)
+    object.__setattr__(device, "by_dtype", by_dtype)
+    return by_dtype
 
 
 def lane_of(device: Device, dtype: np.dtype[Any]) -> Lane:
@@ -163,14 +182,11 @@ def lane_of(device: Device, dtype: np.dtype[Any]) -> Lane:
     DTypeNotSupportedError
         If the device lacks the dtype; the message names the nearest one.
     """
+    available = dtypes_of(device)
     try:
-        lane: Lane = device.by_dtype[dtype]
-    except AttributeError:
-        lanes_of(device)
-        return lane_of(device, dtype)
+        return available[dtype]
     except KeyError:
-        raise dtypes.missing(dtype, device, set(device.by_dtype)) from None
-    return lane
+        raise dtypes.missing(dtype, device, set(available)) from None
 
 
 def check_device(name: str, lane: Lane, other: Lane) -> None:
@@ -182,6 +198,19 @@ def check_device(name: str, lane: Lane, other: Lane) -> None:
 def served(device: Device, name: str) -> Served:
     """Return how a function is served on a device."""
     return assembly.find(device.room, device.native, name)[1]
+
+
+def direct(lane: Lane, name: str) -> Function:
+    """Return the function for arrays of a lane and nothing else: the library's own, if that does.
+
+    It is called by position; :attr:`Lane.learned` keeps it.
+    """
+    device = lane.device
+    rule = dtypes.ACCEPTED.get(name, lane.kind)
+    own = device.room.direct(name, lane.native)
+    if own is None or lane.kind not in rule.partition(" ")[0]:  # converted first
+        return lane.functions[name]
+    return own if device.room.scope(device.native) is None else _scoped(own, device)
 
 
 @cache
@@ -200,18 +229,17 @@ def inplace(lane: Lane, name: str) -> Function | None:
 _WIDEST = {"f": ("float64", "float32"), "i": ("int64", "int32"), "c": ("complex128", "complex64")}
 
 
-@cache
 def default_dtype(device: Device, kind: str) -> np.dtype[Any]:
     """Return a device's default dtype of a kind: the widest that it has, at most 64 bits a part.
 
     ``kind`` is ``"f"``, ``"i"`` or ``"c"``.
     """
-    lanes_of(device)
+    available = dtypes_of(device)
     for name in _WIDEST[kind]:
-        if dtypes.STANDARD[name] in device.by_dtype:
+        if dtypes.STANDARD[name] in available:
             return dtypes.STANDARD[name]
     widest = dtypes.STANDARD[_WIDEST[kind][0]]
-    raise dtypes.missing(widest, device, set(device.by_dtype))
+    raise dtypes.missing(widest, device, set(available))
 
 
 def _serve(lane: Lane, name: str) -> Function:
@@ -252,13 +280,13 @@ def _converted(lane: Lane, name: str, conversions: str) -> Function:
 
 def _casting(lane: Lane, function: Function, cast: Function) -> Function:
     """Wrap a function so that array operands of a lane's dtype are cast first."""
-    array_type: Any = lane.array_type
+    is_array = lane.device.room.owns
     native = lane.native
 
     def one(x: Any) -> Any:
         if isinstance(x, (list, tuple)):
             return [one(item) for item in x]
-        return cast(x) if isinstance(x, array_type) and x.dtype == native else x
+        return cast(x) if is_array(x) and x.dtype == native else x
 
     def casting(*args: Any, **options: Any) -> Any:
         return function(*map(one, args), **options)

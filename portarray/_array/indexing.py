@@ -127,8 +127,7 @@ def _native_index_array(x: Array, index: np.ndarray[Any, Any]) -> Any:
         )
     device = x._lane.device
     wanted = dtypes.canonical(index.dtype)
-    dispatch.lanes_of(device)
-    if wanted not in device.by_dtype:
+    if wanted not in dispatch.dtypes_of(device):
         wanted = dispatch.default_dtype(device, "i")
     return device.room.transfer.from_host(index.astype(wanted), device.native, copy=True)
 
@@ -139,7 +138,7 @@ def _check(parts: list[Any], x: Array) -> None:
     shape = tuple(x._native.shape)
 
     def is_mask(part: Any) -> bool:
-        return isinstance(part, lane.array_type) and lane.lanes[part.dtype].kind == "b"
+        return lane.device.room.owns(part) and lane.lanes[part.dtype].kind == "b"
 
     if sum(part is Ellipsis for part in parts) > 1:
         raise IndexError("an index can have only one ellipsis ('...')")

@@ -62,7 +62,7 @@ class NamespaceInfo:
         where = selection.resolve(device)
         integral = dispatch.default_dtype(where, "i")
         out = {"real floating": dispatch.default_dtype(where, "f")}
-        if any(lane.kind == "c" for lane in dispatch.lanes_of(where).values()):
+        if any(dtypes.kind_of(dtype) == "c" for dtype in dispatch.dtypes_of(where)):
             out["complex floating"] = dispatch.default_dtype(where, "c")
         return {**out, "integral": integral, "indexing": integral}
 
@@ -84,12 +84,12 @@ class NamespaceInfo:
             Standard names to dtypes.
         """
         where = selection.resolve(device)
-        dispatch.lanes_of(where)
+        available = dispatch.dtypes_of(where)
         wanted = _letters(kind)
         return {
             name: dtype
             for name, dtype in dtypes.STANDARD.items()
-            if dtype in where.by_dtype and dtypes.kind_of(dtype) in wanted
+            if dtype in available and dtypes.kind_of(dtype) in wanted
         }
 
     def devices(self) -> tuple[Device, ...]:

@@ -35,6 +35,8 @@ def wrapped(native: Any, lane: Lane) -> Array:
     try:
         out._lane = lane if native.dtype is lane.native else lane.lanes[native.dtype]
     except KeyError:
+        if native.dtype in dispatch.lanes_of(lane.device):  # the user's settings have changed
+            return wrapped(native, lane)
         title = lane.device.room.info.title
         raise TypeError(
             f"{title} dtype {native.dtype} is no dtype of portarray; "
@@ -47,9 +49,9 @@ def _as_array(native: Any, lane: Lane) -> Any:
     """Make an array of what a library returns in an array's place (NumPy's scalars, subclasses)."""
     if lane.array_type is _ndarray:
         return _asarray(native)
-    if isinstance(native, lane.array_type):
-        return native
     device = lane.device
+    if device.room.owns(native):
+        return native
     if isinstance(native, (np.generic, np.ndarray)):
         return device.room.transfer.from_host(np.asarray(native), device.native, copy=None)
     raise TypeError(f"{device.library} returned {type(native).__name__} where an array was due")

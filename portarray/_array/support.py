@@ -83,5 +83,5 @@ def _taken(device: Device, name: str) -> tuple[str, ...]:
     rule = dtypes.ACCEPTED.get(name)
     kinds = "biufc" if rule is None else rule.split(">")[0]
     return tuple(
-        lane.dtype.name for lane in dispatch.lanes_of(device).values() if lane.kind in kinds
+        dtype.name for dtype in dispatch.dtypes_of(device) if dtypes.kind_of(dtype) in kinds
     )

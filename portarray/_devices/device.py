@@ -61,6 +61,7 @@ class Device:
     __slots__ = (
         "__weakref__",
         "_text",
+        "asked",
         "by_dtype",
         "index",
         "kind",
@@ -81,6 +82,7 @@ class Device:
     native: Any
     lanes: Any
     by_dtype: Any
+    asked: Any
     _text: str
 
     def __init__(self) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import re
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -259,6 +260,13 @@ def _count(library: str, platform: str) -> int:
         lacks = "is" if info.module == info.library else f"needs {info.module}, which is"
         reason = f"{info.title} {lacks} not installed ({install_command(info, platform)})"
         raise _Refusal(f"{reason}; {info.pending}" if info.pending else reason, fault=False)
+    found = version(info) if info.oldest else None
+    if found is not None and _numbers(found) < _numbers(info.oldest):
+        raise _Refusal(
+            f"{info.title} {found} is too old: portarray needs {info.oldest} or newer "
+            f'(pip install --upgrade "{info.requirement(platform)}")',
+            fault=True,
+        )
     with _careful(info, platform, None, "load", "its import failed"):
         hooks = registry.load_devices(library)
         if not info.pending:
@@ -271,6 +279,12 @@ def _count(library: str, platform: str) -> int:
     if reason:
         raise _Refusal(reason, fault=False)
     return number
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """Return the leading numbers of a version: those of ``"2.13.0+cpu"`` are 2, 13 and 0."""
+    found = re.match(r"\d+(\.\d+)*", version)
+    return tuple(map(int, found[0].split("."))) if found else ()
 
 
 def _find(library: str, platform: str, index: int) -> Device:

@@ -12,6 +12,8 @@ from importlib import import_module
 from operator import attrgetter
 from typing import Any
 
+import numpy as np
+
 from portarray.backends import host
 from portarray.backends.protocol import Room, Served, served_by
 
@@ -101,6 +103,26 @@ class NativeNamespace:
         self._room = room
         self._device = device
         self._prefix = prefix
+
+    @property
+    def device(self) -> Any:
+        """The native device."""
+        return self._device
+
+    @property
+    def index_dtype(self) -> Any:
+        """The widest signed integer dtype of the device: that of places and of sums."""
+        return self._widest("int")
+
+    @property
+    def unsigned_dtype(self) -> Any:
+        """The widest unsigned integer dtype of the device."""
+        return self._widest("uint")
+
+    def _widest(self, kind: str) -> Any:
+        available = host.dtypes_on(self._room, self._device)
+        names = (np.dtype(f"{kind}64"), np.dtype(f"{kind}32"))
+        return next(available[dtype] for dtype in names if dtype in available)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

@@ -6,7 +6,7 @@ user's settings say so) is the crossing's business, since only it knows the devi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from operator import attrgetter
 from typing import Any
 
@@ -14,7 +14,15 @@ import numpy as np
 
 from portarray.backends.protocol import Room
 
-__all__ = ["function"]
+__all__ = ["dtypes_on", "function"]
+
+
+def dtypes_on(room: Room, device: Any) -> Mapping[np.dtype[Any], Any]:
+    """Return every dtype that a native device has, NumPy's to native."""
+    where = room.devices.recognize(device)
+    if where is None:  # a library whose devices are no objects of their own, such as NumPy
+        where = room.devices.locate(room.transfer.from_host(np.zeros((), "?"), device, copy=True))
+    return room.devices.dtypes(*where)
 
 
 def function(room: Room, device: Any, name: str) -> Callable[..., Any]:
@@ -38,11 +46,10 @@ def function(room: Room, device: Any, name: str) -> Callable[..., Any]:
     from portarray.backends.numpy import namespace
 
     compute = attrgetter(name)(namespace)
-    platform, index = room.devices.locate(room.transfer.from_host(np.zeros(()), device, copy=True))
-    to_numpy = {native: dtype for dtype, native in room.devices.dtypes(platform, index).items()}
+    to_numpy = {native: dtype for dtype, native in dtypes_on(room, device).items()}
 
     def bring(value: Any) -> Any:
-        if isinstance(value, room.devices.ARRAY_TYPE):
+        if room.owns(value):
             return room.transfer.to_host(value, copy=None)
         if isinstance(value, (list, tuple)):
             return type(value)(bring(item) for item in value)

@@ -79,6 +79,8 @@ class RoomInfo:
         What ``pip install`` needs, for each platform; the key ``""`` serves the rest.
     distributions : tuple of str
         Distributions that may provide the module, for the version figure; empty means ``module``.
+    oldest : str
+        Oldest version that the room works with: ``"0.29"``; empty where any does.
     pending : str
         Why portarray cannot drive the library yet, or an empty string.
     """
@@ -89,6 +91,7 @@ class RoomInfo:
     ranks: Mapping[str, int]
     install: Mapping[str, str]
     distributions: tuple[str, ...] = ()
+    oldest: str = ""
     pending: str = ""
 
     def requirement(self, platform: str = "") -> str:
@@ -258,6 +261,25 @@ class Room:
         hook = getattr(self.devices, "is_failure", None)
         return hook is not None and hook(error)
 
+    def owns(self, x: object) -> bool:
+        """Tell whether an object is a native array of the library.
+
+        **May**; by default those of ``ARRAY_TYPE`` and its subclasses are. For libraries that have
+        arrays of other classes too, such as JAX with its tracers.
+        """
+        hook = getattr(self.devices, "owns", None)
+        found: bool = isinstance(x, self.devices.ARRAY_TYPE) if hook is None else hook(x)
+        return found
+
+    def configuration(self) -> object:
+        """Return the user's settings of the library that decide which dtypes devices have.
+
+        **May**; None means that nothing does. Whenever the answer has changed, ``dtypes`` is asked
+        again.
+        """
+        hook = getattr(self.devices, "configuration", None)
+        return None if hook is None else hook()
+
     def scope(self, device: Any) -> AbstractContextManager[Any] | None:
         """Make a native device current. **May**; None means the library needs no current device.
 
@@ -274,6 +296,17 @@ class Room:
             self.transfer.to_host(x, copy=None) if hook is None else hook(x)
         )
         return values
+
+    def direct(self, name: str, dtype: Any) -> Callable[..., Any] | None:
+        """Return the library's own function that serves a name for arrays of a native dtype.
+
+        **May**; None means that the namespace's function does. Where operands are arrays of that
+        one dtype and nothing else, portarray calls it by position, so that what the namespace's
+        function does for other callers (promotion, scalars, options) costs nothing. It must do
+        right on every value of the dtype.
+        """
+        hook = getattr(self.namespace, "direct", None)
+        return None if hook is None else hook(name, dtype)
 
     def inplace(self, name: str, dtype: Any) -> Callable[[Any, Any], Any] | None:
         """Return a function that does ``x1 op= x2`` in x1's memory for a native dtype.

@@ -27,7 +27,7 @@ def expm1_parts(xp: Any, a: Any, b: Any) -> tuple[Any, Any]:
     imag = xp.exp(a) * xp.sin(b)
     wild = xp.logical_not(xp.isfinite(b))
     low = a == -math.inf
-    real = xp.where(low, xp.asarray(-1.0, dtype=a.dtype, device=a.device), real)
+    real = xp.where(low, xp.full_like(a, -1.0), real)
     real = xp.where(xp.logical_and(wild, a == math.inf), a, real)
     # Infinity times the zero of sin(0) would be NaN.
     imag = xp.where(b == 0, b, imag)

@@ -32,8 +32,8 @@ def take_along_axis(xp: Any, x: Any, indices: Any, /, *, axis: int = -1) -> Any:
         size = x.shape[place]
         count = common[place - (place > axis)]
         # An axis of size 1 is read at 0 again and again.
-        numbers = xp.arange(size, dtype=xp.int64, device=x.device)
+        numbers = xp.arange(size, dtype=xp.index_dtype, device=xp.device)
         if size != count:
-            numbers = xp.zeros((count,), dtype=xp.int64, device=x.device)
+            numbers = xp.zeros((count,), dtype=xp.index_dtype, device=xp.device)
         key.append(xp.reshape(numbers, (-1,) + (1,) * (x.ndim - 1 - place)))
     return xp.getitem(x, tuple(key))

@@ -39,10 +39,10 @@ def repeat(xp: Any, x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:
         x, axis = xp.reshape(x, (math.prod(x.shape),)), 0
     axis = axis % x.ndim
     size = x.shape[axis]
-    counts = xp.asarray(repeats, dtype=xp.int64, device=x.device)
+    counts = xp.asarray(repeats, dtype=xp.index_dtype, device=xp.device)
     counts = xp.broadcast_to(counts, (size,))
     ends = xp.cumulative_sum(counts, axis=0)
     total = int(xp.item(xp.getitem(ends, (size - 1,)))) if size else 0
     # Place i of the result belongs to the first element whose copies end after it.
-    places = xp.arange(total, dtype=xp.int64, device=x.device)
+    places = xp.arange(total, dtype=xp.index_dtype, device=xp.device)
     return xp.take(x, xp.searchsorted(ends, places, side="right"), axis=axis)

@@ -28,14 +28,14 @@ def searchsorted(
     if hasattr(x2, "dtype"):
         x2 = xp.astype(x2, dtype, copy=False)
     else:
-        x2 = xp.full((), x2, dtype=dtype, device=x1.device)
+        x2 = xp.full((), x2, dtype=dtype, device=xp.device)
     if sorter is not None:
         x1 = xp.take(x1, sorter, axis=0)
     size = x1.shape[0]
-    low = xp.zeros(x2.shape, dtype=xp.int64, device=x1.device)
+    low = xp.zeros(x2.shape, dtype=xp.index_dtype, device=xp.device)
     if size == 0:
         return low
-    high = xp.full(x2.shape, size, dtype=xp.int64, device=x1.device)
+    high = xp.full(x2.shape, size, dtype=xp.index_dtype, device=xp.device)
     for _ in range(size.bit_length()):
         middle = xp.bitwise_right_shift(xp.add(low, high), 1)
         # An interval that is empty already stays as it is.

@@ -21,17 +21,16 @@ __all__ = ["isin", "unique_all", "unique_counts", "unique_inverse", "unique_valu
 
 def isin(xp: Any, x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
     """Tell which elements of x1 are in x2, either of which may be a scalar."""
-    place = x1.device if hasattr(x1, "device") else x2.device
     dtype = xp.result_type(x1, x2)
-    x1 = _as_array(xp, x1, dtype, place)
-    x2 = _as_array(xp, x2, dtype, place)
+    x1 = _as_array(xp, x1, dtype)
+    x2 = _as_array(xp, x2, dtype)
     # Each distinct value has a number; look up whether x2 has marked it.
     count = math.prod(x1.shape)
     both = xp.concat([xp.reshape(x1, (-1,)), xp.reshape(x2, (-1,))])
     numbers = unique_inverse(xp, both).inverse_indices
     numbers1 = xp.getitem(numbers, (slice(0, count),))
     numbers2 = xp.getitem(numbers, (slice(count, None),))
-    marks = xp.zeros((math.prod(both.shape),), dtype=xp.bool, device=place)
+    marks = xp.zeros((math.prod(both.shape),), dtype=xp.bool, device=xp.device)
     marks = xp.setitem(marks, (numbers2,), True)
     if invert:
         marks = xp.logical_not(marks)
@@ -84,7 +83,7 @@ def _sorted(xp: Any, x: Any) -> tuple[Any, Any, Any]:
         order = xp.argsort(flat, stable=True)
     ordered = xp.take(flat, order, axis=0)
     count = math.prod(flat.shape)
-    first = xp.ones((min(count, 1),), dtype=xp.bool, device=flat.device)
+    first = xp.ones((min(count, 1),), dtype=xp.bool, device=xp.device)
     later = xp.not_equal(
         xp.getitem(ordered, (slice(1, None),)),
         xp.getitem(ordered, (slice(0, max(count - 1, 0)),)),
@@ -100,11 +99,11 @@ def _inverse(xp: Any, x: Any, order: Any, starts: Any) -> Any:
 
 def _counts(xp: Any, starts: Any) -> Any:
     (places,) = xp.nonzero(starts)
-    end = xp.full((1,), math.prod(starts.shape), dtype=places.dtype, device=places.device)
+    end = xp.full((1,), math.prod(starts.shape), dtype=places.dtype, device=xp.device)
     return xp.diff(xp.concat([places, end]))
 
 
-def _as_array(xp: Any, x: Any, dtype: Any, device: Any) -> Any:
+def _as_array(xp: Any, x: Any, dtype: Any) -> Any:
     if hasattr(x, "dtype"):
         return xp.astype(x, dtype, copy=False)
-    return xp.full((), x, dtype=dtype, device=device)
+    return xp.full((), x, dtype=dtype, device=xp.device)

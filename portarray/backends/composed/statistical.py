@@ -72,12 +72,12 @@ def _running(
         step *= 2
     if include_initial:
         shape = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
-        x = xp.concat([xp.full(shape, first, dtype=x.dtype, device=x.device), x], axis=axis)
+        x = xp.concat([xp.full(shape, first, dtype=x.dtype, device=xp.device), x], axis=axis)
     return x
 
 
 def _widened(xp: Any, dtype: Any) -> Any:
     """Return the dtype of a sum or product: integers widen to the default of their kind."""
     if xp.isdtype(dtype, "unsigned integer"):
-        return xp.uint64
-    return xp.int64 if xp.isdtype(dtype, "signed integer") else dtype
+        return xp.unsigned_dtype
+    return xp.index_dtype if xp.isdtype(dtype, "signed integer") else dtype
