@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pyopencl as cl
 
-from portarray.clarray.runtime.folders import cache_folder, remove, write
+from portarray._opencl.folders import cache_folder, remove, write
 from portarray.clarray.runtime.processor import processor
 
 __all__ = ["Binaries", "binary_of", "digest"]

@@ -6,7 +6,7 @@ import threading
 
 import pyopencl as cl
 
-from portarray.clarray.runtime import loader
+from portarray._opencl import loader
 
 __all__ = ["candidates", "refuse", "reasons", "title"]
 

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyopencl as cl
 
+from portarray._opencl.folders import cache_folder, write
 from portarray.clarray.runtime import discovery
-from portarray.clarray.runtime.folders import cache_folder, write
 from portarray.clarray.runtime.processor import processor
 
 if TYPE_CHECKING:

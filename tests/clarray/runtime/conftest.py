@@ -18,8 +18,8 @@ SETTINGS = ("CLARRAY_", "OCL_ICD_", "PYOPENCL_", "POCL_")
 @pytest.fixture
 def cache(tmp_path: Path) -> Path:
     """A cache folder in which the drivers are known, so that they are not tried once more."""
+    from portarray._opencl.folders import write
     from portarray.clarray.runtime.device import devices
-    from portarray.clarray.runtime.folders import write
     from portarray.clarray.runtime.probe import WORKS, verdict_file
 
     folder = tmp_path / "cache"

@@ -11,10 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from portarray._opencl import folders
 from portarray.clarray.array import empty
 from portarray.clarray.engine.transfer import to_numpy
 from portarray.clarray.errors import KernelError
-from portarray.clarray.runtime import binaries, folders
+from portarray.clarray.runtime import binaries
 from portarray.clarray.runtime.device import Device, devices
 from portarray.clarray.runtime.programs import Programs, few
 

@@ -3,7 +3,7 @@
 The loader reads a folder of ``.icd`` files, each with the name of a driver's library, when it is
 asked for platforms first. ``OCL_ICD_VENDORS`` names another folder than the system's, which is how
 drivers from wheels are found without root: Intel's wheel brings an entry, but with the path of the
-machine that packed it. So clarray makes a folder that holds the wheels' drivers and the system's.
+machine that packed it. So a folder is made that holds the wheels' drivers and the system's.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import threading
 import time
 from pathlib import Path
 
-from portarray.clarray.runtime.folders import cache_folder, remove, write
+from portarray._opencl.folders import cache_folder, remove, write
 
 __all__ = ["prepare", "wrong_entries"]
 
@@ -128,7 +128,7 @@ def _exists(library: str) -> bool:
 
 
 def _replaced(library: str) -> bool:
-    """Tell whether a missing library is one whose wheel clarray looks into itself."""
+    """Tell whether a missing library is one whose wheel is looked into here."""
     name = Path(library).name
     return name.startswith((EMULATOR, *(start for every in WHEELS.values() for start in every)))
 

@@ -12,8 +12,6 @@ import tempfile
 import warnings
 from pathlib import Path
 
-import platformdirs
-
 __all__ = ["cache_folder", "remove", "write"]
 
 _warned: set[str] = set()
@@ -22,7 +20,11 @@ _warned: set[str] = set()
 def cache_folder(name: str) -> Path:
     """Return one of the folders below ``CLARRAY_CACHE_DIR``, else below the user's cache folder."""
     given = os.environ.get("CLARRAY_CACHE_DIR")
-    return (Path(given) if given else platformdirs.user_cache_path("portarray") / "clarray") / name
+    if given:
+        return Path(given) / name
+    import platformdirs  # where it is used: most programs do without
+
+    return platformdirs.user_cache_path("portarray") / "clarray" / name
 
 
 def write(file: Path, content: bytes) -> bool:
