@@ -1,0 +1,217 @@
+"""MLX arrays in and out: host memory and DLPack.
+
+MLX takes no host memory without a copy. It gives its own out without one, and then read-only: MLX
+shares one buffer among arrays that its users take for independent ones, and computes late from
+buffers that it takes for constant.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import mlx.core as mx
+import numpy as np
+
+from portarray.backends.mlx import devices
+
+__all__ = [
+    "dlpack_device",
+    "from_dlpack",
+    "from_host",
+    "move",
+    "on_host",
+    "to_dlpack",
+    "to_host",
+]
+
+_BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+_NATIVE = devices.dtypes("cpu", 0)
+
+_DLPACK_CPU = 1
+
+
+def on_host(device: mx.Device) -> bool:
+    """Tell whether a device's memory is host memory, as Apple's GPUs' is too."""
+    return device.type == mx.cpu or not mx.cuda.is_available()
+
+
+def from_host(array: np.ndarray[Any, Any], device: mx.Device, *, copy: bool | None) -> mx.array:
+    """Make an MLX array from a copy of a NumPy array.
+
+    Parameters
+    ----------
+    array : numpy.ndarray
+        Of a dtype that the device has.
+    device : mlx.core.Device
+        Where it will be used.
+    copy : bool or None
+        None and True copy.
+
+    Raises
+    ------
+    ValueError
+        If ``copy=False``, or an axis is longer than MLX's 32-bit sizes hold.
+    """
+    if copy is False:
+        raise ValueError(
+            "copy=False, but MLX cannot use NumPy's memory without a copy; "
+            "pass copy=None or copy=True"
+        )
+    check_shape(array.shape)
+    # MLX takes neither negative strides nor foreign byte orders.
+    array = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("=")).reshape(array.shape)
+    # Without the dtype, float64 becomes float32 and complex128 complex64.
+    return mx.array(array, dtype=_NATIVE[array.dtype])
+
+
+def check_shape(shape: tuple[int, ...]) -> None:
+    """Refuse axes that are longer than MLX counts.
+
+    Raises
+    ------
+    ValueError
+        With the longest axis that MLX has.
+    """
+    for size in shape:
+        if size > _LONGEST:
+            raise ValueError(
+                f"an axis of {size} elements is longer than MLX's arrays have, {_LONGEST}; "
+                f"split it over several axes or arrays"
+            )
+
+
+_LONGEST = 2**31 - 1
+
+
+def to_host(x: mx.array, *, copy: bool | None) -> np.ndarray[Any, Any]:
+    """Return an array's values as NumPy array, once they are computed.
+
+    Without a copy it is read-only, see the module's text.
+
+    Raises
+    ------
+    ValueError
+        If ``copy=False`` and the array is not in host memory.
+    """
+    if copy is False and mx.cuda.is_available():
+        raise ValueError(
+            "copy=False, but an MLX array on a CUDA device cannot be read by NumPy without a "
+            "copy; pass copy=None or copy=True"
+        )
+    is_bfloat16 = x.dtype == mx.bfloat16
+    # This handle shares x's buffer, and keeps MLX from reusing it once x has new values.
+    handle = mx.view(x, mx.uint16) if is_bfloat16 else mx.array(x)
+    host = np.array(handle, copy=True if copy else None)
+    if not copy:
+        host.flags.writeable = False
+    return host.view(_BFLOAT16) if is_bfloat16 else host
+
+
+def move(x: mx.array, device: mx.Device, *, copy: bool | None) -> mx.array:
+    """Return an array for another device, which needs no copy: all devices share one memory.
+
+    Copies are other objects that share the values until one of them is written to.
+    """
+    return mx.array(x) if copy else x
+
+
+def from_dlpack(x: Any, device: mx.Device | None, *, copy: bool | None) -> mx.array:
+    """Make an array from an object with ``__dlpack__``.
+
+    Parameters
+    ----------
+    x : object
+        With ``__dlpack__`` and ``__dlpack_device__``.
+    device : mlx.core.Device or None
+        Where it will be used; None is MLX's default device.
+    copy : bool or None
+        None shares memory where MLX can, True always copies, False raises where it cannot share.
+
+    Raises
+    ------
+    ValueError
+        If ``copy=False`` and MLX must copy, as it must all that lies in plain host memory.
+    TypeError
+        If the device lacks the dtype.
+    """
+    if isinstance(x, mx.array):
+        return mx.array(x) if copy else x
+    place = mx.default_device() if device is None else device
+    if int(x.__dlpack_device__()[0]) != _DLPACK_CPU:
+        return _in_scope(mx.from_dlpack, x, place, copy)
+    if copy is False:
+        raise ValueError(
+            "copy=False, but MLX cannot use host memory without a copy; pass copy=None or copy=True"
+        )
+    try:
+        # MLX's own way in makes float32 of float64 and refuses negative strides.
+        host = x if isinstance(x, np.ndarray) else np.from_dlpack(x)
+    except RuntimeError:
+        # NumPy's refuses bfloat16, and nothing else that MLX takes.
+        return mx.from_dlpack(x, copy=copy)
+    where = devices.recognize(place)
+    assert where is not None
+    if host.dtype.newbyteorder("=") not in devices.dtypes(*where):
+        raise TypeError(
+            f"MLX has no {host.dtype} on {place}; convert the data before it is handed over"
+        )
+    return from_host(host, place, copy=True)
+
+
+def _in_scope(function: Any, x: Any, device: mx.Device, copy: bool | None) -> mx.array:
+    with mx.stream(device):
+        made: mx.array = function(x, copy=copy)
+    return made
+
+
+def to_dlpack(
+    x: mx.array,
+    *,
+    stream: Any,
+    max_version: tuple[int, int] | None,
+    dl_device: tuple[int, int] | None,
+    copy: bool | None,
+) -> Any:
+    """Return a DLPack capsule of an array, once it is computed.
+
+    Consumers of DLPack 1.0 are told that memory on the host is read-only, unless it is a copy.
+
+    Raises
+    ------
+    BufferError
+        If ``copy=False`` and a copy is needed, or the device asked for is neither the array's own
+        nor the CPU.
+    """
+    own = dlpack_device(x)
+    wanted = own if dl_device is None else (int(dl_device[0]), int(dl_device[1]))
+    if wanted[0] != _DLPACK_CPU or x.dtype == mx.bfloat16 or not _asks_for_flags(max_version):
+        if wanted != own and wanted[0] != _DLPACK_CPU:
+            raise BufferError(
+                f"an MLX array can be exported to its own DLPack device {own} and to the CPU "
+                f"({_DLPACK_CPU}, 0), not to {wanted}"
+            )
+        return _contiguous(x, copy).__dlpack__(stream=stream, dl_device=wanted, copy=copy)
+    host = to_host(x, copy=copy)
+    return host.__dlpack__(stream=None, max_version=max_version)
+
+
+def _asks_for_flags(max_version: tuple[int, int] | None) -> bool:
+    return max_version is not None and max_version[0] >= 1
+
+
+def _contiguous(x: mx.array, copy: bool | None) -> mx.array:
+    """Return an array without negative strides, with which PyTorch ends the process."""
+    if all(stride >= 0 for stride in memoryview(x).strides or ()):  # type: ignore[arg-type]
+        return x
+    if copy is False:
+        raise BufferError(
+            "copy=False, but an array with negative strides must be copied first; pass copy=None"
+        )
+    return mx.contiguous(x)
+
+
+def dlpack_device(x: mx.array) -> tuple[int, int]:
+    """Return DLPack's device type and index of an array: MLX's memory is that of its build."""
+    kind, index = x.__dlpack_device__()
+    return int(kind), int(index)
