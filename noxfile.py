@@ -105,3 +105,10 @@ def bench(session: nox.Session) -> None:
     name, *options = session.posargs or ["overhead"]
     session.install(".", *libraries(session), *group("bench"))
     session.run("python", f"benchmarks/{name}.py", *options)
+
+
+@nox.session(venv_backend="none")
+def gpu(session: nox.Session) -> None:
+    """Check every GPU of this machine with the libraries that this Python has; see gpu_check/."""
+    # No environment of its own: which build of a library fits the driver is the machine's matter.
+    session.run("python", "gpu_check", *session.posargs, external=True)

@@ -1,0 +1,49 @@
+"""What the machine has: libraries, devices, versions, drivers."""
+
+from __future__ import annotations
+
+import os
+import platform
+from datetime import UTC, datetime
+from importlib import metadata
+from typing import Any
+
+import numpy as np
+from part import Writer, arguments
+
+import portarray as pa
+
+
+def drivers() -> dict[str, str]:
+    """Return the driver's version of every platform on which a device functions."""
+    found: dict[str, str] = {}
+    for device in pa.devices():
+        version = device.room.driver(device.platform)
+        if version:
+            found[f"{device.library}:{device.platform}"] = version
+    return found
+
+
+def distributions() -> dict[str, str]:
+    """Return the version of every installed distribution."""
+    return {name: one.version for one in metadata.distributions() if (name := one.metadata["Name"])}
+
+
+def machine() -> dict[str, Any]:
+    """Return all of it."""
+    return {
+        **pa.summary().as_dict(),
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "python": platform.python_version(),
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors",
+        "numpy": np.__version__,
+        "drivers": drivers(),
+        "kernels": hasattr(pa, "kernels"),
+        "distributions": distributions(),
+    }
+
+
+if __name__ == "__main__":
+    options = arguments(__doc__)
+    with Writer(options.out) as write:
+        write(machine())

@@ -1,0 +1,89 @@
+"""The GPU check as a program, on the devices of this machine; each run in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import portarray as pa
+
+FOLDER = Path(__file__).parents[2] / "gpu_check"
+
+
+def check(tmp_path: Path, *options: str) -> tuple[int, str, dict[str, Any]]:
+    """Run the check; return its status, what it printed and its report."""
+    file = tmp_path / "results" / "report.json"
+    done = subprocess.run(
+        [sys.executable, str(FOLDER), "--json", str(file), *options],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert file.exists(), done.stdout + done.stderr
+    return done.returncode, done.stdout, json.loads(file.read_text("utf-8"))
+
+
+def test_a_machine_without_a_gpu_is_not_a_pass(tmp_path: Path) -> None:
+    if any(device.kind != "cpu" for device in pa.devices()):
+        pytest.skip("this machine has a GPU")
+    status, printed, report = check(tmp_path)
+    assert status == 2
+    assert "nothing was checked" in printed
+    assert report["checked"] == []
+    assert "not run  cupy:cuda: " in printed
+    assert {"python", "numpy", "drivers", "distributions", "libraries"} <= report.keys()
+
+
+def test_every_part_reports_on_a_device(tmp_path: Path) -> None:
+    status, printed, report = check(tmp_path, "--device", "numpy", "--minutes", "0.6")
+    assert status == 0, printed
+    suite = report["suite"]["numpy"]
+    assert suite["counts"]["passed"] > 50
+    assert suite["failures"] == []
+    assert report["official"] == {"not_run": "no folder with the official suite was given"}
+    others = [device for device in pa.devices() if str(device) != "numpy:cpu:0"]
+    rows = report["movement"]["rows"]
+    assert len(rows) == 2 * len(others) or report["movement"]["not_run"]
+    for row in rows:
+        assert row["wrong"] == []
+        assert row["gigabytes_per_second"] > 0
+    assert report["seconds"] < 60
+
+
+def test_a_part_that_fails_costs_itself_alone(tmp_path: Path) -> None:
+    status, printed, report = check(tmp_path, "--device", "cupy:rocm:7", "--minutes", "0.3")
+    assert "cupy:rocm" in report["suite"]["cupy:rocm:7"]["not_run"]
+    assert "cupy:rocm" in report["movement"]["not_run"]
+    assert report["suite"]["cupy:rocm:7"]["counts"] == {}
+    assert "nothing; not run: it ended with status 1" in printed
+    assert status == 1, "a device that was asked for and cannot be had is a failure"
+
+
+@pytest.fixture
+def movement(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.syspath_prepend(str(FOLDER))
+    import movement
+
+    yield movement
+    for name in ("movement", "part"):
+        sys.modules.pop(name, None)
+
+
+def test_a_changed_bit_is_found(movement: Any) -> None:
+    x = np.array([0.0, np.nan, 1.0], dtype=np.float32)
+    other_nan = x.copy()
+    other_nan.view(np.int32)[1] ^= 1
+    assert movement.same(x, other_nan)
+    for place, value in ((0, -0.0), (1, 1.0), (2, np.nextafter(np.float32(1), np.float32(2)))):
+        y = x.copy()
+        y[place] = value
+        assert not movement.same(x, y)
+    assert not movement.same(x, x.astype(np.float64))
+    assert not movement.same(x, x[:2])
