@@ -1,0 +1,183 @@
+"""Which dtype operands meet in, and Python scalars made into arrays.
+
+The rules are portarray's on every device: bool < int < float < complex, the widest dtype of the
+winning kind wins, and uint64 has no common dtype with a signed integer. MLX's own differ: it makes
+float32 of uint64 and a signed integer, and complex64 of float64 and complex numbers.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Sequence
+from functools import reduce
+
+import mlx.core as mx
+
+__all__ = [
+    "BITS",
+    "COMPLEX",
+    "FLOATING",
+    "INTEGRAL",
+    "SIGNED",
+    "UNSIGNED",
+    "Scalar",
+    "array_of",
+    "default_float",
+    "default_int",
+    "on_cpu",
+    "pair",
+    "promote",
+    "promote_types",
+    "scalar_dtype",
+    "together",
+]
+
+Scalar = builtins.bool | int | float | complex
+
+# MLX's dtypes are equal and hash alike, but no single objects: compare with ==, never with `is`.
+SIGNED = (mx.int8, mx.int16, mx.int32, mx.int64)
+UNSIGNED = (mx.uint8, mx.uint16, mx.uint32, mx.uint64)
+INTEGRAL = frozenset(SIGNED + UNSIGNED)
+FLOATING = frozenset({mx.float16, mx.bfloat16, mx.float32, mx.float64})
+COMPLEX = frozenset({mx.complex64})
+
+BITS = {
+    mx.float16: mx.int16,
+    mx.bfloat16: mx.int16,
+    mx.float32: mx.int32,
+    mx.float64: mx.int64,
+}
+"""Each real dtype to the integer dtype in which its bits can be seen."""
+
+_LIMITS = {dtype: mx.iinfo(dtype) for dtype in INTEGRAL}
+_HAS_GPU = mx.is_available(mx.gpu)
+
+
+def on_cpu() -> builtins.bool:
+    """Tell whether operations run on the CPU now."""
+    return not _HAS_GPU or mx.default_device().type == mx.cpu
+
+
+def default_float() -> mx.Dtype:
+    """Return the default real dtype: float64 on the CPU, float32 on GPUs, which lack float64."""
+    return mx.float64 if on_cpu() else mx.float32
+
+
+def default_int() -> mx.Dtype:
+    """Return the default integer dtype."""
+    return mx.int64
+
+
+def _kind(dtype: mx.Dtype) -> int:
+    if dtype == mx.bool_:
+        return 0
+    if dtype in INTEGRAL:
+        return 1
+    return 3 if dtype in COMPLEX else 2
+
+
+def _promote_two(a: mx.Dtype, b: mx.Dtype) -> mx.Dtype:
+    if a == b:
+        return a
+    kinds = _kind(a), _kind(b)
+    if kinds[0] != kinds[1]:
+        low, high = (a, b) if kinds[0] < kinds[1] else (b, a)
+        if low == mx.float64:
+            raise TypeError(
+                "float64 and complex64 meet in complex128, which MLX has not; "
+                "convert the float64 array to float32 with astype first"
+            )
+        return high
+    if kinds[0] == 2:
+        # float16 and bfloat16 meet in float32.
+        return a if a.size > b.size else b if b.size > a.size else mx.float32
+    if (a in UNSIGNED) == (b in UNSIGNED):
+        return a if a.size > b.size else b
+    signed, unsigned = (a, b) if a in SIGNED else (b, a)
+    if unsigned == mx.uint64:
+        raise TypeError(
+            f"{unsigned} and {signed} have no common integer dtype; "
+            f"convert one of them with astype first"
+        )
+    width = max(signed.size, 2 * unsigned.size)
+    return {2: mx.int16, 4: mx.int32, 8: mx.int64}[width]
+
+
+def promote_types(a: mx.Dtype, b: mx.Dtype) -> mx.Dtype:
+    """Return the dtype that two dtypes meet in.
+
+    Raises
+    ------
+    TypeError
+        For uint64 with a signed integer dtype and for float64 with complex64, which have none.
+    """
+    return _promote_two(a, b)
+
+
+def promote(*dtypes: mx.Dtype) -> mx.Dtype:
+    """Return the dtype that one or more dtypes meet in."""
+    return reduce(_promote_two, dtypes)
+
+
+def scalar_dtype(scalar: Scalar, dtype: mx.Dtype) -> mx.Dtype:
+    """Return the dtype that a Python scalar and a dtype meet in."""
+    kind = _kind(dtype)
+    if isinstance(scalar, builtins.bool):
+        return dtype
+    if isinstance(scalar, int):
+        return dtype if kind >= 1 else default_int()
+    if isinstance(scalar, float):
+        return dtype if kind >= 2 else default_float()
+    if isinstance(scalar, complex):
+        return mx.complex64 if dtype == mx.float64 else _promote_two(dtype, mx.complex64)
+    raise TypeError(f"expected an MLX array or a Python scalar, got {type(scalar).__name__}")
+
+
+def array_of(scalar: Scalar, dtype: mx.Dtype) -> mx.array:
+    """Return a 0-d array of a Python scalar of a kind that the dtype can hold.
+
+    Raises
+    ------
+    OverflowError
+        If an integer is beyond the range of an integer dtype, where MLX would wrap it.
+    """
+    if dtype in INTEGRAL:
+        limits = _LIMITS[dtype]
+        if not limits.min <= scalar <= limits.max:  # type: ignore[operator]
+            raise OverflowError(
+                f"{scalar} is outside the range of {dtype}, {limits.min} to {limits.max}"
+            )
+        if scalar > _LIMITS[mx.int64].max:  # type: ignore[operator]
+            # MLX reads Python integers as int64: https://github.com/ml-explore/mlx/pull/4365
+            wrapped = int(scalar) - 2**64  # type: ignore[arg-type]
+            return mx.view(mx.array(wrapped, dtype=mx.int64), dtype)
+    elif scalar.__class__ is int and dtype != mx.bool_:
+        return mx.array(float(scalar), dtype=dtype)  # type: ignore[arg-type]
+    return mx.array(scalar, dtype=dtype)
+
+
+def pair(x1: mx.array | Scalar, x2: mx.array | Scalar) -> tuple[mx.array, mx.array]:
+    """Return two operands as arrays of one dtype; one of them may be a Python scalar."""
+    if isinstance(x1, mx.array):
+        first = x1.dtype
+        if isinstance(x2, mx.array):
+            second = x2.dtype
+            if first == second:
+                return x1, x2
+            dtype = _promote_two(first, second)
+            return x1.astype(dtype), x2.astype(dtype)
+        dtype = scalar_dtype(x2, first)
+        return (x1 if dtype == first else x1.astype(dtype)), array_of(x2, dtype)
+    if isinstance(x2, mx.array):
+        array, scalar = pair(x2, x1)
+        return scalar, array
+    raise TypeError(
+        f"at least one operand must be an MLX array, "
+        f"got {type(x1).__name__} and {type(x2).__name__}"
+    )
+
+
+def together(arrays: Sequence[mx.array]) -> list[mx.array]:
+    """Return arrays converted to the dtype that they all meet in."""
+    dtype = promote(*[x.dtype for x in arrays])
+    return [x if x.dtype == dtype else x.astype(dtype) for x in arrays]
