@@ -68,12 +68,12 @@ def unary(name: str, x: Any) -> Array:
             native = function(x._native)
         except Exception as error:  # noqa: BLE001  (translated and raised again)
             reraise(error, name, lane.device)
-        if type(native) is lane.array_type:
+        if type(native) is lane.known_type:
             out = _array.shell()
             out._native = native
             out._lane = result
             return out
-        return wrapped(native, lane)
+        return wrapped(native, result)
     return unary(name, from_scalar(x, name))
 
 
@@ -90,12 +90,12 @@ def binary(name: str, x1: Any, x2: Any) -> Array:
                 native = function(x1._native, x2._native)
             except Exception as error:  # noqa: BLE001  (translated and raised again)
                 reraise(error, name, lane.device)
-            if type(native) is lane.array_type:
+            if type(native) is lane.known_type:
                 out = _array.shell()
                 out._native = native
                 out._lane = result
                 return out
-            return wrapped(native, lane)
+            return wrapped(native, result)
     return _binary(name, x1, x2)
 
 
@@ -125,10 +125,21 @@ def learn(name: str, lane: Lane, *natives: Any) -> Array:
 def beside(name: str, lane: Lane, first: Any, second: Any) -> Array:
     """Call a binary function on a native array and a Python scalar that its lane takes as it is."""
     try:
-        native = lane.functions[name](first, second)
+        function, result = lane.learned_beside[name]
+    except KeyError:
+        found: Array = called(name, lane, (first, second), {})
+        lane.learned_beside[name] = (dispatch.beside(lane, name), found._lane)
+        return found
+    try:
+        native = function(first, second)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
         reraise(error, name, lane.device)
-    return wrapped(native, lane)
+    if type(native) is lane.known_type:
+        out = _array.shell()
+        out._native = native
+        out._lane = result
+        return out
+    return wrapped(native, result)
 
 
 def called(name: str, lane: Lane, natives: Sequence[Any], options: dict[str, Any]) -> Any:

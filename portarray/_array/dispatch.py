@@ -26,6 +26,7 @@ from portarray.errors import DeviceMismatchError, HostFallbackError, HostFallbac
 __all__ = [
     "Functions",
     "Lane",
+    "beside",
     "check_device",
     "default_dtype",
     "direct",
@@ -33,6 +34,7 @@ __all__ = [
     "inplace",
     "lane_of",
     "lanes_of",
+    "picking",
     "served",
 ]
 
@@ -74,6 +76,11 @@ class Lane:
         Functions that were called on arrays of this lane and nothing else, each with the lane of
         its results: which dtype comes out depends on what goes in, and asking the library each
         time would cost more than the look-up here.
+    learned_beside : dict
+        The same for functions that were called on an array of this lane and a Python scalar.
+    known_type : type or None
+        Class of the results whose lane can be known like that: ``array_type``. None on devices
+        whose dtypes change with the user's settings, where every result is asked.
     lanes : mapping
         All lanes of the device by native dtype.
     scalars : frozenset of type
@@ -90,8 +97,10 @@ class Lane:
         "functions",
         "high",
         "kind",
+        "known_type",
         "lanes",
         "learned",
+        "learned_beside",
         "low",
         "native",
         "scalars",
@@ -104,7 +113,9 @@ class Lane:
         self.native = native
         self.array_type: Any = device.room.devices.ARRAY_TYPE
         self.functions = Functions(self)
+        self.known_type: Any = self.array_type if device.room.configuration() is None else None
         self.learned: dict[str, tuple[Function, Lane]] = {}
+        self.learned_beside: dict[str, tuple[Function, Lane]] = {}
         self.lanes: Lanes = {}
         self.scalars = _SCALARS[self.kind]
         limits = np.iinfo(dtype) if self.kind in "iu" else None
@@ -166,6 +177,7 @@ def _ask_dtypes(device: Device, lanes: Lanes) -> Mapping[np.dtype[Any], Lane]:
         # The default dtypes, to which operands are converted, may be others now.
         lane.functions.clear()
         lane.learned.clear()
+        lane.learned_beside.clear()
     by_dtype = {dtype: lanes[native] for dtype, native in available.items()}
     # Devices are immutable for their users; these slots are this module's.
     object.__setattr__(device, "lanes", lanes)
@@ -205,25 +217,35 @@ def direct(lane: Lane, name: str) -> Function:
 
     It is called by position; :attr:`Lane.learned` keeps it.
     """
+    own = _own(lane, name, lane.device.room.direct)
+    return lane.functions[name] if own is None else own
+
+
+def beside(lane: Lane, name: str) -> Function:
+    """Return the function for an array of a lane and a scalar that it takes; as :func:`direct`."""
+    own = _own(lane, name, lane.device.room.beside)
+    return lane.functions[name] if own is None else own
+
+
+def picking(lane: Lane) -> Function | None:
+    """Return the library's own ``x[key]`` for keys without arrays, None where it has none."""
+    return _own(lane, "getitem", lane.device.room.direct)
+
+
+def _own(lane: Lane, name: str, hook: Callable[[str, Any], Function | None]) -> Function | None:
+    """Return the library's own function that a room's hook names for a lane, or None."""
     device = lane.device
     rule = dtypes.ACCEPTED.get(name, lane.kind)
-    own = device.room.direct(name, lane.native)
-    if own is None or lane.kind not in rule.partition(" ")[0]:  # converted first
-        return lane.functions[name]
-    return own if device.room.scope(device.native) is None else _scoped(own, device)
+    if lane.kind not in rule.partition(" ")[0]:  # converted first
+        return None
+    own = hook(name, lane.native)
+    return own if own is None or device.room.scope(device.native) is None else _scoped(own, device)
 
 
 @cache
 def inplace(lane: Lane, name: str) -> Function | None:
     """Return the function that does ``x1 op= x2`` in x1's memory, None where there is none."""
-    device = lane.device
-    rule = dtypes.ACCEPTED.get(name, lane.kind)
-    if lane.kind not in rule.partition(" ")[0]:  # converted first: the result is of another kind
-        return None
-    direct = device.room.inplace(name, lane.native)
-    if direct is None or device.room.scope(device.native) is None:
-        return direct
-    return _scoped(direct, device)
+    return _own(lane, name, lane.device.room.inplace)
 
 
 _WIDEST = {"f": ("float64", "float32"), "i": ("int64", "int32"), "c": ("complex128", "complex64")}
@@ -265,6 +287,8 @@ def _converted(lane: Lane, name: str, conversions: str) -> Function:
     if lane.kind not in kinds:
         raise TypeError(_refusal(name, lane))
     if way in ("f", "i"):
+        if device.room.configuration() is not None:
+            return _casting_anew(lane, name, way)
         target = lane_of(device, default_dtype(device, way))
         return _casting(lane, target.functions[name], target.cast)
     if way == "?":
@@ -290,6 +314,17 @@ def _casting(lane: Lane, function: Function, cast: Function) -> Function:
 
     def casting(*args: Any, **options: Any) -> Any:
         return function(*map(one, args), **options)
+
+    return casting
+
+
+def _casting_anew(lane: Lane, name: str, way: str) -> Function:
+    """Build a function for a dtype that is cast first to what is the default at each call."""
+    device = lane.device
+
+    def casting(*args: Any, **options: Any) -> Any:
+        target = lane_of(device, default_dtype(device, way))
+        return _casting(lane, target.functions[name], target.cast)(*args, **options)
 
     return casting
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from operator import index as as_index
 from typing import TYPE_CHECKING, Any
 
@@ -12,18 +13,58 @@ from portarray._array import dispatch, dtypes, operands, outcome
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
+    from portarray._array.dispatch import Lane
 
 __all__ = ["getitem", "setitem"]
+
+
+_BASIC = frozenset({int, slice, type(None), type(Ellipsis)})
+_is_basic = _BASIC.issuperset
 
 
 def getitem(x: Array, key: Any) -> Array:
     """Return ``x[key]``."""
     lane = x._lane
+    kind = type(key)
+    if (
+        kind is int
+        or kind is slice
+        or (kind is tuple and _is_basic(map(type, key)) and key.count(Ellipsis) < 2)
+    ):
+        try:
+            pick = lane.learned["getitem"][0]
+        except KeyError:
+            pick = dispatch.picking(lane) or _checking(lane)
+            lane.learned["getitem"] = (pick, lane)
+        try:
+            native = pick(x._native, key)
+        except (IndexError, TypeError, ValueError):
+            native = _picked(x, key)  # where the key is at fault, this says how
+        except Exception as error:  # noqa: BLE001  (translated and raised again)
+            outcome.reraise(error, "indexing", lane.device)
+        if type(native) is lane.known_type:
+            out = _array.shell()
+            out._native = native
+            out._lane = lane
+            return out
+    else:
+        native = _picked(x, key)
+    return outcome.wrapped(native, lane)
+
+
+def _checking(lane: Lane) -> Callable[[Any, Any], Any]:
+    """Return the function for keys without arrays where the library's own checks none."""
+    function = lane.functions["getitem"]
+    return lambda native, key: function(native, _basic_key(native.shape, key))
+
+
+def _picked(x: Array, key: Any) -> Any:
+    """Return ``x[key]`` as a native array, after the key was checked."""
+    lane = x._lane
     try:
-        native = lane.functions["getitem"](x._native, _native_key(x, key))
+        return lane.functions["getitem"](x._native, _native_key(x, key))
     except Exception as error:  # noqa: BLE001  (translated and raised again)
         outcome.reraise(error, "indexing", lane.device)
-    return outcome.wrapped(native, lane)
 
 
 def setitem(x: Array, key: Any, value: Any) -> None:
@@ -75,14 +116,43 @@ def _fill_value(value: Any, x: Array) -> Any:
 
 def _native_key(x: Array, key: Any) -> tuple[Any, ...]:
     """Return a key as the tuple of native parts that a room takes, checked for bounds and count."""
-    shape = x._native.shape
+    parts = key if isinstance(key, tuple) else (key,)
+    if _is_basic(map(type, parts)):
+        return _basic_key(x._native.shape, key)
+    native = [_native_part(x, part) for part in parts]
+    _check(native, x)
+    return tuple(native)
+
+
+def _basic_key(shape: Sequence[int], key: Any) -> tuple[Any, ...]:
+    """Return a key of integers, slices, None and Ellipsis as a room takes it, checked."""
     if type(key) is int:
         if shape and -shape[0] <= key < shape[0]:
             return (key,)
         raise _out_of_bounds(key, 0, shape)
-    parts = [_native_part(x, part) for part in (key if isinstance(key, tuple) else (key,))]
-    _check(parts, x)
-    return tuple(parts)
+    parts = key if isinstance(key, tuple) else (key,)
+    ellipses = parts.count(Ellipsis)
+    used = len(parts) - parts.count(None) - ellipses
+    _check_counts(ellipses, used, shape)
+    axis = 0
+    for part in parts:
+        if part is Ellipsis:
+            axis += len(shape) - used
+        elif part is not None:
+            if type(part) is int and not -shape[axis] <= part < shape[axis]:
+                raise _out_of_bounds(part, axis, shape)
+            axis += 1
+    return tuple([_native_slice(part) if type(part) is slice else part for part in parts])
+
+
+def _native_slice(part: slice) -> slice:
+    """Return a slice whose parts are Python integers."""
+    start, stop, step = [
+        value if value is None else as_index(value) for value in (part.start, part.stop, part.step)
+    ]
+    if step == 0:
+        raise ValueError(f"slice step cannot be zero in {part}")
+    return slice(start, stop, step)
 
 
 def _native_part(x: Array, part: Any) -> Any:
@@ -90,11 +160,7 @@ def _native_part(x: Array, part: Any) -> Any:
     if part is None or part is Ellipsis or type(part) is int:
         return part
     if isinstance(part, slice):
-        if part.step is not None and as_index(part.step) == 0:
-            raise ValueError(f"slice step cannot be zero in {part}")
-        return slice(
-            *(None if v is None else as_index(v) for v in (part.start, part.stop, part.step))
-        )
+        return _native_slice(part)
     if type(part) is _array.Array:
         dispatch.check_device("indexing", x._lane, part._lane)
         if part._lane.kind not in "biu":
@@ -140,8 +206,6 @@ def _check(parts: list[Any], x: Array) -> None:
     def is_mask(part: Any) -> bool:
         return lane.device.room.owns(part) and lane.lanes[part.dtype].kind == "b"
 
-    if sum(part is Ellipsis for part in parts) > 1:
-        raise IndexError("an index can have only one ellipsis ('...')")
     used = 0
     widths = []
     for part in parts:
@@ -153,10 +217,7 @@ def _check(parts: list[Any], x: Array) -> None:
             width = 1
         widths.append(width)
         used += width
-    if used > len(shape):
-        raise IndexError(
-            f"too many indices: the array has {len(shape)} axes, and {used} were indexed"
-        )
+    _check_counts(sum(part is Ellipsis for part in parts), used, shape)
     axis = 0
     for place, (part, width) in enumerate(zip(parts, widths, strict=True)):
         if part is Ellipsis:
@@ -178,7 +239,17 @@ def _check(parts: list[Any], x: Array) -> None:
         axis += width
 
 
-def _out_of_bounds(index: int, axis: int, shape: tuple[int, ...]) -> IndexError:
+def _check_counts(ellipses: int, used: int, shape: Sequence[int]) -> None:
+    """Check that a key has one ellipsis at most, and no more indices than there are axes."""
+    if ellipses > 1:
+        raise IndexError("an index can have only one ellipsis ('...')")
+    if used > len(shape):
+        raise IndexError(
+            f"too many indices: the array has {len(shape)} axes, and {used} were indexed"
+        )
+
+
+def _out_of_bounds(index: int, axis: int, shape: Sequence[int]) -> IndexError:
     if not shape:
         return IndexError("too many indices: a 0-d array takes no integer index; use x[()]")
     return IndexError(f"index {index} is out of bounds for axis {axis} with length {shape[axis]}")

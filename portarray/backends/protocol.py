@@ -304,8 +304,22 @@ class Room:
         one dtype and nothing else, portarray calls it by position, so that what the namespace's
         function does for other callers (promotion, scalars, options) costs nothing. It must do
         right on every value of the dtype.
+
+        ``"getitem"`` may be among the names, for keys as the user wrote them that are integers,
+        slices or tuples of these, None and one Ellipsis: where such a function raises IndexError,
+        TypeError or ValueError, the key is checked and given to the namespace's function.
         """
         hook = getattr(self.namespace, "direct", None)
+        return None if hook is None else hook(name, dtype)
+
+    def beside(self, name: str, dtype: Any) -> Callable[..., Any] | None:
+        """Return the library's own function that serves a name beside a Python scalar.
+
+        **May**, as :meth:`direct`: for one array of a native dtype and one Python scalar, either
+        first, that the dtype can hold: an integer in the range of an integer dtype, an integer or
+        float of a floating-point dtype, any number of a complex one, a bool of bool.
+        """
+        hook = getattr(self.namespace, "beside", None)
         return None if hook is None else hook(name, dtype)
 
     def inplace(self, name: str, dtype: Any) -> Callable[[Any, Any], Any] | None:

@@ -182,7 +182,7 @@ class Library:
         """Return the NumPy room's functions and dtypes, for arrays of this library."""
         found: dict[str, Any] = {}
         for name, value in vars(module).items():
-            if name.startswith("_") or name == "inplace" or isinstance(value, type):
+            if name.startswith("_") or name in ("direct", "inplace") or isinstance(value, type):
                 continue
             if isinstance(value, np.dtype):
                 if value in self.dtypes:

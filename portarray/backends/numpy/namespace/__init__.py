@@ -73,6 +73,7 @@ from portarray.backends.numpy.namespace.data_type import (
     isdtype,
     result_type,
 )
+from portarray.backends.numpy.namespace.direct import direct
 from portarray.backends.numpy.namespace.exponential import (
     exp,
     expm1,
@@ -344,5 +345,6 @@ __all__ = [
     "float64",
     "complex64",
     "complex128",
+    "direct",
     "inplace",
 ]

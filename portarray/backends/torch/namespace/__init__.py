@@ -97,6 +97,7 @@ from portarray.backends.torch.namespace.data_type import (
     isdtype,
     result_type,
 )
+from portarray.backends.torch.namespace.direct import beside, direct
 from portarray.backends.torch.namespace.exponential import (
     exp,
     expm1,
@@ -196,10 +197,12 @@ from portarray.backends.torch.namespace.utility import (
 )
 
 __all__ = [
+    "beside",
     "bfloat16",
     "bool",
     "complex64",
     "complex128",
+    "direct",
     "e",
     "fft",
     "float16",

@@ -1,0 +1,196 @@
+"""The library's own functions, where a room has them called directly, do as its namespace does."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from portarray_conformance import names
+
+import portarray as pa
+from portarray._array import dispatch
+from portarray._array.dispatch import Lane
+from portarray._devices.device import Device
+
+Values = np.ndarray[Any, Any]
+
+KEYS: list[Any] = [
+    *(0, -1, 2, 3, -4, slice(None), slice(1, None), slice(None, -1), slice(-9, 9, 2)),
+    *(slice(None, None, -1), slice(2, 0, -2), slice(3, 1), slice(0, 0)),
+    *((), (0,), (0, 1), (0, 2), (0, 1, 0), (..., 0), (0, ...), (None, 0), (slice(None), None)),
+    *((slice(None), -1), (..., None), (None,), (..., ...), (slice(1), slice(None, None, -1))),
+]
+
+
+def functions() -> list[str]:
+    """Return the standard's functions that can be called with one or two arrays and no more."""
+    return [name for name in names.ALL_NAMES if needed(getattr(pa, name, None)) in (1, 2)]
+
+
+def needed(function: object) -> int:
+    """Return how many arrays a function needs; 0 for what needs other arguments, or none."""
+    if not inspect.isfunction(function):
+        return 0
+    parameters = inspect.signature(function).parameters.values()
+    own = [p for p in parameters if p.default is p.empty and p.kind is not p.VAR_POSITIONAL]
+    return len(own) if all(p.name in ("x", "x1", "x2") for p in own) else 0
+
+
+def values_of(dtype: np.dtype[Any]) -> tuple[Values, Values]:
+    """Return two arrays in which special values meet all others, and drawn ones each other."""
+    rng = np.random.default_rng(7)
+    if dtype.kind == "b":
+        special = np.asarray([False, True])
+        drawn = rng.integers(0, 2, (2, 40)).astype(bool)
+    elif dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        special = np.asarray([0, 1, 2, limits.min, limits.max, limits.max - 1], dtype)
+        drawn = rng.integers(limits.min, limits.max, (2, 200), dtype, endpoint=True)
+    else:
+        special, drawn = _inexact(dtype, rng)
+    pairs = np.asarray(list(itertools.product(special, repeat=2)), dtype)
+    return (
+        np.concatenate([pairs[:, 0], drawn[0].astype(dtype)]),
+        np.concatenate([pairs[:, 1], drawn[1].astype(dtype)]),
+    )
+
+
+def _inexact(dtype: np.dtype[Any], rng: np.random.Generator) -> tuple[Values, Values]:
+    parts = [0.0, -0.0, 1.0, -1.0, 0.5, 2.5, -3.5, np.inf, -np.inf, np.nan, 1e-30, 3e4]
+    if dtype.kind == "c":
+        special = np.asarray([complex(a, b) for a in parts[:10] for b in parts[:10]], dtype)
+        wide = rng.normal(0, 1, (2, 300)) + 1j * rng.normal(0, 3, (2, 300))
+        return special[:: 1 if dtype.itemsize == 8 else 3], wide
+    # Any bits at all: numbers of all magnitudes.
+    whole = f"uint{8 * dtype.itemsize}"
+    bits = rng.integers(0, np.iinfo(whole).max, (2, 300), whole).view(dtype)
+    near = rng.normal(0, 3, (2, 300)).astype(dtype)
+    return np.asarray(parts).astype(dtype), np.concatenate([bits, near], axis=1)
+
+
+def outcome(lane: Lane, function: Callable[..., Any], *operands: Any) -> Values | type[Exception]:
+    """Return what a function gives on the host, or the class of what it raises."""
+    try:
+        native = function(*operands)
+        if type(native) is lane.array_type or not isinstance(native, np.generic):
+            return lane.device.room.transfer.to_host(native, copy=None)
+        return np.asarray(native)
+    except Exception as error:  # noqa: BLE001 - libraries raise all kinds
+        return ValueError if isinstance(error, RuntimeError) else type(error)
+
+
+def agree(found: Values | type[Exception], wanted: Values | type[Exception], what: str) -> None:
+    if isinstance(wanted, type) or isinstance(found, type):
+        assert found is wanted, what
+        return
+    assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape), what
+    if wanted.dtype.kind == "c":
+        agree(found.real, wanted.real, what)
+        agree(found.imag, wanted.imag, what)
+        return
+    if wanted.dtype.kind in "biu":
+        np.testing.assert_array_equal(found, wanted, err_msg=what)
+        return
+    missing = np.isnan(wanted)
+    np.testing.assert_array_equal(np.isnan(found), missing, err_msg=what)
+    whole = f"uint{8 * wanted.dtype.itemsize}"
+    kept = [np.where(missing, 0, values).astype(wanted.dtype) for values in (found, wanted)]
+    np.testing.assert_array_equal(kept[0].view(whole), kept[1].view(whole), err_msg=what)
+
+
+def lanes(device: Device) -> list[Lane]:
+    return list(dispatch.dtypes_of(device).values())
+
+
+@pytest.fixture
+def place(device: str) -> Device:
+    return pa.device(device)
+
+
+def native(values: Values, lane: Lane) -> Any:
+    device = lane.device
+    return device.room.transfer.from_host(values, device.native, copy=True)
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Any:
+    """NumPy warns of what special values do; warnings are no part of this."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        yield
+
+
+def served(lane: Lane, name: str) -> Callable[..., Any] | None:
+    """Return the namespace's function for a lane, None where the standard takes no such dtype."""
+    try:
+        return lane.functions[name]
+    except TypeError:
+        return None
+
+
+def test_functions_of_arrays_agree_bit_for_bit(place: Device) -> None:
+    for lane in lanes(place):
+        x, y = values_of(lane.dtype)
+        for name in functions():
+            function = served(lane, name)
+            if function is None or dispatch.direct(lane, name) is function:
+                continue
+            own = dispatch.direct(lane, name)
+            second = y % lane.dtype.type(8 * lane.dtype.itemsize) if "shift" in name else y
+            for part in (slice(None), slice(3), 5, slice(0)):
+                operands = [native(np.asarray(v[part]), lane) for v in (x, second)]
+                operands = operands[: needed(getattr(pa, name))]
+                wanted = outcome(lane, function, *operands)
+                agree(outcome(lane, own, *operands), wanted, f"{name} of {lane.dtype}, {part}")
+
+
+def scalars_of(lane: Lane) -> list[Any]:
+    """Return Python scalars that a lane takes and its dtype holds exactly."""
+    if lane.kind == "b":
+        return [False, True]
+    if lane.kind in "iu":
+        return [0, 1, 2, 3, lane.low, lane.high]
+    real = [0, 2, -3, 0.0, -0.0, 1.0, -2.5, float("inf"), float("-inf"), float("nan"), 2.0**-14]
+    return [*real, 1j, -0.0 - 2.5j, complex("inf-nanj")] if lane.kind == "c" else real
+
+
+def test_functions_beside_scalars_agree_bit_for_bit(place: Device) -> None:
+    for lane in lanes(place):
+        x = native(values_of(lane.dtype)[0], lane)
+        for name in functions():
+            function = served(lane, name) if needed(getattr(pa, name)) == 2 else None
+            if function is None or dispatch.beside(lane, name) is function:
+                continue
+            own = dispatch.beside(lane, name)
+            for scalar in scalars_of(lane):
+                if "shift" in name and scalar not in range(8 * lane.dtype.itemsize):
+                    continue
+                for operands in ((x, scalar), (scalar, x)):
+                    wanted = outcome(lane, function, *operands)
+                    what = f"{name} of {lane.dtype} and {scalar}, array first: {operands[0] is x}"
+                    agree(outcome(lane, own, *operands), wanted, what)
+
+
+def test_keys_without_arrays_pick_the_same(place: Device) -> None:
+    for lane in lanes(place):
+        own = dispatch.picking(lane)
+        if own is None:
+            continue
+        for shape in ((3, 2), (3,), (), (0,)):
+            values = np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(lane.dtype)
+            x = pa.asarray(values, device=place)
+            for key in KEYS:
+                try:
+                    wanted = values[key]
+                except IndexError:
+                    with pytest.raises(IndexError):
+                        x[key]
+                else:
+                    found = x[key]
+                    assert (found.shape, found.dtype) == (wanted.shape, lane.dtype), key
+                    agree(lane.device.room.transfer.to_host(found.native, copy=None), wanted, key)
