@@ -1,6 +1,10 @@
 """The room of dpnp: Intel GPUs, and CPUs with Intel's runtime, through SYCL."""
 
+from __future__ import annotations
+
 from portarray.backends.protocol import RoomInfo
+
+__all__ = ["INFO"]
 
 INFO = RoomInfo(
     library="dpnp",
@@ -8,5 +12,6 @@ INFO = RoomInfo(
     module="dpnp",
     ranks={"oneapi": 10},
     install={"": "portarray[dpnp]"},
-    pending="this release has no complete dpnp room yet",
+    # The arrays themselves moved from dpctl into dpnp (dpnp.tensor) with this version.
+    oldest="0.20",
 )

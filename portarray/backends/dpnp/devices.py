@@ -1,0 +1,247 @@
+"""dpnp's devices: SYCL's, but for those that dpnp cannot compute on.
+
+On CPUs dpnp needs Intel's OpenCL runtime. PoCL offers a device as well, and before Intel's where
+nobody puts Intel's first; dpnp ends the process there. So drivers are prepared before SYCL asks for
+platforms, such devices are never among those counted here, and every function of the room is told
+its device: the default one may be PoCL's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import dpctl
+import dpnp
+import numpy as np
+from dpctl.memory import USMAllocationError
+from dpctl.utils import intel_device_info
+from dpnp.tensor import Device
+
+from portarray._opencl import loader
+from portarray.backends import machine
+from portarray.backends.protocol import Description, MemoryFigures
+
+__all__ = [
+    "ARRAY_TYPE",
+    "count",
+    "describe",
+    "driver",
+    "dtypes",
+    "is_failure",
+    "is_out_of_memory",
+    "locate",
+    "memory",
+    "native_device",
+    "recognize",
+    "synchronize",
+    "version",
+    "why_not",
+]
+
+ARRAY_TYPE = dpnp.ndarray
+
+_DOUBLE = (np.dtype(np.float64), np.dtype(np.complex128))
+_HALF = np.dtype(np.float16)
+_DTYPES: dict[np.dtype[Any], np.dtype[Any]] = {
+    dtype: dtype
+    for dtype in map(
+        np.dtype,
+        (
+            *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+            *("float16", "float32", "float64", "complex64", "complex128"),
+        ),
+    )
+}
+
+# The order in which devices are counted, and of two drivers for one GPU which one is taken.
+_BACKENDS = ("level_zero", "cuda", "hip", "opencl")
+
+
+def version() -> str:
+    """Return dpnp's version."""
+    return str(dpnp.__version__)
+
+
+@cache
+def _found() -> tuple[tuple[dpctl.SyclDevice, ...], dict[str, str]]:
+    """Return the devices that dpnp computes on, best first, and why others are left out."""
+    # SYCL asks OpenCL's loader for platforms once, when somebody asks SYCL first.
+    loader.prepare()
+    usable: list[dpctl.SyclDevice] = []
+    reasons: dict[str, str] = {}
+    taken: dict[str, int] = {}  # GPUs by name that a better backend drives
+    for native in sorted(dpctl.get_devices(), key=_rank):
+        reason = _obstacle(native)
+        if not reason and native.is_gpu:
+            if native.backend.name == "opencl" and taken.get(native.name, 0):
+                taken[native.name] -= 1
+                reason = "Level Zero drives the same card"
+            elif native.backend.name != "opencl":
+                taken[native.name] = taken.get(native.name, 0) + 1
+        if reason:
+            reasons[_title(native)] = reason
+        else:
+            usable.append(native)
+    return tuple(usable), reasons
+
+
+def _rank(native: dpctl.SyclDevice) -> tuple[int, int]:
+    backend = native.backend.name
+    place = _BACKENDS.index(backend) if backend in _BACKENDS else len(_BACKENDS)
+    # Accelerators stand between GPUs and CPUs; sorting keeps SYCL's order otherwise.
+    return (0 if native.is_gpu else 2 if native.is_cpu else 1), place
+
+
+def _obstacle(native: dpctl.SyclDevice) -> str:
+    """Return why dpnp cannot compute on a device, or an empty string."""
+    platform = native.sycl_platform.name
+    if native.has_aspect_emulated or "FPGA" in platform:
+        return "it emulates FPGAs, for programs that are to run on one"
+    if native.backend.name == "opencl" and "Intel" not in platform:
+        if "Portable Computing Language" in platform:
+            return "dpnp ends the process when it computes on PoCL"
+        return "of OpenCL's drivers dpnp works with Intel's only"
+    if not native.has_aspect_usm_device_allocations:
+        return "it has no unified shared memory, in which dpnp keeps arrays"
+    return ""
+
+
+def _title(native: dpctl.SyclDevice) -> str:
+    return f"{native.name.strip()} ({native.sycl_platform.name.strip()})"
+
+
+@cache
+def _places() -> dict[dpctl.SyclDevice, int]:
+    return {native: index for index, native in enumerate(_found()[0])}
+
+
+def count(platform: str) -> int:
+    """Return how many SYCL devices dpnp computes on: GPUs first, then others, then CPUs."""
+    return len(_found()[0]) if platform == "oneapi" else 0
+
+
+def why_not(platform: str) -> str:
+    """Return why there is no device, and what else was found."""
+    if platform != "oneapi":
+        return f"dpnp computes on SYCL devices only, not on {platform}"
+    reasons = [f"{name}: {reason}" for name, reason in _found()[1].items()]
+    reasons += [f"{entry}: {reason}" for entry, reason in loader.wrong_entries().items()]
+    told = "SYCL has no device that dpnp computes on; CPUs need pip install intel-opencl-rt"
+    return "; ".join([told, *reasons])
+
+
+def native_device(platform: str, index: int) -> Device:
+    """Return dpnp's device object, which holds the one queue that dpnp keeps for the device."""
+    return _device(_found()[0][index])
+
+
+@cache
+def _device(native: dpctl.SyclDevice) -> Device:
+    return Device.create_device(native)
+
+
+def describe(platform: str, index: int) -> Description:
+    """Return name and kind of a device."""
+    native = _found()[0][index]
+    kind = native.device_type.name
+    return Description(
+        native.name.strip(), "gpu" if kind == "gpu" else "cpu" if kind == "cpu" else "accelerator"
+    )
+
+
+def dtypes(platform: str, index: int) -> Mapping[np.dtype[Any], np.dtype[Any]]:
+    """Return every dtype that a device has: dpnp's dtypes are NumPy's, and bfloat16 is none."""
+    native = _found()[0][index]
+    return {
+        dtype: own
+        for dtype, own in _DTYPES.items()
+        if (native.has_aspect_fp64 or dtype not in _DOUBLE)
+        and (native.has_aspect_fp16 or dtype != _HALF)
+    }
+
+
+def recognize(device: object) -> tuple[str, int] | None:
+    """Return the index of dpnp's or dpctl's device or queue object, None if it is none.
+
+    A queue stands for its device: arrays are put into the queue that dpnp keeps for that one.
+
+    Raises
+    ------
+    ValueError
+        If dpnp cannot compute on the device, or it is a part of another one.
+    """
+    if isinstance(device, (Device, dpctl.SyclQueue)):
+        device = device.sycl_device
+    if not isinstance(device, dpctl.SyclDevice):
+        return None
+    return "oneapi", _index(device)
+
+
+def locate(x: dpnp.ndarray) -> tuple[str, int]:
+    """Return the index of the device that holds an array, whichever queue it belongs to.
+
+    Raises
+    ------
+    ValueError
+        If dpnp cannot compute on the device, or it is a part of another one.
+    """
+    return "oneapi", _index(x.sycl_device)
+
+
+def _index(native: dpctl.SyclDevice) -> int:
+    place = _places().get(native)
+    if place is not None:
+        return place
+    if native.parent_device is not None:
+        raise ValueError(
+            f"{_title(native)} is a part of a SYCL device, and portarray's devices are whole ones; "
+            f"use the device that it was made from, and move its arrays there with dpnp first"
+        )
+    reason = _found()[1].get(_title(native), "SYCL did not list it when portarray asked")
+    raise ValueError(
+        f"{_title(native)} is none of portarray's devices: {reason}; "
+        f"move its arrays to another device with dpnp first"
+    )
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Tell whether an error means that the device's or the host's memory ran out."""
+    return isinstance(error, (USMAllocationError, MemoryError))
+
+
+def is_failure(error: BaseException) -> bool:
+    """Tell whether SYCL or a driver failed, whatever was asked for."""
+    return isinstance(
+        error,
+        (
+            dpctl.SyclKernelSubmitError,
+            dpctl.SyclQueueCreationError,
+            dpctl.SyclContextCreationError,
+            dpctl.SyclDeviceCreationError,
+        ),
+    )
+
+
+def memory(device: Device) -> MemoryFigures:
+    """Return the memory figures of a device; SYCL counts nothing that a process uses.
+
+    A GPU's free memory is known where its driver tells it, which Level Zero does under
+    ``ZES_ENABLE_SYSMAN=1``. A CPU has the machine's memory.
+    """
+    native = device.sycl_device
+    if native.is_cpu:
+        return machine.memory()
+    free = intel_device_info(native).get("free_memory")
+    return MemoryFigures(total=native.global_mem_size, free=None if free is None else int(free))
+
+
+def synchronize(device: Device) -> None:
+    """Wait for all work on a device, of whichever array."""
+    device.sycl_queue.wait()
+
+
+def driver(platform: str) -> str:
+    """Return the versions of all drivers, in the order of their devices."""
+    return "+".join(native.driver_version for native in _found()[0])

@@ -1,0 +1,278 @@
+"""Making dpnp's arrays.
+
+Every call names its device: where it has none, dpnp takes SYCL's default device, and that may be
+one on which it ends the process (see ``devices.py``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import dpnp
+import numpy as np
+from dpnp import ndarray
+from dpnp.tensor import Device
+
+from portarray.backends.dpnp import devices, transfer
+from portarray.backends.dpnp.namespace.promotion import (
+    Scalar,
+    default_complex,
+    default_float,
+    scalar_dtype,
+    together,
+)
+
+DType = np.dtype[Any]
+Shape = int | Sequence[int]
+
+_BOOL = np.dtype(np.bool_)
+_INT64 = np.dtype(np.int64)
+
+tril = dpnp.tril
+triu = dpnp.triu
+
+
+def _place(device: Device | None) -> Device:
+    return devices.native_device("oneapi", 0) if device is None else device
+
+
+def _scalar_default(value: Scalar, device: Device) -> DType:
+    return scalar_dtype(value, _BOOL, device)
+
+
+def arange(
+    start: float,
+    /,
+    stop: float | None = None,
+    step: float = 1,
+    *,
+    dtype: DType | None = None,
+    device: Device | None = None,
+) -> ndarray:
+    """Return evenly spaced numbers ``start + i * step`` below stop."""
+    if stop is None:
+        start, stop = 0, start
+    if step == 0:
+        raise ValueError("arange's step must not be 0")
+    place = _place(device)
+    if isinstance(start, int) and isinstance(stop, int) and isinstance(step, int):
+        count = len(range(start, stop, step))
+        if dtype is None or dtype.kind in "iu":
+            return _integers(start, step, count, dtype or _INT64, place)
+    else:
+        count = max(math.ceil((stop - start) / step), 0)
+    dtype = dtype or default_float(place)
+    # One rounding to the dtype at the end, not one for each of product and sum.
+    wide = dtype if dtype.kind == "c" else default_float(place)
+    values = dpnp.arange(count, dtype=wide, device=place)
+    values *= step
+    values += start
+    return dpnp.astype(values, dtype, copy=False)
+
+
+def _integers(start: int, step: int, count: int, dtype: DType, place: Device) -> ndarray:
+    limits = np.iinfo(dtype)
+    if count:
+        last = start + (count - 1) * step
+        for end in (start, last):
+            if not limits.min <= end <= limits.max:
+                raise OverflowError(
+                    f"arange's {end} is not in the range of {dtype}, {limits.min} to {limits.max}"
+                )
+    if count < 2:
+        return dpnp.full((count,), start, dtype=dtype, device=place)
+    # Modulo 2**64 all of it is right, also for uint64 and steps that leave the dtype.
+    values = dpnp.arange(count, dtype=_INT64, device=place)
+    values *= _wrapped_64(step)
+    values += _wrapped_64(start)
+    return dpnp.astype(values, dtype, copy=False)
+
+
+def _wrapped_64(value: int) -> int:
+    return (value + 2**63) % 2**64 - 2**63
+
+
+def asarray(
+    obj: Any,
+    /,
+    *,
+    dtype: DType | None = None,
+    device: Device | None = None,
+    copy: bool | None = None,
+) -> ndarray:
+    """Make an array of an array, a scalar, nested sequences or an object with a buffer or DLPack.
+
+    Raises
+    ------
+    ValueError
+        If ``copy=False`` and memory cannot be shared.
+    TypeError
+        For strings and objects.
+    """
+    if isinstance(obj, ndarray):
+        return _from_array(obj, dtype, device, copy)
+    place = _place(device)
+    if not isinstance(obj, (np.ndarray, np.generic)) and hasattr(obj, "__dlpack__"):
+        return _from_array(
+            transfer.from_dlpack(obj, device, copy=copy), dtype, device, copy and None
+        )
+    if isinstance(obj, (bool, int, float, complex)):
+        dtype = dtype or _scalar_default(obj, place)
+    if isinstance(obj, (list, tuple)):
+        obj = _with_scalars(obj)
+    host = np.asarray(obj, dtype=None if isinstance(obj, np.ndarray) else dtype)
+    found = devices.recognize(place)
+    assert found is not None  # it is a device of dpnp's
+    if host.dtype.newbyteorder("=") not in devices.dtypes(*found):
+        raise TypeError(
+            f"{place} has no dtype for {host.dtype}: "
+            f"dpnp's arrays hold booleans, integers, real or complex numbers"
+        )
+    made = transfer.from_host(host, place, copy=copy is not False)
+    return made if dtype is None else dpnp.astype(made, dtype, copy=False)
+
+
+def _from_array(
+    x: ndarray, dtype: DType | None, device: Device | None, copy: bool | None
+) -> ndarray:
+    dtype = dtype or x.dtype
+    here = device is None or x.sycl_device == device.sycl_device
+    if dtype == x.dtype and here:
+        return dpnp.copy(x) if copy else x
+    if copy is False:
+        raise ValueError(
+            f"copy=False, but {x.dtype} on {x.device} cannot become {dtype} on "
+            f"{x.device if device is None else device} without a copy; "
+            f"pass copy=None or copy=True"
+        )
+    out = dpnp.astype(x, dtype, copy=False)
+    return out if device is None else transfer.move(out, device, copy=None)
+
+
+def _with_scalars(items: Sequence[Any]) -> list[Any]:
+    """Replace 0-d arrays in nested sequences by their values."""
+    return [
+        _with_scalars(item)
+        if isinstance(item, (list, tuple))
+        else item.item()
+        if isinstance(item, ndarray) and item.ndim == 0
+        else item
+        for item in items
+    ]
+
+
+def empty(shape: Shape, *, dtype: DType | None = None, device: Device | None = None) -> ndarray:
+    """Return an array with whatever its memory holds."""
+    place = _place(device)
+    return dpnp.empty(shape, dtype=dtype or default_float(place), device=place)
+
+
+def empty_like(
+    x: ndarray, /, *, dtype: DType | None = None, device: Device | None = None
+) -> ndarray:
+    """Return an uninitialized array of x's shape."""
+    return dpnp.empty_like(x, dtype=dtype, device=device)
+
+
+def eye(
+    n_rows: int,
+    n_cols: int | None = None,
+    /,
+    *,
+    k: int = 0,
+    dtype: DType | None = None,
+    device: Device | None = None,
+) -> ndarray:
+    """Return ones on the k-th diagonal and zeros elsewhere."""
+    place = _place(device)
+    return dpnp.eye(n_rows, n_cols, k, dtype=dtype or default_float(place), device=place)
+
+
+def from_dlpack(x: object, /, *, device: Device | None = None, copy: bool | None = None) -> ndarray:
+    """Make an array of an object with ``__dlpack__``."""
+    return transfer.from_dlpack(x, device, copy=copy)
+
+
+def full(
+    shape: Shape,
+    fill_value: Scalar | ndarray,
+    *,
+    dtype: DType | None = None,
+    device: Device | None = None,
+) -> ndarray:
+    """Return an array that is filled with one value, a scalar or a 0-d array."""
+    if isinstance(fill_value, ndarray):
+        place = device or fill_value.device
+        dtype = dtype or fill_value.dtype
+        fill_value = fill_value.item()
+    else:
+        place = _place(device)
+        dtype = dtype or _scalar_default(fill_value, place)
+    return dpnp.full(shape, fill_value, dtype=dtype, device=place)
+
+
+def full_like(
+    x: ndarray,
+    /,
+    fill_value: Scalar | ndarray,
+    *,
+    dtype: DType | None = None,
+    device: Device | None = None,
+) -> ndarray:
+    """Return an array of x's shape that is filled with one value."""
+    return full(x.shape, fill_value, dtype=dtype or x.dtype, device=device or x.device)
+
+
+def linspace(
+    start: Scalar,
+    stop: Scalar,
+    /,
+    num: int,
+    *,
+    dtype: DType | None = None,
+    device: Device | None = None,
+    endpoint: bool = True,
+) -> ndarray:
+    """Return num evenly spaced numbers from start to stop."""
+    place = _place(device)
+    if dtype is None:
+        is_complex = isinstance(start, complex) or isinstance(stop, complex)
+        dtype = default_complex(place) if is_complex else default_float(place)
+    return dpnp.linspace(start, stop, num, dtype=dtype, device=place, endpoint=endpoint)
+
+
+def meshgrid(*arrays: ndarray, indexing: Literal["xy", "ij"] = "xy") -> tuple[ndarray, ...]:
+    """Return coordinate arrays of one shape, each with its own memory."""
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"meshgrid's indexing must be 'xy' or 'ij', got {indexing!r}")
+    if not arrays:
+        return ()
+    return tuple(dpnp.copy(grid) for grid in dpnp.meshgrid(*together(arrays), indexing=indexing))
+
+
+def ones(shape: Shape, *, dtype: DType | None = None, device: Device | None = None) -> ndarray:
+    """Return ones."""
+    place = _place(device)
+    return dpnp.ones(shape, dtype=dtype or default_float(place), device=place)
+
+
+def ones_like(
+    x: ndarray, /, *, dtype: DType | None = None, device: Device | None = None
+) -> ndarray:
+    """Return ones of x's shape."""
+    return dpnp.ones_like(x, dtype=dtype, device=device)
+
+
+def zeros(shape: Shape, *, dtype: DType | None = None, device: Device | None = None) -> ndarray:
+    """Return zeros."""
+    place = _place(device)
+    return dpnp.zeros(shape, dtype=dtype or default_float(place), device=place)
+
+
+def zeros_like(
+    x: ndarray, /, *, dtype: DType | None = None, device: Device | None = None
+) -> ndarray:
+    """Return zeros of x's shape."""
+    return dpnp.zeros_like(x, dtype=dtype, device=device)

@@ -1,0 +1,153 @@
+"""Which dtype operands meet in, and Python scalars made into arrays.
+
+The rules are portarray's on every device: bool < int < float < complex, the widest dtype of the
+winning kind wins, and uint64 has no common dtype with a signed integer. dpnp follows NumPy, where
+int64 with float32 is float64.
+"""
+
+from __future__ import annotations
+
+import builtins
+from functools import cache, lru_cache, reduce
+from typing import Any
+
+import dpnp
+import numpy as np
+from dpnp import ndarray
+from dpnp.tensor import Device
+
+__all__ = [
+    "Scalar",
+    "cast",
+    "constant",
+    "default_complex",
+    "default_float",
+    "inexact",
+    "pair",
+    "promote",
+    "promote_types",
+    "scalar_dtype",
+    "together",
+]
+
+Scalar = builtins.bool | int | float | complex
+DType = np.dtype[Any]
+
+_BOOL = np.dtype(np.bool_)
+_INT64 = np.dtype(np.int64)
+_FLOAT32 = np.dtype(np.float32)
+_FLOAT64 = np.dtype(np.float64)
+_COMPLEX64 = np.dtype(np.complex64)
+_COMPLEX128 = np.dtype(np.complex128)
+_RANK = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
+
+
+@cache
+def promote_types(a: DType, b: DType) -> DType:
+    """Return the dtype that two dtypes meet in.
+
+    Raises
+    ------
+    TypeError
+        For uint64 with a signed integer dtype, which have none.
+    """
+    if a == b:
+        return a
+    if a.kind not in _RANK or b.kind not in _RANK:
+        raise TypeError(f"{a} and {b} are not both dtypes of the array API standard")
+    if _RANK[a.kind] > _RANK[b.kind]:
+        a, b = b, a
+    if a.kind == "f" and b.kind == "c":
+        return _COMPLEX128 if a == _FLOAT64 else b
+    if _RANK[a.kind] < _RANK[b.kind]:
+        return b
+    if a.kind != b.kind and np.dtype(np.uint64) in (a, b):
+        raise TypeError(
+            f"{a} and {b} have no common integer dtype; convert one of them with astype first"
+        )
+    return np.promote_types(a, b)
+
+
+@cache
+def default_float(device: Device) -> DType:
+    """Return a device's default real dtype: float32 where it has no double precision."""
+    return _FLOAT64 if device.sycl_device.has_aspect_fp64 else _FLOAT32
+
+
+def default_complex(device: Device) -> DType:
+    """Return a device's default complex dtype."""
+    return _COMPLEX128 if default_float(device) == _FLOAT64 else _COMPLEX64
+
+
+def scalar_dtype(scalar: Scalar, dtype: DType, device: Device) -> DType:
+    """Return the dtype that a Python scalar and a dtype meet in."""
+    rank = _RANK[dtype.kind]
+    if isinstance(scalar, builtins.bool):
+        return dtype
+    if isinstance(scalar, int):
+        return dtype if rank >= 1 else _INT64
+    if isinstance(scalar, float):
+        return dtype if rank >= 2 else default_float(device)
+    if isinstance(scalar, complex):
+        if rank == 3:
+            return dtype
+        return _COMPLEX64 if rank == 2 and dtype != _FLOAT64 else default_complex(device)
+    raise TypeError(f"expected an array or a Python scalar, got {type(scalar).__name__}")
+
+
+def promote(*dtypes: DType) -> DType:
+    """Return the dtype that one or more dtypes meet in."""
+    return reduce(promote_types, dtypes)
+
+
+def constant(value: Scalar, dtype: DType, like: ndarray) -> ndarray:
+    """Return a 0-d array of a scalar beside an array, of its device and kind of memory.
+
+    The arrays are kept, since making one costs more than the operation beside it, and dpnp's own
+    way, which copies the scalar from the host, costs seven times as much. Nothing writes into them.
+    """
+    # The text tells -0.0 from 0.0, which are equal as keys.
+    return _constant(value, repr(value), dtype, like.sycl_queue, like.usm_type)
+
+
+@lru_cache(maxsize=1024)
+def _constant(value: Scalar, text: str, dtype: DType, queue: Any, usm_type: str) -> ndarray:
+    return dpnp.full((), value, dtype=dtype, usm_type=usm_type, sycl_queue=queue)
+
+
+def pair(x1: ndarray | Scalar, x2: ndarray | Scalar) -> tuple[ndarray, ndarray]:
+    """Return two operands as arrays of one dtype; one of them may be a Python scalar."""
+    if isinstance(x1, ndarray):
+        if isinstance(x2, ndarray):
+            first, second = x1.dtype, x2.dtype
+            if first == second:
+                return x1, x2
+            dtype = promote_types(first, second)
+            return cast(x1, dtype), cast(x2, dtype)
+        first = x1.dtype
+        dtype = scalar_dtype(x2, first, x1.device)
+        return cast(x1, dtype), constant(x2, dtype, x1)
+    if isinstance(x2, ndarray):
+        second = x2.dtype
+        dtype = scalar_dtype(x1, second, x2.device)
+        return constant(x1, dtype, x2), cast(x2, dtype)
+    raise TypeError(
+        f"at least one operand must be a dpnp array, got {type(x1).__name__} and "
+        f"{type(x2).__name__}"
+    )
+
+
+def cast(x: ndarray, dtype: DType) -> ndarray:
+    """Return an array in a dtype that its values fit; itself where it has it."""
+    return x if x.dtype == dtype else dpnp.astype(x, dtype, copy=False)
+
+
+def inexact(x: ndarray) -> ndarray:
+    """Return an array in floating point: integers and booleans in the device's default dtype."""
+    return x if x.dtype.kind in "fc" else cast(x, default_float(x.device))
+
+
+def together(arrays: tuple[ndarray, ...] | list[ndarray]) -> list[ndarray]:
+    """Return arrays converted to the dtype that they all meet in."""
+    dtype = promote(*[x.dtype for x in arrays])
+    return [cast(x, dtype) for x in arrays]

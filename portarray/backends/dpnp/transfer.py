@@ -1,0 +1,201 @@
+"""dpnp's arrays in and out: host memory, DLPack, other queues.
+
+Arrays lie in unified shared memory (USM) of one of three kinds: ``"device"``, ``"shared"`` and
+``"host"``. Arrays of every kind are taken as they are, what is made here is of kind ``"device"``,
+and results keep dpnp's rule: ``"device"`` where an operand is of that kind, else ``"shared"`` where
+one is of that kind, else ``"host"``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dpnp
+import numpy as np
+from dpnp.tensor import Device
+
+from portarray.backends.dpnp import devices
+
+__all__ = [
+    "adopt",
+    "dlpack_device",
+    "from_dlpack",
+    "from_host",
+    "move",
+    "on_host",
+    "to_dlpack",
+    "to_host",
+]
+
+_DLPACK_CPU = 1
+
+
+def on_host(device: Device) -> bool:
+    """Tell whether a device computes in host memory, as CPUs do."""
+    return bool(device.sycl_device.is_cpu)
+
+
+def from_host(array: np.ndarray[Any, Any], device: Device, *, copy: bool | None) -> dpnp.ndarray:
+    """Make an array on a device from a NumPy array, always by copying: USM is SYCL's own memory.
+
+    Raises
+    ------
+    ValueError
+        If ``copy=False``.
+    """
+    if copy is False:
+        raise ValueError(
+            "copy=False, but dpnp's arrays lie in memory that SYCL allocates and cannot share "
+            "NumPy's; pass copy=None or copy=True"
+        )
+    native = np.asarray(array, dtype=array.dtype.newbyteorder("="), order="C")
+    return dpnp.asarray(native, device=device)
+
+
+def to_host(x: dpnp.ndarray, *, copy: bool | None) -> np.ndarray[Any, Any]:
+    """Return an array as NumPy array.
+
+    ``copy=None`` copies, for dpnp returns before it has computed: what is written into shared
+    memory then could change the operands of work that was asked for before. ``copy=False`` gives
+    the memory itself, after all work on it; it stays right to read, since assignments wait, and
+    right to write after :func:`portarray.synchronize`.
+
+    Raises
+    ------
+    ValueError
+        If ``copy=False`` and the device has memory of its own.
+    """
+    if copy is not False:
+        return x.asnumpy()
+    if not on_host(x.device):
+        raise ValueError(
+            f"copy=False, but {x.device} has memory of its own, which NumPy cannot read; "
+            f"pass copy=None or copy=True"
+        )
+    x.sycl_queue.wait()
+    return np.asarray(_HostMemory(x))
+
+
+class _HostMemory:
+    """An array's memory as NumPy reads it; whatever views NumPy makes keep it, and it the array."""
+
+    def __init__(self, x: dpnp.ndarray) -> None:
+        self._array = x
+        interface = x.__sycl_usm_array_interface__
+        itemsize = x.dtype.itemsize
+        address, read_only = interface["data"]
+        strides = interface["strides"]
+        self.__array_interface__ = {
+            "version": 3,
+            "shape": x.shape,
+            "typestr": x.dtype.str,
+            "data": (address + interface["offset"] * itemsize, read_only),
+            "strides": None if strides is None else tuple(itemsize * one for one in strides),
+        }
+
+
+def move(x: dpnp.ndarray, device: Device, *, copy: bool | None) -> dpnp.ndarray:
+    """Return an array on another SYCL device.
+
+    Raises
+    ------
+    ValueError
+        If ``copy=False`` and the data must move.
+    """
+    if x.sycl_device == device.sycl_device:
+        return dpnp.copy(x) if copy is True else x
+    if copy is False:
+        raise ValueError(
+            f"copy=False, but moving an array from {x.device} to {device} copies it; "
+            f"pass copy=None or copy=True"
+        )
+    x.sycl_queue.wait()
+    return x.to_device(device)
+
+
+def adopt(x: dpnp.ndarray, *, copy: bool | None) -> dpnp.ndarray:
+    """Return an array of any queue as one of the queue that dpnp keeps for its device.
+
+    Arrays of two queues do not meet in one call. In one context the memory is the same, and the
+    result a view.
+
+    Raises
+    ------
+    ValueError
+        If ``copy=False`` and the array is of another context; or if portarray has no such device.
+    """
+    queue = devices.native_device(*devices.locate(x)).sycl_queue
+    own = x.sycl_queue
+    if own == queue:
+        return x
+    # What that queue was given to do must be done before another one reads it.
+    own.wait()
+    if own.sycl_context == queue.sycl_context:
+        return x.to_device(queue)
+    if copy is False:
+        raise ValueError(
+            "copy=False, but the array belongs to another SYCL context than the one that dpnp "
+            "keeps for its device, which cannot read its memory; pass copy=None or copy=True"
+        )
+    return dpnp.asarray(x.asnumpy(), device=queue, usm_type=x.usm_type)
+
+
+def from_dlpack(x: Any, device: Device | None, *, copy: bool | None) -> dpnp.ndarray:
+    """Make an array on a device from an object with ``__dlpack__``.
+
+    Memory of the same device is shared; any other comes through the host.
+
+    Raises
+    ------
+    ValueError
+        If ``copy=False`` and the data must move.
+    """
+    if isinstance(x, np.ndarray):
+        return from_host(x, device or devices.native_device("oneapi", 0), copy=copy)
+    kind = int(x.__dlpack_device__()[0])
+    if kind == _DLPACK_CPU:
+        place = device or devices.native_device("oneapi", 0)
+        return from_host(np.from_dlpack(x), place, copy=copy)
+    shared = dpnp.from_dlpack(x)
+    place = device or devices.native_device(*devices.locate(shared))
+    return move(adopt(shared, copy=copy), place, copy=copy)
+
+
+def to_dlpack(
+    x: dpnp.ndarray,
+    *,
+    stream: Any,
+    max_version: tuple[int, int] | None,
+    dl_device: tuple[int, int] | None,
+    copy: bool | None,
+) -> Any:
+    """Return a DLPack capsule of an array; that of a CPU is of host memory, which all can read.
+
+    Raises
+    ------
+    BufferError
+        If the device asked for is neither the array's own nor the CPU, or ``copy=False`` and the
+        data must move.
+    """
+    own = dlpack_device(x)
+    wanted = own if dl_device is None else (int(dl_device[0]), int(dl_device[1]))
+    if wanted[0] != _DLPACK_CPU:
+        if wanted != own:
+            raise BufferError(
+                f"an array on {x.device} can be exported to its own DLPack device {own} and to "
+                f"the CPU ({_DLPACK_CPU}, 0), not to {wanted}"
+            )
+        x.sycl_queue.wait()
+        return x.__dlpack__(stream=stream, max_version=max_version, copy=copy)
+    if own[0] != _DLPACK_CPU and copy is False:
+        raise BufferError(f"copy=False, but the array on {x.device} has memory of its own")
+    host = to_host(x, copy=copy is True or own[0] != _DLPACK_CPU)
+    return host.__dlpack__(max_version=max_version)
+
+
+def dlpack_device(x: dpnp.ndarray) -> tuple[int, int]:
+    """Return DLPack's device type and index of an array: host memory on CPUs."""
+    if on_host(x.device):
+        return _DLPACK_CPU, 0
+    kind, index = x.__dlpack_device__()
+    return int(kind), index
