@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import operator
 import re
 import sys
 import threading
@@ -274,7 +275,7 @@ def _count(library: str, platform: str) -> int:
     if hooks is None:
         raise _Refusal(info.pending, fault=False)
     with _careful(info, platform, None, "count", "asking for its devices failed"):
-        number: int = hooks.count(platform)
+        number = operator.index(hooks.count(platform))
         reason = hooks.why_not(platform) if number == 0 else info.pending
     if reason:
         raise _Refusal(reason, fault=False)
@@ -303,6 +304,8 @@ def _find(library: str, platform: str, index: int) -> Device:
         key = (library, platform, index)
         if key not in _made:
             about = room.devices.describe(platform, index)
+            if about.kind not in KINDS:
+                raise ValueError(f"its kind is {about.kind!r}, none of {', '.join(KINDS)}")
             native = room.devices.native_device(platform, index)
             _made[key] = device_module.make(
                 room, platform, index, name=about.name, kind=about.kind, native=native

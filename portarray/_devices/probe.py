@@ -53,6 +53,7 @@ def compute(room: Room, platform: str, index: int) -> str:
             y = add(multiply(x, x), x)
             room.synchronize(native)
             found = np.array(room.transfer.to_host(y, copy=True))
+            room.memory(native)  # what lists devices asks for it
     except Exception as error:  # noqa: BLE001 - a driver may raise anything; its reason is returned
         return reason_of(error)
     expected = given * given + given

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator
 from types import ModuleType
 
-from portarray.backends.protocol import PLATFORMS, Room, RoomInfo
+from portarray.backends.protocol import PLATFORMS, Devices, Room, RoomInfo, Transfer
 
 __all__ = [
     "add_room",
@@ -37,6 +37,7 @@ _packages: dict[str, str] = {}  # library to the package of its room, as far as 
 _infos: dict[str, RoomInfo] = {}
 _rooms: dict[str, Room] = {}  # by package: a room that is added again stays the same object
 _errors: dict[str, str] = {}
+_unloadable: dict[str, str] = {}  # by package: why its room could not be imported
 _built_in_names: frozenset[str] | None = None  # read from the folder on first use
 _plugins_read = False
 
@@ -85,16 +86,15 @@ def load_room(library: str) -> Room:
     ------
     KeyError
         No room of that name is known.
+    ImportError
+        If a file of the room lacks what :mod:`portarray.backends.protocol` demands of it.
     Exception
         Whatever the import of the library raises: broken installations raise all kinds.
     """
     package = package_of(library)
     room = _rooms.get(package)
     if room is None:
-        parts = {
-            part: importlib.import_module(f"{package}.{part}")
-            for part in ("devices", "transfer", "namespace")
-        }
+        parts = {part: _part(package, part, needed) for part, needed in _NEEDED.items()}
         tuned = f"{package}.tuned"
         room = Room(
             info=_infos[library],
@@ -107,11 +107,41 @@ def load_room(library: str) -> Room:
     return room
 
 
+# What the files of a room cannot do without.
+_NEEDED = {
+    "devices": [name for name in vars(Devices) if not name.startswith("_")],
+    "transfer": [name for name in vars(Transfer) if not name.startswith("_")],
+    "namespace": [],  # compositions and the host fill in what is missing
+}
+
+
+def _part(package: str, part: str, needed: list[str]) -> ModuleType:
+    """Import one file of a room."""
+    module = importlib.import_module(f"{package}.{part}")
+    missing = [name for name in needed if not hasattr(module, name)]
+    if missing:
+        raise ImportError(f"{package}.{part} lacks {', '.join(missing)}")
+    return module
+
+
 def imported_rooms() -> Iterator[Room]:
-    """Yield the rooms whose library is imported: only those can own an object of a library."""
+    """Yield the rooms whose library is imported: only those can own an object of a library.
+
+    A room that cannot be imported owns nothing, and every other one goes on; whoever asks for its
+    devices is told why.
+    """
     for library, info in room_infos().items():
-        if info.module in sys.modules and not info.pending:
-            yield load_room(library)
+        if info.module not in sys.modules or info.pending:
+            continue
+        package = _packages[library]
+        if package in _unloadable and package not in _rooms:
+            continue
+        try:
+            room = load_room(library)
+        except Exception as error:  # noqa: BLE001 - a broken room may raise anything
+            _unloadable[package] = f"{type(error).__name__}: {error}"
+            continue
+        yield room
 
 
 def plugin_errors() -> dict[str, str]:
@@ -182,6 +212,12 @@ def _declaration(package: str) -> RoomInfo:
             f"{package} calls its library {info.library!r}; a library's name is lower case "
             f"letters, digits and underscores, and none of {', '.join(RESERVED)}"
         )
+    texts = (info.title, info.module, info.oldest, info.pending, *info.distributions)
+    if not (
+        all(isinstance(text, str) for text in (*texts, *info.install, *info.install.values()))
+        and all(isinstance(rank, int) for rank in info.ranks.values())
+    ):
+        raise TypeError(f"{package} declares {info}; ranks are integers and all else is text")
     unknown = [platform for platform in info.ranks if platform not in PLATFORMS]
     if unknown or not info.ranks:
         raise ValueError(

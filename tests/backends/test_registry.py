@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import portarray as pa
+from portarray._devices import discovery
 from portarray.backends import registry
 
 
@@ -17,7 +18,7 @@ def distribution(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pa
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: plugins\nVersion: 1.0\n")
     monkeypatch.syspath_prepend(str(tmp_path))
-    for name in ("_packages", "_infos", "_errors"):
+    for name in ("_packages", "_infos", "_errors", "_unloadable"):
         monkeypatch.setattr(registry, name, dict(getattr(registry, name)))
     monkeypatch.setattr(registry, "_plugins_read", False)
     before = set(sys.modules)
@@ -26,6 +27,8 @@ def distribution(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pa
     for name in set(sys.modules) - before:
         if name.startswith("plug_"):
             del sys.modules[name]
+            registry._rooms.pop(name, None)
+    discovery._made.pop(("plug", "cpu", 0), None)
     monkeypatch.undo()
     pa.reset_gpu_device()
 
@@ -81,6 +84,14 @@ def test_built_in_names_read_no_plugins(distribution: Path) -> None:
         (ROOM.format(library="Plug", ranks={"cuda": 1}), "lower case"),
         (ROOM.format(library="plug", ranks={"quantum": 1}), "quantum"),
         (ROOM.format(library="plug", ranks={}), "at least one"),
+        (ROOM.format(library="plug", ranks={"cpu": "first"}), "ranks are integers"),
+        (ROOM.format(library=7, ranks={"cpu": 1}), "TypeError"),
+        (
+            ROOM.format(library="plug", ranks={"cpu": 1}).replace("'Plug'", "None"),
+            "all else is text",
+        ),
+        ("from portarray.backends.protocol import Nothing", "ImportError: cannot import name"),
+        ("def INFO(", "SyntaxError"),
     ],
 )
 def test_a_broken_plugin_harms_nothing(distribution: Path, text: str, reason: str) -> None:
@@ -97,6 +108,84 @@ def test_a_broken_plugin_harms_nothing(distribution: Path, text: str, reason: st
         pa.device("plug")
     assert reason in pa.summary().plugin_errors["plug"]
     assert "Plugins that cannot be used" in str(pa.summary())
+
+
+FILES = {
+    "devices": """
+import json
+import numpy as np
+from portarray.backends.protocol import Description
+ARRAY_TYPE = json.JSONDecoder
+version = lambda: "1"
+count = lambda platform: 1
+why_not = lambda platform: ""
+native_device = lambda platform, index: "plug"
+describe = lambda platform, index: Description("Plug", "cpu")
+dtypes = lambda platform, index: {np.dtype("float32"): np.dtype("float32")}
+recognize = lambda device: None
+locate = lambda x: ("cpu", 0)
+is_out_of_memory = lambda error: False
+""",
+    "transfer": """
+on_host = lambda device: True
+from_host = lambda array, device, *, copy: array
+to_host = lambda x, *, copy: x
+move = from_dlpack = to_dlpack = dlpack_device = None
+""",
+    "namespace": """
+import numpy as np
+add, multiply, getitem, item, setitem = np.add, np.multiply, None, None, None
+""",
+}
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "reason"),
+    [
+        ("devices", "1 / 0", "ZeroDivisionError"),
+        ("transfer", "import nowhere_to_be_found", "No module named 'nowhere_to_be_found'"),
+        ("namespace", "1 / 0", "ZeroDivisionError"),
+        ("devices", "del locate, version", "lacks version, locate"),
+        ("transfer", "del to_host", "plug_bad.transfer lacks to_host"),
+        ("devices", "count = lambda platform: 1 / 0", "ZeroDivisionError"),
+        ("devices", "count = lambda platform: None", "asking for its devices failed: TypeError"),
+        ("devices", "describe = lambda *where: Description('Plug', 'toy')", "its kind is 'toy'"),
+        ("devices", "describe = lambda *where: None", "describing it failed"),
+        ("devices", "dtypes = lambda *where: {}", "neither float32 nor int32"),
+        ("devices", "memory = lambda device: 1 / 0", "ZeroDivisionError"),
+        ("devices", "scope = lambda device: 1", "its probe failed: TypeError"),
+        ("transfer", "to_host = lambda x, *, copy: x.astype(float)", "it computes wrongly"),
+        ("namespace", "multiply = np.add", "it computes wrongly"),
+    ],
+)
+def test_a_plugin_with_broken_files_harms_nothing(
+    distribution: Path, file: str, line: str, reason: str
+) -> None:
+    info = ROOM.format(library="plug", ranks={"cpu": 99})
+    plugin(distribution.parent, "plug_bad", info)
+    for name, text in FILES.items():
+        added = line if name == file else ""
+        (distribution.parent / "plug_bad" / f"{name}.py").write_text(text + added)
+    (distribution / "entry_points.txt").write_text("[portarray.backends]\nplug = plug_bad\n")
+    # Its library is imported, so that it is asked about every object that no other room knows.
+    assert pa.asarray(memoryview(b"ab"), device="numpy").tolist() == [97, 98]
+    with pytest.raises(TypeError, match="names no device"):
+        pa.device(object())
+    listed = str(pa.summary())
+    assert reason in listed
+    assert "plug:cpu:0" not in [str(device) for device in pa.devices()]
+    assert "numpy:cpu:0" in listed
+    with pytest.raises(pa.DeviceNotFunctionalError) as raised:
+        pa.device("plug")
+    assert reason in str(raised.value)
+
+
+def test_the_files_that_the_broken_ones_are_made_of_are_sound(distribution: Path) -> None:
+    plugin(distribution.parent, "plug_good", ROOM.format(library="plug", ranks={"cpu": 99}))
+    for name, text in FILES.items():
+        (distribution.parent / "plug_good" / f"{name}.py").write_text(text)
+    (distribution / "entry_points.txt").write_text("[portarray.backends]\nplug = plug_good\n")
+    assert str(pa.device("plug")) == "plug:cpu:0"
 
 
 def test_add_room(fake: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,13 @@
+"""The room of array-api-strict: a plugin that shows how any library joins portarray."""
+
+from portarray.backends.protocol import RoomInfo
+
+INFO = RoomInfo(
+    library="strict",
+    title="array-api-strict",
+    module="array_api_strict",
+    ranks={"cpu": 1000},  # behind every library that is meant for computing
+    install={"": "portarray-strict"},
+    distributions=("array-api-strict",),
+    oldest="2.6",  # the first with the functions of 2025.12
+)
