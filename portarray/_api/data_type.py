@@ -138,9 +138,8 @@ def can_cast(from_: DTypeLike | Array, to: DTypeLike, /) -> bool:
     (True, False)
     """
     target = dtypes.canonical(to)
-    if isinstance(from_, _array.Array):
-        if target not in dispatch.dtypes_of(from_.device):
-            return False
+    if isinstance(from_, _array.Array) and target not in dispatch.dtypes_of(from_.device):
+        return False
     try:
         return dtypes.promote(_dtype_of(from_), target) == target
     except TypeError:  # uint64 and a signed integer

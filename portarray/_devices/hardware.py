@@ -25,6 +25,8 @@ _LINUX_SIGNS = {
     "cuda": (*_NVIDIA, "/dev/dxg"),
     "rocm": ("/dev/kfd", "/dev/dxg"),
     "oneapi": ("/dev/dri", "/dev/dxg"),
+    # Google's TPUs: the fourth generation and before, and those since.
+    "tpu": ("/dev/accel0", "/dev/vfio"),
     # OpenCL drives processors too, but those the automatic choice leaves to other libraries. The
     # last two are GPUs of telephones: ARM's and Qualcomm's.
     "opencl": (*_NVIDIA, "/dev/dri", "/dev/kfd", "/dev/dxg", "/dev/mali0", "/dev/kgsl-3d0"),
