@@ -8,7 +8,7 @@ float32 of uint64 and a signed integer, and complex64 of float64 and complex num
 from __future__ import annotations
 
 import builtins
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 
 import mlx.core as mx
@@ -29,6 +29,7 @@ __all__ = [
     "promote",
     "promote_types",
     "scalar_dtype",
+    "single",
     "together",
 ]
 
@@ -129,7 +130,7 @@ def scalar_dtype(scalar: Scalar, dtype: mx.Dtype) -> mx.Dtype:
     if isinstance(scalar, float):
         return dtype if kind >= 2 else default_float()
     if isinstance(scalar, complex):
-        return mx.complex64 if dtype == mx.float64 else _promote_two(dtype, mx.complex64)
+        return _promote_two(dtype, mx.complex64)
     raise TypeError(f"expected an MLX array or a Python scalar, got {type(scalar).__name__}")
 
 
@@ -181,3 +182,11 @@ def together(arrays: Sequence[mx.array]) -> list[mx.array]:
     """Return arrays converted to the dtype that they all meet in."""
     dtype = promote(*[x.dtype for x in arrays])
     return [x if x.dtype == dtype else x.astype(dtype) for x in arrays]
+
+
+def single(function: Callable[..., mx.array], *operands: mx.array) -> mx.array:
+    """Call a function that is made for float32 and float64; half precision goes through float32."""
+    dtype = operands[0].dtype
+    if dtype.size > 2:
+        return function(*operands)
+    return function(*[x.astype(mx.float32) for x in operands]).astype(dtype)

@@ -1,0 +1,95 @@
+"""Exponentials, logarithms, powers and roots of MLX's arrays."""
+
+from __future__ import annotations
+
+import math
+
+import mlx.core as mx
+
+from portarray.backends.composed.exponential import (
+    expm1_parts,
+    log1p_parts,
+    logaddexp_of,
+    pow_of_zero,
+)
+from portarray.backends.mlx import namespace
+from portarray.backends.mlx.namespace.complex import joined
+from portarray.backends.mlx.namespace.promotion import (
+    COMPLEX,
+    SIGNED,
+    Scalar,
+    on_cpu,
+    pair,
+    single,
+)
+
+_SIGNED = frozenset(SIGNED)
+
+log = mx.log
+log10 = mx.log10
+log2 = mx.log2
+sqrt = mx.sqrt
+square = mx.square
+
+# e rounded to a dtype, how far its logarithm is below 1, and a number that exp takes to 0.
+_E = {
+    mx.float32: (2.7182817459106445, 3.0367859981727844e-08, -120.0),
+    mx.float64: (math.e, 5.318237706605891e-17, -800.0),
+}
+
+
+def exp(x: mx.array, /) -> mx.array:
+    """Return ``e**x``."""
+    if x.dtype in COMPLEX or not on_cpu():
+        return mx.exp(x)
+    return single(_exp, x)
+
+
+def _exp(x: mx.array) -> mx.array:
+    # On the CPU, MLX's own is made for small float32 numbers: from -88 to 88 up to 60 ULP are
+    # wrong, beyond it is 0 or infinite, and of float64 as many digits are right as float32 has.
+    # https://github.com/ml-explore/mlx/issues/3047
+    # Its power is right, and e**x = r**x * (e/r)**x for the rounded r.
+    base, lost, least = _E[x.dtype]
+    power = mx.power(mx.array(base, dtype=x.dtype), x)
+    return power + power * (mx.maximum(x, least) * lost)
+
+
+def expm1(x: mx.array, /) -> mx.array:
+    """Return ``exp(x) - 1``, exact near 0; MLX has none for complex numbers."""
+    if x.dtype not in COMPLEX:
+        return mx.expm1(x)
+    return joined(*expm1_parts(namespace, mx.real(x), mx.imag(x)))
+
+
+def log1p(x: mx.array, /) -> mx.array:
+    """Return ``log(1 + x)``, exact near 0."""
+    if x.dtype not in COMPLEX:
+        return mx.log1p(x)
+    # MLX's own takes the modulus of the rounded 1 + x.
+    return joined(*log1p_parts(namespace, mx.real(x), mx.imag(x)))
+
+
+def logaddexp(x1: mx.array | Scalar, x2: mx.array | Scalar, /) -> mx.array:
+    """Return ``log(exp(x1) + exp(x2))``."""
+    x1, x2 = pair(x1, x2)
+    if x1.dtype != mx.float64:
+        return mx.logaddexp(x1, x2)
+    # MLX's own is as its exp.
+    return logaddexp_of(namespace, x1, x2)
+
+
+def pow(x1: mx.array | Scalar, x2: mx.array | Scalar, /) -> mx.array:
+    """Return x1 to the power of x2.
+
+    Raises
+    ------
+    ValueError
+        For integers to a negative power.
+    """
+    x1, x2 = pair(x1, x2)
+    dtype = x1.dtype
+    if dtype in _SIGNED and bool(mx.any(mx.less(x2, 0))):
+        raise ValueError("integers have no negative powers; convert x1 to a floating-point dtype")
+    power = mx.power(x1, x2)
+    return pow_of_zero(namespace, x1, x2, power) if dtype in COMPLEX else power

@@ -1,0 +1,64 @@
+"""Trigonometric and hyperbolic functions of MLX's arrays."""
+
+from __future__ import annotations
+
+import mlx.core as mx
+
+from portarray.backends.composed.trigonometric import hypot_of
+from portarray.backends.mlx import namespace
+from portarray.backends.mlx.namespace.promotion import COMPLEX, Scalar, on_cpu, pair, single
+from portarray.backends.protocol import composed
+
+acos = mx.arccos
+acosh = mx.arccosh
+asin = mx.arcsin
+asinh = mx.arcsinh
+atan = mx.arctan
+atanh = mx.arctanh
+cosh = mx.cosh
+sinh = mx.sinh
+tan = mx.tan
+tanh = mx.tanh
+
+
+def atan2(x1: mx.array | Scalar, x2: mx.array | Scalar, /) -> mx.array:
+    """Return the angle of the point (x2, x1)."""
+    return mx.arctan2(*pair(x1, x2))
+
+
+def cos(x: mx.array, /) -> mx.array:
+    """Return cosines."""
+    if x.dtype in COMPLEX or not on_cpu():
+        return mx.cos(x)
+    return single(_cos, x)
+
+
+def sin(x: mx.array, /) -> mx.array:
+    """Return sines."""
+    if x.dtype in COMPLEX or not on_cpu():
+        return mx.sin(x)
+    return single(_sin, x)
+
+
+# On the CPU, MLX's own sine and cosine lose digits from 300 on, make +0 of -0 and give float64 no
+# more digits than float32: https://github.com/ml-explore/mlx/issues/4158. Its tangent is right.
+
+
+def _sin(x: mx.array) -> mx.array:
+    half = mx.tan(x * 0.5)
+    return 2 * half / (1 + half * half)
+
+
+def _cos(x: mx.array) -> mx.array:
+    # 1/sqrt(1 + tan**2) does not cancel near the zeros. The sign is that of the sine, which its
+    # half-angle formula shows even there, by that of the tangent.
+    tangent = mx.tan(x)
+    size = 1 / mx.sqrt(1 + tangent * tangent)
+    same = mx.equal(mx.less(mx.tan(x * 0.5), 0), mx.less(tangent, 0))
+    return mx.where(same, size, mx.negative(size))
+
+
+@composed
+def hypot(x1: mx.array | Scalar, x2: mx.array | Scalar, /) -> mx.array:
+    """Return ``sqrt(x1**2 + x2**2)`` without overflow on the way."""
+    return hypot_of(namespace, *pair(x1, x2))
