@@ -1,0 +1,185 @@
+"""Linear algebra made from products, sums and one decomposition: norms, ranks, powers, inverses."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal
+
+__all__ = [
+    "cross",
+    "eigvals",
+    "eigvalsh",
+    "matrix_norm",
+    "matrix_power",
+    "matrix_rank",
+    "outer",
+    "pinv",
+    "svdvals",
+    "trace",
+    "vector_norm",
+]
+
+Axes = int | tuple[int, ...]
+
+
+def cross(xp: Any, x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    """Return cross products of vectors of three along an axis; other axes broadcast."""
+    least = min(x1.ndim, x2.ndim)
+    if not -least <= axis < least:
+        raise IndexError(f"cross's axis {axis} is out of bounds for {least} axes")
+    if x1.shape[axis] != 3 or x2.shape[axis] != 3:
+        raise ValueError(
+            f"cross needs axis {axis} of size 3, got {x1.shape[axis]} and {x2.shape[axis]}"
+        )
+    x1, x2 = xp.broadcast_arrays(x1, x2)
+    a, b, c = xp.unstack(x1, axis=axis)
+    d, e, f = xp.unstack(x2, axis=axis)
+    return xp.stack(
+        [
+            xp.subtract(xp.multiply(b, f), xp.multiply(c, e)),
+            xp.subtract(xp.multiply(c, d), xp.multiply(a, f)),
+            xp.subtract(xp.multiply(a, e), xp.multiply(b, d)),
+        ],
+        axis=axis,
+    )
+
+
+def eigvals(xp: Any, x: Any, /) -> Any:
+    """Return the eigenvalues of square matrices, complex always."""
+    return xp.linalg.eig(x).eigenvalues
+
+
+def eigvalsh(xp: Any, x: Any, /) -> Any:
+    """Return the eigenvalues of Hermitian matrices, ascending."""
+    return xp.linalg.eigh(x).eigenvalues
+
+
+def matrix_norm(
+    xp: Any,
+    x: Any,
+    /,
+    *,
+    keepdims: bool = False,
+    ord: float | Literal["fro", "nuc"] | None = "fro",
+) -> Any:
+    """Return norms of matrices."""
+    if x.ndim < 2:
+        raise ValueError(f"matrix_norm needs at least 2 axes, got {x.ndim}")
+    if ord is None or ord == "fro":
+        return vector_norm(xp, x, axis=(-2, -1), keepdims=keepdims)
+    if ord in ("nuc", 2, -2):
+        values = xp.linalg.svdvals(x)
+        reduce = {"nuc": xp.sum, 2: xp.max, -2: xp.min}[ord]
+        norm = reduce(values, axis=-1, keepdims=keepdims)
+        return xp.expand_dims(norm, axis=-1) if keepdims else norm
+    if ord not in (1, -1, math.inf, -math.inf):
+        raise ValueError(
+            f"matrix_norm has no ord {ord!r}; it is 'fro', 'nuc', 1, -1, 2, -2, inf or -inf"
+        )
+    summed, compared = (-2, -1) if ord in (1, -1) else (-1, -2)
+    sums = xp.sum(xp.abs(x), axis=summed, keepdims=True)
+    norm = (xp.max if ord > 0 else xp.min)(sums, axis=compared, keepdims=True)
+    return norm if keepdims else xp.squeeze(norm, axis=(-2, -1))
+
+
+def matrix_power(xp: Any, x: Any, n: int, /) -> Any:
+    """Return powers of square matrices by repeated squaring."""
+    refuse_oblong("matrix_power", x)
+    if n < 0:
+        x, n = xp.linalg.inv(x), -n
+    if n == 0:
+        one = xp.eye(x.shape[-1], dtype=x.dtype, device=xp.device)
+        return xp.add(xp.zeros_like(x), one)
+    out = None
+    while n:
+        if n & 1:
+            out = x if out is None else xp.matmul(out, x)
+        n >>= 1
+        if n:
+            x = xp.matmul(x, x)
+    return out
+
+
+def matrix_rank(xp: Any, x: Any, /, *, rtol: float | Any = None) -> Any:
+    """Count the singular values above ``rtol`` times the largest."""
+    if x.ndim < 2:
+        raise ValueError(f"matrix_rank needs at least 2 axes, got {x.ndim}")
+    if 0 in x.shape[-2:]:
+        return xp.zeros(x.shape[:-2], dtype=xp.index_dtype, device=xp.device)
+    values = xp.linalg.svdvals(x)
+    return xp.count_nonzero(xp.greater(values, _negligible(xp, x, values, rtol)), axis=-1)
+
+
+def outer(xp: Any, x1: Any, x2: Any, /) -> Any:
+    """Return all products of an element of x1 with one of x2."""
+    if x1.ndim != 1 or x2.ndim != 1:
+        raise ValueError(f"outer needs arrays of one axis, got {x1.ndim} and {x2.ndim}")
+    return xp.multiply(xp.expand_dims(x1, axis=1), xp.expand_dims(x2, axis=0))
+
+
+def pinv(xp: Any, x: Any, /, *, rtol: float | Any = None) -> Any:
+    """Return Moore-Penrose inverses, without singular values up to ``rtol`` times the largest."""
+    if x.ndim < 2:
+        raise ValueError(f"pinv needs at least 2 axes, got {x.ndim}")
+    if 0 in x.shape[-2:]:
+        return xp.matrix_transpose(x)
+    left, values, right = xp.linalg.svd(x, full_matrices=False)
+    kept = xp.greater(values, _negligible(xp, x, values, rtol))
+    # 1 in the place of what is left out: dividing by 0 would warn on some devices.
+    inverse = xp.divide(xp.astype(kept, values.dtype), xp.where(kept, values, 1.0))
+    rows = xp.conj(xp.matrix_transpose(right))
+    scaled = xp.multiply(rows, xp.astype(inverse[..., None, :], x.dtype, copy=False))
+    return xp.matmul(scaled, xp.conj(xp.matrix_transpose(left)))
+
+
+def svdvals(xp: Any, x: Any, /) -> Any:
+    """Return singular values, descending."""
+    return xp.linalg.svd(x, full_matrices=False).S
+
+
+def trace(xp: Any, x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
+    """Return the sums of diagonals; integers widen."""
+    return xp.sum(xp.linalg.diagonal(x, offset=offset), axis=-1, dtype=dtype)
+
+
+def vector_norm(
+    xp: Any,
+    x: Any,
+    /,
+    *,
+    axis: Axes | None = None,
+    keepdims: bool = False,
+    ord: float = 2,
+) -> Any:
+    """Return norms over axes, all of them for None."""
+    if ord == 0:
+        counted = xp.astype(xp.not_equal(x, 0), xp.real(x).dtype)
+        return xp.sum(counted, axis=axis, keepdims=keepdims)
+    size = xp.abs(x)
+    if axis == () or x.ndim == 0:
+        return size
+    if ord == math.inf:
+        return xp.max(size, axis=axis, keepdims=keepdims)
+    if ord == -math.inf:
+        return xp.min(size, axis=axis, keepdims=keepdims)
+    if ord == 1:
+        return xp.sum(size, axis=axis, keepdims=keepdims)
+    if ord == 2:
+        return xp.sqrt(xp.sum(xp.multiply(size, size), axis=axis, keepdims=keepdims))
+    powers = xp.sum(xp.pow(size, float(ord)), axis=axis, keepdims=keepdims)
+    return xp.pow(powers, 1 / ord)
+
+
+def refuse_oblong(name: str, x: Any) -> None:
+    """Refuse what is no stack of square matrices."""
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+        raise ValueError(f"{name} needs square matrices, got shape {tuple(x.shape)}")
+
+
+def _negligible(xp: Any, x: Any, values: Any, rtol: Any) -> Any:
+    """Return the largest singular values that count as zero, with a last axis of size 1."""
+    if rtol is None:
+        rtol = max(x.shape[-2:]) * xp.finfo(x.dtype).eps
+    elif hasattr(rtol, "dtype") and rtol.ndim:
+        rtol = xp.expand_dims(xp.astype(rtol, values.dtype, copy=False), axis=-1)
+    return xp.multiply(xp.max(values, axis=-1, keepdims=True), rtol)

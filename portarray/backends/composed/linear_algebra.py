@@ -1,0 +1,149 @@
+"""Products of matrices and vectors made from transposing, multiplying and summing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+__all__ = ["matrix_transpose", "tensordot", "vecdot"]
+
+# Fewer products than this are cheaper made one by one than split for floating-point units.
+_FEW = 1 << 16
+
+
+def matrix_transpose(xp: Any, x: Any, /) -> Any:
+    """Return the last two axes exchanged."""
+    if x.ndim < 2:
+        raise ValueError(f"matrix_transpose needs at least 2 axes, got {x.ndim}")
+    return xp.permute_dims(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
+
+
+def tensordot(
+    xp: Any,
+    x1: Any,
+    x2: Any,
+    /,
+    *,
+    axes: int | tuple[Sequence[int], Sequence[int]] = 2,
+) -> Any:
+    """Return sums of products over the axes named in both arrays."""
+    if isinstance(axes, int):
+        if not 0 <= axes <= min(x1.ndim, x2.ndim):
+            raise ValueError(f"tensordot over {axes} axes of arrays of {x1.ndim} and {x2.ndim}")
+        first = list(range(x1.ndim - axes, x1.ndim))
+        second = list(range(axes))
+    else:
+        first, second = _places(x1, axes[0]), _places(x2, axes[1])
+    sizes1 = [x1.shape[axis] for axis in first]
+    sizes2 = [x2.shape[axis] for axis in second]
+    if sizes1 != sizes2:
+        raise ValueError(f"tensordot's axes have sizes {sizes1} and {sizes2}, which differ")
+    free1 = [axis for axis in range(x1.ndim) if axis not in first]
+    free2 = [axis for axis in range(x2.ndim) if axis not in second]
+    shape1 = [x1.shape[axis] for axis in free1]
+    shape2 = [x2.shape[axis] for axis in free2]
+    summed = math.prod(sizes1)
+    rows = xp.reshape(xp.permute_dims(x1, (*free1, *first)), (math.prod(shape1), summed))
+    columns = xp.reshape(xp.permute_dims(x2, (*second, *free2)), (summed, math.prod(shape2)))
+    return xp.reshape(xp.matmul(rows, columns), (*shape1, *shape2))
+
+
+def _places(x: Any, axes: Sequence[int]) -> list[int]:
+    for axis in axes:
+        if not -x.ndim <= axis < x.ndim:
+            raise IndexError(f"axis {axis} is out of bounds for {x.ndim} axes")
+    return [axis % x.ndim for axis in axes]
+
+
+def vecdot(xp: Any, x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    """Return sums of ``conj(x1) * x2`` along an axis; other axes broadcast."""
+    for x in (x1, x2):
+        if not -x.ndim <= axis < x.ndim:
+            raise IndexError(f"vecdot's axis {axis} is out of bounds for {x.ndim} axes")
+    if x1.shape[axis] != x2.shape[axis]:
+        raise ValueError(
+            f"vecdot's axis {axis} has sizes {x1.shape[axis]} and {x2.shape[axis]}, which differ"
+        )
+    dtype = xp.result_type(x1, x2)
+    if xp.isdtype(x1.dtype, "complex floating"):
+        x1 = xp.conj(x1)
+    if x1.ndim == 1 and x2.ndim == 1:
+        return xp.matmul(x1, x2)
+    products = xp.multiply(xp.moveaxis(x1, axis, -1), xp.moveaxis(x2, axis, -1))
+    return xp.sum(products, axis=-1, dtype=dtype)
+
+
+def integer_matmul(
+    xp: Any, x1: Any, x2: Any, *, bits: int, wide: Any, floating: Any, exact: int
+) -> Any:
+    """Return the matrix product of integers, exactly, by floating-point matrix products.
+
+    Integers are cut into limbs so short that the products of two limbs, summed, still are exact
+    floating-point numbers; what overflows the dtype wraps, as it does elsewhere.
+
+    Parameters
+    ----------
+    xp : namespace
+        The standard's functions on native arrays.
+    x1, x2 : native array
+        Integers of one dtype, of at least one axis each.
+    bits : int
+        The width of that dtype.
+    wide : native dtype
+        The widest integer dtype that is signed, or unsigned, as theirs is.
+    floating : native dtype
+        What to multiply in.
+    exact : int
+        Every integer of this many bits has an exact value in that dtype, and sums of products
+        are computed in it: 53 for float64, 24 for float32. Limbs have 8 bits where that is 24,
+        which hardware that shortens float32 factors (TF32) keeps too.
+    """
+    rows = xp.expand_dims(x1, axis=0) if x1.ndim == 1 else x1
+    columns = xp.expand_dims(x2, axis=1) if x2.ndim == 1 else x2
+    if rows.shape[-1] != columns.shape[-2]:
+        raise ValueError(
+            f"matmul of shapes {tuple(x1.shape)} and {tuple(x2.shape)}: "
+            f"{rows.shape[-1]} columns meet {columns.shape[-2]} rows"
+        )
+    if math.prod(rows.shape) * math.prod(columns.shape[:-2]) * columns.shape[-1] <= _FEW:
+        products = xp.multiply(rows[..., :, :, None], columns[..., None, :, :])
+        out = xp.astype(xp.sum(products, axis=-2), x1.dtype)
+    else:
+        out = _by_limbs(xp, rows, columns, bits, wide, floating, exact)
+    if x2.ndim == 1:
+        out = out[..., 0]
+    if x1.ndim == 1:
+        out = out[..., 0] if x2.ndim == 1 else out[..., 0, :]
+    return out
+
+
+def _by_limbs(
+    xp: Any, rows: Any, columns: Any, bits: int, wide: Any, floating: Any, exact: int
+) -> Any:
+    summed = rows.shape[-1]
+    # Limbs have 8 bits at least: longer sums are made in parts.
+    longest = 1 << (exact - 16)
+    left, right = xp.astype(rows, wide), xp.astype(columns, wide)
+    total = None
+    for start in range(0, summed, longest):
+        part = slice(start, min(start + longest, summed))
+        limb = min((exact - (part.stop - start - 1).bit_length()) // 2, bits)
+        first = _limbs(xp, left[..., :, part], limb, bits, floating)
+        second = _limbs(xp, right[..., part, :], limb, bits, floating)
+        for i, a in enumerate(first):
+            # Limbs whose product begins beyond the dtype's last bit are left out.
+            for j, b in enumerate(second[: len(second) - i]):
+                product = xp.astype(xp.matmul(a, b), wide)
+                product = xp.bitwise_left_shift(product, (i + j) * limb)
+                total = product if total is None else xp.add(total, product)
+    return xp.astype(total, rows.dtype)
+
+
+def _limbs(xp: Any, x: Any, limb: int, bits: int, floating: Any) -> list[Any]:
+    """Return the digits of integers to the base ``2**limb``, the lowest first."""
+    mask = (1 << limb) - 1
+    return [
+        xp.astype(xp.bitwise_and(xp.bitwise_right_shift(x, shift), mask), floating)
+        for shift in range(0, bits, limb)
+    ]
