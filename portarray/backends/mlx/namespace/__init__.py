@@ -24,26 +24,76 @@ from mlx.core import (
 )
 from mlx.core import bool_ as bool
 
+from portarray.backends.mlx.namespace import fft, linalg
+from portarray.backends.mlx.namespace.linear_algebra import (
+    matmul,
+    matrix_transpose,
+)
+from portarray.backends.mlx.namespace.searching import (
+    argmax,
+    argmin,
+    count_nonzero,
+    nonzero,
+    searchsorted,
+    where,
+)
+from portarray.backends.mlx.namespace.sorting import (
+    argsort,
+    sort,
+)
+from portarray.backends.mlx.namespace.statistical import (
+    cumulative_prod,
+    cumulative_sum,
+    max,
+    mean,
+    min,
+    prod,
+    std,
+    sum,
+    var,
+)
+
 __all__ = [
+    "argmax",
+    "argmin",
+    "argsort",
     "bfloat16",
     "bool",
     "complex64",
+    "count_nonzero",
+    "cumulative_prod",
+    "cumulative_sum",
     "e",
+    "fft",
     "float16",
     "float32",
     "float64",
     "inf",
-    "int8",
     "int16",
     "int32",
     "int64",
+    "int8",
+    "linalg",
+    "matmul",
+    "matrix_transpose",
+    "max",
+    "mean",
+    "min",
     "nan",
     "newaxis",
+    "nonzero",
     "pi",
-    "uint8",
+    "prod",
+    "searchsorted",
+    "sort",
+    "std",
+    "sum",
     "uint16",
     "uint32",
     "uint64",
+    "uint8",
+    "var",
+    "where",
 ]
 
 newaxis = None

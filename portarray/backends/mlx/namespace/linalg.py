@@ -1,0 +1,295 @@
+"""The extension ``linalg`` on MLX's arrays.
+
+MLX factorizes on the CPU only, whose memory the GPU shares: nothing is copied. Its functions end
+the process on empty matrices and, inside LAPACK, on NaN; and most take real matrices alone, so
+that complex ones go through shared compositions. NaN and infinity in a matrix make its
+eigenvalues and singular values NaN.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Literal
+
+import mlx.core as mx
+
+from portarray.backends.composed import complex_linalg
+from portarray.backends.composed.linalg import refuse_oblong
+from portarray.backends.composed.results import (
+    EighResult,
+    EigResult,
+    QRResult,
+    SlogdetResult,
+    SVDResult,
+)
+from portarray.backends.mlx.namespace.linear_algebra import matmul, matrix_transpose
+from portarray.backends.mlx.namespace.promotion import pair
+
+__all__ = [
+    "cholesky",
+    "det",
+    "diagonal",
+    "eig",
+    "eigh",
+    "eigvals",
+    "eigvalsh",
+    "inv",
+    "matmul",
+    "matrix_transpose",
+    "qr",
+    "slogdet",
+    "solve",
+    "svd",
+    "svdvals",
+]
+
+_FACTORIZED = (mx.float32, mx.float64, mx.complex64)
+
+
+def _checked(name: str, x: mx.array, *, square: bool = True) -> mx.array:
+    """Return a stack of matrices of a dtype and shape that can be factorized."""
+    if x.dtype not in _FACTORIZED:
+        raise TypeError(f"{name} takes float32, float64 and complex64, not {x.dtype}")
+    if square:
+        refuse_oblong(name, x)
+    elif x.ndim < 2:
+        raise ValueError(f"{name} needs at least 2 axes, got {x.ndim}")
+    return x
+
+
+def _real(x: mx.array) -> mx.Dtype:
+    return mx.float32 if x.dtype == mx.complex64 else x.dtype
+
+
+def _complex(name: str, x: mx.array) -> mx.array:
+    """Refuse what has complex128 results, which MLX would give in complex64."""
+    if x.dtype == mx.float64:
+        raise TypeError(
+            f"{name} of float64 is complex128, which MLX has not; convert to float32 with astype"
+        )
+    return x
+
+
+def _one(x: mx.array) -> mx.array:
+    """Return identity matrices of the shape of a stack."""
+    return mx.broadcast_to(mx.eye(x.shape[-2], x.shape[-1], dtype=x.dtype), x.shape)
+
+
+def _finite(x: mx.array) -> tuple[mx.array, Callable[..., mx.array]]:
+    """Return x with identities for matrices that are not finite, and what puts NaN there again."""
+    wrong = mx.logical_not(mx.all(mx.isfinite(x), axis=(-2, -1), keepdims=True))
+
+    def restored(result: mx.array) -> mx.array:
+        at = wrong if result.ndim == x.ndim else wrong[..., 0]
+        return mx.where(at, mx.array(math.nan, dtype=result.dtype), result)
+
+    return mx.where(wrong, _one(x), x), restored
+
+
+def _computed(name: str, result: mx.array) -> mx.array:
+    """Compute now: an error belongs to the call that causes it."""
+    try:
+        mx.eval(result)
+    except RuntimeError as error:
+        if "failed with error code" not in str(error):
+            raise
+        raise ValueError(f"{name} of a singular matrix does not exist") from error
+    return result
+
+
+def cholesky(x: mx.array, /, *, upper: bool = False) -> mx.array:
+    """Return the triangular factors of positive definite matrices."""
+    _checked("cholesky", x)
+    if x.size == 0:
+        return mx.array(x)
+    is_complex = x.dtype == mx.complex64
+    factor = complex_linalg.cholesky(mx, _cholesky, x) if is_complex else _cholesky(x)
+    if upper:
+        factor = mx.conjugate(mx.swapaxes(factor, -1, -2))
+    # MLX tells no one where LAPACK stopped: at a diagonal element that is not positive.
+    # https://github.com/ml-explore/mlx/blob/v0.32.2/mlx/backend/cpu/cholesky.cpp
+    if not mx.all(mx.real(mx.diagonal(factor, 0, -2, -1)) > 0).item():
+        raise ValueError("cholesky needs positive definite matrices")
+    return factor
+
+
+def _cholesky(x: mx.array) -> mx.array:
+    return mx.linalg.cholesky(x, stream=mx.cpu)
+
+
+def det(x: mx.array, /) -> mx.array:
+    """Return determinants."""
+    _checked("det", x)
+    if x.size == 0:
+        return mx.ones(x.shape[:-2], dtype=x.dtype)
+    if x.dtype == mx.complex64:
+        sign, factors = complex_linalg.determinant(mx, x)
+        found: mx.array = sign * mx.prod(factors, axis=-1)
+        return found
+    return mx.linalg.det(x, stream=mx.cpu)
+
+
+def diagonal(x: mx.array, /, *, offset: int = 0) -> mx.array:
+    """Return the diagonals of matrices."""
+    if x.ndim < 2:
+        raise ValueError(f"diagonal needs at least 2 axes, got {x.ndim}")
+    return mx.diagonal(x, offset, -2, -1)
+
+
+def eig(x: mx.array, /) -> EigResult[mx.array]:
+    """Return eigenvalues and eigenvectors, complex always."""
+    _complex("eig", _checked("eig", x))
+    if x.size == 0:
+        return EigResult(mx.zeros(x.shape[:-1], dtype=mx.complex64), x.astype(mx.complex64))
+    clean, restored = _finite(x)
+    values, vectors = mx.linalg.eig(clean, stream=mx.cpu)
+    if x.dtype == mx.complex64 and _eig_conjugates():
+        vectors = mx.conjugate(vectors)
+    return EigResult(restored(values), restored(vectors))
+
+
+@functools.cache
+def _eig_conjugates() -> bool:
+    """Tell whether MLX conjugates the eigenvectors of complex matrices.
+
+    It finds left eigenvectors of the transpose, and forgets to conjugate them where they are
+    complex: https://github.com/ml-explore/mlx/blob/v0.32.2/mlx/backend/cpu/eig.cpp
+    """
+    x = mx.array([[0, 1j], [1, 0]], dtype=mx.complex64)
+    values, vectors = mx.linalg.eig(x, stream=mx.cpu)
+    residual = mx.abs(mx.matmul(x, vectors) - vectors * values)
+    return bool(mx.max(residual).item() > 0.1)  # type: ignore[operator]
+
+
+def eigh(x: mx.array, /) -> EighResult[mx.array]:
+    """Return eigenvalues, ascending, and eigenvectors of Hermitian matrices."""
+    _checked("eigh", x)
+    if x.size == 0:
+        return EighResult(mx.zeros(x.shape[:-1], dtype=_real(x)), mx.array(x))
+    clean, restored = _finite(x)
+    values, vectors = mx.linalg.eigh(clean, stream=mx.cpu)
+    return EighResult(restored(values), restored(vectors))
+
+
+def eigvals(x: mx.array, /) -> mx.array:
+    """Return eigenvalues, complex always."""
+    _complex("eigvals", _checked("eigvals", x))
+    if x.size == 0:
+        return mx.zeros(x.shape[:-1], dtype=mx.complex64)
+    clean, restored = _finite(x)
+    return restored(mx.linalg.eigvals(clean, stream=mx.cpu))
+
+
+def eigvalsh(x: mx.array, /) -> mx.array:
+    """Return the eigenvalues of Hermitian matrices, ascending."""
+    _checked("eigvalsh", x)
+    if x.size == 0:
+        return mx.zeros(x.shape[:-1], dtype=_real(x))
+    clean, restored = _finite(x)
+    return restored(mx.linalg.eigvalsh(clean, stream=mx.cpu))
+
+
+def inv(x: mx.array, /) -> mx.array:
+    """Return inverses."""
+    _checked("inv", x)
+    if x.size == 0:
+        return mx.array(x)
+    if x.dtype == mx.complex64:
+        return _computed("inv", complex_linalg.inv(mx, _inv, x))
+    return _computed("inv", _inv(x))
+
+
+def _inv(x: mx.array) -> mx.array:
+    return mx.linalg.inv(x, stream=mx.cpu)
+
+
+def qr(x: mx.array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRResult[mx.array]:
+    """Return orthonormal and upper triangular factors."""
+    _checked("qr", x, square=False)
+    if mode not in ("reduced", "complete"):
+        raise ValueError(f"qr's mode must be 'reduced' or 'complete', got {mode!r}")
+    m, n = x.shape[-2:]
+    size = m if mode == "complete" else min(m, n)
+    if x.size == 0:
+        q = mx.eye(m, size, dtype=x.dtype)
+        r = mx.zeros((*x.shape[:-2], size, n), dtype=x.dtype)
+        return QRResult(mx.broadcast_to(q, (*x.shape[:-2], m, size)), r)
+    if x.dtype == mx.complex64:
+        return QRResult(*complex_linalg.qr(mx, x, complete=mode == "complete"))
+    if size > n:
+        # Columns of zeros add nothing but the rest of an orthonormal basis.
+        x = mx.concatenate([x, mx.zeros((*x.shape[:-1], size - n), dtype=x.dtype)], axis=-1)
+    q, r = mx.linalg.qr(x, stream=mx.cpu)
+    return QRResult(q, r[..., :n])
+
+
+def slogdet(x: mx.array, /) -> SlogdetResult[mx.array]:
+    """Return sign and logarithm of the absolute value of determinants."""
+    _checked("slogdet", x)
+    if x.size == 0:
+        batch = x.shape[:-2]
+        return SlogdetResult(mx.ones(batch, dtype=x.dtype), mx.zeros(batch, dtype=_real(x)))
+    if x.dtype == mx.complex64:
+        sign, factors = complex_linalg.determinant(mx, x)
+        sizes = mx.abs(factors)
+        phases = mx.where(sizes == 0, factors, factors * (1 / sizes))
+        return SlogdetResult(sign * mx.prod(phases, axis=-1), mx.sum(mx.log(sizes), axis=-1))
+    return SlogdetResult(*mx.linalg.slogdet(x, stream=mx.cpu))
+
+
+def solve(x1: mx.array, x2: mx.array, /) -> mx.array:
+    """Solve ``x1 @ x = x2``: one right side for 1-d x2, else matrices of columns."""
+    x1, x2 = pair(x1, x2)
+    _checked("solve", x1)
+    n = x1.shape[-1]
+    columns = x2[:, None] if x2.ndim == 1 else x2
+    if x2.ndim == 0 or columns.shape[-2] != n:
+        raise ValueError(
+            f"solve with matrices of {n} rows needs right sides of {n}, got {tuple(x2.shape)}"
+        )
+    batch = mx.broadcast_shapes(x1.shape[:-2], columns.shape[:-2])
+    x1 = mx.broadcast_to(x1, (*batch, n, n))
+    columns = mx.broadcast_to(columns, (*batch, n, columns.shape[-1]))
+    if columns.size == 0:
+        found = columns
+    elif x1.dtype == mx.complex64:
+        found = _computed("solve", complex_linalg.solve(mx, _solve, x1, columns))
+    else:
+        found = _computed("solve", _solve(x1, columns))
+    return found[..., 0] if x2.ndim == 1 else found
+
+
+def _solve(x1: mx.array, x2: mx.array) -> mx.array:
+    return mx.linalg.solve(x1, x2, stream=mx.cpu)
+
+
+def svd(x: mx.array, /, *, full_matrices: bool = True) -> SVDResult[mx.array]:
+    """Return singular vectors and singular values, descending."""
+    _checked("svd", x, square=False)
+    m, n = x.shape[-2:]
+    k = min(m, n)
+    if x.size == 0:
+        batch = x.shape[:-2]
+        u, vh = ((m, m), (n, n)) if full_matrices else ((m, k), (k, n))
+        return SVDResult(
+            mx.broadcast_to(mx.eye(*u, dtype=x.dtype), (*batch, *u)),
+            mx.zeros((*batch, k), dtype=_real(x)),
+            mx.broadcast_to(mx.eye(*vh, dtype=x.dtype), (*batch, *vh)),
+        )
+    clean, restored = _finite(x)
+    left, values, right = map(restored, mx.linalg.svd(clean, True, stream=mx.cpu))
+    if full_matrices:
+        return SVDResult(left, values, right)
+    return SVDResult(left[..., :k], values, right[..., :k, :])
+
+
+def svdvals(x: mx.array, /) -> mx.array:
+    """Return singular values, descending."""
+    _checked("svdvals", x, square=False)
+    if x.size == 0:
+        return mx.zeros((*x.shape[:-2], min(x.shape[-2:])), dtype=_real(x))
+    clean, restored = _finite(x)
+    values: mx.array = mx.linalg.svd(clean, False, stream=mx.cpu)
+    return restored(values)

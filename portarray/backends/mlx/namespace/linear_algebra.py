@@ -1,0 +1,36 @@
+"""Products of matrices. MLX multiplies no integer matrices: see the shared composition."""
+
+from __future__ import annotations
+
+import mlx.core as mx
+
+from portarray.backends.composed.linear_algebra import integer_matmul
+from portarray.backends.mlx.namespace.promotion import INTEGRAL, UNSIGNED, on_cpu, pair
+
+__all__ = ["matmul", "matrix_transpose"]
+
+
+def matmul(x1: mx.array, x2: mx.array, /) -> mx.array:
+    """Return the matrix product, of stacks too; 1-d arrays are a row and a column."""
+    x1, x2 = pair(x1, x2)
+    if x1.ndim == 0 or x2.ndim == 0:
+        raise ValueError("matmul takes no 0-d array; multiply does")
+    if x1.dtype not in INTEGRAL:
+        return mx.matmul(x1, x2)
+    floating, exact = (mx.float64, 53) if on_cpu() else (mx.float32, 24)
+    return integer_matmul(
+        mx,
+        x1,
+        x2,
+        bits=8 * x1.dtype.size,
+        wide=mx.uint64 if x1.dtype in UNSIGNED else mx.int64,
+        floating=floating,
+        exact=exact,
+    )
+
+
+def matrix_transpose(x: mx.array, /) -> mx.array:
+    """Return the last two axes exchanged."""
+    if x.ndim < 2:
+        raise ValueError(f"matrix_transpose needs at least 2 axes, got {x.ndim}")
+    return mx.swapaxes(x, -1, -2)

@@ -1,0 +1,92 @@
+"""Where in an array something is. MLX numbers elements in uint32, portarray in int64."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import mlx.core as mx
+
+from portarray.backends.mlx.namespace.promotion import Scalar, pair
+
+__all__ = ["argmax", "argmin", "count_nonzero", "nonzero", "searchsorted", "where"]
+
+Axes = int | tuple[int, ...]
+
+
+def argmax(x: mx.array, /, *, axis: int | None = None, keepdims: bool = False) -> mx.array:
+    """Return the index of the first largest element; of the first NaN where there is one."""
+    if x.size == 0:
+        return _of_none("argmax", x, axis, keepdims)
+    return mx.argmax(x, axis, keepdims).astype(mx.int64)
+
+
+def argmin(x: mx.array, /, *, axis: int | None = None, keepdims: bool = False) -> mx.array:
+    """Return the index of the first smallest element; of the first NaN where there is one."""
+    if x.size == 0:
+        return _of_none("argmin", x, axis, keepdims)
+    return mx.argmin(x, axis, keepdims).astype(mx.int64)
+
+
+def _of_none(name: str, x: mx.array, axis: int | None, keepdims: bool) -> mx.array:
+    """Return no indices: MLX refuses arrays of size 0 even where nothing is missing."""
+    if axis is None or x.shape[axis] == 0:
+        raise ValueError(f"{name} of no elements does not exist; the shape is {tuple(x.shape)}")
+    return mx.sum(mx.zeros(x.shape, dtype=mx.int64), axis, keepdims)
+
+
+def count_nonzero(x: mx.array, /, *, axis: Axes | None = None, keepdims: bool = False) -> mx.array:
+    """Count the elements that are not 0."""
+    unequal = x if x.dtype == mx.bool_ else mx.not_equal(x, 0)
+    # MLX counts in int32, which is faster and wide enough for all but the largest arrays.
+    if x.size > 2**31 - 1:
+        unequal = unequal.astype(mx.int64)
+    return mx.sum(unequal, axis, keepdims).astype(mx.int64)
+
+
+def nonzero(x: mx.array, /) -> tuple[mx.array, ...]:
+    """Return the indices of the elements that are not 0, an array for each axis.
+
+    MLX has no function whose result's shape depends on values: the count is read back, then each
+    element that counts puts its place where the sum of those before it says.
+    """
+    if x.ndim == 0:
+        raise ValueError("nonzero needs at least one axis; a 0-d array has no indices")
+    flat = mx.reshape(x if x.dtype == mx.bool_ else mx.not_equal(x, 0), (-1,))
+    dtype = mx.int64 if x.size > 2**31 - 1 else mx.int32
+    ends = mx.cumsum(flat.astype(dtype))
+    count = int(ends[-1].item()) if x.size else 0
+    if not count:
+        return tuple(mx.zeros((0,), dtype=mx.int64) for _ in x.shape)
+    # All others write to a place behind the last, which is cut off.
+    targets = mx.where(flat, ends - 1, mx.array(count, dtype=dtype))
+    found = mx.put_along_axis(
+        mx.zeros((count + 1,), dtype=dtype), targets, mx.arange(x.size, dtype=dtype), axis=0
+    )
+    found = found[:count].astype(mx.int64)
+    indices = []
+    for size in reversed(x.shape[1:]):
+        indices.append(mx.remainder(found, size))
+        found = mx.floor_divide(found, size)
+    return (found, *reversed(indices))
+
+
+def searchsorted(
+    x1: mx.array,
+    x2: mx.array | Scalar,
+    /,
+    *,
+    side: Literal["left", "right"] = "left",
+    sorter: mx.array | None = None,
+) -> mx.array:
+    """Return where elements would be inserted into a sorted array; NaN sorts last."""
+    if side not in ("left", "right"):
+        raise ValueError(f"searchsorted's side must be 'left' or 'right', got {side!r}")
+    x1, x2 = pair(x1, x2)
+    if sorter is not None:
+        x1 = mx.take(x1, sorter, 0)
+    return mx.searchsorted(x1, x2, side).astype(mx.int64)
+
+
+def where(condition: mx.array, x1: mx.array | Scalar, x2: mx.array | Scalar, /) -> mx.array:
+    """Choose from x1 where the condition is true, else from x2."""
+    return mx.where(condition, *pair(x1, x2))

@@ -1,0 +1,36 @@
+"""Sorting MLX's arrays: stable both ways, NaN last in ascending and first in descending order."""
+
+from __future__ import annotations
+
+import mlx.core as mx
+
+__all__ = ["argsort", "sort"]
+
+
+def argsort(
+    x: mx.array, /, *, axis: int = -1, descending: bool = False, stable: bool = True
+) -> mx.array:
+    """Return the indices that sort an array."""
+    key = _sortable(x)
+    if not descending:
+        return mx.argsort(key, axis).astype(mx.int64)
+    # The backward order of the backward array keeps equal elements in theirs.
+    order = mx.argsort(_backward(key, axis), axis).astype(mx.int64)
+    return x.shape[axis] - 1 - _backward(order, axis)
+
+
+def sort(
+    x: mx.array, /, *, axis: int = -1, descending: bool = False, stable: bool = True
+) -> mx.array:
+    """Return a sorted copy."""
+    ordered = mx.sort(_sortable(x), axis).astype(x.dtype)
+    return _backward(ordered, axis) if descending else ordered
+
+
+def _sortable(x: mx.array) -> mx.array:
+    """Return a key of the same order: GPUs sort no booleans."""
+    return x.astype(mx.uint8) if x.dtype == mx.bool_ else x
+
+
+def _backward(x: mx.array, axis: int) -> mx.array:
+    return x[(slice(None),) * (axis % x.ndim) + (slice(None, None, -1),)]

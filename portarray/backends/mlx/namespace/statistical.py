@@ -1,0 +1,181 @@
+"""Sums, products, means and extremes of MLX's arrays."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import mlx.core as mx
+
+from portarray.backends.composed.statistical import count
+from portarray.backends.mlx.namespace.promotion import (
+    COMPLEX,
+    FLOATING,
+    SIGNED,
+    UNSIGNED,
+    default_float,
+)
+from portarray.backends.protocol import composed
+
+__all__ = [
+    "cumulative_prod",
+    "cumulative_sum",
+    "max",
+    "mean",
+    "min",
+    "prod",
+    "std",
+    "sum",
+    "var",
+]
+
+Axes = int | tuple[int, ...]
+
+_HALF = (mx.float16, mx.bfloat16)
+
+
+def _sum_dtype(x: mx.array, dtype: mx.Dtype | None) -> mx.Dtype:
+    """Return the dtype of a sum or product: integers widen to the default of their kind."""
+    if dtype is not None:
+        return dtype
+    if x.dtype in SIGNED or x.dtype == mx.bool_:
+        return mx.int64
+    return mx.uint64 if x.dtype in UNSIGNED else x.dtype
+
+
+def cumulative_prod(
+    x: mx.array,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: mx.Dtype | None = None,
+    include_initial: bool = False,
+) -> mx.array:
+    """Return running products along an axis."""
+    return _running(mx.cumprod, 1, x, axis, _sum_dtype(x, dtype), include_initial)
+
+
+def cumulative_sum(
+    x: mx.array,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: mx.Dtype | None = None,
+    include_initial: bool = False,
+) -> mx.array:
+    """Return running sums along an axis."""
+    return _running(mx.cumsum, 0, x, axis, _sum_dtype(x, dtype), include_initial)
+
+
+def _running(
+    function: Callable[..., mx.array],
+    first: int,
+    x: mx.array,
+    axis: int | None,
+    dtype: mx.Dtype,
+    include_initial: bool,
+) -> mx.array:
+    if axis is None:
+        if x.ndim != 1:
+            raise ValueError(f"a running sum or product of {x.ndim} axes needs axis=")
+        axis = 0
+    running = function(x.astype(dtype), axis)
+    if not include_initial:
+        return running
+    shape = list(x.shape)
+    shape[axis] = 1
+    return mx.concatenate([mx.full(shape, first, dtype=dtype), running], axis)
+
+
+def max(x: mx.array, /, *, axis: Axes | None = None, keepdims: bool = False) -> mx.array:
+    """Return the largest elements; NaN where there is one."""
+    return mx.max(x, axis, keepdims)
+
+
+def min(x: mx.array, /, *, axis: Axes | None = None, keepdims: bool = False) -> mx.array:
+    """Return the smallest elements; NaN where there is one."""
+    return mx.min(x, axis, keepdims)
+
+
+def _wide(x: mx.array) -> mx.array:
+    """Return numbers of a precision to compute means in."""
+    if x.dtype in _HALF:
+        return x.astype(mx.float32)
+    return x if x.dtype in FLOATING or x.dtype in COMPLEX else x.astype(default_float())
+
+
+def _result(x: mx.array, wide: mx.array) -> mx.array:
+    return wide.astype(x.dtype) if x.dtype in _HALF else wide
+
+
+def mean(x: mx.array, /, *, axis: Axes | None = None, keepdims: bool = False) -> mx.array:
+    """Return arithmetic means."""
+    return _result(x, mx.mean(_wide(x), axis, keepdims))
+
+
+def prod(
+    x: mx.array,
+    /,
+    *,
+    axis: Axes | None = None,
+    dtype: mx.Dtype | None = None,
+    keepdims: bool = False,
+) -> mx.array:
+    """Return products; integers widen."""
+    return mx.prod(x.astype(_sum_dtype(x, dtype)), axis, keepdims)
+
+
+@composed
+def std(
+    x: mx.array,
+    /,
+    *,
+    axis: Axes | None = None,
+    correction: float = 0.0,
+    keepdims: bool = False,
+) -> mx.array:
+    """Return standard deviations."""
+    return _result(x, mx.sqrt(_variance(_wide(x), axis, correction, keepdims)))
+
+
+def sum(
+    x: mx.array,
+    /,
+    *,
+    axis: Axes | None = None,
+    dtype: mx.Dtype | None = None,
+    keepdims: bool = False,
+) -> mx.array:
+    """Return sums; integers widen."""
+    target = _sum_dtype(x, dtype)
+    if x.dtype == mx.bool_ and x.size < 2**31:
+        # MLX counts in int32, which spares an array of eight times the size.
+        return mx.sum(x, axis, keepdims).astype(target)
+    return mx.sum(x.astype(target), axis, keepdims)
+
+
+@composed
+def var(
+    x: mx.array,
+    /,
+    *,
+    axis: Axes | None = None,
+    correction: float = 0.0,
+    keepdims: bool = False,
+) -> mx.array:
+    """Return variances; NaN where no degrees of freedom are left."""
+    return _result(x, _variance(_wide(x), axis, correction, keepdims))
+
+
+def _variance(x: mx.array, axis: Axes | None, correction: float, keepdims: bool) -> mx.array:
+    # MLX adds one number after the other, so that the mean of many far from 0 has few digits, and
+    # mx.var as few: the mean of what is left after the first subtraction is small and exact.
+    apart = x - mx.mean(x, axis, True)
+    apart = apart - mx.mean(apart, axis, True)
+    if x.dtype in COMPLEX:
+        squares = mx.square(mx.real(apart)) + mx.square(mx.imag(apart))
+    else:
+        squares = mx.square(apart)
+    left = count(x, axis) - correction
+    total = mx.sum(squares, axis, keepdims)
+    return total / left if left > 0 else total * math.nan
