@@ -1,0 +1,376 @@
+"""Making arrays.
+
+MLX's arrays have no device; ``device=`` says under which device they are made, and so which default
+dtypes and limits hold.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Literal
+
+import mlx.core as mx
+import numpy as np
+
+from portarray.backends.mlx import devices, transfer
+from portarray.backends.mlx.namespace.promotion import (
+    COMPLEX,
+    INTEGRAL,
+    Scalar,
+    array_of,
+    default_float,
+    default_int,
+    scalar_dtype,
+    together,
+)
+
+__all__ = [
+    "arange",
+    "asarray",
+    "check_size",
+    "empty",
+    "empty_like",
+    "eye",
+    "from_dlpack",
+    "full",
+    "full_like",
+    "linspace",
+    "meshgrid",
+    "ones",
+    "ones_like",
+    "tril",
+    "triu",
+    "zeros",
+    "zeros_like",
+]
+
+_FROM_NATIVE = {native: dtype for dtype, native in devices.dtypes("cpu", 0).items()}
+
+Shape = int | Sequence[int]
+
+
+def _under(device: mx.Device | None) -> AbstractContextManager[Any]:
+    """Make a device current where it is not, and where there are others."""
+    return (devices.scope(device) if device is not None else None) or nullcontext()
+
+
+def check_size(shape: Sequence[int], dtype: mx.Dtype) -> tuple[int, ...]:
+    """Return a shape, once MLX can hold it.
+
+    Memory that is not there ends the process instead of raising, at some time later.
+
+    Raises
+    ------
+    MemoryError
+        If an array would be larger than the machine's memory; ``asked`` says how many bytes.
+    ValueError
+        If an axis is negative, or longer than MLX's 32-bit sizes hold.
+    """
+    shape = tuple(int(size) for size in shape)
+    if any(size < 0 for size in shape):
+        raise ValueError(f"shape {shape} has a negative size; sizes are 0 or more")
+    asked = math.prod(shape) * dtype.size
+    if asked > _NEVER_TOO_LARGE:
+        total = devices.memory(mx.default_device()).total
+        if total is not None and asked > total:
+            error = MemoryError(
+                f"an array of shape {shape} and dtype {dtype} takes {asked} bytes, and there are "
+                f"{total}"
+            )
+            error.asked = asked  # type: ignore[attr-defined]
+            raise error
+    transfer.check_shape(shape)
+    return shape
+
+
+_NEVER_TOO_LARGE = 2**28  # bytes: below it asking the system would cost more than it saves
+
+
+def _shape(shape: Shape, dtype: mx.Dtype) -> tuple[int, ...]:
+    return check_size((shape,) if isinstance(shape, int) else shape, dtype)
+
+
+def arange(
+    start: float,
+    /,
+    stop: float | None = None,
+    step: float = 1,
+    *,
+    dtype: mx.Dtype | None = None,
+    device: mx.Device | None = None,
+) -> mx.array:
+    """Return evenly spaced numbers ``start + i * step`` below stop."""
+    if stop is None:
+        start, stop = 0, start
+    if step == 0:
+        raise ValueError("arange's step must not be 0")
+    with _under(device):
+        if isinstance(start, int) and isinstance(stop, int) and isinstance(step, int):
+            count = len(range(start, stop, step))
+            if dtype is None or dtype in INTEGRAL:
+                return _integers(start, step, count, dtype or default_int())
+        else:
+            count = max(math.ceil((stop - start) / step), 0)
+        dtype = dtype or default_float()
+        # One rounding to the dtype at the end, not one for each of product and sum.
+        wide = default_float()
+        check_size((count,), wide)
+        values = mx.arange(count, dtype=wide)
+        return (values * array_of(step, wide) + array_of(start, wide)).astype(dtype)
+
+
+def _integers(start: int, step: int, count: int, dtype: mx.Dtype) -> mx.array:
+    check_size((count,), mx.int64)
+    if count:
+        # Each end is checked against the dtype.
+        for end in (start, start + (count - 1) * step):
+            array_of(end, dtype)
+    # Modulo 2**64 all of it is right, also for uint64 and steps that leave the dtype.
+    values = mx.arange(count, dtype=mx.int64) * mx.array(_wrapped(step), dtype=mx.int64)
+    return (values + mx.array(_wrapped(start), dtype=mx.int64)).astype(dtype)
+
+
+def _wrapped(value: int) -> int:
+    return (value + 2**63) % 2**64 - 2**63
+
+
+def asarray(
+    obj: Any,
+    /,
+    *,
+    dtype: mx.Dtype | None = None,
+    device: mx.Device | None = None,
+    copy: bool | None = None,
+) -> mx.array:
+    """Make an array of an array, a scalar, nested sequences or an object with a buffer or DLPack.
+
+    Raises
+    ------
+    ValueError
+        If ``copy=False`` and obj is no array of MLX already.
+    TypeError
+        For strings and objects.
+    """
+    with _under(device):
+        if isinstance(obj, mx.array):
+            return _converted(obj, dtype, copy)
+        if copy is False:
+            raise ValueError(
+                f"copy=False, but MLX cannot use the memory of a {type(obj).__name__}; "
+                f"pass copy=None or copy=True"
+            )
+        if isinstance(obj, (bool, int, float, complex)):
+            return array_of(obj, dtype or scalar_dtype(obj, mx.bool_))
+        if not isinstance(obj, (np.ndarray, np.generic)) and hasattr(obj, "__dlpack__"):
+            return _converted(transfer.from_dlpack(obj, device, copy=copy), dtype, None)
+        place = mx.default_device() if device is None else device
+        return _converted(
+            transfer.from_host(_host_array(obj, dtype), place, copy=None), dtype, None
+        )
+
+
+def _converted(x: mx.array, dtype: mx.Dtype | None, copy: bool | None) -> mx.array:
+    if dtype is None or x.dtype == dtype:
+        return mx.array(x) if copy else x
+    if copy is False:
+        raise ValueError(
+            f"copy=False, but {x.dtype} cannot become {dtype} without a copy; "
+            f"pass copy=None or copy=True"
+        )
+    return x.astype(dtype)
+
+
+def _host_array(obj: Any, dtype: mx.Dtype | None) -> np.ndarray[Any, Any]:
+    target = None if dtype is None or isinstance(obj, np.ndarray) else _FROM_NATIVE[dtype]
+    if isinstance(obj, (list, tuple)):
+        obj = _with_scalars(obj)
+    host = np.asarray(obj, dtype=target)
+    if host.dtype.newbyteorder("=") not in devices.dtypes("cpu", 0):
+        raise TypeError(
+            f"MLX has no dtype for {host.dtype}: an array holds booleans, integers, real numbers, "
+            f"or complex ones of complex64"
+        )
+    return host
+
+
+def _with_scalars(items: Sequence[Any]) -> list[Any]:
+    """Replace 0-d arrays in nested sequences by their values."""
+    return [
+        _with_scalars(item)
+        if isinstance(item, (list, tuple))
+        else item.item()
+        if isinstance(item, mx.array) and item.ndim == 0
+        else item
+        for item in items
+    ]
+
+
+def empty(
+    shape: Shape, *, dtype: mx.Dtype | None = None, device: mx.Device | None = None
+) -> mx.array:
+    """Return zeros: MLX has no memory that holds whatever it held."""
+    return zeros(shape, dtype=dtype, device=device)
+
+
+def empty_like(
+    x: mx.array, /, *, dtype: mx.Dtype | None = None, device: mx.Device | None = None
+) -> mx.array:
+    """Return zeros of x's shape."""
+    return zeros_like(x, dtype=dtype, device=device)
+
+
+def eye(
+    n_rows: int,
+    n_cols: int | None = None,
+    /,
+    *,
+    k: int = 0,
+    dtype: mx.Dtype | None = None,
+    device: mx.Device | None = None,
+) -> mx.array:
+    """Return ones on the k-th diagonal and zeros elsewhere."""
+    with _under(device):
+        dtype = dtype or default_float()
+        rows, columns = check_size((n_rows, n_rows if n_cols is None else n_cols), dtype)
+        if not -rows < k < columns:
+            return mx.zeros((rows, columns), dtype=dtype)
+        return mx.eye(rows, columns, k, dtype=dtype)
+
+
+def from_dlpack(
+    x: object, /, *, device: mx.Device | None = None, copy: bool | None = None
+) -> mx.array:
+    """Make an array of an object with ``__dlpack__``."""
+    return transfer.from_dlpack(x, device, copy=copy)
+
+
+def full(
+    shape: Shape,
+    fill_value: Scalar | mx.array,
+    *,
+    dtype: mx.Dtype | None = None,
+    device: mx.Device | None = None,
+) -> mx.array:
+    """Return an array that is filled with one value, a scalar or a 0-d array."""
+    with _under(device):
+        if isinstance(fill_value, mx.array):
+            dtype = dtype or fill_value.dtype
+        else:
+            dtype = dtype or scalar_dtype(fill_value, mx.bool_)
+            fill_value = array_of(fill_value, dtype)
+        return mx.full(_shape(shape, dtype), fill_value, dtype=dtype)
+
+
+def full_like(
+    x: mx.array,
+    /,
+    fill_value: Scalar | mx.array,
+    *,
+    dtype: mx.Dtype | None = None,
+    device: mx.Device | None = None,
+) -> mx.array:
+    """Return an array of x's shape that is filled with one value."""
+    return full(x.shape, fill_value, dtype=x.dtype if dtype is None else dtype, device=device)
+
+
+def linspace(
+    start: Scalar,
+    stop: Scalar,
+    /,
+    num: int,
+    *,
+    dtype: mx.Dtype | None = None,
+    device: mx.Device | None = None,
+    endpoint: bool = True,
+) -> mx.array:
+    """Return num evenly spaced numbers from start to stop.
+
+    MLX's own computes in float32 what is not float64.
+    """
+    with _under(device):
+        is_complex = isinstance(start, complex) or isinstance(stop, complex)
+        dtype = dtype or (mx.complex64 if is_complex else default_float())
+        if dtype in COMPLEX:
+            first, last = complex(start), complex(stop)
+            real = _spaced(first.real, last.real, num, endpoint)
+            imag = _spaced(first.imag, last.imag, num, endpoint)
+            parts = mx.stack([real.astype(mx.float32), imag.astype(mx.float32)], axis=-1)
+            return mx.view(parts, mx.complex64).reshape(num)
+        return _spaced(start, stop, num, endpoint).astype(dtype)  # type: ignore[arg-type]
+
+
+def _spaced(start: float, stop: float, num: int, endpoint: bool) -> mx.array:
+    """Return evenly spaced numbers of the device's default dtype; the last one is exact."""
+    dtype = default_float()
+    (num,) = check_size((num,), dtype)
+    steps = num - 1 if endpoint else num
+    places = mx.arange(num, dtype=dtype)
+    first, last = array_of(start, dtype), array_of(stop, dtype)
+    if steps < 1:
+        return mx.broadcast_to(first, (num,))
+    # Halves: the difference of large numbers of both signs is infinite.
+    step = (last / 2 - first / 2) / steps * 2
+    values = places * step + first
+    return mx.where(places == steps, last, values)
+
+
+def meshgrid(*arrays: mx.array, indexing: Literal["xy", "ij"] = "xy") -> tuple[mx.array, ...]:
+    """Return coordinate arrays of one shape."""
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"meshgrid's indexing must be 'xy' or 'ij', got {indexing!r}")
+    if not arrays:
+        return ()
+    parts = together(arrays)
+    check_size([part.size for part in parts], parts[0].dtype)
+    return tuple(mx.meshgrid(*[part.reshape(-1) for part in parts], indexing=indexing))
+
+
+def ones(
+    shape: Shape, *, dtype: mx.Dtype | None = None, device: mx.Device | None = None
+) -> mx.array:
+    """Return ones."""
+    with _under(device):
+        dtype = dtype or default_float()
+        return mx.ones(_shape(shape, dtype), dtype=dtype)
+
+
+def ones_like(
+    x: mx.array, /, *, dtype: mx.Dtype | None = None, device: mx.Device | None = None
+) -> mx.array:
+    """Return ones of x's shape."""
+    return ones(x.shape, dtype=x.dtype if dtype is None else dtype, device=device)
+
+
+def tril(x: mx.array, /, *, k: int = 0) -> mx.array:
+    """Return the lower triangle of matrices: what lies above the k-th diagonal is 0."""
+    return mx.tril(x, _diagonal(x, k))
+
+
+def triu(x: mx.array, /, *, k: int = 0) -> mx.array:
+    """Return the upper triangle of matrices: what lies below the k-th diagonal is 0."""
+    return mx.triu(x, _diagonal(x, k))
+
+
+def _diagonal(x: mx.array, k: int) -> int:
+    """Return a diagonal that MLX's 32 bits hold, with the same triangles."""
+    if x.ndim < 2:
+        raise ValueError(f"triangles need arrays of 2 axes or more, got {x.ndim}")
+    return min(max(k, -x.shape[-2] - 1), x.shape[-1] + 1)
+
+
+def zeros(
+    shape: Shape, *, dtype: mx.Dtype | None = None, device: mx.Device | None = None
+) -> mx.array:
+    """Return zeros."""
+    with _under(device):
+        dtype = dtype or default_float()
+        return mx.zeros(_shape(shape, dtype), dtype=dtype)
+
+
+def zeros_like(
+    x: mx.array, /, *, dtype: mx.Dtype | None = None, device: mx.Device | None = None
+) -> mx.array:
+    """Return zeros of x's shape."""
+    return zeros(x.shape, dtype=x.dtype if dtype is None else dtype, device=device)

@@ -1,0 +1,292 @@
+"""Reading and writing parts of arrays.
+
+MLX reads what lies beyond an axis where an index array is out of bounds, and so may end the
+process (https://ml-explore.github.io/mlx/build/html/usage/indexing.html): every index array is
+looked at first, which computes it. Masks say with their values how large a result is, and are
+computed for the same reason. Writes give the array object new values; arrays that shared memory
+with it keep theirs.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import mlx.core as mx
+import numpy as np
+
+from portarray.backends.mlx.namespace.promotion import Scalar, array_of, on_cpu
+
+__all__ = ["getitem", "item", "setitem", "take", "take_along_axis"]
+
+Key = tuple[Any, ...]
+
+_ALL = slice(None)
+_LONGEST = 2**31 - 1
+
+
+def getitem(x: mx.array, key: Key, /) -> mx.array:
+    """Return part of an array."""
+    if _is_plain(key):
+        return x[key]
+    key = _expanded(key, x.ndim)
+    places = [index for index in key if isinstance(index, mx.array)]
+    basic, advanced = _split(x.shape, key, has_arrays=bool(places))
+    out = x[basic]
+    if not places:
+        return out
+    return _gather(*_merged(out, advanced))
+
+
+def setitem(x: mx.array, key: Key, value: mx.array | Scalar, /) -> mx.array:
+    """Write into part of an array, and return that array."""
+    value = value if isinstance(value, mx.array) else array_of(value, x.dtype)
+    if _is_mask(key, x) and value.ndim == 0:
+        mask = key[0].reshape(key[0].shape + (1,) * (x.ndim - key[0].ndim))
+        x[...] = mx.where(mask, value.astype(x.dtype), x)
+        return x
+    key = _expanded(key, x.ndim)
+    if any(isinstance(index, mx.array) for index in key):
+        _scatter(x, key, value)
+    else:
+        _write_slices(x, key, value)
+    return x
+
+
+def item(x: mx.array, /) -> Scalar:
+    """Return the only element as Python scalar."""
+    value: Scalar = x.item()
+    return value
+
+
+def take(x: mx.array, indices: mx.array, /, *, axis: int | None = None) -> mx.array:
+    """Return elements at indices along an axis, for one or more axes of indices.
+
+    Raises
+    ------
+    IndexError
+        If an index is out of bounds.
+    """
+    if axis is None:
+        if x.ndim != 1:
+            raise ValueError(f"take needs an axis for an array of {x.ndim} axes")
+        axis = 0
+    axis = axis % x.ndim
+    return _take(x, _within(indices, x.shape[axis]), axis)
+
+
+def take_along_axis(x: mx.array, indices: mx.array, /, *, axis: int = -1) -> mx.array:
+    """Return elements at indices that are matched with x along an axis; other axes broadcast.
+
+    Raises
+    ------
+    IndexError
+        If an index is out of bounds.
+    """
+    axis = axis % x.ndim
+    where_from = _within(indices, x.shape[axis])
+    if not indices.size or not x.size:
+        shape = list(x.shape)
+        shape[axis] = 1
+        common = mx.broadcast_shapes(tuple(shape), tuple(indices.shape))
+        return mx.zeros(common, dtype=x.dtype)
+    return mx.take_along_axis(x, where_from, axis)
+
+
+def _is_plain(key: Key) -> bool:
+    """Tell whether MLX takes a key as it is: no arrays, and no bounds beyond 32 bits."""
+    for index in key:
+        # Integers come first: they are what loops over elements index with.
+        if index.__class__ is int or index is None or index is Ellipsis:
+            continue
+        if isinstance(index, mx.array):
+            return False
+        for bound in (index.start, index.stop, index.step):
+            if bound is not None and not -_LONGEST <= bound <= _LONGEST:
+                return False
+    return True
+
+
+def _expanded(key: Key, ndim: int) -> Key:
+    """Return a key without ellipsis that says something about every axis."""
+    used = 0
+    place = len(key)
+    for number, index in enumerate(key):
+        if index is Ellipsis:
+            place = number
+        elif index is not None:
+            used += index.ndim if _is_boolean(index) else 1
+    return (*key[:place], *[_ALL] * (ndim - used), *key[place + 1 :])
+
+
+def _is_boolean(index: Any) -> bool:
+    return isinstance(index, mx.array) and index.dtype == mx.bool_
+
+
+def _split(shape: tuple[int, ...], key: Key, *, has_arrays: bool) -> tuple[Key, list[Any]]:
+    """Return a key in two steps: of slices and None, and of what is left for index arrays.
+
+    The second one has an entry for each axis that is left: ``slice(None)``, or an array. Integers
+    beside arrays are arrays of no axes, as everywhere.
+    """
+    basic: list[Any] = []
+    advanced: list[Any] = []
+    axis = 0
+    for index in key:
+        if index is None:
+            basic.append(None)
+            advanced.append(_ALL)
+        elif isinstance(index, slice):
+            basic.append(_clipped(index, shape[axis]))
+            advanced.append(_ALL)
+            axis += 1
+        elif isinstance(index, mx.array):
+            width = index.ndim if index.dtype == mx.bool_ else 1
+            basic.extend([_ALL] * width)
+            advanced.append(index)
+            axis += width
+        else:
+            basic.append(_ALL if has_arrays else index)
+            if has_arrays:
+                advanced.append(mx.array(index % shape[axis]))
+            axis += 1
+    return tuple(basic), advanced
+
+
+def _clipped(index: slice, size: int) -> slice:
+    """Return a slice of the same elements with bounds that MLX holds."""
+    steps = range(*index.indices(size))
+    if len(steps) < 2:
+        return slice(steps.start, steps.start + 1) if steps else slice(0, 0)
+    stop = steps[-1] + (1 if steps.step > 0 else -1)
+    # Before the first element there is no number but None.
+    return slice(steps.start, None if stop < 0 else stop, steps.step)
+
+
+def _merged(x: mx.array, advanced: list[Any]) -> tuple[mx.array, list[Any]]:
+    """Return array and index arrays with each mask made places on one axis, the mask's own."""
+    if not any(_is_boolean(index) for index in advanced):
+        axes = range(x.ndim)
+        return x, [
+            index if index is _ALL else _within(index, x.shape[axis])
+            for axis, index in zip(axes, advanced, strict=True)
+        ]
+    shape: list[int] = []
+    found: list[Any] = []
+    axis = 0
+    for index in advanced:
+        if _is_boolean(index):
+            covered = x.shape[axis : axis + index.ndim]
+            shape.append(math.prod(covered))
+            found.append(mx.array(np.flatnonzero(np.asarray(index))))
+            axis += index.ndim
+        else:
+            shape.append(x.shape[axis])
+            found.append(index if index is _ALL else _within(index, x.shape[axis]))
+            axis += 1
+    return x.reshape(shape), found
+
+
+def _within(index: mx.array, size: int) -> mx.array:
+    """Return an index array of a dtype that MLX's gathering mixes with others, once looked at."""
+    values = np.asarray(index)
+    if values.size:
+        for extreme in (values.min(), values.max()):
+            if not -size <= int(extreme) < size:
+                raise IndexError(f"index {extreme} is out of bounds for an axis of length {size}")
+    return index if index.dtype == mx.int64 else index.astype(mx.int64)
+
+
+def _gather(x: mx.array, advanced: list[Any]) -> mx.array:
+    """Return elements of an array at index arrays that are within bounds."""
+    axes = [axis for axis, index in enumerate(advanced) if index is not _ALL]
+    if len(axes) == 1:
+        return _take(x, advanced[axes[0]], axes[0])
+    indices = [advanced[axis] for axis in axes]
+    common = mx.broadcast_shapes(*[index.shape for index in indices])
+    if not x.size or not math.prod(common):
+        sizes = [size for axis, size in enumerate(x.shape) if axis not in axes]
+        adjacent = axes[-1] - axes[0] == len(axes) - 1
+        first = axes[0] if adjacent else 0
+        return mx.zeros((*sizes[:first], *common, *sizes[first:]), dtype=x.dtype)
+    return x[tuple(advanced)]
+
+
+def _take(x: mx.array, indices: mx.array, axis: int) -> mx.array:
+    if not indices.size or not x.size:  # MLX takes nothing from an empty axis
+        shape = (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :])
+        return mx.zeros(shape, dtype=x.dtype)
+    return mx.take(x, indices, axis)
+
+
+def _is_mask(key: Key, x: mx.array) -> bool:
+    """Tell whether a key is one mask over the first axes, or all of them."""
+    return len(key) == 1 and _is_boolean(key[0]) and key[0].ndim > 0
+
+
+def _write_slices(x: mx.array, key: Key, value: mx.array) -> None:
+    """Write where a key without arrays says."""
+    slices: list[slice] = []
+    sizes: list[int] = []
+    selected: list[int] = []
+    for index in key:
+        if index is None:
+            selected.append(1)
+            continue
+        size = x.shape[len(slices)]
+        if isinstance(index, slice):
+            index = _clipped(index, size)
+            count = len(range(*index.indices(size)))
+            selected.append(count)
+        else:
+            index = slice(index % size, index % size + 1)
+            count = 1
+        slices.append(index)
+        sizes.append(count)
+    values = _spread(value, tuple(selected)).reshape(sizes).astype(x.dtype)
+    # An array of no axes has no slices.
+    x[tuple(slices) or Ellipsis] = values
+
+
+def _spread(value: mx.array, shape: tuple[int, ...]) -> mx.array:
+    """Broadcast a value to what it is written to; it may have more axes of size 1."""
+    while value.ndim > len(shape) and value.shape[0] == 1:
+        value = value[0]
+    if value.ndim > len(shape):
+        raise ValueError(f"values of shape {value.shape} do not broadcast to {shape}")
+    return mx.broadcast_to(value, shape)
+
+
+def _scatter(x: mx.array, key: Key, value: mx.array) -> None:
+    """Write where a key with arrays says.
+
+    The elements are numbered along the axes that the key is about, and the same key of these
+    numbers says which of them are written.
+    """
+    while isinstance(key[-1], slice) and key[-1] == _ALL:
+        key = key[:-1]
+    ndim = sum(index.ndim if _is_boolean(index) else 1 for index in key if index is not None)
+    covered, rest = x.shape[:ndim], x.shape[ndim:]
+    count = math.prod(covered)
+    numbers = mx.arange(count, dtype=mx.int64).reshape(covered)
+    places = getitem(numbers, key)
+    values = _spread(value, (*places.shape, *rest))
+    if not values.size:
+        return
+    rows = x.reshape(count, -1)
+    # The written rows broadcast late, so that one value stays one.
+    written = values.reshape(places.size, -1).astype(x.dtype)
+    x[...] = write_rows(rows, places.reshape(-1), written, in_halves=not on_cpu()).reshape(x.shape)
+
+
+def write_rows(rows: mx.array, places: mx.array, written: mx.array, *, in_halves: bool) -> mx.array:
+    """Return a matrix with some rows replaced.
+
+    MLX does not write single elements of 8 bytes on GPUs: ``in_halves`` writes two of 4.
+    """
+    dtype = rows.dtype
+    if in_halves and dtype.size == 8:
+        rows, written = mx.view(rows, mx.uint32), mx.view(written, mx.uint32)
+    out = mx.array(rows)
+    out[places] = written
+    return out if out.dtype == dtype else mx.view(out, dtype)

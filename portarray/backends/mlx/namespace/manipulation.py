@@ -1,0 +1,235 @@
+"""Shapes of arrays: joining, splitting, repeating, reordering."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from collections.abc import Sequence
+
+import mlx.core as mx
+import numpy as np
+
+from portarray.backends.mlx import transfer
+from portarray.backends.mlx.namespace.creation import check_size
+from portarray.backends.mlx.namespace.promotion import together
+
+__all__ = [
+    "broadcast_arrays",
+    "broadcast_to",
+    "concat",
+    "expand_dims",
+    "flip",
+    "moveaxis",
+    "permute_dims",
+    "repeat",
+    "reshape",
+    "roll",
+    "squeeze",
+    "stack",
+    "tile",
+    "unstack",
+]
+
+Axes = int | Sequence[int]
+
+
+def _places(axes: Axes, ndim: int) -> list[int]:
+    """Return non-negative axes, refusing those out of range and repeated."""
+    axes = (axes,) if isinstance(axes, int) else tuple(axes)
+    places = []
+    for axis in axes:
+        if not -ndim <= axis < ndim:
+            raise IndexError(f"axis {axis} is out of bounds for {ndim} axes")
+        place = axis % ndim
+        if place in places:
+            raise ValueError(f"axis {axis} is named twice in {axes}")
+        places.append(place)
+    return places
+
+
+def broadcast_arrays(*arrays: mx.array) -> tuple[mx.array, ...]:
+    """Return arrays of one common shape."""
+    return tuple(mx.broadcast_arrays(*arrays)) if arrays else ()
+
+
+def broadcast_to(x: mx.array, /, shape: tuple[int, ...]) -> mx.array:
+    """Return an array of a shape that x broadcasts to."""
+    transfer.check_shape(shape)
+    return mx.broadcast_to(x, tuple(shape))
+
+
+def concat(arrays: tuple[mx.array, ...] | list[mx.array], /, *, axis: int | None = 0) -> mx.array:
+    """Join arrays along an axis; flattened ones for None."""
+    parts = together(arrays)
+    if axis is None:
+        parts, axis = [x.reshape(-1) for x in parts], 0
+    if not parts[0].ndim:
+        raise ValueError("arrays of no axes cannot be joined; reshape them to (1,) first")
+    (place,) = _places(axis, parts[0].ndim)
+    shape = list(parts[0].shape)
+    for x in parts[1:]:
+        # MLX takes an empty array of any shape for nothing.
+        if x.ndim != len(shape) or any(
+            a != b for i, (a, b) in enumerate(zip(x.shape, shape, strict=True)) if i != place
+        ):
+            raise ValueError(
+                f"arrays to be joined along axis {axis} must agree in the others, got shapes "
+                f"{parts[0].shape} and {x.shape}"
+            )
+    shape[place] = builtins.sum(x.shape[place] for x in parts)
+    check_size(shape, parts[0].dtype)
+    return mx.concatenate(parts, place)
+
+
+def expand_dims(x: mx.array, /, axis: Axes) -> mx.array:
+    """Return an array with new axes of size 1, at their places in the result."""
+    axes = (axis,) if isinstance(axis, int) else tuple(axis)
+    return mx.expand_dims(x, _places(axes, x.ndim + len(axes)))
+
+
+def flip(x: mx.array, /, *, axis: Axes | None = None) -> mx.array:
+    """Reverse the order along axes, all of them for None."""
+    places = list(range(x.ndim)) if axis is None else _places(axis, x.ndim)
+    key = [slice(None, None, -1 if place in places else None) for place in range(x.ndim)]
+    return x[tuple(key)]
+
+
+def moveaxis(x: mx.array, source: Axes, destination: Axes, /) -> mx.array:
+    """Return an array with axes moved."""
+    origin, target = _places(source, x.ndim), _places(destination, x.ndim)
+    if len(origin) != len(target):
+        raise ValueError(f"moveaxis got {len(origin)} axes to move to {len(target)} places")
+    order = [axis for axis in range(x.ndim) if axis not in origin]
+    for place, axis in sorted(zip(target, origin, strict=True)):
+        order.insert(place, axis)
+    return mx.transpose(x, order)
+
+
+def permute_dims(x: mx.array, /, axes: tuple[int, ...]) -> mx.array:
+    """Return an array with axes in another order."""
+    order = _places(axes, x.ndim)
+    if len(order) != x.ndim:
+        raise ValueError(f"permute_dims needs each of the {x.ndim} axes once, got {tuple(axes)}")
+    return mx.transpose(x, order)
+
+
+def repeat(x: mx.array, repeats: int | mx.array, /, *, axis: int | None = None) -> mx.array:
+    """Repeat each element along an axis; of the flattened array for None.
+
+    Counts in an array are computed first: they say how large the result is.
+    """
+    if axis is None:
+        x, axis = x.reshape(-1), 0
+    (axis,) = _places(axis, x.ndim)
+    size = x.shape[axis]
+    counts = np.asarray(repeats)
+    if (counts < 0).any():
+        raise ValueError(f"repeats must not be negative, got {int(counts.min())}")
+    if counts.ndim and counts.shape not in ((1,), (size,)):
+        raise ValueError(
+            f"repeats of shape {counts.shape} do not fit an axis of {size}; they must be one, or "
+            f"one for each element"
+        )
+    total = int(counts.sum()) if counts.size == size and counts.ndim else int(counts) * size
+    shape = (*x.shape[:axis], total, *x.shape[axis + 1 :])
+    check_size(shape, x.dtype)
+    if not math.prod(shape):
+        return mx.zeros(shape, dtype=x.dtype)
+    if counts.size == 1:
+        return mx.repeat(x, int(counts.reshape(())), axis)
+    return mx.take(x, mx.array(np.repeat(np.arange(size), counts)), axis)
+
+
+def reshape(x: mx.array, /, shape: tuple[int, ...], *, copy: bool | None = None) -> mx.array:
+    """Return the elements in another shape.
+
+    Raises
+    ------
+    ValueError
+        If ``copy=False`` and the elements do not lie in memory as the shape needs them, which is
+        known once they are computed.
+    """
+    shape = _completed(tuple(shape), x)
+    if copy is False:
+        try:
+            np.reshape(transfer.to_host(x, copy=False), shape, copy=False)
+        except ValueError as error:
+            raise ValueError(
+                f"copy=False, but an array of shape {x.shape} whose elements are not in order in "
+                f"memory cannot have shape {shape}; pass copy=None"
+            ) from error
+    return mx.reshape(x, shape)
+
+
+def _completed(shape: tuple[int, ...], x: mx.array) -> tuple[int, ...]:
+    """Return a shape with the size that -1 stands for."""
+    transfer.check_shape(shape)
+    if -1 not in shape:
+        return shape
+    known = -math.prod(shape)
+    if shape.count(-1) > 1 or known == 0 or x.size % known:
+        raise ValueError(f"an array of {x.size} elements has no shape {shape}")
+    return tuple(x.size // known if size == -1 else size for size in shape)
+
+
+def roll(x: mx.array, /, shift: Axes, *, axis: Axes | None = None) -> mx.array:
+    """Shift elements along axes, what leaves comes back at the other end."""
+    shifts = [shift] if isinstance(shift, int) else list(shift)
+    if axis is None:
+        return roll(x.reshape(-1), builtins.sum(shifts), axis=0).reshape(x.shape)
+    axes = [axis] if isinstance(axis, int) else list(axis)
+    if len(axes) == 1:
+        axes = axes * len(shifts)
+    if len(shifts) == 1:
+        shifts = shifts * len(axes)
+    if len(shifts) != len(axes):
+        raise ValueError(f"roll got {len(shifts)} shifts for {len(axes)} axes")
+    if not x.size:
+        return mx.array(x)
+    # An axis that is named twice is shifted twice.
+    places = [_places(axis, x.ndim)[0] for axis in axes]
+    for place, distance in zip(places, shifts, strict=True):
+        x = mx.roll(x, distance % x.shape[place], place)
+    return x
+
+
+def squeeze(x: mx.array, /, axis: Axes) -> mx.array:
+    """Return an array without axes of size 1."""
+    places = _places(axis, x.ndim)
+    for place in places:
+        if x.shape[place] != 1:
+            raise ValueError(
+                f"cannot squeeze axis {place} of size {x.shape[place]}, which is not 1"
+            )
+    return x.reshape([size for place, size in enumerate(x.shape) if place not in places])
+
+
+def stack(arrays: tuple[mx.array, ...] | list[mx.array], /, *, axis: int = 0) -> mx.array:
+    """Join arrays of one shape along a new axis."""
+    parts = together(arrays)
+    for x in parts:
+        if x.shape != parts[0].shape:
+            raise ValueError(
+                f"arrays to be stacked must have one shape, got {parts[0].shape} and {x.shape}"
+            )
+    (place,) = _places(axis, parts[0].ndim + 1)
+    check_size((len(parts), *parts[0].shape), parts[0].dtype)
+    return mx.stack(parts, place)
+
+
+def tile(x: mx.array, repetitions: Sequence[int], /) -> mx.array:
+    """Lay copies of an array side by side."""
+    counts = tuple(repetitions)
+    ndim = max(x.ndim, len(counts))
+    sizes = (1,) * (ndim - x.ndim) + tuple(x.shape)
+    counts = (1,) * (ndim - len(counts)) + counts
+    shape = tuple(size * count for size, count in zip(sizes, counts, strict=True))
+    check_size(shape, x.dtype)
+    return mx.tile(x, counts) if math.prod(shape) else mx.zeros(shape, dtype=x.dtype)
+
+
+def unstack(x: mx.array, /, *, axis: int = 0) -> tuple[mx.array, ...]:
+    """Split into parts along an axis, which goes."""
+    (place,) = _places(axis, x.ndim)
+    before = (slice(None),) * place
+    return tuple(x[(*before, number)] for number in range(x.shape[place]))
