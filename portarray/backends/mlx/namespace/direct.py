@@ -1,0 +1,172 @@
+"""MLX's own functions, for arrays of the dtypes on which they do right.
+
+What they do wrong elsewhere, and why, stands with the function of the same name in this namespace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import mlx.core as mx
+
+from portarray.backends.mlx.namespace import arithmetic, comparison
+from portarray.backends.mlx.namespace.promotion import COMPLEX, FLOATING, SIGNED, UNSIGNED
+
+__all__ = ["beside", "direct"]
+
+Function = Callable[..., Any]
+
+_EQUALITY: dict[str, Function] = {"equal": mx.equal, "not_equal": mx.not_equal}
+_NUMERIC: dict[str, Function] = {
+    **_EQUALITY,
+    "abs": mx.abs,
+    "add": mx.add,
+    "conj": mx.conj,
+    "isfinite": mx.isfinite,
+    "isinf": mx.isinf,
+    "isnan": mx.isnan,
+    "multiply": mx.multiply,
+    "negative": mx.negative,
+    "positive": mx.positive,
+    "real": mx.real,
+    "round": mx.round,
+    "square": mx.square,
+    "subtract": mx.subtract,
+}
+_REAL: dict[str, Function] = {
+    **_NUMERIC,
+    "ceil": mx.ceil,
+    "floor": mx.floor,
+    "greater": mx.greater,
+    "greater_equal": mx.greater_equal,
+    "less": mx.less,
+    "less_equal": mx.less_equal,
+    "max": mx.max,
+    "maximum": mx.maximum,
+    "min": mx.min,
+    "minimum": mx.minimum,
+    "trunc": mx.trunc,
+}
+_INEXACT: dict[str, Function] = {
+    "acos": mx.arccos,
+    "acosh": mx.arccosh,
+    "asin": mx.arcsin,
+    "asinh": mx.arcsinh,
+    "atan": mx.arctan,
+    "atanh": mx.arctanh,
+    "cosh": mx.cosh,
+    "divide": mx.divide,
+    "log": mx.log,
+    "log10": mx.log10,
+    "log2": mx.log2,
+    "reciprocal": mx.reciprocal,
+    "sinh": mx.sinh,
+    "sqrt": mx.sqrt,
+    "tan": mx.tan,
+    "tanh": mx.tanh,
+}
+_BITWISE: dict[str, Function] = {
+    "bitwise_and": mx.bitwise_and,
+    "bitwise_invert": mx.bitwise_invert,
+    "bitwise_or": mx.bitwise_or,
+    "bitwise_xor": mx.bitwise_xor,
+}
+_FLOATING: dict[str, Function] = {
+    **_REAL,
+    **_INEXACT,
+    "atan2": mx.arctan2,
+    "expm1": mx.expm1,
+    "log1p": mx.log1p,
+    "pow": mx.power,
+}
+_SINGLE: dict[str, Function] = {**_FLOATING, "logaddexp": mx.logaddexp}
+_COMPLEX: dict[str, Function] = {
+    **_NUMERIC,
+    **_INEXACT,
+    "cos": mx.cos,
+    "exp": mx.exp,
+    "imag": mx.imag,
+    "sign": mx.sign,
+    "sin": mx.sin,
+}
+_UNSIGNED: dict[str, Function] = {
+    **_REAL,
+    **_BITWISE,
+    "floor_divide": mx.floor_divide,
+    "pow": mx.power,
+    "sign": mx.sign,
+}
+_SIGNED: dict[str, Function] = {**_REAL, **_BITWISE, "sign": mx.sign}
+_BOOL: dict[str, Function] = {
+    **_BITWISE,
+    **_EQUALITY,
+    "all": mx.all,
+    "any": mx.any,
+    "logical_and": mx.logical_and,
+    "logical_not": mx.logical_not,
+    "logical_or": mx.logical_or,
+    "logical_xor": mx.logical_xor,
+    "positive": mx.positive,
+}
+_DIRECT: Mapping[mx.Dtype, Mapping[str, Function]] = {
+    **dict.fromkeys(FLOATING, _SINGLE),
+    mx.float64: _FLOATING,
+    **dict.fromkeys(COMPLEX, _COMPLEX),
+    **dict.fromkeys(UNSIGNED, _UNSIGNED),
+    **dict.fromkeys(SIGNED, _SIGNED),
+    mx.bool_: _BOOL,
+}
+
+
+def _with_scalar(own: Function, general: Function) -> Function:
+    """Return MLX's function, with another one for the integers that MLX cannot take."""
+
+    def beside_scalar(x1: Any, x2: Any) -> mx.array:
+        try:
+            found: mx.array = own(x1, x2)
+        except RuntimeError:
+            # Integers beyond int64: https://github.com/ml-explore/mlx/pull/4365
+            found = general(x1, x2)
+        return found
+
+    return beside_scalar
+
+
+_EQUALITY_BESIDE: dict[str, Function] = {
+    "equal": _with_scalar(mx.equal, comparison.equal),
+    "not_equal": _with_scalar(mx.not_equal, comparison.not_equal),
+}
+_COMPLEX_BESIDE: dict[str, Function] = {
+    **_EQUALITY_BESIDE,
+    "add": _with_scalar(mx.add, arithmetic.add),
+    "multiply": _with_scalar(mx.multiply, arithmetic.multiply),
+    "subtract": _with_scalar(mx.subtract, arithmetic.subtract),
+}
+_REAL_BESIDE: dict[str, Function] = {
+    **_COMPLEX_BESIDE,
+    "greater": _with_scalar(mx.greater, comparison.greater),
+    "greater_equal": _with_scalar(mx.greater_equal, comparison.greater_equal),
+    "less": _with_scalar(mx.less, comparison.less),
+    "less_equal": _with_scalar(mx.less_equal, comparison.less_equal),
+    "maximum": _with_scalar(mx.maximum, comparison.maximum),
+    "minimum": _with_scalar(mx.minimum, comparison.minimum),
+}
+_DIVIDE = _with_scalar(mx.divide, arithmetic.divide)
+_FLOATING_BESIDE: dict[str, Function] = {**_REAL_BESIDE, "divide": _DIVIDE}
+_COMPLEX_DIVIDED: dict[str, Function] = {**_COMPLEX_BESIDE, "divide": _DIVIDE}
+_BESIDE: Mapping[mx.Dtype, Mapping[str, Function]] = {
+    **dict.fromkeys((*SIGNED, *UNSIGNED), _REAL_BESIDE),
+    **dict.fromkeys(FLOATING, _FLOATING_BESIDE),
+    **dict.fromkeys(COMPLEX, _COMPLEX_DIVIDED),
+}
+
+
+def direct(name: str, dtype: mx.Dtype) -> Function | None:
+    """Return MLX's own function for arrays of a dtype, None where it does not do right."""
+    return _DIRECT[dtype].get(name)
+
+
+def beside(name: str, dtype: mx.Dtype) -> Function | None:
+    """Return MLX's own function for an array of a dtype and a Python scalar, or None."""
+    return _BESIDE.get(dtype, {}).get(name)
