@@ -1,7 +1,7 @@
 """The directive ``support-table``: how each function is served on each device of this build.
 
-It asks :func:`portarray.support`, the table that errors and tests read too, so that the page cannot
-say anything else than the code.
+It asks the overview that ``portarray support`` prints too, so that the page cannot say anything
+else than the code.
 """
 
 from __future__ import annotations
@@ -14,39 +14,80 @@ from sphinx.application import Sphinx
 from sphinx.util.typing import ExtensionMetadata
 
 import portarray as pa
+from portarray._array.support import WAYS, Overview, Place, overview
 
 
 class SupportTable(Directive):
-    """Make one table for each chapter of the standard."""
+    """Make the totals, one table for each chapter of the standard, and a list of what is absent."""
 
     def run(self) -> list[nodes.Node]:
         """Return the tables, each in a section of its own."""
-        rows = pa.support()
-        devices = list(dict.fromkeys(row.device for row in rows))
-        served = {(row.function, row.device): row for row in rows}
-        chapters: dict[str, list[str]] = {}
-        for row in rows:
-            names = chapters.setdefault(row.chapter, [])
-            if row.function not in names:
-                names.append(row.function)
-        found: list[nodes.Node] = []
-        for chapter, names in chapters.items():
-            section = nodes.section(ids=[f"support-{chapter.replace('_', '-')}"])
-            section += nodes.title(text=chapter.replace("_", " ").capitalize())
-            table = nodes.table()
-            group = nodes.tgroup(cols=1 + len(devices))
-            table += group
-            group += [nodes.colspec(colwidth=1) for _ in range(1 + len(devices))]
-            head = nodes.thead()
-            head += _line(["function", *devices])
-            body = nodes.tbody()
-            for name in names:
-                cells = [served[name, device].served for device in devices]
-                body += _line([f"{name}()", *cells])
-            group += [head, body]
-            section += table
-            found.append(section)
-        return found
+        found = overview()
+        sections = [_section("Totals", _totals(found))]
+        sections += [
+            _section(chapter.replace("_", " ").capitalize(), table)
+            for chapter, table in _chapters(found)
+        ]
+        absent = [place for place in found.places if place.state != "functional"]
+        if absent:
+            sections.append(_section("Not run", _reasons(absent)))
+        return sections
+
+
+def _totals(found: Overview) -> nodes.table:
+    lines = [
+        [_title(place), *(str(place.totals[way]) for way in WAYS)]
+        for place in found.places
+        if place.totals
+    ]
+    return _table(["device", *WAYS], lines)
+
+
+def _chapters(found: Overview) -> Iterable[tuple[str, nodes.table]]:
+    places = [place for place in found.places if place.totals]
+    served = {(row.function, row.device): row.served for row in found.rows}
+    chapters: dict[str, dict[str, None]] = {}
+    for row in found.rows:
+        chapters.setdefault(row.chapter, {})[row.function] = None
+    for chapter, names in chapters.items():
+        lines = [[f"{name}()", *(served[name, place.device] for place in places)] for name in names]
+        yield chapter, _table(["function", *map(_title, places)], lines)
+
+
+def _reasons(places: list[Place]) -> nodes.bullet_list:
+    items = nodes.bullet_list()
+    for place in places:
+        text = nodes.paragraph()
+        text += [nodes.literal(text=place.device), nodes.Text(f" ({_state(place)}): ")]
+        text += nodes.Text(place.reason)
+        items += nodes.list_item("", text)
+    return items
+
+
+def _title(place: Place) -> str:
+    return place.device if place.state == "functional" else f"{place.device} ({_state(place)})"
+
+
+def _state(place: Place) -> str:
+    return "declared, not run" if place.state == "declared" else place.state
+
+
+def _section(title: str, body: nodes.Node) -> nodes.section:
+    section = nodes.section(ids=[f"support-{title.lower().replace(' ', '-')}"])
+    section += [nodes.title(text=title), body]
+    return section
+
+
+def _table(head: list[str], lines: list[list[str]]) -> nodes.table:
+    table = nodes.table()
+    group = nodes.tgroup(cols=len(head))
+    table += group
+    group += [nodes.colspec(colwidth=1) for _ in head]
+    top, body = nodes.thead(), nodes.tbody()
+    top += _line(head)
+    body += [_line(line) for line in lines]
+    group += [top, body]
+    return table
 
 
 def _line(cells: Iterable[str]) -> nodes.row:

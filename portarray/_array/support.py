@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from importlib import import_module
+from typing import Literal, get_args
 
 from portarray._array import dispatch, dtypes
 from portarray._devices import discovery, selection
 from portarray._devices.device import Device
-from portarray.backends.assembly import CHAPTERS
+from portarray.backends import assembly, registry
 from portarray.backends.protocol import Served
 
-__all__ = ["Row", "functions", "support"]
+__all__ = ["WAYS", "Overview", "Place", "Row", "State", "functions", "overview", "support"]
+
+State = Literal["functional", "declared", "not run"]
+"""Whether a place's functions can run here, are known from the room's files alone, or neither."""
+
+WAYS: tuple[Served, ...] = get_args(Served)
+"""How functions are served, the library's own first."""
 
 # Functions of dtypes and shapes alone, which no device serves; and logspace, which is not in the
 # standard and made of functions that are.
@@ -28,7 +36,7 @@ class Row:
     Attributes
     ----------
     device : str
-        Text of the device.
+        Text of the device; of a library without functional devices here, its name.
     chapter : str
         The standard's chapter.
     function : str
@@ -36,7 +44,7 @@ class Row:
     served : {"native", "composed", "host"}
         By the library's own function, by a composition of them on the device, or on the host.
     dtypes : tuple of str
-        Dtypes that it takes, those converted first included.
+        Dtypes that it takes, those converted first included; empty where no device could be asked.
     """
 
     device: str
@@ -44,6 +52,45 @@ class Row:
     function: str
     served: Served
     dtypes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where functions are served: a device, or what is not here.
+
+    Attributes
+    ----------
+    device : str
+        Text of the device, such as ``"torch:cpu:0"``; ``"torch:cuda"`` for all of a platform that
+        are not here, and ``"cupy"`` for a library of which only the files could be read.
+    state : {"functional", "declared", "not run"}
+        See :data:`State`.
+    reason : str
+        Why it is not functional, or an empty string.
+    totals : mapping of str to int
+        How many functions are served in each of the three ways; empty for what is not run.
+    """
+
+    device: str
+    state: State
+    reason: str = ""
+    totals: Mapping[Served, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """The whole support table.
+
+    Attributes
+    ----------
+    places : list of Place
+        Functional devices, best first, then what is declared, then what is not run.
+    rows : list of Row
+        Every function on each place that is functional or declared.
+    """
+
+    places: list[Place]
+    rows: list[Row]
 
 
 def support(device: object = None) -> list[Row]:
@@ -61,21 +108,71 @@ def support(device: object = None) -> list[Row]:
     """
     where = discovery.devices() if device is None else [selection.resolve(device)]
     return [
-        Row(str(d), chapter, name, dispatch.served(d, name), _taken(d, name))
+        Row(str(d), chapter, name, assembly.served(d.room, name), _taken(d, name))
         for d in where
         for chapter, name in functions()
     ]
 
 
+def overview(devices: Iterable[object] = ()) -> Overview:
+    """Return the support table with totals, and with what is not on this machine.
+
+    A library that is installed but has no device here, such as CuPy without a GPU, is read from its
+    room's files: how it serves functions is *declared*, and nothing of it was run.
+
+    Parameters
+    ----------
+    devices : iterable of device-like
+        Only these; empty takes everything that portarray knows.
+    """
+    rows = [row for device in devices for row in support(device)]
+    if rows:
+        return Overview(_counted(rows, "functional"), rows)
+    rows = support()
+    places = _counted(rows, "functional")
+    absent: list[Place] = []
+    for library in selection.supported_backends():
+        status = discovery.status(library)
+        declared = [] if status.devices else _declared(library)
+        rows += declared
+        reasons = "; ".join(dict.fromkeys(status.reasons.values()))
+        places += _counted(declared, "declared", reasons)
+        if not declared:
+            absent += [Place(name, "not run", reason) for name, reason in status.reasons.items()]
+    return Overview([*places, *absent], rows)
+
+
 def functions() -> Iterator[tuple[str, str]]:
     """Yield chapter and name of every function of the standard that runs on devices."""
-    for chapter in CHAPTERS:
+    for chapter in assembly.CHAPTERS:
         extension = chapter in ("linalg", "fft")
         module = import_module(f"portarray.{chapter}" if extension else f"portarray._api.{chapter}")
         for name in module.__all__:
             value = getattr(module, name)
             if callable(value) and not isinstance(value, type) and name not in _NOT_ON_DEVICES:
                 yield chapter, f"{chapter}.{name}" if extension else name
+
+
+def _counted(rows: list[Row], state: State, reason: str = "") -> list[Place]:
+    """Return the places of rows with their totals, in the rows' order."""
+    found: dict[str, Counter[Served]] = {}
+    for row in rows:
+        found.setdefault(row.device, Counter())[row.served] += 1
+    return [
+        Place(device, state, reason, {way: totals[way] for way in WAYS})
+        for device, totals in found.items()
+    ]
+
+
+def _declared(library: str) -> list[Row]:
+    """Return the rows of a library without devices, from its room's files where they import."""
+    room = registry.loaded(library)  # by discovery, unless the library is missing or broken
+    if room is None:
+        return []
+    return [
+        Row(library, chapter, name, assembly.served(room, name), ())
+        for chapter, name in functions()
+    ]
 
 
 def _taken(device: Device, name: str) -> tuple[str, ...]:

@@ -7,10 +7,10 @@ from dataclasses import asdict
 
 import click
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
-from portarray._array.support import Row
-from portarray._array.support import support as rows_of
+from portarray._array.support import WAYS, Overview, Place, Row, overview
 
 __all__ = ["support"]
 
@@ -18,34 +18,86 @@ _STYLES = {"native": "green", "composed": "cyan", "host": "yellow"}
 
 
 @click.command()
-@click.option("--device", "-d", "names", multiple=True, help="A device text; all functional ones.")
+@click.option(
+    "--device",
+    "-d",
+    "names",
+    multiple=True,
+    help="A device text; may be repeated. Default: everything that portarray knows.",
+)
+@click.option(
+    "--served",
+    "-s",
+    "ways",
+    multiple=True,
+    type=click.Choice(WAYS),
+    help="Only functions that some device serves so; may be repeated.",
+)
+@click.option("--short", is_flag=True, help="Only the totals of each device.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
-def support(names: tuple[str, ...], as_json: bool) -> None:
+def support(names: tuple[str, ...], ways: tuple[str, ...], short: bool, as_json: bool) -> None:
     """Show how each function is served on each device.
 
     native: by the library's own function. composed: from several of them, on the device.
     host: computed in NumPy, with the data moved there and back.
+
+    A library that is installed without a device for it is read from its room's files, and marked as
+    declared; what is not here at all is listed as not run.
     """
-    rows = [row for name in names or (None,) for row in rows_of(name)]
+    found = overview(names)
+    rows = _chosen(found.rows, ways)
     if as_json:
-        click.echo(json.dumps([asdict(row) for row in rows], indent=2))
+        listed = [] if short else [asdict(row) for row in rows]
+        text = {"places": [asdict(place) for place in found.places], "rows": listed}
+        click.echo(json.dumps(text, indent=2))
         return
-    Console().print(_table(rows))
+    console = Console()
+    if not short:
+        console.print(_table(found, rows))
+    console.print(_totals(found))
+    for place in found.places:
+        if place.state != "functional":
+            console.print(f"{place.device}: {_state(place)}: {escape(place.reason)}")
 
 
-def _table(rows: list[Row]) -> Table:
-    devices = list(dict.fromkeys(row.device for row in rows))
+def _chosen(rows: list[Row], ways: tuple[str, ...]) -> list[Row]:
+    """Return the rows of the functions that are served in one of the ways anywhere."""
+    names = {row.function for row in rows if not ways or row.served in ways}
+    return [row for row in rows if row.function in names]
+
+
+def _state(place: Place) -> str:
+    return "declared, not run" if place.state == "declared" else place.state
+
+
+def _title(place: Place) -> str:
+    return place.device if place.state == "functional" else f"{place.device}\n({_state(place)})"
+
+
+def _table(found: Overview, rows: list[Row]) -> Table:
+    places = [place for place in found.places if place.totals]
     served = {(row.function, row.device): row.served for row in rows}
-    table = Table("chapter", "function", *devices)
+    table = Table("chapter", "function", *(_title(place) for place in places))
     chapter = ""
     for shown, function in dict.fromkeys((row.chapter, row.function) for row in rows):
         if chapter and shown != chapter:
             table.add_section()
-        cells = (str(served.get((function, device), "")) for device in devices)
+        ways = (served[function, place.device] for place in places)
         table.add_row(
             "" if shown == chapter else shown,
             function,
-            *(f"[{_STYLES.get(cell, 'none')}]{cell}" for cell in cells),
+            *(f"[{_STYLES[way]}]{way}" for way in ways),
         )
         chapter = shown
+    return table
+
+
+def _totals(found: Overview) -> Table:
+    table = Table("device", *WAYS)
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for place in found.places:
+        if place.totals:
+            counts = (str(place.totals[way]) for way in WAYS)
+            table.add_row(_title(place).replace("\n", " "), *counts)
     return table

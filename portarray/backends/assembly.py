@@ -1,7 +1,7 @@
 """A room's namespace made whole: native first, then composed, then host.
 
-:func:`find` is the one place that decides how a function is served on a device; the crossing, the
-support table and ``pa.namespace`` all ask it.
+:func:`find` and :func:`served` are the one place that decides how a function is served; the
+crossing, the support table and ``pa.namespace`` all ask them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from portarray.backends import host
 from portarray.backends.protocol import Room, Served, served_by
 
-__all__ = ["CHAPTERS", "NativeNamespace", "find"]
+__all__ = ["CHAPTERS", "NativeNamespace", "find", "served"]
 
 CHAPTERS = (
     "creation",
@@ -63,16 +63,30 @@ def find(room: Room, device: Any, name: str) -> tuple[Function, Served]:
     AttributeError
         If the name is not in the standard.
     """
-    try:
-        function = attrgetter(name)(room.namespace)
-    except AttributeError:
-        pass
-    else:
-        return function, served_by(function)
+    own = _own(room, name)
+    if own is not None:
+        return own, served_by(own)
     composition = _composition(name)
     if composition is not None:
         return partial(composition, NativeNamespace(room, device)), "composed"
     return host.function(room, device, name), "host"
+
+
+def served(room: Room, name: str) -> Served:
+    """Return how a room serves a function of the standard; no device is needed to tell."""
+    own = _own(room, name)
+    if own is not None:
+        return served_by(own)
+    return "host" if _composition(name) is None else "composed"
+
+
+def _own(room: Room, name: str) -> Function | None:
+    """Return a room's own function of a name, or None."""
+    try:
+        found: Function = attrgetter(name)(room.namespace)
+    except AttributeError:
+        return None
+    return found
 
 
 def _composition(name: str) -> Function | None:

@@ -21,6 +21,7 @@ __all__ = [
     "imported_rooms",
     "load_devices",
     "load_room",
+    "loaded",
     "package_of",
     "plugin_errors",
     "remove_room",
@@ -142,6 +143,11 @@ def imported_rooms() -> Iterator[Room]:
             _unloadable[package] = f"{type(error).__name__}: {error}"
             continue
         yield room
+
+
+def loaded(library: str) -> Room | None:
+    """Return the room of a known library where its files were imported already, else None."""
+    return _rooms.get(package_of(library))
 
 
 def plugin_errors() -> dict[str, str]:

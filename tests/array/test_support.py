@@ -1,11 +1,25 @@
-"""The support table: each function of the standard once for each device, and none on the host."""
+"""The support table: each function of the standard once for each device, and who leaves it."""
 
 from __future__ import annotations
 
+import importlib
 from operator import attrgetter
+from pathlib import Path
+
+import pytest
 
 import portarray as pa
-from portarray._array.support import functions
+from portarray._array.support import functions, overview
+from portarray.backends import registry
+
+# What a library lacks and no composition of its functions makes: these leave the device.
+ON_HOST: dict[str, set[str]] = {
+    "mlx": set(),
+    "dpnp": set(),
+}
+AT_MOST = {"mlx": 12, "dpnp": 4}
+# clarray chooses the host for what its README names, where the memory is the host's anyway.
+BY_CHOICE = {"clarray"}
 
 
 def test_every_function_has_one_row(device: str) -> None:
@@ -14,20 +28,72 @@ def test_every_function_has_one_row(device: str) -> None:
     assert len(rows) == len(set(rows))
 
 
-def test_no_function_leaves_the_device(device: str) -> None:
-    """What a room says that it does on the host is its own choice; nothing falls there unasked."""
+def test_only_functions_that_are_named_leave_the_device(device: str) -> None:
     found = pa.device(device)
-    fallen = [
-        row.function
-        for row in pa.support(device)
-        if row.served == "host"
-        and not hasattr(attrgetter(row.function)(found.room.namespace), "__portarray_served__")
-    ]
-    assert fallen == []
+    library = found.library
+    on_host = {row.function for row in pa.support(device) if row.served == "host"}
+    if library in BY_CHOICE:
+        # What its room says that it does on the host; nothing falls there unasked.
+        own = attrgetter(*on_host)(found.room.namespace)
+        assert {function.__portarray_served__ for function in own} == {"host"}
+        return
+    assert on_host == ON_HOST.get(library, set())
+    assert len(on_host) <= AT_MOST.get(library, 0)
+
+
+def test_libraries_without_a_device_here_leave_none_either() -> None:
+    for place in overview().places:
+        if place.state == "declared":
+            assert place.totals["host"] <= AT_MOST.get(place.device, 0), place.device
 
 
 def test_all_devices_by_default() -> None:
     assert {row.device for row in pa.support()} == {str(d) for d in pa.devices()}
+
+
+def test_the_overview_counts_what_the_rows_say(device: str) -> None:
+    found = overview([device])
+    (place,) = found.places
+    assert (place.device, place.state) == (device, "functional")
+    for way, total in place.totals.items():
+        assert total == sum(row.served == way for row in pa.support(device))
+
+
+def test_a_library_without_devices_is_declared(fake: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = {row.function: row.served for row in pa.support(fake)}
+    hooks = importlib.import_module("fake.devices")
+    monkeypatch.setattr(hooks, "count", lambda platform: 0)
+    pa.reset_gpu_device()
+    found = overview()
+    (place,) = (place for place in found.places if place.device.startswith("fake"))
+    assert (place.device, place.state, place.reason) == ("fake", "declared", "fake has no cuda")
+    declared = [row for row in found.rows if row.device == "fake"]
+    assert {row.function: row.served for row in declared} == rows
+    assert {row.dtypes for row in declared} == {()}
+    states = [place.state for place in found.places]
+    order = ("functional", "declared", "not run")
+    assert states == sorted(states, key=order.index)
+
+
+def test_a_library_that_is_not_installed_is_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "absent_room").mkdir()
+    (tmp_path / "absent_room" / "__init__.py").write_text(
+        "from portarray.backends.protocol import RoomInfo\n"
+        "INFO = RoomInfo('absent', 'Absent', 'no_such_module', {'cuda': 900}, {'': 'absent'})\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    registry.add_room("absent_room")
+    try:
+        found = overview()
+    finally:
+        registry.remove_room("absent")
+        pa.reset_gpu_device()
+    (place,) = (place for place in found.places if place.device.startswith("absent"))
+    assert (place.device, place.state, dict(place.totals)) == ("absent:cuda", "not run", {})
+    assert "not installed" in place.reason
+    assert "absent" not in {row.device.partition(":")[0] for row in found.rows}
 
 
 def test_the_dtypes_of_a_row_are_those_the_function_takes(device: str) -> None:

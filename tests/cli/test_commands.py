@@ -17,6 +17,7 @@ pytest.importorskip("rich", reason="the extra 'cli' is not installed")
 from click.testing import CliRunner, Result
 
 from portarray._cli.group import portarray
+from portarray.backends import registry
 
 
 @pytest.fixture(autouse=True)
@@ -96,11 +97,50 @@ def test_a_preference_that_cannot_be_saved() -> None:
 def test_support() -> None:
     result = run("support", "--device", "numpy")
     assert result.exit_code == 0
-    assert "native" in result.stdout
-    rows = json.loads(run("support", "-d", "numpy", "--json").stdout)
-    assert {row["device"] for row in rows} == {"numpy:cpu:0"}
-    assert {row["served"] for row in rows} <= {"native", "composed", "host"}
-    assert "linalg.svd" in {row["function"] for row in rows}
+    assert "linalg.svd" in result.stdout
+    assert "not run" not in result.stdout
+    found = json.loads(run("support", "-d", "numpy", "--json").stdout)
+    assert {row["device"] for row in found["rows"]} == {"numpy:cpu:0"}
+    assert {row["served"] for row in found["rows"]} <= {"native", "composed", "host"}
+    assert "linalg.svd" in {row["function"] for row in found["rows"]}
+    (place,) = found["places"]
+    assert (place["device"], place["state"], place["reason"]) == ("numpy:cpu:0", "functional", "")
+    assert sum(place["totals"].values()) == len(found["rows"])
+
+
+def test_support_of_everything_names_what_is_not_here() -> None:
+    result = run("support", "--short")
+    assert result.exit_code == 0
+    assert "linalg.svd" not in result.stdout
+    assert "numpy:cpu:0" in result.stdout
+    listed = json.loads(run("support", "--short", "--json").stdout)
+    assert listed["rows"] == []
+    states = {place["device"]: place["state"] for place in listed["places"]}
+    for device in pa.devices():
+        assert states[str(device)] == "functional"
+    for library in pa.supported_backends():
+        assert any(device.partition(":")[0] == library for device in states), library
+    for place in listed["places"]:
+        assert (place["state"] == "functional") == (not place["reason"])
+        if place["state"] == "not run":
+            assert place["totals"] == {}
+            assert f"{place['device']}: not run: " in result.stdout
+
+
+def test_support_filtered() -> None:
+    partial = registry.add_room("partial").library  # its library lacks some functions
+    try:
+        arguments = ("-d", "numpy", "-d", partial, "--served", "host", "--json")
+        rows = json.loads(run("support", *arguments).stdout)["rows"]
+    finally:
+        registry.remove_room(partial)
+    served: dict[str, set[str]] = {}
+    for row in rows:
+        served.setdefault(row["function"], set()).add(row["served"])
+    assert served
+    assert all("host" in ways for ways in served.values())
+    assert any("native" in ways for ways in served.values())  # NumPy's column is shown beside it
+    assert run("support", "--served", "hots").exit_code == 2
 
 
 def test_commands_of_other_distributions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
