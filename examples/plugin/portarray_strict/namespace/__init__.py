@@ -6,8 +6,8 @@ here, the rest is computed by NumPy. The reasons:
 - ``floor_divide``, ``sign``, ``expm1``, ``tanh``, ``std`` and ``var`` are wrong, as NumPy's are, at
   infinities, NaN and signed zeros, or where no degrees of freedom are left
 - ``isin`` overlooks ``invert``
-- ``astype``, ``clip``, ``positive`` and ``take`` refuse what portarray takes everywhere: complex numbers
-  to bool, a maximum below the minimum, booleans, indices of several axes
+- ``astype``, ``clip``, ``positive`` and ``take`` refuse what portarray takes everywhere: complex
+  numbers to bool, a maximum below the minimum, booleans, indices of several axes
 """
 
 from __future__ import annotations
