@@ -10,5 +10,7 @@ INFO = RoomInfo(
     install={"": "portarray[cupy-cuda12]", "rocm": "portarray[cupy-rocm]"},
     # Each build of CuPy has its own name.
     distributions=("cupy-cuda13x", "cupy-cuda12x", "cupy-rocm-7-0", "cupy"),
-    pending="this release has no complete CuPy room yet",
+    # The first whose DLPack exchange takes versions and the options of the standard, and whose
+    # reductions know infinities.
+    oldest="13.4",
 )

@@ -1,0 +1,102 @@
+"""Reading and writing parts of arrays.
+
+CuPy takes integer arrays modulo the length of the axis. Elsewhere an index out of bounds is an
+IndexError, so it is here: indexing with integer arrays looks at them first, and waits for that.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cupy
+from cupy import ndarray
+
+from portarray.backends.cupy.namespace import kernels
+from portarray.backends.cupy.namespace.creation import filled
+from portarray.backends.cupy.namespace.promotion import Scalar
+
+__all__ = ["getitem", "item", "setitem", "take", "take_along_axis"]
+
+Key = tuple[Any, ...]
+
+
+def getitem(x: ndarray, key: Key, /) -> ndarray:
+    """Return part of an array: a view where key holds no array."""
+    _check_bounds(x, key)
+    return x[key]
+
+
+def setitem(x: ndarray, key: Key, value: Any, /) -> ndarray:
+    """Write into part of an array, and return that array."""
+    has_arrays = _check_bounds(x, key)
+    if has_arrays:
+        key = tuple(_apart(x, part) for part in key)
+        if len(key) == 1 and key[0].dtype.kind == "b" and _is_single(value):
+            mask = key[0].reshape(key[0].shape + (1,) * (x.ndim - key[0].ndim))
+            kernels.put(mask, _apart(x, value), x)
+            return x
+    if isinstance(value, ndarray) or has_arrays:
+        x[key] = _apart(x, value)
+    else:
+        filled(x[key], value)
+    return x
+
+
+def _is_single(value: Any) -> bool:
+    return not isinstance(value, ndarray) or value.ndim == 0
+
+
+def _apart(x: ndarray, part: Any) -> Any:
+    """Return what is read while x is written, copied where it may share x's memory."""
+    if isinstance(part, ndarray) and part.size and cupy.may_share_memory(x, part):
+        return part.copy()
+    return part
+
+
+def item(x: ndarray, /) -> Scalar:
+    """Return the only element as Python scalar."""
+    value: Scalar = x.item()
+    return value
+
+
+def take(x: ndarray, indices: ndarray, /, *, axis: int | None = None) -> ndarray:
+    """Return elements at indices along an axis, for one or more axes of indices."""
+    if axis is None:
+        if x.ndim != 1:
+            raise ValueError(f"take needs an axis for an array of {x.ndim} axes")
+        axis = 0
+    _check_within(indices, x.shape[axis], axis)
+    return cupy.take(x, indices, axis)
+
+
+def take_along_axis(x: ndarray, indices: ndarray, /, *, axis: int = -1) -> ndarray:
+    """Return elements at indices that are matched with x along an axis; other axes broadcast."""
+    _check_within(indices, x.shape[axis], axis)
+    return cupy.take_along_axis(x, indices, axis)
+
+
+def _check_bounds(x: ndarray, key: Key) -> bool:
+    """Raise IndexError for integer arrays out of bounds; tell whether key holds arrays at all."""
+    if not any(isinstance(part, ndarray) for part in key):
+        return False
+    axis = 0
+    for place, part in enumerate(key):
+        if part is Ellipsis:
+            axis = x.ndim - sum(map(_width, key[place + 1 :]))
+            continue
+        if isinstance(part, ndarray) and part.dtype.kind != "b":
+            _check_within(part, x.shape[axis], axis)
+        axis += _width(part)
+    return True
+
+
+def _width(part: Any) -> int:
+    """Return how many axes a part of a key takes."""
+    if part is None:
+        return 0
+    return part.ndim if isinstance(part, ndarray) and part.dtype.kind == "b" else 1
+
+
+def _check_within(indices: ndarray, size: int, axis: int) -> None:
+    if indices.size and kernels.outside(indices, size).item():
+        raise IndexError(f"an index is out of bounds for axis {axis} with length {size}")

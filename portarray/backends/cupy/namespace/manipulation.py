@@ -1,0 +1,113 @@
+"""Shapes of arrays: joining, splitting, repeating, reordering."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import cupy
+import numpy as np
+from cupy import ndarray
+
+__all__ = [
+    "broadcast_arrays", "broadcast_to", "concat", "expand_dims", "flip", "moveaxis",
+    "permute_dims", "repeat", "reshape", "roll", "squeeze", "stack", "tile", "unstack",
+]  # fmt: skip
+
+Axes = int | tuple[int, ...]
+
+broadcast_to = cupy.broadcast_to
+flip = cupy.flip
+moveaxis = cupy.moveaxis
+permute_dims = cupy.transpose
+
+
+def together(arrays: Sequence[ndarray]) -> list[ndarray]:
+    """Return arrays converted to the dtype that they all meet in."""
+    dtype = np.result_type(*[x.dtype for x in arrays])
+    return [x.astype(dtype, copy=False) for x in arrays]
+
+
+def broadcast_arrays(*arrays: ndarray) -> tuple[ndarray, ...]:
+    """Return views of one common shape."""
+    return tuple(cupy.broadcast_arrays(*arrays)) if arrays else ()
+
+
+def concat(arrays: tuple[ndarray, ...] | list[ndarray], /, *, axis: int | None = 0) -> ndarray:
+    """Join arrays along an axis; flattened ones for None."""
+    parts = together(arrays)
+    if axis is None:
+        parts, axis = [x.ravel() for x in parts], 0
+    return cupy.concatenate(parts, axis)
+
+
+def expand_dims(x: ndarray, /, axis: Axes) -> ndarray:
+    """Return a view with new axes of size 1, at their places in the result."""
+    return cupy.expand_dims(x, axis if isinstance(axis, int) else tuple(axis))
+
+
+def repeat(x: ndarray, repeats: int | ndarray, /, *, axis: int | None = None) -> ndarray:
+    """Repeat each element along an axis; of the flattened array for None.
+
+    An array of counts is read by the host, which needs the size of the result.
+    """
+    if not isinstance(repeats, ndarray):
+        return cupy.repeat(x, repeats, axis)
+    if axis is None:
+        x, axis = x.ravel(), 0
+    # CuPy's own takes counts from the host only, one slice of the result at a time.
+    counts = cupy.broadcast_to(repeats.astype(np.int64), (x.shape[axis],))
+    ends = cupy.cumsum(counts)
+    total = int(ends[-1]) if len(ends) else 0
+    # Place i of the result belongs to the first element whose copies end after it.
+    sources = cupy.searchsorted(ends, cupy.arange(total), "right")
+    return cupy.take(x, sources, axis)
+
+
+def reshape(x: ndarray, /, shape: tuple[int, ...], *, copy: bool | None = None) -> ndarray:
+    """Return the elements in another shape: a view where that can be, unless ``copy=True``.
+
+    Raises
+    ------
+    ValueError
+        If ``copy=False`` and a view cannot be made.
+    """
+    if copy is True:
+        return x.copy().reshape(shape)
+    out = x.reshape(shape)
+    if copy is False and x.size and out.data.ptr != x.data.ptr:
+        raise ValueError(
+            f"copy=False, but shape {x.shape} with strides {x.strides} has no view of shape "
+            f"{tuple(shape)}; pass copy=None"
+        )
+    return out
+
+
+def roll(x: ndarray, /, shift: Axes, *, axis: Axes | None = None) -> ndarray:
+    """Shift elements along axes, what leaves comes back at the other end."""
+    if axis is None:
+        return cupy.roll(x, shift if isinstance(shift, int) else sum(shift))
+    if not isinstance(axis, int) and not isinstance(shift, int) and len(shift) != len(axis):
+        raise ValueError(f"roll got {len(shift)} shifts for {len(axis)} axes")
+    return cupy.roll(x, shift, axis)
+
+
+def squeeze(x: ndarray, /, axis: Axes) -> ndarray:
+    """Return a view without axes of size 1."""
+    return cupy.squeeze(x, axis)
+
+
+def stack(arrays: tuple[ndarray, ...] | list[ndarray], /, *, axis: int = 0) -> ndarray:
+    """Join arrays of one shape along a new axis."""
+    return cupy.stack(together(arrays), axis)
+
+
+def tile(x: ndarray, repetitions: Sequence[int], /) -> ndarray:
+    """Lay copies of an array side by side."""
+    return cupy.tile(x, tuple(repetitions))
+
+
+def unstack(x: ndarray, /, *, axis: int = 0) -> tuple[ndarray, ...]:
+    """Split into views along an axis, which goes."""
+    if x.ndim == 0:
+        raise ValueError("unstack needs at least one axis")
+    return tuple(cupy.moveaxis(x, axis, 0))

@@ -1,0 +1,52 @@
+"""Sets of an array's values, which come sorted.
+
+Each NaN is a value of its own; 0.0 and -0.0 are one.
+"""
+
+from __future__ import annotations
+
+import cupy
+import numpy as np
+from cupy import ndarray
+
+from portarray.backends.composed.results import (
+    UniqueAllResult,
+    UniqueCountsResult,
+    UniqueInverseResult,
+)
+from portarray.backends.cupy.namespace.promotion import Scalar, result_type
+from portarray.backends.cupy.namespace.sorting import sortable
+
+__all__ = ["isin", "unique_all", "unique_counts", "unique_inverse", "unique_values"]
+
+
+def isin(x1: ndarray | Scalar, x2: ndarray | Scalar, /, *, invert: bool = False) -> ndarray:
+    """Tell which elements of x1 are in x2, either of which may be a scalar."""
+    dtype = result_type(x1, x2)
+    if dtype.kind == "b":
+        dtype = np.dtype(np.uint8)
+    return cupy.isin(cupy.asarray(x1, dtype), sortable(cupy.asarray(x2, dtype)), invert=invert)
+
+
+def unique_all(x: ndarray, /) -> UniqueAllResult[ndarray]:
+    """Return values, first indices, what rebuilds x from the values, and counts."""
+    values, indices, inverse, counts = cupy.unique(
+        sortable(x), return_index=True, return_inverse=True, return_counts=True, equal_nan=False
+    )
+    return UniqueAllResult(values, indices, inverse.reshape(x.shape), counts)
+
+
+def unique_counts(x: ndarray, /) -> UniqueCountsResult[ndarray]:
+    """Return values, and how often each occurs."""
+    return UniqueCountsResult(*cupy.unique(sortable(x), return_counts=True, equal_nan=False))
+
+
+def unique_inverse(x: ndarray, /) -> UniqueInverseResult[ndarray]:
+    """Return values, and what rebuilds x from the values."""
+    values, inverse = cupy.unique(sortable(x), return_inverse=True, equal_nan=False)
+    return UniqueInverseResult(values, inverse.reshape(x.shape))
+
+
+def unique_values(x: ndarray, /) -> ndarray:
+    """Return values."""
+    return cupy.unique(sortable(x), equal_nan=False)

@@ -1,0 +1,46 @@
+"""Sorting arrays: stable both ways, NaN last in ascending and first in descending order."""
+
+from __future__ import annotations
+
+import cupy
+from cupy import ndarray
+
+from portarray.backends.cupy.namespace import kernels
+
+__all__ = ["argsort", "sort"]
+
+
+def sortable(x: ndarray) -> ndarray:
+    """Return what sorts like x: CuPy sorts real numbers by their bits, negative NaN first."""
+    return kernels.one_nan(x) if x.dtype.kind == "f" else x
+
+
+def argsort(
+    x: ndarray, /, *, axis: int = -1, descending: bool = False, stable: bool = True
+) -> ndarray:
+    """Return the indices that sort an array."""
+    _check_axes("argsort", x)
+    keys = sortable(x)
+    if not descending:
+        return cupy.argsort(keys, axis)
+    # CuPy's sort is stable and ascending. Of the reversed array it gives the places from the end,
+    # equal elements in reverse.
+    backwards = cupy.flip(cupy.argsort(cupy.flip(keys, axis), axis), axis)
+    return (x.shape[axis] - 1) - backwards
+
+
+def sort(
+    x: ndarray, /, *, axis: int = -1, descending: bool = False, stable: bool = True
+) -> ndarray:
+    """Return a sorted copy."""
+    _check_axes("sort", x)
+    keys = sortable(x)
+    if not descending:
+        return cupy.sort(keys, axis)
+    # The same way as the indices: zeros of both signs keep their order.
+    return cupy.flip(cupy.sort(cupy.flip(keys, axis), axis), axis)
+
+
+def _check_axes(name: str, x: ndarray) -> None:
+    if x.ndim == 0:
+        raise ValueError(f"{name} needs at least one axis")

@@ -1,0 +1,42 @@
+"""Tests of whole arrays, and differences."""
+
+from __future__ import annotations
+
+import cupy
+from cupy import ndarray
+
+from portarray.backends.cupy.namespace.manipulation import together
+from portarray.backends.cupy.namespace.statistical import places
+
+__all__ = ["all", "any", "diff"]
+
+Axes = int | tuple[int, ...]
+
+
+def all(x: ndarray, /, *, axis: Axes | None = None, keepdims: bool = False) -> ndarray:
+    """Tell whether all elements are true; NaN is."""
+    axes = places(x, axis)
+    return x.all(axes, keepdims=keepdims) if axes else x != 0
+
+
+def any(x: ndarray, /, *, axis: Axes | None = None, keepdims: bool = False) -> ndarray:
+    """Tell whether at least one element is true; NaN is."""
+    axes = places(x, axis)
+    return x.any(axes, keepdims=keepdims) if axes else x != 0
+
+
+def diff(
+    x: ndarray,
+    /,
+    *,
+    axis: int = -1,
+    n: int = 1,
+    prepend: ndarray | None = None,
+    append: ndarray | None = None,
+) -> ndarray:
+    """Return n-th differences along an axis."""
+    if n == 0:
+        return x
+    parts = together([part for part in (prepend, x, append) if part is not None])
+    joined = cupy.concatenate(parts, axis) if len(parts) > 1 else x
+    return cupy.diff(joined, n, axis)

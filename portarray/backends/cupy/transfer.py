@@ -1,0 +1,237 @@
+"""Arrays in and out: host memory and DLPack.
+
+CuPy works on the stream that is current for the device in the calling thread. What comes from
+another stream or another device is waited for on the GPU, never by the host.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import cupy
+import numpy as np
+from cupy import ndarray
+from cupy.cuda import Device, runtime
+
+__all__ = [
+    "dlpack_device",
+    "from_dlpack",
+    "from_host",
+    "move",
+    "on_host",
+    "to_dlpack",
+    "to_host",
+]
+
+# DLPack's device types.
+_CPU, _CUDA, _CUDA_HOST, _ROCM, _ROCM_HOST, _CUDA_MANAGED = 1, 2, 3, 10, 11, 13
+_HOST = (_CPU, _CUDA_HOST, _ROCM_HOST)
+
+_VERSIONED = b"dltensor_versioned"
+_READ_ONLY = 1  # DLPACK_FLAG_BITMASK_READ_ONLY
+
+_pointer_in = ctypes.pythonapi.PyCapsule_GetPointer
+_pointer_in.argtypes = (ctypes.py_object, ctypes.c_char_p)
+_pointer_in.restype = ctypes.c_void_p
+_is_capsule_of = ctypes.pythonapi.PyCapsule_IsValid
+_is_capsule_of.argtypes = (ctypes.py_object, ctypes.c_char_p)
+_is_capsule_of.restype = ctypes.c_int
+
+
+def on_host(device: Any) -> bool:
+    """Return False: a GPU's memory is not NumPy's to read."""
+    return False
+
+
+def from_host(array: np.ndarray[Any, Any], device: Any, *, copy: bool | None) -> ndarray:
+    """Make an array on a GPU from a NumPy array.
+
+    Raises
+    ------
+    ValueError
+        If ``copy=False``: host memory cannot be shared.
+    """
+    if copy is False:
+        raise ValueError(
+            f"copy=False, but {device} does not use host memory; pass copy=None or copy=True"
+        )
+    # For CuPy, which before version 14 does not swap bytes.
+    array = np.asarray(array, dtype=array.dtype.newbyteorder("="))
+    with device:
+        # Blocking: what is copied from page-locked memory could be overwritten meanwhile.
+        return cupy.array(array, copy=True, blocking=True)
+
+
+def to_host(x: ndarray, *, copy: bool | None) -> np.ndarray[Any, Any]:
+    """Return an array as NumPy array.
+
+    Raises
+    ------
+    ValueError
+        If ``copy=False``: a GPU's memory cannot be shared.
+    """
+    if copy is False:
+        raise ValueError(
+            f"copy=False, but an array on {x.device} cannot be read by NumPy without a copy; "
+            f"pass copy=None or copy=True"
+        )
+    with x.device:  # its current stream is the one to wait for
+        host: np.ndarray[Any, Any] = x.get()
+    return host
+
+
+def move(x: ndarray, device: Any, *, copy: bool | None) -> ndarray:
+    """Return an array on another GPU.
+
+    Raises
+    ------
+    ValueError
+        If ``copy=False`` and the data must move.
+    """
+    source = x.device
+    if source == device:
+        if copy is not True:
+            return x
+        with device:
+            return x.copy()
+    if copy is False:
+        raise ValueError(
+            f"copy=False, but moving an array from {source} to {device} copies it; "
+            f"pass copy=None or copy=True"
+        )
+    # CuPy cannot copy strided arrays between devices, and orders no streams of two devices.
+    with source:
+        x = cupy.ascontiguousarray(x)
+    _wait(device, source)
+    with device:
+        moved = x.copy()
+    # Before it is copied, what comes next on the source may not reuse its memory.
+    _wait(source, device)
+    return moved
+
+
+def _wait(later: Any, earlier: Any) -> None:
+    """Let a device's current stream wait for what the current stream of another has to do."""
+    with earlier:
+        event = cupy.cuda.Event(disable_timing=True)
+        event.record(cupy.cuda.get_current_stream())
+    with later:
+        cupy.cuda.get_current_stream().wait_event(event)
+
+
+def from_dlpack(x: Any, device: Any, *, copy: bool | None) -> ndarray:
+    """Make an array on a GPU from an object with ``__dlpack__``.
+
+    The producer is told CuPy's current stream, and makes it wait for work that is still under way.
+
+    Parameters
+    ----------
+    x : object
+        With ``__dlpack__`` and ``__dlpack_device__``.
+    device : cupy.cuda.Device or None
+        Where to; None is where the data is, or CuPy's current device for data in host memory.
+    copy : bool or None
+        None shares memory where it can, True always copies, False raises where it cannot share.
+
+    Raises
+    ------
+    ValueError
+        If ``copy=False`` and memory cannot be shared.
+    BufferError
+        If the data is on a device that CuPy cannot read.
+    """
+    kind, index = x.__dlpack_device__()
+    kind = int(kind)
+    if kind in _HOST:
+        host = x if isinstance(x, np.ndarray) else np.from_dlpack(x)
+        return from_host(host, Device() if device is None else device, copy=copy)
+    if kind not in ((_ROCM,) if runtime.is_hip else (_CUDA, _CUDA_MANAGED)):
+        raise BufferError(
+            f"this CuPy, for {'ROCm' if runtime.is_hip else 'CUDA'}, cannot read DLPack device "
+            f"{(kind, index)}; move the data to the host first"
+        )
+    with Device(index):
+        capsule = _capsule(x)
+        sealed = _is_read_only(capsule)
+        shared = cupy.from_dlpack(capsule)
+    if sealed and copy is False:
+        raise ValueError(
+            "copy=False, but the data is read-only and CuPy's arrays are always writable; "
+            "pass copy=None or copy=True"
+        )
+    target = shared.device if device is None else device
+    stays = shared.device == target
+    return move(shared, target, copy=True if stays and sealed else copy)
+
+
+def _capsule(x: Any) -> Any:
+    """Ask a producer for its capsule, ordered before further work on the current stream."""
+    stream = cupy.cuda.get_current_stream().ptr
+    if not runtime.is_hip:
+        stream = stream or 1  # DLPack's number of CUDA's legacy default stream
+    try:
+        return x.__dlpack__(stream=stream, max_version=(1, 0))
+    except TypeError:  # producers of DLPack before 1.0
+        return x.__dlpack__(stream=stream)
+
+
+def _is_read_only(capsule: Any) -> bool:
+    """Tell whether a producer marks its memory read-only, which CuPy's own import overlooks."""
+    if not _is_capsule_of(capsule, _VERSIONED):
+        return False
+    # struct DLManagedTensorVersioned: a version of 8 bytes, two pointers, then 64 bits of flags.
+    address = _pointer_in(capsule, _VERSIONED)
+    flags = ctypes.c_uint64.from_address(address + 8 + 2 * ctypes.sizeof(ctypes.c_void_p))
+    return bool(flags.value & _READ_ONLY)
+
+
+def to_dlpack(
+    x: ndarray,
+    *,
+    stream: Any,
+    max_version: tuple[int, int] | None,
+    dl_device: tuple[int, int] | None,
+    copy: bool | None,
+) -> Any:
+    """Return a DLPack capsule of an array.
+
+    Parameters
+    ----------
+    x : cupy.ndarray
+        The array; in managed memory it is exported as such.
+    stream : int or None
+        The consumer's stream, which will wait for CuPy's current one: on CUDA 1 and 2 are the
+        default streams and None means 1, on ROCm 0 is and None means 0; -1 orders nothing.
+    max_version : tuple of int or None
+        The highest version of DLPack that the consumer reads.
+    dl_device : tuple of int or None
+        Where the consumer wants it: the array's own device, or the CPU.
+    copy : bool or None
+        Whether to copy.
+
+    Raises
+    ------
+    BufferError
+        If ``copy=False`` and the data must move, or the device asked for is neither the array's
+        own nor the CPU.
+    """
+    own = dlpack_device(x)
+    if dl_device is not None and (int(dl_device[0]), int(dl_device[1])) != own:
+        if int(dl_device[0]) != _CPU:
+            raise BufferError(
+                f"an array on {x.device} can be exported to its own DLPack device {own} and to "
+                f"the CPU ({_CPU}, 0), not to {tuple(dl_device)}"
+            )
+        if copy is False:
+            raise BufferError(f"copy=False, but the array on {x.device} must be moved first")
+        return to_host(x, copy=True).__dlpack__(max_version=max_version)
+    with x.device:
+        # CuPy exports no copies; this one is ordered with the current stream like the array.
+        return (x.copy() if copy is True else x).__dlpack__(stream=stream, max_version=max_version)
+
+
+def dlpack_device(x: ndarray) -> tuple[int, int]:
+    """Return DLPack's device type and index of an array."""
+    kind, index = x.__dlpack_device__()
+    return int(kind), int(index)
