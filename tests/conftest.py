@@ -63,6 +63,12 @@ def no64bit() -> Iterator[str]:
 
 
 @pytest.fixture
+def settable() -> Iterator[str]:
+    """A GPU on rocm that has 64-bit types where ``settable.devices.wide`` says so."""
+    yield from _room("settable")
+
+
+@pytest.fixture
 def faulty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """A GPU on opencl whose probe fails as the variable FAULTY says, ``step:how``."""
     monkeypatch.setenv("FAULTY_LOG", str(tmp_path / "faulty.log"))

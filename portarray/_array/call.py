@@ -341,4 +341,7 @@ def _in_default(x: Array, kind: str) -> Array:
 def host_view(x: Array, *, copy: bool | None = None) -> np.ndarray[Any, Any]:
     """Return an array's values as a NumPy array, through the device's own transfer."""
     device = x._lane.device
-    return device.room.transfer.to_host(x._native, copy=copy)
+    try:
+        return device.room.transfer.to_host(x._native, copy=copy)
+    except Exception as error:  # noqa: BLE001  (translated and raised again)
+        reraise(error, "reading", device)

@@ -60,9 +60,13 @@ def from_dlpack(x: Any, /, *, device: object = None, copy: bool | None = None) -
             f"{type(x).__name__}; use pa.asarray"
         )
     owner = home(x)
-    if owner is not None and (device is None or owner is selection.resolve(device)):
-        return moved(outcome.wrap(x, owner), owner, copy=copy)
-    where = selection.resolve(device) if device is not None else _device_of_capsule(x)
+    if owner is not None:
+        where = owner if device is None else selection.resolve(device)
+        x = outcome.wrap(x, owner)  # whose room knows what may be shared
+        if where is owner or (_on_host(where) and _on_host(owner)):
+            return moved(x, where, copy=copy)
+    else:
+        where = selection.resolve(device) if device is not None else _device_of_capsule(x)
     native = where.room.transfer.from_dlpack(x, where.native, copy=copy)
     return outcome.wrap(native, where)
 
@@ -167,6 +171,10 @@ def _numpy_home(obj: np.ndarray[Any, Any]) -> Device | None:
 _OWNED = frozenset((*dtypes.STANDARD, "float16"))
 
 
+def _on_host(device: Device) -> bool:
+    return device.room.transfer.on_host(device.native)
+
+
 def _has_dlpack(obj: object) -> bool:
     return hasattr(obj, "__dlpack__") and hasattr(obj, "__dlpack_device__")
 
@@ -175,7 +183,7 @@ def _device_of_capsule(x: Any) -> Device:
     """Return the device for a foreign producer: the default one where it can read the memory."""
     kind, _ = x.__dlpack_device__()
     current = selection.current()
-    if int(kind) == 1 and not current.room.transfer.on_host(current.native):
+    if int(kind) == 1 and not _on_host(current):
         return selection.cpu_device()
     return current
 

@@ -20,7 +20,6 @@ from portarray._array import dtypes
 from portarray._config import config
 from portarray._devices.device import Device
 from portarray.backends import assembly
-from portarray.backends.protocol import Served
 from portarray.errors import DeviceMismatchError, HostFallbackError, HostFallbackWarning
 
 __all__ = [
@@ -35,7 +34,6 @@ __all__ = [
     "lane_of",
     "lanes_of",
     "picking",
-    "served",
 ]
 
 Function = Callable[..., Any]
@@ -50,7 +48,8 @@ class Functions(dict[str, Function]):
         self._lane = lane
 
     def __missing__(self, name: str) -> Function:
-        function = _serve(self._lane, name)
+        lane = self._lane
+        function = _serve(lane, name) if lane.known_type is not None else _set(lane, name)
         self[name] = function
         return function
 
@@ -106,7 +105,9 @@ class Lane:
         "scalars",
     )
 
-    def __init__(self, device: Device, dtype: np.dtype[Any], native: Any) -> None:
+    def __init__(
+        self, device: Device, dtype: np.dtype[Any], native: Any, lanes: dict[Any, Lane]
+    ) -> None:
         self.device = device
         self.dtype = dtype
         self.kind = dtypes.kind_of(dtype)
@@ -116,7 +117,7 @@ class Lane:
         self.known_type: Any = self.array_type if device.room.configuration() is None else None
         self.learned: dict[str, tuple[Function, Lane]] = {}
         self.learned_beside: dict[str, tuple[Function, Lane]] = {}
-        self.lanes: Lanes = {}
+        self.lanes = lanes
         self.scalars = _SCALARS[self.kind]
         limits = np.iinfo(dtype) if self.kind in "iu" else None
         self.low = 1 if limits is None else int(limits.min)
@@ -157,32 +158,29 @@ def lanes_of(device: Device) -> Lanes:
 def dtypes_of(device: Device) -> Mapping[np.dtype[Any], Lane]:
     """Return the lanes of the dtypes that a device has now, by dtype."""
     try:
-        known: Mapping[np.dtype[Any], Lane] = device.by_dtype
+        known: Mapping[np.dtype[Any], Lane] | None = device.by_dtype
     except AttributeError:
-        return _ask_dtypes(device, {})
-    if device.asked is not None and device.asked != device.room.configuration():
-        return _ask_dtypes(device, device.lanes)
-    return known
+        return _ask_dtypes(device)
+    if known is None:  # the user's settings decide
+        known = device.tables.get(device.room.configuration())
+    return _ask_dtypes(device) if known is None else known
 
 
-def _ask_dtypes(device: Device, lanes: Lanes) -> Mapping[np.dtype[Any], Lane]:
+def _ask_dtypes(device: Device) -> Mapping[np.dtype[Any], Lane]:
     """Ask a device's room for its dtypes; lanes that are there already stay the same objects."""
     room = device.room
-    asked = room.configuration()
+    if not hasattr(device, "lanes"):
+        # Devices are immutable for their users; these slots are this module's.
+        object.__setattr__(device, "lanes", {})
+        object.__setattr__(device, "tables", {})
+    lanes: Lanes = device.lanes
+    setting = room.configuration()
     available = room.devices.dtypes(device.platform, device.index)
     for dtype, native in available.items():
-        lanes.setdefault(native, Lane(device, dtype, native))
-    for lane in lanes.values():
-        lane.lanes = lanes
-        # The default dtypes, to which operands are converted, may be others now.
-        lane.functions.clear()
-        lane.learned.clear()
-        lane.learned_beside.clear()
+        lanes.setdefault(native, Lane(device, dtype, native, lanes))
     by_dtype = {dtype: lanes[native] for dtype, native in available.items()}
-    # Devices are immutable for their users; these slots are this module's.
-    object.__setattr__(device, "lanes", lanes)
-    object.__setattr__(device, "asked", asked)
-    object.__setattr__(device, "by_dtype", by_dtype)
+    device.tables[setting] = by_dtype
+    object.__setattr__(device, "by_dtype", by_dtype if setting is None else None)
     return by_dtype
 
 
@@ -205,11 +203,6 @@ def check_device(name: str, lane: Lane, other: Lane) -> None:
     """Refuse arrays of two devices in one call: nothing moves by itself."""
     if lane.device is not other.device:
         raise DeviceMismatchError(name, str(lane.device), str(other.device))
-
-
-def served(device: Device, name: str) -> Served:
-    """Return how a function is served on a device."""
-    return assembly.find(device.room, device.native, name)[1]
 
 
 def direct(lane: Lane, name: str) -> Function:
@@ -280,6 +273,26 @@ def _serve(lane: Lane, name: str) -> Function:
     return function
 
 
+def _set(lane: Lane, name: str) -> Function:
+    """Build the function for a device whose dtypes change with the user's settings.
+
+    It serves each setting as that one's dtypes demand, and refuses a dtype that is not among them.
+    """
+    device = lane.device
+    by_setting: dict[object, Function] = {}
+
+    def as_set(*args: Any, **options: Any) -> Any:
+        setting = device.room.configuration()
+        function = by_setting.get(setting)
+        if function is None:
+            if name != "astype":  # the way out
+                lane_of(device, lane.dtype)
+            function = by_setting[setting] = _serve(lane, name)
+        return function(*args, **options)
+
+    return as_set
+
+
 def _converted(lane: Lane, name: str, conversions: str) -> Function:
     """Build a function for a dtype that is converted first, or refuse it."""
     kinds, _, way = conversions.partition(">")
@@ -287,8 +300,6 @@ def _converted(lane: Lane, name: str, conversions: str) -> Function:
     if lane.kind not in kinds:
         raise TypeError(_refusal(name, lane))
     if way in ("f", "i"):
-        if device.room.configuration() is not None:
-            return _casting_anew(lane, name, way)
         target = lane_of(device, default_dtype(device, way))
         return _casting(lane, target.functions[name], target.cast)
     if way == "?":
@@ -314,17 +325,6 @@ def _casting(lane: Lane, function: Function, cast: Function) -> Function:
 
     def casting(*args: Any, **options: Any) -> Any:
         return function(*map(one, args), **options)
-
-    return casting
-
-
-def _casting_anew(lane: Lane, name: str, way: str) -> Function:
-    """Build a function for a dtype that is cast first to what is the default at each call."""
-    device = lane.device
-
-    def casting(*args: Any, **options: Any) -> Any:
-        target = lane_of(device, default_dtype(device, way))
-        return _casting(lane, target.functions[name], target.cast)(*args, **options)
 
     return casting
 

@@ -1,18 +1,18 @@
-"""The dtypes, how they promote, and which kinds each function takes.
+"""The dtypes, and which kinds each function takes.
 
-The dtypes of portarray are NumPy's, on every device. Where the standard leaves a promotion
-undefined, portarray defines one answer: bool < int < float < complex, and the widest dtype of the
-winning kind wins.
+The dtypes of portarray are NumPy's, on every device. How they promote is one rule for portarray and
+all rooms, :mod:`portarray.backends.promotion`.
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
 from functools import cache
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
+from portarray.backends.promotion import KIND_ORDER, Kind, kind_of, promote
 from portarray.errors import DTypeNotSupportedError
 
 __all__ = [
@@ -32,9 +32,6 @@ __all__ = [
 ]
 
 DType = np.dtype[Any]
-Kind = Literal["b", "i", "u", "f", "c"]
-"""One letter for a kind: bool, signed and unsigned integer, real and complex floating-point."""
-
 PYTHON_SCALARS: tuple[type, ...] = (bool, int, float, complex)
 """The scalar types; subclasses count as their base."""
 
@@ -72,9 +69,6 @@ _SAME: dict[object, DType] = {
 _FLOAT16 = np.dtype("float16")
 _NAMES = ", ".join((*STANDARD, *EXTRA))
 
-KIND_ORDER = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
-"""Kinds in the order of promotion: what meets a higher one becomes of that kind."""
-
 
 @cache
 def bfloat16() -> DType:
@@ -83,16 +77,6 @@ def bfloat16() -> DType:
 
     dtype: DType = np.dtype(ml_dtypes.bfloat16)
     return dtype
-
-
-@cache
-def kind_of(dtype: DType) -> Kind:
-    """Return the kind of a dtype."""
-    # NumPy reports ml_dtypes' types as kind 'V'.
-    kind = "f" if dtype.name == "bfloat16" else dtype.kind
-    if kind not in KIND_ORDER:
-        raise TypeError(f"{dtype} is no dtype of portarray; use one of {_NAMES}")
-    return kind  # type: ignore[return-value]
 
 
 def canonical(dtype: object) -> DType:
@@ -119,39 +103,6 @@ def canonical(dtype: object) -> DType:
     raise TypeError(
         f"{dtype!r} is no dtype of portarray; use one of {_NAMES}, for example dtype=pa.float32"
     )
-
-
-@cache
-def promote(first: DType, second: DType) -> DType:
-    """Return the dtype that two dtypes promote to.
-
-    Raises
-    ------
-    TypeError
-        For uint64 with a signed integer: no integer dtype holds both.
-    """
-    if first == second:
-        return first
-    kinds = kind_of(first), kind_of(second)
-    if KIND_ORDER[kinds[0]] > KIND_ORDER[kinds[1]]:
-        first, second, kinds = second, first, (kinds[1], kinds[0])
-    if kinds == ("f", "c"):
-        # The standard keeps the precision of both here.
-        return STANDARD["complex128"] if first.itemsize > 4 else second
-    if KIND_ORDER[kinds[0]] < KIND_ORDER[kinds[1]]:
-        return second
-    if kinds[0] == kinds[1]:
-        if first.itemsize == second.itemsize:  # float16 with bfloat16
-            return STANDARD["float32"]
-        return max(first, second, key=lambda dtype: dtype.itemsize)
-    unsigned, signed = (first, second) if kinds[0] == "u" else (second, first)
-    if unsigned.itemsize == 8:
-        raise TypeError(
-            f"uint64 and {signed} do not promote: no integer dtype holds both. "
-            f"Convert one with pa.astype first"
-        )
-    size = max(signed.itemsize, 2 * unsigned.itemsize)
-    return STANDARD[f"int{8 * size}"]
 
 
 def nearest(dtype: DType, available: set[DType]) -> DType | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from portarray._array import array as _array
-from portarray._array import call, conversion, operands
+from portarray._array import call, conversion, operands, outcome
 from portarray._devices import selection
 
 if TYPE_CHECKING:
@@ -211,9 +211,12 @@ def dlpack(
         if copy is False:
             raise BufferError(f"copy=False, but {device} is not host memory; pass copy=None")
         return call.host_view(x, copy=True).__dlpack__(max_version=max_version)
-    return device.room.transfer.to_dlpack(
-        x._native, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
-    )
+    try:
+        return device.room.transfer.to_dlpack(
+            x._native, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
+        )
+    except Exception as error:  # noqa: BLE001  (translated and raised again)
+        outcome.reraise(error, "__dlpack__", device)
 
 
 def dlpack_device(x: Array) -> tuple[int, int]:

@@ -73,6 +73,9 @@ def _translated(error: Exception, name: str, device: Device) -> Exception:
         figures = device.room.memory(device.native)
         asked = getattr(error, "asked", None)
         return OutOfMemoryError(str(device), asked=asked, free=figures.free, total=figures.total)
+    better = device.room.translated(error)
+    if better is not None:
+        return better
     if isinstance(error, (TypeError, ValueError, IndexError, ArithmeticError, KeyError)):
         return error
     if device.room.is_failure(error):

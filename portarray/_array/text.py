@@ -23,7 +23,10 @@ def item(x: Array) -> Any:
     if x.size != 1:
         raise ValueError(f"item() is for arrays of one element, and this one has shape {x.shape}")
     lane = x._lane
-    return lane.functions["item"](x._native)
+    try:
+        return lane.functions["item"](x._native)
+    except Exception as error:  # noqa: BLE001  (translated and raised again)
+        outcome.reraise(error, "item", lane.device)
 
 
 def scalar(x: Array, target: str) -> Any:

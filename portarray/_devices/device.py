@@ -61,7 +61,6 @@ class Device:
     __slots__ = (
         "__weakref__",
         "_text",
-        "asked",
         "by_dtype",
         "index",
         "kind",
@@ -71,6 +70,7 @@ class Device:
         "native",
         "platform",
         "room",
+        "tables",
     )
 
     library: str
@@ -82,7 +82,7 @@ class Device:
     native: Any
     lanes: Any
     by_dtype: Any
-    asked: Any
+    tables: Any
     _text: str
 
     def __init__(self) -> None:

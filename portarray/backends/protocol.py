@@ -261,6 +261,15 @@ class Room:
         hook = getattr(self.devices, "is_failure", None)
         return hook is not None and hook(error)
 
+    def translated(self, error: Exception) -> Exception | None:
+        """Return the error of the class that other libraries raise in this one's place.
+
+        **May**; None, the default, means that the error is right as it is: TypeError for wrong
+        types, ValueError for wrong shapes and values, IndexError for indices.
+        """
+        hook = getattr(self.devices, "translated", None)
+        return None if hook is None else hook(error)
+
     def owns(self, x: object) -> bool:
         """Tell whether an object is a native array of the library.
 
@@ -274,8 +283,9 @@ class Room:
     def configuration(self) -> object:
         """Return the user's settings of the library that decide which dtypes devices have.
 
-        **May**; None means that nothing does. Whenever the answer has changed, ``dtypes`` is asked
-        again.
+        **May**; None means that nothing does. Otherwise it is asked before each call that could
+        turn out differently, and ``dtypes`` whenever the answer is a new one. :meth:`direct` has
+        no functions then for dtypes that some settings lack.
         """
         hook = getattr(self.devices, "configuration", None)
         return None if hook is None else hook()

@@ -1,0 +1,11 @@
+"""A GPU whose library has 64-bit types as its user's setting says, and arrays of two classes."""
+
+from portarray.backends.protocol import RoomInfo
+
+INFO = RoomInfo(
+    library="settable",
+    title="Settable",
+    module="settable",
+    ranks={"rocm": 900},
+    install={"": "settable"},
+)

@@ -1,0 +1,78 @@
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+from over_numpy import FakeArray, Library
+
+WIDE = ContextVar("WIDE", default=True)
+"""The user's setting, of each thread its own."""
+
+LACKING = ("int64", "uint64", "float64", "complex128")
+
+
+class SetError(Exception):
+    """What the library raises, whatever is wrong."""
+
+
+class Deferred(FakeArray):
+    """An array of the library that is of another class than most."""
+
+    __slots__ = ()
+
+
+class Settable(Library):
+    """A library that asks the setting what it lacks."""
+
+    @property
+    def lacking(self) -> tuple[str, ...]:
+        return () if WIDE.get() else LACKING
+
+    @lacking.setter
+    def lacking(self, lacking: tuple[str, ...]) -> None:
+        assert lacking == ()
+
+    def _bare(self, value: Any, given: list[FakeArray]) -> Any:
+        if isinstance(value, Deferred):
+            given.append(value)
+            return value.data
+        try:
+            return super()._bare(value, given)
+        except TypeError as error:
+            raise SetError(str(error)) from error
+
+    def _has(self, dtype: np.dtype[Any]) -> None:
+        if dtype.name in self.lacking:
+            raise TypeError(f"{self.name} has no {dtype}")
+
+
+LIBRARY = Settable("settable", "rocm", 1, "gpu", on_host=True)
+Deferred.library = LIBRARY
+globals().update(LIBRARY.devices())
+
+
+@contextmanager
+def wide(setting: bool) -> Iterator[None]:
+    """Change the setting for a block."""
+    token = WIDE.set(setting)
+    try:
+        yield
+    finally:
+        WIDE.reset(token)
+
+
+def configuration() -> bool:
+    return WIDE.get()
+
+
+def dtypes(platform: str, index: int) -> dict[np.dtype[Any], np.dtype[Any]]:
+    return {dtype: dtype for dtype in LIBRARY.dtypes if dtype.name not in LIBRARY.lacking}
+
+
+def owns(x: object) -> bool:
+    return isinstance(x, LIBRARY.array_type | Deferred)
+
+
+def translated(error: Exception) -> Exception | None:
+    return TypeError(str(error)) if isinstance(error, SetError) else None

@@ -1,0 +1,3 @@
+from settable.devices import LIBRARY
+
+globals().update(LIBRARY.transfer())
