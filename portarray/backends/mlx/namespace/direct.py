@@ -64,7 +64,6 @@ _INEXACT: dict[str, Function] = {
     "sinh": mx.sinh,
     "sqrt": mx.sqrt,
     "tan": mx.tan,
-    "tanh": mx.tanh,
 }
 _BITWISE: dict[str, Function] = {
     "bitwise_and": mx.bitwise_and,
@@ -79,6 +78,7 @@ _FLOATING: dict[str, Function] = {
     "expm1": mx.expm1,
     "log1p": mx.log1p,
     "pow": mx.power,
+    "tanh": mx.tanh,
 }
 _SINGLE: dict[str, Function] = {**_FLOATING, "logaddexp": mx.logaddexp}
 _COMPLEX: dict[str, Function] = {
@@ -110,8 +110,8 @@ _BOOL: dict[str, Function] = {
     "positive": mx.positive,
 }
 _DIRECT: Mapping[mx.Dtype, Mapping[str, Function]] = {
-    **dict.fromkeys(FLOATING, _SINGLE),
-    mx.float64: _FLOATING,
+    **dict.fromkeys(FLOATING, _FLOATING),
+    mx.float32: _SINGLE,
     **dict.fromkeys(COMPLEX, _COMPLEX),
     **dict.fromkeys(UNSIGNED, _UNSIGNED),
     **dict.fromkeys(SIGNED, _SIGNED),

@@ -73,10 +73,11 @@ def log1p(x: mx.array, /) -> mx.array:
 def logaddexp(x1: mx.array | Scalar, x2: mx.array | Scalar, /) -> mx.array:
     """Return ``log(exp(x1) + exp(x2))``."""
     x1, x2 = pair(x1, x2)
-    if x1.dtype != mx.float64:
-        return mx.logaddexp(x1, x2)
-    # MLX's own is as its exp.
-    return logaddexp_of(namespace, x1, x2)
+    if x1.dtype == mx.float64:
+        # MLX's own is as its exp.
+        found: mx.array = logaddexp_of(namespace, x1, x2)
+        return found
+    return single(mx.logaddexp, x1, x2)
 
 
 def pow(x1: mx.array | Scalar, x2: mx.array | Scalar, /) -> mx.array:
@@ -91,5 +92,7 @@ def pow(x1: mx.array | Scalar, x2: mx.array | Scalar, /) -> mx.array:
     dtype = x1.dtype
     if dtype in _SIGNED and bool(mx.any(mx.less(x2, 0))):
         raise ValueError("integers have no negative powers; convert x1 to a floating-point dtype")
-    power = mx.power(x1, x2)
-    return pow_of_zero(namespace, x1, x2, power) if dtype in COMPLEX else power
+    power: mx.array = mx.power(x1, x2)
+    if dtype in COMPLEX:
+        power = pow_of_zero(namespace, x1, x2, power)
+    return power

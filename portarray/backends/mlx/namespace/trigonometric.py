@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import mlx.core as mx
 
 from portarray.backends.composed.trigonometric import hypot_of
 from portarray.backends.mlx import namespace
+from portarray.backends.mlx.namespace import bits
+from portarray.backends.mlx.namespace.complex import joined
 from portarray.backends.mlx.namespace.promotion import COMPLEX, Scalar, on_cpu, pair, single
 from portarray.backends.protocol import composed
 
@@ -18,7 +22,6 @@ atanh = mx.arctanh
 cosh = mx.cosh
 sinh = mx.sinh
 tan = mx.tan
-tanh = mx.tanh
 
 
 def atan2(x1: mx.array | Scalar, x2: mx.array | Scalar, /) -> mx.array:
@@ -54,11 +57,23 @@ def _cos(x: mx.array) -> mx.array:
     # half-angle formula shows even there, by that of the tangent.
     tangent = mx.tan(x)
     size = 1 / mx.sqrt(1 + tangent * tangent)
-    same = mx.equal(mx.less(mx.tan(x * 0.5), 0), mx.less(tangent, 0))
-    return mx.where(same, size, mx.negative(size))
+    back = mx.less(mx.tan(x * 0.5) * tangent, 0)
+    return mx.where(back, mx.negative(size), size)
 
 
 @composed
 def hypot(x1: mx.array | Scalar, x2: mx.array | Scalar, /) -> mx.array:
     """Return ``sqrt(x1**2 + x2**2)`` without overflow on the way."""
-    return hypot_of(namespace, *pair(x1, x2))
+    return single(partial(hypot_of, namespace), *pair(x1, x2))
+
+
+def tanh(x: mx.array, /) -> mx.array:
+    """Return hyperbolic tangents."""
+    found = mx.tanh(x)
+    if x.dtype not in COMPLEX:
+        return found
+    # At the infinite ends the standard wants the zero's sign from the imaginary part.
+    a, b = mx.real(x), mx.imag(x)
+    end = mx.logical_and(mx.isinf(a), mx.isfinite(b))
+    zero = bits.copysign(mx.zeros_like(b), b)
+    return joined(mx.where(end, mx.sign(a), mx.real(found)), mx.where(end, zero, mx.imag(found)))
