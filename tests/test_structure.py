@@ -34,7 +34,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "backends.registry": {"backends.protocol"},
     "backends.composed": {"backends.protocol"},
     "backends.machine": {"backends.protocol"},
-    "backends.ROOM": {"backends.protocol", "backends.machine", "backends.composed"},
+    "backends.promotion": set(),
+    "backends.ROOM": {
+        *("backends.protocol", "backends.machine", "backends.promotion", "backends.composed")
+    },
     "_opencl": set(),  # drivers, for whatever computes through OpenCL
     "backends.clarray": {"clarray"},  # beyond what every room may: portarray's own library
     "backends.dpnp": {"_opencl"},
@@ -47,7 +50,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "_movement": {"errors", "backends.protocol", "backends.registry", "_devices"},
     "_array": {
-        *("errors", "_config", "_devices", "_movement"),
+        *("errors", "_config", "_devices", "_movement", "backends.promotion"),
         *("backends.protocol", "backends.registry", "backends.assembly"),
     },
     "_api": {"errors", "_devices", "_array"},

@@ -21,6 +21,7 @@ from portarray.backends.protocol import Description, MemoryFigures
 
 __all__ = [
     "ARRAY_TYPE",
+    "CPU_DTYPES",
     "count",
     "describe",
     "driver",
@@ -61,12 +62,13 @@ _GPU_DTYPES: dict[np.dtype[Any], mx.Dtype] = {
     np.dtype(np.complex64): mx.complex64,
 }
 # MLX computes in double precision on the CPU alone, and has no complex128 at all.
-_CPU_DTYPES = {**_GPU_DTYPES, np.dtype(np.float64): mx.float64}
+CPU_DTYPES = {**_GPU_DTYPES, np.dtype(np.float64): mx.float64}
 
 
 def version() -> str:
     """Return MLX's version."""
-    return str(mx.__version__)
+    # The stubs lack it.
+    return str(mx.__version__)  # type: ignore[attr-defined]
 
 
 def count(platform: str) -> int:
@@ -107,7 +109,7 @@ def describe(platform: str, index: int) -> Description:
 
 def dtypes(platform: str, index: int) -> Mapping[np.dtype[Any], mx.Dtype]:
     """Return every dtype that a device has, NumPy's to MLX's."""
-    return _CPU_DTYPES if platform == "cpu" else _GPU_DTYPES
+    return CPU_DTYPES if platform == "cpu" else _GPU_DTYPES
 
 
 def recognize(device: object) -> tuple[str, int] | None:

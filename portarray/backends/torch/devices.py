@@ -16,6 +16,7 @@ from portarray.backends.protocol import Description, MemoryFigures
 
 __all__ = [
     "ARRAY_TYPE",
+    "DTYPES",
     "count",
     "describe",
     "driver",
@@ -45,7 +46,7 @@ _TYPE_OF = {
 }
 _PLATFORM_OF = {kind: platform for platform, kind in _TYPE_OF.items()}
 
-_DTYPES: dict[np.dtype[Any], torch.dtype] = {
+DTYPES: dict[np.dtype[Any], torch.dtype] = {
     np.dtype(np.bool_): torch.bool,
     np.dtype(np.int8): torch.int8,
     np.dtype(np.int16): torch.int16,
@@ -65,7 +66,7 @@ _DTYPES: dict[np.dtype[Any], torch.dtype] = {
 # Metal's shading language has no double precision at all.
 _METAL_DTYPES = {
     dtype: native
-    for dtype, native in _DTYPES.items()
+    for dtype, native in DTYPES.items()
     if native not in (torch.float64, torch.complex128)
 }
 
@@ -143,7 +144,7 @@ def describe(platform: str, index: int) -> Description:
 
 def dtypes(platform: str, index: int) -> Mapping[np.dtype[Any], torch.dtype]:
     """Return every dtype that a device has, NumPy's to PyTorch's."""
-    return _METAL_DTYPES if platform == "metal" else _DTYPES
+    return _METAL_DTYPES if platform == "metal" else DTYPES
 
 
 def recognize(device: object) -> tuple[str, int] | None:

@@ -13,7 +13,6 @@ from portarray.backends.dpnp import devices, transfer
 from portarray.backends.dpnp.namespace.promotion import (
     Scalar,
     promote,
-    promote_types,
     scalar_dtype,
 )
 
@@ -42,7 +41,7 @@ def can_cast(from_: DType | ndarray, to: DType, /) -> bool:
     if np.dtype(np.uint64) in (source, to) and {source.kind, to.kind} == {"i", "u"}:
         # They have no common dtype, which is an answer here and no error.
         return False
-    return promote_types(source, to) == to
+    return promote(source, to) == to
 
 
 def finfo(type: DType | ndarray, /) -> Any:

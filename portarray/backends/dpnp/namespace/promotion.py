@@ -1,20 +1,21 @@
 """Which dtype operands meet in, and Python scalars made into arrays.
 
-The rules are portarray's on every device: bool < int < float < complex, the widest dtype of the
-winning kind wins, and uint64 has no common dtype with a signed integer. dpnp follows NumPy, where
-int64 with float32 is float64.
+The rule is :mod:`portarray.backends.promotion`'s. dpnp's own follows NumPy, where int64 with
+float32 is float64.
 """
 
 from __future__ import annotations
 
-import builtins
-from functools import cache, lru_cache, reduce
+from functools import cache, lru_cache
 from typing import Any
 
 import dpnp
 import numpy as np
 from dpnp import ndarray
 from dpnp.tensor import Device
+
+from portarray.backends import promotion
+from portarray.backends.promotion import Scalar, promote
 
 __all__ = [
     "Scalar",
@@ -25,47 +26,17 @@ __all__ = [
     "inexact",
     "pair",
     "promote",
-    "promote_types",
     "scalar_dtype",
     "together",
 ]
 
-Scalar = builtins.bool | int | float | complex
 DType = np.dtype[Any]
 
-_BOOL = np.dtype(np.bool_)
 _INT64 = np.dtype(np.int64)
 _FLOAT32 = np.dtype(np.float32)
 _FLOAT64 = np.dtype(np.float64)
 _COMPLEX64 = np.dtype(np.complex64)
 _COMPLEX128 = np.dtype(np.complex128)
-_RANK = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
-
-
-@cache
-def promote_types(a: DType, b: DType) -> DType:
-    """Return the dtype that two dtypes meet in.
-
-    Raises
-    ------
-    TypeError
-        For uint64 with a signed integer dtype, which have none.
-    """
-    if a == b:
-        return a
-    if a.kind not in _RANK or b.kind not in _RANK:
-        raise TypeError(f"{a} and {b} are not both dtypes of the array API standard")
-    if _RANK[a.kind] > _RANK[b.kind]:
-        a, b = b, a
-    if a.kind == "f" and b.kind == "c":
-        return _COMPLEX128 if a == _FLOAT64 else b
-    if _RANK[a.kind] < _RANK[b.kind]:
-        return b
-    if a.kind != b.kind and np.dtype(np.uint64) in (a, b):
-        raise TypeError(
-            f"{a} and {b} have no common integer dtype; convert one of them with astype first"
-        )
-    return np.promote_types(a, b)
 
 
 @cache
@@ -79,25 +50,14 @@ def default_complex(device: Device) -> DType:
     return _COMPLEX128 if default_float(device) == _FLOAT64 else _COMPLEX64
 
 
+@cache
+def _widest(device: Device) -> dict[str, DType]:
+    return {"i": _INT64, "f": default_float(device), "c": default_complex(device)}
+
+
 def scalar_dtype(scalar: Scalar, dtype: DType, device: Device) -> DType:
     """Return the dtype that a Python scalar and a dtype meet in."""
-    rank = _RANK[dtype.kind]
-    if isinstance(scalar, builtins.bool):
-        return dtype
-    if isinstance(scalar, int):
-        return dtype if rank >= 1 else _INT64
-    if isinstance(scalar, float):
-        return dtype if rank >= 2 else default_float(device)
-    if isinstance(scalar, complex):
-        if rank == 3:
-            return dtype
-        return _COMPLEX64 if rank == 2 and dtype != _FLOAT64 else default_complex(device)
-    raise TypeError(f"expected an array or a Python scalar, got {type(scalar).__name__}")
-
-
-def promote(*dtypes: DType) -> DType:
-    """Return the dtype that one or more dtypes meet in."""
-    return reduce(promote_types, dtypes)
+    return promotion.scalar_dtype(scalar, dtype, _widest(device))
 
 
 def constant(value: Scalar, dtype: DType, like: ndarray) -> ndarray:
@@ -122,7 +82,7 @@ def pair(x1: ndarray | Scalar, x2: ndarray | Scalar) -> tuple[ndarray, ndarray]:
             first, second = x1.dtype, x2.dtype
             if first == second:
                 return x1, x2
-            dtype = promote_types(first, second)
+            dtype = promote(first, second)
             return cast(x1, dtype), cast(x2, dtype)
         first = x1.dtype
         dtype = scalar_dtype(x2, first, x1.device)

@@ -1,17 +1,20 @@
 """Which dtype operands meet in, and Python scalars made into arrays.
 
-The rules are portarray's on every device: bool < int < float < complex, the widest dtype of the
-winning kind wins, and uint64 has no common dtype with a signed integer. MLX's own differ: it makes
-float32 of uint64 and a signed integer, and complex64 of float64 and complex numbers.
+The rule is :mod:`portarray.backends.promotion`'s. MLX's own differs: it makes float32 of uint64 and
+a signed integer, and complex64 of float64 and complex numbers.
 """
 
 from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Sequence
-from functools import reduce
+from typing import Any
 
 import mlx.core as mx
+import numpy as np
+
+from portarray.backends import promotion
+from portarray.backends.mlx.devices import CPU_DTYPES
 
 __all__ = [
     "BITS",
@@ -69,69 +72,31 @@ def default_int() -> mx.Dtype:
     return mx.int64
 
 
-def _kind(dtype: mx.Dtype) -> int:
-    if dtype == mx.bool_:
-        return 0
-    if dtype in INTEGRAL:
-        return 1
-    return 3 if dtype in COMPLEX else 2
+_RULE = promotion.Native(CPU_DTYPES)
+promote = _RULE.promote
+promote_types = _RULE.promote_two
+
+# complex128 is nowhere: what MLX has for it is complex64.
+_COMPLEX = np.dtype(np.complex64)
+_WIDEST: dict[str, np.dtype[Any]] = {
+    "i": np.dtype(np.int64),
+    "f": np.dtype(np.float64),
+    "c": _COMPLEX,
+}
+_WIDEST_ON_GPU: dict[str, np.dtype[Any]] = {**_WIDEST, "f": np.dtype(np.float32)}
 
 
-def _promote_two(a: mx.Dtype, b: mx.Dtype) -> mx.Dtype:
-    if a == b:
-        return a
-    kinds = _kind(a), _kind(b)
-    if kinds[0] != kinds[1]:
-        low, high = (a, b) if kinds[0] < kinds[1] else (b, a)
-        if low == mx.float64:
-            raise TypeError(
-                "float64 and complex64 meet in complex128, which MLX has not; "
-                "convert the float64 array to float32 with astype first"
-            )
-        return high
-    if kinds[0] == 2:
-        # float16 and bfloat16 meet in float32.
-        return a if a.size > b.size else b if b.size > a.size else mx.float32
-    if (a in UNSIGNED) == (b in UNSIGNED):
-        return a if a.size > b.size else b
-    signed, unsigned = (a, b) if a in SIGNED else (b, a)
-    if unsigned == mx.uint64:
-        raise TypeError(
-            f"{unsigned} and {signed} have no common integer dtype; "
-            f"convert one of them with astype first"
-        )
-    width = max(signed.size, 2 * unsigned.size)
-    return {2: mx.int16, 4: mx.int32, 8: mx.int64}[width]
-
-
-def promote_types(a: mx.Dtype, b: mx.Dtype) -> mx.Dtype:
-    """Return the dtype that two dtypes meet in.
+def scalar_dtype(scalar: Scalar, dtype: mx.Dtype) -> mx.Dtype:
+    """Return the dtype that a Python scalar and a dtype meet in.
 
     Raises
     ------
     TypeError
-        For uint64 with a signed integer dtype and for float64 with complex64, which have none.
+        For a complex scalar with float64: they meet in complex128, which MLX lacks.
     """
-    return _promote_two(a, b)
-
-
-def promote(*dtypes: mx.Dtype) -> mx.Dtype:
-    """Return the dtype that one or more dtypes meet in."""
-    return reduce(_promote_two, dtypes)
-
-
-def scalar_dtype(scalar: Scalar, dtype: mx.Dtype) -> mx.Dtype:
-    """Return the dtype that a Python scalar and a dtype meet in."""
-    kind = _kind(dtype)
-    if isinstance(scalar, builtins.bool):
-        return dtype
-    if isinstance(scalar, int):
-        return dtype if kind >= 1 else default_int()
-    if isinstance(scalar, float):
-        return dtype if kind >= 2 else default_float()
-    if isinstance(scalar, complex):
-        return _promote_two(dtype, mx.complex64)
-    raise TypeError(f"expected an MLX array or a Python scalar, got {type(scalar).__name__}")
+    if isinstance(scalar, complex) and dtype == mx.float64:
+        return promote_types(dtype, mx.complex64)
+    return _RULE.scalar_dtype(scalar, dtype, _WIDEST if on_cpu() else _WIDEST_ON_GPU)
 
 
 def array_of(scalar: Scalar, dtype: mx.Dtype) -> mx.array:
@@ -165,7 +130,7 @@ def pair(x1: mx.array | Scalar, x2: mx.array | Scalar) -> tuple[mx.array, mx.arr
             second = x2.dtype
             if first == second:
                 return x1, x2
-            dtype = _promote_two(first, second)
+            dtype = promote_types(first, second)
             return x1.astype(dtype), x2.astype(dtype)
         dtype = scalar_dtype(x2, first)
         return (x1 if dtype == first else x1.astype(dtype)), array_of(x2, dtype)

@@ -1,18 +1,20 @@
 """Which dtype operands meet in, and Python scalars made into tensors.
 
-The rules are portarray's on every device: bool < int < float < complex, the widest dtype of the
-winning kind wins, and uint64 has no common dtype with a signed integer. PyTorch's own rules differ
-(a 0-d tensor yields to a tensor with axes), and its default dtype is the user's to change: nothing
-here reads it.
+The rule is :mod:`portarray.backends.promotion`'s. PyTorch's own differs (a 0-d tensor yields to a
+tensor with axes), and its default dtype is the user's to change: nothing here reads it.
 """
 
 from __future__ import annotations
 
 import builtins
-from functools import reduce
+from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
+
+from portarray.backends import promotion
+from portarray.backends.torch.devices import DTYPES
 
 __all__ = [
     "COMPLEX",
@@ -51,59 +53,9 @@ TAKES: dict[type, frozenset[torch.dtype]] = {
 }
 
 
-def _kind(dtype: torch.dtype) -> int:
-    if dtype is torch.bool:
-        return 0
-    if dtype in INTEGRAL:
-        return 1
-    if dtype.is_floating_point:
-        return 2
-    if dtype.is_complex:
-        return 3
-    raise TypeError(f"{dtype} has no place in the array API standard")
-
-
-def _promote_two(a: torch.dtype, b: torch.dtype) -> torch.dtype:
-    if a is b:
-        return a
-    if _kind(a) != _kind(b):
-        low, high = (a, b) if _kind(a) < _kind(b) else (b, a)
-        if _kind(low) == 2 and low is torch.float64:
-            return torch.complex128
-        return high
-    if (a in UNSIGNED and b in UNSIGNED) or (a in SIGNED and b in SIGNED):
-        return a if a.itemsize > b.itemsize else b
-    if a in INTEGRAL:
-        signed, unsigned = (a, b) if a in SIGNED else (b, a)
-        if unsigned is torch.uint64:
-            raise TypeError(
-                f"{unsigned} and {signed} have no common integer dtype; "
-                f"convert one of them with astype first"
-            )
-        width = max(signed.itemsize, 2 * unsigned.itemsize)
-        return {2: torch.int16, 4: torch.int32, 8: torch.int64}[width]
-    return torch.promote_types(a, b)
-
-
-_EVERY = (torch.bool, *SIGNED, *UNSIGNED, *FLOATING, *COMPLEX)
-_TABLE: dict[tuple[torch.dtype, torch.dtype], torch.dtype] = {
-    (a, b): _promote_two(a, b)
-    for a in _EVERY
-    for b in _EVERY
-    if {a, b} & {torch.uint64} == set() or not {a, b} & set(SIGNED)
-}
-
-
-def promote_types(a: torch.dtype, b: torch.dtype) -> torch.dtype:
-    """Return the dtype that two dtypes meet in.
-
-    Raises
-    ------
-    TypeError
-        For uint64 with a signed integer dtype, which have none.
-    """
-    common = _TABLE.get((a, b))
-    return _promote_two(a, b) if common is None else common
+_RULE = promotion.Native(DTYPES)
+promote = _RULE.promote
+promote_types = _RULE.promote_two
 
 
 def default_float(device: torch.device) -> torch.dtype:
@@ -116,27 +68,22 @@ def default_complex(device: torch.device) -> torch.dtype:
     return torch.complex64 if device.type == "mps" else torch.complex128
 
 
+_WIDEST: dict[str, np.dtype[Any]] = {
+    "i": np.dtype(np.int64),
+    "f": np.dtype(np.float64),
+    "c": np.dtype(np.complex128),
+}
+_WIDEST_ON_METAL: dict[str, np.dtype[Any]] = {
+    **_WIDEST,
+    "f": np.dtype(np.float32),
+    "c": np.dtype(np.complex64),
+}
+
+
 def scalar_dtype(scalar: Scalar, dtype: torch.dtype, device: torch.device) -> torch.dtype:
     """Return the dtype that a Python scalar and a dtype meet in."""
-    kind = _kind(dtype)
-    if isinstance(scalar, builtins.bool):
-        return dtype
-    if isinstance(scalar, int):
-        return dtype if kind >= 1 else torch.int64
-    if isinstance(scalar, float):
-        return dtype if kind >= 2 else default_float(device)
-    if isinstance(scalar, complex):
-        if kind == 3:
-            return dtype
-        if kind == 2 and dtype is not torch.float64:
-            return torch.complex64
-        return default_complex(device)
-    raise TypeError(f"expected a tensor or a Python scalar, got {type(scalar).__name__}")
-
-
-def promote(*dtypes: torch.dtype) -> torch.dtype:
-    """Return the dtype that one or more dtypes meet in."""
-    return reduce(promote_types, dtypes)
+    widest = _WIDEST_ON_METAL if device.type == "mps" else _WIDEST
+    return _RULE.scalar_dtype(scalar, dtype, widest)
 
 
 def pair(x1: Tensor | Scalar, x2: Tensor | Scalar) -> tuple[Tensor, Tensor]:

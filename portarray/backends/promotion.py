@@ -1,0 +1,164 @@
+"""Which dtype operands meet in: one rule for portarray and every room, on NumPy's dtypes.
+
+The standard's promotions, and where it leaves one undefined: bool < int < float < complex, and the
+widest dtype of the winning kind wins. uint64 has no common dtype with a signed integer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from functools import cache, reduce
+from typing import Any, Generic, Literal, TypeVar
+
+import numpy as np
+
+__all__ = ["KIND_ORDER", "Kind", "Native", "Scalar", "kind_of", "promote", "scalar_dtype"]
+
+DType = np.dtype[Any]
+Scalar = bool | int | float | complex
+Kind = Literal["b", "i", "u", "f", "c"]
+"""One letter for a kind: bool, signed and unsigned integer, real and complex floating-point."""
+
+D = TypeVar("D", bound=Hashable)
+
+KIND_ORDER = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
+"""Kinds in the order of promotion: what meets a higher one becomes of that kind."""
+
+
+@cache
+def kind_of(dtype: DType) -> Kind:
+    """Return the kind of a dtype.
+
+    Raises
+    ------
+    TypeError
+        If it is none of portarray's dtypes.
+    """
+    # NumPy reports ml_dtypes' types as kind 'V'.
+    kind = "f" if dtype.name == "bfloat16" else dtype.kind
+    if kind not in KIND_ORDER:
+        raise TypeError(
+            f"{dtype} is no dtype of portarray; use bool, an integer, a real or complex "
+            f"floating-point dtype, for example float32"
+        )
+    return kind  # type: ignore[return-value]
+
+
+def promote(*dtypes: DType) -> DType:
+    """Return the dtype that one or more dtypes meet in.
+
+    Raises
+    ------
+    TypeError
+        For uint64 with a signed integer: no integer dtype holds both.
+    """
+    return reduce(_promote_two, dtypes)
+
+
+@cache
+def _promote_two(first: DType, second: DType) -> DType:
+    if first == second:
+        return first
+    kinds = kind_of(first), kind_of(second)
+    if KIND_ORDER[kinds[0]] > KIND_ORDER[kinds[1]]:
+        first, second, kinds = second, first, (kinds[1], kinds[0])
+    if kinds == ("f", "c"):
+        # The standard keeps the precision of both here.
+        return np.dtype(np.complex128) if first.itemsize > 4 else second
+    if KIND_ORDER[kinds[0]] < KIND_ORDER[kinds[1]]:
+        return second
+    if kinds[0] == kinds[1]:
+        if first.itemsize == second.itemsize:  # float16 with bfloat16
+            return np.dtype(np.float32)
+        return max(first, second, key=lambda dtype: dtype.itemsize)
+    unsigned, signed = (first, second) if kinds[0] == "u" else (second, first)
+    if unsigned.itemsize == 8:
+        raise TypeError(
+            f"uint64 and {signed} do not promote: no integer dtype holds both. "
+            f"Convert one with pa.astype first"
+        )
+    return np.dtype(f"int{8 * max(signed.itemsize, 2 * unsigned.itemsize)}")
+
+
+def scalar_dtype(scalar: Scalar, dtype: DType, widest: Mapping[str, DType]) -> DType:
+    """Return the dtype that a Python scalar and an array of a dtype meet in.
+
+    Parameters
+    ----------
+    scalar : bool, int, float or complex
+        Of its kind it takes the array's dtype, if that holds the kind.
+    dtype : numpy.dtype
+        The array's.
+    widest : mapping
+        The device's default dtypes by kind: ``"i"``, ``"f"`` and ``"c"``.
+
+    Raises
+    ------
+    TypeError
+        If the scalar is none.
+    """
+    order = KIND_ORDER[kind_of(dtype)]
+    if isinstance(scalar, bool):
+        return dtype
+    if isinstance(scalar, int):
+        return dtype if order >= 1 else widest["i"]
+    if isinstance(scalar, float):
+        return dtype if order >= 2 else widest["f"]
+    if isinstance(scalar, complex):
+        if order == 3:
+            return dtype
+        return np.dtype(np.complex64) if order == 2 and dtype.itemsize < 8 else widest["c"]
+    raise TypeError(f"expected an array or a Python scalar, got {type(scalar).__name__}")
+
+
+class Native(Generic[D]):
+    """The rule for a library with dtypes of its own.
+
+    Parameters
+    ----------
+    dtypes : mapping
+        NumPy's dtypes to the library's.
+    """
+
+    def __init__(self, dtypes: Mapping[DType, D]) -> None:
+        self._dtypes = dict(dtypes)
+        self._numpy = {native: dtype for dtype, native in dtypes.items()}
+        self._pairs: dict[tuple[D, D], D] = {}
+
+    def numpy(self, dtype: D) -> DType:
+        """Return NumPy's dtype of one of the library's.
+
+        Raises
+        ------
+        TypeError
+            If it is none of portarray's dtypes.
+        """
+        found = self._numpy.get(dtype)
+        if found is None:
+            raise TypeError(f"{dtype} has no place in the array API standard")
+        return found
+
+    def promote(self, *dtypes: D) -> D:
+        """Return the dtype that one or more dtypes meet in; errors as of :func:`promote`."""
+        return reduce(self.promote_two, dtypes)
+
+    def promote_two(self, first: D, second: D) -> D:
+        """Return the dtype that two dtypes meet in; errors as of :func:`promote`."""
+        try:
+            return self._pairs[first, second]
+        except KeyError:
+            found = self._own(promote(self.numpy(first), self.numpy(second)))
+            self._pairs[first, second] = found
+            return found
+
+    def scalar_dtype(self, scalar: Scalar, dtype: D, widest: Mapping[str, DType]) -> D:
+        """Return the dtype that a Python scalar and a dtype meet in; see :func:`scalar_dtype`."""
+        return self._own(scalar_dtype(scalar, self.numpy(dtype), widest))
+
+    def _own(self, dtype: DType) -> D:
+        if dtype not in self._dtypes:
+            raise TypeError(
+                f"the operands meet in {dtype}, which the library lacks; "
+                f"convert one of them with astype first"
+            )
+        return self._dtypes[dtype]
