@@ -1,0 +1,245 @@
+"""JAX's devices: which there are, why others are not, their dtypes and their memory.
+
+Asking JAX for any device starts every backend that it finds, and its GPU backends then take most
+of the cards' memory unless the user's ``XLA_PYTHON_CLIENT_PREALLOCATE=false`` says otherwise.
+Nothing of this is set here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import ml_dtypes
+import numpy as np
+from jax._src.array import ArrayImpl  # the one concrete class; `jax.Array` is abstract
+
+from portarray.backends import machine
+from portarray.backends.jax import tracing
+from portarray.backends.protocol import Description, MemoryFigures
+
+__all__ = [
+    "ARRAY_TYPE",
+    "configuration",
+    "count",
+    "describe",
+    "driver",
+    "dtypes",
+    "is_failure",
+    "is_out_of_memory",
+    "locate",
+    "memory",
+    "native_device",
+    "owns",
+    "recognize",
+    "synchronize",
+    "translated",
+    "version",
+    "why_not",
+]
+
+ARRAY_TYPE = ArrayImpl
+
+_PLATFORMS = ("tpu", "cuda", "rocm", "cpu")
+
+_DTYPES = {
+    np.dtype(dtype): np.dtype(dtype)
+    for dtype in (
+        *(np.bool_, np.int8, np.int16, np.int32, np.uint8, np.uint16, np.uint32),
+        *(np.float16, ml_dtypes.bfloat16, np.float32, np.complex64),
+    )
+}
+_WITH_64_BITS = {
+    **_DTYPES,
+    **{np.dtype(d): np.dtype(d) for d in (np.int64, np.uint64, np.float64, np.complex128)},
+}
+
+
+def version() -> str:
+    """Return JAX's version."""
+    return str(jax.__version__)
+
+
+def _local(platform: str) -> list[jax.Device]:
+    """Return this process's devices of a platform, in JAX's order."""
+    if platform not in _PLATFORMS:
+        return []
+    try:
+        return jax.local_devices(backend=platform)
+    except RuntimeError:  # JAX's answer to a backend that it lacks, or that cannot start
+        return []
+
+
+def count(platform: str) -> int:
+    """Return how many devices of a platform this process may use."""
+    return len(_local(platform))
+
+
+def why_not(platform: str) -> str:
+    """Return why a platform has no device here, as a clause."""
+    if platform not in _PLATFORMS:
+        return f"JAX does not drive {platform}"
+    try:
+        jax.local_devices(backend=platform)
+    except RuntimeError as error:
+        said = str(error).splitlines()[0].removesuffix(".")
+        return f"JAX has no {platform} backend here ({said})"
+    return f"JAX sees no {platform} device in this process"
+
+
+def native_device(platform: str, index: int) -> jax.Device:
+    """Return JAX's device object."""
+    return _local(platform)[index]
+
+
+def describe(platform: str, index: int) -> Description:
+    """Return name and kind of a device."""
+    if platform == "cpu":
+        return machine.processor()
+    kind = _local(platform)[index].device_kind
+    return Description(str(kind), "accelerator" if platform == "tpu" else "gpu")
+
+
+def configuration() -> bool:
+    """Return whether 64-bit dtypes exist: the user's setting, in this thread and now."""
+    return bool(jax.config.jax_enable_x64)
+
+
+def dtypes(platform: str, index: int) -> Mapping[np.dtype[Any], np.dtype[Any]]:
+    """Return every dtype that a device has under the user's present setting."""
+    return _WITH_64_BITS if configuration() else _DTYPES
+
+
+def _platform(device: jax.Device) -> str:
+    """Return portarray's name of a device's platform; JAX calls NVIDIA's and AMD's both "gpu"."""
+    if device.platform != "gpu":
+        return device.platform
+    made_for_amd = "rocm" in device.client.platform_version.lower()
+    return "rocm" if made_for_amd else "cuda"
+
+
+def recognize(device: object) -> tuple[str, int] | None:
+    """Return platform and index of a ``jax.Device`` of this process, None for all else.
+
+    The index is the place in ``jax.local_devices(backend=platform)``.
+    """
+    if not isinstance(device, jax.Device):
+        return None
+    platform = _platform(device)
+    local = _local(platform)
+    return (platform, local.index(device)) if device in local else None
+
+
+def owns(x: object) -> bool:
+    """Tell whether an object is an array of JAX or stands for one while it traces."""
+    return isinstance(x, jax.Array)
+
+
+def locate(x: jax.Array) -> tuple[str, int]:
+    """Return platform and index of the device that holds an array.
+
+    An array without values, as functions under ``jax.jit`` are called with, is on the device where
+    JAX puts new arrays: until the function runs it has no other.
+
+    Raises
+    ------
+    ValueError
+        For arrays on several devices, or on those of other processes.
+    """
+    if isinstance(x, jax.core.Tracer):
+        device = _default_device()
+    else:
+        holders = x.devices()
+        if len(holders) != 1:
+            raise ValueError(
+                f"the JAX array is sharded over {len(holders)} devices "
+                f"({', '.join(sorted(map(str, holders)))}), and a portarray array lies on one; "
+                f"gather it first: jax.device_put(x, device)"
+            )
+        (device,) = holders
+    found = recognize(device)
+    if found is None:
+        raise ValueError(
+            f"the JAX array is on {device}, which is none of this process's devices: "
+            f"{', '.join(map(str, jax.local_devices()))}"
+        )
+    return found
+
+
+def _default_device() -> jax.Device:
+    chosen = jax.config.jax_default_device
+    if isinstance(chosen, jax.Device):
+        return chosen
+    return _local(chosen)[0] if isinstance(chosen, str) else jax.local_devices()[0]
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Tell whether XLA could not allocate."""
+    return isinstance(error, jax.errors.JaxRuntimeError) and "RESOURCE_EXHAUSTED" in str(error)
+
+
+_FAILURES = re.compile(r"\s*(INTERNAL|UNAVAILABLE|ABORTED|DATA_LOSS|DEADLINE_EXCEEDED|UNKNOWN)\b")
+
+
+def is_failure(error: BaseException) -> bool:
+    """Tell whether a device, its driver or the compiler failed."""
+    return isinstance(error, jax.errors.JaxRuntimeError) and bool(_FAILURES.match(str(error)))
+
+
+# JAX raises TypeError where an operand's class is right and its shape or a value is not.
+_ABOUT_VALUES = re.compile(
+    r"incompatible shapes|cannot reshape|[Cc]annot concatenate|shapes? must|must have|dimension"
+    r"|broadcast|equal shapes|same shape|contracting|[Aa]xis|ndim|rank|size|got shape"
+)
+
+
+def translated(error: Exception) -> Exception | None:
+    """Return the error that other libraries raise in this one's place, None where it is right."""
+    unknown = tracing.explained(error)
+    if unknown is not None:
+        return unknown
+    if type(error) is TypeError and _ABOUT_VALUES.search(str(error)):
+        return ValueError(str(error))
+    return None
+
+
+def memory(device: jax.Device) -> MemoryFigures:
+    """Return the memory figures of a device.
+
+    On GPUs and TPUs ``total`` is what this process may take, as JAX's settings limit it; on the
+    CPU, where JAX pools nothing, it is the machine's memory.
+    """
+    figures = device.memory_stats()
+    if not figures:
+        return machine.memory() if device.platform == "cpu" else MemoryFigures()
+    used = figures.get("bytes_in_use")
+    total = figures.get("bytes_limit")
+    pool = figures.get("pool_bytes")
+    known = used is not None
+    return MemoryFigures(
+        total=total,
+        free=total - used if known and total is not None else None,
+        used=used,
+        pooled=max(pool - used, 0) if known and pool is not None else None,
+    )
+
+
+def synchronize(device: jax.Device) -> None:
+    """Wait for all work on a device.
+
+    Accelerators work in order, so that what is started last ends last. CPUs do not: there every
+    array that is alive is waited for too.
+    """
+    for x in jax.live_arrays(device.platform):
+        if x.devices() == {device}:
+            x.block_until_ready()
+    last = jax.device_put(np.zeros((), np.int32), device)
+    (last + last).block_until_ready()
+
+
+def driver(platform: str) -> str:
+    """Return the version of what drives a platform, as JAX tells it."""
+    local = _local(platform)
+    return " ".join(local[0].client.platform_version.split()) if local else ""

@@ -1,0 +1,39 @@
+"""What JAX's tracing takes away: values.
+
+Under ``jax.jit``, ``jax.vmap`` and the like a function is called with arrays that have a shape and
+a dtype and no values yet (tracers). Whatever needs values in Python cannot be done then.
+"""
+
+from __future__ import annotations
+
+import jax
+
+__all__ = ["explained", "is_unknown"]
+
+
+def is_unknown(x: object) -> bool:
+    """Tell whether an array's values cannot be had now."""
+    return isinstance(x, jax.core.Tracer)
+
+
+def explained(error: BaseException) -> Exception | None:
+    """Return the error that says in plain words what JAX's own say; None for all others.
+
+    Its class is the same: TypeError for values, IndexError for masks as indices.
+    """
+    if isinstance(error, jax.errors.NonConcreteBooleanIndexError):
+        return IndexError(
+            "a boolean array is the index, and its values are not known while JAX traces the "
+            "function (jax.jit, jax.vmap, jax.grad): the result's shape would depend on them. "
+            "Use pa.where, or do this outside the traced function"
+        )
+    if isinstance(
+        error, (jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConversionError)
+    ):
+        return TypeError(
+            "this needs an array's values, and they are not known while JAX traces the function "
+            "(jax.jit, jax.vmap, jax.grad). bool(), int(), float(), NumPy, other devices and "
+            "results whose shape depends on values are out of reach there; use pa.where and the "
+            "like, or do this outside the traced function"
+        )
+    return None
