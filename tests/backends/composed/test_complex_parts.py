@@ -42,7 +42,7 @@ def log1p(z: Values) -> Values:
     excess = a * (2 + a) + b * b
     near = np.abs(excess) < 0.5
     size = np.where(near, np.log1p(np.where(near, excess, 0)) / 2, np.log(np.hypot(1 + a, b)))
-    return size + 1j * np.arctan2(b, 1 + a)
+    return np.asarray(size + 1j * np.arctan2(b, 1 + a))
 
 
 REFERENCES = {
@@ -100,7 +100,7 @@ def drawn(dtype: str) -> Values:
         rng.uniform(-3, 3, count) + 1j * spread(-30, -1),
         spread(-30, -1) + 1j * rng.uniform(-3, 3, count),
     ]
-    return np.concatenate(groups).astype(dtype)
+    return np.asarray(np.concatenate(groups), dtype)
 
 
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
