@@ -87,7 +87,8 @@ def drawn(dtype: str) -> Values:
     count, far = 2000, 20 if dtype == "complex64" else 150
 
     def spread(low: float, high: float) -> Values:
-        return 10 ** rng.uniform(low, high, count) * rng.choice([-1, 1], count)
+        sizes: Values = 10 ** rng.uniform(low, high, count)
+        return sizes * rng.choice([-1, 1], count)
 
     turns = np.exp(1j * rng.uniform(-np.pi, np.pi, count))
     limit = 600 if dtype == "complex128" else 80
@@ -100,7 +101,8 @@ def drawn(dtype: str) -> Values:
         rng.uniform(-3, 3, count) + 1j * spread(-30, -1),
         spread(-30, -1) + 1j * rng.uniform(-3, 3, count),
     ]
-    return np.asarray(np.concatenate(groups), dtype)
+    found: Values = np.concatenate(groups).astype(dtype)
+    return found
 
 
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])

@@ -22,6 +22,7 @@ from portarray.backends.mlx.namespace.promotion import (
     pair,
     single,
 )
+from portarray.backends.protocol import composed
 
 _SIGNED = frozenset(SIGNED)
 
@@ -38,6 +39,7 @@ _E = {
 }
 
 
+@composed
 def exp(x: mx.array, /) -> mx.array:
     """Return ``e**x``."""
     if x.dtype in COMPLEX or not on_cpu():

@@ -29,6 +29,7 @@ def atan2(x1: mx.array | Scalar, x2: mx.array | Scalar, /) -> mx.array:
     return mx.arctan2(*pair(x1, x2))
 
 
+@composed
 def cos(x: mx.array, /) -> mx.array:
     """Return cosines."""
     if x.dtype in COMPLEX or not on_cpu():
@@ -36,6 +37,7 @@ def cos(x: mx.array, /) -> mx.array:
     return single(_cos, x)
 
 
+@composed
 def sin(x: mx.array, /) -> mx.array:
     """Return sines."""
     if x.dtype in COMPLEX or not on_cpu():
