@@ -88,7 +88,9 @@ def drawn(dtype: str) -> Values:
 
     def spread(low: float, high: float) -> Values:
         sizes: Values = 10 ** rng.uniform(low, high, count)
-        return sizes * rng.choice([-1, 1], count)
+        signs: Values = rng.choice([-1, 1], count)
+        both: Values = sizes * signs
+        return both
 
     turns = np.exp(1j * rng.uniform(-np.pi, np.pi, count))
     limit = 600 if dtype == "complex128" else 80
