@@ -28,15 +28,13 @@ _nextafter = of_two(cupy.nextafter)
 
 def floor_divide(x1: Operand, x2: Operand, /) -> ndarray:
     """Divide and round down; integers divided by 0 give 0."""
-    x1, x2 = common(x1, x2)
-    dtype = getattr(x1, "dtype", None) or x2.dtype
+    x1, x2, dtype = common(x1, x2)
     return kernels.floor_divide(x1, x2) if dtype.kind == "f" else cupy.floor_divide(x1, x2)
 
 
 def nextafter(x1: Operand, x2: Operand, /) -> ndarray:
     """Return the next representable number after x1 towards x2."""
-    x1, x2 = common(x1, x2)
-    dtype = getattr(x1, "dtype", None) or x2.dtype
+    x1, x2, dtype = common(x1, x2)
     return kernels.nextafter(x1, x2) if dtype.char == "f" else _nextafter(x1, x2)
 
 
@@ -47,8 +45,7 @@ def positive(x: ndarray, /) -> ndarray:
 
 def remainder(x1: Operand, x2: Operand, /) -> ndarray:
     """Return the remainder, with the divisor's sign. Integers divided by 0 leave 0."""
-    x1, x2 = common(x1, x2)
-    dtype = getattr(x1, "dtype", None) or x2.dtype
+    x1, x2, dtype = common(x1, x2)
     return kernels.remainder(x1, x2) if dtype.kind == "f" else cupy.remainder(x1, x2)
 
 

@@ -21,9 +21,11 @@ bitwise_xor = of_two(cupy.bitwise_xor)
 
 def bitwise_left_shift(x1: Operand, x2: Operand, /) -> ndarray:
     """Return ``x1 << x2``; 0 where all bits are shifted out."""
-    return kernels.left_shift(*common(x1, x2))
+    x1, x2, _ = common(x1, x2)
+    return kernels.left_shift(x1, x2)
 
 
 def bitwise_right_shift(x1: Operand, x2: Operand, /) -> ndarray:
     """Return ``x1 >> x2``, filling with the sign."""
-    return kernels.right_shift(*common(x1, x2))
+    x1, x2, _ = common(x1, x2)
+    return kernels.right_shift(x1, x2)

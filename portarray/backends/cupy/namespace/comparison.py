@@ -7,7 +7,7 @@ import numpy as np
 from cupy import ndarray
 
 from portarray.backends.cupy.namespace import kernels
-from portarray.backends.cupy.namespace.promotion import of_two
+from portarray.backends.cupy.namespace.promotion import fixed, of_two
 
 __all__ = [
     "clip", "equal", "greater", "greater_equal", "isfinite", "isinf", "isnan", "less",
@@ -59,5 +59,4 @@ def _bound(x: ndarray, bound: ndarray | float | None, *, lower: bool) -> ndarray
                 f"clip's bound {bound} leaves no value of {x.dtype}, "
                 f"whose range is {limits.min} to {limits.max}"
             )
-    with np.errstate(over="ignore"):
-        return x.dtype.type(bound)
+    return fixed(bound, x.dtype)

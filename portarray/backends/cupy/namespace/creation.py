@@ -67,7 +67,7 @@ def arange(
     with _on(device):
         out = cupy.empty((count,), dtype)
         if whole and dtype.kind in "iu":
-            kernels.ramp(int(start) % 2**64, int(step) % 2**64, out)
+            kernels.ramp(np.uint64(int(start) % 2**64), np.uint64(int(step) % 2**64), out)
         else:
             kernels.arange(float(start), float(step), out)
     return out

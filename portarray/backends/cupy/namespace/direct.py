@@ -97,7 +97,8 @@ _DIRECT: dict[str, dict[str, Function]] = {
 def direct(name: str, dtype: np.dtype[Any]) -> Function | None:
     """Return the function of CuPy that serves a name for arrays of a dtype and nothing else."""
     if name == "nextafter":
-        return kernels.nextafter if dtype.char == "f" else cupy.nextafter
+        found: Function = kernels.nextafter if dtype.char == "f" else cupy.nextafter
+        return found
     for kinds, function in _DIRECT.get(name, {}).items():
         if dtype.kind in kinds:
             return function

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import cupy
 from cupy import ndarray
 
@@ -53,12 +55,13 @@ def pow(x1: Operand, x2: Operand, /) -> ndarray:
     ValueError
         For integers to a negative power. Looking for one in an array waits for the device.
     """
-    x1, x2 = common(x1, x2)
-    dtype = getattr(x1, "dtype", None) or x2.dtype
+    x1, x2, dtype = common(x1, x2)
     if dtype.kind == "c":
         return kernels.complex_power(x1, x2)
-    if dtype.kind == "i" and bool(
-        (x2 < 0).any() if isinstance(x2, ndarray) else x2 < 0  # type: ignore[operator]
-    ):
+    if dtype.kind == "i" and _has_negative(x2):
         raise ValueError("integers have no negative powers; convert x1 to a floating-point dtype")
     return _power(x1, x2)
+
+
+def _has_negative(x: Any) -> bool:
+    return bool((x < 0).any() if isinstance(x, ndarray) else x < 0)

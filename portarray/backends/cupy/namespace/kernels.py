@@ -130,7 +130,7 @@ fill = cupy.ElementwiseKernel("T x", "T y", "y = x", "portarray_fill")
 put = cupy.ElementwiseKernel("bool mask, T value", "T x", "if (mask) x = value", "portarray_put")
 """Assign one value where a mask is true; CuPy's own counts what it selects first, and waits."""
 
-one_nan = cupy.ElementwiseKernel("T x", "T y", "y = x != x ? T(NAN) : x", "portarray_one_nan")
+one_nan = cupy.ElementwiseKernel("T x", "T y", 'y = x != x ? T(nan("")) : x', "portarray_one_nan")
 """Copy with every NaN positive, so that sorting by the bits puts them last."""
 
 # --- integers -----------------------------------------------------------------------------------
@@ -185,7 +185,8 @@ _COMPLEX = """
 template <typename R>
 __device__ inline complex<R> portarray_log(complex<R> z) {
     const R a = z.real(), b = z.imag();
-    return isinf(a) || isinf(b) ? complex<R>(R(INFINITY), atan2(b, a)) : log(z);
+    if (!isinf(a) && !isinf(b)) return log(z);
+    return complex<R>(isinf(a) ? fabs(a) : fabs(b), atan2(b, a));
 }
 
 template <typename R>
@@ -217,7 +218,7 @@ __device__ inline complex<R> portarray_expm1(complex<R> z) {
 template <typename R>
 __device__ inline complex<R> portarray_tanh(complex<R> z) {
     // Where Thrust says NaN for all, the standard keeps the zero.
-    return z.real() == 0 && !isfinite(z.imag()) ? complex<R>(z.real(), R(NAN)) : tanh(z);
+    return z.real() == 0 && !isfinite(z.imag()) ? complex<R>(z.real(), R(nan(""))) : tanh(z);
 }
 
 template <typename R>
@@ -228,13 +229,13 @@ __device__ inline complex<R> portarray_tan(complex<R> z) {
 
 template <typename R>
 __device__ inline complex<R> portarray_acosh(complex<R> z) {
-    return z.real() == 0 && isnan(z.imag()) ? complex<R>(R(NAN), R(M_PI / 2)) : acosh(z);
+    return z.real() == 0 && isnan(z.imag()) ? complex<R>(R(nan("")), R(M_PI / 2)) : acosh(z);
 }
 
 template <typename R>
 __device__ inline complex<R> portarray_sign(complex<R> z) {
     R a = z.real(), b = z.imag();
-    if (isnan(a) || isnan(b) || (isinf(a) && isinf(b))) return complex<R>(R(NAN), R(NAN));
+    if (isnan(a) || isnan(b) || (isinf(a) && isinf(b))) return complex<R>(R(nan("")), R(nan("")));
     if (isinf(a)) return complex<R>(copysign(R(1), a), R(0));
     if (isinf(b)) return complex<R>(R(0), copysign(R(1), b));
     const R larger = fmax(fabs(a), fabs(b));

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import cupy
 import numpy as np
 from cupy import ndarray
 
-__all__ = ["Operand", "Scalar", "common", "of_two", "result_type"]
+__all__ = ["Operand", "Scalar", "common", "fixed", "of_two", "result_type"]
 
 Scalar = builtins.bool | int | float | complex
-Operand = ndarray | Scalar
+Operand: TypeAlias = ndarray | Scalar
 Binary = Callable[[Operand, Operand], ndarray]
 
 SCALARS_YIELD = int(cupy.__version__.partition(".")[0]) >= 14
@@ -29,22 +29,35 @@ def result_type(*arrays_and_dtypes: Operand | np.dtype[Any]) -> np.dtype[Any]:
     return np.result_type(*parts)
 
 
-def common(x1: Operand, x2: Operand) -> tuple[Operand, Operand]:
-    """Return operands of one dtype; a Python scalar stays one, of a kind that the dtype holds."""
-    first, second = getattr(x1, "dtype", None), getattr(x2, "dtype", None)
-    if first is second and first is not None:
-        return x1, x2
+def common(x1: Operand, x2: Operand) -> tuple[Operand, Operand, np.dtype[Any]]:
+    """Return operands of one dtype, and that dtype.
+
+    A Python scalar stays one, of a kind that the dtype holds.
+    """
+    first: np.dtype[Any] | None = getattr(x1, "dtype", None)
+    second: np.dtype[Any] | None = getattr(x2, "dtype", None)
     if first is None and second is None:
         raise TypeError(
             f"at least one operand must be an array, got {type(x1).__name__} and "
             f"{type(x2).__name__}"
         )
+    if first is not None and first is second:
+        return x1, x2, first
     dtype = result_type(x1, x2)
-    return _in_dtype(x1, first, dtype), _in_dtype(x2, second, dtype)
+    return _in_dtype(x1, dtype), _in_dtype(x2, dtype), dtype
 
 
-def _in_dtype(x: Operand, own: np.dtype[Any] | None, dtype: np.dtype[Any]) -> Operand:
-    return x if own is None or own == dtype else x.astype(dtype)
+def _in_dtype(x: Operand, dtype: np.dtype[Any]) -> Operand:
+    return x.astype(dtype, copy=False) if isinstance(x, ndarray) else x
+
+
+def fixed(x: Operand, dtype: np.dtype[Any]) -> ndarray | np.generic:
+    """Return an array as it is, and a Python scalar as one of NumPy's, which brings its dtype."""
+    if isinstance(x, ndarray):
+        return x
+    with np.errstate(over="ignore"):
+        scalar: np.generic = dtype.type(x)
+    return scalar
 
 
 def of_two(function: Binary) -> Binary:
@@ -55,13 +68,7 @@ def of_two(function: Binary) -> Binary:
     def yielding(x1: Operand, x2: Operand, /) -> ndarray:
         if hasattr(x1, "dtype") and hasattr(x2, "dtype"):
             return function(x1, x2)
-        # A scalar of NumPy brings its dtype along.
         dtype = result_type(x1, x2)
-        with np.errstate(over="ignore"):
-            if not hasattr(x1, "dtype"):
-                x1 = dtype.type(x1)
-            if not hasattr(x2, "dtype"):
-                x2 = dtype.type(x2)
-        return function(x1, x2)
+        return function(fixed(x1, dtype), fixed(x2, dtype))
 
     return yielding

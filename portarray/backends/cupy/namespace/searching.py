@@ -8,7 +8,7 @@ import cupy
 import numpy as np
 from cupy import ndarray
 
-from portarray.backends.cupy.namespace.promotion import Operand, Scalar, common, result_type
+from portarray.backends.cupy.namespace.promotion import Operand, Scalar, common, fixed, result_type
 from portarray.backends.cupy.namespace.statistical import places
 
 __all__ = ["argmax", "argmin", "count_nonzero", "nonzero", "searchsorted", "where"]
@@ -64,9 +64,7 @@ def searchsorted(
 
 def where(condition: ndarray, x1: Operand, x2: Operand, /) -> ndarray:
     """Choose from x1 where the condition is true, else from x2."""
-    dtype = result_type(x1, x2)
-    if not isinstance(x1, ndarray):
-        x1 = cupy.asarray(x1, dtype) if not isinstance(x2, ndarray) else dtype.type(x1)
-    if not isinstance(x2, ndarray):
-        x2 = dtype.type(x2)
-    return cupy.where(condition, *common(x1, x2))
+    if not isinstance(x1, ndarray) and not isinstance(x2, ndarray):
+        x1 = cupy.asarray(x1, result_type(x1, x2))
+    x1, x2, dtype = common(x1, x2)
+    return cupy.where(condition, fixed(x1, dtype), fixed(x2, dtype))
