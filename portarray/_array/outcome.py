@@ -71,8 +71,12 @@ def _translated(error: Exception, name: str, device: Device) -> Exception:
         return error
     if device.room.devices.is_out_of_memory(error):
         figures = device.room.memory(device.native)
-        asked = getattr(error, "asked", None)
-        return OutOfMemoryError(str(device), asked=asked, free=figures.free, total=figures.total)
+        return OutOfMemoryError(
+            str(device),
+            asked=device.room.asked(error),
+            free=figures.free,
+            total=figures.total,
+        )
     better = device.room.translated(error)
     if better is not None:
         return better

@@ -261,6 +261,15 @@ class Room:
         hook = getattr(self.devices, "is_failure", None)
         return hook is not None and hook(error)
 
+    def asked(self, error: BaseException) -> int | None:
+        """Return how many bytes could not be had, of an error that means memory ran out.
+
+        **May**; the default reads the error's attribute ``asked``.
+        """
+        hook = getattr(self.devices, "asked", None)
+        found: int | None = getattr(error, "asked", None) if hook is None else hook(error)
+        return found
+
     def translated(self, error: Exception) -> Exception | None:
         """Return the error of the class that other libraries raise in this one's place.
 
