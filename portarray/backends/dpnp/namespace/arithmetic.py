@@ -14,13 +14,13 @@ _floor_divide = dpnp.floor_divide
 _multiply = dpnp.multiply
 _nextafter = dpnp.nextafter
 _remainder = dpnp.remainder
+_sign = dpnp.sign
 _subtract = dpnp.subtract
 
 abs = dpnp.abs
 negative = dpnp.negative
 positive = dpnp.positive
 reciprocal = dpnp.reciprocal
-sign = dpnp.sign
 signbit = dpnp.signbit
 
 
@@ -40,8 +40,15 @@ def divide(x1: ndarray | Scalar, x2: ndarray | Scalar, /) -> ndarray:
 
 
 def floor_divide(x1: ndarray | Scalar, x2: ndarray | Scalar, /) -> ndarray:
-    """Divide and round down."""
-    return _floor_divide(*pair(x1, x2))
+    """Divide and round down; infinite operands give ``floor(x1 / x2)``."""
+    x1, x2 = pair(x1, x2)
+    quotient = _floor_divide(x1, x2)
+    if quotient.dtype.kind != "f":
+        return quotient
+    # dpnp rounds the quotient before it rounds down. Where that made it whole from below, the
+    # remainder is nearly the divisor.
+    above = (_remainder(x1, x2) / x2 > 0.5) & (quotient == x1 / x2)
+    return dpnp.where(above, quotient - 1, quotient)
 
 
 def multiply(x1: ndarray | Scalar, x2: ndarray | Scalar, /) -> ndarray:
@@ -57,6 +64,20 @@ def nextafter(x1: ndarray | Scalar, x2: ndarray | Scalar, /) -> ndarray:
 def remainder(x1: ndarray | Scalar, x2: ndarray | Scalar, /) -> ndarray:
     """Return the remainder, with the divisor's sign."""
     return _remainder(*pair(x1, x2))
+
+
+def sign(x: ndarray, /) -> ndarray:
+    """Return the sign: -1, 0 or 1, NaN for NaN, and ``x / abs(x)`` for complex numbers."""
+    if x.dtype.kind != "c":
+        return _sign(x)
+    # Of an infinite number the direction of its infinite part; NaN where both are infinite.
+    a, b = x.real, x.imag
+    infinite = (dpnp.isinf(a) ^ dpnp.isinf(b)) & ~dpnp.isnan(x)
+    out = _sign(x)
+    for part, own in ((a, "real"), (b, "imag")):
+        direction = dpnp.where(dpnp.isinf(part), _sign(part), dpnp.zeros_like(part))
+        setattr(out, own, dpnp.where(infinite, direction, getattr(out, own)))
+    return out
 
 
 def subtract(x1: ndarray | Scalar, x2: ndarray | Scalar, /) -> ndarray:

@@ -1,29 +1,37 @@
-"""Linear algebra on dpnp's arrays; ``eig`` and ``eigvals``, which dpnp lacks, run on the host."""
+"""Linear algebra on dpnp's arrays."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Callable
+from typing import Any, Literal, TypeVar
 
 import dpnp
 import numpy as np
 from dpnp import ndarray
 
-from portarray.backends.composed.results import EighResult, QRResult, SlogdetResult, SVDResult
+from portarray.backends.composed.results import (
+    EighResult,
+    EigResult,
+    QRResult,
+    SlogdetResult,
+    SVDResult,
+)
 from portarray.backends.dpnp.namespace.linear_algebra import (
     matmul,
     matrix_transpose,
     tensordot,
     vecdot,
 )
-from portarray.backends.dpnp.namespace.promotion import inexact, pair
+from portarray.backends.dpnp.namespace.promotion import cast, inexact, pair
 
 __all__ = [
-    "cholesky", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "matmul", "matrix_norm",
-    "matrix_power", "matrix_rank", "matrix_transpose", "outer", "pinv", "qr", "slogdet", "solve",
-    "svd", "svdvals", "tensordot", "trace", "vecdot", "vector_norm",
+    "cholesky", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "inv", "matmul",
+    "matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose", "outer", "pinv", "qr",
+    "slogdet", "solve", "svd", "svdvals", "tensordot", "trace", "vecdot", "vector_norm",
 ]  # fmt: skip
 
 DType = np.dtype[Any]
+F = TypeVar("F", bound=Callable[..., Any])
 
 diagonal = dpnp.linalg.diagonal
 
@@ -41,6 +49,29 @@ def cross(x1: ndarray, x2: ndarray, /, *, axis: int = -1) -> ndarray:
 def det(x: ndarray, /) -> ndarray:
     """Return determinants."""
     return dpnp.linalg.det(x)
+
+
+def _on_host(function: F) -> F:
+    """Mark a function that dpnp itself computes with NumPy."""
+    function.__portarray_served__ = "host"  # type: ignore[attr-defined]
+    return function
+
+
+def _complex(x: ndarray) -> ndarray:
+    return x if x.dtype.kind == "c" else cast(x, np.dtype(f"c{2 * x.dtype.itemsize}"))
+
+
+@_on_host
+def eig(x: ndarray, /) -> EigResult[ndarray]:
+    """Return eigenvalues and eigenvectors, complex also where all are real."""
+    values, vectors = dpnp.linalg.eig(inexact(x))
+    return EigResult(_complex(values), _complex(vectors))
+
+
+@_on_host
+def eigvals(x: ndarray, /) -> ndarray:
+    """Return eigenvalues, complex also where all are real."""
+    return _complex(dpnp.linalg.eigvals(inexact(x)))
 
 
 def eigh(x: ndarray, /) -> EighResult[ndarray]:
