@@ -281,6 +281,18 @@ def test_limits() -> None:
         xp.clip(x, 1000)
 
 
+def test_direct_indexing_refuses_what_mlx_would_read_beyond_an_axis() -> None:
+    pick: Any = xp.direct("getitem", mx.float32)
+    x = np.arange(6, dtype=np.float32).reshape(3, 2)
+    for key in (0, -3, (2, -1), (slice(1, None), 1), slice(-9, 9)):
+        same(pick(of(x), key), np.asarray(x[key]))
+    for wrong in (3, -4, (0, 2), (0, 0, 0), slice(0, 3, 0), (slice(0, 3, 0),), ...):
+        with pytest.raises(IndexError, match="out of bounds, or no key"):
+            pick(of(x), wrong)
+    with pytest.raises(IndexError, match="out of bounds, or no key"):
+        pick(mx.array(1.0), 0)
+
+
 def test_the_tables_of_direct_calls_know_only_what_is_right() -> None:
     assert xp.direct("exp", mx.float32) is None
     assert xp.direct("exp", mx.complex64) is mx.exp

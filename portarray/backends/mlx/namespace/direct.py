@@ -162,8 +162,34 @@ _BESIDE: Mapping[mx.Dtype, Mapping[str, Function]] = {
 }
 
 
+def _getitem(x: mx.array, key: Any) -> mx.array:
+    """Return ``x[key]`` for the plainest keys, which MLX itself does not look at.
+
+    An integer out of bounds reads foreign memory, and a step of 0 ends the process.
+    """
+    kind = type(key)
+    if kind is tuple:
+        shape = x.shape
+        if len(key) <= len(shape):
+            for index, size in zip(key, shape, strict=False):
+                kind = type(index)
+                if not (kind is slice and index.step is None) and not (
+                    kind is int and -size <= index < size
+                ):
+                    break
+            else:
+                return x[key]
+    elif x.ndim and (
+        (kind is slice and key.step is None) or (kind is int and -len(x) <= key < len(x))
+    ):
+        return x[key]
+    raise IndexError(f"{key!r} is out of bounds, or no key of integers and slices without steps")
+
+
 def direct(name: str, dtype: mx.Dtype) -> Function | None:
     """Return MLX's own function for arrays of a dtype, None where it does not do right."""
+    if name == "getitem":
+        return _getitem
     return _DIRECT[dtype].get(name)
 
 
