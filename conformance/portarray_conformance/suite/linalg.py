@@ -224,6 +224,7 @@ def eig(target: Target, data: Draw) -> None:
     """Complex eigenvalues and vectors of any square matrix."""
     x = draw_matrix(target, data, _SQUARE)
     name = COMPLEX_OF.get(x.dtype.name, x.dtype.name)
+    target.dtype(name)  # float64 asks for complex128
     call = Call("linalg.eig(x)", {"x": x})
     result = target.function("linalg.eig")(target.put(x))
     values, vectors = _fields(result, ("eigenvalues", "eigenvectors"), call)
@@ -240,6 +241,7 @@ def eigvals(target: Target, data: Draw) -> None:
     """Complex eigenvalues of any square matrix."""
     x = draw_matrix(target, data, _SQUARE)
     name = COMPLEX_OF.get(x.dtype.name, x.dtype.name)
+    target.dtype(name)
     call = Call("linalg.eigvals(x)", {"x": x})
     out = target.function("linalg.eigvals")(target.put(x))
     _check_spectrum(x, wide(compare.fetch(target, out, name, x.shape[:-1], call)), name, call)

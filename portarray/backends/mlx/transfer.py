@@ -59,6 +59,9 @@ def from_host(array: np.ndarray[Any, Any], device: mx.Device, *, copy: bool | No
             "pass copy=None or copy=True"
         )
     check_shape(array.shape)
+    if not array.size:
+        # Reductions of what MLX makes of an empty NumPy array may never end.
+        return mx.zeros(array.shape, dtype=_NATIVE[array.dtype.newbyteorder("=")])
     # MLX takes neither negative strides nor foreign byte orders.
     array = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("=")).reshape(array.shape)
     # Without the dtype, float64 becomes float32 and complex128 complex64.

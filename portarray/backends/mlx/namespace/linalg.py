@@ -124,11 +124,20 @@ def det(x: mx.array, /) -> mx.array:
     _checked("det", x)
     if x.size == 0:
         return mx.ones(x.shape[:-2], dtype=x.dtype)
+    sign, factors = _determinant(x)
+    return sign * mx.prod(factors, axis=-1)
+
+
+def _determinant(x: mx.array) -> tuple[mx.array, mx.array]:
+    """Return factors whose product is the determinant: a sign, and a triangle's diagonal."""
     if x.dtype == mx.complex64:
-        sign, factors = complex_linalg.determinant(mx, x)
-        found: mx.array = sign * mx.prod(factors, axis=-1)
-        return found
-    return mx.linalg.det(x, stream=mx.cpu)
+        return complex_linalg.determinant(mx, x)
+    # mx.linalg.det takes the exponential of a sum of logarithms, and MLX's exponential of float64
+    # has the digits of float32: https://github.com/ml-explore/mlx/blob/v0.32.2/mlx/linalg.cpp
+    triangles, pivots = mx.linalg.lu_factor(x, stream=mx.cpu)
+    swapped = mx.not_equal(pivots, mx.arange(x.shape[-1], dtype=pivots.dtype))
+    odd = mx.remainder(mx.sum(swapped, axis=-1), 2)
+    return (1 - 2 * odd).astype(x.dtype), mx.diagonal(triangles, 0, -2, -1)
 
 
 def diagonal(x: mx.array, /, *, offset: int = 0) -> mx.array:
@@ -231,12 +240,10 @@ def slogdet(x: mx.array, /) -> SlogdetResult[mx.array]:
     if x.size == 0:
         batch = x.shape[:-2]
         return SlogdetResult(mx.ones(batch, dtype=x.dtype), mx.zeros(batch, dtype=_real(x)))
-    if x.dtype == mx.complex64:
-        sign, factors = complex_linalg.determinant(mx, x)
-        sizes = mx.abs(factors)
-        phases = mx.where(sizes == 0, factors, factors * (1 / sizes))
-        return SlogdetResult(sign * mx.prod(phases, axis=-1), mx.sum(mx.log(sizes), axis=-1))
-    return SlogdetResult(*mx.linalg.slogdet(x, stream=mx.cpu))
+    sign, factors = _determinant(x)
+    sizes = mx.abs(factors)
+    phases = mx.where(sizes == 0, factors, factors * (1 / sizes))
+    return SlogdetResult(sign * mx.prod(phases, axis=-1), mx.sum(mx.log(sizes), axis=-1))
 
 
 def solve(x1: mx.array, x2: mx.array, /) -> mx.array:

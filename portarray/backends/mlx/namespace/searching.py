@@ -7,31 +7,30 @@ from typing import Literal
 import mlx.core as mx
 
 from portarray.backends.mlx.namespace.promotion import Scalar, pair
+from portarray.backends.mlx.namespace.reducing import Axes, reduced
 
 __all__ = ["argmax", "argmin", "count_nonzero", "nonzero", "searchsorted", "where"]
-
-Axes = int | tuple[int, ...]
 
 
 def argmax(x: mx.array, /, *, axis: int | None = None, keepdims: bool = False) -> mx.array:
     """Return the index of the first largest element; of the first NaN where there is one."""
-    if x.size == 0:
-        return _of_none("argmax", x, axis, keepdims)
+    if x.size == 0 or x.ndim == 0:
+        return _of_few("argmax", x, axis, keepdims)
     return mx.argmax(x, axis, keepdims).astype(mx.int64)
 
 
 def argmin(x: mx.array, /, *, axis: int | None = None, keepdims: bool = False) -> mx.array:
     """Return the index of the first smallest element; of the first NaN where there is one."""
-    if x.size == 0:
-        return _of_none("argmin", x, axis, keepdims)
+    if x.size == 0 or x.ndim == 0:
+        return _of_few("argmin", x, axis, keepdims)
     return mx.argmin(x, axis, keepdims).astype(mx.int64)
 
 
-def _of_none(name: str, x: mx.array, axis: int | None, keepdims: bool) -> mx.array:
-    """Return no indices: MLX refuses arrays of size 0 even where nothing is missing."""
-    if axis is None or x.shape[axis] == 0:
+def _of_few(name: str, x: mx.array, axis: int | None, keepdims: bool) -> mx.array:
+    """Return the indices in a 0-d array, or of nothing, which MLX refuses both."""
+    if x.size == 0 and (axis is None or x.shape[axis] == 0):
         raise ValueError(f"{name} of no elements does not exist; the shape is {tuple(x.shape)}")
-    return mx.sum(mx.zeros(x.shape, dtype=mx.int64), axis, keepdims)
+    return reduced(mx.sum, mx.zeros(x.shape), axis, keepdims, none=0, dtype=mx.int64)
 
 
 def count_nonzero(x: mx.array, /, *, axis: Axes | None = None, keepdims: bool = False) -> mx.array:
@@ -40,7 +39,7 @@ def count_nonzero(x: mx.array, /, *, axis: Axes | None = None, keepdims: bool = 
     # MLX counts in int32, which is faster and wide enough for all but the largest arrays.
     if x.size > 2**31 - 1:
         unequal = unequal.astype(mx.int64)
-    return mx.sum(unequal, axis, keepdims).astype(mx.int64)
+    return reduced(mx.sum, unequal, axis, keepdims, none=0, dtype=mx.int64)
 
 
 def nonzero(x: mx.array, /) -> tuple[mx.array, ...]:

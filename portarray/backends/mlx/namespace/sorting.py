@@ -11,6 +11,8 @@ def argsort(
     x: mx.array, /, *, axis: int = -1, descending: bool = False, stable: bool = True
 ) -> mx.array:
     """Return the indices that sort an array."""
+    if x.size == 0:
+        return mx.zeros(x.shape, dtype=mx.int64)
     key = _sortable(x)
     if not descending:
         return mx.argsort(key, axis).astype(mx.int64)
@@ -23,6 +25,8 @@ def sort(
     x: mx.array, /, *, axis: int = -1, descending: bool = False, stable: bool = True
 ) -> mx.array:
     """Return a sorted copy."""
+    if x.size == 0:
+        return mx.array(x)
     ordered = mx.sort(_sortable(x), axis).astype(x.dtype)
     return _backward(ordered, axis) if descending else ordered
 

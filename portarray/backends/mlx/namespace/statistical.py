@@ -15,6 +15,7 @@ from portarray.backends.mlx.namespace.promotion import (
     UNSIGNED,
     default_float,
 )
+from portarray.backends.mlx.namespace.reducing import Axes, reduced
 from portarray.backends.protocol import composed
 
 __all__ = [
@@ -28,8 +29,6 @@ __all__ = [
     "sum",
     "var",
 ]
-
-Axes = int | tuple[int, ...]
 
 _HALF = (mx.float16, mx.bfloat16)
 
@@ -79,7 +78,7 @@ def _running(
         if x.ndim != 1:
             raise ValueError(f"a running sum or product of {x.ndim} axes needs axis=")
         axis = 0
-    running = function(x.astype(dtype), axis)
+    running = function(x.astype(dtype), axis) if x.size else mx.zeros(x.shape, dtype=dtype)
     if not include_initial:
         return running
     shape = list(x.shape)
@@ -89,12 +88,20 @@ def _running(
 
 def max(x: mx.array, /, *, axis: Axes | None = None, keepdims: bool = False) -> mx.array:
     """Return the largest elements; NaN where there is one."""
-    return mx.max(x, axis, keepdims)
+    return _extreme("max", mx.max, x, axis, keepdims)
 
 
 def min(x: mx.array, /, *, axis: Axes | None = None, keepdims: bool = False) -> mx.array:
     """Return the smallest elements; NaN where there is one."""
-    return mx.min(x, axis, keepdims)
+    return _extreme("min", mx.min, x, axis, keepdims)
+
+
+def _extreme(
+    name: str, function: Callable[..., mx.array], x: mx.array, axis: Axes | None, keepdims: bool
+) -> mx.array:
+    if x.size == 0 and count(x, axis) == 0:
+        raise ValueError(f"{name} of no elements does not exist; the shape is {tuple(x.shape)}")
+    return reduced(function, x, axis, keepdims, none=0, dtype=x.dtype)
 
 
 def _wide(x: mx.array) -> mx.array:
@@ -110,7 +117,8 @@ def _result(x: mx.array, wide: mx.array) -> mx.array:
 
 def mean(x: mx.array, /, *, axis: Axes | None = None, keepdims: bool = False) -> mx.array:
     """Return arithmetic means."""
-    return _result(x, mx.mean(_wide(x), axis, keepdims))
+    wide = _wide(x)
+    return _result(x, reduced(mx.mean, wide, axis, keepdims, none=math.nan, dtype=wide.dtype))
 
 
 def prod(
@@ -122,7 +130,8 @@ def prod(
     keepdims: bool = False,
 ) -> mx.array:
     """Return products; integers widen."""
-    return mx.prod(x.astype(_sum_dtype(x, dtype)), axis, keepdims)
+    target = _sum_dtype(x, dtype)
+    return reduced(mx.prod, x.astype(target), axis, keepdims, none=1, dtype=target)
 
 
 @composed
@@ -148,10 +157,9 @@ def sum(
 ) -> mx.array:
     """Return sums; integers widen."""
     target = _sum_dtype(x, dtype)
-    if x.dtype == mx.bool_ and x.size < 2**31:
-        # MLX counts in int32, which spares an array of eight times the size.
-        return mx.sum(x, axis, keepdims).astype(target)
-    return mx.sum(x.astype(target), axis, keepdims)
+    # MLX counts booleans in int32, which spares an array of eight times the size.
+    counts = x.dtype == mx.bool_ and x.size < 2**31
+    return reduced(mx.sum, x if counts else x.astype(target), axis, keepdims, none=0, dtype=target)
 
 
 @composed
@@ -170,12 +178,12 @@ def var(
 def _variance(x: mx.array, axis: Axes | None, correction: float, keepdims: bool) -> mx.array:
     # MLX adds one number after the other, so that the mean of many far from 0 has few digits, and
     # mx.var as few: the mean of what is left after the first subtraction is small and exact.
-    apart = x - mx.mean(x, axis, True)
-    apart = apart - mx.mean(apart, axis, True)
+    apart = x - mean(x, axis=axis, keepdims=True)
+    apart = apart - mean(apart, axis=axis, keepdims=True)
     if x.dtype in COMPLEX:
         squares = mx.square(mx.real(apart)) + mx.square(mx.imag(apart))
     else:
         squares = mx.square(apart)
     left = count(x, axis) - correction
-    total = mx.sum(squares, axis, keepdims)
+    total = sum(squares, axis=axis, keepdims=keepdims)
     return total / left if left > 0 else total * math.nan

@@ -6,19 +6,19 @@ import builtins
 
 import mlx.core as mx
 
-__all__ = ["all", "any"]
+from portarray.backends.mlx.namespace.reducing import Axes, reduced
 
-Axes = int | tuple[int, ...]
+__all__ = ["all", "any"]
 
 
 def all(x: mx.array, /, *, axis: Axes | None = None, keepdims: builtins.bool = False) -> mx.array:
     """Tell whether all elements are true; NaN is."""
-    return mx.all(_truth(x), axis, keepdims)
+    return reduced(mx.all, _truth(x), axis, keepdims, none=1, dtype=mx.bool_)
 
 
 def any(x: mx.array, /, *, axis: Axes | None = None, keepdims: builtins.bool = False) -> mx.array:
     """Tell whether at least one element is true; NaN is."""
-    return mx.any(_truth(x), axis, keepdims)
+    return reduced(mx.any, _truth(x), axis, keepdims, none=0, dtype=mx.bool_)
 
 
 def _truth(x: mx.array) -> mx.array:

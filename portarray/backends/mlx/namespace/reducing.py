@@ -1,0 +1,55 @@
+"""Reductions, on arrays of no elements too.
+
+MLX's loops over empty arrays may never end, depending on how the array came to be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import mlx.core as mx
+
+__all__ = ["Axes", "reduced"]
+
+Axes = int | tuple[int, ...]
+
+
+def reduced(
+    function: Callable[..., mx.array],
+    x: mx.array,
+    axis: Axes | None,
+    keepdims: bool,
+    *,
+    none: float,
+    dtype: mx.Dtype,
+) -> mx.array:
+    """Reduce along axes with one of MLX's functions.
+
+    Parameters
+    ----------
+    function : callable
+        Takes the array, the axes and whether they stay.
+    x : mlx.core.array
+        What to reduce.
+    axis : int or tuple of int or None
+        Axes to reduce; None means all.
+    keepdims : bool
+        Whether they stay, with size 1.
+    none : float
+        What no elements are reduced to.
+    dtype : mlx.core.Dtype
+        The result's.
+    """
+    if x.size:
+        result = function(x, axis, keepdims)
+        return result if result.dtype == dtype else result.astype(dtype)
+    axes = range(x.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
+    for one in axes:
+        if not -x.ndim <= one < x.ndim:
+            raise IndexError(f"axis {one} is out of bounds for an array of {x.ndim} axes")
+    gone = {one % x.ndim for one in axes}
+    if len(gone) < len(axes):
+        raise ValueError(f"an axis is named twice in {axis}")
+    sizes = [(place, 1 if place in gone else size) for place, size in enumerate(x.shape)]
+    shape = [size for place, size in sizes if keepdims or place not in gone]
+    return mx.full(shape, none, dtype=dtype)
