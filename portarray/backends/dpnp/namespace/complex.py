@@ -18,20 +18,22 @@ imag = dpnp.imag
 real = dpnp.real
 
 
-def packed(x: ndarray) -> ndarray:
-    """Return an array without gaps in memory, a copy where it has some: oneMKL serves no others."""
-    return x if x.flags.forc else dpnp.copy(x)
+def dense(own: Callable[[ndarray], ndarray], x: ndarray) -> ndarray:
+    """Call a function on memory without gaps and at least one axis: oneMKL serves no other."""
+    if x.ndim == 0:
+        return dpnp.reshape(own(dpnp.reshape(x, (1,))), ())
+    return own(x if x.flags.forc else dpnp.copy(x))
 
 
 def exact(own: Callable[[ndarray], ndarray], parts: Parts, x: ndarray) -> ndarray:
     """Return a complex function's values with all their digits.
 
-    oneMKL's functions have them. dpnp's own kernels, which serve arrays with gaps and devices that
-    oneMKL has no functions for, overflow in inverse functions from 1e4 on and lose half the digits
-    of logarithms near 1.
+    oneMKL's functions have them. dpnp's own kernels, which serve all else and devices that oneMKL
+    has no functions for, overflow in inverse functions from 1e4 on and lose half the digits of
+    logarithms near 1.
     """
     if _has_exact_functions(x.device):
-        return own(packed(x))
+        return dense(own, x)
     return by_parts(parts, x)
 
 

@@ -8,7 +8,7 @@ import dpnp
 from dpnp import ndarray
 
 from portarray.backends.composed.exponential import expm1_parts, log1p_parts, log_parts
-from portarray.backends.dpnp.namespace.complex import by_parts, exact, packed
+from portarray.backends.dpnp.namespace.complex import by_parts, dense, exact
 from portarray.backends.dpnp.namespace.promotion import Scalar, pair
 
 _exp = dpnp.exp
@@ -26,7 +26,7 @@ square = dpnp.square
 
 def exp(x: ndarray, /) -> ndarray:
     """Return e to the power of x."""
-    return _exp(x) if x.dtype.kind != "c" else _exp(packed(x))
+    return _exp(x) if x.dtype.kind != "c" else dense(_exp, x)
 
 
 def expm1(x: ndarray, /) -> ndarray:
@@ -79,4 +79,4 @@ def pow(x1: ndarray | Scalar, x2: ndarray | Scalar, /) -> ndarray:
 
 def sqrt(x: ndarray, /) -> ndarray:
     """Return square roots."""
-    return _sqrt(x) if x.dtype.kind != "c" else _sqrt(packed(x))
+    return _sqrt(x) if x.dtype.kind != "c" else dense(_sqrt, x)

@@ -15,7 +15,7 @@ from portarray.backends.composed.trigonometric import (
     atan_parts,
     atanh_parts,
 )
-from portarray.backends.dpnp.namespace.complex import exact, packed
+from portarray.backends.dpnp.namespace.complex import dense, exact
 from portarray.backends.dpnp.namespace.promotion import Scalar, pair
 
 _acos = dpnp.acos
@@ -77,12 +77,12 @@ def atanh(x: ndarray, /) -> ndarray:
 
 def cos(x: ndarray, /) -> ndarray:
     """Return cosines."""
-    return _cos(x) if x.dtype.kind != "c" else _cos(packed(x))
+    return _cos(x) if x.dtype.kind != "c" else dense(_cos, x)
 
 
 def cosh(x: ndarray, /) -> ndarray:
     """Return hyperbolic cosines."""
-    return _cosh(x) if x.dtype.kind != "c" else _cosh(packed(x))
+    return _cosh(x) if x.dtype.kind != "c" else dense(_cosh, x)
 
 
 def hypot(x1: ndarray | Scalar, x2: ndarray | Scalar, /) -> ndarray:
@@ -92,12 +92,12 @@ def hypot(x1: ndarray | Scalar, x2: ndarray | Scalar, /) -> ndarray:
 
 def sin(x: ndarray, /) -> ndarray:
     """Return sines."""
-    return _sin(x) if x.dtype.kind != "c" else _sin(packed(x))
+    return _sin(x) if x.dtype.kind != "c" else dense(_sin, x)
 
 
 def sinh(x: ndarray, /) -> ndarray:
     """Return hyperbolic sines."""
-    return _sinh(x) if x.dtype.kind != "c" else _sinh(packed(x))
+    return _sinh(x) if x.dtype.kind != "c" else dense(_sinh, x)
 
 
 def tan(x: ndarray, /) -> ndarray:
@@ -105,7 +105,7 @@ def tan(x: ndarray, /) -> ndarray:
     if x.dtype.kind != "c":
         return _tan(x)
     # As in tanh, since tan(z) is -j tanh(jz).
-    out = _tan(packed(x))
+    out = dense(_tan, x)
     a, b = x.real, x.imag
     out.imag = dpnp.where((b == 0) & ~dpnp.isfinite(a), b, out.imag)
     out.real = dpnp.where(dpnp.isinf(b), dpnp.copysign(dpnp.zeros_like(a), a), out.real)
@@ -118,7 +118,7 @@ def tanh(x: ndarray, /) -> ndarray:
         return _tanh(x)
     # oneMKL gives NaN + NaN j at 0 + inf j, where the standard keeps the 0, and at infinity the
     # zero of sin(2b) where the standard has one with the sign of b.
-    out = _tanh(packed(x))
+    out = dense(_tanh, x)
     a, b = x.real, x.imag
     out.real = dpnp.where((a == 0) & ~dpnp.isfinite(b), a, out.real)
     out.imag = dpnp.where(dpnp.isinf(a), dpnp.copysign(dpnp.zeros_like(b), b), out.imag)
