@@ -218,6 +218,15 @@ def test_complex_powers_of_0_and_to_the_0() -> None:
     )
 
 
+def test_complex_sign_of_zeros_is_0() -> None:
+    z = COMPLEX[~np.isnan(COMPLEX) & np.isfinite(COMPLEX)]
+    wanted = np.where(z == 0, 0, z / np.where(z == 0, 1, np.abs(z))).astype(np.complex64)
+    found = np.asarray(xp.sign(of(z)))
+    np.testing.assert_allclose(found, wanted, rtol=1e-6)
+    assert not np.signbit(found.real[z == 0]).any()
+    assert not np.signbit(found.imag[z == 0]).any()
+
+
 def test_complex_tanh_at_the_infinite_ends() -> None:
     b = np.asarray([0.0, -0.0, 1.0, 2.0, -2.0, 1e16, -3e4], np.float32)
     z = np.concatenate([b * 1j + INF, b * 1j - INF]).astype(np.complex64)

@@ -102,10 +102,12 @@ def nextafter(x1: mx.array | Scalar, x2: mx.array | Scalar, /) -> mx.array:
 
 def sign(x: mx.array, /) -> mx.array:
     """Return the sign: -1, 0 or 1, NaN for NaN, and ``x / abs(x)`` for complex numbers."""
-    if x.dtype not in FLOATING:
-        return mx.sign(x)
+    found = mx.sign(x)
+    if x.dtype in COMPLEX:
+        # MLX leaves the signs of zeros, where the standard wants 0 + 0j.
+        return mx.where(mx.equal(x, 0), 0, found)
     # MLX's own is 0 there: https://github.com/ml-explore/mlx/pull/3644
-    return mx.where(mx.isnan(x), x, mx.sign(x))
+    return mx.where(mx.isnan(x), x, found) if x.dtype in FLOATING else found
 
 
 @composed

@@ -87,7 +87,6 @@ _COMPLEX: dict[str, Function] = {
     "cos": mx.cos,
     "exp": mx.exp,
     "imag": mx.imag,
-    "sign": mx.sign,
     "sin": mx.sin,
 }
 _UNSIGNED: dict[str, Function] = {
