@@ -8,7 +8,7 @@ Nothing of this is set here.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
@@ -42,6 +42,11 @@ __all__ = [
 
 ARRAY_TYPE = ArrayImpl
 
+# JAX's own types leave its settings out.
+_config: Any = jax.config
+
+_live_arrays: Callable[[str], list[jax.Array]] = jax.live_arrays
+
 _PLATFORMS = ("tpu", "cuda", "rocm", "cpu")
 
 _DTYPES = {
@@ -67,7 +72,7 @@ def _local(platform: str) -> list[jax.Device]:
     if platform not in _PLATFORMS:
         return []
     try:
-        return jax.local_devices(backend=platform)
+        return list(jax.local_devices(backend=platform))
     except RuntimeError:  # JAX's answer to a backend that it lacks, or that cannot start
         return []
 
@@ -104,7 +109,7 @@ def describe(platform: str, index: int) -> Description:
 
 def configuration() -> bool:
     """Return whether 64-bit dtypes exist: the user's setting, in this thread and now."""
-    return bool(jax.config.jax_enable_x64)
+    return bool(_config.jax_enable_x64)
 
 
 def dtypes(platform: str, index: int) -> Mapping[np.dtype[Any], np.dtype[Any]]:
@@ -115,7 +120,7 @@ def dtypes(platform: str, index: int) -> Mapping[np.dtype[Any], np.dtype[Any]]:
 def _platform(device: jax.Device) -> str:
     """Return portarray's name of a device's platform; JAX calls NVIDIA's and AMD's both "gpu"."""
     if device.platform != "gpu":
-        return device.platform
+        return str(device.platform)
     made_for_amd = "rocm" in device.client.platform_version.lower()
     return "rocm" if made_for_amd else "cuda"
 
@@ -169,7 +174,7 @@ def locate(x: jax.Array) -> tuple[str, int]:
 
 
 def _default_device() -> jax.Device:
-    chosen = jax.config.jax_default_device
+    chosen = _config.jax_default_device
     if isinstance(chosen, jax.Device):
         return chosen
     return _local(chosen)[0] if isinstance(chosen, str) else jax.local_devices()[0]
@@ -232,7 +237,7 @@ def synchronize(device: jax.Device) -> None:
     Accelerators work in order, so that what is started last ends last. CPUs do not: there every
     array that is alive is waited for too.
     """
-    for x in jax.live_arrays(device.platform):
+    for x in _live_arrays(device.platform):
         if x.devices() == {device}:
             x.block_until_ready()
     last = jax.device_put(np.zeros((), np.int32), device)

@@ -6,6 +6,7 @@ therefore shared only where that is asked for (``copy=False``).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -26,10 +27,13 @@ __all__ = [
 
 _DLPACK_CPU = 1
 
+# JAX's own types call the results anything.
+_put: Callable[[Any, jax.Device], jax.Array] = jax.device_put
+
 
 def on_host(device: jax.Device) -> bool:
     """Tell whether a device's memory is host memory."""
-    return device.platform == "cpu"
+    return bool(device.platform == "cpu")
 
 
 def from_host(array: np.ndarray[Any, Any], device: jax.Device, *, copy: bool | None) -> jax.Array:
@@ -56,11 +60,11 @@ def from_host(array: np.ndarray[Any, Any], device: jax.Device, *, copy: bool | N
     if on_host(device):
         # A private copy, which XLA may then take over without another.
         array = np.array(array, dtype=array.dtype.newbyteorder("="), order="C", copy=True)
-        return jax.device_put(array, device)
+        return _put(array, device)
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     # Until the transfer is done it reads the caller's memory.
-    return jax.device_put(array, device).block_until_ready()
+    return _put(array, device).block_until_ready()
 
 
 def _over(array: np.ndarray[Any, Any], device: jax.Device) -> jax.Array:
@@ -73,7 +77,7 @@ def _over(array: np.ndarray[Any, Any], device: jax.Device) -> jax.Array:
     elif not array.flags.c_contiguous:
         obstacle = "the array is not C-contiguous"
     if not obstacle:
-        x = jax.device_put(array, device)
+        x = _put(array, device)
         if array.size == 0 or np.shares_memory(to_host(x, copy=None), array):
             return x
         obstacle = f"XLA shares memory at addresses divisible by 64, not at {array.ctypes.data:#x}"
@@ -113,7 +117,7 @@ def move(x: jax.Array, device: jax.Device, *, copy: bool | None) -> jax.Array:
         If ``copy=False`` and the data must move.
     """
     if tracing.is_unknown(x):
-        return jax.device_put(x, device)
+        return _put(x, device)
     if x.devices() == {device}:
         return jnp.array(x, copy=True) if copy else x
     if copy is False:
@@ -121,7 +125,7 @@ def move(x: jax.Array, device: jax.Device, *, copy: bool | None) -> jax.Array:
             f"copy=False, but moving an array from {x.device} to {device} copies it; "
             f"pass copy=None or copy=True"
         )
-    return jax.device_put(x, device)
+    return _put(x, device)
 
 
 def from_dlpack(x: Any, device: jax.Device | None, *, copy: bool | None) -> jax.Array:
@@ -172,7 +176,7 @@ def from_dlpack(x: Any, device: jax.Device | None, *, copy: bool | None) -> jax.
     here = _only_device(found)
     if device is None or device == here:
         return jnp.array(found, copy=True).block_until_ready()
-    return jax.device_put(found, device).block_until_ready()
+    return _put(found, device).block_until_ready()
 
 
 def _refuse_missing(dtype: np.dtype[Any]) -> None:
@@ -194,7 +198,7 @@ def _only_device(x: jax.Array) -> jax.Device:
 
 
 def to_dlpack(
-    x: jax.Array,
+    x: Any,
     *,
     stream: Any,
     max_version: tuple[int, int] | None,
@@ -226,7 +230,7 @@ def to_dlpack(
             )
         if copy is False:
             raise BufferError(f"copy=False, but the array on {x.device} must be moved first")
-        source = jax.device_put(x, _cpu())
+        source = _put(x, _cpu())
         stream = None
     elif copy is True:
         source = jnp.array(x, copy=True)
@@ -234,7 +238,7 @@ def to_dlpack(
     return source.__dlpack__(stream=stream, max_version=max_version)
 
 
-def dlpack_device(x: jax.Array) -> tuple[int, int]:
+def dlpack_device(x: Any) -> tuple[int, int]:
     """Return DLPack's device type and index of an array."""
     if tracing.is_unknown(x):
         x.__dlpack__()  # JAX's error, which says where the array comes from

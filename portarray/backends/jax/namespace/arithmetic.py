@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 from jax import lax
 
-from portarray.backends.jax.namespace.promotion import Scalar, kind_of, operands, pair
+from portarray.backends.jax.namespace.compiled import compiled
+from portarray.backends.jax.namespace.promotion import (
+    Scalar,
+    default_float,
+    kind_of,
+    operands,
+    pair,
+)
+
+# JAX has no types for it.
+_barrier: Callable[[tuple[Any, Any]], tuple[jax.Array, jax.Array]] = lax.optimization_barrier
 
 _add = jnp.add
 _copysign = jnp.copysign
@@ -25,7 +38,7 @@ def abs(x: jax.Array, /) -> jax.Array:
     return modulus(x) if x.dtype.kind == "c" else jnp.abs(x)
 
 
-@jax.jit
+@compiled
 def modulus(x: jax.Array, /) -> jax.Array:
     """Return the absolute values of complex numbers: infinite where a part is, NaN or not."""
     a, b = jnp.real(x), jnp.imag(x)
@@ -45,7 +58,10 @@ def copysign(x1: jax.Array | Scalar, x2: jax.Array | Scalar, /) -> jax.Array:
 
 def divide(x1: jax.Array | Scalar, x2: jax.Array | Scalar, /) -> jax.Array:
     """Divide; integers give the default real dtype."""
-    return _divide(*operands(x1, x2))
+    first, second = operands(x1, x2)
+    if (first if isinstance(first, jax.Array) else second).dtype.kind in "iub":
+        first, second = (x.astype(default_float()) for x in pair(x1, x2))
+    return quotient(first, second)
 
 
 def floor_divide(x1: jax.Array | Scalar, x2: jax.Array | Scalar, /) -> jax.Array:
@@ -89,36 +105,56 @@ def subtract(x1: jax.Array | Scalar, x2: jax.Array | Scalar, /) -> jax.Array:
     return _subtract(*operands(x1, x2))
 
 
-@jax.jit
+def quotient(x1: Any, x2: Any, /) -> jax.Array:
+    """Divide arrays of one floating-point dtype; one of the operands may be a Python scalar."""
+    alike = getattr(x1, "shape", ()) == getattr(x2, "shape", ())
+    return _divide(x1, x2) if alike else _spread_quotient(x1, x2)
+
+
+@compiled
+def _spread_quotient(x1: Any, x2: Any) -> jax.Array:
+    return _divide(*_spread(x1, x2))
+
+
+def _spread(x1: Any, x2: Any) -> tuple[jax.Array, jax.Array]:
+    """Return arrays broadcast to one shape, so that XLA does not know that they were.
+
+    It would multiply by the inverse of the smaller divisor, which is not correctly rounded and
+    flushed to zero for large divisors.
+    """
+    x1, x2 = jnp.broadcast_arrays(x1, x2)
+    return _barrier((x1, x2))
+
+
+@compiled
 def integer_quotient(x1: jax.Array, x2: jax.Array, /) -> jax.Array:
     """Divide integers of one dtype and round down; 0 where the divisor is 0."""
     by_zero = x2 == 0
     return jnp.where(by_zero, 0, jnp.floor_divide(x1, jnp.where(by_zero, 1, x2)))
 
 
-@jax.jit
+@compiled
 def integer_rest(x1: jax.Array, x2: jax.Array, /) -> jax.Array:
     """Return the remainder of integers of one dtype; 0 where the divisor is 0."""
     by_zero = x2 == 0
     return jnp.where(by_zero, 0, jnp.remainder(x1, jnp.where(by_zero, 1, x2)))
 
 
-@jax.jit
+@compiled
 def floating_rest(x1: jax.Array, x2: jax.Array, /) -> jax.Array:
     """Return the remainder of real numbers of one dtype; JAX's own loses the sign of zero."""
-    return _rest_with_sign(lax.rem(*jnp.broadcast_arrays(x1, x2)), x2)
-
-
-def _rest_with_sign(rest: jax.Array, x2: jax.Array) -> jax.Array:
+    x1, x2 = jnp.broadcast_arrays(x1, x2)
+    rest = lax.rem(x1, x2)
     rest = jnp.where((rest != 0) & ((rest < 0) != (x2 < 0)), rest + x2, rest)
     return jnp.where(rest == 0, jnp.copysign(rest, x2), rest)
 
 
-@jax.jit
+@compiled
 def floating_quotient(x1: jax.Array, x2: jax.Array, /) -> jax.Array:
     """Divide real numbers of one dtype and round down."""
+    x1, x2 = _spread(x1, x2)
     ratio = x1 / x2
-    rest = lax.rem(*jnp.broadcast_arrays(x1, x2))
+    rest = lax.rem(x1, x2)
     # x1 - rest is a multiple of x2, so this quotient is within rounding of an integer.
     quotient = (x1 - rest) / x2
     quotient = jnp.where((rest != 0) & ((rest < 0) != (x2 < 0)), quotient - 1, quotient)

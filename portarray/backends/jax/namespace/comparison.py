@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from portarray.backends.jax.namespace.promotion import Scalar, kind_of, operands
 
@@ -85,7 +86,7 @@ def _bound(x: jax.Array, bound: jax.Array | float | None, *, lower: bool) -> jax
     if isinstance(bound, jax.Array):
         return bound.astype(x.dtype)
     if kind_of(x.dtype) in "iu":
-        limits = jnp.iinfo(x.dtype)
+        limits = np.iinfo(x.dtype)
         if (bound <= limits.min) if lower else (bound >= limits.max):
             return None
         if not limits.min <= bound <= limits.max:

@@ -32,7 +32,7 @@ def _shape(shape: Shape) -> tuple[int, ...]:
     return (shape,) if isinstance(shape, int) else tuple(shape)
 
 
-def _scalar_default(value: Scalar) -> DType:
+def _scalar_default(value: Any) -> DType:
     if isinstance(value, bool):
         return np.dtype(np.bool_)
     if isinstance(value, int):
@@ -68,21 +68,21 @@ def arange(
             # Modulo 2**n all of it is right, also where the step leaves the dtype.
             bits = 8 * kept.itemsize
             steps = jnp.arange(len(numbers), dtype=kept, device=device)
-            return steps * _wrapped(step, bits, kept) + _wrapped(start, bits, kept)
+            spaced = steps * _wrapped(step, bits, kept) + _wrapped(start, bits, kept)
+            return jnp.asarray(spaced)
         count = len(numbers)
     else:
         count = max(math.ceil((stop - start) / step), 0)
         kept = default_float() if dtype is None else np.dtype(dtype)
     # Computed in double precision, whatever JAX's widest is, and rounded once.
-    values = start + np.arange(count) * step
-    return jnp.asarray(values.astype(kept), dtype=kept, device=device)
+    spaced = (start + np.arange(count) * step).astype(kept)
+    return jnp.asarray(spaced, dtype=kept, device=device)
 
 
-def _wrapped(value: int, bits: int, dtype: DType) -> np.generic:
+def _wrapped(value: int, bits: int, dtype: DType) -> Any:
     """Return an integer modulo 2**bits as a scalar of a dtype."""
     unsigned = np.asarray(value % 2**bits, dtype=f"uint{bits}")
-    scalar: np.generic = unsigned.view(dtype)[()]
-    return scalar
+    return unsigned.view(dtype)[()]
 
 
 def asarray(
@@ -202,17 +202,16 @@ def from_dlpack(
 
 def full(
     shape: Shape,
-    fill_value: Scalar | jax.Array,
+    fill_value: Any,
     *,
     dtype: Any = None,
     device: jax.Device | None = None,
 ) -> jax.Array:
     """Return an array that is filled with one value, a scalar or a 0-d array."""
-    if isinstance(fill_value, jax.Array):
-        dtype = dtype or fill_value.dtype
-    return jnp.full(
-        _shape(shape), fill_value, dtype=dtype or _scalar_default(fill_value), device=device
-    )
+    if dtype is None:
+        is_array = isinstance(fill_value, jax.Array)
+        dtype = fill_value.dtype if is_array else _scalar_default(fill_value)
+    return jnp.full(_shape(shape), fill_value, dtype=dtype, device=device)
 
 
 def full_like(

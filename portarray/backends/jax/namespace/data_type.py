@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,9 @@ from portarray.backends.jax.namespace.promotion import (
 __all__ = ["FInfo", "IInfo", "astype", "can_cast", "finfo", "iinfo", "isdtype", "result_type"]
 
 DType = np.dtype[Any]
+
+# JAX has no types for it.
+_finfo: Callable[[DType], Any] = jnp.finfo
 
 _KINDS = {
     "bool": "b",
@@ -68,7 +72,8 @@ def astype(
 
 
 def _dtype_of(x: Any) -> DType:
-    return x.dtype if isinstance(x, jax.Array) else np.dtype(x)
+    dtype: DType = x.dtype if isinstance(x, jax.Array) else np.dtype(x)
+    return dtype
 
 
 def can_cast(from_: Any, to: Any, /) -> bool:
@@ -77,13 +82,13 @@ def can_cast(from_: Any, to: Any, /) -> bool:
     if np.dtype(np.uint64) in (source, target) and "i" in kind_of(source) + kind_of(target):
         # They have no common dtype, which is an answer here and no error.
         return False
-    return promote(source, target) == target
+    return bool(promote(source, target) == target)
 
 
 def finfo(type: Any, /) -> FInfo:
     """Return the limits of a floating-point dtype."""
     dtype = _dtype_of(type)
-    limits = jnp.finfo(dtype)
+    limits = _finfo(dtype)
     return FInfo(
         bits=int(limits.bits),
         eps=float(limits.eps),

@@ -10,13 +10,18 @@ from portarray.backends.composed.exponential import (
     expm1_parts,
     log1p_parts,
     log_parts,
+    pow_of_zero,
     sqrt_parts,
 )
-from portarray.backends.jax.namespace.parts import by_parts
-from portarray.backends.jax.namespace.promotion import Scalar, operands
+from portarray.backends.jax import tracing
+from portarray.backends.jax.namespace.compiled import by_parts, compiled
+from portarray.backends.jax.namespace.promotion import Scalar, kind_of, operands, pair
 
 _logaddexp = jnp.logaddexp
-_pow = jnp.pow
+
+log10 = jnp.log10
+log2 = jnp.log2
+square = jnp.square
 complex_exp = by_parts(exp_parts)
 complex_expm1 = by_parts(expm1_parts)
 complex_log = by_parts(log_parts)
@@ -55,10 +60,25 @@ def logaddexp(x1: jax.Array | Scalar, x2: jax.Array | Scalar, /) -> jax.Array:
 
 
 def pow(x1: jax.Array | Scalar, x2: jax.Array | Scalar, /) -> jax.Array:
-    """Return x1 to the power of x2."""
-    return _pow(*operands(x1, x2))
+    """Return x1 to the power of x2.
+
+    Raises
+    ------
+    ValueError
+        For integers to a negative power; under ``jax.jit``, where values are not known, the result
+        there is not defined.
+    """
+    x1, x2 = pair(x1, x2)
+    kind = kind_of(x1.dtype)
+    if kind == "c":
+        return complex_pow(x1, x2)
+    if kind == "i" and not tracing.is_unknown(x2) and bool(jnp.any(x2 < 0)):
+        raise ValueError("integers have no negative powers; convert x1 to a floating-point dtype")
+    return jnp.power(x1, x2)
 
 
-square = jnp.square
-log10 = jnp.log10
-log2 = jnp.log2
+@compiled
+def complex_pow(x1: jax.Array, x2: jax.Array, /) -> jax.Array:
+    """Return powers of complex numbers of one dtype."""
+    power: jax.Array = pow_of_zero(jnp, x1, x2, jnp.power(x1, x2))
+    return power

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from portarray.backends import promotion
+from portarray.backends.jax import devices
 from portarray.backends.promotion import Scalar, kind_of, promote
 
 __all__ = [
@@ -33,34 +34,48 @@ __all__ = [
 DType = np.dtype[Any]
 
 
-def _widest(kind: str, bits: int) -> DType:
-    return np.dtype(f"{kind}{bits if jax.config.jax_enable_x64 else bits // 2}")
+_WIDE: dict[str, DType] = {
+    "i": np.dtype(np.int64),
+    "u": np.dtype(np.uint64),
+    "f": np.dtype(np.float64),
+    "c": np.dtype(np.complex128),
+}
+_NARROW: dict[str, DType] = {
+    "i": np.dtype(np.int32),
+    "u": np.dtype(np.uint32),
+    "f": np.dtype(np.float32),
+    "c": np.dtype(np.complex64),
+}
+
+
+def _widest() -> dict[str, DType]:
+    """Return the widest dtype of each kind under the user's present setting."""
+    return _WIDE if devices.configuration() else _NARROW
 
 
 def default_float() -> DType:
     """Return the default real dtype under the user's present setting."""
-    return _widest("float", 64)
+    return _widest()["f"]
 
 
 def default_complex() -> DType:
     """Return the default complex dtype."""
-    return _widest("complex", 128)
+    return _widest()["c"]
 
 
 def default_integer() -> DType:
     """Return the default integer dtype, that of places and of sums."""
-    return _widest("int", 64)
+    return _widest()["i"]
 
 
 def default_unsigned() -> DType:
     """Return the dtype of sums of unsigned integers."""
-    return _widest("uint", 64)
+    return _widest()["u"]
 
 
 def scalar_dtype(scalar: Scalar, dtype: DType) -> DType:
     """Return the dtype that a Python scalar and a dtype meet in."""
-    widest = {"i": default_integer(), "f": default_float(), "c": default_complex()}
-    return promotion.scalar_dtype(scalar, dtype, widest)
+    return promotion.scalar_dtype(scalar, dtype, _widest())
 
 
 def operands(x1: jax.Array | Scalar, x2: jax.Array | Scalar) -> tuple[Any, Any]:
@@ -76,14 +91,29 @@ def operands(x1: jax.Array | Scalar, x2: jax.Array | Scalar) -> tuple[Any, Any]:
                 return x1, x2
             dtype = promote(x1.dtype, x2.dtype)
             return x1.astype(dtype), x2.astype(dtype)
-        dtype = scalar_dtype(x2, x1.dtype)
-        return x1 if x1.dtype == dtype else x1.astype(dtype), _scalar(x2, dtype)
+        return _beside(x1, x2)
     if isinstance(x2, jax.Array):
-        dtype = scalar_dtype(x1, x2.dtype)
-        return _scalar(x1, dtype), x2 if x2.dtype == dtype else x2.astype(dtype)
+        second, first = _beside(x2, x1)
+        return first, second
     raise TypeError(
         f"at least one operand must be an array, got {type(x1).__name__} and {type(x2).__name__}"
     )
+
+
+def _beside(x: jax.Array, value: Scalar) -> tuple[jax.Array, Any]:
+    """Return an array and a scalar that keeps its dtype, which is the one that the two meet in."""
+    dtype: DType = x.dtype
+    # The usual cases first: looking a dtype up in a table costs more than all this.
+    kind = dtype.kind
+    if kind == "f" and value.__class__ in _REAL:
+        return x, float(value)
+    if kind in "iu" and value.__class__ is int:
+        return x, dtype.type(value)
+    meeting = scalar_dtype(value, dtype)
+    return x if meeting == dtype else x.astype(meeting), _scalar(value, meeting)
+
+
+_REAL = (float, int)
 
 
 def _scalar(value: Scalar, dtype: DType) -> Any:

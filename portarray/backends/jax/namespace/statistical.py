@@ -22,11 +22,13 @@ DType = np.dtype[Any]
 def sum_dtype(x: jax.Array, dtype: Any) -> DType:
     """Return the dtype of a sum or product: integers widen to the default of their kind."""
     if dtype is not None:
-        return np.dtype(dtype)
+        wanted: DType = np.dtype(dtype)
+        return wanted
     kind = kind_of(x.dtype)
     if kind in "bi":
         return default_integer()
-    return default_unsigned() if kind == "u" else x.dtype
+    own: DType = x.dtype
+    return default_unsigned() if kind == "u" else own
 
 
 def cumulative_prod(

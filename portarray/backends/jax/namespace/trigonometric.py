@@ -21,7 +21,8 @@ from portarray.backends.composed.trigonometric import (
     tan_parts,
     tanh_parts,
 )
-from portarray.backends.jax.namespace.parts import by_parts
+from portarray.backends.jax.namespace.compiled import by_parts, compiled
+from portarray.backends.jax.namespace.data_type import finfo
 from portarray.backends.jax.namespace.promotion import Scalar, operands
 
 _atan2 = jnp.atan2
@@ -110,14 +111,14 @@ def hypot(x1: jax.Array | Scalar, x2: jax.Array | Scalar, /) -> jax.Array:
     return _hypot(*operands(x1, x2))
 
 
-@jax.jit
+@compiled
 def real_cosh(x: jax.Array, /) -> jax.Array:
     """Return hyperbolic cosines of real numbers."""
     far, half, near = _halves(x)
     return jnp.where(far, half / 2 * half, jnp.cosh(near))
 
 
-@jax.jit
+@compiled
 def real_sinh(x: jax.Array, /) -> jax.Array:
     """Return hyperbolic sines of real numbers."""
     far, half, near = _halves(x)
@@ -130,5 +131,5 @@ def _halves(x: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
     JAX takes the exponential of ``x - log(2)``, whose rounding costs as many ULP as x is large.
     """
     size = jnp.abs(x)
-    far = size > -0.4 * math.log2(float(jnp.finfo(x.dtype).eps))
+    far = size > -0.4 * math.log2(finfo(x.dtype).eps)
     return far, jnp.exp(jnp.where(far, size, 0) / 2), jnp.where(far, 0, x)
