@@ -20,7 +20,7 @@ def reduced(
     axis: Axes | None,
     keepdims: bool,
     *,
-    none: float,
+    none: complex,
     dtype: mx.Dtype,
 ) -> mx.array:
     """Reduce along axes with one of MLX's functions.
@@ -35,7 +35,7 @@ def reduced(
         Axes to reduce; None means all.
     keepdims : bool
         Whether they stay, with size 1.
-    none : float
+    none : complex
         What no elements are reduced to.
     dtype : mlx.core.Dtype
         The result's.
@@ -52,4 +52,4 @@ def reduced(
         raise ValueError(f"an axis is named twice in {axis}")
     sizes = [(place, 1 if place in gone else size) for place, size in enumerate(x.shape)]
     shape = [size for place, size in sizes if keepdims or place not in gone]
-    return mx.full(shape, none, dtype=dtype)
+    return mx.full(shape, mx.array(none, dtype=dtype))

@@ -118,7 +118,8 @@ def _result(x: mx.array, wide: mx.array) -> mx.array:
 def mean(x: mx.array, /, *, axis: Axes | None = None, keepdims: bool = False) -> mx.array:
     """Return arithmetic means."""
     wide = _wide(x)
-    return _result(x, reduced(mx.mean, wide, axis, keepdims, none=math.nan, dtype=wide.dtype))
+    none = complex(math.nan, math.nan) if wide.dtype in COMPLEX else math.nan
+    return _result(x, reduced(mx.mean, wide, axis, keepdims, none=none, dtype=wide.dtype))
 
 
 def prod(
