@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from collections.abc import Iterator
+from getpass import getuser
 from pathlib import Path
 
 # SciPy reads this when it is imported: its functions then compute in the arrays' own namespace.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
+# JAX has 64-bit dtypes as its user says; tests/backends/jax says otherwise where that matters.
+os.environ.setdefault("JAX_ENABLE_X64", "1")
+# JAX compiles each function anew for each shape: what one process of a run compiled serves others.
+os.environ.setdefault(
+    "JAX_COMPILATION_CACHE_DIR", str(Path(tempfile.gettempdir()) / f"portarray-jax-{getuser()}")
+)
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 
 import pytest
 

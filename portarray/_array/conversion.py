@@ -243,7 +243,13 @@ def _first(obj: Any) -> Any:
 def _host_values(obj: Any, dtype: DType | None, *, sequence: bool) -> np.ndarray[Any, Any]:
     """Return an object's values as a NumPy array, refusing what is no number."""
     try:
-        values = np.asarray(obj)
+        try:
+            values = np.asarray(obj)
+        except TypeError:
+            if not isinstance(obj, (list, tuple)):
+                raise
+            obj = _with_values(obj)  # NumPy cannot read arrays of devices with their own memory
+            values = np.asarray(obj)
         if (
             sequence
             and dtype is not None
@@ -278,6 +284,15 @@ def _host_values(obj: Any, dtype: DType | None, *, sequence: bool) -> np.ndarray
     if not values.dtype.isnative:
         values = values.astype(values.dtype.newbyteorder("="))
     return _under_one_name(values)
+
+
+def _with_values(obj: Any) -> Any:
+    """Return a nested sequence with the values of arrays in the arrays' places."""
+    if isinstance(obj, (list, tuple)):
+        return [_with_values(item) for item in obj]
+    if isinstance(obj, _array.Array):
+        return obj.device.room.transfer.to_host(obj._native, copy=None)
+    return obj
 
 
 def _under_one_name(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

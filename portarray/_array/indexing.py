@@ -120,7 +120,7 @@ def _native_key(x: Array, key: Any) -> tuple[Any, ...]:
     if _is_basic(map(type, parts)):
         return _basic_key(x._native.shape, key)
     native = [_native_part(x, part) for part in parts]
-    _check(native, x)
+    _check(native, parts, x)
     return tuple(native)
 
 
@@ -198,8 +198,12 @@ def _native_index_array(x: Array, index: np.ndarray[Any, Any]) -> Any:
     return device.room.transfer.from_host(index.astype(wanted), device.native, copy=True)
 
 
-def _check(parts: list[Any], x: Array) -> None:
-    """Check a key's count of axes, the bounds of its integers and the shapes of its masks."""
+def _check(parts: list[Any], given: Sequence[Any], x: Array) -> None:
+    """Check a key's count of axes, the bounds of its integers and the shapes of its masks.
+
+    The bounds of arrays of integers are checked where the arrays were given on the host; others
+    would have to be brought there, and the libraries that check do so themselves.
+    """
     lane = x._lane
     shape = tuple(x._native.shape)
 
@@ -225,6 +229,8 @@ def _check(parts: list[Any], x: Array) -> None:
             continue
         if type(part) is int and not -shape[axis] <= part < shape[axis]:
             raise _out_of_bounds(part, axis, shape)
+        if width == 1 and isinstance(given[place], (list, np.ndarray)):
+            _check_bounds(np.asarray(given[place]), axis, shape)
         if width and is_mask(part) and part.shape != shape[axis : axis + width]:
             covered = shape[axis : axis + width]
             # The standard lets a mask be empty along an axis; it selects nothing.
@@ -247,6 +253,14 @@ def _check_counts(ellipses: int, used: int, shape: Sequence[int]) -> None:
         raise IndexError(
             f"too many indices: the array has {len(shape)} axes, and {used} were indexed"
         )
+
+
+def _check_bounds(indices: np.ndarray[Any, Any], axis: int, shape: Sequence[int]) -> None:
+    """Check that integers are indices of an axis."""
+    if indices.size and indices.dtype.kind in "iu":
+        for index in (int(indices.min()), int(indices.max())):
+            if not -shape[axis] <= index < shape[axis]:
+                raise _out_of_bounds(index, axis, shape)
 
 
 def _out_of_bounds(index: int, axis: int, shape: Sequence[int]) -> IndexError:

@@ -87,7 +87,7 @@ def represent(x: Array) -> str:
 def plain(x: Array) -> str:
     """Return the values alone, as NumPy prints them."""
     if x.ndim == 0:
-        return str(call.host_view(x)[()])
+        return str(_peek(x)[()])
     return "[]" if x.size == 0 else _body(x, "", " ")
 
 

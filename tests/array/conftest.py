@@ -1,4 +1,4 @@
-"""The fixture ``anywhere``: every functional device, and those of rooms that lack something."""
+"""The devices that tests run on, those of rooms that lack something among them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from portarray.backends import registry
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from drawn import VALUES, library_of, shares_with_numpy
+
 LIMITED = {
     "fake": "fake:cuda:0",  # memory that NumPy cannot read, no DLPack, a current device
     "nofloat64": "nofloat64:metal:0",
@@ -21,10 +23,22 @@ LIMITED = {
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run tests with an argument ``anywhere`` once on each device."""
+    """Run tests once on each device, or on those that can do what the argument's name says.
+
+    ``anywhere`` is any; ``sharing`` shares memory with NumPy, ``apart`` does not; on ``viewing``
+    what is assigned to a view is seen in the original.
+    """
     if "anywhere" in metafunc.fixturenames:
         places = [*map(str, pa.devices()), *LIMITED.values()]
         metafunc.parametrize("anywhere", places, indirect=True)
+    texts = list(map(str, pa.devices()))
+    if "sharing" in metafunc.fixturenames:
+        metafunc.parametrize("sharing", [text for text in texts if shares_with_numpy(text)])
+    if "apart" in metafunc.fixturenames:
+        metafunc.parametrize("apart", [text for text in texts if not shares_with_numpy(text)])
+    if "viewing" in metafunc.fixturenames:
+        places = [text for text in texts if library_of(text) not in VALUES]
+        metafunc.parametrize("viewing", places)
 
 
 @pytest.fixture

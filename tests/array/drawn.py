@@ -21,6 +21,27 @@ drawing = settings(
 SHAPES = hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4)
 
 
+VALUES = {"jax", "mlx"}
+"""Libraries whose arrays are values: an assignment makes a new one, and no other array sees it."""
+
+APART = VALUES | {"dpnp"}
+"""Libraries whose arrays share no memory with NumPy's arrays that one of the two then changes.
+
+dpnp's lie in memory that SYCL allocates.
+"""
+
+
+def library_of(device: str) -> str:
+    """Return the library of a device's text."""
+    return device.partition(":")[0]
+
+
+def shares_with_numpy(device: str) -> bool:
+    """Tell whether a device's arrays and NumPy's can be the same memory, seen from both."""
+    found = pa.device(device)
+    return found.room.transfer.on_host(found.native) and found.library not in APART
+
+
 def dtypes_of(device: str, *kinds: str) -> list[DType]:
     """Return the standard's dtypes of a device, of some kinds or of all."""
     info = pa.__array_namespace_info__()

@@ -109,13 +109,13 @@ def test_setitem_of_scalars(anywhere: str, data: st.DataObject, value: float) ->
 
 @given(data=st.data())
 @drawing
-def test_views(device: str, data: st.DataObject) -> None:
-    """On both first rooms basic indexing shares memory; assignment to a view is seen in both."""
+def test_views(viewing: str, data: st.DataObject) -> None:
+    """Where arrays can change, basic indexing shares memory and assignment is seen in both."""
     a = data.draw(small(np.dtype(np.float64)))
     key = data.draw(hnp.basic_indices(a.shape, allow_newaxis=True, allow_ellipsis=True))
     steps = [part.step for part in (key if isinstance(key, tuple) else (key,)) if _is_slice(part)]
     assume(all(step is None or step > 0 for step in steps))  # PyTorch has no negative strides
-    x = pa.asarray(a, device=device, copy=True)
+    x = pa.asarray(a, device=viewing, copy=True)
     view = x[key]
     view[...] = 77
     wanted = a.copy()

@@ -8,7 +8,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from drawn import drawing, dtypes_of, same, seen, small
+from drawn import (
+    VALUES,
+    drawing,
+    dtypes_of,
+    library_of,
+    same,
+    seen,
+    shares_with_numpy,
+    small,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special
@@ -48,8 +57,8 @@ def test_a_pickle_for_a_device_that_is_gone(fake: str) -> None:
         pickle.loads(stored)
 
 
-def test_numpy_asarray_shares_memory(device: str) -> None:
-    x = pa.asarray([[1.0, 2.0], [3.0, 4.0]], device=device)
+def test_numpy_asarray_shares_memory(sharing: str) -> None:
+    x = pa.asarray([[1.0, 2.0], [3.0, 4.0]], device=sharing)
     a = np.asarray(x)
     assert type(a) is np.ndarray
     a[0, 0] = 9.0
@@ -78,8 +87,8 @@ def test_numpy_cannot_read_other_memory(fake: str) -> None:
     assert x.tolist() == [1.0]
 
 
-def test_dlpack_out_shares_memory(device: str) -> None:
-    x = pa.asarray([1.0, 2.0], device=device)
+def test_dlpack_out_shares_memory(sharing: str) -> None:
+    x = pa.asarray([1.0, 2.0], device=sharing)
     assert x.__dlpack_device__() == (1, 0)
     a = np.from_dlpack(x)
     x[0] = 9.0
@@ -89,18 +98,61 @@ def test_dlpack_out_shares_memory(device: str) -> None:
     assert apart[0] == 9.0
 
 
-def test_dlpack_in_shares_memory(device: str) -> None:
+def test_dlpack_in_shares_memory(sharing: str) -> None:
     a = np.asarray([1.0, 2.0])
-    x = pa.from_dlpack(a, device=device)
-    assert str(x.device) == device
+    x = pa.from_dlpack(a, device=sharing)
+    assert str(x.device) == sharing
     a[0] = 9.0
     assert float(x[0]) == 9.0
-    apart = pa.from_dlpack(a, device=device, copy=True)
+    apart = pa.from_dlpack(a, device=sharing, copy=True)
     a[0] = 1.0
     assert float(apart[0]) == 9.0
     assert pa.from_dlpack(x) is x
     with pytest.raises(TypeError, match=r"from_dlpack needs .*__dlpack__.*pa\.asarray"):
         pa.from_dlpack([1.0])
+
+
+def test_memory_that_is_not_shared_is_a_snapshot(apart: str) -> None:
+    """Nothing that is written on one side is seen on the other, whichever way it came there."""
+    place = pa.device(apart)
+    readers = [lambda x: np.asarray(x.to_device("numpy"))]
+    if place.room.transfer.on_host(place.native):
+        readers += [np.asarray, np.array]
+    makers = [
+        lambda a: pa.asarray(a, device=apart),
+        lambda a: pa.asarray(a, device=apart, copy=True),
+        lambda a: pa.asarray(a, device="numpy").to_device(apart),
+        lambda a: pa.from_dlpack(a, device=apart),
+    ]
+    for make in makers:
+        a = np.asarray([1.0, 2.0], dtype=np.float32)
+        x = make(a)
+        assert str(x.device) == apart
+        a[0] = 9.0
+        assert x.tolist() == [1.0, 2.0]
+        x[1] = 7.0
+        assert (a.tolist(), x.tolist()) == ([9.0, 2.0], [1.0, 7.0])
+    for read in readers:
+        x = pa.asarray([1.0, 2.0], dtype=pa.float32, device=apart)
+        native = x.native
+        a = read(x)
+        x[0] = 9.0
+        assert (a.tolist(), x.tolist()) == ([1.0, 2.0], [9.0, 2.0])
+        if a.flags.writeable:
+            a[1] = 7.0
+        assert x.tolist() == [9.0, 2.0]
+        if library_of(apart) not in VALUES:
+            assert x.native is native
+
+
+def test_arrays_that_are_values_are_not_changed_through_dlpack(device: str) -> None:
+    x = pa.asarray([1.0, 2.0], dtype=pa.float32, device=device)
+    native = x.native
+    y = pa.from_dlpack(native, device="numpy")
+    y[0] = 9.0
+    assert y.tolist() == [9.0, 2.0]
+    shared = pa.asarray(native).tolist() == [9.0, 2.0]
+    assert shared == shares_with_numpy(device)
 
 
 class Producer:

@@ -25,8 +25,12 @@ def on_host(device: str) -> bool:
 
 
 def from_host(array: Array, device: str, *, copy: bool | None) -> Array:
-    """Return the array, or a copy where one is asked for."""
-    return array.copy() if copy else array
+    """Return the array, or a copy where one is asked for.
+
+    Memory that is not to be written, such as another library's that never changes, is copied
+    unless that is forbidden: NumPy's arrays can be assigned to.
+    """
+    return array.copy() if copy or (copy is None and not array.flags.writeable) else array
 
 
 def to_host(x: Array, *, copy: bool | None) -> Array:
