@@ -164,7 +164,7 @@ def is_failure(error: BaseException) -> bool:
     # Each library's error class lies in a module that needs that library to be imported.
     home = type(error).__module__.partition(".")[0]
     return isinstance(error, (RuntimeError, cupy.cuda.compiler.CompileException)) and (
-        home in ("cupy", "cupy_backends")
+        home in ("cupy", "cupy_backends", "cuda")  # the last finds CUDA's libraries for CuPy
     )
 
 

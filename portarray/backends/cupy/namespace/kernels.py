@@ -144,8 +144,7 @@ left_shift = cupy.ElementwiseKernel(
 right_shift = cupy.ElementwiseKernel(
     "T x, T n",
     "T y",
-    "y = T(x >> (n < T(8 * sizeof(T)) ? n : T(8 * sizeof(T) - 1)));"
-    "if (n >= T(8 * sizeof(T)) && !(x < T(0))) y = T(0)",
+    "y = n < T(8 * sizeof(T)) ? T(x >> n) : T(x < T(0) ? -1 : 0)",
     "portarray_right_shift",
 )
 """Shift bits to the right, filling with the sign."""

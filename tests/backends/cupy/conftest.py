@@ -1,0 +1,40 @@
+"""CuPy without a GPU: what it says of the machine is imitated, everything else is CuPy's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import portarray as pa
+
+Ghost = Callable[..., Any]
+
+
+@pytest.fixture
+def runtime(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """CuPy's runtime, whose answers about the machine a test may replace."""
+    cupy_runtime = pytest.importorskip("cupy", exc_type=ImportError).cuda.runtime
+    from portarray.backends.cupy import devices
+
+    pa.reset_gpu_device()
+    devices._number.cache_clear()
+    yield cupy_runtime
+    monkeypatch.undo()
+    devices._number.cache_clear()
+    pa.reset_gpu_device()
+
+
+@pytest.fixture
+def ghost() -> Ghost:
+    """Make arrays without memory: all that needs none to be read or written works on them."""
+    cupy = pytest.importorskip("cupy", exc_type=ImportError)
+
+    def make(shape: tuple[int, ...], dtype: str = "float64", *, device: int = 0) -> Any:
+        size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+        memory = cupy.cuda.UnownedMemory(4096, max(size, 1), None, device)
+        return cupy.ndarray(shape, dtype, cupy.cuda.MemoryPointer(memory, 0))
+
+    return make

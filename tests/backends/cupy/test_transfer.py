@@ -1,0 +1,105 @@
+"""What of CuPy's transfer can be seen without a GPU: refusals, streams and views."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from portarray.backends import registry
+
+cupy = pytest.importorskip("cupy", exc_type=ImportError)
+transfer = registry.load_room("cupy").transfer
+
+
+class Producer:
+    """Data on a DLPack device, of a version before 1.0 or after."""
+
+    def __init__(self, device: tuple[int, int], *, versions: bool = True) -> None:
+        self.device = device
+        self.versions = versions
+        self.asked: dict[str, Any] = {}
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.device
+
+    def __dlpack__(self, **options: Any) -> Any:
+        if not self.versions and "max_version" in options:
+            raise TypeError("unexpected keyword argument 'max_version'")
+        self.asked = options
+        return np.zeros(3).__dlpack__()
+
+
+@pytest.mark.filterwarnings("ignore:ExternalStream is deprecated")
+@pytest.mark.parametrize(
+    ("stream", "is_hip", "told"),
+    [
+        # DLPack: 1 is CUDA's legacy default stream, 2 the default stream of the thread; on ROCm
+        # 0 is the default stream.
+        ("null", False, 1),
+        ("ptds", False, 2),
+        (4711, False, 4711),
+        ("null", True, 0),
+        (4711, True, 4711),
+    ],
+)
+def test_producers_are_told_the_current_stream(
+    monkeypatch: pytest.MonkeyPatch, stream: str | int, is_hip: bool, told: int
+) -> None:
+    own = (
+        cupy.cuda.ExternalStream(stream)
+        if isinstance(stream, int)
+        else getattr(cupy.cuda.Stream, stream)
+    )
+    monkeypatch.setattr(cupy.cuda, "get_current_stream", lambda: own)
+    monkeypatch.setattr(cupy.cuda.runtime, "is_hip", is_hip)
+    for producer in (Producer((2, 0)), Producer((2, 0), versions=False)):
+        transfer._capsule(producer)
+        assert producer.asked["stream"] == told
+        assert producer.asked.get("max_version") == ((1, 0) if producer.versions else None)
+
+
+def test_read_only_memory_is_noticed() -> None:
+    values = np.arange(3)
+    assert not transfer._is_read_only(values.__dlpack__(max_version=(1, 0)))
+    values.flags.writeable = False
+    assert transfer._is_read_only(values.__dlpack__(max_version=(1, 0)))
+    # Before version 1.0 DLPack could not say.
+    assert not transfer._is_read_only(np.arange(3).__dlpack__())
+
+
+@pytest.mark.parametrize("kind", [4, 8, 14, 15])  # OpenCL, Metal, oneAPI, WebGPU
+def test_devices_that_cupy_cannot_read(kind: int) -> None:
+    with pytest.raises(BufferError, match=rf"cannot read DLPack device \({kind}, 0\)"):
+        transfer.from_dlpack(Producer((kind, 0)), cupy.cuda.Device(0), copy=None)
+
+
+def test_host_memory_is_never_shared(ghost: Any) -> None:
+    device = cupy.cuda.Device(0)
+    assert not transfer.on_host(device)
+    with pytest.raises(ValueError, match="copy=False, but <CUDA Device 0> does not use host"):
+        transfer.from_host(np.zeros(3), device, copy=False)
+    with pytest.raises(ValueError, match="copy=False, but <CUDA Device 0> does not use host"):
+        transfer.from_dlpack(np.zeros(3), device, copy=False)
+    with pytest.raises(ValueError, match="copy=False, but an array on <CUDA Device 1>"):
+        transfer.to_host(ghost((3,), device=1), copy=False)
+
+
+def test_moving(ghost: Any) -> None:
+    x = ghost((3,), device=1)
+    for copy in (None, False):
+        assert transfer.move(x, cupy.cuda.Device(1), copy=copy) is x
+    with pytest.raises(ValueError, match="from <CUDA Device 1> to <CUDA Device 0> copies it"):
+        transfer.move(x, cupy.cuda.Device(0), copy=False)
+
+
+def test_export_elsewhere_is_refused(ghost: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Which kind of memory an array lies in only a driver knows.
+    monkeypatch.setattr(transfer, "dlpack_device", lambda x: (2, 1))
+    x = ghost((3,), device=1)
+    options: dict[str, Any] = {"stream": None, "max_version": (1, 0)}
+    with pytest.raises(BufferError, match=r"\(2, 1\) and to the CPU \(1, 0\), not to \(2, 0\)"):
+        transfer.to_dlpack(x, dl_device=(2, 0), copy=None, **options)
+    with pytest.raises(BufferError, match="copy=False, but the array on <CUDA Device 1>"):
+        transfer.to_dlpack(x, dl_device=(1, 0), copy=False, **options)
