@@ -104,6 +104,18 @@ def log_parts(xp: Any, a: Any, b: Any) -> tuple[Any, Any]:
     return real, xp.atan2(b, a)
 
 
+def log2_parts(xp: Any, a: Any, b: Any) -> tuple[Any, Any]:
+    """Return real and imaginary part of the logarithm of ``a + bj`` to base 2."""
+    size, angle = log_parts(xp, a, b)
+    return size / math.log(2), angle / math.log(2)
+
+
+def log10_parts(xp: Any, a: Any, b: Any) -> tuple[Any, Any]:
+    """Return real and imaginary part of the logarithm of ``a + bj`` to base 10."""
+    size, angle = log_parts(xp, a, b)
+    return size / math.log(10), angle / math.log(10)
+
+
 def log1p_parts(xp: Any, a: Any, b: Any) -> tuple[Any, Any]:
     """Return real and imaginary part of ``log(1 + a + bj)``.
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import mlx.core as mx
 
+from portarray.backends.composed.arithmetic import sign_parts
 from portarray.backends.mlx.namespace import bits
+from portarray.backends.mlx.namespace.complex import by_parts, is_plain
 from portarray.backends.mlx.namespace.promotion import (
     COMPLEX,
     FLOATING,
@@ -14,14 +16,20 @@ from portarray.backends.mlx.namespace.promotion import (
     pair,
     single,
 )
+from portarray.backends.mlx.namespace.trigonometric import hypot
 from portarray.backends.protocol import composed
 
 _SIGNED = frozenset(SIGNED)
 
-abs = mx.abs
 negative = mx.negative
 positive = mx.positive
 reciprocal = mx.reciprocal
+
+
+def abs(x: mx.array, /) -> mx.array:
+    """Return absolute values."""
+    # The CPU's is the modulus itself, the GPUs' overflows with its square.
+    return hypot(mx.real(x), mx.imag(x)) if is_plain(x) else mx.abs(x)
 
 
 def add(x1: mx.array | Scalar, x2: mx.array | Scalar, /) -> mx.array:
@@ -55,12 +63,15 @@ def floor_divide(x1: mx.array | Scalar, x2: mx.array | Scalar, /) -> mx.array:
     dtype = x1.dtype
     if dtype in FLOATING:
         return single(_floor_divided, x1, x2)
+    # GPUs divide by 0 as they like: https://github.com/ml-explore/mlx/pull/4442
+    by_zero = mx.equal(x2, 0)
     if dtype not in _SIGNED:
-        return mx.floor_divide(x1, x2)
-    # The smallest integer by -1 overflows, and kills the process on x86.
+        return mx.where(by_zero, 0, mx.floor_divide(x1, mx.where(by_zero, 1, x2)))
+    # The smallest integer by -1 overflows, and ends the process on x86.
     minus_one = mx.equal(x2, -1)
-    quotient = mx.floor_divide(x1, mx.where(minus_one, 1, x2))
-    return mx.where(minus_one, mx.negative(x1), quotient)
+    whole = mx.logical_or(by_zero, minus_one)
+    quotient = mx.floor_divide(x1, mx.where(whole, 1, x2))
+    return mx.where(whole, mx.where(by_zero, 0, mx.negative(x1)), quotient)
 
 
 @composed
@@ -102,6 +113,8 @@ def nextafter(x1: mx.array | Scalar, x2: mx.array | Scalar, /) -> mx.array:
 
 def sign(x: mx.array, /) -> mx.array:
     """Return the sign: -1, 0 or 1, NaN for NaN, and ``x / abs(x)`` for complex numbers."""
+    if is_plain(x):
+        return by_parts(sign_parts, x)
     found = mx.sign(x)
     if x.dtype in COMPLEX:
         # MLX leaves the signs of zeros, where the standard wants 0 + 0j.

@@ -20,7 +20,6 @@ Function = Callable[..., Any]
 _EQUALITY: dict[str, Function] = {"equal": mx.equal, "not_equal": mx.not_equal}
 _NUMERIC: dict[str, Function] = {
     **_EQUALITY,
-    "abs": mx.abs,
     "add": mx.add,
     "conj": mx.conj,
     "isfinite": mx.isfinite,
@@ -36,6 +35,7 @@ _NUMERIC: dict[str, Function] = {
 }
 _REAL: dict[str, Function] = {
     **_NUMERIC,
+    "abs": mx.abs,
     "ceil": mx.ceil,
     "floor": mx.floor,
     "greater": mx.greater,
@@ -83,16 +83,15 @@ _FLOATING: dict[str, Function] = {
 _SINGLE: dict[str, Function] = {**_FLOATING, "logaddexp": mx.logaddexp}
 _COMPLEX: dict[str, Function] = {
     **_NUMERIC,
-    **_INEXACT,
-    "cos": mx.cos,
-    "exp": mx.exp,
+    "divide": mx.divide,
     "imag": mx.imag,
-    "sin": mx.sin,
+    "reciprocal": mx.reciprocal,
 }
+if not mx.is_available(mx.gpu):  # see complex.is_plain
+    _COMPLEX |= {**_INEXACT, "abs": mx.abs, "cos": mx.cos, "exp": mx.exp, "sin": mx.sin}
 _UNSIGNED: dict[str, Function] = {
     **_REAL,
     **_BITWISE,
-    "floor_divide": mx.floor_divide,
     "pow": mx.power,
     "sign": mx.sign,
 }

@@ -7,13 +7,18 @@ import math
 import mlx.core as mx
 
 from portarray.backends.composed.exponential import (
+    exp_parts,
     expm1_parts,
     log1p_parts,
+    log2_parts,
+    log10_parts,
+    log_parts,
     logaddexp_of,
     pow_of_zero,
+    sqrt_parts,
 )
 from portarray.backends.mlx import namespace
-from portarray.backends.mlx.namespace.complex import joined
+from portarray.backends.mlx.namespace.complex import by_parts, is_plain
 from portarray.backends.mlx.namespace.promotion import (
     COMPLEX,
     SIGNED,
@@ -26,10 +31,6 @@ from portarray.backends.protocol import composed
 
 _SIGNED = frozenset(SIGNED)
 
-log = mx.log
-log10 = mx.log10
-log2 = mx.log2
-sqrt = mx.sqrt
 square = mx.square
 
 # e rounded to a dtype, how far its logarithm is below 1, and a number that exp takes to 0.
@@ -42,6 +43,8 @@ _E = {
 @composed
 def exp(x: mx.array, /) -> mx.array:
     """Return ``e**x``."""
+    if is_plain(x):
+        return by_parts(exp_parts, x)
     if x.dtype in COMPLEX or not on_cpu():
         return mx.exp(x)
     return single(_exp, x)
@@ -61,7 +64,22 @@ def expm1(x: mx.array, /) -> mx.array:
     """Return ``exp(x) - 1``, exact near 0; MLX has none for complex numbers."""
     if x.dtype not in COMPLEX:
         return mx.expm1(x)
-    return joined(*expm1_parts(namespace, mx.real(x), mx.imag(x)))
+    return by_parts(expm1_parts, x)
+
+
+def log(x: mx.array, /) -> mx.array:
+    """Return natural logarithms."""
+    return by_parts(log_parts, x) if is_plain(x) else mx.log(x)
+
+
+def log10(x: mx.array, /) -> mx.array:
+    """Return logarithms to base 10."""
+    return by_parts(log10_parts, x) if is_plain(x) else mx.log10(x)
+
+
+def log2(x: mx.array, /) -> mx.array:
+    """Return logarithms to base 2."""
+    return by_parts(log2_parts, x) if is_plain(x) else mx.log2(x)
 
 
 def log1p(x: mx.array, /) -> mx.array:
@@ -69,7 +87,7 @@ def log1p(x: mx.array, /) -> mx.array:
     if x.dtype not in COMPLEX:
         return mx.log1p(x)
     # MLX's own takes the modulus of the rounded 1 + x.
-    return joined(*log1p_parts(namespace, mx.real(x), mx.imag(x)))
+    return by_parts(log1p_parts, x)
 
 
 def logaddexp(x1: mx.array | Scalar, x2: mx.array | Scalar, /) -> mx.array:
@@ -98,3 +116,8 @@ def pow(x1: mx.array | Scalar, x2: mx.array | Scalar, /) -> mx.array:
     if dtype in COMPLEX:
         power = pow_of_zero(namespace, x1, x2, power)
     return power
+
+
+def sqrt(x: mx.array, /) -> mx.array:
+    """Return square roots."""
+    return by_parts(sqrt_parts, x) if is_plain(x) else mx.sqrt(x)

@@ -6,22 +6,51 @@ from functools import partial
 
 import mlx.core as mx
 
-from portarray.backends.composed.trigonometric import hypot_of
+from portarray.backends.composed.trigonometric import (
+    acos_parts,
+    acosh_parts,
+    asin_parts,
+    asinh_parts,
+    atan_parts,
+    atanh_parts,
+    cos_parts,
+    cosh_parts,
+    hypot_of,
+    sin_parts,
+    sinh_parts,
+    tan_parts,
+    tanh_parts,
+)
 from portarray.backends.mlx import namespace
 from portarray.backends.mlx.namespace import bits
-from portarray.backends.mlx.namespace.complex import joined
+from portarray.backends.mlx.namespace.complex import by_parts, is_plain, joined
 from portarray.backends.mlx.namespace.promotion import COMPLEX, Scalar, on_cpu, pair, single
 from portarray.backends.protocol import composed
 
-acos = mx.arccos
-acosh = mx.arccosh
-asin = mx.arcsin
-asinh = mx.arcsinh
-atan = mx.arctan
-atanh = mx.arctanh
-cosh = mx.cosh
-sinh = mx.sinh
-tan = mx.tan
+
+def acos(x: mx.array, /) -> mx.array:
+    """Return arc cosines."""
+    return by_parts(acos_parts, x) if is_plain(x) else mx.arccos(x)
+
+
+def acosh(x: mx.array, /) -> mx.array:
+    """Return inverse hyperbolic cosines."""
+    return by_parts(acosh_parts, x) if is_plain(x) else mx.arccosh(x)
+
+
+def asin(x: mx.array, /) -> mx.array:
+    """Return arc sines."""
+    return by_parts(asin_parts, x) if is_plain(x) else mx.arcsin(x)
+
+
+def asinh(x: mx.array, /) -> mx.array:
+    """Return inverse hyperbolic sines."""
+    return by_parts(asinh_parts, x) if is_plain(x) else mx.arcsinh(x)
+
+
+def atan(x: mx.array, /) -> mx.array:
+    """Return arc tangents."""
+    return by_parts(atan_parts, x) if is_plain(x) else mx.arctan(x)
 
 
 def atan2(x1: mx.array | Scalar, x2: mx.array | Scalar, /) -> mx.array:
@@ -29,17 +58,31 @@ def atan2(x1: mx.array | Scalar, x2: mx.array | Scalar, /) -> mx.array:
     return mx.arctan2(*pair(x1, x2))
 
 
+def atanh(x: mx.array, /) -> mx.array:
+    """Return inverse hyperbolic tangents."""
+    return by_parts(atanh_parts, x) if is_plain(x) else mx.arctanh(x)
+
+
 @composed
 def cos(x: mx.array, /) -> mx.array:
     """Return cosines."""
+    if is_plain(x):
+        return by_parts(cos_parts, x)
     if x.dtype in COMPLEX or not on_cpu():
         return mx.cos(x)
     return single(_cos, x)
 
 
+def cosh(x: mx.array, /) -> mx.array:
+    """Return hyperbolic cosines."""
+    return by_parts(cosh_parts, x) if is_plain(x) else mx.cosh(x)
+
+
 @composed
 def sin(x: mx.array, /) -> mx.array:
     """Return sines."""
+    if is_plain(x):
+        return by_parts(sin_parts, x)
     if x.dtype in COMPLEX or not on_cpu():
         return mx.sin(x)
     return single(_sin, x)
@@ -69,8 +112,20 @@ def hypot(x1: mx.array | Scalar, x2: mx.array | Scalar, /) -> mx.array:
     return single(partial(hypot_of, namespace), *pair(x1, x2))
 
 
+def sinh(x: mx.array, /) -> mx.array:
+    """Return hyperbolic sines."""
+    return by_parts(sinh_parts, x) if is_plain(x) else mx.sinh(x)
+
+
+def tan(x: mx.array, /) -> mx.array:
+    """Return tangents."""
+    return by_parts(tan_parts, x) if is_plain(x) else mx.tan(x)
+
+
 def tanh(x: mx.array, /) -> mx.array:
     """Return hyperbolic tangents."""
+    if is_plain(x):
+        return by_parts(tanh_parts, x)
     found = mx.tanh(x)
     if x.dtype not in COMPLEX:
         return found
