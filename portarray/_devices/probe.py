@@ -48,7 +48,7 @@ def compute(room: Room, platform: str, index: int) -> str:
             return "it has neither float32 nor int32"
         given = np.asarray([1, 2, 3, 4], dtype=dtype)
         add, multiply = (assembly.find(room, native, name)[0] for name in ("add", "multiply"))
-        with room.scope(native) or contextlib.nullcontext():
+        with room.at_once(), room.scope(native) or contextlib.nullcontext():
             x = room.transfer.from_host(given, native, copy=True)
             y = add(multiply(x, x), x)
             room.synchronize(native)

@@ -30,7 +30,7 @@ standard's own promotions itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any, Literal, Protocol, TypeVar
@@ -307,6 +307,16 @@ class Room:
         """
         hook = getattr(self.devices, "scope", None)
         return None if hook is None else hook(device)
+
+    def at_once(self) -> AbstractContextManager[Any]:
+        """Return a context in which arrays are computed on at once, for probes.
+
+        **May**, where a function of the user that is running can keep a library from doing so, as
+        those do that JAX traces; the default does nothing.
+        """
+        hook = getattr(self.devices, "at_once", None)
+        context: AbstractContextManager[Any] = nullcontext() if hook is None else hook()
+        return context
 
     def peek(self, x: Any) -> np.ndarray[Any, Any]:
         """Return a native array's values for printing. **May**, where to_host can refuse them."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from typing import Any
 
 import jax
@@ -22,6 +23,7 @@ from portarray.backends.protocol import Description, MemoryFigures
 
 __all__ = [
     "ARRAY_TYPE",
+    "at_once",
     "configuration",
     "count",
     "describe",
@@ -237,11 +239,18 @@ def synchronize(device: jax.Device) -> None:
     Accelerators work in order, so that what is started last ends last. CPUs do not: there every
     array that is alive is waited for too.
     """
-    for x in _live_arrays(device.platform):
-        if x.devices() == {device}:
-            x.block_until_ready()
-    last = jax.device_put(np.zeros((), np.int32), device)
-    (last + last).block_until_ready()
+    with at_once():
+        for x in _live_arrays(device.platform):
+            if x.devices() == {device}:
+                x.block_until_ready()
+        last = jax.device_put(np.zeros((), np.int32), device)
+        (last + last).block_until_ready()
+
+
+def at_once() -> AbstractContextManager[Any]:
+    """Return a context in which arrays have values, also while JAX traces a function."""
+    context: AbstractContextManager[Any] = jax.ensure_compile_time_eval()
+    return context
 
 
 def driver(platform: str) -> str:

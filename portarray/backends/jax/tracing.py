@@ -6,13 +6,16 @@ a dtype and no values yet (tracers). Whatever needs values in Python cannot be d
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import jax
 
-__all__ = ["explained", "is_unknown"]
+__all__ = ["explained", "is_traced", "values_needed"]
 
 
-def is_unknown(x: object) -> bool:
-    """Tell whether an array's values cannot be had now."""
+def is_traced(x: object) -> bool:
+    """Tell whether an array stands for values that a function will be called with."""
     return isinstance(x, jax.core.Tracer)
 
 
@@ -37,3 +40,15 @@ def explained(error: BaseException) -> Exception | None:
             "like, or do this outside the traced function"
         )
     return None
+
+
+@contextmanager
+def values_needed() -> Iterator[None]:
+    """Run a block that needs values; JAX's error for want of them is explained."""
+    try:
+        yield
+    except TypeError as error:
+        plain = explained(error)
+        if plain is None:
+            raise
+        raise plain from error

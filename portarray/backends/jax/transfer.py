@@ -21,6 +21,7 @@ __all__ = [
     "from_host",
     "move",
     "on_host",
+    "peek",
     "to_dlpack",
     "to_host",
 ]
@@ -60,11 +61,13 @@ def from_host(array: np.ndarray[Any, Any], device: jax.Device, *, copy: bool | N
     if on_host(device):
         # A private copy, which XLA may then take over without another.
         array = np.array(array, dtype=array.dtype.newbyteorder("="), order="C", copy=True)
-        return _put(array, device)
+        with devices.at_once():
+            return _put(array, device)
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
-    # Until the transfer is done it reads the caller's memory.
-    return _put(array, device).block_until_ready()
+    with devices.at_once():
+        # Until the transfer is done it reads the caller's memory.
+        return _put(array, device).block_until_ready()
 
 
 def _over(array: np.ndarray[Any, Any], device: jax.Device) -> jax.Array:
@@ -77,7 +80,8 @@ def _over(array: np.ndarray[Any, Any], device: jax.Device) -> jax.Array:
     elif not array.flags.c_contiguous:
         obstacle = "the array is not C-contiguous"
     if not obstacle:
-        x = _put(array, device)
+        with devices.at_once():
+            x = _put(array, device)
         if array.size == 0 or np.shares_memory(to_host(x, copy=None), array):
             return x
         obstacle = f"XLA shares memory at addresses divisible by 64, not at {array.ctypes.data:#x}"
@@ -94,8 +98,9 @@ def to_host(x: jax.Array, *, copy: bool | None) -> np.ndarray[Any, Any]:
     TypeError
         If the values are not known while JAX traces a function.
     """
-    if tracing.is_unknown(x):
-        return np.asarray(x)  # JAX's error, which says where the array comes from
+    if tracing.is_traced(x):
+        with tracing.values_needed():
+            return np.asarray(x)
     if copy is False and not _in_host_memory(x):
         raise ValueError(
             f"copy=False, but {x.device} has memory of its own, which NumPy cannot read; "
@@ -108,6 +113,20 @@ def _in_host_memory(x: jax.Array) -> bool:
     return all(map(on_host, x.devices()))
 
 
+class _Unknown:
+    """An element that has no value yet."""
+
+    def __repr__(self) -> str:
+        return "?"
+
+
+def peek(x: jax.Array) -> np.ndarray[Any, Any]:
+    """Return values for printing; question marks where JAX traces a function."""
+    if tracing.is_traced(x):
+        return np.full(x.shape, _Unknown(), dtype=object)
+    return to_host(x, copy=None)
+
+
 def move(x: jax.Array, device: jax.Device, *, copy: bool | None) -> jax.Array:
     """Return an array on another device.
 
@@ -116,7 +135,7 @@ def move(x: jax.Array, device: jax.Device, *, copy: bool | None) -> jax.Array:
     ValueError
         If ``copy=False`` and the data must move.
     """
-    if tracing.is_unknown(x):
+    if tracing.is_traced(x):
         return _put(x, device)
     if x.devices() == {device}:
         return jnp.array(x, copy=True) if copy else x
@@ -154,7 +173,7 @@ def from_dlpack(x: Any, device: jax.Device | None, *, copy: bool | None) -> jax.
         return from_host(x, _cpu() if device is None else device, copy=copy)
     try:
         # Elsewhere JAX narrows 64-bit numbers while the user's setting is off, and only warns.
-        with jax.enable_x64(True):
+        with jax.enable_x64(True), devices.at_once():
             found = jnp.from_dlpack(x)
     except jax.errors.JaxRuntimeError as error:
         # XLA takes compact memory only.
@@ -174,9 +193,10 @@ def from_dlpack(x: Any, device: jax.Device | None, *, copy: bool | None) -> jax.
             )
         return found
     here = _only_device(found)
-    if device is None or device == here:
-        return jnp.array(found, copy=True).block_until_ready()
-    return _put(found, device).block_until_ready()
+    with devices.at_once():
+        if device is None or device == here:
+            return jnp.array(found, copy=True).block_until_ready()
+        return _put(found, device).block_until_ready()
 
 
 def _refuse_missing(dtype: np.dtype[Any]) -> None:
@@ -218,8 +238,6 @@ def to_dlpack(
     TypeError
         If the values are not known while JAX traces a function.
     """
-    if tracing.is_unknown(x):
-        return x.__dlpack__()  # JAX's error, which says where the array comes from
     own = dlpack_device(x)
     source = x
     if dl_device is not None and (int(dl_device[0]), int(dl_device[1])) != own:
@@ -240,7 +258,8 @@ def to_dlpack(
 
 def dlpack_device(x: Any) -> tuple[int, int]:
     """Return DLPack's device type and index of an array."""
-    if tracing.is_unknown(x):
-        x.__dlpack__()  # JAX's error, which says where the array comes from
+    if tracing.is_traced(x):
+        with tracing.values_needed():
+            x.__dlpack__()  # the other method is missing there
     kind, index = x.__dlpack_device__()
     return int(kind), int(index)

@@ -72,7 +72,7 @@ def pow(x1: jax.Array | Scalar, x2: jax.Array | Scalar, /) -> jax.Array:
     kind = kind_of(x1.dtype)
     if kind == "c":
         return complex_pow(x1, x2)
-    if kind == "i" and not tracing.is_unknown(x2) and bool(jnp.any(x2 < 0)):
+    if kind == "i" and not tracing.is_traced(x2) and bool(jnp.any(x2 < 0)):
         raise ValueError("integers have no negative powers; convert x1 to a floating-point dtype")
     return jnp.power(x1, x2)
 
