@@ -43,9 +43,7 @@ def rfftfreq(xp: Any, n: int, /, *, d: float = 1.0, dtype: Any = None, device: A
     return _frequencies(xp, 0, n // 2 + 1, n, d, dtype, device)
 
 
-def _frequencies(
-    xp: Any, start: int, stop: int, n: int, d: float, dtype: Any, device: Any
-) -> Any:
+def _frequencies(xp: Any, start: int, stop: int, n: int, d: float, dtype: Any, device: Any) -> Any:
     if n < 1:
         raise ValueError(f"n, the length of the transform, must be at least 1, got {n}")
     place = xp.device if device is None else device

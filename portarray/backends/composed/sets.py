@@ -24,7 +24,27 @@ def isin(xp: Any, x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
     dtype = xp.result_type(x1, x2)
     x1 = _as_array(xp, x1, dtype)
     x2 = _as_array(xp, x2, dtype)
-    # Each distinct value has a number; look up whether x2 has marked it.
+    size = math.prod(x2.shape)
+    if size <= 1:
+        one = xp.reshape(x2, (-1,))
+        found = xp.equal(x1, xp.getitem(one, (0,))) if size else xp.zeros_like(x1, dtype=xp.bool)
+    elif xp.isdtype(dtype, "complex floating"):
+        found = _numbered(xp, x1, x2)
+    else:
+        if xp.isdtype(dtype, "bool"):
+            x1, x2 = xp.astype(x1, xp.uint8), xp.astype(x2, xp.uint8)
+        ordered = xp.sort(xp.reshape(x2, (-1,)))
+        places = xp.minimum(xp.searchsorted(ordered, x1), size - 1)
+        nearest = xp.reshape(xp.take(ordered, xp.reshape(places, (-1,)), axis=0), x1.shape)
+        found = xp.equal(nearest, x1)
+    return xp.logical_not(found) if invert else found
+
+
+def _numbered(xp: Any, x1: Any, x2: Any) -> Any:
+    """Tell which elements of x1 are in x2, where there is no order to search in.
+
+    Each distinct value has a number; look up whether x2 has marked it.
+    """
     count = math.prod(x1.shape)
     both = xp.concat([xp.reshape(x1, (-1,)), xp.reshape(x2, (-1,))])
     numbers = unique_inverse(xp, both).inverse_indices
@@ -32,8 +52,6 @@ def isin(xp: Any, x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
     numbers2 = xp.getitem(numbers, (slice(count, None),))
     marks = xp.zeros((math.prod(both.shape),), dtype=xp.bool, device=xp.device)
     marks = xp.setitem(marks, (numbers2,), True)
-    if invert:
-        marks = xp.logical_not(marks)
     return xp.reshape(xp.take(marks, numbers1, axis=0), x1.shape)
 
 
@@ -51,7 +69,8 @@ def unique_all(xp: Any, x: Any, /) -> UniqueAllResult[Any]:
 
 def unique_counts(xp: Any, x: Any, /) -> UniqueCountsResult[Any]:
     """Return values, and how often each occurs."""
-    _, ordered, starts = _sorted(xp, x)
+    ordered = _ordered(xp, x)
+    starts = _starts(xp, ordered)
     return UniqueCountsResult(xp.getitem(ordered, (starts,)), _counts(xp, starts))
 
 
@@ -66,8 +85,15 @@ def unique_inverse(xp: Any, x: Any, /) -> UniqueInverseResult[Any]:
 
 def unique_values(xp: Any, x: Any, /) -> Any:
     """Return values."""
-    _, ordered, starts = _sorted(xp, x)
-    return xp.getitem(ordered, (starts,))
+    ordered = _ordered(xp, x)
+    return xp.getitem(ordered, (_starts(xp, ordered),))
+
+
+def _ordered(xp: Any, x: Any) -> Any:
+    """Return flattened x sorted."""
+    if xp.isdtype(x.dtype, "complex floating"):
+        return _sorted(xp, x)[1]
+    return xp.sort(xp.reshape(x, (-1,)))
 
 
 def _sorted(xp: Any, x: Any) -> tuple[Any, Any, Any]:
@@ -82,19 +108,25 @@ def _sorted(xp: Any, x: Any) -> tuple[Any, Any, Any]:
     else:
         order = xp.argsort(flat, stable=True)
     ordered = xp.take(flat, order, axis=0)
-    count = math.prod(flat.shape)
+    return order, ordered, _starts(xp, ordered)
+
+
+def _starts(xp: Any, ordered: Any) -> Any:
+    """Tell where in sorted elements a new value starts."""
+    count = math.prod(ordered.shape)
     first = xp.ones((min(count, 1),), dtype=xp.bool, device=xp.device)
     later = xp.not_equal(
         xp.getitem(ordered, (slice(1, None),)),
         xp.getitem(ordered, (slice(0, max(count - 1, 0)),)),
     )
-    return order, ordered, xp.concat([first, later])
+    return xp.concat([first, later])
 
 
 def _inverse(xp: Any, x: Any, order: Any, starts: Any) -> Any:
     numbers = xp.cumulative_sum(xp.astype(starts, order.dtype), axis=0, dtype=order.dtype)
-    numbers = xp.subtract(numbers, 1)
-    return xp.reshape(xp.take(numbers, xp.argsort(order), axis=0), x.shape)
+    # What has gone from a place in x to one in the order goes back.
+    inverse = xp.setitem(xp.zeros_like(numbers), (order,), xp.subtract(numbers, 1))
+    return xp.reshape(inverse, x.shape)
 
 
 def _counts(xp: Any, starts: Any) -> Any:

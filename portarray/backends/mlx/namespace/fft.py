@@ -39,7 +39,7 @@ def fftn(
     norm: Norm = "backward",
 ) -> mx.array:
     """Transform along axes."""
-    return mx.fft.fftn(_single("fftn", x), s, _places(x, s, axes), norm)
+    return mx.fft.fftn(_single("fftn", x), _sizes(s), _places(x, s, axes), norm)
 
 
 def ifftn(
@@ -51,7 +51,7 @@ def ifftn(
     norm: Norm = "backward",
 ) -> mx.array:
     """Transform back along axes."""
-    return mx.fft.ifftn(_single("ifftn", x), s, _places(x, s, axes), norm)
+    return mx.fft.ifftn(_single("ifftn", x), _sizes(s), _places(x, s, axes), norm)
 
 
 def rfft(
@@ -77,7 +77,7 @@ def rfftn(
     norm: Norm = "backward",
 ) -> mx.array:
     """Transform real numbers along axes."""
-    return mx.fft.rfftn(_real("rfftn", x), s, _places(x, s, axes), norm)
+    return mx.fft.rfftn(_real("rfftn", x), _sizes(s), _places(x, s, axes), norm)
 
 
 def irfftn(
@@ -89,7 +89,7 @@ def irfftn(
     norm: Norm = "backward",
 ) -> mx.array:
     """Transform back to real numbers along axes."""
-    return mx.fft.irfftn(_single("irfftn", x), s, _places(x, s, axes), norm)
+    return mx.fft.irfftn(_single("irfftn", x), _sizes(s), _places(x, s, axes), norm)
 
 
 def _single(name: str, x: mx.array) -> mx.array:
@@ -107,6 +107,10 @@ def _real(name: str, x: mx.array) -> mx.array:
     if x.dtype == mx.complex64:
         raise TypeError(f"{name} transforms real numbers; take fft for complex ones")
     return _single(name, x)
+
+
+def _sizes(s: Sequence[int] | None) -> tuple[int, ...] | None:
+    return None if s is None else tuple(s)
 
 
 def _places(

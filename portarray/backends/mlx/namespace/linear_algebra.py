@@ -18,7 +18,7 @@ def matmul(x1: mx.array, x2: mx.array, /) -> mx.array:
     if x1.dtype not in INTEGRAL:
         return mx.matmul(x1, x2)
     floating, exact = (mx.float64, 53) if on_cpu() else (mx.float32, 24)
-    return integer_matmul(
+    product: mx.array = integer_matmul(
         mx,
         x1,
         x2,
@@ -27,6 +27,7 @@ def matmul(x1: mx.array, x2: mx.array, /) -> mx.array:
         floating=floating,
         exact=exact,
     )
+    return product
 
 
 def matrix_transpose(x: mx.array, /) -> mx.array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Literal
 
 import mlx.core as mx
@@ -53,7 +54,7 @@ def nonzero(x: mx.array, /) -> tuple[mx.array, ...]:
     flat = mx.reshape(x if x.dtype == mx.bool_ else mx.not_equal(x, 0), (-1,))
     dtype = mx.int64 if x.size > 2**31 - 1 else mx.int32
     ends = mx.cumsum(flat.astype(dtype))
-    count = int(ends[-1].item()) if x.size else 0
+    count = operator.index(ends[-1].item()) if x.size else 0  # type: ignore[arg-type]
     if not count:
         return tuple(mx.zeros((0,), dtype=mx.int64) for _ in x.shape)
     # All others write to a place behind the last, which is cut off.
