@@ -27,6 +27,7 @@ __all__ = [
 
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 _NATIVE = devices.dtypes("cpu", 0)
+_NUMPY = {native: dtype for dtype, native in _NATIVE.items()}
 
 _DLPACK_CPU = 1
 
@@ -59,13 +60,15 @@ def from_host(array: np.ndarray[Any, Any], device: mx.Device, *, copy: bool | No
             "pass copy=None or copy=True"
         )
     check_shape(array.shape)
+    dtype = array.dtype.newbyteorder("=")
     if not array.size:
         # Reductions of what MLX makes of an empty NumPy array may never end.
-        return mx.zeros(array.shape, dtype=_NATIVE[array.dtype.newbyteorder("=")])
-    # MLX takes neither negative strides nor foreign byte orders.
-    array = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("=")).reshape(array.shape)
+        return mx.zeros(array.shape, dtype=_NATIVE[dtype])
+    if array.dtype != dtype or any(stride < 0 for stride in array.strides):
+        # MLX takes neither foreign byte orders nor negative strides, not even of one element.
+        array = np.array(array, dtype=dtype, order="C", copy=True)
     # Without the dtype, float64 becomes float32 and complex128 complex64.
-    return mx.array(array, dtype=_NATIVE[array.dtype])
+    return mx.array(array, dtype=_NATIVE[dtype])
 
 
 def check_shape(shape: tuple[int, ...]) -> None:
@@ -102,13 +105,14 @@ def to_host(x: mx.array, *, copy: bool | None) -> np.ndarray[Any, Any]:
             "copy=False, but an MLX array on a CUDA device cannot be read by NumPy without a "
             "copy; pass copy=None or copy=True"
         )
-    is_bfloat16 = x.dtype == mx.bfloat16
+    dtype = _NUMPY[x.dtype]
     # This handle shares x's buffer, and keeps MLX from reusing it once x has new values.
-    handle = mx.view(x, mx.uint16) if is_bfloat16 else mx.array(x)
-    host = np.array(handle, copy=True if copy else None)
+    handle = mx.view(x, mx.uint16) if dtype == _BFLOAT16 else mx.array(x)
+    # MLX's 64-bit integers come as another type of NumPy's than its int64, and bfloat16 not at all.
+    host = np.array(handle, copy=True if copy else None).view(dtype)
     if not copy:
         host.flags.writeable = False
-    return host.view(_BFLOAT16) if is_bfloat16 else host
+    return host
 
 
 def move(x: mx.array, device: mx.Device, *, copy: bool | None) -> mx.array:

@@ -130,7 +130,7 @@ def repeat(x: mx.array, repeats: int | mx.array, /, *, axis: int | None = None) 
             f"repeats of shape {counts.shape} do not fit an axis of {size}; they must be one, or "
             f"one for each element"
         )
-    total = int(counts.sum()) if counts.size == size and counts.ndim else int(counts) * size
+    total = int(np.broadcast_to(counts, (size,)).sum())
     shape = (*x.shape[:axis], total, *x.shape[axis + 1 :])
     check_size(shape, x.dtype)
     if not math.prod(shape):
@@ -146,18 +146,14 @@ def reshape(x: mx.array, /, shape: tuple[int, ...], *, copy: bool | None = None)
     Raises
     ------
     ValueError
-        If ``copy=False`` and the elements do not lie in memory as the shape needs them, which is
-        known once they are computed.
+        If ``copy=False``: the result is independent of x, as all of MLX's are, and so a copy.
     """
     shape = _completed(tuple(shape), x)
     if copy is False:
-        try:
-            np.reshape(transfer.to_host(x, copy=False), shape, copy=False)
-        except ValueError as error:
-            raise ValueError(
-                f"copy=False, but an array of shape {x.shape} whose elements are not in order in "
-                f"memory cannot have shape {shape}; pass copy=None"
-            ) from error
+        raise ValueError(
+            "copy=False, but MLX's arrays have no views: a change of one never shows in another; "
+            "pass copy=None or copy=True"
+        )
     return mx.reshape(x, shape)
 
 
