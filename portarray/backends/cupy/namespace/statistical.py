@@ -52,7 +52,7 @@ def cumulative_prod(
     """Return running products along an axis."""
     axis = _running_axis(x, axis)
     dtype = _sum_dtype(x, dtype)
-    running = cupy.cumprod(x, axis, dtype) if x.size else x.astype(dtype)
+    running = cupy.cumprod(x, _whole(x, axis), dtype) if x.size else x.astype(dtype)
     return _with_initial(running, axis, 1) if include_initial else running
 
 
@@ -67,7 +67,7 @@ def cumulative_sum(
     """Return running sums along an axis."""
     axis = _running_axis(x, axis)
     dtype = _sum_dtype(x, dtype)
-    running = cupy.cumsum(x, axis, dtype) if x.size else x.astype(dtype)
+    running = cupy.cumsum(x, _whole(x, axis), dtype) if x.size else x.astype(dtype)
     return _with_initial(running, axis, 0) if include_initial else running
 
 
@@ -77,6 +77,11 @@ def _running_axis(x: ndarray, axis: int | None) -> int:
             raise ValueError(f"a running sum or product of {x.ndim} axes needs axis=")
         return 0
     return places(x, axis)[0]
+
+
+def _whole(x: ndarray, axis: int) -> int | None:
+    """Return None for the only axis: CuPy has a faster way for arrays as a whole."""
+    return None if x.ndim == 1 else axis
 
 
 def _with_initial(running: ndarray, axis: int, first: int) -> ndarray:
