@@ -82,15 +82,28 @@ if hasattr(cupy.linalg, "eig") and not cupy.cuda.runtime.is_hip:
     __all__ += ["eig", "eigvals"]
 
     def eig(x: ndarray, /) -> EigResult[ndarray]:
-        """Return eigenvalues and eigenvectors, complex always."""
+        """Return eigenvalues and eigenvectors, complex always; needs CUDA 12.6."""
         _check_square("eig", x)
+        _check_geev("eig")
         values, vectors = cupy.linalg.eig(x)
         return EigResult(_complex(values), _complex(vectors))
 
     def eigvals(x: ndarray, /) -> ndarray:
-        """Return eigenvalues, complex always."""
+        """Return eigenvalues, complex always; needs CUDA 12.6."""
         _check_square("eigvals", x)
+        _check_geev("eigvals")
         return _complex(cupy.linalg.eigvals(x))
+
+
+def _check_geev(name: str) -> None:
+    # Importing it loads cuSOLVER, which nothing else in the room needs before its first call.
+    from cupyx import cusolver
+
+    if not cusolver.check_availability("geev"):
+        raise NotImplementedError(
+            f"{name} needs cuSOLVER 11.7, which came with CUDA 12.6, or newer; update CUDA, or move "
+            f"the array to the host first"
+        )
 
 
 def _complex(x: ndarray) -> ndarray:
