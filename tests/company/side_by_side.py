@@ -65,46 +65,85 @@ class ElsewhereError(AssertionError):
     """An array came back on another device, or as another library's."""
 
 
-def beside(row: Row, device: str) -> None:
-    """Make a row's call with arrays on a device and with NumPy's, and compare all that returns."""
+NARROW = {
+    "float64": "float32",
+    "complex128": "complex64",
+    "int64": "int32",
+    "uint64": "uint32",
+}
+SINGLE = 2e-3
+"""Tolerance in single precision, in which the libraries' own algorithms lose digits too."""
+
+
+def lacking(device: str) -> set[str]:
+    """Return the dtypes of 64 bits a part that a device lacks now."""
+    info = pa.__array_namespace_info__()
+    return set(NARROW) - set(info.dtypes(device=pa.device(device)))
+
+
+def beside(row: Row, device: str, *, single: bool = False) -> None:
+    """Make a row's call with arrays on a device and with NumPy's, and compare all that returns.
+
+    Both get the same values: in single precision where that is asked for or the device has no
+    other, in double precision otherwise.
+    """
+    absent = lacking(device)
+    narrow = absent | {"float64", "complex128"} if single or "float64" in absent else set()
+
+    def values_of(given: Any) -> np.ndarray[Any, Any]:
+        values = np.array(given)
+        name = values.dtype.name
+        return values.astype(NARROW[name]) if name in narrow else values
+
     with warnings.catch_warnings():
         # The other library's warnings are its own matter; ours are not to be caused by it.
         warnings.simplefilter("ignore")
         warnings.simplefilter("error", pa.errors.PortarrayWarning)
-        expected = row.call(np.array)
-        found = row.call(lambda values: pa.asarray(np.array(values), device=device))
-    _agree(found, expected, device, row, "the result")
+        expected = row.call(values_of)
+        found = row.call(lambda values: pa.asarray(values_of(values), device=device))
+    tolerance = max(row.rtol, SINGLE) if narrow else row.rtol
+    _Comparison(device, row, tolerance, absent).agree(found, expected, "the result")
 
 
-def _agree(found: Any, expected: Any, device: str, row: Row, place: str) -> None:
-    """Check a result, or each part of one, against NumPy's."""
-    if isinstance(expected, (tuple, list)):
-        assert len(found) == len(expected), place
-        for i, (one, other) in enumerate(zip(found, expected, strict=True)):
-            _agree(one, other, device, row, f"{place}[{i}]")
-    elif isinstance(expected, (np.ndarray, np.number, np.bool_, bool, int, float, complex)):
-        _agree_in_value(found, expected, device, row, place)
-    elif hasattr(expected, "__dict__"):
-        for name, value in vars(expected).items():
-            if not callable(value):
-                _agree(getattr(found, name), value, device, row, f"{place}.{name}")
-    else:
-        assert found == expected, place
+@dataclass(frozen=True)
+class _Comparison:
+    device: str
+    row: Row
+    tolerance: float
+    absent: set[str]
 
+    def agree(self, found: Any, expected: Any, place: str) -> None:
+        """Check a result, or each part of one, against NumPy's."""
+        if isinstance(expected, (tuple, list)):
+            assert len(found) == len(expected), place
+            for i, (one, other) in enumerate(zip(found, expected, strict=True)):
+                self.agree(one, other, f"{place}[{i}]")
+        elif isinstance(expected, (np.ndarray, np.number, np.bool_, bool, int, float, complex)):
+            self.agree_in_value(found, expected, place)
+        elif hasattr(expected, "__dict__"):
+            for name, value in vars(expected).items():
+                if not callable(value):
+                    self.agree(getattr(found, name), value, f"{place}.{name}")
+        else:
+            assert found == expected, place
 
-def _agree_in_value(found: Any, expected: Any, device: str, row: Row, place: str) -> None:
-    wanted = np.asarray(expected)
-    if isinstance(found, pa.Array):
-        if str(found.device) != device:
-            raise ElsewhereError(f"{place} is on {found.device}, not on {device}")
-        assert found.dtype == wanted.dtype, place
-        values = np.asarray(found.to_device("numpy"))
-    else:
-        if isinstance(expected, np.ndarray) and not row.to_numpy:
-            raise ElsewhereError(f"{place} is {type(found).__name__}, not an array on {device}")
-        values = np.asarray(found)
-    assert values.shape == wanted.shape, place
-    if wanted.dtype.kind in "fc":
-        np.testing.assert_allclose(values, wanted, row.rtol, row.rtol, err_msg=place)
-    else:
-        np.testing.assert_array_equal(values, wanted, err_msg=place)
+    def agree_in_value(self, found: Any, expected: Any, place: str) -> None:
+        """Check numbers against NumPy's."""
+        wanted = np.asarray(expected)
+        name = wanted.dtype.name
+        if isinstance(found, pa.Array):
+            if str(found.device) != self.device:
+                raise ElsewhereError(f"{place} is on {found.device}, not on {self.device}")
+            assert found.dtype.name == (NARROW[name] if name in self.absent else name), place
+            values = np.asarray(found.to_device("numpy"))
+        else:
+            if isinstance(expected, np.ndarray) and not self.row.to_numpy:
+                kind = type(found).__name__
+                raise ElsewhereError(f"{place} is {kind}, not an array on {self.device}")
+            values = np.asarray(found)
+        assert values.shape == wanted.shape, place
+        if wanted.dtype.kind in "fc":
+            tolerance = self.tolerance
+            np.testing.assert_allclose(values, wanted, tolerance, tolerance, err_msg=place)
+        else:
+            np.testing.assert_array_equal(values, wanted, err_msg=place)

@@ -8,23 +8,27 @@ keeps to the device of what it was given, under ``with x.device:`` where it does
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import nullcontext
 from importlib.metadata import version
 
-import other_rows
+import every_row
+import limits
 import pytest
-import scipy_rows
-import scipy_signal_rows
 import sklearn
-import sklearn_rows
-from side_by_side import ElsewhereError, Row, beside
+import table
+from every_row import ROWS
+from side_by_side import ElsewhereError, Row, beside, lacking
 
 import portarray as pa
 
-ROWS: list[Row] = [*scipy_rows.ROWS, *scipy_signal_rows.ROWS, *sklearn_rows.ROWS, *other_rows.ROWS]
 WORKING = [row for row in ROWS if not row.fails]
 
+# JAX compiles each operation for each new shape, which takes a quarter of an hour for all rows: it
+# runs what the page shows, and all rows where this variable is set.
+ALL_ROWS = "PORTARRAY_TEST_ALL_ROWS" in os.environ
+COMPILING = {"jax"}
 
 VERSIONS = {"scipy": "1.17", "scikit-learn": "1.9"}  # for which the flags of rows were found
 AS_FOUND = pytest.mark.skipif(
@@ -58,18 +62,73 @@ def test_names_are_unique() -> None:
     assert len(names) == len(set(names))
 
 
+def test_rows_with_limits_are_rows() -> None:
+    named = {*limits.COMPLEX, *limits.COMPLEX128, *limits.READ_ONLY, *limits.THROUGH_VIEWS}
+    assert named | set(limits.SHOWN) <= set(every_row.BY_NAME)
+    assert all("https://" in reason for reason in limits.READ_ONLY.values())
+
+
+def eager() -> list[str]:
+    """Return the devices on which all rows are run."""
+    return [str(d) for d in pa.devices() if ALL_ROWS or d.library not in COMPILING]
+
+
+@pytest.mark.parametrize("where", eager())
 @pytest.mark.parametrize("row", _cases(ROWS))
-def test_runs_unchanged(row: Row, device: str, fake: str) -> None:
-    with pa.device(fake), pa.device(device) if row.scoped else nullcontext():
-        beside(row, device)
+def test_runs_unchanged(row: Row, where: str, fake: str) -> None:
+    expected = nullcontext() if row.fails else every_row.obstacle(row, where)[1]
+    if row.host and not every_row.is_readable(where):
+        expected = pytest.raises(TypeError, match=r"numpy\.asarray\(x\.to_device\('numpy'\)\)")
+    with expected:
+        every_row.run(row, where, fake)
 
 
 @AS_FOUND
+@pytest.mark.parametrize("where", eager())
 @pytest.mark.parametrize("row", _cases([row for row in WORKING if row.scoped]))
-def test_goes_astray_without_scope(row: Row, device: str, fake: str) -> None:
+def test_goes_astray_without_scope(row: Row, where: str, fake: str) -> None:
     """``scoped`` is no more than what a library needs: it holds where the library still does."""
-    with pa.device(fake), pytest.raises((pa.errors.DeviceMismatchError, ElsewhereError, TypeError)):
-        beside(row, device)
+    astray = (pa.errors.DeviceMismatchError, ElsewhereError, TypeError)
+    if row.name in limits.READ_ONLY:  # where it goes astray is not reached on all devices
+        astray = (*astray, ValueError)
+    with pa.device(fake), pytest.raises(astray):
+        beside(row, where, single=every_row.in_single(row, where))
+
+
+@AS_FOUND
+@pytest.mark.parametrize("name", sorted(limits.COMPLEX))
+@pytest.mark.parametrize("where", eager())
+def test_needs_single_precision(name: str, where: str) -> None:
+    """Where a device has float64 and not complex128, these rows must be given float32."""
+    absent = lacking(where)
+    if "complex128" not in absent or "float64" in absent:
+        pytest.skip(f"{where} has the complex numbers of its real ones")
+    row = every_row.BY_NAME[name]
+    with pa.device(where), pytest.raises(TypeError, match="complex128"):
+        beside(row, where)
+
+
+@AS_FOUND
+@pytest.mark.skipif(not table.PAGE.is_file(), reason="the documentation is not beside the tests")
+@pytest.mark.parametrize(
+    "column", list(table.columns()), ids=lambda column: re.sub(r"\W+", "-", str(column))
+)
+@pytest.mark.parametrize("name", limits.SHOWN)
+def test_the_page_says_what_happens_here(name: str, column: table.Column, fake: str) -> None:
+    """``python tests/company/table.py`` writes the page's table anew."""
+    titles, cells = table.written()
+    if str(column) not in titles:
+        pytest.skip(f"the page has no column for {column}")
+    assert table.cell(every_row.BY_NAME[name], column, fake) == cells[name, str(column)]
+
+
+@pytest.mark.skipif(not table.PAGE.is_file(), reason="the documentation is not beside the tests")
+def test_the_page_shows_every_row_that_it_should() -> None:
+    titles, cells = table.written()
+    assert len(limits.SHOWN) >= 30
+    assert {name for name, _ in cells} == set(limits.SHOWN)
+    assert len(cells) == len(titles) * len(limits.SHOWN)
+    assert all(cells.values())
 
 
 @AS_FOUND
