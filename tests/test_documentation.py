@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import doctest
 import importlib
 import pkgutil
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 import portarray as pa
+from portarray.backends import protocol
 
 ROOT = Path(__file__).parents[1]
 # Pages whose code stands on its own, with the names that the reader is expected to have.
@@ -65,3 +67,23 @@ def test_code_of_the_page_on_scikit_learn() -> None:
     names = run("docs/good_company.md", {"rows": rows, "labels": labels})
     assert isinstance(names["predicted"], pa.Array)
     assert names["predicted"].device is names["device"]
+
+
+def _hooks() -> Iterator[str]:
+    """Yield every name that a room must, should or may have, as protocol.py says it."""
+    for part in (protocol.Devices, protocol.Transfer, protocol.Room):
+        yield from (name for name in vars(part) if not name.startswith("_"))
+    yield from (field.name for field in dataclasses.fields(protocol.RoomInfo))
+    yield from protocol.__all__
+
+
+# What rooms have no word in: types, and the names of the parts.
+NOT_HOOKS = {"Devices", "PLATFORMS", "Room", "RoomInfo", "Served", "Transfer", "info", "namespace"}
+
+
+def test_the_page_on_adding_a_library_names_every_hook() -> None:
+    path = ROOT / "docs" / "add_a_library.md"
+    if not path.is_file():
+        pytest.skip("the documentation is not beside the tests")
+    named = set(re.findall(r"`(\w+)(?:\.py|/)?`", path.read_text("utf-8")))
+    assert set(_hooks()) - NOT_HOOKS - named == set()
