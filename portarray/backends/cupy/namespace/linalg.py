@@ -101,8 +101,8 @@ def _check_geev(name: str) -> None:
 
     if not cusolver.check_availability("geev"):
         raise NotImplementedError(
-            f"{name} needs CUDA 12.6 or newer (cuSOLVER 11.7); update CUDA, or move the array to the "
-            f"host first"
+            f"{name} needs CUDA 12.6 or newer (cuSOLVER 11.7); update CUDA, or move the array to "
+            f"the host first"
         )
 
 
