@@ -312,3 +312,11 @@ def test_all_kernels_are_known_by_their_names() -> None:
     found = {getattr(kernels, name).name for name in kernels.__all__}
     assert len(found) == len(kernels.__all__)
     assert all(name.startswith("portarray_") for name in found)
+
+
+def test_parameters_have_free_names() -> None:
+    """CuPy keeps ``i``, ``n`` and what begins with an underscore for itself."""
+    for name in kernels.__all__:
+        kernel = getattr(kernels, name)
+        parameters = [one.name for one in (*kernel.in_params, *kernel.out_params)]
+        assert not [one for one in parameters if one in ("i", "n") or one.startswith("_")], name

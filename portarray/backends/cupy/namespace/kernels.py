@@ -137,14 +137,14 @@ one_nan = cupy.ElementwiseKernel("T x", "T y", 'y = x != x ? T(nan("")) : x', "p
 
 # What shifting by all bits does is up to the processor: AMD's take the amount modulo the width.
 left_shift = cupy.ElementwiseKernel(
-    "T x, T n", "T y", "y = n < T(8 * sizeof(T)) ? T(x << n) : T(0)", "portarray_left_shift"
+    "T x, T by", "T y", "y = by < T(8 * sizeof(T)) ? T(x << by) : T(0)", "portarray_left_shift"
 )
 """Shift bits to the left; 0 where all are shifted out."""
 
 right_shift = cupy.ElementwiseKernel(
-    "T x, T n",
+    "T x, T by",
     "T y",
-    "y = n < T(8 * sizeof(T)) ? T(x >> n) : T(x < T(0) ? -1 : 0)",
+    "y = by < T(8 * sizeof(T)) ? T(x >> by) : T(x < T(0) ? -1 : 0)",
     "portarray_right_shift",
 )
 """Shift bits to the right, filling with the sign."""
