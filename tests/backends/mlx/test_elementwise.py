@@ -148,6 +148,10 @@ def test_quotients_are_rounded_down_from_the_exact_one(dtype: str) -> None:
     x1 = (whole * x2).astype(dtype)  # the rounded quotient is often an integer that is too large
     wanted = np.asarray([float(a) // float(b) for a, b in zip(x1, x2, strict=True)], dtype)
     same(xp.floor_divide(of(x1), of(x2)), wanted)
+    largest = np.finfo(dtype).max
+    x1 = np.asarray([largest, -largest, largest, 7.0], dtype)
+    x2 = np.asarray([-0.7 * largest, 0.3 * largest, 0.9 * largest, largest], dtype)
+    same(xp.floor_divide(of(x1), of(x2)), np.asarray([-2.0, -4.0, 1.0, 0.0], dtype))
     with np.errstate(all="ignore"):
         x1, x2 = grid(np.asarray([0.0, -0.0, 2.0, -2.0, INF, -INF, NAN], dtype))
         plain = np.isinf(x1) | np.isinf(x2) | (x2 == 0)

@@ -93,8 +93,8 @@ def remainder(x1: mx.array | Scalar, x2: mx.array | Scalar, /) -> mx.array:
 def _floor_divided(x1: mx.array, x2: mx.array) -> mx.array:
     # MLX's own rounds the rounded quotient down, which is one too many where that is an integer.
     ratio = mx.divide(x1, x2)
-    # x1 without the remainder is a multiple of x2, so this is within rounding of an integer.
-    whole = mx.round(mx.divide(x1 - mx.remainder(x1, x2), x2))
+    # Without the remainder's share of it, the quotient is within rounding of an integer.
+    whole = mx.round(ratio - mx.divide(mx.remainder(x1, x2), x2))
     whole = mx.where(mx.equal(whole, 0), bits.copysign(whole, ratio), whole)
     finite = mx.logical_and(mx.isfinite(ratio), mx.isfinite(x2))
     return mx.where(finite, whole, ratio)
