@@ -82,7 +82,7 @@ def _triangle(xp: Any, x: Any) -> tuple[Any, list[tuple[Any, Any]]]:
     # So that squares neither overflow nor vanish; abs and complex division may do so themselves.
     sizes = xp.maximum(xp.abs(xp.real(x)), xp.abs(xp.imag(x)))
     largest = xp.max(sizes, axis=(-2, -1), keepdims=True)
-    unit = xp.where(largest == 0, xp.ones_like(largest), largest)
+    unit = _nonzero(xp, largest)
     r = x * (1 / unit)
     for j in range(min(m, n)):
         column = r[..., j:, j : j + 1]
@@ -90,14 +90,19 @@ def _triangle(xp: Any, x: Any) -> tuple[Any, list[tuple[Any, Any]]]:
         modulus = xp.abs(head)
         norm = xp.sqrt(xp.sum(xp.abs(column) ** 2, axis=(-2, -1), keepdims=True))
         # Away from the head, so that nothing cancels.
-        phase = xp.where(modulus == 0, xp.ones_like(head), head / modulus)
+        phase = xp.where(modulus == 0, xp.ones_like(head), head / _nonzero(xp, modulus))
         above = xp.zeros((*x.shape[:-2], j, 1), dtype=x.dtype)
         v = xp.concat([above, head + phase * norm, column[..., 1:, :]], axis=-2)
         squared = norm * (norm + modulus)
-        scale = xp.where(squared == 0, xp.zeros_like(squared), 1 / squared)
+        scale = xp.where(squared == 0, squared, 1 / _nonzero(xp, squared))
         reflections.append((v, scale))
         r = _reflected(xp, r, v, scale)
     return xp.triu(r) * unit, reflections
+
+
+def _nonzero(xp: Any, x: Any) -> Any:
+    """Return x with 1 for 0, to divide by."""
+    return xp.where(x == 0, xp.ones_like(x), x)
 
 
 def _reflected(xp: Any, x: Any, v: Any, scale: Any) -> Any:
