@@ -46,12 +46,12 @@ def cross(xp: Any, x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 
 def eigvals(xp: Any, x: Any, /) -> Any:
     """Return the eigenvalues of square matrices, complex always."""
-    return xp.linalg.eig(x).eigenvalues
+    return xp.linalg.eig(x)[0]
 
 
 def eigvalsh(xp: Any, x: Any, /) -> Any:
     """Return the eigenvalues of Hermitian matrices, ascending."""
-    return xp.linalg.eigh(x).eigenvalues
+    return xp.linalg.eigh(x)[0]
 
 
 def matrix_norm(
@@ -134,7 +134,7 @@ def pinv(xp: Any, x: Any, /, *, rtol: float | Any = None) -> Any:
 
 def svdvals(xp: Any, x: Any, /) -> Any:
     """Return singular values, descending."""
-    return xp.linalg.svd(x, full_matrices=False).S
+    return xp.linalg.svd(x, full_matrices=False)[1]
 
 
 def trace(xp: Any, x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
@@ -179,7 +179,7 @@ def refuse_oblong(name: str, x: Any) -> None:
 def _negligible(xp: Any, x: Any, values: Any, rtol: Any) -> Any:
     """Return the largest singular values that count as zero, with a last axis of size 1."""
     if rtol is None:
-        rtol = max(x.shape[-2:]) * xp.finfo(x.dtype).eps
+        rtol = max(x.shape[-2:]) * float(xp.finfo(x.dtype).eps)
     elif hasattr(rtol, "dtype") and rtol.ndim:
         rtol = xp.expand_dims(xp.astype(rtol, values.dtype, copy=False), axis=-1)
     return xp.multiply(xp.max(values, axis=-1, keepdims=True), rtol)
