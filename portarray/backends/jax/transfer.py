@@ -253,7 +253,9 @@ def to_dlpack(
     elif copy is True:
         source = jnp.array(x, copy=True)
     # The room has done the moving and copying, so JAX is asked for the array as it is.
-    return source.__dlpack__(stream=stream, max_version=max_version)
+    # It refuses a version before 0.5, which its capsules serve like any other.
+    version = max_version if max_version is not None and max_version >= (1, 0) else None
+    return source.__dlpack__(stream=stream, max_version=version)
 
 
 def dlpack_device(x: Any) -> tuple[int, int]:

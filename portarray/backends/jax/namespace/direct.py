@@ -150,6 +150,15 @@ _TABLES = {
 }
 
 
+_OPTIONAL = frozenset(map(np.dtype, ("int64", "uint64", "float64", "complex128")))
+
+
 def direct(name: str, dtype: np.dtype[Any]) -> Function | None:
-    """Return the function for arrays of a dtype, None where the namespace has it."""
+    """Return the function for arrays of a dtype, None where the namespace has it.
+
+    For dtypes of 64 bits it always does: portarray refuses them while the user's setting excludes
+    them, which it cannot where it calls what it found before.
+    """
+    if dtype in _OPTIONAL:
+        return None
     return _TABLES[kind_of(dtype)].get(name)

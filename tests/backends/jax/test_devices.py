@@ -1,0 +1,138 @@
+"""JAX's devices, the reasons for those that are not here, and arrays that stay where they are."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+jax = pytest.importorskip("jax")
+
+import jax.numpy as jnp  # noqa: E402
+
+import portarray as pa  # noqa: E402
+from portarray.backends import registry  # noqa: E402
+from portarray.errors import OutOfMemoryError  # noqa: E402
+
+ROOM = registry.load_room("jax")
+devices = ROOM.devices
+
+
+def test_every_platform_has_devices_or_a_reason() -> None:
+    for platform in ROOM.info.ranks:
+        if devices.count(platform):
+            x = jax.device_put(np.ones(1, np.float32), devices.native_device(platform, 0))
+            assert devices.locate(x) == (platform, 0)
+        else:
+            assert f"no {platform} backend" in devices.why_not(platform)
+    assert "opencl" in devices.why_not("opencl")
+    assert devices.count("opencl") == 0
+
+
+def test_recognize() -> None:
+    assert devices.recognize(jax.devices("cpu")[0]) == ("cpu", 0)
+    assert devices.recognize("cpu") is None
+    assert pa.device(jax.devices("cpu")[0]) is pa.device("jax:cpu:0")
+
+
+def test_owns_arrays_of_every_class() -> None:
+    assert devices.owns(jnp.ones(1))
+    assert type(jnp.ones(1)) is devices.ARRAY_TYPE
+    assert not devices.owns(np.ones(1))
+    owned = []
+    jax.jit(lambda x: owned.append(devices.owns(x)))(1.0)
+    assert owned == [True]
+
+
+def test_memory_on_cpus_is_the_machines() -> None:
+    figures = pa.memory("jax:cpu")
+    assert figures.total is not None
+    assert figures.free is not None
+    assert 0 < figures.free <= figures.total
+
+
+def test_synchronize_waits() -> None:
+    """All work is done when it returns, also work whose result nobody kept."""
+    x = jnp.ones((1200, 1200), dtype=jnp.float32)
+    work = jax.jit(lambda x: jax.lax.fori_loop(0, 6, lambda _, y: y @ x / 1200, x))
+    work(x).block_until_ready()
+    begun = time.perf_counter()
+    work(x).block_until_ready()
+    needed = time.perf_counter() - begun
+    kept = work(x)
+    pa.synchronize("jax:cpu")
+    begun = time.perf_counter()
+    kept.block_until_ready()
+    assert time.perf_counter() - begun < needed / 4
+
+
+def test_out_of_memory() -> None:
+    with pytest.raises(OutOfMemoryError) as caught:
+        pa.zeros((1 << 44,), dtype=pa.float32, device="jax:cpu")
+    assert caught.value.total is not None
+
+
+def test_failures_are_told_from_wrong_input() -> None:
+    error = jax.errors.JaxRuntimeError
+    assert devices.is_failure(error("INTERNAL: CUDA_ERROR_ILLEGAL_ADDRESS"))
+    assert not devices.is_failure(error("INVALID_ARGUMENT: no such shape"))
+    assert not devices.is_failure(RuntimeError("INTERNAL"))
+    assert not devices.is_out_of_memory(error("INTERNAL: broken"))
+
+
+TWO_DEVICES = """
+import jax, jax.numpy as jnp, numpy as np, portarray as pa
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+first, second = jax.local_devices()
+assert [str(d) for d in pa.devices() if d.library == "jax"] == ["jax:cpu:0", "jax:cpu:1"]
+there = pa.device("jax:cpu:1")
+assert pa.device(second) is there
+made = [
+    pa.zeros(3, device=there), pa.ones(3, device=there), pa.full(3, 2, device=there),
+    pa.arange(3, device=there), pa.linspace(0, 1, 3, device=there), pa.eye(3, device=there),
+    pa.empty(3, device=there), pa.asarray([1, 2, 3], device=there), pa.asarray(5, device=there),
+    pa.asarray(np.ones(3, "f4"), device=there), pa.fft.fftfreq(3, device=there),
+    pa.zeros_like(pa.zeros(3, device=there)), pa.zeros(3, device="jax:cpu:0").to_device(there),
+]
+for x in made:
+    assert x.device is there and x.native.devices() == {second} and x.native.committed, x
+x = made[0]
+found = [
+    pa.sin(x), x + 1, x[1:], pa.sum(x), pa.nonzero(x)[0], pa.unique_values(x), pa.sort(x),
+    pa.linalg.qr(made[5])[0], pa.concat([x, x]), x.copy(), pa.asarray(x, copy=True), x // 2.0,
+    pa.where(x > 0, x, 1.0), x[x > 0], pa.nonzero(made[1])[0], pa.repeat(x, 2), pa.searchsorted(x, x), pa.clip(x, 0, 1), x ** 2,
+]
+x[0] = 4
+x += 1
+for y in [*found, x]:
+    assert y.device is there and y.native.devices() == {second}, y
+try:
+    x + pa.zeros(3, device="jax:cpu:0")
+except pa.DeviceMismatchError as error:
+    assert "jax:cpu:0" in str(error) and "jax:cpu:1" in str(error)
+with jax.default_device(second):
+    assert pa.asarray(jnp.ones(3)).device is there
+both = NamedSharding(Mesh(np.asarray([first, second]), "a"), PartitionSpec("a"))
+try:
+    pa.asarray(jax.device_put(np.arange(4, dtype="f4"), both))
+except ValueError as error:
+    assert "sharded over 2 devices" in str(error) and "jax.device_put(x, device)" in str(error)
+print("done")
+"""
+
+
+def test_two_devices() -> None:
+    """What is made on a device is there, stays there, and what is computed from it too."""
+    flags = "--xla_force_host_platform_device_count=2"
+    done = subprocess.run(
+        [sys.executable, "-c", TWO_DEVICES],
+        env={**os.environ, "XLA_FLAGS": flags},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "done\n", done.stderr[-2000:]

@@ -1,0 +1,176 @@
+"""JAX's arrays in and out. They never change, so that sharing memory has conditions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+jax = pytest.importorskip("jax")
+
+import jax.numpy as jnp  # noqa: E402
+
+import portarray as pa  # noqa: E402
+from portarray.backends import registry  # noqa: E402
+
+CPU = "jax:cpu:0"
+transfer = registry.load_room("jax").transfer
+DEVICE = jax.devices("cpu")[0]
+
+
+def aligned(shape: tuple[int, ...], dtype: Any, *, off: int = 0) -> np.ndarray[Any, Any]:
+    """Return zeros at an address divisible by 64, or `off` bytes beside it."""
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    memory = np.zeros(size + 128, dtype=np.uint8)
+    start = -memory.ctypes.data % 64 + off
+    return memory[start : start + size].view(dtype).reshape(shape)
+
+
+@pytest.mark.parametrize("off", [0, 16])
+@pytest.mark.parametrize("size", [4, 5000])
+def test_what_is_written_into_numpy_arrays_later_is_not_seen(size: int, off: int) -> None:
+    for copy in (None, True):
+        a = aligned((size,), np.float32, off=off)
+        x = pa.asarray(a, device=CPU, copy=copy)
+        y = pa.from_dlpack(a, device=CPU, copy=copy)
+        z = pa.asarray(a, device="numpy").to_device(CPU, copy=copy)
+        a[:] = 7.0
+        assert not any(map(float, (pa.max(x), pa.max(y), pa.max(z))))
+
+
+def test_memory_is_shared_where_that_is_asked_for() -> None:
+    a = aligned((100,), np.float32)
+    x = pa.asarray(a, device=CPU, copy=False)
+    a[3] = 7.0
+    assert float(x[3]) == 7.0
+    # Our own assignments never reach it.
+    x[4] = 8.0
+    assert a[4] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("a", "reason"),
+    [
+        (aligned((100,), np.float32, off=16), "divisible by 64"),
+        (aligned((10, 10), np.float32).T, "not C-contiguous"),
+        (aligned((100,), ">f4"), "byte order"),
+    ],
+)
+def test_memory_that_cannot_be_shared(a: np.ndarray[Any, Any], reason: str) -> None:
+    with pytest.raises(ValueError, match=rf"copy=False, but .*{reason}.*copy=None"):
+        transfer.from_host(a, DEVICE, copy=False)
+
+
+@pytest.mark.parametrize(
+    "a",
+    [
+        np.arange(12, dtype=np.float32)[::-1],
+        np.arange(12, dtype=np.float32)[::3],
+        np.arange(12, dtype=np.float32).reshape(3, 4).T,
+        np.arange(12, dtype=">i4"),
+        np.broadcast_to(np.float32(3), (2, 3)),
+        np.zeros(41, np.uint8)[1:].view(np.float32),
+        np.ones((0, 3), np.float32),
+        np.asarray(2.5, dtype=np.float16),
+        np.asarray([1, 2], dtype=ml_dtypes.bfloat16),
+        np.asarray([True, False]),
+        np.asarray([1 + 2j], dtype=np.complex64),
+    ],
+    ids=lambda a: f"{a.dtype}{a.shape}{a.strides}",
+)
+@pytest.mark.parametrize("copy", [None, True])
+def test_every_layout(a: np.ndarray[Any, Any], copy: bool | None) -> None:
+    readonly = a.view()
+    readonly.flags.writeable = False
+    x = transfer.from_host(readonly, DEVICE, copy=copy)
+    assert x.devices() == {DEVICE}
+    assert x.dtype == a.dtype.newbyteorder("=")
+    back = transfer.to_host(x, copy=copy)
+    assert back.dtype == x.dtype
+    np.testing.assert_array_equal(back, a)
+
+
+def test_numpy_sees_a_read_only_view() -> None:
+    x = pa.asarray([1.0, 2.0], device=CPU)
+    seen = np.asarray(x)
+    assert np.shares_memory(seen, np.asarray(x.native))
+    with pytest.raises(ValueError, match="read-only"):
+        seen[0] = 5.0
+    own = np.array(x)
+    own[0] = 5.0
+    assert x.tolist() == [1.0, 2.0]
+    assert np.asarray(x, copy=True).flags.writeable
+
+
+def test_other_libraries_get_memory_of_their_own() -> None:
+    """Theirs may be written, and JAX's arrays never change."""
+    for other in {d.library for d in pa.devices() if d.platform == "cpu"} - {"jax"}:
+        x = pa.asarray([1.0, 2.0], dtype=pa.float32, device=CPU)
+        y = x.to_device(other)
+        y[0] = 5.0
+        assert x.tolist() == [1.0, 2.0], other
+        z = pa.from_dlpack(x.native, device=other)
+        z[0] = 5.0
+        assert x.tolist() == [1.0, 2.0], other
+
+
+def test_dlpack_out() -> None:
+    x = pa.asarray([1.0, 2.0], dtype=pa.float32, device=CPU)
+    shared = np.from_dlpack(x)
+    assert np.shares_memory(shared, np.asarray(x.native))
+    assert not shared.flags.writeable
+    assert not np.shares_memory(np.from_dlpack(x, copy=True), np.asarray(x.native))
+    with pytest.raises(BufferError, match="not to"):
+        transfer.to_dlpack(x.native, stream=None, max_version=None, dl_device=(2, 0), copy=None)
+
+
+class Producer:
+    """Somebody else's array: nothing but DLPack."""
+
+    def __init__(self, values: np.ndarray[Any, Any]) -> None:
+        self.values = values
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.values.__dlpack__()
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.values.__dlpack_device__()
+
+
+def test_dlpack_in() -> None:
+    a = aligned((100,), np.float32)
+    copied = pa.from_dlpack(Producer(a), device=CPU)
+    shared = pa.from_dlpack(Producer(a), device=CPU, copy=False)
+    a[0] = 7.0
+    assert (float(copied[0]), float(shared[0])) == (0.0, 7.0)
+    # XLA takes compact memory only.
+    gaps = np.arange(12, dtype=np.float32).reshape(3, 4)[:, ::2]
+    assert pa.from_dlpack(Producer(gaps), device=CPU).tolist() == gaps.tolist()
+    with pytest.raises(ValueError, match="copy=False"):
+        pa.from_dlpack(Producer(gaps), device=CPU, copy=False)
+
+
+def test_assignment_makes_a_new_native_array() -> None:
+    x = pa.asarray([1.0, 2.0, 3.0], device=CPU)
+    before = x.native
+    alias, part = pa.asarray(before), x[1:]
+    x[1] = 9.0
+    x += 1
+    assert x.tolist() == [2.0, 10.0, 4.0]
+    assert (alias.tolist(), part.tolist()) == ([1.0, 2.0, 3.0], [2.0, 3.0])
+    np.testing.assert_array_equal(before, [1.0, 2.0, 3.0])
+
+
+def test_reshape_has_no_views() -> None:
+    x = pa.zeros((2, 3), device=CPU)
+    with pytest.raises(ValueError, match="copy=None"):
+        pa.reshape(x, (6,), copy=False)
+
+
+def test_weak_types_end_at_the_door() -> None:
+    """JAX's arrays of Python scalars yield to others in its promotion; ours never do."""
+    weak = pa.asarray(jnp.asarray(1.0) * 1)
+    half = pa.asarray([1.0], dtype=pa.float16, device=CPU)
+    assert (weak + half).dtype == weak.dtype
