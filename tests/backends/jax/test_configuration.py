@@ -142,7 +142,7 @@ def test_arrays_of_64_bits_after_the_setting_is_off() -> None:
             lambda: pa.astype(x, pa.complex128),
         )
         for attempt in attempts:
-            with pytest.raises(DTypeNotSupportedError, match="float64"):
+            with pytest.raises(DTypeNotSupportedError, match="has no (float64|complex128)"):
                 attempt()
         # The ways out: to 32 bits, to the host, to other libraries.
         single = pa.astype(x, pa.float32)
@@ -185,7 +185,8 @@ def test_nothing_of_jax_is_configured(enabled: str) -> None:
     """Neither settings nor the environment change, whatever portarray does with JAX."""
     program = (
         "import os, jax\n"
-        "def environment(): return {k: v for k, v in os.environ.items() if k[:3] in ('JAX', 'XLA')}\n"
+        "def environment():\n"
+        "    return {k: v for k, v in os.environ.items() if k[:3] in ('JAX', 'XLA')}\n"
         "settings, before = dict(jax.config.values), environment()\n"
         "import portarray as pa\n"
         "pa.device('jax'), pa.memory('jax'), pa.synchronize('jax')\n"

@@ -104,7 +104,8 @@ x = made[0]
 found = [
     pa.sin(x), x + 1, x[1:], pa.sum(x), pa.nonzero(x)[0], pa.unique_values(x), pa.sort(x),
     pa.linalg.qr(made[5])[0], pa.concat([x, x]), x.copy(), pa.asarray(x, copy=True), x // 2.0,
-    pa.where(x > 0, x, 1.0), x[x > 0], pa.nonzero(made[1])[0], pa.repeat(x, 2), pa.searchsorted(x, x), pa.clip(x, 0, 1), x ** 2,
+    pa.where(x > 0, x, 1.0), x[x > 0], pa.nonzero(made[1])[0],
+    pa.repeat(x, 2), pa.searchsorted(x, x), pa.clip(x, 0, 1), x ** 2,
 ]
 x[0] = 4
 x += 1
