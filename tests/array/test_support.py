@@ -12,10 +12,9 @@ import portarray as pa
 from portarray._array.support import functions, overview
 from portarray.backends import registry
 
-# What a library lacks and no composition of its functions makes: these leave the device.
+# What a library lacks and no composition of functions makes: these leave the device.
 ON_HOST: dict[str, set[str]] = {
-    "mlx": set(),
-    "dpnp": set(),
+    "dpnp": {"linalg.eig", "linalg.eigvals"},  # dpnp itself computes them with NumPy
 }
 AT_MOST = {"mlx": 12, "dpnp": 4}
 # clarray chooses the host for what its README names, where the memory is the host's anyway.
