@@ -9,8 +9,7 @@ INFO = RoomInfo(
     ranks={"cuda": 10, "rocm": 10},
     install={"": "portarray[cupy-cuda12]", "rocm": "portarray[cupy-rocm]"},
     # Each build of CuPy has its own name.
-    distributions=("cupy-cuda13x", "cupy-cuda12x", "cupy-rocm-7-0", "cupy"),
-    # The first whose DLPack exchange takes versions and the options of the standard, and whose
-    # reductions know infinities.
+    distributions=("cupy-cuda13x", "cupy-cuda12x", "cupy-cuda11x", "cupy-rocm-7-0", "cupy"),
+    # The first whose DLPack exchange takes versions and the options of the standard.
     oldest="13.4",
 )
