@@ -79,6 +79,7 @@ from portarray.backends.dpnp.namespace.data_type import (
     isdtype,
     result_type,
 )
+from portarray.backends.dpnp.namespace.direct import direct
 from portarray.backends.dpnp.namespace.exponential import (
     exp,
     expm1,
@@ -362,6 +363,7 @@ __all__ = [
     "diff",
     # assignment
     "inplace",
+    "direct",
     # extensions
     "linalg",
     "fft",

@@ -19,7 +19,6 @@ _subtract = dpnp.subtract
 
 abs = dpnp.abs
 negative = dpnp.negative
-positive = dpnp.positive
 reciprocal = dpnp.reciprocal
 signbit = dpnp.signbit
 
@@ -59,6 +58,11 @@ def multiply(x1: ndarray | Scalar, x2: ndarray | Scalar, /) -> ndarray:
 def nextafter(x1: ndarray | Scalar, x2: ndarray | Scalar, /) -> ndarray:
     """Return the next representable number after x1 towards x2."""
     return _nextafter(*pair(x1, x2))
+
+
+def positive(x: ndarray, /) -> ndarray:
+    """Return a copy; dpnp's own refuses booleans."""
+    return dpnp.copy(x)
 
 
 def remainder(x1: ndarray | Scalar, x2: ndarray | Scalar, /) -> ndarray:

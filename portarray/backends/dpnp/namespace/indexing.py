@@ -1,28 +1,154 @@
-"""Reading and writing parts of dpnp's arrays."""
+"""Reading and writing parts of dpnp's arrays.
+
+dpnp takes arrays in a key only side by side and of integers that promote to a signed dtype; an
+integer among them is a plain index to it, where NumPy counts it as an array. Such keys are split
+in two: a basic part, which gives a view, and the arrays, whose axes are brought to its front.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import dpnp
+import numpy as np
 from dpnp import ndarray
 
 from portarray.backends.dpnp.namespace.promotion import Scalar, cast
 
 Key = tuple[Any, ...]
 
+_ALL = slice(None)
+_INT64 = np.dtype(np.int64)
+
 
 def getitem(x: ndarray, key: Key, /) -> ndarray:
     """Return part of an array: a view where key holds no array."""
-    return x[key]
+    if _is_plain(key):
+        return x[key]
+    parts = _split(x, key)
+    found = parts.view[parts.arrays]
+    return _moved(found, range(parts.count), parts.place)
 
 
 def setitem(x: ndarray, key: Key, value: Any, /) -> ndarray:
     """Write into part of an array, and return that array."""
     if isinstance(value, ndarray):
-        value = cast(value, x.dtype)
-    x[key] = value
+        value = _without_leading_ones(cast(value, x.dtype))
+    if _is_plain(key):
+        x[key] = value
+        return settle(x)
+    parts = _split(x, key)
+    if isinstance(value, ndarray) and value.ndim:
+        value = dpnp.broadcast_to(value, parts.shape)
+        value = _moved(value, range(parts.place, parts.place + parts.count), 0)
+    parts.view[parts.arrays] = value
+    return settle(x)
+
+
+def _without_leading_ones(value: ndarray) -> ndarray:
+    """Return a value as broadcasting sees it; dpnp refuses more axes than the key selects."""
+    shape = value.shape
+    count = next((n for n, size in enumerate(shape) if size != 1), len(shape))
+    return dpnp.reshape(value, shape[count:]) if count else value
+
+
+def settle(x: ndarray) -> ndarray:
+    """Return an array that was written into; where NumPy may be reading it, when that is done."""
+    queue = x.sycl_queue
+    if queue.sycl_device.is_cpu:
+        queue.wait()
     return x
+
+
+def _is_plain(key: Key) -> bool:
+    """Tell whether dpnp takes a key as it is: at most one array, and no integer beside it."""
+    arrays = [part for part in key if isinstance(part, ndarray)]
+    if not arrays:
+        return True
+    return (
+        len(arrays) == 1 and arrays[0].ndim > 0 and not any(isinstance(part, int) for part in key)
+    )
+
+
+@dataclass(slots=True)
+class _Parts:
+    """A key in two steps: ``view[arrays]``, whose `count` axes of the arrays belong at `place`."""
+
+    view: ndarray
+    arrays: tuple[ndarray, ...]
+    count: int
+    place: int
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of what the key selects."""
+        rest = self.view.shape[len(self.arrays) :]
+        return (*rest[: self.place], *self.arrays[0].shape, *rest[self.place :])
+
+
+def _split(x: ndarray, key: Key) -> _Parts:
+    basic: list[Any] = []
+    arrays: list[Any] = []
+    axes: list[int] = []  # of the basic part, one for each array
+    places: list[int] = []  # of the arrays in the key
+    for place, part in enumerate(_without_ellipsis(key, x.ndim)):
+        if part is None or isinstance(part, slice):
+            basic.append(part)
+            continue
+        places.append(place)
+        for one in _as_integers(part):
+            axes.append(len(basic))
+            arrays.append(one)
+            basic.append(None if isinstance(part, ndarray) and _is_flag(part) else _ALL)
+    # As in NumPy, arrays with something between them put their axes first.
+    together = places[-1] - places[0] == len(places) - 1 and not _ellipsis_between(key)
+    view = _moved(x[tuple(basic)], axes, 0)
+    like = next(one for one in arrays if isinstance(one, ndarray))
+    given = [one if isinstance(one, ndarray) else dpnp.full_like(like, one) for one in arrays]
+    spread = dpnp.broadcast_arrays(*given) if len(given) > 1 else given
+    return _Parts(view, tuple(spread), spread[0].ndim, axes[0] if together else 0)
+
+
+def _as_integers(part: Any) -> list[Any]:
+    """Return the indices that one entry of a key stands for, for each of its axes."""
+    if not isinstance(part, ndarray):
+        return [part]
+    if part.dtype.kind != "b":
+        return [cast(part, _INT64)]
+    return list(dpnp.nonzero(dpnp.reshape(part, (1,)) if _is_flag(part) else part))
+
+
+def _is_flag(part: ndarray) -> bool:
+    """Tell whether an index is a single truth value, which makes an axis of its own."""
+    return part.ndim == 0 and part.dtype.kind == "b"
+
+
+def _without_ellipsis(key: Key, ndim: int) -> Key:
+    places = [place for place, part in enumerate(key) if part is Ellipsis]
+    taken = sum(_taken(part) for part in key)
+    if not places:
+        return (*key, *[_ALL] * (ndim - taken))
+    return (*key[: places[0]], *[_ALL] * (ndim - taken), *key[places[0] + 1 :])
+
+
+def _taken(part: Any) -> int:
+    """Return how many axes an entry of a key takes."""
+    if part is None or part is Ellipsis:
+        return 0
+    return part.ndim if isinstance(part, ndarray) and part.dtype.kind == "b" else 1
+
+
+def _ellipsis_between(key: Key) -> bool:
+    """Tell whether an ellipsis parts the arrays, which it does even where it stands for no axis."""
+    places = [n for n, part in enumerate(key) if isinstance(part, (int, ndarray))]
+    return any(key[place] is Ellipsis for place in range(places[0], places[-1]))
+
+
+def _moved(x: ndarray, source: Any, destination: int) -> ndarray:
+    source = tuple(source)
+    target = tuple(range(destination, destination + len(source)))
+    return x if source == target else dpnp.moveaxis(x, source, target)
 
 
 def item(x: ndarray, /) -> Scalar:
