@@ -38,7 +38,9 @@ def asarray(
         return _finished(obj, wanted, where, copy=copy, narrow=narrow)
     owner = home(obj)
     if owner is not None:
-        native = outcome.wrap(_under_one_name(obj) if type(obj) is np.ndarray else obj, owner)
+        if type(obj) is np.ndarray:
+            obj = _under_one_name(obj)
+        native = outcome.wrap(owner.room.adopt(obj, copy=copy), owner)
         where = owner if device is None else selection.resolve(device)
         # NumPy arrays are everyone's host format: they follow the default device.
         if device is None and type(obj) is np.ndarray:
@@ -62,7 +64,7 @@ def from_dlpack(x: Any, /, *, device: object = None, copy: bool | None = None) -
     owner = home(x)
     if owner is not None:
         where = owner if device is None else selection.resolve(device)
-        x = outcome.wrap(x, owner)  # whose room knows what may be shared
+        x = outcome.wrap(owner.room.adopt(x, copy=copy), owner)  # its room knows what may be shared
         if where is owner or (_on_host(where) and _on_host(owner)):
             return moved(x, where, copy=copy)
     else:

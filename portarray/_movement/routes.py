@@ -35,5 +35,5 @@ def move(x: Any, source: Device, target: Device, *, copy: bool | None) -> Any:
         raise ValueError(f"copy=False, but {source} and {target} share no memory; pass copy=None")
     # The consumer must never see unfinished work.
     source.room.synchronize(source.native)
-    values = source.room.transfer.to_host(x, copy=None)
+    values = source.room.transfer.to_host(x, copy=False if copy is False else None)
     return target.room.transfer.from_host(values, target.native, copy=copy if shared else None)

@@ -318,6 +318,15 @@ class Room:
         context: AbstractContextManager[Any] = nullcontext() if hook is None else hook()
         return context
 
+    def adopt(self, x: Any, *, copy: bool | None) -> Any:
+        """Return a native array that a program made itself as the room's functions take it.
+
+        **May**; by default it is that already. For libraries whose arrays do not all meet in one
+        call, such as SYCL arrays of several queues. ``copy`` as in :meth:`Transfer.from_host`.
+        """
+        hook = getattr(self.transfer, "adopt", None)
+        return x if hook is None else hook(x, copy=copy)
+
     def peek(self, x: Any) -> np.ndarray[Any, Any]:
         """Return a native array's values for printing. **May**, where to_host can refuse them."""
         hook = getattr(self.transfer, "peek", None)
