@@ -118,7 +118,7 @@ def array_of(scalar: Scalar, dtype: mx.Dtype) -> mx.array:
             wrapped = int(scalar) - 2**64  # type: ignore[arg-type]
             return mx.view(mx.array(wrapped, dtype=mx.int64), dtype)
     elif scalar.__class__ is int and dtype != mx.bool_:
-        return mx.array(float(scalar), dtype=dtype)  # type: ignore[arg-type]
+        return mx.array(float(scalar), dtype=dtype)
     return mx.array(scalar, dtype=dtype)
 
 
