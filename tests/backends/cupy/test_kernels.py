@@ -30,7 +30,7 @@ if COMPILER is None:
 
 HEADERS = Path(cupy.__file__).parent / "_core" / "include"
 
-# CuPy's header asks Thrust for its namespace only.
+# CuPy's header asks Thrust for its namespace only, before version 14 by another file.
 THRUST = """
 #pragma once
 #define THRUST_NAMESPACE_BEGIN namespace thrust {
@@ -99,9 +99,9 @@ def _loop(kernel: Any, dtype: str, name: str) -> str:
 @pytest.fixture(scope="module")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     folder = tmp_path_factory.mktemp("kernels")
-    header = folder / "thrust" / "detail" / "config" / "namespace.h"
-    header.parent.mkdir(parents=True)
-    header.write_text(THRUST)
+    for header in ("thrust/detail/config/namespace.h", "thrust/detail/config.h"):
+        (folder / header).parent.mkdir(parents=True, exist_ok=True)
+        (folder / header).write_text(THRUST)
     preambles = {getattr(kernels, name).preamble for name in DTYPES_OF}
     text = BEFORE + "".join(sorted(preambles))
     for name, dtypes in DTYPES_OF.items():
