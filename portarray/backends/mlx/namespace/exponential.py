@@ -33,10 +33,14 @@ _SIGNED = frozenset(SIGNED)
 
 square = mx.square
 
-# e rounded to a dtype, how far its logarithm is below 1, and a number that exp takes to 0.
+# e rounded to a dtype, how far its logarithm is below 1, and a number that exp takes to 0. As
+# arrays, which MLX would make of them in each call.
 _E = {
-    mx.float32: (2.7182817459106445, 3.0367859981727844e-08, -120.0),
-    mx.float64: (math.e, 5.318237706605891e-17, -800.0),
+    dtype: tuple(mx.array(value, dtype=dtype) for value in values)
+    for dtype, values in (
+        (mx.float32, (2.7182817459106445, 3.0367859981727844e-08, -120.0)),
+        (mx.float64, (math.e, 5.318237706605891e-17, -800.0)),
+    )
 }
 
 
@@ -56,7 +60,7 @@ def _exp(x: mx.array) -> mx.array:
     # https://github.com/ml-explore/mlx/issues/3047
     # Its power is right, and e**x = r**x * (e/r)**x for the rounded r.
     base, lost, least = _E[x.dtype]
-    power = mx.power(mx.array(base, dtype=x.dtype), x)
+    power = mx.power(base, x)
     return power + power * (mx.maximum(x, least) * lost)
 
 

@@ -90,19 +90,26 @@ def sin(x: mx.array, /) -> mx.array:
 
 # On the CPU, MLX's own sine and cosine lose digits from 300 on, make +0 of -0 and give float64 no
 # more digits than float32: https://github.com/ml-explore/mlx/issues/4158. Its tangent is right.
+# Numbers as arrays, which MLX would make of them in each call: 1/2, 1 and 2.
+_NUMBERS = {
+    dtype: tuple(mx.array(value, dtype=dtype) for value in (0.5, 1.0, 2.0))
+    for dtype in (mx.float32, mx.float64)
+}
 
 
 def _sin(x: mx.array) -> mx.array:
-    half = mx.tan(x * 0.5)
-    return 2 * half / (1 + half * half)
+    middle, one, two = _NUMBERS[x.dtype]
+    half = mx.tan(x * middle)
+    return two * half / (one + half * half)
 
 
 def _cos(x: mx.array) -> mx.array:
     # 1/sqrt(1 + tan**2) does not cancel near the zeros. The sign is that of the sine, which its
     # half-angle formula shows even there, by that of the tangent.
+    middle, one, _ = _NUMBERS[x.dtype]
     tangent = mx.tan(x)
-    size = 1 / mx.sqrt(1 + tangent * tangent)
-    back = mx.less(mx.tan(x * 0.5) * tangent, 0)
+    size = one / mx.sqrt(one + tangent * tangent)
+    back = mx.less(mx.tan(x * middle) * tangent, 0)
     return mx.where(back, mx.negative(size), size)
 
 
