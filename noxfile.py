@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import sys
 from pathlib import Path
 
@@ -17,6 +18,9 @@ nox.options.sessions = ["lint", "types", "tests", "docs"]
 nox.options.error_on_missing_interpreters = True
 
 PYPROJECT = nox.project.load_toml("pyproject.toml")
+
+# Every array library whose room can be tested without its hardware; CuPy imports without a GPU.
+EVERY = ("opencl", "torch", "mlx", "dpnp", "jax", "cupy-cuda13")
 
 # Each library's requirement for these sessions. PyTorch is pinned: its newest release is not
 # always to be had as a small build. The package itself asks for no more than its extra says.
@@ -31,13 +35,22 @@ def group(name: str) -> list[str]:
 def tested(session: nox.Session) -> list[str]:
     """Return the extras of the array libraries that are tested beside NumPy.
 
-    ``PORTARRAY_TEST_LIBRARIES`` names them, separated by commas: ``torch,jax``, or nothing.
+    ``PORTARRAY_TEST_LIBRARIES`` names them, separated by commas: ``torch,jax``, or nothing. By
+    default they are all that have wheels here.
     """
     version = session.python or f"{sys.version_info.major}.{sys.version_info.minor}"
-    # The pinned PyTorch is small on Python 3.11 only; elsewhere it may bring gigabytes of CUDA.
-    default = "opencl,torch" if version == "3.11" else "opencl"
-    names = os.environ.get("PORTARRAY_TEST_LIBRARIES", default).split(",")
+    default = [name for name in EVERY if _has_wheel(name, str(version))]
+    names = os.environ.get("PORTARRAY_TEST_LIBRARIES", ",".join(default)).split(",")
     return [name for name in map(str.strip, names) if name]
+
+
+def _has_wheel(name: str, version: str) -> bool:
+    """Tell whether a library has a wheel of a bearable size for this machine."""
+    if name == "torch":
+        # The pinned one is small on Python 3.11 only; elsewhere it may bring gigabytes of CUDA.
+        return version == "3.11"
+    linux = sys.platform == "linux" and platform.machine() == "x86_64"
+    return linux or name not in ("dpnp", "cupy-cuda13")
 
 
 def libraries(session: nox.Session) -> list[str]:
@@ -69,7 +82,7 @@ def types(session: nox.Session) -> None:
     found = libraries(session)
     session.install("-e", ".[cli]", "-e", "./conformance", *found, *group("types"), *group("tests"))
     # Without a library its room is checked against nothing, and some of its ignores are not used.
-    complete = {"opencl", "torch"} <= set(tested(session))
+    complete = set(EVERY) <= set(tested(session))
     options = [] if complete else ["--no-warn-unused-ignores"]
     session.run("mypy", *options, *session.posargs)
     session.run("pytest", "tests/test_room_types.py")

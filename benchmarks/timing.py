@@ -13,7 +13,11 @@ Action = Callable[[], object]
 
 
 def side_by_side(
-    actions: Mapping[str, Action], repeats: int, seconds: float, rest: float = 0.0
+    actions: Mapping[str, Action],
+    repeats: int,
+    seconds: float,
+    rest: float = 0.0,
+    before: Action | None = None,
 ) -> dict[str, float]:
     """Return the shortest time of one call of each action, measured in turns.
 
@@ -28,6 +32,8 @@ def side_by_side(
     rest : float
         Seconds to wait before each turn, for candidates whose threads go on spinning after a call
         and would take the processor from the next one.
+    before : function, optional
+        Called before each turn, without being timed: to wait for work that turns left behind.
     """
     timers = {
         name: timeit.Timer(action, timer=time.perf_counter) for name, action in actions.items()
@@ -44,6 +50,8 @@ def side_by_side(
     for _ in range(repeats):
         random.shuffle(order)
         for name in order:
+            if before is not None:
+                before()
             if rest:
                 time.sleep(rest)
                 timers[name].timeit(1)  # what rested is awake again

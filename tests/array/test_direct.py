@@ -103,8 +103,17 @@ def agree(found: Values | type[Exception], wanted: Values | type[Exception], wha
     np.testing.assert_array_equal(kept[0].view(whole), kept[1].view(whole), err_msg=what)
 
 
+# Libraries that compile each function anew for each dtype, which takes seconds in all: here the
+# widest dtype of each kind stands for the others.
+COMPILING = {"dpnp", "jax"}
+
+
 def lanes(device: Device) -> list[Lane]:
-    return list(dispatch.dtypes_of(device).values())
+    found = dispatch.dtypes_of(device).values()
+    if device.library not in COMPILING:
+        return list(found)
+    widest = {lane.kind: lane for lane in sorted(found, key=lambda lane: lane.dtype.itemsize)}
+    return [*widest.values(), dispatch.lane_of(device, np.dtype(np.float32))]
 
 
 @pytest.fixture
@@ -142,7 +151,7 @@ def test_functions_of_arrays_agree_bit_for_bit(place: Device) -> None:
                 continue
             own = dispatch.direct(lane, name)
             second = y % lane.dtype.type(8 * lane.dtype.itemsize) if "shift" in name else y
-            for part in (slice(None), slice(3), 5, slice(0)):
+            for part in (slice(None), 5, slice(0)):
                 operands = [native(np.asarray(v[part]), lane) for v in (x, second)]
                 operands = operands[: needed(getattr(pa, name))]
                 wanted = outcome(lane, function, *operands)

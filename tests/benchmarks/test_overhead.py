@@ -10,6 +10,8 @@ from types import ModuleType
 
 import pytest
 
+import portarray as pa
+
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
@@ -34,11 +36,36 @@ def test_one_short_run(
     assert "import portarray at most 30 ms over import numpy" in printed
     report = json.loads(file.read_text())
     measured = {(row["size"], row["what"], row["candidate"]) for row in report["rows"]}
-    for what in ("x + y", "sin(x)", "x[0]", "sum(x)"):
-        for size in ("tiny", "1,000"):
-            assert (size, what, "portarray on NumPy") in measured
+    titles = {row["baseline"] for row in report["rows"] if row["size"] == "1,000"}
+    assert len(titles) == len(pa.devices()) == len(report["devices"])
+    for title in titles:
+        for name in (title, f"portarray on {title}"):
+            for what in ("x + y", "x + 1.0", "sin(x)", "sum(x)", "x[0]"):
+                assert ("tiny", what, name) in measured
+            for what in ("x + y", "sin(x)", "sum(x)"):
+                assert ("1,000", what, name) in measured
     assert all(row["seconds"] > 0 or row["what"] == "namespace of x" for row in report["rows"])
-    assert len(report["targets"]) >= 7
+    assert len(report["targets"]) >= 8 * len(titles)
+
+
+def test_one_device(
+    overhead: ModuleType,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    file = tmp_path / "overhead.json"
+    monkeypatch.setattr(overhead, "LARGE", 1000)
+    command = ["overhead.py", "--repeats", "1", "--device", "numpy", "--json", str(file)]
+    monkeypatch.setattr(sys, "argv", command)
+    overhead.main()
+    report = json.loads(file.read_text())
+    assert list(report["devices"]) == ["numpy:cpu:0"]
+    assert {row["baseline"] for row in report["rows"]} == {"NumPy"}
+    monkeypatch.setattr(sys, "argv", ["overhead.py", "--device", "numpi"])
+    with pytest.raises(SystemExit):
+        overhead.main()
+    assert "--device: " in capsys.readouterr().err
 
 
 def test_candidates_take_turns_and_the_shortest_time_counts(overhead: ModuleType) -> None:
@@ -48,7 +75,7 @@ def test_candidates_take_turns_and_the_shortest_time_counts(overhead: ModuleType
     assert 0 < best["short"] < best["long"]
 
 
-@pytest.mark.parametrize(("added", "holds"), [(0.2e-6, True), (0.5e-6, False)])
+@pytest.mark.parametrize(("added", "holds"), [(0.2e-6, True), (0.38e-6, False)])
 def test_targets_are_judged(overhead: ModuleType, added: float, holds: bool) -> None:
     def row(size: str, what: str, candidate: str, seconds: float, base: float) -> object:
         return overhead.Measured(
@@ -64,6 +91,22 @@ def test_targets_are_judged(overhead: ModuleType, added: float, holds: bool) -> 
     ]
     judged = overhead.targets(rows)
     assert [target.holds for target in judged] == [holds, True, True, True]
+
+
+@pytest.mark.parametrize(
+    ("added", "again", "holds"), [(0.4, 0, True), (0.6, 0, False), (0.6, 0.2, True)]
+)
+def test_every_library_has_a_target_beyond_noise(
+    overhead: ModuleType, added: float, again: float, holds: bool
+) -> None:
+    base = 4e-6
+    rows = [
+        overhead.Measured("tiny", "sum(x)", name, base + more * 1e-6, "JAX", 1.0, more * 1e-6)
+        for name, more in (("JAX", 0.0), ("JAX again", again), ("portarray on JAX", added))
+    ]
+    (target,) = overhead.targets(rows)
+    assert target.holds is holds
+    assert "0.50 us added to JAX's sum(x)" in target.promise
 
 
 def test_repeats_below_one_are_refused(

@@ -74,6 +74,7 @@ from portarray.backends.clarray.namespace.data_type import (
     isdtype,
     result_type,
 )
+from portarray.backends.clarray.namespace.direct import direct
 from portarray.backends.clarray.namespace.exponential import (
     exp,
     expm1,
@@ -208,6 +209,7 @@ __all__ = [
     "pi",
     "linalg",
     "fft",
+    "direct",
     "inplace",
     # creation
     "arange",
