@@ -36,8 +36,6 @@ def test_shapes_that_do_not_meet() -> None:
     with pytest.raises(ValueError, match="0-d"):
         linear_algebra._sum_of_outer_products(torch.ones(()), torch.ones(2, 3))
     with pytest.raises(ValueError, match="differ"):
-        xp.tensordot(torch.ones(2, 1), torch.ones(3, 2), axes=1)
-    with pytest.raises(ValueError, match="differ"):
         xp.vecdot(torch.ones(2, 1), torch.ones(2, 3))
 
 

@@ -120,7 +120,6 @@ from portarray.backends.torch.namespace.indexing import (
 from portarray.backends.torch.namespace.linear_algebra import (
     matmul,
     matrix_transpose,
-    tensordot,
     vecdot,
 )
 from portarray.backends.torch.namespace.logical import (
@@ -330,7 +329,6 @@ __all__ = [
     # linear_algebra
     "matmul",
     "matrix_transpose",
-    "tensordot",
     "vecdot",
     # manipulation
     "broadcast_arrays",

@@ -20,7 +20,6 @@ from portarray.backends.torch.namespace.arithmetic import multiply
 from portarray.backends.torch.namespace.linear_algebra import (
     matmul,
     matrix_transpose,
-    tensordot,
     vecdot,
 )
 from portarray.backends.torch.namespace.manipulation import broadcast_arrays
@@ -50,7 +49,6 @@ __all__ = [
     "solve",
     "svd",
     "svdvals",
-    "tensordot",
     "trace",
     "vecdot",
     "vector_norm",

@@ -6,8 +6,7 @@ are the same on the bits of unsigned integers.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -63,36 +62,6 @@ def matrix_transpose(x: Tensor, /) -> Tensor:
     if x.ndim < 2:
         raise ValueError(f"matrix_transpose needs at least 2 axes, got {x.ndim}")
     return x.mT
-
-
-def tensordot(
-    x1: Tensor,
-    x2: Tensor,
-    /,
-    *,
-    axes: int | tuple[Sequence[int], Sequence[int]] = 2,
-) -> Tensor:
-    """Return sums of products over the axes named in both tensors."""
-    x1, x2 = pair(x1, x2)
-    if isinstance(axes, int):
-        first = list(range(x1.ndim - axes, x1.ndim))
-        second = list(range(axes))
-    else:
-        first = [axis % x1.ndim for axis in axes[0]]
-        second = [axis % x2.ndim for axis in axes[1]]
-    sizes1 = [x1.shape[axis] for axis in first]
-    sizes2 = [x2.shape[axis] for axis in second]
-    # torch.tensordot would broadcast an axis of size 1.
-    if sizes1 != sizes2:
-        raise ValueError(f"tensordot's axes have sizes {sizes1} and {sizes2}, which differ")
-    free1 = [axis for axis in range(x1.ndim) if axis not in first]
-    free2 = [axis for axis in range(x2.ndim) if axis not in second]
-    shape1 = [x1.shape[axis] for axis in free1]
-    shape2 = [x2.shape[axis] for axis in free2]
-    summed = math.prod(sizes1)
-    rows = x1.permute(free1 + first).reshape(math.prod(shape1), summed)
-    columns = x2.permute(second + free2).reshape(summed, math.prod(shape2))
-    return matmul(rows, columns).reshape(shape1 + shape2)
 
 
 def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
