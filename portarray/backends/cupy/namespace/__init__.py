@@ -93,12 +93,7 @@ from portarray.backends.cupy.namespace.indexing import (
     take,
     take_along_axis,
 )
-from portarray.backends.cupy.namespace.linear_algebra import (
-    matmul,
-    matrix_transpose,
-    tensordot,
-    vecdot,
-)
+from portarray.backends.cupy.namespace.linear_algebra import matmul, matrix_transpose
 from portarray.backends.cupy.namespace.logical import (
     logical_and,
     logical_not,
@@ -286,8 +281,6 @@ __all__ = [
     "take_along_axis",
     "matmul",
     "matrix_transpose",
-    "tensordot",
-    "vecdot",
     "broadcast_arrays",
     "broadcast_to",
     "concat",
