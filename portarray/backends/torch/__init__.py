@@ -12,4 +12,6 @@ INFO = RoomInfo(
     module="torch",
     ranks={"cuda": 20, "rocm": 20, "metal": 20, "oneapi": 20, "cpu": 20},
     install={"": "portarray[torch]"},
+    # What the extra asks for; earlier releases were not tried.
+    oldest="2.6",
 )

@@ -1,0 +1,142 @@
+"""What rooms are alike in: their files, what each imports, how they meet old versions."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import subprocess
+import sys
+import tomllib
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+import portarray as pa
+from portarray._devices import discovery
+from portarray.backends import assembly, registry
+
+LIBRARIES = sorted(
+    library
+    for library in registry.room_infos()
+    if registry.package_of(library).startswith("portarray.backends.")
+)
+
+# The compositions serve a room's sets where it has none.
+FILES = {
+    *("__init__.py", "devices.py", "transfer.py", "namespace/__init__.py"),
+    *("namespace/assignment.py", "namespace/direct.py"),
+    *(f"namespace/{chapter}.py" for chapter in assembly.CHAPTERS if chapter != "sets"),
+}
+LONGEST = 400  # lines
+PYPROJECT = Path(__file__).parents[1] / "pyproject.toml"
+
+
+def folder(library: str) -> Path:
+    package = importlib.import_module(registry.package_of(library))
+    return Path(package.__path__[0])
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_rooms_have_the_same_files(library: str) -> None:
+    place = folder(library)
+    found = {path.relative_to(place).as_posix() for path in place.rglob("*.py")}
+    assert FILES - found == set()
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_rooms_have_short_files(library: str) -> None:
+    lines = {
+        path.name: len(path.read_text("utf-8").splitlines())
+        for path in folder(library).rglob("*.py")
+    }
+    assert {name: number for name, number in lines.items() if number > LONGEST} == {}
+
+
+# What a library imports itself is no matter of its room: clarray's module is portarray's own.
+ALWAYS = {"numpy", "clarray"}
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_room_imports_one_library(library: str) -> None:
+    info = registry.room_infos()[library]
+    if not discovery.is_installed(info):
+        pytest.skip(f"{info.title} is not installed")
+    program = f"""
+import sys
+import portarray as pa
+from portarray.backends import registry
+
+try:
+    print(pa.device({library!r}))
+except pa.DeviceNotFunctionalError as error:
+    print("not here")
+infos = registry.room_infos()
+print(*[n for n in infos if registry.package_of(n) + ".devices" in sys.modules])
+print(*[n for n, info in infos.items() if info.module in sys.modules])
+"""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    _, rooms, modules = done.stdout.splitlines()
+    assert set(rooms.split()) <= {library, "numpy"}
+    assert set(modules.split()) - ALWAYS <= {library}
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_version_that_is_too_old_is_refused(
+    library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    info = registry.room_infos()[library]
+    if not info.oldest:
+        assert library in ("numpy", "clarray")  # the one is required, the other comes along
+        return
+    if not discovery.is_installed(info):
+        pytest.skip(f"{info.title} is not installed")
+    real = metadata.version
+
+    def version(distribution: str) -> str:
+        mine = info.distributions or (info.module,)
+        return "0.1.2+old" if distribution in mine else real(distribution)
+
+    monkeypatch.setattr(metadata, "version", version)
+    pa.reset_gpu_device()
+    try:
+        for platform in info.ranks:
+            with pytest.raises(pa.DeviceNotFunctionalError) as caught:
+                pa.device(f"{library}:{platform}")
+            (reason,) = caught.value.reasons.values()
+            assert f"{info.title} 0.1.2+old is too old" in reason
+            assert f"portarray needs {info.oldest} or newer" in reason
+            assert f'pip install --upgrade "{info.requirement(platform)}"' in reason
+    finally:
+        monkeypatch.undo()
+        pa.reset_gpu_device()
+
+
+@pytest.mark.skipif(not PYPROJECT.exists(), reason="pyproject.toml is not beside the tests")
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_the_extra_asks_for_a_version_that_is_not_refused(library: str) -> None:
+    info = registry.room_infos()[library]
+    extras = tomllib.loads(PYPROJECT.read_text("utf-8"))["project"]["optional-dependencies"]
+    names = [name for name in extras if name == library or name.startswith(f"{library}-")]
+    distributions = "|".join(info.distributions or (info.module,))
+    found = [
+        match[1]
+        for name in names
+        for requirement in extras[name]
+        if (match := re.match(rf"(?:{distributions})(?:\[\w+\])?>=([\d.]+)", requirement))
+    ]
+    assert len(found) >= len(names)
+    for version in found:
+        assert discovery._numbers(version) >= discovery._numbers(info.oldest)
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [("2.13.0+cpu", (2, 13, 0)), ("0.29", (0, 29)), ("14.2.0rc1", (14, 2, 0)), ("unknown", ())],
+)
+def test_versions_are_compared_by_their_numbers(text: str, numbers: tuple[int, ...]) -> None:
+    assert discovery._numbers(text) == numbers
+    assert not discovery._numbers("0.10.2") < discovery._numbers("0.9")
