@@ -8,7 +8,6 @@ INFO = RoomInfo(
     module="mlx",
     ranks={"metal": 10, "cpu": 30, "cuda": 40},
     install={"": "portarray[mlx]", "cuda": "mlx[cuda12]"},
-    # mx.from_dlpack, mx.searchsorted and mx.unstack came late, and streams of several threads
-    # changed until here.
-    oldest="0.32",
+    # mx.from_dlpack and mx.logical_xor came with 0.32.0, mx.searchsorted with 0.32.1.
+    oldest="0.32.1",
 )

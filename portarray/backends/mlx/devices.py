@@ -8,6 +8,7 @@ and arrays made under another work just as well: MLX orders the streams itself.
 from __future__ import annotations
 
 import platform as _host
+import re
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import Any
@@ -22,6 +23,7 @@ from portarray.backends.protocol import Description, MemoryFigures
 __all__ = [
     "ARRAY_TYPE",
     "CPU_DTYPES",
+    "asked",
     "count",
     "describe",
     "driver",
@@ -35,6 +37,7 @@ __all__ = [
     "recognize",
     "scope",
     "synchronize",
+    "translated",
     "version",
     "why_not",
 ]
@@ -45,6 +48,8 @@ ARRAY_TYPE = mx.array
 _HAS_GPU = mx.is_available(mx.gpu)
 _GPU = "cuda" if mx.cuda.is_available() else "metal"
 _TYPE_OF = {"cpu": mx.cpu, _GPU: mx.gpu}
+
+_OTHER_THREAD = "There is no Stream("
 
 _GPU_DTYPES: dict[np.dtype[Any], mx.Dtype] = {
     np.dtype(np.bool_): mx.bool_,
@@ -149,12 +154,33 @@ def is_out_of_memory(error: BaseException) -> bool:
     )
 
 
-_FAILURES = ("[METAL] Command buffer execution failed", "cudaError", "There is no Stream(")
+def asked(error: BaseException) -> int | None:
+    """Return how many bytes could not be had, which MLX says in words."""
+    found = re.search(r"allocate (\d+) bytes", str(error))
+    return int(found[1]) if found else getattr(error, "asked", None)
+
+
+_FAILURES = ("[METAL] Command buffer execution failed", "cudaError")
 
 
 def is_failure(error: BaseException) -> bool:
-    """Tell whether a GPU or its driver failed, or work was left behind in another thread."""
+    """Tell whether a GPU or its driver failed."""
     return isinstance(error, RuntimeError) and any(text in str(error) for text in _FAILURES)
+
+
+def translated(error: Exception) -> Exception | None:
+    """Return a RuntimeError that says what to do about work left behind in another thread.
+
+    Each thread has streams of its own, which compute its arrays and end with it:
+    https://github.com/ml-explore/mlx/blob/v0.32.0/mlx/stream.cpp
+    """
+    if not (isinstance(error, RuntimeError) and _OTHER_THREAD in str(error)):
+        return None
+    return RuntimeError(
+        f"MLX computes an array in the thread that asked for it, when its values are needed, and "
+        f"no other thread can ({error}). Compute it there before it is handed on: "
+        f"mlx.core.eval(x.native), or whatever reads its values"
+    )
 
 
 def memory(device: mx.Device) -> MemoryFigures:

@@ -16,7 +16,9 @@ import numpy as np
 from portarray.backends.mlx import devices
 
 __all__ = [
+    "check_shape",
     "dlpack_device",
+    "evaluated",
     "from_dlpack",
     "from_host",
     "move",
@@ -64,8 +66,10 @@ def from_host(array: np.ndarray[Any, Any], device: mx.Device, *, copy: bool | No
     if not array.size:
         # Reductions of what MLX makes of an empty NumPy array may never end.
         return mx.zeros(array.shape, dtype=_NATIVE[dtype])
-    if array.dtype != dtype or any(stride < 0 for stride in array.strides):
-        # MLX takes neither foreign byte orders nor negative strides, not even of one element.
+    if array.dtype != dtype or any(
+        stride < 0 or stride % array.dtype.itemsize for stride in array.strides
+    ):
+        # MLX takes no foreign byte orders, no negative strides and none between elements.
         array = np.array(array, dtype=dtype, order="C", copy=True)
     # Without the dtype, float64 becomes float32 and complex128 complex64.
     return mx.array(array, dtype=_NATIVE[dtype])
@@ -106,8 +110,9 @@ def to_host(x: mx.array, *, copy: bool | None) -> np.ndarray[Any, Any]:
             "copy; pass copy=None or copy=True"
         )
     dtype = _NUMPY[x.dtype]
+    evaluated(x)
     # This handle shares x's buffer, and keeps MLX from reusing it once x has new values.
-    handle = mx.view(x, mx.uint16) if dtype == _BFLOAT16 else mx.array(x)
+    handle = mx.view(x, mx.uint16) if dtype == _BFLOAT16 else x[()]
     # MLX's 64-bit integers come as another type of NumPy's than its int64, and bfloat16 not at all.
     host = np.array(handle, copy=True if copy else None).view(dtype)
     if not copy:
@@ -115,11 +120,18 @@ def to_host(x: mx.array, *, copy: bool | None) -> np.ndarray[Any, Any]:
     return host
 
 
-def move(x: mx.array, device: mx.Device, *, copy: bool | None) -> mx.array:
-    """Return an array for another device, which needs no copy: all devices share one memory.
+def evaluated(x: mx.array) -> mx.array:
+    """Return an array once it is computed, or raise what went wrong.
 
-    Copies are other objects that share the values until one of them is written to.
+    NumPy and memoryview ask an array in several ways; the first one hears of the error, and the
+    next reads memory that nothing was written to.
     """
+    mx.eval(x)
+    return x
+
+
+def move(x: mx.array, device: mx.Device, *, copy: bool | None) -> mx.array:
+    """Return an array for another device, which needs no copy: all devices share one memory."""
     return mx.array(x) if copy else x
 
 
@@ -192,15 +204,15 @@ def to_dlpack(
     """
     own = dlpack_device(x)
     wanted = own if dl_device is None else (int(dl_device[0]), int(dl_device[1]))
+    if wanted != own and wanted[0] != _DLPACK_CPU:
+        raise BufferError(
+            f"an MLX array can be exported to its own DLPack device {own} and to the CPU "
+            f"({_DLPACK_CPU}, 0), not to {wanted}"
+        )
+    x = _contiguous(x, copy)
     if wanted[0] != _DLPACK_CPU or x.dtype == mx.bfloat16 or not _asks_for_flags(max_version):
-        if wanted != own and wanted[0] != _DLPACK_CPU:
-            raise BufferError(
-                f"an MLX array can be exported to its own DLPack device {own} and to the CPU "
-                f"({_DLPACK_CPU}, 0), not to {wanted}"
-            )
-        return _contiguous(x, copy).__dlpack__(stream=stream, dl_device=wanted, copy=copy)
-    host = to_host(x, copy=copy)
-    return host.__dlpack__(stream=None, max_version=max_version)
+        return x.__dlpack__(stream=stream, dl_device=wanted, copy=copy)
+    return to_host(x, copy=copy).__dlpack__(stream=None, max_version=max_version)
 
 
 def _asks_for_flags(max_version: tuple[int, int] | None) -> bool:
@@ -209,7 +221,7 @@ def _asks_for_flags(max_version: tuple[int, int] | None) -> bool:
 
 def _contiguous(x: mx.array, copy: bool | None) -> mx.array:
     """Return an array without negative strides, with which PyTorch ends the process."""
-    if all(stride >= 0 for stride in memoryview(x).strides or ()):  # type: ignore[arg-type]
+    if all(stride >= 0 for stride in memoryview(evaluated(x)).strides or ()):  # type: ignore[arg-type]
         return x
     if copy is False:
         raise BufferError(

@@ -15,6 +15,7 @@ from typing import Any
 import mlx.core as mx
 import numpy as np
 
+from portarray.backends.mlx import transfer
 from portarray.backends.mlx.namespace.promotion import Scalar, array_of, on_cpu
 
 __all__ = ["getitem", "item", "setitem", "take", "take_along_axis"]
@@ -178,7 +179,7 @@ def _merged(x: mx.array, advanced: list[Any]) -> tuple[mx.array, list[Any]]:
         if _is_boolean(index):
             covered = x.shape[axis : axis + index.ndim]
             shape.append(math.prod(covered))
-            found.append(mx.array(np.flatnonzero(np.asarray(index))))
+            found.append(mx.array(np.flatnonzero(transfer.to_host(index, copy=None))))
             axis += index.ndim
         else:
             shape.append(x.shape[axis])
@@ -189,7 +190,7 @@ def _merged(x: mx.array, advanced: list[Any]) -> tuple[mx.array, list[Any]]:
 
 def _within(index: mx.array, size: int) -> mx.array:
     """Return an index array of a dtype that MLX's gathering mixes with others, once looked at."""
-    values = np.asarray(index)
+    values = transfer.to_host(index, copy=None)
     if values.size:
         for extreme in (values.min(), values.max()):
             if not -size <= int(extreme) < size:

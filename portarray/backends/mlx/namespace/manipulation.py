@@ -122,7 +122,9 @@ def repeat(x: mx.array, repeats: int | mx.array, /, *, axis: int | None = None) 
         x, axis = x.reshape(-1), 0
     (axis,) = _places(axis, x.ndim)
     size = x.shape[axis]
-    counts = np.asarray(repeats)
+    counts = np.asarray(
+        transfer.to_host(repeats, copy=None) if isinstance(repeats, mx.array) else repeats
+    )
     if (counts < 0).any():
         raise ValueError(f"repeats must not be negative, got {int(counts.min())}")
     if counts.ndim and counts.shape not in ((1,), (size,)):

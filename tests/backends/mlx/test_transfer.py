@@ -1,0 +1,178 @@
+"""MLX arrays in and out: nothing is narrowed, nobody writes into what MLX takes for constant."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+mx = pytest.importorskip("mlx.core")
+
+import portarray as pa  # noqa: E402
+from portarray.backends import registry  # noqa: E402
+
+transfer = registry.load_room("mlx").transfer
+CPU = mx.Device(mx.cpu)
+DTYPES = [
+    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float16", "float32", "float64", "complex64"),
+    ml_dtypes.bfloat16,
+]
+
+each_dtype = pytest.mark.parametrize("dtype", [np.dtype(dtype) for dtype in DTYPES], ids=str)
+
+
+@each_dtype
+def test_there_and_back(dtype: np.dtype[Any]) -> None:
+    array = np.arange(6).reshape(2, 3).astype(dtype)
+    native = transfer.from_host(array, CPU, copy=None)
+    for copy in (None, True):
+        back = transfer.to_host(native, copy=copy)
+        # The type itself: NumPy has two of 64 bits, and compiled code tells them apart.
+        assert back.dtype.num == dtype.num
+        np.testing.assert_array_equal(back, array)
+        assert back.flags.writeable is (copy is True)
+
+
+@each_dtype
+def test_what_comes_in_is_a_copy(dtype: np.dtype[Any]) -> None:
+    array = np.zeros(3, dtype=dtype)
+    native = transfer.from_host(array, CPU, copy=None)
+    array[0] = 1
+    assert not transfer.to_host(native, copy=None)[0]
+    with pytest.raises(ValueError, match="copy=False"):
+        transfer.from_host(array, CPU, copy=False)
+
+
+WIDE = np.arange(24, dtype=np.float64).reshape(2, 3, 4) / 3
+
+
+def read_only() -> np.ndarray[Any, Any]:
+    array = WIDE.copy()
+    array.flags.writeable = False
+    return array
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.asarray(1 / 3),
+        read_only(),
+        WIDE[::-1, :, ::-2],
+        WIDE[:1, ::-1],
+        WIDE[::-1][:1],
+        WIDE.T,
+        np.broadcast_to(WIDE[0, 0], (5, 4)),
+        WIDE.astype(">f8"),
+        WIDE.astype(">f8")[::-1],
+        np.frombuffer(b"x" + WIDE.tobytes(), dtype=np.uint8)[1:].view(np.float64),
+        np.zeros(3, dtype=[("a", "i1"), ("b", "f8")])["b"],
+        np.zeros((0, 3))[::-1],
+        np.zeros((3, 0), dtype=">i4"),
+    ],
+)
+def test_any_layout_comes_in_with_every_digit(array: np.ndarray[Any, Any]) -> None:
+    native = transfer.from_host(array, CPU, copy=None)
+    back = transfer.to_host(native, copy=None)
+    assert back.shape == array.shape
+    assert back.dtype == array.dtype.newbyteorder("=")
+    np.testing.assert_array_equal(back, array)
+
+
+def test_views_outlive_what_is_written_later() -> None:
+    x = pa.asarray([1.0, 2.0, 3.0], device="mlx:cpu")
+    view = np.asarray(x)
+    x[0] = 10
+    x += 1
+    x *= x
+    np.testing.assert_array_equal(np.asarray(x), [121, 9, 16])
+    np.testing.assert_array_equal(view, [1, 2, 3])
+
+
+def test_views_live_longer_than_the_array() -> None:
+    x = mx.arange(5)
+    view = transfer.to_host(x, copy=None)
+    del x
+    others = [mx.full((5,), number) for number in range(8)]
+    mx.eval(others)
+    np.testing.assert_array_equal(view, np.arange(5))
+
+
+def test_a_view_takes_no_copy() -> None:
+    x = mx.arange(5)
+    first, second = (transfer.to_host(x, copy=False) for _ in range(2))
+    assert np.shares_memory(first, second)
+    assert not np.shares_memory(first, transfer.to_host(x, copy=True))
+
+
+def test_a_copy_and_its_original_are_apart() -> None:
+    x = mx.zeros(3)
+    copied = transfer.move(x, CPU, copy=True)
+    copied[0] = 1
+    assert x.tolist() == [0, 0, 0]
+    assert transfer.move(x, CPU, copy=None) is x
+
+
+def test_writing_through_portarray_changes_the_users_array() -> None:
+    native = mx.zeros(3)
+    x = pa.asarray(native)
+    assert x.native is native
+    x[1] = 5
+    x += 1
+    assert native.tolist() == [1, 6, 1]
+
+
+@each_dtype
+def test_dlpack_out(dtype: np.dtype[Any]) -> None:
+    torch = pytest.importorskip("torch")
+    x = transfer.from_host(np.arange(4).astype(dtype), CPU, copy=None)
+    if dtype.name not in ("bfloat16", "bool"):
+        found = torch.utils.dlpack.from_dlpack(
+            transfer.to_dlpack(x, stream=None, max_version=None, dl_device=None, copy=None)
+        )
+        np.testing.assert_array_equal(np.asarray(found), np.arange(4).astype(dtype))
+    back = transfer.from_dlpack(pa.asarray(x), CPU, copy=None)
+    assert back.dtype == x.dtype
+    assert mx.array_equal(back, x)
+
+
+def test_consumers_are_told_that_memory_is_read_only() -> None:
+    x = pa.asarray(mx.arange(3))
+    shared = np.from_dlpack(x)
+    assert not shared.flags.writeable
+    copied = np.from_dlpack(x, copy=True)
+    assert copied.flags.writeable
+    copied[0] = 9
+    np.testing.assert_array_equal(shared, [0, 1, 2])
+
+
+def test_reversed_arrays_are_copied_for_consumers_without_negative_strides() -> None:
+    torch = pytest.importorskip("torch")
+    x = pa.asarray(mx.arange(5)[::-1])
+    assert torch.from_dlpack(x).tolist() == [4, 3, 2, 1, 0]
+    capsule = transfer.to_dlpack(x.native, stream=None, max_version=None, dl_device=None, copy=None)
+    assert torch.utils.dlpack.from_dlpack(capsule).tolist() == [4, 3, 2, 1, 0]
+    with pytest.raises(BufferError, match="negative strides"):
+        transfer.to_dlpack(x.native, stream=None, max_version=None, dl_device=None, copy=False)
+
+
+def test_dlpack_to_another_device_is_refused() -> None:
+    x = mx.arange(3)
+    with pytest.raises(BufferError, match="own DLPack device"):
+        transfer.to_dlpack(x, stream=None, max_version=(1, 0), dl_device=(2, 0), copy=None)
+
+
+def test_dlpack_in_narrows_nothing() -> None:
+    torch = pytest.importorskip("torch")
+    third = torch.tensor([1 / 3], dtype=torch.float64)
+    assert transfer.from_dlpack(third, CPU, copy=None).item() == 1 / 3
+    half = torch.tensor([1.5], dtype=torch.bfloat16)
+    assert transfer.from_dlpack(half, CPU, copy=None).dtype == mx.bfloat16
+    with pytest.raises(TypeError, match="complex128"):
+        transfer.from_dlpack(torch.zeros(1, dtype=torch.complex128), CPU, copy=None)
+    with pytest.raises(ValueError, match="copy=False"):
+        transfer.from_dlpack(third, CPU, copy=False)
+    native = mx.zeros(2)
+    assert transfer.from_dlpack(native, CPU, copy=False) is native
