@@ -110,8 +110,8 @@ def load_room(library: str) -> Room:
 
 # What the files of a room cannot do without.
 _NEEDED = {
-    "devices": [name for name in vars(Devices) if not name.startswith("_")],
-    "transfer": [name for name in vars(Transfer) if not name.startswith("_")],
+    "devices": [name for name in dir(Devices) if not name.startswith("_")],
+    "transfer": [name for name in dir(Transfer) if not name.startswith("_")],
     "namespace": [],  # compositions and the host fill in what is missing
 }
 

@@ -26,7 +26,7 @@ import portarray as pa
 WORKING = [row for row in ROWS if not row.fails]
 
 # JAX compiles each operation for each new shape, which takes a quarter of an hour for all rows: it
-# runs what the page shows, and all rows where this variable is set.
+# runs what the page shows, and all rows where this variable is set. Most need JAX_ENABLE_X64=1 too.
 ALL_ROWS = "PORTARRAY_TEST_ALL_ROWS" in os.environ
 COMPILING = {"jax"}
 
