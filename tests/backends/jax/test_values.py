@@ -64,6 +64,16 @@ def test_signs_of_complex_zeros() -> None:
     assert np.signbit(pa.exp(array([complex(0, -0.0)], "complex64")).item().imag)
 
 
+def test_zeros_that_have_no_sign() -> None:
+    for z in (complex(-0.0, 0.0), complex(0.0, 0.0)):
+        found = pa.expm1(array([z], "complex64")).item()
+        assert not np.signbit(found.real)
+    for z in (complex(-0.0, -0.0), complex(0.0, -0.0)):
+        found = pa.sign(array([z], "complex64")).item()
+        assert not np.signbit(found.real)
+        assert not np.signbit(found.imag)
+
+
 def test_all_looks_at_imaginary_parts() -> None:
     assert bool(pa.all(array([1j, 2j], "complex64")))
     assert bool(pa.any(array([0, 2j], "complex64")))

@@ -74,7 +74,7 @@ from portarray.backends.jax.namespace.data_type import (
     isdtype,
     result_type,
 )
-from portarray.backends.jax.namespace.direct import direct
+from portarray.backends.jax.namespace.direct import beside, direct
 from portarray.backends.jax.namespace.exponential import (
     exp,
     expm1,
@@ -348,6 +348,7 @@ __all__ = [
     "float64",
     "complex64",
     "complex128",
+    "beside",
     "direct",
     "inplace",
 ]

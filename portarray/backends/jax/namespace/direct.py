@@ -11,7 +11,7 @@ import numpy as np
 from portarray.backends.jax.namespace import arithmetic, exponential, trigonometric
 from portarray.backends.jax.namespace.promotion import kind_of
 
-__all__ = ["direct"]
+__all__ = ["beside", "direct"]
 
 Function = Callable[..., Any]
 
@@ -40,13 +40,13 @@ _NUMBERS: dict[str, Function] = {
     "add": jnp.add,
     "multiply": jnp.multiply,
     "negative": jnp.negative,
-    "sign": jnp.sign,
     "square": jnp.square,
     "subtract": jnp.subtract,
 }
 
 _REAL: dict[str, Function] = {
     **_NUMBERS,
+    "sign": jnp.sign,
     "abs": jnp.abs,
     "all": jnp.all,
     "any": jnp.any,
@@ -132,6 +132,7 @@ _COMPLEX: dict[str, Function] = {
     "pow": exponential.complex_pow,
     "real": jnp.real,
     "round": jnp.round,
+    "sign": arithmetic.complex_sign,
     "sin": trigonometric.complex_sin,
     "sinh": trigonometric.complex_sinh,
     "sqrt": exponential.complex_sqrt,
@@ -162,3 +163,34 @@ def direct(name: str, dtype: np.dtype[Any]) -> Function | None:
     if dtype in _OPTIONAL:
         return None
     return _TABLES[kind_of(dtype)].get(name)
+
+
+_BESIDE_NUMBERS = frozenset(
+    {
+        *("add", "equal", "greater", "greater_equal", "less", "less_equal", "maximum", "minimum"),
+        *("multiply", "not_equal", "subtract"),
+    }
+)
+_BESIDE_FLOATING = _BESIDE_NUMBERS | {"atan2", "copysign", "divide", "hypot", "logaddexp", "pow"}
+
+
+def beside(name: str, dtype: np.dtype[Any]) -> Function | None:
+    """Return the function for an array of a dtype and a Python scalar; as :func:`direct`."""
+    kind = kind_of(dtype)
+    own = direct(name, dtype)
+    if own is None or name not in (_BESIDE_FLOATING if kind == "f" else _BESIDE_NUMBERS):
+        return None
+    if kind == "f":
+        return _with_integers(own, float)
+    return _with_integers(own, dtype.type) if kind in "iu" else None
+
+
+def _with_integers(own: Function, convert: Callable[[int], Any]) -> Function:
+    """Convert integers, which JAX would take for its default integer, maybe too narrow for them."""
+
+    def function(x1: Any, x2: Any) -> Any:
+        if x2.__class__ is int:
+            return own(x1, convert(x2))
+        return own(convert(x1) if x1.__class__ is int else x1, x2)
+
+    return function

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 
@@ -23,10 +25,18 @@ log10 = jnp.log10
 log2 = jnp.log2
 square = jnp.square
 complex_exp = by_parts(exp_parts)
-complex_expm1 = by_parts(expm1_parts)
 complex_log = by_parts(log_parts)
 complex_log1p = by_parts(log1p_parts)
 complex_sqrt = by_parts(sqrt_parts)
+
+
+def _expm1_parts(xp: Any, a: jax.Array, b: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Return the parts of ``exp(a + bj) - 1``; XLA leaves a ``+ 0.0`` out that makes 0 of -0."""
+    real, imag = expm1_parts(xp, a, b)
+    return jnp.where(real == 0, 0, real), imag
+
+
+complex_expm1 = by_parts(_expm1_parts)
 
 
 def exp(x: jax.Array, /) -> jax.Array:
