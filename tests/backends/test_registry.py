@@ -145,7 +145,7 @@ add, multiply, getitem, item, setitem = np.add, np.multiply, None, None, None
         ("devices", "1 / 0", "ZeroDivisionError"),
         ("transfer", "import nowhere_to_be_found", "No module named 'nowhere_to_be_found'"),
         ("namespace", "1 / 0", "ZeroDivisionError"),
-        ("devices", "del locate, version", "lacks version, locate"),
+        ("devices", "del locate, version", "lacks locate, version"),
         ("transfer", "del to_host", "plug_bad.transfer lacks to_host"),
         ("devices", "count = lambda platform: 1 / 0", "ZeroDivisionError"),
         ("devices", "count = lambda platform: None", "asking for its devices failed: TypeError"),
