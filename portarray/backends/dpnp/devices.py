@@ -1,9 +1,11 @@
 """dpnp's devices: SYCL's, but for those that dpnp cannot compute on.
 
-On CPUs dpnp needs Intel's OpenCL runtime. PoCL offers a device as well, and before Intel's where
-nobody puts Intel's first; dpnp ends the process there. So drivers are prepared before SYCL asks for
-platforms, such devices are never among those counted here, and every function of the room is told
-its device: the default one may be PoCL's.
+On CPUs dpnp needs Intel's OpenCL runtime. PoCL offers a device as well, without unified shared
+memory (USM), and where SYCL's default device has none dpnp ends the process, on whichever device it
+is to compute: the first use of its extensions allocates there, in ``dpctl_capi`` of
+https://github.com/IntelPython/dpctl/blob/master/dpctl/apis/include/dpctl4pybind11.hpp, and nothing
+catches what SYCL throws. So drivers are prepared before SYCL asks for platforms, Intel's first, and
+where that came too late there are no devices here.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ import dpnp
 import numpy as np
 from dpctl.memory import USMAllocationError
 from dpctl.utils import intel_device_info
-from dpnp.tensor import Device
+from dpnp.tensor import Device, usm_ndarray
 
 from portarray._opencl import loader
 from portarray.backends import machine
@@ -34,6 +36,7 @@ __all__ = [
     "locate",
     "memory",
     "native_device",
+    "owns",
     "recognize",
     "synchronize",
     "version",
@@ -71,9 +74,10 @@ def _found() -> tuple[tuple[dpctl.SyclDevice, ...], dict[str, str]]:
     loader.prepare()
     usable: list[dpctl.SyclDevice] = []
     reasons: dict[str, str] = {}
+    deadly = _deadly_default()
     taken: dict[str, int] = {}  # GPUs by name that a better backend drives
     for native in sorted(dpctl.get_devices(), key=_rank):
-        reason = _obstacle(native)
+        reason = _obstacle(native) or deadly
         if not reason and native.is_gpu:
             if native.backend.name == "opencl" and taken.get(native.name, 0):
                 taken[native.name] -= 1
@@ -101,11 +105,27 @@ def _obstacle(native: dpctl.SyclDevice) -> str:
         return "it emulates FPGAs, for programs that are to run on one"
     if native.backend.name == "opencl" and "Intel" not in platform:
         if "Portable Computing Language" in platform:
-            return "dpnp ends the process when it computes on PoCL"
+            return "PoCL has no unified shared memory, and dpnp ends the process on it"
         return "of OpenCL's drivers dpnp works with Intel's only"
     if not native.has_aspect_usm_device_allocations:
         return "it has no unified shared memory, in which dpnp keeps arrays"
     return ""
+
+
+def _deadly_default() -> str:
+    """Return why dpnp would end the process at its first call, or an empty string."""
+    try:
+        native = dpctl.select_default_device()
+    except dpctl.SyclDeviceCreationError as error:
+        return f"SYCL has no default device ({error})"
+    if native.has_aspect_usm_host_allocations:
+        return ""
+    return (
+        f"SYCL's default device is {_title(native)}, which has no unified shared memory, and dpnp "
+        f"ends the process then, whatever the device. Ask portarray for dpnp's devices before "
+        f"anything else asks SYCL or OpenCL, or name Intel's driver (libintelocl.so) first in "
+        f"OCL_ICD_FILENAMES"
+    )
 
 
 def _title(native: dpctl.SyclDevice) -> str:
@@ -204,6 +224,11 @@ def _index(native: dpctl.SyclDevice) -> int:
         f"{_title(native)} is none of portarray's devices: {reason}; "
         f"move its arrays to another device with dpnp first"
     )
+
+
+def owns(x: object) -> bool:
+    """Tell whether an object is an array of dpnp, or one of ``dpnp.tensor``, which dpnp's wrap."""
+    return isinstance(x, (dpnp.ndarray, usm_ndarray))
 
 
 def is_out_of_memory(error: BaseException) -> bool:

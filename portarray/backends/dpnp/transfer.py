@@ -12,7 +12,7 @@ from typing import Any
 
 import dpnp
 import numpy as np
-from dpnp.tensor import Device
+from dpnp.tensor import Device, usm_ndarray
 
 from portarray.backends.dpnp import devices
 
@@ -113,7 +113,7 @@ def move(x: dpnp.ndarray, device: Device, *, copy: bool | None) -> dpnp.ndarray:
     return x.to_device(device)
 
 
-def adopt(x: dpnp.ndarray, *, copy: bool | None) -> dpnp.ndarray:
+def adopt(x: dpnp.ndarray | usm_ndarray, *, copy: bool | None) -> dpnp.ndarray:
     """Return an array of any queue as one of the queue that dpnp keeps for its device.
 
     Arrays of two queues do not meet in one call. In one context the memory is the same, and the
@@ -125,6 +125,8 @@ def adopt(x: dpnp.ndarray, *, copy: bool | None) -> dpnp.ndarray:
         If ``copy=False`` and the array is of another context; or if portarray has no such device.
     """
     queue = devices.native_device(*devices.locate(x)).sycl_queue
+    if isinstance(x, usm_ndarray):
+        x = dpnp.asarray(x, copy=False)
     own = x.sycl_queue
     if own == queue:
         return x
