@@ -66,7 +66,8 @@ def to_host(x: dpnp.ndarray, *, copy: bool | None) -> np.ndarray[Any, Any]:
         If ``copy=False`` and the device has memory of its own.
     """
     if copy is not False:
-        return x.asnumpy()
+        values: np.ndarray[Any, Any] = x.asnumpy()
+        return values
     if not on_host(x.device):
         raise ValueError(
             f"copy=False, but {x.device} has memory of its own, which NumPy cannot read; "

@@ -121,7 +121,7 @@ def _as_integers(part: Any) -> list[Any]:
 
 def _is_flag(part: ndarray) -> bool:
     """Tell whether an index is a single truth value, which makes an axis of its own."""
-    return part.ndim == 0 and part.dtype.kind == "b"
+    return bool(part.ndim == 0 and part.dtype.kind == "b")
 
 
 def _without_ellipsis(key: Key, ndim: int) -> Key:
