@@ -19,6 +19,8 @@ os.environ.setdefault(
 )
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
+# So does SYCL behind dpnp, 0.3 s for each function and dtype.
+os.environ.setdefault("SYCL_CACHE_PERSISTENT", "1")
 
 import pytest
 
@@ -44,6 +46,15 @@ def own_settings(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.M
     monkeypatch.setenv("PORTARRAY_CONFIG_DIR", str(folder / "config"))
     monkeypatch.setenv("PORTARRAY_STATE_DIR", str(folder / "state"))
     monkeypatch.delenv("PORTARRAY_DEVICE", raising=False)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled_programs() -> Iterator[None]:
+    """Let JAX forget what it compiled for a test module: it keeps gigabytes in the end."""
+    yield
+    jax = sys.modules.get("jax")
+    if jax is not None:
+        jax.clear_caches()
 
 
 def _room(package: str) -> Iterator[str]:

@@ -20,7 +20,7 @@ from portarray_conformance.expected import ExpectedFailure
 from portarray_conformance.official_names import chapter_of, function_of
 from portarray_conformance.official_suite import OfficialSuite, OfficialSuiteError
 from portarray_conformance.run import EXAMPLES, QUICK_EXAMPLES, Result, judge, shorten
-from portarray_conformance.target import Target
+from portarray_conformance.target import STANDARD_DTYPES, Target
 
 __all__ = ["run_official"]
 
@@ -125,6 +125,7 @@ def _environment(
     functions: Sequence[str] | None,
 ) -> dict[str, str]:
     module = target.xp.__name__
+    lacking = [name for name in STANDARD_DTYPES if name not in target.dtypes()]
     # Options meant for another pytest (this may run inside a test) must not reach this one.
     environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
     environment |= {
@@ -137,6 +138,8 @@ def _environment(
         # The child starts elsewhere: what can be imported here must be importable there.
         "PYTHONPATH": os.pathsep.join(str(Path(entry).resolve()) for entry in sys.path),
         official_plugin.EVENTS: str(events),
+        # The suite takes every dtype that the module has, and a device may have fewer.
+        "ARRAY_API_TESTS_SKIP_DTYPES": ",".join(lacking),
     }
     if target.device is not None:
         environment["PORTARRAY_DEVICE"] = str(target.device)

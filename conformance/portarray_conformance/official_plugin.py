@@ -50,6 +50,7 @@ class Teller:
         found = str(importlib.import_module("portarray").zeros(1).device)
         if found != wanted:
             raise pytest.UsageError(f"portarray's default device here is {found}, not {wanted}")
+        _list_devices_alike(wanted)
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(
@@ -106,6 +107,23 @@ class Teller:
             example=example,
             reason=reason,
         )
+
+
+def _list_devices_alike(device: str) -> None:
+    """Let portarray's inspection list only devices that have every dtype of the tested one.
+
+    The suite moves arrays of any dtype to any device that is listed, and moving what a device
+    lacks is refused.
+    """
+    inspection: Any = type(importlib.import_module("portarray").__array_namespace_info__())
+    every = inspection.devices
+
+    def devices(self: Any) -> Any:
+        needed = set(self.dtypes(device=device))
+        listed = every(self)
+        return type(listed)(one for one in listed if needed <= set(self.dtypes(device=one)))
+
+    inspection.devices = devices
 
 
 def _test(item: pytest.Item) -> str:

@@ -197,6 +197,7 @@ def run(
         results.append(result)
         if on_result is not None:
             on_result(result)
+        target.forget()
     return results
 
 

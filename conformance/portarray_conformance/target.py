@@ -46,6 +46,10 @@ def _same(x: Any) -> Any:
     return x
 
 
+def _nothing() -> None:
+    pass
+
+
 @dataclass(frozen=True)
 class Target:
     """One namespace on one device.
@@ -64,6 +68,8 @@ class Target:
         Brings an array into host memory, if it is not there: applied before ``numpy.asarray``.
     enter
         Makes the context in which checks run (a device scope, or nothing).
+    forget
+        Gives back memory that the library keeps: called between cases.
     support
         Function name to ``"native"``, ``"composed"`` or ``"host"``, where the target says so.
     """
@@ -76,6 +82,7 @@ class Target:
     enter: Callable[[], AbstractContextManager[Any]] = field(
         default=contextlib.nullcontext, repr=False
     )
+    forget: Callable[[], object] = field(default=_nothing, repr=False)
     support: Mapping[str, str] = field(default_factory=dict, repr=False)
     _cache: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
@@ -237,5 +244,6 @@ def portarray_target(device: str) -> Target:
         library=chosen.library,
         fetch=lambda x: x.to_device("numpy"),
         enter=lambda: pa.device(device),
+        forget=lambda: pa.reclaim(chosen),
         support={row.function: row.served for row in pa.support(device=chosen)},
     )

@@ -65,7 +65,10 @@ def _values(x: Array) -> np.ndarray[Any, Any]:
 
 
 def _peek(x: Array) -> np.ndarray[Any, Any]:
-    return x.device.room.peek(x._native)
+    try:
+        return x.device.room.peek(x._native)
+    except Exception as error:  # noqa: BLE001  (translated and raised again)
+        outcome.reraise(error, "printing", x.device)
 
 
 def _body(x: Array, prefix: str, separator: str) -> str:

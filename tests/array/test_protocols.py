@@ -245,6 +245,9 @@ def test_ufuncs_that_are_refused(anywhere: str) -> None:
 
 
 def test_ufuncs_of_scipy_run_on_the_host_view(device: str) -> None:
+    found = pa.device(device)
+    if not found.room.transfer.on_host(found.native):
+        pytest.skip("NumPy cannot read its memory; test_ufuncs_of_scipy_need_host_memory")
     a = np.asarray([0.25, 0.5])
     x = pa.asarray(a, device=device)
     found = special.erf.__wrapped__(x) if hasattr(special.erf, "__wrapped__") else _erf()(x)
@@ -252,7 +255,7 @@ def test_ufuncs_of_scipy_run_on_the_host_view(device: str) -> None:
     parts = special._ufuncs.airy(x)  # a ufunc of several results
     for ours, theirs in zip(parts, special._ufuncs.airy(a), strict=True):
         same(ours, theirs)
-    out = pa.zeros(2, device=device)
+    out = pa.zeros(2, dtype=pa.float64, device=device)
     assert _erf()(x, out=out) is out
     same(out, _erf()(a))
     same(_erf()(x.astype(pa.float32)), _erf()(a.astype(np.float32)))

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from portarray_conformance import ExpectedFailure, Target
+from portarray_conformance import ExpectedFailure, Target, portarray_target
 from portarray_conformance.official import run_official
 from portarray_conformance.official_names import chapter_of, function_of
 from portarray_conformance.official_suite import (
@@ -215,8 +215,39 @@ def test_an_interrupt_ends_the_child(suite: OfficialSuite, strict: Target) -> No
     assert not marker.exists()
 
 
+def test_dtypes_that_a_device_lacks_are_left_out(suite: OfficialSuite, strict: Target) -> None:
+    names = "uint16,complex128"
+    (suite.folder / "array_api_tests" / "test_linalg.py").write_text(
+        "import os\n"
+        "def test_sin():\n"
+        f"    assert os.environ['ARRAY_API_TESTS_SKIP_DTYPES'] == {names!r}\n"
+    )
+    kept = {name: dtype for name, dtype in strict.dtypes().items() if name not in names.split(",")}
+    narrow = replace(strict, _cache={"dtypes": kept})
+    assert [result.status for result in run_official(suite, narrow)] == ["passed"]
+    (result,) = run_official(suite, strict)
+    assert (result.status, "assert '' ==" in result.message) == ("failed", True)
+
+
+def test_arrays_are_moved_to_devices_that_have_their_dtypes(suite: OfficialSuite) -> None:
+    """A device with fewer dtypes than the tested one is not listed; the tested one is."""
+    (suite.folder / "array_api_tests" / "test_linalg.py").write_text(
+        "import portarray as pa\n"
+        "def test_sin():\n"
+        "    info = pa.__array_namespace_info__()\n"
+        "    devices = info.devices()\n"
+        "    assert isinstance(devices, tuple) and pa.device('numpy') in devices\n"
+        "    lacking = [d for d in pa.devices() if 'complex128' not in info.dtypes(device=d)]\n"
+        "    assert not set(lacking) & set(devices)\n"
+        "    assert set(lacking) | set(devices) == set(pa.devices())\n"
+    )
+    (result,) = run_official(suite, portarray_target("numpy:cpu:0"))
+    assert (result.status, result.message) == ("passed", "")
+
+
 def test_another_device_than_asked_for_is_refused(suite: OfficialSuite, strict: Target) -> None:
     pytest.importorskip("portarray", reason="portarray is not installed")
+    strict.dtypes()  # remembered: asked for that device, the namespace would raise
     wrong = replace(strict, device="nowhere:cpu:0", label="nowhere:cpu:0")
     with pytest.raises(OfficialSuiteError, match="nowhere:cpu:0"):
         run_official(suite, wrong, quick=True)

@@ -186,6 +186,14 @@ def test_callbacks_come_in_order(strict: Target, make_case: Make) -> None:
     assert heard == ["start sin", "sin passed", "start cos", "cos failed"]
 
 
+def test_memory_is_given_back_between_cases(strict: Target, make_case: Make) -> None:
+    heard: list[str] = []
+    target = replace(strict, forget=lambda: heard.append("forgotten"))
+    cases = [make_case(passes), make_case(fails)]
+    run(target, cases, examples=5, on_result=lambda result: heard.append(result.status))
+    assert heard == ["passed", "forgotten", "failed", "forgotten"]
+
+
 def test_checks_run_in_the_scope_of_the_target(strict: Target, make_case: Make) -> None:
     inside: list[bool] = []
 

@@ -35,6 +35,7 @@ __all__ = [
     "memory",
     "native_device",
     "owns",
+    "reclaim",
     "recognize",
     "synchronize",
     "translated",
@@ -251,6 +252,14 @@ def at_once() -> AbstractContextManager[Any]:
     """Return a context in which arrays have values, also while JAX traces a function."""
     context: AbstractContextManager[Any] = jax.ensure_compile_time_eval()
     return context
+
+
+def reclaim(device: jax.Device) -> None:
+    """Let go of compiled programs, of which JAX keeps one for each function, dtype and shape.
+
+    They are all that JAX can be asked to give back; they are compiled again when they are needed.
+    """
+    jax.clear_caches()
 
 
 def driver(platform: str) -> str:
