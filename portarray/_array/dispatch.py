@@ -247,10 +247,13 @@ _WIDEST = {"f": ("float64", "float32"), "i": ("int64", "int32"), "c": ("complex1
 def default_dtype(device: Device, kind: str) -> np.dtype[Any]:
     """Return a device's default dtype of a kind: the widest that it has, at most 64 bits a part.
 
-    ``kind`` is ``"f"``, ``"i"`` or ``"c"``.
+    ``kind`` is ``"f"``, ``"i"`` or ``"c"``. The standard wants the real and the complex one to
+    match: without complex128, float64 is no default either.
     """
     available = dtypes_of(device)
-    for name in _WIDEST[kind]:
+    wide, narrow = map(dtypes.STANDARD.__getitem__, _WIDEST["c"])
+    single = kind == "f" and wide not in available and narrow in available
+    for name in _WIDEST[kind][single:]:
         if dtypes.STANDARD[name] in available:
             return dtypes.STANDARD[name]
     widest = dtypes.STANDARD[_WIDEST[kind][0]]

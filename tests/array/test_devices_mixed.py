@@ -135,4 +135,4 @@ def test_code_that_creates_on_the_default_device(device: str, fake: str) -> None
             found = _standardized(x)
         assert str(pa.zeros(1).device).startswith(fake)
     assert found.device is x.device
-    same(found, np.asarray([2.0, 4.0]))
+    same(found, np.asarray([2.0, 4.0], dtype=x.dtype))

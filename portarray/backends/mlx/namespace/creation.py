@@ -24,6 +24,7 @@ from portarray.backends.mlx.namespace.promotion import (
     default_int,
     scalar_dtype,
     together,
+    widest_float,
 )
 
 __all__ = [
@@ -115,7 +116,7 @@ def arange(
             count = max(math.ceil((stop - start) / step), 0)
         dtype = dtype or default_float()
         # One rounding to the dtype at the end, not one for each of product and sum.
-        wide = default_float()
+        wide = widest_float()
         check_size((count,), wide)
         values = mx.arange(count, dtype=wide)
         return (values * array_of(step, wide) + array_of(start, wide)).astype(dtype)
@@ -302,8 +303,8 @@ def linspace(
 
 
 def _spaced(start: float, stop: float, num: int, endpoint: bool) -> mx.array:
-    """Return evenly spaced numbers of the device's default dtype; the last one is exact."""
-    dtype = default_float()
+    """Return evenly spaced numbers of the most precise dtype; the last one is exact."""
+    dtype = widest_float()
     (num,) = check_size((num,), dtype)
     steps = num - 1 if endpoint else num
     places = mx.arange(num, dtype=dtype)

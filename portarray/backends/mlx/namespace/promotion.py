@@ -34,6 +34,7 @@ __all__ = [
     "scalar_dtype",
     "single",
     "together",
+    "widest_float",
 ]
 
 Scalar = builtins.bool | int | float | complex
@@ -63,7 +64,12 @@ def on_cpu() -> builtins.bool:
 
 
 def default_float() -> mx.Dtype:
-    """Return the default real dtype: float64 on the CPU, float32 on GPUs, which lack float64."""
+    """Return the default real dtype, which matches the default complex one."""
+    return mx.float32
+
+
+def widest_float() -> mx.Dtype:
+    """Return the most precise real dtype to compute in: GPUs lack float64."""
     return mx.float64 if on_cpu() else mx.float32
 
 
@@ -78,12 +84,11 @@ promote_types = _RULE.promote_two
 
 # complex128 is nowhere: what MLX has for it is complex64.
 _COMPLEX = np.dtype(np.complex64)
-_WIDEST: dict[str, np.dtype[Any]] = {
+_DEFAULTS: dict[str, np.dtype[Any]] = {
     "i": np.dtype(np.int64),
-    "f": np.dtype(np.float64),
+    "f": np.dtype(np.float32),
     "c": _COMPLEX,
 }
-_WIDEST_ON_GPU: dict[str, np.dtype[Any]] = {**_WIDEST, "f": np.dtype(np.float32)}
 
 
 def scalar_dtype(scalar: Scalar, dtype: mx.Dtype) -> mx.Dtype:
@@ -96,7 +101,7 @@ def scalar_dtype(scalar: Scalar, dtype: mx.Dtype) -> mx.Dtype:
     """
     if isinstance(scalar, complex) and dtype == mx.float64:
         return promote_types(dtype, mx.complex64)
-    return _RULE.scalar_dtype(scalar, dtype, _WIDEST if on_cpu() else _WIDEST_ON_GPU)
+    return _RULE.scalar_dtype(scalar, dtype, _DEFAULTS)
 
 
 def array_of(scalar: Scalar, dtype: mx.Dtype) -> mx.array:
