@@ -8,6 +8,7 @@ INFO = RoomInfo(
     module="mlx",
     ranks={"metal": 10, "cpu": 30, "cuda": 40},
     install={"": "portarray[mlx]", "cuda": "mlx[cuda12]"},
-    # mx.from_dlpack and mx.logical_xor came with 0.32.0, mx.searchsorted with 0.32.1.
-    oldest="0.32.1",
+    # mx.searchsorted came with 0.32.1, and integer division by 0 ended the process until 0.32.4:
+    # https://github.com/ml-explore/mlx/pull/4442
+    oldest="0.32.4",
 )
