@@ -38,7 +38,6 @@ THRUST = """
 """
 
 BEFORE = """
-#include <cfloat>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
