@@ -109,6 +109,8 @@ def docs(session: nox.Session) -> None:
 def conformance(session: nox.Session) -> None:
     """Run the conformance suite on every functional device; the report is in report/."""
     session.install(".[cli]", "./conformance", *libraries(session))
+    # SYCL compiles dpnp's kernels once, not in every process.
+    session.env.setdefault("SYCL_CACHE_PERSISTENT", "1")
     session.run("portarray", "conformance", "run", "--report", "report", *session.posargs)
 
 
