@@ -7,6 +7,7 @@ buffers that it takes for constant.
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import ml_dtypes
@@ -25,6 +26,7 @@ __all__ = [
     "on_host",
     "to_dlpack",
     "to_host",
+    "under",
 ]
 
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
@@ -65,14 +67,21 @@ def from_host(array: np.ndarray[Any, Any], device: mx.Device, *, copy: bool | No
     dtype = array.dtype.newbyteorder("=")
     if not array.size:
         # Reductions of what MLX makes of an empty NumPy array may never end.
-        return mx.zeros(array.shape, dtype=_NATIVE[dtype])
+        with under(device):
+            return mx.zeros(array.shape, dtype=_NATIVE[dtype])
     if array.dtype != dtype or any(
         stride < 0 or stride % array.dtype.itemsize for stride in array.strides
     ):
         # MLX takes no foreign byte orders, no negative strides and none between elements.
         array = np.array(array, dtype=dtype, order="C", copy=True)
-    # Without the dtype, float64 becomes float32 and complex128 complex64.
-    return mx.array(array, dtype=_NATIVE[dtype])
+    with under(device):
+        # Without the dtype, float64 becomes float32 and complex128 complex64.
+        return mx.array(array, dtype=_NATIVE[dtype])
+
+
+def under(device: mx.Device | None) -> AbstractContextManager[Any]:
+    """Make a device current where there are others."""
+    return (devices.scope(device) if device is not None else None) or nullcontext()
 
 
 def check_shape(shape: tuple[int, ...]) -> None:
@@ -132,7 +141,10 @@ def evaluated(x: mx.array) -> mx.array:
 
 def move(x: mx.array, device: mx.Device, *, copy: bool | None) -> mx.array:
     """Return an array for another device, which needs no copy: all devices share one memory."""
-    return mx.array(x) if copy else x
+    if not copy:
+        return x
+    with under(device):
+        return mx.array(x)
 
 
 def from_dlpack(x: Any, device: mx.Device | None, *, copy: bool | None) -> mx.array:
@@ -154,11 +166,12 @@ def from_dlpack(x: Any, device: mx.Device | None, *, copy: bool | None) -> mx.ar
     TypeError
         If the device lacks the dtype.
     """
-    if isinstance(x, mx.array):
-        return mx.array(x) if copy else x
     place = mx.default_device() if device is None else device
+    if isinstance(x, mx.array):
+        return move(x, place, copy=copy)
     if int(x.__dlpack_device__()[0]) != _DLPACK_CPU:
-        return _in_scope(mx.from_dlpack, x, place, copy)
+        with under(place):
+            return mx.from_dlpack(x, copy=copy)
     if copy is False:
         raise ValueError(
             "copy=False, but MLX cannot use host memory without a copy; pass copy=None or copy=True"
@@ -176,12 +189,6 @@ def from_dlpack(x: Any, device: mx.Device | None, *, copy: bool | None) -> mx.ar
             f"MLX has no {host.dtype} on {place}; convert the data before it is handed over"
         )
     return from_host(host, place, copy=True)
-
-
-def _in_scope(function: Any, x: Any, device: mx.Device, copy: bool | None) -> mx.array:
-    with mx.stream(device):
-        made: mx.array = function(x, copy=copy)
-    return made
 
 
 def to_dlpack(
@@ -227,7 +234,8 @@ def _contiguous(x: mx.array, copy: bool | None) -> mx.array:
         raise BufferError(
             "copy=False, but an array with negative strides must be copied first; pass copy=None"
         )
-    return mx.contiguous(x)
+    # The CPU has every dtype.
+    return mx.contiguous(x, stream=mx.cpu)
 
 
 def dlpack_device(x: mx.array) -> tuple[int, int]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Literal
 
 import mlx.core as mx
@@ -50,11 +49,6 @@ __all__ = [
 _FROM_NATIVE = {native: dtype for dtype, native in devices.dtypes("cpu", 0).items()}
 
 Shape = int | Sequence[int]
-
-
-def _under(device: mx.Device | None) -> AbstractContextManager[Any]:
-    """Make a device current where it is not, and where there are others."""
-    return (devices.scope(device) if device is not None else None) or nullcontext()
 
 
 def check_size(shape: Sequence[int], dtype: mx.Dtype) -> tuple[int, ...]:
@@ -107,7 +101,7 @@ def arange(
         start, stop = 0, start
     if step == 0:
         raise ValueError("arange's step must not be 0")
-    with _under(device):
+    with transfer.under(device):
         if isinstance(start, int) and isinstance(stop, int) and isinstance(step, int):
             count = len(range(start, stop, step))
             if dtype is None or dtype in INTEGRAL:
@@ -154,7 +148,7 @@ def asarray(
     TypeError
         For strings and objects.
     """
-    with _under(device):
+    with transfer.under(device):
         if isinstance(obj, mx.array):
             return _converted(obj, dtype, copy)
         if copy is False:
@@ -232,7 +226,7 @@ def eye(
     device: mx.Device | None = None,
 ) -> mx.array:
     """Return ones on the k-th diagonal and zeros elsewhere."""
-    with _under(device):
+    with transfer.under(device):
         dtype = dtype or default_float()
         rows, columns = check_size((n_rows, n_rows if n_cols is None else n_cols), dtype)
         if not -rows < k < columns:
@@ -255,7 +249,7 @@ def full(
     device: mx.Device | None = None,
 ) -> mx.array:
     """Return an array that is filled with one value, a scalar or a 0-d array."""
-    with _under(device):
+    with transfer.under(device):
         if isinstance(fill_value, mx.array):
             dtype = dtype or fill_value.dtype
         else:
@@ -290,7 +284,7 @@ def linspace(
 
     MLX's own computes in float32 what is not float64.
     """
-    with _under(device):
+    with transfer.under(device):
         is_complex = isinstance(start, complex) or isinstance(stop, complex)
         dtype = dtype or (mx.complex64 if is_complex else default_float())
         if dtype in COMPLEX:
@@ -332,7 +326,7 @@ def ones(
     shape: Shape, *, dtype: mx.Dtype | None = None, device: mx.Device | None = None
 ) -> mx.array:
     """Return ones."""
-    with _under(device):
+    with transfer.under(device):
         dtype = dtype or default_float()
         return mx.ones(_shape(shape, dtype), dtype=dtype)
 
@@ -365,7 +359,7 @@ def zeros(
     shape: Shape, *, dtype: mx.Dtype | None = None, device: mx.Device | None = None
 ) -> mx.array:
     """Return zeros."""
-    with _under(device):
+    with transfer.under(device):
         dtype = dtype or default_float()
         return mx.zeros(_shape(shape, dtype), dtype=dtype)
 
