@@ -40,10 +40,6 @@ READ_ONLY = {
         "its compiled loop asks for writable arrays, which it only reads: "
         "https://github.com/scipy/scipy/blob/main/scipy/signal/_sosfilt.pyx"
     ),
-    "KMeans without dispatch": (
-        "subtracts the mean from what NumPy reads: "
-        "https://github.com/scikit-learn/scikit-learn/blob/main/sklearn/cluster/_kmeans.py"
-    ),
 }
 
 # And a part of one is a copy, so that what is written into it is lost.
