@@ -13,8 +13,17 @@ import portarray as pa
 
 DType = np.dtype[Any]
 
+EXAMPLES = max(20, 240 // len(pa.devices()))
+"""Examples of each drawn test on each device: about as many in all, however many devices are here.
+
+What a test is about is the same code on all of them; that each library does right is for the
+conformance suite to say.
+"""
+
 drawing = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=EXAMPLES,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 """Settings of every drawn test here: the fixtures hold nothing that an example changes."""
 

@@ -107,6 +107,11 @@ def test_scalars(anywhere: str, data: st.DataObject, scalar: Any) -> None:
     a = data.draw(small(dtype))
     x = pa.asarray(a, device=anywhere)
     wanted = _beside(dtype, scalar, anywhere)
+    if wanted not in dtypes_of(anywhere):
+        for multiply in (operator.mul, pa.multiply, lambda x, y: y * x):
+            with pytest.raises(DTypeNotSupportedError, match=f"no {wanted}; the nearest"):
+                multiply(x, scalar)
+        return
     right = np.multiply(a.astype(wanted), wanted.type(scalar))
     # NumPy's scalars are on the left through __array_ufunc__, Python's through __rmul__.
     for found in (x * scalar, scalar * x, pa.multiply(x, scalar), pa.multiply(scalar, x)):
