@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
-import dpnp
 import numpy as np
 from dpnp import ndarray
 
@@ -16,31 +16,30 @@ __all__ = ["inplace"]
 
 Function = Callable[[Any, Any], Any]
 
-_INPLACE: dict[str, Callable[..., Any]] = {
-    "add": dpnp.add,
-    "bitwise_and": dpnp.bitwise_and,
-    "bitwise_left_shift": dpnp.bitwise_left_shift,
-    "bitwise_or": dpnp.bitwise_or,
-    "bitwise_right_shift": dpnp.bitwise_right_shift,
-    "bitwise_xor": dpnp.bitwise_xor,
-    "multiply": dpnp.multiply,
-    "remainder": dpnp.remainder,
-    "subtract": dpnp.subtract,
+_INPLACE: dict[str, Function] = {
+    "add": operator.iadd,
+    "bitwise_and": operator.iand,
+    "bitwise_left_shift": operator.ilshift,
+    "bitwise_or": operator.ior,
+    "bitwise_right_shift": operator.irshift,
+    "bitwise_xor": operator.ixor,
+    "multiply": operator.imul,
+    "remainder": operator.imod,
+    "subtract": operator.isub,
 }
 
 
 def inplace(name: str, dtype: np.dtype[Any]) -> Function | None:
     """Return the function that writes its result into its first operand, where it fits there."""
     if name == "divide" and dtype.kind in "fc":
-        return _into_first(dpnp.divide)
+        return _into_first(operator.itruediv)
     return _into_first(_INPLACE[name]) if name in _INPLACE else None
 
 
-def _into_first(function: Callable[..., Any]) -> Function:
+def _into_first(function: Function) -> Function:
     def inplace(x: ndarray, value: Any) -> ndarray:
         if not isinstance(value, ndarray):
             value = constant(value, x.dtype, x)
-        function(x, value, out=x)
-        return settle(x)
+        return settle(function(x, value))
 
     return inplace
