@@ -56,7 +56,7 @@ def test_memory_on_cpus_is_the_machines() -> None:
 
 
 def test_synchronize_waits() -> None:
-    """All work is done when it returns, also work whose result nobody kept."""
+    """Work that was started before it is done when it returns."""
     x = jnp.ones((1200, 1200), dtype=jnp.float32)
     work = jax.jit(lambda x: jax.lax.fori_loop(0, 6, lambda _, y: y @ x / 1200, x))
     work(x).block_until_ready()
