@@ -30,6 +30,8 @@ def test_every_function_has_one_row(device: str) -> None:
 def test_only_functions_that_are_named_leave_the_device(device: str) -> None:
     found = pa.device(device)
     library = found.library
+    if not registry.package_of(library).startswith("portarray.backends."):
+        pytest.skip("what a plugin does on the host is its own matter")
     on_host = {row.function for row in pa.support(device) if row.served == "host"}
     if library in BY_CHOICE:
         # What its room says that it does on the host; nothing falls there unasked.
