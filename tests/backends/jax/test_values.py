@@ -72,6 +72,7 @@ def test_zeros_that_have_no_sign() -> None:
         found = pa.sign(array([z], "complex64")).item()
         assert not np.signbit(found.real)
         assert not np.signbit(found.imag)
+    assert not np.signbit(pa.sign(array([-0.0])).item())
 
 
 def test_all_looks_at_imaginary_parts() -> None:

@@ -97,12 +97,12 @@ def remainder(x1: jax.Array | Scalar, x2: jax.Array | Scalar, /) -> jax.Array:
 
 def sign(x: jax.Array, /) -> jax.Array:
     """Return the sign: -1, 0 or 1, NaN for NaN, and ``x / abs(x)`` for complex numbers."""
-    return complex_sign(x) if x.dtype.kind == "c" else jnp.sign(x)
+    return floating_sign(x) if kind_of(x.dtype) in "fc" else jnp.sign(x)
 
 
 @compiled
-def complex_sign(x: jax.Array, /) -> jax.Array:
-    """Return ``x / abs(x)``, and 0 + 0j for zeros of any sign."""
+def floating_sign(x: jax.Array, /) -> jax.Array:
+    """Return the sign; +0 for zeros of any sign, which JAX's own hands on."""
     return jnp.where(x == 0, 0, jnp.sign(x))
 
 

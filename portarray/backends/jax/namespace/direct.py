@@ -46,7 +46,6 @@ _NUMBERS: dict[str, Function] = {
 
 _REAL: dict[str, Function] = {
     **_NUMBERS,
-    "sign": jnp.sign,
     "abs": jnp.abs,
     "all": jnp.all,
     "any": jnp.any,
@@ -62,6 +61,7 @@ _INTEGERS: dict[str, Function] = {
     **_REAL,
     "floor_divide": arithmetic.integer_quotient,
     "remainder": arithmetic.integer_rest,
+    "sign": jnp.sign,
 }
 
 _FLOATING: dict[str, Function] = {
@@ -103,6 +103,7 @@ _REAL_FLOATING: dict[str, Function] = {
     "pow": jnp.power,
     "remainder": arithmetic.floating_rest,
     "round": jnp.round,
+    "sign": arithmetic.floating_sign,
     "signbit": jnp.signbit,
     "sin": jnp.sin,
     "sinh": trigonometric.real_sinh,
@@ -132,7 +133,7 @@ _COMPLEX: dict[str, Function] = {
     "pow": exponential.complex_pow,
     "real": jnp.real,
     "round": jnp.round,
-    "sign": arithmetic.complex_sign,
+    "sign": arithmetic.floating_sign,
     "sin": trigonometric.complex_sin,
     "sinh": trigonometric.complex_sinh,
     "sqrt": exponential.complex_sqrt,
