@@ -35,8 +35,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "backends.composed": {"backends.protocol"},
     "backends.machine": {"backends.protocol"},
     "backends.promotion": set(),
+    "backends.dlpack": set(),
     "backends.ROOM": {
-        *("backends.protocol", "backends.machine", "backends.promotion", "backends.composed")
+        *("backends.protocol", "backends.machine", "backends.promotion", "backends.composed"),
+        "backends.dlpack",
     },
     "_opencl": set(),  # drivers, for whatever computes through OpenCL
     "backends.clarray": {"clarray"},  # beyond what every room may: portarray's own library

@@ -6,13 +6,14 @@ another stream or another device is waited for on the GPU, never by the host.
 
 from __future__ import annotations
 
-import ctypes
 from typing import Any
 
 import cupy
 import numpy as np
 from cupy import ndarray
 from cupy.cuda import Device, runtime
+
+from portarray.backends import dlpack
 
 __all__ = [
     "dlpack_device",
@@ -27,16 +28,6 @@ __all__ = [
 # DLPack's device types.
 _CPU, _CUDA, _CUDA_HOST, _ROCM, _ROCM_HOST, _CUDA_MANAGED = 1, 2, 3, 10, 11, 13
 _HOST = (_CPU, _CUDA_HOST, _ROCM_HOST)
-
-_VERSIONED = b"dltensor_versioned"
-_READ_ONLY = 1  # DLPACK_FLAG_BITMASK_READ_ONLY
-
-_pointer_in = ctypes.pythonapi.PyCapsule_GetPointer
-_pointer_in.argtypes = (ctypes.py_object, ctypes.c_char_p)
-_pointer_in.restype = ctypes.c_void_p
-_is_capsule_of = ctypes.pythonapi.PyCapsule_IsValid
-_is_capsule_of.argtypes = (ctypes.py_object, ctypes.c_char_p)
-_is_capsule_of.restype = ctypes.c_int
 
 
 def on_host(device: Any) -> bool:
@@ -153,7 +144,7 @@ def from_dlpack(x: Any, device: Any, *, copy: bool | None) -> ndarray:
         )
     with Device(index):
         capsule = _capsule(x)
-        sealed = _is_read_only(capsule)
+        sealed = dlpack.is_read_only(capsule)
         shared = cupy.from_dlpack(capsule)
     if sealed and copy is False:
         raise ValueError(
@@ -174,16 +165,6 @@ def _capsule(x: Any) -> Any:
         return x.__dlpack__(stream=stream, max_version=(1, 0))
     except TypeError:  # producers of DLPack before 1.0
         return x.__dlpack__(stream=stream)
-
-
-def _is_read_only(capsule: Any) -> bool:
-    """Tell whether a producer marks its memory read-only, which CuPy's own import overlooks."""
-    if not _is_capsule_of(capsule, _VERSIONED):
-        return False
-    # struct DLManagedTensorVersioned: a version of 8 bytes, two pointers, then 64 bits of flags.
-    address = _pointer_in(capsule, _VERSIONED)
-    flags = ctypes.c_uint64.from_address(address + 8 + 2 * ctypes.sizeof(ctypes.c_void_p))
-    return bool(flags.value & _READ_ONLY)
 
 
 def to_dlpack(

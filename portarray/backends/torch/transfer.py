@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -11,6 +10,8 @@ import ml_dtypes
 import numpy as np
 import torch
 import torch.utils.dlpack
+
+from portarray.backends import dlpack
 
 __all__ = [
     "dlpack_device",
@@ -26,21 +27,11 @@ __all__ = [
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 
 _DLPACK_CPU = 1
-_VERSIONED = b"dltensor_versioned"
-_READ_ONLY = 1  # DLPACK_FLAG_BITMASK_READ_ONLY
-
 # PyTorch has no types for this.
 _from_dlpack: Callable[[Any], torch.Tensor] = torch.utils.dlpack.from_dlpack
 
 # Older releases export unversioned capsules only, which every consumer takes.
 _EXPORTS_VERSIONS = "max_version" in inspect.signature(torch.Tensor.__dlpack__).parameters
-
-_pointer_in = ctypes.pythonapi.PyCapsule_GetPointer
-_pointer_in.argtypes = (ctypes.py_object, ctypes.c_char_p)
-_pointer_in.restype = ctypes.c_void_p
-_is_capsule_of = ctypes.pythonapi.PyCapsule_IsValid
-_is_capsule_of.argtypes = (ctypes.py_object, ctypes.c_char_p)
-_is_capsule_of.restype = ctypes.c_int
 
 
 def on_host(device: torch.device) -> bool:
@@ -202,12 +193,7 @@ def _is_read_only(x: Any) -> bool:
         capsule = x.__dlpack__(max_version=(1, 0))
     except TypeError:  # Producers of DLPack before 1.0 cannot say.
         return False
-    if not _is_capsule_of(capsule, _VERSIONED):
-        return False
-    # struct DLManagedTensorVersioned: a version of 8 bytes, two pointers, then 64 bits of flags.
-    address = _pointer_in(capsule, _VERSIONED)
-    flags = ctypes.c_uint64.from_address(address + 8 + 2 * ctypes.sizeof(ctypes.c_void_p))
-    return bool(flags.value & _READ_ONLY)
+    return dlpack.is_read_only(capsule)
 
 
 def _same_place(source: tuple[Any, int], device: torch.device) -> bool:

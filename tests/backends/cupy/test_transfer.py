@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from portarray.backends import registry
+from portarray.backends import dlpack, registry
 
 cupy = pytest.importorskip("cupy", exc_type=ImportError)
 transfer = registry.load_room("cupy").transfer
@@ -62,11 +62,11 @@ def test_producers_are_told_the_current_stream(
 
 def test_read_only_memory_is_noticed() -> None:
     values = np.arange(3)
-    assert not transfer._is_read_only(values.__dlpack__(max_version=(1, 0)))
+    assert not dlpack.is_read_only(values.__dlpack__(max_version=(1, 0)))
     values.flags.writeable = False
-    assert transfer._is_read_only(values.__dlpack__(max_version=(1, 0)))
+    assert dlpack.is_read_only(values.__dlpack__(max_version=(1, 0)))
     # Before version 1.0 DLPack could not say.
-    assert not transfer._is_read_only(np.arange(3).__dlpack__())
+    assert not dlpack.is_read_only(np.arange(3).__dlpack__())
 
 
 @pytest.mark.parametrize("kind", [4, 8, 14, 15])  # OpenCL, Metal, oneAPI, WebGPU
