@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from portarray_conformance.official_names import function_of
+from portarray_conformance.official_repairs import repair
 
 EVENTS = "PORTARRAY_CONFORMANCE_EVENTS"
 DEVICE = "PORTARRAY_CONFORMANCE_DEVICE"
@@ -56,7 +57,8 @@ class Teller:
     def pytest_collection_modifyitems(
         self, config: pytest.Config, items: list[pytest.Item]
     ) -> None:
-        """Keep the tests of the wanted functions."""
+        """Keep the tests of the wanted functions, with inputs that the device can hold."""
+        repair(items)
         known = {function_of(item.nodeid) for item in items} | {_test(item) for item in items}
         if FUNCTIONS in os.environ:
             wanted = set(os.environ[FUNCTIONS].split(","))
