@@ -61,14 +61,14 @@ def unary(name: str, x: Any) -> Array:
     if type(x) is _array.Array:
         lane = x._lane
         try:
-            function, result = lane.learned[name]
+            function, result, known = lane.learned[name]
         except KeyError:
             return learn(name, lane, x._native)
         try:
             native = function(x._native)
         except Exception as error:  # noqa: BLE001  (translated and raised again)
             reraise(error, name, lane.device)
-        if type(native) is lane.known_type:
+        if type(native) is known:
             out = _array.shell()
             out._native = native
             out._lane = result
@@ -83,14 +83,14 @@ def binary(name: str, x1: Any, x2: Any) -> Array:
         lane = x1._lane
         if lane is x2._lane:
             try:
-                function, result = lane.learned[name]
+                function, result, known = lane.learned[name]
             except KeyError:
                 return learn(name, lane, x1._native, x2._native)
             try:
                 native = function(x1._native, x2._native)
             except Exception as error:  # noqa: BLE001  (translated and raised again)
                 reraise(error, name, lane.device)
-            if type(native) is lane.known_type:
+            if type(native) is known:
                 out = _array.shell()
                 out._native = native
                 out._lane = result
@@ -118,23 +118,26 @@ def _binary(name: str, x1: Any, x2: Any) -> Array:
 def learn(name: str, lane: Lane, *natives: Any) -> Array:
     """Call a function of arrays alone for the first time in a lane; learn the lane it leads to."""
     out: Array = called(name, lane, natives, {})
-    lane.learned[name] = (dispatch.direct(lane, name), out._lane)
+    lane.learned[name] = dispatch.direct(lane, name, out._lane)
     return out
 
 
 def beside(name: str, lane: Lane, first: Any, second: Any) -> Array:
     """Call a binary function on a native array and a Python scalar that its lane takes as it is."""
     try:
-        function, result = lane.learned_beside[name]
+        function, result, known = lane.learned_beside[name]
     except KeyError:
         found: Array = called(name, lane, (first, second), {})
-        lane.learned_beside[name] = (dispatch.beside(lane, name), found._lane)
+        lane.learned_beside[name] = dispatch.beside(lane, name, found._lane)
         return found
     try:
         native = function(first, second)
+    except (TypeError, ValueError, OverflowError, RuntimeError):
+        # What the library's own refuses, the namespace's function does, or says what is wrong.
+        return called(name, lane, (first, second), {})  # type: ignore[no-any-return]
     except Exception as error:  # noqa: BLE001  (translated and raised again)
         reraise(error, name, lane.device)
-    if type(native) is lane.known_type:
+    if type(native) is known:
         out = _array.shell()
         out._native = native
         out._lane = result

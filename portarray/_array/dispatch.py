@@ -73,13 +73,14 @@ class Lane:
         Standard name to the function that serves it.
     learned : dict
         Functions that were called on arrays of this lane and nothing else, each with the lane of
-        its results: which dtype comes out depends on what goes in, and asking the library each
-        time would cost more than the look-up here.
+        its results and the class that these must have: which dtype comes out depends on what goes
+        in, and asking the library each time would cost more than the look-up here.
     learned_beside : dict
         The same for functions that were called on an array of this lane and a Python scalar.
     known_type : type or None
         Class of the results whose lane can be known like that: ``array_type``. None on devices
-        whose dtypes change with the user's settings, where every result is asked.
+        whose dtypes change with the user's settings, where every result is asked but those of the
+        library's own functions.
     lanes : mapping
         All lanes of the device by native dtype.
     scalars : frozenset of type
@@ -115,8 +116,8 @@ class Lane:
         self.array_type: Any = device.room.devices.ARRAY_TYPE
         self.functions = Functions(self)
         self.known_type: Any = self.array_type if device.room.configuration() is None else None
-        self.learned: dict[str, tuple[Function, Lane]] = {}
-        self.learned_beside: dict[str, tuple[Function, Lane]] = {}
+        self.learned: dict[str, Learned] = {}
+        self.learned_beside: dict[str, Learned] = {}
         self.lanes = lanes
         self.scalars = _SCALARS[self.kind]
         limits = np.iinfo(dtype) if self.kind in "iu" else None
@@ -137,6 +138,8 @@ class Lane:
 
 
 Lanes = dict[Any, Lane]
+Learned = tuple[Function, Lane, Any]
+"""A function, the lane of its results, and their class where the lane need not be asked."""
 
 # Beside integer arrays the range decides, not the type alone.
 _SCALARS: Mapping[str, frozenset[type]] = {
@@ -205,19 +208,26 @@ def check_device(name: str, lane: Lane, other: Lane) -> None:
         raise DeviceMismatchError(name, str(lane.device), str(other.device))
 
 
-def direct(lane: Lane, name: str) -> Function:
-    """Return the function for arrays of a lane and nothing else: the library's own, if that does.
+def direct(lane: Lane, name: str, result: Lane) -> Learned:
+    """Return what to know of the function for arrays of a lane and nothing else.
 
-    It is called by position; :attr:`Lane.learned` keeps it.
+    It is the library's own, if that does, called by position; :attr:`Lane.learned` keeps it.
     """
-    own = _own(lane, name, lane.device.room.direct)
-    return lane.functions[name] if own is None else own
+    return _learned(lane, name, lane.device.room.direct, result)
 
 
-def beside(lane: Lane, name: str) -> Function:
-    """Return the function for an array of a lane and a scalar that it takes; as :func:`direct`."""
-    own = _own(lane, name, lane.device.room.beside)
-    return lane.functions[name] if own is None else own
+def beside(lane: Lane, name: str, result: Lane) -> Learned:
+    """Return the same for an array of a lane and a scalar that it takes."""
+    return _learned(lane, name, lane.device.room.beside, result)
+
+
+def _learned(
+    lane: Lane, name: str, hook: Callable[[str, Any], Function | None], result: Lane
+) -> Learned:
+    own = _own(lane, name, hook)
+    if own is None:
+        return lane.functions[name], result, lane.known_type
+    return own, result, lane.array_type
 
 
 def picking(lane: Lane) -> Function | None:
@@ -232,7 +242,24 @@ def _own(lane: Lane, name: str, hook: Callable[[str, Any], Function | None]) -> 
     if lane.kind not in rule.partition(" ")[0]:  # converted first
         return None
     own = hook(name, lane.native)
-    return own if own is None or device.room.scope(device.native) is None else _scoped(own, device)
+    if own is None:
+        return None
+    if device.room.scope(device.native) is not None:
+        own = _scoped(own, device)
+    return own if device.room.settled(lane.native) else _while_set(own, lane, name)
+
+
+def _while_set(own: Function, lane: Lane, name: str) -> Function:
+    """Return a library's own function for as long as the user's settings are those of now."""
+    ask = lane.device.room.devices.configuration  # type: ignore[attr-defined]  # it has one
+    setting = ask()
+    if lane.dtype not in dtypes_of(lane.device):  # nothing of it is right now
+        return lane.functions[name]
+
+    def while_set(*args: Any) -> Any:
+        return own(*args) if ask() == setting else lane.functions[name](*args)
+
+    return while_set
 
 
 @cache

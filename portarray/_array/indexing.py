@@ -32,17 +32,19 @@ def getitem(x: Array, key: Any) -> Array:
         or (kind is tuple and _is_basic(map(type, key)) and key.count(Ellipsis) < 2)
     ):
         try:
-            pick = lane.learned["getitem"][0]
+            pick, _, known = lane.learned["getitem"]
         except KeyError:
-            pick = dispatch.picking(lane) or _checking(lane)
-            lane.learned["getitem"] = (pick, lane)
+            own = dispatch.picking(lane)
+            pick = own or _checking(lane)
+            known = lane.array_type if own else lane.known_type
+            lane.learned["getitem"] = (pick, lane, known)
         try:
             native = pick(x._native, key)
-        except (IndexError, TypeError, ValueError):
+        except (IndexError, TypeError, ValueError, OverflowError, RuntimeError):
             native = _picked(x, key)  # where the key is at fault, this says how
         except Exception as error:  # noqa: BLE001  (translated and raised again)
             outcome.reraise(error, "indexing", lane.device)
-        if type(native) is lane.known_type:
+        if type(native) is known:
             out = _array.shell()
             out._native = native
             out._lane = lane
@@ -142,13 +144,18 @@ def _basic_key(shape: Sequence[int], key: Any) -> tuple[Any, ...]:
             if type(part) is int and not -shape[axis] <= part < shape[axis]:
                 raise _out_of_bounds(part, axis, shape)
             axis += 1
-    return tuple([_native_slice(part) if type(part) is slice else part for part in parts])
+    return tuple([_native_slice(part, shape) if type(part) is slice else part for part in parts])
 
 
-def _native_slice(part: slice) -> slice:
-    """Return a slice whose parts are Python integers."""
+def _native_slice(part: slice, shape: Sequence[int]) -> slice:
+    """Return a slice whose parts are Python integers, none larger than it needs to be.
+
+    Libraries take numbers of 64 bits, or 32, and multiply steps by strides.
+    """
+    beyond = max(shape, default=0) + 1
     start, stop, step = [
-        value if value is None else as_index(value) for value in (part.start, part.stop, part.step)
+        value if value is None else max(-beyond, min(as_index(value), beyond))
+        for value in (part.start, part.stop, part.step)
     ]
     if step == 0:
         raise ValueError(f"slice step cannot be zero in {part}")
@@ -160,7 +167,7 @@ def _native_part(x: Array, part: Any) -> Any:
     if part is None or part is Ellipsis or type(part) is int:
         return part
     if isinstance(part, slice):
-        return _native_slice(part)
+        return _native_slice(part, x._native.shape)
     if type(part) is _array.Array:
         dispatch.check_device("indexing", x._lane, part._lane)
         if part._lane.kind not in "biu":

@@ -32,14 +32,14 @@ def binary(name: str) -> Callable[[Array, Any], Array]:
         if kind is _array.Array:
             if lane is other._lane:
                 try:
-                    function, result = lane.learned[name]
+                    function, result, known = lane.learned[name]
                 except KeyError:
                     return call.learn(name, lane, self._native, other._native)
                 try:
                     native = function(self._native, other._native)
                 except Exception as error:  # noqa: BLE001  (translated and raised again)
                     reraise(error, name, lane.device)
-                if type(native) is lane.known_type:
+                if type(native) is known:
                     out = _array.shell()
                     out._native = native
                     out._lane = result

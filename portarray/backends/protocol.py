@@ -293,11 +293,21 @@ class Room:
         """Return the user's settings of the library that decide which dtypes devices have.
 
         **May**; None means that nothing does. Otherwise it is asked before each call that could
-        turn out differently, and ``dtypes`` whenever the answer is a new one. :meth:`direct` has
-        no functions then for dtypes that some settings lack.
+        turn out differently, and ``dtypes`` whenever the answer is a new one. The dtype of what a
+        function of :meth:`direct` returns may not depend on it.
         """
         hook = getattr(self.devices, "configuration", None)
         return None if hook is None else hook()
+
+    def settled(self, dtype: Any) -> bool:
+        """Tell whether devices have a native dtype whatever the user's settings are.
+
+        **May**; by default all dtypes are where :meth:`configuration` is None, and none elsewhere.
+        Calls on other dtypes ask for the settings each time.
+        """
+        hook = getattr(self.devices, "settled", None)
+        found: bool = self.configuration() is None if hook is None else hook(dtype)
+        return found
 
     def scope(self, device: Any) -> AbstractContextManager[Any] | None:
         """Make a native device current. **May**; None means the library needs no current device.
@@ -355,7 +365,8 @@ class Room:
 
         **May**, as :meth:`direct`: for one array of a native dtype and one Python scalar, either
         first, that the dtype can hold: an integer in the range of an integer dtype, an integer or
-        float of a floating-point dtype, any number of a complex one, a bool of bool.
+        float of a floating-point dtype, any number of a complex one, a bool of bool. What it
+        refuses by raising, the namespace's function is asked for.
         """
         hook = getattr(self.namespace, "beside", None)
         return None if hook is None else hook(name, dtype)

@@ -147,9 +147,9 @@ def test_functions_of_arrays_agree_bit_for_bit(place: Device) -> None:
         x, y = values_of(lane.dtype)
         for name in functions():
             function = served(lane, name)
-            if function is None or dispatch.direct(lane, name) is function:
+            if function is None or dispatch.direct(lane, name, lane)[0] is function:
                 continue
-            own = dispatch.direct(lane, name)
+            own = dispatch.direct(lane, name, lane)[0]
             second = y % lane.dtype.type(8 * lane.dtype.itemsize) if "shift" in name else y
             for part in (slice(None), 5, slice(0)):
                 operands = [native(np.asarray(v[part]), lane) for v in (x, second)]
@@ -173,16 +173,18 @@ def test_functions_beside_scalars_agree_bit_for_bit(place: Device) -> None:
         x = native(values_of(lane.dtype)[0], lane)
         for name in functions():
             function = served(lane, name) if needed(getattr(pa, name)) == 2 else None
-            if function is None or dispatch.beside(lane, name) is function:
+            if function is None or dispatch.beside(lane, name, lane)[0] is function:
                 continue
-            own = dispatch.beside(lane, name)
+            own = dispatch.beside(lane, name, lane)[0]
             for scalar in scalars_of(lane):
                 if "shift" in name and scalar not in range(8 * lane.dtype.itemsize):
                     continue
                 for operands in ((x, scalar), (scalar, x)):
                     wanted = outcome(lane, function, *operands)
                     what = f"{name} of {lane.dtype} and {scalar}, array first: {operands[0] is x}"
-                    agree(outcome(lane, own, *operands), wanted, what)
+                    got = outcome(lane, own, *operands)
+                    if not isinstance(got, type):  # what it refuses, the namespace is asked for
+                        agree(got, wanted, what)
 
 
 def test_keys_without_arrays_pick_the_same(place: Device) -> None:

@@ -174,6 +174,37 @@ def test_wrong_keys(anywhere: str, key: Key, error: type[Exception], message: st
     same(x, a)
 
 
+# PyTorch warns of what it then does right.
+@pytest.mark.filterwarnings("ignore:Truncating the start/stop/step of slice:UserWarning")
+@pytest.mark.parametrize("huge", [2**63 - 1, 2**63, 2**64 + 1, 1 - 2**63, -(2**63), -(2**80)])
+def test_slices_beyond_64_bits(anywhere: str, huge: int) -> None:
+    a = np.arange(5.0, dtype=np.float32)
+    for key in (slice(huge), slice(huge, None), slice(1, huge, 2)):
+        x = pa.asarray(a, device=anywhere, copy=True)
+        same(x[key], a[key])
+        b = a.copy()
+        b[key] = x[key] = 7.0
+        same(x, b)
+
+
+@pytest.mark.parametrize("place", [3, -4, 2**31 - 1])
+def test_index_arrays_out_of_bounds(anywhere: str, place: int) -> None:
+    x = pa.reshape(pa.arange(12, dtype=pa.float32, device=anywhere), (4, 3))
+    bad = pa.asarray([0, place, 1], device=anywhere)
+    good = pa.asarray([0, 1, 2], device=anywhere)
+    for pick in (
+        lambda: x[:, bad],
+        lambda: x[..., bad],
+        lambda: x[None, good, bad],
+        lambda: pa.take(x, bad, axis=1),
+        lambda: pa.take_along_axis(x, bad[None, :], axis=1),
+        lambda: x.__setitem__((good, bad), 1.0),
+    ):
+        with pytest.raises(IndexError):
+            pick()
+    same(x, np.arange(12, dtype=np.float32).reshape(4, 3))
+
+
 def test_no_index_of_an_array_without_axes(anywhere: str) -> None:
     x = pa.asarray(1, device=anywhere)
     for key in (0, [0]):

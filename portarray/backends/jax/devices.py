@@ -37,6 +37,7 @@ __all__ = [
     "owns",
     "reclaim",
     "recognize",
+    "settled",
     "synchronize",
     "translated",
     "version",
@@ -113,6 +114,11 @@ def describe(platform: str, index: int) -> Description:
 def configuration() -> bool:
     """Return whether 64-bit dtypes exist: the user's setting, in this thread and now."""
     return bool(_config.jax_enable_x64)
+
+
+def settled(dtype: np.dtype[Any]) -> bool:
+    """Tell whether a dtype exists whatever the setting is: those of at most 32 bits a part."""
+    return dtype in _DTYPES
 
 
 def dtypes(platform: str, index: int) -> Mapping[np.dtype[Any], np.dtype[Any]]:

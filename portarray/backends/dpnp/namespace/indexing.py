@@ -3,6 +3,8 @@
 dpnp takes arrays in a key only side by side and of integers that promote to a signed dtype; an
 integer among them is a plain index to it, where NumPy counts it as an array. Such keys are split
 in two: a basic part, which gives a view, and the arrays, whose axes are brought to its front.
+It takes numbers out of bounds for the nearest element; elsewhere they are an IndexError, so index
+arrays are looked at first, which waits for them.
 """
 
 from __future__ import annotations
@@ -23,7 +25,14 @@ _INT64 = np.dtype(np.int64)
 
 
 def getitem(x: ndarray, key: Key, /) -> ndarray:
-    """Return part of an array: a view where key holds no array."""
+    """Return part of an array: a view where key holds no array.
+
+    Raises
+    ------
+    IndexError
+        If an index array holds a number out of bounds.
+    """
+    _check_bounds(x.shape, key)
     if _is_plain(key):
         return x[key]
     parts = _split(x, key)
@@ -32,7 +41,8 @@ def getitem(x: ndarray, key: Key, /) -> ndarray:
 
 
 def setitem(x: ndarray, key: Key, value: Any, /) -> ndarray:
-    """Write into part of an array, and return that array."""
+    """Write into part of an array, and return that array; errors as of :func:`getitem`."""
+    _check_bounds(x.shape, key)
     if isinstance(value, ndarray):
         value = _without_leading_ones(cast(value, x.dtype))
     if _is_plain(key):
@@ -44,6 +54,33 @@ def setitem(x: ndarray, key: Key, value: Any, /) -> ndarray:
         value = _moved(value, range(parts.place, parts.place + parts.count), 0)
     parts.view[parts.arrays] = value
     return settle(x)
+
+
+def _check_bounds(shape: tuple[int, ...], key: Key) -> None:
+    if not any(isinstance(part, ndarray) for part in key):
+        return
+    axis = 0
+    for place, part in enumerate(key):
+        if part is Ellipsis:
+            axis = len(shape) - sum(map(_width, key[place + 1 :]))
+            continue
+        if isinstance(part, ndarray) and part.dtype.kind != "b":
+            _check_within(part, shape[axis], axis)
+        axis += _width(part)
+
+
+def _width(part: Any) -> int:
+    """Return how many axes a part of a key takes."""
+    if part is None:
+        return 0
+    return int(part.ndim) if isinstance(part, ndarray) and part.dtype.kind == "b" else 1
+
+
+def _check_within(indices: ndarray, size: int, axis: int) -> None:
+    values = dpnp.asnumpy(indices)
+    outside = values[(values < -size) | (values >= size)]
+    if outside.size:
+        raise IndexError(f"index {outside[0]} is out of bounds for axis {axis} with size {size}")
 
 
 def _without_leading_ones(value: ndarray) -> ndarray:
@@ -161,9 +198,12 @@ def take(x: ndarray, indices: ndarray, /, *, axis: int | None = None) -> ndarray
     """Return elements at indices along an axis, for one or more axes of indices."""
     if axis is None and x.ndim != 1:
         raise ValueError(f"take needs an axis for an array of {x.ndim} axes")
+    axis = 0 if axis is None else axis
+    _check_within(indices, x.shape[axis], axis)
     return dpnp.take(x, indices, axis=axis)
 
 
 def take_along_axis(x: ndarray, indices: ndarray, /, *, axis: int = -1) -> ndarray:
     """Return elements at indices that are matched with x along an axis; other axes broadcast."""
+    _check_within(indices, x.shape[axis], axis)
     return dpnp.take_along_axis(x, indices, axis=axis)

@@ -152,17 +152,21 @@ _TABLES = {
 }
 
 
-_OPTIONAL = frozenset(map(np.dtype, ("int64", "uint64", "float64", "complex128")))
+def _getitem(x: Any, key: Any) -> Any:
+    """Return ``x[key]`` for the plainest keys; JAX moves integers out of bounds to the end."""
+    if key.__class__ is int:
+        shape = x.shape
+        if shape and -shape[0] <= key < shape[0]:
+            return x[key]
+    elif key.__class__ is slice:
+        return x[key]
+    raise IndexError(f"{key!r} is out of bounds, or neither an integer nor a slice")
 
 
 def direct(name: str, dtype: np.dtype[Any]) -> Function | None:
-    """Return the function for arrays of a dtype, None where the namespace has it.
-
-    For dtypes of 64 bits it always does: portarray refuses them while the user's setting excludes
-    them, which it cannot where it calls what it found before.
-    """
-    if dtype in _OPTIONAL:
-        return None
+    """Return the function for arrays of a dtype, None where the namespace has it."""
+    if name == "getitem":
+        return _getitem
     return _TABLES[kind_of(dtype)].get(name)
 
 

@@ -1,7 +1,8 @@
 """Reading parts of JAX arrays, and making arrays with other parts.
 
-Index arrays with numbers out of range are not refused: JAX takes the nearest element, and writes
-nothing there.
+JAX takes the nearest element for index arrays with numbers out of bounds, and writes nothing there.
+Elsewhere that is an IndexError, and so it is here wherever the numbers are known: in functions that
+are traced (see `tracing`) it stays JAX's way.
 """
 
 from __future__ import annotations
@@ -13,12 +14,20 @@ import jax.numpy as jnp
 import numpy as np
 
 from portarray.backends.jax.namespace.promotion import Scalar
+from portarray.backends.jax.tracing import is_traced
 
 Key = tuple[Any, ...]
 
 
 def getitem(x: jax.Array, key: Key, /) -> jax.Array:
-    """Return part of an array."""
+    """Return part of an array.
+
+    Raises
+    ------
+    IndexError
+        If an index array holds a number out of bounds.
+    """
+    _check_bounds(x.shape, key)
     part: jax.Array = x[_within(key, x.shape)]
     return part
 
@@ -30,7 +39,38 @@ def setitem(x: jax.Array, key: Key, value: Any, /) -> jax.Array:
     if len(key) == 1 and _is_mask(key[0]) and np.ndim(value) == 0:
         # No shape depends on the mask's values so, and they need not be known (see `tracing`).
         return _masked(x, key[0], value)
+    _check_bounds(x.shape, key)
     return x.at[_within(key, x.shape)].set(value)
+
+
+def _check_bounds(shape: tuple[int, ...], key: Key) -> None:
+    """Refuse index arrays with numbers out of bounds, as far as they are known."""
+    if not any(isinstance(part, jax.Array) for part in key):
+        return
+    axis = 0
+    for place, part in enumerate(key):
+        if part is Ellipsis:
+            axis = len(shape) - sum(map(_width, key[place + 1 :]))
+            continue
+        if isinstance(part, jax.Array) and part.dtype != np.bool_:
+            _check_within(part, shape[axis], axis)
+        axis += _width(part)
+
+
+def _width(part: Any) -> int:
+    """Return how many axes a part of a key takes."""
+    if part is None:
+        return 0
+    return int(part.ndim) if _is_mask(part) else 1
+
+
+def _check_within(indices: jax.Array, size: int, axis: int) -> None:
+    if is_traced(indices) or indices.size == 0:
+        return
+    values = np.asarray(indices)
+    outside = values[(values < -size) | (values >= size)]
+    if outside.size:
+        raise IndexError(f"index {outside[0]} is out of bounds for axis {axis} with size {size}")
 
 
 def _is_mask(part: Any) -> bool:
@@ -63,9 +103,12 @@ def take(x: jax.Array, indices: jax.Array, /, *, axis: int | None = None) -> jax
     """Return elements at indices along an axis, for one or more axes of indices."""
     if axis is None and x.ndim != 1:
         raise ValueError(f"take needs an axis for an array of {x.ndim} axes")
-    return jnp.take(x, indices, axis=0 if axis is None else axis)
+    axis = 0 if axis is None else axis
+    _check_within(indices, x.shape[axis], axis)
+    return jnp.take(x, indices, axis=axis)
 
 
 def take_along_axis(x: jax.Array, indices: jax.Array, /, *, axis: int = -1) -> jax.Array:
     """Return elements at indices that are matched with x along an axis; other axes broadcast."""
+    _check_within(indices, x.shape[axis], axis)
     return jnp.take_along_axis(x, indices, axis=axis)

@@ -10,12 +10,18 @@ from typing import Any
 
 import mlx.core as mx
 
-from portarray.backends.mlx.namespace import arithmetic, comparison
+from portarray.backends.mlx.namespace import statistical, utility
 from portarray.backends.mlx.namespace.promotion import COMPLEX, FLOATING, SIGNED, UNSIGNED
 
 __all__ = ["beside", "direct"]
 
 Function = Callable[..., Any]
+
+
+def _filled(own: Function, general: Function) -> Function:
+    """Return MLX's reduction of everything, with another one for arrays without elements."""
+    return lambda x: own(x) if x.size else general(x)
+
 
 _EQUALITY: dict[str, Function] = {"equal": mx.equal, "not_equal": mx.not_equal}
 _NUMERIC: dict[str, Function] = {
@@ -42,9 +48,9 @@ _REAL: dict[str, Function] = {
     "greater_equal": mx.greater_equal,
     "less": mx.less,
     "less_equal": mx.less_equal,
-    "max": mx.max,
+    "max": _filled(mx.max, statistical.max),
     "maximum": mx.maximum,
-    "min": mx.min,
+    "min": _filled(mx.min, statistical.min),
     "minimum": mx.minimum,
     "trunc": mx.trunc,
 }
@@ -80,9 +86,16 @@ _FLOATING: dict[str, Function] = {
     "pow": mx.power,
     "tanh": mx.tanh,
 }
-_SINGLE: dict[str, Function] = {**_FLOATING, "logaddexp": mx.logaddexp}
+_SUMS: dict[str, Function] = {
+    "prod": _filled(mx.prod, statistical.prod),
+    "sum": _filled(mx.sum, statistical.sum),
+}
+_MEAN: dict[str, Function] = {"mean": _filled(mx.mean, statistical.mean)}
+_SINGLE: dict[str, Function] = {**_FLOATING, **_SUMS, **_MEAN, "logaddexp": mx.logaddexp}
+_DOUBLE: dict[str, Function] = {**_FLOATING, **_SUMS, **_MEAN}
 _COMPLEX: dict[str, Function] = {
     **_NUMERIC,
+    **_SUMS,
     "divide": mx.divide,
     "imag": mx.imag,
     "reciprocal": mx.reciprocal,
@@ -99,8 +112,8 @@ _SIGNED: dict[str, Function] = {**_REAL, **_BITWISE, "sign": mx.sign}
 _BOOL: dict[str, Function] = {
     **_BITWISE,
     **_EQUALITY,
-    "all": mx.all,
-    "any": mx.any,
+    "all": _filled(mx.all, utility.all),
+    "any": _filled(mx.any, utility.any),
     "logical_and": mx.logical_and,
     "logical_not": mx.logical_not,
     "logical_or": mx.logical_or,
@@ -110,6 +123,7 @@ _BOOL: dict[str, Function] = {
 _DIRECT: Mapping[mx.Dtype, Mapping[str, Function]] = {
     **dict.fromkeys(FLOATING, _FLOATING),
     mx.float32: _SINGLE,
+    mx.float64: _DOUBLE,
     **dict.fromkeys(COMPLEX, _COMPLEX),
     **dict.fromkeys(UNSIGNED, _UNSIGNED),
     **dict.fromkeys(SIGNED, _SIGNED),
@@ -117,42 +131,26 @@ _DIRECT: Mapping[mx.Dtype, Mapping[str, Function]] = {
 }
 
 
-def _with_scalar(own: Function, general: Function) -> Function:
-    """Return MLX's function, with another one for the integers that MLX cannot take."""
-
-    def beside_scalar(x1: Any, x2: Any) -> mx.array:
-        try:
-            found: mx.array = own(x1, x2)
-        except RuntimeError:
-            # Integers beyond int64: https://github.com/ml-explore/mlx/pull/4365
-            found = general(x1, x2)
-        return found
-
-    return beside_scalar
-
-
-_EQUALITY_BESIDE: dict[str, Function] = {
-    "equal": _with_scalar(mx.equal, comparison.equal),
-    "not_equal": _with_scalar(mx.not_equal, comparison.not_equal),
-}
+# Integers beyond int64 raise here (https://github.com/ml-explore/mlx/pull/4365), and the
+# namespace's functions serve them.
+_EQUALITY_BESIDE: dict[str, Function] = {"equal": mx.equal, "not_equal": mx.not_equal}
 _COMPLEX_BESIDE: dict[str, Function] = {
     **_EQUALITY_BESIDE,
-    "add": _with_scalar(mx.add, arithmetic.add),
-    "multiply": _with_scalar(mx.multiply, arithmetic.multiply),
-    "subtract": _with_scalar(mx.subtract, arithmetic.subtract),
+    "add": mx.add,
+    "multiply": mx.multiply,
+    "subtract": mx.subtract,
 }
 _REAL_BESIDE: dict[str, Function] = {
     **_COMPLEX_BESIDE,
-    "greater": _with_scalar(mx.greater, comparison.greater),
-    "greater_equal": _with_scalar(mx.greater_equal, comparison.greater_equal),
-    "less": _with_scalar(mx.less, comparison.less),
-    "less_equal": _with_scalar(mx.less_equal, comparison.less_equal),
-    "maximum": _with_scalar(mx.maximum, comparison.maximum),
-    "minimum": _with_scalar(mx.minimum, comparison.minimum),
+    "greater": mx.greater,
+    "greater_equal": mx.greater_equal,
+    "less": mx.less,
+    "less_equal": mx.less_equal,
+    "maximum": mx.maximum,
+    "minimum": mx.minimum,
 }
-_DIVIDE = _with_scalar(mx.divide, arithmetic.divide)
-_FLOATING_BESIDE: dict[str, Function] = {**_REAL_BESIDE, "divide": _DIVIDE}
-_COMPLEX_DIVIDED: dict[str, Function] = {**_COMPLEX_BESIDE, "divide": _DIVIDE}
+_FLOATING_BESIDE: dict[str, Function] = {**_REAL_BESIDE, "divide": mx.divide}
+_COMPLEX_DIVIDED: dict[str, Function] = {**_COMPLEX_BESIDE, "divide": mx.divide}
 _BESIDE: Mapping[mx.Dtype, Mapping[str, Function]] = {
     **dict.fromkeys((*SIGNED, *UNSIGNED), _REAL_BESIDE),
     **dict.fromkeys(FLOATING, _FLOATING_BESIDE),
@@ -177,9 +175,11 @@ def _getitem(x: mx.array, key: Any) -> mx.array:
                     break
             else:
                 return x[key]
-    elif x.ndim and (
-        (kind is slice and key.step is None) or (kind is int and -len(x) <= key < len(x))
-    ):
+    elif kind is int:
+        shape = x.shape
+        if shape and -shape[0] <= key < shape[0]:
+            return x[key]
+    elif kind is slice and key.step is None and x.ndim:
         return x[key]
     raise IndexError(f"{key!r} is out of bounds, or no key of integers and slices without steps")
 

@@ -87,7 +87,7 @@ def take(x: Tensor, indices: Tensor, /, *, axis: int | None = None) -> Tensor:
             raise ValueError(f"take needs an axis for a tensor of {x.ndim} axes")
         axis = 0
     axis = axis % x.ndim
-    where_from = _within(indices, x.shape[axis])
+    where_from = indices.to(torch.int64)
     if x.dtype in UNSIGNED:
         return bits(x)[(_ALL,) * axis + (where_from,)].view(x.dtype)
     return x[(_ALL,) * axis + (where_from,)]
@@ -95,7 +95,11 @@ def take(x: Tensor, indices: Tensor, /, *, axis: int | None = None) -> Tensor:
 
 def take_along_axis(x: Tensor, indices: Tensor, /, *, axis: int = -1) -> Tensor:
     """Return elements at indices that are matched with x along an axis; other axes broadcast."""
-    where_from = _within(indices, x.shape[axis])
+    size = x.shape[axis]
+    where_from = _within(indices, size)
+    # On the CPU PyTorch takes the last element for indices that it broadcasts.
+    if x.device.type == "cpu" and bool(((where_from < 0) | (where_from >= size)).any()):
+        raise IndexError(f"an index is out of bounds for axis {axis} with size {size}")
     if x.dtype in UNSIGNED:
         return torch.take_along_dim(bits(x), where_from, dim=axis).view(x.dtype)
     return torch.take_along_dim(x, where_from, dim=axis)
