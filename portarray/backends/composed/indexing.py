@@ -1,7 +1,8 @@
-"""Gathering made from integer array indices."""
+"""Gathering made from integer array indices, and which axes a key's arrays are for."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 __all__ = ["take", "take_along_axis"]
@@ -37,3 +38,34 @@ def take_along_axis(xp: Any, x: Any, indices: Any, /, *, axis: int = -1) -> Any:
             numbers = xp.zeros((count,), dtype=xp.index_dtype, device=xp.device)
         key.append(xp.reshape(numbers, (-1,) + (1,) * (x.ndim - 1 - place)))
     return xp.getitem(x, tuple(key))
+
+
+def integer_arrays(key: tuple[Any, ...], ndim: int, boolean: Any) -> Iterator[tuple[int, Any]]:
+    """Yield each integer array of a checked key, after the axis that it is an index of.
+
+    Parameters
+    ----------
+    key : tuple
+        Integers, slices, None, an ellipsis and native arrays.
+    ndim : int
+        How many axes the array has that the key is for.
+    boolean : native dtype
+        The library's dtype of masks, which take as many axes as they have.
+    """
+    if not any(hasattr(part, "dtype") for part in key):
+        return
+    axis = 0
+    for place, part in enumerate(key):
+        if part is Ellipsis:
+            axis = ndim - sum(_width(later, boolean) for later in key[place + 1 :])
+            continue
+        if hasattr(part, "dtype") and part.dtype != boolean:
+            yield axis, part
+        axis += _width(part, boolean)
+
+
+def _width(part: Any, boolean: Any) -> int:
+    """Return how many axes a part of a key takes."""
+    if part is None:
+        return 0
+    return int(part.ndim) if hasattr(part, "dtype") and part.dtype == boolean else 1

@@ -9,8 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 import cupy
+import numpy as np
 from cupy import ndarray
 
+from portarray.backends.composed.indexing import integer_arrays
 from portarray.backends.cupy.namespace import kernels
 from portarray.backends.cupy.namespace.creation import filled
 from portarray.backends.cupy.namespace.promotion import Scalar
@@ -77,24 +79,9 @@ def take_along_axis(x: ndarray, indices: ndarray, /, *, axis: int = -1) -> ndarr
 
 def _check_bounds(x: ndarray, key: Key) -> bool:
     """Raise IndexError for integer arrays out of bounds; tell whether key holds arrays at all."""
-    if not any(isinstance(part, ndarray) for part in key):
-        return False
-    axis = 0
-    for place, part in enumerate(key):
-        if part is Ellipsis:
-            axis = x.ndim - sum(map(_width, key[place + 1 :]))
-            continue
-        if isinstance(part, ndarray) and part.dtype.kind != "b":
-            _check_within(part, x.shape[axis], axis)
-        axis += _width(part)
-    return True
-
-
-def _width(part: Any) -> int:
-    """Return how many axes a part of a key takes."""
-    if part is None:
-        return 0
-    return part.ndim if isinstance(part, ndarray) and part.dtype.kind == "b" else 1
+    for axis, indices in integer_arrays(key, x.ndim, np.bool_):
+        _check_within(indices, x.shape[axis], axis)
+    return any(isinstance(part, ndarray) for part in key)
 
 
 def _check_within(indices: ndarray, size: int, axis: int) -> None:

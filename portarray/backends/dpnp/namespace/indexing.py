@@ -16,6 +16,7 @@ import dpnp
 import numpy as np
 from dpnp import ndarray
 
+from portarray.backends.composed.indexing import integer_arrays
 from portarray.backends.dpnp.namespace.promotion import Scalar, cast
 
 Key = tuple[Any, ...]
@@ -57,23 +58,8 @@ def setitem(x: ndarray, key: Key, value: Any, /) -> ndarray:
 
 
 def _check_bounds(shape: tuple[int, ...], key: Key) -> None:
-    if not any(isinstance(part, ndarray) for part in key):
-        return
-    axis = 0
-    for place, part in enumerate(key):
-        if part is Ellipsis:
-            axis = len(shape) - sum(map(_width, key[place + 1 :]))
-            continue
-        if isinstance(part, ndarray) and part.dtype.kind != "b":
-            _check_within(part, shape[axis], axis)
-        axis += _width(part)
-
-
-def _width(part: Any) -> int:
-    """Return how many axes a part of a key takes."""
-    if part is None:
-        return 0
-    return int(part.ndim) if isinstance(part, ndarray) and part.dtype.kind == "b" else 1
+    for axis, indices in integer_arrays(key, len(shape), np.bool_):
+        _check_within(indices, shape[axis], axis)
 
 
 def _check_within(indices: ndarray, size: int, axis: int) -> None:

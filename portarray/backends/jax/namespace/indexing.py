@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from portarray.backends.composed.indexing import integer_arrays
 from portarray.backends.jax.namespace.promotion import Scalar
 from portarray.backends.jax.tracing import is_traced
 
@@ -45,23 +46,8 @@ def setitem(x: jax.Array, key: Key, value: Any, /) -> jax.Array:
 
 def _check_bounds(shape: tuple[int, ...], key: Key) -> None:
     """Refuse index arrays with numbers out of bounds, as far as they are known."""
-    if not any(isinstance(part, jax.Array) for part in key):
-        return
-    axis = 0
-    for place, part in enumerate(key):
-        if part is Ellipsis:
-            axis = len(shape) - sum(map(_width, key[place + 1 :]))
-            continue
-        if isinstance(part, jax.Array) and part.dtype != np.bool_:
-            _check_within(part, shape[axis], axis)
-        axis += _width(part)
-
-
-def _width(part: Any) -> int:
-    """Return how many axes a part of a key takes."""
-    if part is None:
-        return 0
-    return int(part.ndim) if _is_mask(part) else 1
+    for axis, indices in integer_arrays(key, len(shape), np.bool_):
+        _check_within(indices, shape[axis], axis)
 
 
 def _check_within(indices: jax.Array, size: int, axis: int) -> None:
