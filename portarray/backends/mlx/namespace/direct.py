@@ -163,24 +163,22 @@ def _getitem(x: mx.array, key: Any) -> mx.array:
 
     An integer out of bounds reads foreign memory, and a step of 0 ends the process.
     """
-    kind = type(key)
-    if kind is tuple:
-        shape = x.shape
-        if len(key) <= len(shape):
-            for index, size in zip(key, shape, strict=False):
-                kind = type(index)
-                if not (kind is slice and index.step is None) and not (
-                    kind is int and -size <= index < size
-                ):
-                    break
-            else:
-                return x[key]
-    elif kind is int:
-        shape = x.shape
+    shape = x.shape
+    if key.__class__ is int:
         if shape and -shape[0] <= key < shape[0]:
             return x[key]
-    elif kind is slice and key.step is None and x.ndim:
-        return x[key]
+    elif key.__class__ is slice:
+        if shape and key.step is None:
+            return x[key]
+    elif key.__class__ is tuple and len(key) <= len(shape):
+        for index, size in zip(key, shape, strict=False):
+            kind = type(index)
+            if not (kind is slice and index.step is None) and not (
+                kind is int and -size <= index < size
+            ):
+                break
+        else:
+            return x[key]
     raise IndexError(f"{key!r} is out of bounds, or no key of integers and slices without steps")
 
 
