@@ -6,7 +6,7 @@
 Array(14., dtype=float64)
 
 Arrays are strided views of pooled device memory; operations are kernels of one program each, built
-once and kept on disk. Nothing else of portarray is imported here.
+once and kept on disk. Of portarray only what finds the drivers, ``_opencl``, is imported here.
 """
 
 import numpy as _np  # noqa: ICN001  (not a public name)

@@ -10,7 +10,6 @@ import numpy.typing as npt
 import pytest
 
 import portarray as pa
-from portarray.backends.assembly import NativeNamespace
 from portarray.backends.composed import complex_linalg, fft, linalg, linear_algebra
 
 NumpyArray = npt.NDArray[Any]
@@ -24,7 +23,7 @@ class Side:
     def __init__(self, device: pa.Device) -> None:
         self.device = device
         self.transfer = device.room.transfer
-        self.xp = NativeNamespace(device.room, device.native)
+        self.xp: Any = pa.namespace(device)  # new arrays are on this device
 
     def of(self, x: NumpyArray) -> Any:
         return self.transfer.from_host(x.copy(), self.device.native, copy=None)
