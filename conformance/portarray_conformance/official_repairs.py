@@ -23,7 +23,7 @@ def repair(items: Iterable[pytest.Item]) -> None:
     """Make the inputs of collected tests fit devices without 64-bit types."""
     for item in items:
         parameters: dict[str, Any] = getattr(getattr(item, "callspec", None), "params", {})
-        case = parameters.get("case")
+        case: Any = parameters.get("case")
         if getattr(case, "cond_expr", "") == "x_i.is_integer()":
             case.cond_from_dtype = _held(case.cond_from_dtype)
         expressions = getattr(getattr(item, "module", None), "func_to_specified_arg_exprs", None)
