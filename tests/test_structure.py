@@ -36,9 +36,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "backends.machine": {"backends.protocol"},
     "backends.promotion": set(),
     "backends.dlpack": set(),
+    "backends.python_values": set(),
     "backends.ROOM": {
         *("backends.protocol", "backends.machine", "backends.promotion", "backends.composed"),
-        "backends.dlpack",
+        *("backends.dlpack", "backends.python_values"),
     },
     "_opencl": set(),  # drivers, for whatever computes through OpenCL
     "backends.clarray": {"clarray"},  # beyond what every room may: portarray's own library

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Literal
@@ -15,6 +14,7 @@ from portarray.backends.cupy import devices, transfer
 from portarray.backends.cupy.namespace import kernels
 from portarray.backends.cupy.namespace.manipulation import broadcast_arrays, together
 from portarray.backends.cupy.namespace.promotion import Scalar
+from portarray.backends.python_values import check_ends, spaced, with_values
 
 __all__ = [
     "arange", "asarray", "empty", "empty_like", "eye", "from_dlpack", "full", "full_like",
@@ -52,34 +52,19 @@ def arange(
     device: Any = None,
 ) -> ndarray:
     """Return evenly spaced numbers ``start + i * step`` below stop."""
-    if stop is None:
-        start, stop = 0, start
-    if step == 0:
-        raise ValueError("arange's step must not be 0")
-    if isinstance(start, int) and isinstance(stop, int) and isinstance(step, int):
-        whole, count = True, len(range(start, stop, step))
-    else:
-        whole, count = False, max(math.ceil((stop - start) / step), 0)
+    numbers = spaced(start, stop, step)
     if dtype is None:
-        dtype = np.dtype(np.int64 if whole else np.float64)
-    if whole and dtype.kind in "iu":
-        _check_ends(int(start), int(step), count, dtype)
+        dtype = np.dtype(np.int64 if numbers.whole else np.float64)
+    whole = numbers.whole and dtype.kind in "iu"
+    if whole:
+        check_ends(numbers, dtype, np.iinfo(dtype))
     with _on(device):
-        out = cupy.empty((count,), dtype)
-        if whole and dtype.kind in "iu":
-            kernels.ramp(np.uint64(int(start) % 2**64), np.uint64(int(step) % 2**64), out)
+        out = cupy.empty((numbers.size,), dtype)
+        if whole:
+            kernels.ramp(np.uint64(numbers.start % 2**64), np.uint64(numbers.step % 2**64), out)
         else:
-            kernels.arange(float(start), float(step), out)
+            kernels.arange(float(numbers.start), float(numbers.step), out)
     return out
-
-
-def _check_ends(start: int, step: int, count: int, dtype: DType) -> None:
-    limits = np.iinfo(dtype)
-    for end in (start, start + (count - 1) * step) if count else ():
-        if not limits.min <= end <= limits.max:
-            raise OverflowError(
-                f"arange's {end} is not in the range of {dtype}, {limits.min} to {limits.max}"
-            )
 
 
 def asarray(
@@ -123,7 +108,7 @@ def _from_array(x: ndarray, dtype: DType | None, device: Any, copy: bool | None)
 
 def _host_array(obj: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
     if isinstance(obj, (list, tuple)):
-        obj = _with_scalars(obj)
+        obj = with_values(obj, _is_array, _on_host)
     host = np.asarray(obj, dtype=dtype)
     if host.dtype.newbyteorder("=") not in _DTYPES:
         raise TypeError(
@@ -133,16 +118,12 @@ def _host_array(obj: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
     return host
 
 
-def _with_scalars(items: Sequence[Any]) -> list[Any]:
-    """Replace arrays in nested sequences by their values, which NumPy does not ask CuPy for."""
-    return [
-        _with_scalars(item)
-        if isinstance(item, (list, tuple))
-        else transfer.to_host(item, copy=None)
-        if isinstance(item, ndarray)
-        else item
-        for item in items
-    ]
+def _is_array(item: Any) -> bool:
+    return isinstance(item, ndarray)
+
+
+def _on_host(item: ndarray) -> np.ndarray[Any, Any]:
+    return transfer.to_host(item, copy=None)  # NumPy does not ask CuPy for values
 
 
 def empty(shape: Shape, *, dtype: DType | None = None, device: Any = None) -> ndarray:

@@ -6,7 +6,6 @@ one on which it ends the process (see ``devices.py``).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -23,6 +22,7 @@ from portarray.backends.dpnp.namespace.promotion import (
     scalar_dtype,
     together,
 )
+from portarray.backends.python_values import Spaced, check_ends, spaced, with_values, wrapped_64
 
 DType = np.dtype[Any]
 Shape = int | Sequence[int]
@@ -52,46 +52,28 @@ def arange(
     device: Device | None = None,
 ) -> ndarray:
     """Return evenly spaced numbers ``start + i * step`` below stop."""
-    if stop is None:
-        start, stop = 0, start
-    if step == 0:
-        raise ValueError("arange's step must not be 0")
+    numbers = spaced(start, stop, step)
     place = _place(device)
-    if isinstance(start, int) and isinstance(stop, int) and isinstance(step, int):
-        count = len(range(start, stop, step))
-        if dtype is None or dtype.kind in "iu":
-            return _integers(start, step, count, dtype or _INT64, place)
-    else:
-        count = max(math.ceil((stop - start) / step), 0)
+    if numbers.whole and (dtype is None or dtype.kind in "iu"):
+        return _integers(numbers, dtype or _INT64, place)
     dtype = dtype or default_float(place)
     # One rounding to the dtype at the end, not one for each of product and sum.
     wide = dtype if dtype.kind == "c" else default_float(place)
-    values = dpnp.arange(count, dtype=wide, device=place)
-    values *= step
-    values += start
+    values = dpnp.arange(numbers.size, dtype=wide, device=place)
+    values *= numbers.step
+    values += numbers.start
     return dpnp.astype(values, dtype, copy=False)
 
 
-def _integers(start: int, step: int, count: int, dtype: DType, place: Device) -> ndarray:
-    limits = np.iinfo(dtype)
-    if count:
-        last = start + (count - 1) * step
-        for end in (start, last):
-            if not limits.min <= end <= limits.max:
-                raise OverflowError(
-                    f"arange's {end} is not in the range of {dtype}, {limits.min} to {limits.max}"
-                )
-    if count < 2:
-        return dpnp.full((count,), start, dtype=dtype, device=place)
+def _integers(numbers: Spaced, dtype: DType, place: Device) -> ndarray:
+    check_ends(numbers, dtype, np.iinfo(dtype))
+    if numbers.size < 2:
+        return dpnp.full((numbers.size,), numbers.start, dtype=dtype, device=place)
     # Modulo 2**64 all of it is right, also for uint64 and steps that leave the dtype.
-    values = dpnp.arange(count, dtype=_INT64, device=place)
-    values *= _wrapped_64(step)
-    values += _wrapped_64(start)
+    values = dpnp.arange(numbers.size, dtype=_INT64, device=place)
+    values *= wrapped_64(numbers.step)
+    values += wrapped_64(numbers.start)
     return dpnp.astype(values, dtype, copy=False)
-
-
-def _wrapped_64(value: int) -> int:
-    return (value + 2**63) % 2**64 - 2**63
 
 
 def asarray(
@@ -121,7 +103,7 @@ def asarray(
     if isinstance(obj, (bool, int, float, complex)):
         dtype = dtype or _scalar_default(obj, place)
     if isinstance(obj, (list, tuple)):
-        obj = _with_scalars(obj)
+        obj = with_values(obj, _is_scalar, ndarray.item)
     host = np.asarray(obj, dtype=None if isinstance(obj, np.ndarray) else dtype)
     found = devices.recognize(place)
     assert found is not None  # it is a device of dpnp's
@@ -151,16 +133,8 @@ def _from_array(
     return out if device is None else transfer.move(out, device, copy=None)
 
 
-def _with_scalars(items: Sequence[Any]) -> list[Any]:
-    """Replace 0-d arrays in nested sequences by their values."""
-    return [
-        _with_scalars(item)
-        if isinstance(item, (list, tuple))
-        else item.item()
-        if isinstance(item, ndarray) and item.ndim == 0
-        else item
-        for item in items
-    ]
+def _is_scalar(item: Any) -> bool:
+    return isinstance(item, ndarray) and item.ndim == 0
 
 
 def empty(shape: Shape, *, dtype: DType | None = None, device: Device | None = None) -> ndarray:

@@ -6,7 +6,6 @@ there. Default dtypes are the widest that the user's setting allows.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -23,6 +22,7 @@ from portarray.backends.jax.namespace.promotion import (
     kind_of,
     together,
 )
+from portarray.backends.python_values import check_ends, spaced
 
 DType = np.dtype[Any]
 Shape = int | Sequence[int]
@@ -50,33 +50,22 @@ def arange(
     device: jax.Device | None = None,
 ) -> jax.Array:
     """Return evenly spaced numbers ``start + i * step`` below stop."""
-    if stop is None:
-        start, stop = 0, start
-    if step == 0:
-        raise ValueError("arange's step must not be 0")
-    if isinstance(start, int) and isinstance(stop, int) and isinstance(step, int):
-        numbers = range(start, stop, step)
-        kept = default_integer() if dtype is None else np.dtype(dtype)
-        if kind_of(kept) in "iu":
-            limits = np.iinfo(kept)
-            for end in (numbers[0], numbers[-1]) if numbers else ():
-                if not limits.min <= end <= limits.max:
-                    raise OverflowError(
-                        f"arange's {end} is not in the range of {kept}, "
-                        f"{limits.min} to {limits.max}"
-                    )
-            # Modulo 2**n all of it is right, also where the step leaves the dtype.
-            bits = 8 * kept.itemsize
-            steps = jnp.arange(len(numbers), dtype=kept, device=device)
-            spaced = steps * _wrapped(step, bits, kept) + _wrapped(start, bits, kept)
-            return jnp.asarray(spaced)
-        count = len(numbers)
-    else:
-        count = max(math.ceil((stop - start) / step), 0)
-        kept = default_float() if dtype is None else np.dtype(dtype)
+    numbers = spaced(start, stop, step)
+    kept = (
+        (default_integer() if numbers.whole else default_float())
+        if dtype is None
+        else np.dtype(dtype)
+    )
+    if numbers.whole and kind_of(kept) in "iu":
+        check_ends(numbers, kept, np.iinfo(kept))
+        # Modulo 2**n all of it is right, also where the step leaves the dtype.
+        bits = 8 * kept.itemsize
+        steps = jnp.arange(numbers.size, dtype=kept, device=device)
+        first = _wrapped(numbers.start, bits, kept)
+        return jnp.asarray(steps * _wrapped(numbers.step, bits, kept) + first)
     # Computed in double precision, whatever JAX's widest is, and rounded once.
-    spaced = (start + np.arange(count) * step).astype(kept)
-    return jnp.asarray(spaced, dtype=kept, device=device)
+    values = (numbers.start + np.arange(numbers.size) * numbers.step).astype(kept)
+    return jnp.asarray(values, dtype=kept, device=device)
 
 
 def _wrapped(value: int, bits: int, dtype: DType) -> Any:

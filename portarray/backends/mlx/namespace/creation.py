@@ -25,6 +25,7 @@ from portarray.backends.mlx.namespace.promotion import (
     together,
     widest_float,
 )
+from portarray.backends.python_values import spaced, with_values, wrapped_64
 
 __all__ = [
     "arange",
@@ -97,23 +98,17 @@ def arange(
     device: mx.Device | None = None,
 ) -> mx.array:
     """Return evenly spaced numbers ``start + i * step`` below stop."""
-    if stop is None:
-        start, stop = 0, start
-    if step == 0:
-        raise ValueError("arange's step must not be 0")
+    numbers = spaced(start, stop, step)
     with transfer.under(device):
-        if isinstance(start, int) and isinstance(stop, int) and isinstance(step, int):
-            count = len(range(start, stop, step))
-            if dtype is None or dtype in INTEGRAL:
-                return _integers(start, step, count, dtype or default_int())
-        else:
-            count = max(math.ceil((stop - start) / step), 0)
+        if numbers.whole and (dtype is None or dtype in INTEGRAL):
+            return _integers(numbers.start, numbers.step, numbers.size, dtype or default_int())
         dtype = dtype or default_float()
         # One rounding to the dtype at the end, not one for each of product and sum.
         wide = widest_float()
-        check_size((count,), wide)
-        values = mx.arange(count, dtype=wide)
-        return (values * array_of(step, wide) + array_of(start, wide)).astype(dtype)
+        check_size((numbers.size,), wide)
+        values = mx.arange(numbers.size, dtype=wide)
+        values = values * array_of(numbers.step, wide) + array_of(numbers.start, wide)
+        return values.astype(dtype)
 
 
 def _integers(start: int, step: int, count: int, dtype: mx.Dtype) -> mx.array:
@@ -123,12 +118,8 @@ def _integers(start: int, step: int, count: int, dtype: mx.Dtype) -> mx.array:
         for end in (start, start + (count - 1) * step):
             array_of(end, dtype)
     # Modulo 2**64 all of it is right, also for uint64 and steps that leave the dtype.
-    values = mx.arange(count, dtype=mx.int64) * mx.array(_wrapped(step), dtype=mx.int64)
-    return (values + mx.array(_wrapped(start), dtype=mx.int64)).astype(dtype)
-
-
-def _wrapped(value: int) -> int:
-    return (value + 2**63) % 2**64 - 2**63
+    values = mx.arange(count, dtype=mx.int64) * mx.array(wrapped_64(step), dtype=mx.int64)
+    return (values + mx.array(wrapped_64(start), dtype=mx.int64)).astype(dtype)
 
 
 def asarray(
@@ -180,7 +171,7 @@ def _converted(x: mx.array, dtype: mx.Dtype | None, copy: bool | None) -> mx.arr
 def _host_array(obj: Any, dtype: mx.Dtype | None) -> np.ndarray[Any, Any]:
     target = None if dtype is None or isinstance(obj, np.ndarray) else _FROM_NATIVE[dtype]
     if isinstance(obj, (list, tuple)):
-        obj = _with_scalars(obj)
+        obj = with_values(obj, _is_scalar, mx.array.item)
     host = np.asarray(obj, dtype=target)
     if host.dtype.newbyteorder("=") not in devices.dtypes("cpu", 0):
         raise TypeError(
@@ -190,16 +181,8 @@ def _host_array(obj: Any, dtype: mx.Dtype | None) -> np.ndarray[Any, Any]:
     return host
 
 
-def _with_scalars(items: Sequence[Any]) -> list[Any]:
-    """Replace 0-d arrays in nested sequences by their values."""
-    return [
-        _with_scalars(item)
-        if isinstance(item, (list, tuple))
-        else item.item()
-        if isinstance(item, mx.array) and item.ndim == 0
-        else item
-        for item in items
-    ]
+def _is_scalar(item: Any) -> bool:
+    return isinstance(item, mx.array) and item.ndim == 0
 
 
 def empty(

@@ -5,7 +5,6 @@ Default dtypes are the device's own (see :mod:`promotion`), whatever the user ha
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -13,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from portarray.backends.python_values import Spaced, check_ends, spaced, with_values, wrapped_64
 from portarray.backends.torch import devices, transfer
 from portarray.backends.torch.namespace.promotion import (
     INTEGRAL,
@@ -51,42 +51,24 @@ def arange(
     device: torch.device | None = None,
 ) -> Tensor:
     """Return evenly spaced numbers ``start + i * step`` below stop."""
-    if stop is None:
-        start, stop = 0, start
-    if step == 0:
-        raise ValueError("arange's step must not be 0")
+    numbers = spaced(start, stop, step)
     place = _CPU if device is None else device
-    if isinstance(start, int) and isinstance(stop, int) and isinstance(step, int):
-        count = len(range(start, stop, step))
-        if dtype is None or dtype in INTEGRAL:
-            return _integers(start, step, count, dtype or torch.int64, place)
-    else:
-        count = max(math.ceil((stop - start) / step), 0)
+    if numbers.whole and (dtype is None or dtype in INTEGRAL):
+        return _integers(numbers, dtype or torch.int64, place)
     dtype = dtype or default_float(place)
     # One rounding to the dtype at the end, not one for each of product and sum.
     wide = dtype if dtype.is_complex else default_float(place)
-    values = torch.arange(count, dtype=wide, device=place)
-    return values.mul_(step).add_(start).to(dtype)
+    values = torch.arange(numbers.size, dtype=wide, device=place)
+    return values.mul_(numbers.step).add_(numbers.start).to(dtype)
 
 
-def _integers(start: int, step: int, count: int, dtype: torch.dtype, place: torch.device) -> Tensor:
-    limits = torch.iinfo(dtype)
-    if count:
-        last = start + (count - 1) * step
-        for end in (start, last):
-            if not limits.min <= end <= limits.max:
-                raise OverflowError(
-                    f"arange's {end} is not in the range of {dtype}, {limits.min} to {limits.max}"
-                )
-    if count < 2:
-        return torch.full((count,), start, dtype=dtype, device=place)
+def _integers(numbers: Spaced, dtype: torch.dtype, place: torch.device) -> Tensor:
+    check_ends(numbers, dtype, torch.iinfo(dtype))
+    if numbers.size < 2:
+        return torch.full((numbers.size,), numbers.start, dtype=dtype, device=place)
     # Modulo 2**64 all of it is right, also for uint64 and steps that leave the dtype.
-    values = torch.arange(count, dtype=torch.int64, device=place)
-    return values.mul_(_wrapped_64(step)).add_(_wrapped_64(start)).to(dtype)
-
-
-def _wrapped_64(value: int) -> int:
-    return (value + 2**63) % 2**64 - 2**63
+    values = torch.arange(numbers.size, dtype=torch.int64, device=place)
+    return values.mul_(wrapped_64(numbers.step)).add_(wrapped_64(numbers.start)).to(dtype)
 
 
 def asarray(
@@ -144,7 +126,7 @@ def _from_tensor(
 def _host_array(obj: Any, dtype: torch.dtype | None) -> np.ndarray[Any, Any]:
     target = None if dtype is None or isinstance(obj, np.ndarray) else _FROM_NATIVE[dtype]
     if isinstance(obj, (list, tuple)):
-        obj = _with_scalars(obj)
+        obj = with_values(obj, _is_scalar, Tensor.item)
     host = np.asarray(obj, dtype=target)
     if host.dtype.newbyteorder("=") not in _TO_NATIVE:
         raise TypeError(
@@ -154,16 +136,8 @@ def _host_array(obj: Any, dtype: torch.dtype | None) -> np.ndarray[Any, Any]:
     return host
 
 
-def _with_scalars(items: Sequence[Any]) -> list[Any]:
-    """Replace 0-d tensors in nested sequences by their values."""
-    return [
-        _with_scalars(item)
-        if isinstance(item, (list, tuple))
-        else item.item()
-        if isinstance(item, Tensor) and item.ndim == 0
-        else item
-        for item in items
-    ]
+def _is_scalar(item: Any) -> bool:
+    return isinstance(item, Tensor) and item.ndim == 0
 
 
 def empty(
