@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 __all__ = ["take", "take_along_axis"]
 
 
@@ -62,6 +64,13 @@ def integer_arrays(key: tuple[Any, ...], ndim: int, boolean: Any) -> Iterator[tu
         if hasattr(part, "dtype") and part.dtype != boolean:
             yield axis, part
         axis += _width(part, boolean)
+
+
+def check_within(indices: np.ndarray[Any, Any], size: int, axis: int) -> None:
+    """Raise IndexError if an index, read on the host, is out of bounds for an axis."""
+    outside = indices[(indices < -size) | (indices >= size)]
+    if outside.size:
+        raise IndexError(f"index {outside[0]} is out of bounds for axis {axis} with size {size}")
 
 
 def _width(part: Any, boolean: Any) -> int:

@@ -16,7 +16,7 @@ import dpnp
 import numpy as np
 from dpnp import ndarray
 
-from portarray.backends.composed.indexing import integer_arrays
+from portarray.backends.composed.indexing import check_within, integer_arrays
 from portarray.backends.dpnp.namespace.promotion import Scalar, cast
 
 Key = tuple[Any, ...]
@@ -63,10 +63,7 @@ def _check_bounds(shape: tuple[int, ...], key: Key) -> None:
 
 
 def _check_within(indices: ndarray, size: int, axis: int) -> None:
-    values = dpnp.asnumpy(indices)
-    outside = values[(values < -size) | (values >= size)]
-    if outside.size:
-        raise IndexError(f"index {outside[0]} is out of bounds for axis {axis} with size {size}")
+    check_within(dpnp.asnumpy(indices), size, axis)
 
 
 def _without_leading_ones(value: ndarray) -> ndarray:

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from portarray.backends.composed.indexing import integer_arrays
+from portarray.backends.composed.indexing import check_within, integer_arrays
 from portarray.backends.jax.namespace.promotion import Scalar
 from portarray.backends.jax.tracing import is_traced
 
@@ -51,12 +51,8 @@ def _check_bounds(shape: tuple[int, ...], key: Key) -> None:
 
 
 def _check_within(indices: jax.Array, size: int, axis: int) -> None:
-    if is_traced(indices) or indices.size == 0:
-        return
-    values = np.asarray(indices)
-    outside = values[(values < -size) | (values >= size)]
-    if outside.size:
-        raise IndexError(f"index {outside[0]} is out of bounds for axis {axis} with size {size}")
+    if not is_traced(indices):
+        check_within(np.asarray(indices), size, axis)
 
 
 def _is_mask(part: Any) -> bool:
