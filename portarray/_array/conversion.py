@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from portarray._array.dispatch import Lane
     from portarray._devices.device import Device
 
-__all__ = ["asarray", "astype", "from_dlpack", "home", "moved", "restored"]
+__all__ = ["asarray", "astype", "from_dlpack", "home", "moved", "planned", "restored"]
 
 DType = np.dtype[Any]
 
@@ -69,7 +70,10 @@ def from_dlpack(x: Any, /, *, device: object = None, copy: bool | None = None) -
             return moved(x, where, copy=copy)
     else:
         where = selection.resolve(device) if device is not None else _device_of_capsule(x)
-    native = where.room.transfer.from_dlpack(x, where.native, copy=copy)
+    try:
+        native = where.room.transfer.from_dlpack(x, where.native, copy=copy)
+    except Exception as error:  # noqa: BLE001  (translated and raised again)
+        outcome.reraise(error, "from_dlpack", where)
     return outcome.wrap(native, where)
 
 
@@ -94,7 +98,14 @@ def astype(x: Any, dtype: object, /, *, copy: bool = True, device: object = None
     return outcome.wrap(target.cast(moved(x, where, copy=None)._native), where)
 
 
-def moved(x: Array, device: Device, *, copy: bool | None, narrow: bool = False) -> Array:
+def moved(
+    x: Array,
+    device: Device,
+    *,
+    copy: bool | None,
+    narrow: bool = False,
+    non_blocking: bool = False,
+) -> Array:
     """Return an array on a device; itself where it is there and no copy is asked for."""
     lane = x._lane
     if lane.device is device and not copy:
@@ -104,10 +115,30 @@ def moved(x: Array, device: Device, *, copy: bool | None, narrow: bool = False) 
     if target.dtype != lane.dtype:
         native = dispatch.lane_of(lane.device, target.dtype).cast(native)
     try:
-        native = routes.move(native, lane.device, device, copy=copy)
+        native = routes.move(native, lane.device, device, copy=copy, non_blocking=non_blocking)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
         outcome.reraise(error, "moving", device)
     return outcome.wrap(native, device)
+
+
+def planned(x: Array, device: Device, *, narrow: bool) -> routes.Plan:
+    """Return how :func:`moved` would bring an array to a device."""
+    if type(x) is not _array.Array:
+        raise operands.refused(x, "transfer_plan")
+    lane = x._lane
+    target = _lane_for(lane.dtype, device, narrow=narrow)
+    native = x._native
+    if target.dtype == lane.dtype:
+        return routes.plan(native, lane.device, device, dtype=lane.dtype)
+    converted = dispatch.lane_of(lane.device, target.dtype).cast(native)
+    found = routes.plan(converted, lane.device, device, dtype=target.dtype)
+    why = f"{device} has no {lane.dtype}, and {target.dtype} is another memory"
+    return replace(
+        found,
+        copies=found.copies + 1,
+        nbytes=found.nbytes + x.size * target.dtype.itemsize,
+        why="; ".join(reason for reason in (why, found.why) if reason),
+    )
 
 
 def restored(values: np.ndarray[Any, Any], device: str) -> Array:
@@ -183,10 +214,16 @@ def _has_dlpack(obj: object) -> bool:
 
 def _device_of_capsule(x: Any) -> Device:
     """Return the device for a foreign producer: the default one where it can read the memory."""
-    kind, _ = x.__dlpack_device__()
+    kind, index = x.__dlpack_device__()
+    place = (int(kind), int(index))
     current = selection.current()
-    if int(kind) == 1 and not _on_host(current):
+    if current.room.place(current.native) == place:
+        return current
+    if place == routes.HOST:
         return selection.cpu_device()
+    for device in discovery.devices():
+        if device.room.place(device.native) == place:
+            return device
     return current
 
 

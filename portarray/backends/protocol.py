@@ -176,18 +176,33 @@ class Transfer(Protocol):
     def on_host(self, device: Any) -> bool:
         """Tell whether the device's memory is host memory, readable by NumPy without a copy."""
 
-    def from_host(self, array: np.ndarray[Any, Any], device: Any, *, copy: bool | None) -> Any:
+    def from_host(
+        self,
+        array: np.ndarray[Any, Any],
+        device: Any,
+        *,
+        copy: bool | None,
+        non_blocking: bool = False,
+    ) -> Any:
         """Make a native array on a device from a NumPy array of a dtype the device has.
 
         ``copy=None`` shares memory where it can, ``True`` always copies, ``False`` raises
         ValueError where it cannot share. Read-only or negatively strided input is copied where the
         library needs that.
+
+        What is copied was read when this returns, so that the NumPy array may change. With
+        ``non_blocking`` it may return before, and work on the device comes after the copy.
         """
 
     def to_host(self, x: Any, *, copy: bool | None) -> np.ndarray[Any, Any]:
-        """Return a native array as NumPy array, ``copy`` as in :meth:`from_host`."""
+        """Return a native array as NumPy array, ``copy`` as in :meth:`from_host`.
 
-    def move(self, x: Any, device: Any, *, copy: bool | None) -> Any:
+        Its values are computed when this returns: it waits for the work that makes x, and for no
+        more than the library needs for that. ``copy=False`` gives memory to read on the spot
+        wherever that is host memory; ``copy=None`` copies where others cannot keep that.
+        """
+
+    def move(self, x: Any, device: Any, *, copy: bool | None, non_blocking: bool = False) -> Any:
         """Return a native array on another device of the same library, ``copy`` as above.
 
         On the same device, ``copy=None`` and ``False`` return the array itself.
@@ -327,6 +342,71 @@ class Room:
         hook = getattr(self.devices, "at_once", None)
         context: AbstractContextManager[Any] = nullcontext() if hook is None else hook()
         return context
+
+    def why_copied_out(self, x: Any) -> str:
+        """Return why ``to_host(x, copy=None)`` copies, as a clause; empty where it does not.
+
+        **Should** where the default is wrong: memory that is host memory is not copied.
+        """
+        hook = getattr(self.transfer, "why_copied_out", None)
+        if hook is not None:
+            reason: str = hook(x)
+            return reason
+        place = self.devices.native_device(*self.devices.locate(x))
+        return "" if self.transfer.on_host(place) else f"{place} has memory of its own"
+
+    def why_copied_in(self, array: np.ndarray[Any, Any], device: Any) -> str:
+        """Return why ``from_host(array, device, copy=None)`` copies; empty where it does not.
+
+        **Should** where the default is wrong: memory that is host memory is not copied.
+        """
+        hook = getattr(self.transfer, "why_copied_in", None)
+        if hook is not None:
+            reason: str = hook(array, device)
+            return reason
+        return "" if self.transfer.on_host(device) else f"{device} has memory of its own"
+
+    def why_copied(self, x: Any, device: Any) -> str:
+        """Return why ``move(x, device, copy=None)`` copies; empty where it does not.
+
+        **Should** where the default is wrong: two devices have two memories.
+        """
+        hook = getattr(self.transfer, "why_copied", None)
+        if hook is not None:
+            reason: str = hook(x, device)
+            return reason
+        here = self.devices.native_device(*self.devices.locate(x))
+        return "" if here == device else f"{here} and {device} have memories of their own"
+
+    def place(self, device: Any) -> tuple[int, int] | None:
+        """Return DLPack's type and index of a native device's memory; None where it has none.
+
+        **Should** on devices with memory of their own, so that libraries which share such a device
+        share its memory; the default knows host memory only. Must be what ``dlpack_device`` says
+        of arrays there.
+        """
+        hook = getattr(self.transfer, "place", None)
+        if hook is not None:
+            found: tuple[int, int] | None = hook(device)
+            return found
+        return (1, 0) if self.transfer.on_host(device) else None
+
+    def reads(self, device: Any) -> frozenset[int]:
+        """Return DLPack's types of memory that ``from_dlpack`` uses on a device as it is.
+
+        **Should**, as :meth:`place`; the default is none: host memory comes by ``from_host``.
+        """
+        hook = getattr(self.transfer, "reads", None)
+        found: frozenset[int] = frozenset() if hook is None else hook(device)
+        return found
+
+    def staged(self, x: Any) -> np.ndarray[Any, Any] | None:
+        """Return a copy in page-locked host memory, from where other GPUs read it fastest.
+
+        **May**; None means that the library has no such memory, and ``to_host`` is taken.
+        """
+        hook = getattr(self.transfer, "staged", None)
+        return None if hook is None else hook(x)
 
     def adopt(self, x: Any, *, copy: bool | None) -> Any:
         """Return a native array that a program made itself as the room's functions take it.

@@ -23,7 +23,13 @@ def on_host(device: strict.Device) -> bool:
     return True
 
 
-def from_host(array: np.ndarray[Any, Any], device: strict.Device, *, copy: bool | None) -> Any:
+def from_host(
+    array: np.ndarray[Any, Any],
+    device: strict.Device,
+    *,
+    copy: bool | None,
+    non_blocking: bool = False,
+) -> Any:
     """Make an array over a NumPy array's memory, or over a copy."""
     return strict.asarray(array, device=device, copy=copy)
 
@@ -36,7 +42,7 @@ def to_host(x: Any, *, copy: bool | None) -> np.ndarray[Any, Any]:
     return np.from_dlpack(x, copy=copy)
 
 
-def move(x: Any, device: strict.Device, *, copy: bool | None) -> Any:
+def move(x: Any, device: strict.Device, *, copy: bool | None, non_blocking: bool = False) -> Any:
     """Return an array on another device; the library copies, although all have one memory.
 
     Raises

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from portarray.clarray import Array, Device, interop
-from portarray.clarray.engine.transfer import from_numpy, share, to_numpy
+from portarray.clarray.engine.transfer import from_numpy, share, to_numpy, why_not_borrowed
 
 __all__ = [
     "dlpack_device",
@@ -18,6 +18,7 @@ __all__ = [
     "peek",
     "to_dlpack",
     "to_host",
+    "why_copied_in",
 ]
 
 
@@ -26,7 +27,9 @@ def on_host(device: Device) -> bool:
     return device.host_memory
 
 
-def from_host(array: np.ndarray[Any, Any], device: Device, *, copy: bool | None) -> Array:
+def from_host(
+    array: np.ndarray[Any, Any], device: Device, *, copy: bool | None, non_blocking: bool = False
+) -> Array:
     """Make an array on a device from a NumPy array, in its memory where that can be shared.
 
     A read-only array is copied, for a clarray array has no such mark and would write into it; so
@@ -38,6 +41,11 @@ def from_host(array: np.ndarray[Any, Any], device: Device, *, copy: bool | None)
         If ``copy=False`` and memory cannot be shared.
     """
     return from_numpy(array, device, copy=copy)
+
+
+def why_copied_in(array: np.ndarray[Any, Any], device: Device) -> str:
+    """Return why kernels cannot work in a NumPy array's memory; empty where they can."""
+    return why_not_borrowed(array, device)
 
 
 def to_host(x: Array, *, copy: bool | None) -> np.ndarray[Any, Any]:
@@ -63,7 +71,7 @@ def peek(x: Array) -> np.ndarray[Any, Any]:
     return to_numpy(x)
 
 
-def move(x: Array, device: Device, *, copy: bool | None) -> Array:
+def move(x: Array, device: Device, *, copy: bool | None, non_blocking: bool = False) -> Array:
     """Return an array on another OpenCL device.
 
     Raises

@@ -35,7 +35,9 @@ def on_host(device: Any) -> bool:
     return False
 
 
-def from_host(array: np.ndarray[Any, Any], device: Any, *, copy: bool | None) -> ndarray:
+def from_host(
+    array: np.ndarray[Any, Any], device: Any, *, copy: bool | None, non_blocking: bool = False
+) -> ndarray:
     """Make an array on a GPU from a NumPy array.
 
     Raises
@@ -72,7 +74,7 @@ def to_host(x: ndarray, *, copy: bool | None) -> np.ndarray[Any, Any]:
     return host
 
 
-def move(x: ndarray, device: Any, *, copy: bool | None) -> ndarray:
+def move(x: ndarray, device: Any, *, copy: bool | None, non_blocking: bool = False) -> ndarray:
     """Return an array on another GPU.
 
     Raises

@@ -25,6 +25,8 @@ __all__ = [
     "on_host",
     "to_dlpack",
     "to_host",
+    "why_copied_in",
+    "why_copied_out",
 ]
 
 _DLPACK_CPU = 1
@@ -35,7 +37,9 @@ def on_host(device: Device) -> bool:
     return bool(device.sycl_device.is_cpu)
 
 
-def from_host(array: np.ndarray[Any, Any], device: Device, *, copy: bool | None) -> dpnp.ndarray:
+def from_host(
+    array: np.ndarray[Any, Any], device: Device, *, copy: bool | None, non_blocking: bool = False
+) -> dpnp.ndarray:
     """Make an array on a device from a NumPy array, always by copying: USM is SYCL's own memory.
 
     Raises
@@ -50,6 +54,18 @@ def from_host(array: np.ndarray[Any, Any], device: Device, *, copy: bool | None)
         )
     native = np.asarray(array, dtype=array.dtype.newbyteorder("="), order="C")
     return dpnp.asarray(native, device=device)
+
+
+def why_copied_in(array: np.ndarray[Any, Any], device: Device) -> str:
+    """Return why dpnp copies NumPy's memory, as it always does."""
+    return "dpnp's arrays lie in memory that SYCL allocates"
+
+
+def why_copied_out(x: dpnp.ndarray) -> str:
+    """Return why others do not keep an array's memory; it is always copied."""
+    if on_host(x.device):
+        return "dpnp returns before it has computed, and what others wrote could come in between"
+    return f"{x.device} has memory of its own"
 
 
 def to_host(x: dpnp.ndarray, *, copy: bool | None) -> np.ndarray[Any, Any]:
@@ -95,7 +111,9 @@ class _HostMemory:
         }
 
 
-def move(x: dpnp.ndarray, device: Device, *, copy: bool | None) -> dpnp.ndarray:
+def move(
+    x: dpnp.ndarray, device: Device, *, copy: bool | None, non_blocking: bool = False
+) -> dpnp.ndarray:
     """Return an array on another SYCL device.
 
     Raises

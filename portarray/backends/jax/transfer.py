@@ -24,6 +24,7 @@ __all__ = [
     "peek",
     "to_dlpack",
     "to_host",
+    "why_copied_in",
 ]
 
 _DLPACK_CPU = 1
@@ -37,7 +38,13 @@ def on_host(device: jax.Device) -> bool:
     return bool(device.platform == "cpu")
 
 
-def from_host(array: np.ndarray[Any, Any], device: jax.Device, *, copy: bool | None) -> jax.Array:
+def from_host(
+    array: np.ndarray[Any, Any],
+    device: jax.Device,
+    *,
+    copy: bool | None,
+    non_blocking: bool = False,
+) -> jax.Array:
     """Make an array on a device from a NumPy array.
 
     Parameters
@@ -68,6 +75,13 @@ def from_host(array: np.ndarray[Any, Any], device: jax.Device, *, copy: bool | N
     with devices.at_once():
         # Until the transfer is done it reads the caller's memory.
         return _put(array, device).block_until_ready()
+
+
+def why_copied_in(array: np.ndarray[Any, Any], device: jax.Device) -> str:
+    """Return why JAX copies NumPy's memory unless it is told not to."""
+    if not on_host(device):
+        return f"{device} has memory of its own"
+    return "JAX's arrays never change, and the memory may; copy=False shares it where XLA can"
 
 
 def _over(array: np.ndarray[Any, Any], device: jax.Device) -> jax.Array:
@@ -127,7 +141,9 @@ def peek(x: jax.Array) -> np.ndarray[Any, Any]:
     return to_host(x, copy=None)
 
 
-def move(x: jax.Array, device: jax.Device, *, copy: bool | None) -> jax.Array:
+def move(
+    x: jax.Array, device: jax.Device, *, copy: bool | None, non_blocking: bool = False
+) -> jax.Array:
     """Return an array on another device.
 
     Raises

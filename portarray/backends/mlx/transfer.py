@@ -27,6 +27,7 @@ __all__ = [
     "to_dlpack",
     "to_host",
     "under",
+    "why_copied_in",
 ]
 
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
@@ -41,7 +42,9 @@ def on_host(device: mx.Device) -> bool:
     return device.type == mx.cpu or not mx.cuda.is_available()
 
 
-def from_host(array: np.ndarray[Any, Any], device: mx.Device, *, copy: bool | None) -> mx.array:
+def from_host(
+    array: np.ndarray[Any, Any], device: mx.Device, *, copy: bool | None, non_blocking: bool = False
+) -> mx.array:
     """Make an MLX array from a copy of a NumPy array.
 
     Parameters
@@ -77,6 +80,11 @@ def from_host(array: np.ndarray[Any, Any], device: mx.Device, *, copy: bool | No
     with under(device):
         # Without the dtype, float64 becomes float32 and complex128 complex64.
         return mx.array(array, dtype=_NATIVE[dtype])
+
+
+def why_copied_in(array: np.ndarray[Any, Any], device: mx.Device) -> str:
+    """Return why MLX copies NumPy's memory, as it always does."""
+    return "MLX uses no memory but its own"
 
 
 def under(device: mx.Device | None) -> AbstractContextManager[Any]:
@@ -139,7 +147,9 @@ def evaluated(x: mx.array) -> mx.array:
     return x
 
 
-def move(x: mx.array, device: mx.Device, *, copy: bool | None) -> mx.array:
+def move(
+    x: mx.array, device: mx.Device, *, copy: bool | None, non_blocking: bool = False
+) -> mx.array:
     """Return an array for another device, which needs no copy: all devices share one memory."""
     if not copy:
         return x

@@ -24,13 +24,13 @@ def on_host(device: str) -> bool:
     return True
 
 
-def from_host(array: Array, device: str, *, copy: bool | None) -> Array:
+def from_host(array: Array, device: str, *, copy: bool | None, non_blocking: bool = False) -> Array:
     """Return the array, or a copy where one is asked for.
 
-    Memory that is not to be written, such as another library's that never changes, is copied
-    unless that is forbidden: NumPy's arrays can be assigned to.
+    Memory that is not to be written, such as another library's that never changes, is shared like
+    any other: an assignment to the array copies it first (``setitem``).
     """
-    return array.copy() if copy or (copy is None and not array.flags.writeable) else array
+    return array.copy() if copy else array
 
 
 def to_host(x: Array, *, copy: bool | None) -> Array:
@@ -38,7 +38,7 @@ def to_host(x: Array, *, copy: bool | None) -> Array:
     return x.copy() if copy else x
 
 
-def move(x: Array, device: str, *, copy: bool | None) -> Array:
+def move(x: Array, device: str, *, copy: bool | None, non_blocking: bool = False) -> Array:
     """Return the array, or a copy where one is asked for: there is one device."""
     return x.copy() if copy else x
 

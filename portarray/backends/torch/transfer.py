@@ -22,6 +22,8 @@ __all__ = [
     "peek",
     "to_dlpack",
     "to_host",
+    "why_copied_in",
+    "why_copied_out",
 ]
 
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
@@ -40,7 +42,11 @@ def on_host(device: torch.device) -> bool:
 
 
 def from_host(
-    array: np.ndarray[Any, Any], device: torch.device, *, copy: bool | None
+    array: np.ndarray[Any, Any],
+    device: torch.device,
+    *,
+    copy: bool | None,
+    non_blocking: bool = False,
 ) -> torch.Tensor:
     """Make a tensor on a device from a NumPy array.
 
@@ -61,10 +67,9 @@ def from_host(
     ValueError
         If ``copy=False`` and memory cannot be shared.
     """
-    obstacle = _why_no_view(array)
+    obstacle = why_copied_in(array, torch.device("cpu"))
     if copy is False:
-        if not on_host(device):
-            obstacle = f"{device} does not use host memory"
+        obstacle = why_copied_in(array, device)
         if obstacle:
             raise ValueError(f"copy=False, but {obstacle}; pass copy=None or copy=True")
     elif obstacle or (copy is True and on_host(device)):
@@ -73,10 +78,13 @@ def from_host(
         host = torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
     else:
         host = torch.from_numpy(array)
-    return host if on_host(device) else host.to(device)
+    return host if on_host(device) else host.to(device, non_blocking=non_blocking)
 
 
-def _why_no_view(array: np.ndarray[Any, Any]) -> str:
+def why_copied_in(array: np.ndarray[Any, Any], device: torch.device) -> str:
+    """Return why a tensor cannot use a NumPy array's memory; empty where it can."""
+    if not on_host(device):
+        return f"{device} has memory of its own"
     if not array.flags.writeable:
         return "the array is read-only and tensors are always writable"
     if not array.dtype.isnative:
@@ -89,6 +97,15 @@ def _why_no_view(array: np.ndarray[Any, Any]) -> str:
             return "tensors have no negative strides"
         if size > 1 and stride % itemsize:
             return "the array's strides are no multiples of its item size"
+    return ""
+
+
+def why_copied_out(x: torch.Tensor) -> str:
+    """Return why NumPy cannot use a tensor's memory; empty where it can."""
+    if not on_host(x.device):
+        return f"{x.device} has memory of its own"
+    if x.is_conj() or x.is_neg():
+        return "the tensor is lazily conjugated or negated"
     return ""
 
 
@@ -127,7 +144,9 @@ def peek(x: torch.Tensor) -> np.ndarray[Any, Any]:
     return to_host(x.detach(), copy=None)
 
 
-def move(x: torch.Tensor, device: torch.device, *, copy: bool | None) -> torch.Tensor:
+def move(
+    x: torch.Tensor, device: torch.device, *, copy: bool | None, non_blocking: bool = False
+) -> torch.Tensor:
     """Return a tensor on another device.
 
     Raises
@@ -142,7 +161,7 @@ def move(x: torch.Tensor, device: torch.device, *, copy: bool | None) -> torch.T
             f"copy=False, but moving a tensor from {x.device} to {device} copies it; "
             f"pass copy=None or copy=True"
         )
-    return x.to(device)
+    return x.to(device, non_blocking=non_blocking)
 
 
 def from_dlpack(x: Any, device: torch.device | None, *, copy: bool | None) -> torch.Tensor:

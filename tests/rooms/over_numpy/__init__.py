@@ -146,7 +146,12 @@ class Library:
         }
 
     def _from_host(
-        self, array: np.ndarray[Any, Any], device: NativeDevice, *, copy: bool | None
+        self,
+        array: np.ndarray[Any, Any],
+        device: NativeDevice,
+        *,
+        copy: bool | None,
+        non_blocking: bool = False,
     ) -> FakeArray:
         self._has(array.dtype)
         if not self.on_host and copy is False:
@@ -160,7 +165,9 @@ class Library:
             raise ValueError(f"{self.name} cannot share memory with the host")
         return x.data.copy() if copy or not self.on_host else x.data
 
-    def _move(self, x: FakeArray, device: NativeDevice, *, copy: bool | None) -> FakeArray:
+    def _move(
+        self, x: FakeArray, device: NativeDevice, *, copy: bool | None, non_blocking: bool = False
+    ) -> FakeArray:
         if device == x.device and not copy:
             return x
         if copy is False:

@@ -10,17 +10,30 @@ import numpy as np
 
 __all__ = ["inplace"]
 
-_INPLACE: dict[str, Callable[[Any, Any], Any]] = {
-    "add": operator.iadd,
-    "subtract": operator.isub,
-    "multiply": operator.imul,
-    "divide": operator.itruediv,
-    "pow": operator.ipow,
-    "bitwise_and": operator.iand,
-    "bitwise_or": operator.ior,
-    "bitwise_xor": operator.ixor,
-    "bitwise_left_shift": operator.ilshift,
-    "bitwise_right_shift": operator.irshift,
+Array = np.ndarray[Any, Any]
+
+
+def _on_writable(function: Callable[[Any, Any], Any]) -> Callable[[Array, Any], Array]:
+    """Return an operator that computes in a copy of what may not be written."""
+
+    def inplace_operator(x1: Array, x2: Any) -> Array:
+        result: Array = function(x1 if x1.flags.writeable else x1.copy(), x2)
+        return result
+
+    return inplace_operator
+
+
+_INPLACE: dict[str, Callable[[Array, Any], Array]] = {
+    "add": _on_writable(operator.iadd),
+    "subtract": _on_writable(operator.isub),
+    "multiply": _on_writable(operator.imul),
+    "divide": _on_writable(operator.itruediv),
+    "pow": _on_writable(operator.ipow),
+    "bitwise_and": _on_writable(operator.iand),
+    "bitwise_or": _on_writable(operator.ior),
+    "bitwise_xor": _on_writable(operator.ixor),
+    "bitwise_left_shift": _on_writable(operator.ilshift),
+    "bitwise_right_shift": _on_writable(operator.irshift),
 }
 
 

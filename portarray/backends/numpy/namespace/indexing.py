@@ -28,6 +28,8 @@ def item(x: Array) -> Any:
 
 
 def setitem(x: Array, key: tuple[Any, ...], value: Any) -> Array:
-    """Do ``x[key] = value`` and return x."""
+    """Do ``x[key] = value`` and return x; a copy of x in its place where x may not be written."""
+    if not x.flags.writeable:
+        x = x.copy()
     x[key] = value
     return x
