@@ -1,27 +1,197 @@
-"""What DLPack's capsules say that libraries overlook on import."""
+"""DLPack's capsules in the hand: asked for once, looked into, and handed on.
+
+A producer may give its capsule only once, and libraries ask for it several times over; they also
+overlook what it says. So a room takes the capsule (:func:`take`), reads what its library would
+overlook, and gives its library the :class:`Held` capsule in the producer's place.
+"""
 
 from __future__ import annotations
 
 import ctypes
+from typing import Any
 
-__all__ = ["is_read_only"]
+import ml_dtypes
+import numpy as np
 
-_VERSIONED = b"dltensor_versioned"
+__all__ = ["CPU", "Held", "host_values", "take"]
+
+CPU = (1, 0)
+"""DLPack's kDLCPU, of which there is one."""
+
+
+class _DataType(ctypes.Structure):
+    """DLDataType of dlpack.h."""
+
+    _fields_ = [("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16)]
+
+
+class _Tensor(ctypes.Structure):
+    """DLTensor of dlpack.h."""
+
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("dtype", _DataType),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    ]
+
+
+class _Versioned(ctypes.Structure):
+    """DLManagedTensorVersioned of dlpack.h; the unversioned one begins with the tensor."""
+
+    _fields_ = [
+        ("major", ctypes.c_uint32),
+        ("minor", ctypes.c_uint32),
+        ("manager", ctypes.c_void_p),
+        ("deleter", ctypes.c_void_p),
+        ("flags", ctypes.c_uint64),
+        ("tensor", _Tensor),
+    ]
+
+
+_NAME, _VERSIONED_NAME = b"dltensor", b"dltensor_versioned"
 _READ_ONLY = 1  # DLPACK_FLAG_BITMASK_READ_ONLY
+_UINT, _BFLOAT = 1, 4  # kDLUInt, kDLBfloat
+_NEWEST = (1, 0)  # the version of DLPack that brought flags; what is asked for
 
-_pointer_in = ctypes.pythonapi.PyCapsule_GetPointer
-_pointer_in.argtypes = (ctypes.py_object, ctypes.c_char_p)
-_pointer_in.restype = ctypes.c_void_p
 _is_capsule_of = ctypes.pythonapi.PyCapsule_IsValid
 _is_capsule_of.argtypes = (ctypes.py_object, ctypes.c_char_p)
 _is_capsule_of.restype = ctypes.c_int
+_pointer_in = ctypes.pythonapi.PyCapsule_GetPointer
+_pointer_in.argtypes = (ctypes.py_object, ctypes.c_char_p)
+_pointer_in.restype = ctypes.c_void_p
 
 
-def is_read_only(capsule: object) -> bool:
+def _tensor_in(capsule: Any) -> _Tensor:
+    """Return the tensor of a capsule that nobody has used."""
+    if _is_capsule_of(capsule, _VERSIONED_NAME):
+        tensor: _Tensor = _Versioned.from_address(_pointer_in(capsule, _VERSIONED_NAME)).tensor
+        return tensor
+    return _Tensor.from_address(_pointer_in(capsule, _NAME))
+
+
+def _no_capsule(found: Any, producer: str) -> Exception:
+    if type(found).__name__ == "PyCapsule":
+        return BufferError(
+            f"the DLPack capsule of {producer} was used before, and one serves one consumer; "
+            f"{producer}.__dlpack__ must give a new one each time"
+        )
+    return TypeError(f"{producer}.__dlpack__ returned {type(found).__name__} and no DLPack capsule")
+
+
+class Held:
+    """A capsule that nobody has used, offered as a DLPack producer that gives it once.
+
+    Parameters
+    ----------
+    capsule : PyCapsule
+        Of a producer.
+    device : tuple of int
+        The producer's ``__dlpack_device__()``.
+    producer : str
+        What it came from, for errors.
+
+    Attributes
+    ----------
+    read_only : bool
+        Whether the capsule marks its memory read-only; capsules before DLPack 1.0 cannot.
+    reversed : bool
+        Whether a stride is negative, with which PyTorch ends the process.
+    is_bfloat16 : bool
+        Whether the elements are of the dtype that NumPy refuses.
+
+    Raises
+    ------
+    BufferError
+        If the capsule was used before, as one is that a producer gives twice.
+    TypeError
+        If it is no capsule.
+    """
+
+    __slots__ = ("_capsule", "_device", "_producer", "is_bfloat16", "read_only", "reversed")
+
+    def __init__(self, capsule: Any, device: tuple[int, int], producer: str = "object") -> None:
+        self.read_only = False
+        if _is_capsule_of(capsule, _VERSIONED_NAME):
+            managed = _Versioned.from_address(_pointer_in(capsule, _VERSIONED_NAME))
+            self.read_only = bool(managed.flags & _READ_ONLY)
+        elif not _is_capsule_of(capsule, _NAME):
+            raise _no_capsule(capsule, producer)
+        # Whoever takes the capsule may free this before the capsule itself is gone.
+        tensor = _tensor_in(capsule)
+        strides = tensor.strides
+        self.reversed = bool(strides) and any(strides[i] < 0 for i in range(tensor.ndim))
+        self.is_bfloat16 = tensor.dtype.code == _BFLOAT and tensor.dtype.bits == 16
+        self._capsule = capsule
+        self._device = device
+        self._producer = producer
+
+    def __dlpack__(self, **_options: object) -> Any:
+        """Return the capsule, as it was asked for."""
+        capsule, self._capsule = self._capsule, None
+        if capsule is None:
+            raise BufferError(f"the DLPack capsule of {self._producer} was used before")
+        return capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """Return DLPack's device type and index."""
+        return self._device
+
+
+def take(x: Any, *, stream: Any = None) -> Held:
+    """Ask a producer for its capsule, once.
+
+    Parameters
+    ----------
+    x : object
+        With ``__dlpack__`` and ``__dlpack_device__``.
+    stream : int or None
+        The consumer's stream, in DLPack's numbers; None on devices that have none.
+
+    Raises
+    ------
+    BufferError
+        If the capsule was used before, or the producer cannot export its memory.
+    TypeError
+        If what it gives is no capsule.
+    """
+    if type(x) is Held:
+        return x
+    kind, index = x.__dlpack_device__()
+    options = {} if stream is None else {"stream": stream}
+    try:
+        capsule = x.__dlpack__(max_version=_NEWEST, **options)
+    except TypeError:  # producers of DLPack before 1.0 know no versions
+        capsule = x.__dlpack__(**options)
+    return Held(capsule, (int(kind), int(index)), type(x).__name__)
+
+
+def host_values(x: Any) -> np.ndarray[Any, Any]:
+    """Return the elements of a producer in host memory as a NumPy array over its memory.
+
+    It is read-only where the producer says so, or cannot say. bfloat16 comes as ml_dtypes' type,
+    which NumPy's own import refuses.
+
+    Raises
+    ------
+    BufferError
+        As :func:`take`.
+    """
+    if isinstance(x, np.ndarray):
+        return x
+    held = take(x)
+    if not held.is_bfloat16:
+        return np.from_dlpack(held)
+    capsule = held.__dlpack__()
+    _tensor_in(capsule).dtype.code = _UINT
+    values = np.from_dlpack(Held(capsule, held.__dlpack_device__()))
+    return values.view(ml_dtypes.bfloat16)
+
+
+def is_read_only(capsule: Any) -> bool:
     """Tell whether an unused capsule marks its memory read-only; capsules before 1.0 cannot."""
-    if not _is_capsule_of(capsule, _VERSIONED):
-        return False
-    # struct DLManagedTensorVersioned: a version of 8 bytes, two pointers, then 64 bits of flags.
-    address = _pointer_in(capsule, _VERSIONED)
-    flags = ctypes.c_uint64.from_address(address + 8 + 2 * ctypes.sizeof(ctypes.c_void_p))
-    return bool(flags.value & _READ_ONLY)
+    return Held(capsule, CPU).read_only
