@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from enum import Enum
+from typing import Any, Literal, get_args
 
 __all__ = ["Config", "config"]
 
 HostFallback = Literal["error", "warn", "allow"]
+
+
+class _Kept(Enum):
+    """The default of every setting in a call: what it is, None may be a value."""
+
+    KEPT = "as it is"
+
+    def __repr__(self) -> str:
+        return "<as it is>"
+
+
+_KEPT = _Kept.KEPT
 
 
 class Config:
@@ -22,10 +35,12 @@ class Config:
     'allow'
     """
 
-    __slots__ = ("_host_fallback",)
+    __slots__ = ("_host_fallback", "_progress", "_unpickle_device")
 
     def __init__(self) -> None:
         self._host_fallback: HostFallback = "warn"
+        self._unpickle_device: str | None = "cpu"
+        self._progress = False
 
     @property
     def host_fallback(self) -> HostFallback:
@@ -36,37 +51,101 @@ class Config:
         """
         return self._host_fallback
 
-    def __call__(self, *, host_fallback: HostFallback | None = None) -> Restore:
+    @property
+    def unpickle_device(self) -> str | None:
+        """Where an unpickled array goes whose own device does not function here.
+
+        The text of a device, ``"cpu"`` by default, which is taken with a
+        :class:`portarray.errors.DeviceSelectionWarning`; None raises
+        :class:`portarray.errors.DeviceNotFunctionalError` instead.
+        """
+        return self._unpickle_device
+
+    @property
+    def progress(self) -> bool:
+        """Whether moving a tree shows a progress bar once it takes over a second."""
+        return self._progress
+
+    def __call__(
+        self,
+        *,
+        host_fallback: HostFallback | _Kept = _KEPT,
+        unpickle_device: str | _Kept | None = _KEPT,
+        progress: bool | _Kept = _KEPT,
+    ) -> Restore:
         """Change settings at once; the result restores them where it is used in ``with``.
 
         Parameters
         ----------
         host_fallback : {"error", "warn", "allow"}, optional
             See :attr:`host_fallback`.
+        unpickle_device : str or None, optional
+            See :attr:`unpickle_device`.
+        progress : bool, optional
+            See :attr:`progress`.
 
         Returns
         -------
         Restore
-            A context manager that puts the earlier settings back.
+            A context manager that puts the earlier values of these settings back.
+
+        Raises
+        ------
+        ValueError
+            If a setting has no such value; then none is changed.
+        TypeError
+            If a value is of the wrong type; then no setting is changed.
+        UnknownDeviceError
+            If ``unpickle_device`` names no device; then no setting is changed.
         """
-        before = self._host_fallback
-        if host_fallback is not None:
+        wanted: dict[str, Any] = {}
+        if host_fallback is not _KEPT:
             if host_fallback not in get_args(HostFallback):
                 known = ", ".join(get_args(HostFallback))
                 raise ValueError(f"host_fallback={host_fallback!r}: use one of {known}")
-            self._host_fallback = host_fallback
+            wanted["_host_fallback"] = host_fallback
+        if unpickle_device is not _KEPT:
+            wanted["_unpickle_device"] = _device_text(unpickle_device)
+        if progress is not _KEPT:
+            if not isinstance(progress, bool):
+                raise TypeError(f"progress={progress!r}: use True or False")
+            wanted["_progress"] = progress
+        before = {name: getattr(self, name) for name in wanted}
+        self._set(wanted)
         return Restore(self, before)
 
+    def _set(self, values: dict[str, Any]) -> None:
+        for name, value in values.items():
+            setattr(self, name, value)
+
     def __repr__(self) -> str:
-        return f"<portarray.config host_fallback={self._host_fallback!r}>"
+        return (
+            f"<portarray.config host_fallback={self._host_fallback!r} "
+            f"unpickle_device={self._unpickle_device!r} progress={self._progress!r}>"
+        )
+
+
+def _device_text(value: str | None) -> str | None:
+    """Return a text that names a device, whether or not it functions; None as it is."""
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise TypeError(
+            f"unpickle_device={value!r}: use a device's text such as 'cpu', or None for an error"
+        )
+    from portarray._devices import device  # imported here: the settings stand below all else
+
+    if value not in device.WORDS:
+        device.parse(value)
+    return value
 
 
 class Restore:
-    """Puts the earlier settings back on leaving a ``with`` block."""
+    """Puts the earlier values back on leaving a ``with`` block."""
 
     __slots__ = ("_before", "_config")
 
-    def __init__(self, config: Config, before: HostFallback) -> None:
+    def __init__(self, config: Config, before: dict[str, Any]) -> None:
         self._config = config
         self._before = before
 
@@ -74,7 +153,7 @@ class Restore:
         return self._config
 
     def __exit__(self, *exc_info: object) -> None:
-        self._config(host_fallback=self._before)
+        self._config._set(self._before)
 
 
 config = Config()

@@ -1,0 +1,67 @@
+"""``pa.config``: several settings, changed together or not at all, and put back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import portarray as pa
+from portarray import errors
+
+
+def settings() -> dict[str, object]:
+    return {
+        "host_fallback": pa.config.host_fallback,
+        "unpickle_device": pa.config.unpickle_device,
+        "progress": pa.config.progress,
+    }
+
+
+DEFAULTS = {"host_fallback": "warn", "unpickle_device": "cpu", "progress": False}
+
+
+def test_blocks_put_back_what_they_changed_and_nothing_else() -> None:
+    assert settings() == DEFAULTS
+    with pa.config(host_fallback="allow", unpickle_device=None) as config:
+        assert config is pa.config
+        assert settings() == {"host_fallback": "allow", "unpickle_device": None, "progress": False}
+        with pa.config(unpickle_device="numpy:cpu:0"), pa.config():
+            assert pa.config.unpickle_device == "numpy:cpu:0"
+            pa.config(progress=True)  # for good: no block of this setting is around it
+        assert settings() == {"host_fallback": "allow", "unpickle_device": None, "progress": True}
+        assert repr(pa.config) == (
+            "<portarray.config host_fallback='allow' unpickle_device=None progress=True>"
+        )
+    with pytest.raises(KeyError), pa.config(progress=False):
+        raise KeyError
+    assert settings() == DEFAULTS | {"progress": True}
+    pa.config(progress=False)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "message"),
+    [
+        ({"host_fallback": "never"}, ValueError, "'never': use one of error, warn, allow"),
+        ({"host_fallback": None}, ValueError, "None: use one of error, warn, allow"),
+        ({"unpickle_device": "cqu"}, errors.UnknownDeviceError, "'cqu' names no device"),
+        ({"unpickle_device": ""}, errors.UnknownDeviceError, "the text is empty"),
+        ({"unpickle_device": 3}, TypeError, "use a device's text such as 'cpu', or None"),
+        ({"progress": "yes"}, TypeError, "progress='yes': use True or False"),
+    ],
+)
+def test_wrong_values_change_nothing(
+    wrong: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    others: dict[str, Any] = {"host_fallback": "error", "unpickle_device": "gpu", "progress": True}
+    with pytest.raises(error, match=message):
+        pa.config(**(others | wrong))
+    assert settings() == DEFAULTS
+
+
+def test_settings_are_not_attributes_to_assign() -> None:
+    for name in DEFAULTS:
+        with pytest.raises(AttributeError):
+            setattr(pa.config, name, None)
+    with pa.config(unpickle_device="auto"):
+        assert pa.config.unpickle_device == "auto"
