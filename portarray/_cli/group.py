@@ -19,6 +19,7 @@ ENTRY_POINTS = "portarray.commands"
 _BUILT_IN = {
     "devices": "portarray._cli.devices:devices",
     "prefer": "portarray._cli.prefer:prefer",
+    "routes": "portarray._cli.routes:routes",
     "support": "portarray._cli.support:support",
 }
 

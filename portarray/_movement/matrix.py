@@ -1,0 +1,227 @@
+"""The routes between all devices as a matrix, and what they cost where that is measured."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from portarray._devices.device import Device
+from portarray._movement import routes
+from portarray._movement.routes import Plan
+
+__all__ = ["Cell", "Matrix", "Memcpy", "matrix"]
+
+DTYPE = np.dtype(np.float32)
+"""What is moved: a dtype that every device has."""
+
+LEAST = 0.1
+"""Seconds that a route is measured for, unless :data:`TURNS` take longer."""
+TURNS = 3
+"""The least number of times that a route is measured after it was warmed up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Memcpy:
+    """What copying the array once takes in NumPy: the least that a route with one copy can take.
+
+    Parameters
+    ----------
+    warm : float
+        Seconds into memory that was written before.
+    fresh : float
+        Seconds into memory that the system hands out for it, as a move allocates its result.
+    """
+
+    warm: float
+    fresh: float
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One route.
+
+    Parameters
+    ----------
+    source, target : Device
+        From where to where.
+    plan : Plan or None
+        The route; None where the array could not be made or moved.
+    seconds : float or None
+        The shortest time of a move, if it was measured: until the target has the data, and the
+        result is released again.
+    problem : str
+        Why there is no plan or no time, or an empty string.
+    """
+
+    source: Device
+    target: Device
+    plan: Plan | None
+    seconds: float | None = None
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """The routes of one array between devices.
+
+    Parameters
+    ----------
+    devices : tuple of Device
+        Rows and columns.
+    nbytes : int
+        Size of the array, of dtype float32.
+    cells : tuple of Cell
+        Row after row: every target of the first device first, itself among them.
+    memcpy : Memcpy or None
+        What one copy takes, where the routes are measured.
+    """
+
+    devices: tuple[Device, ...]
+    nbytes: int
+    cells: tuple[Cell, ...]
+    memcpy: Memcpy | None = None
+
+    def reasons(self) -> list[str]:
+        """Return every distinct reason why a route copies, in the order of the cells."""
+        return list(
+            dict.fromkeys(cell.plan.why for cell in self.cells if cell.plan and cell.plan.why)
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as dictionaries, lists, texts and numbers, fit for JSON."""
+        memcpy = self.memcpy
+        return {
+            "devices": [str(device) for device in self.devices],
+            "array": {"dtype": str(DTYPE), "bytes": self.nbytes},
+            "memcpy": None
+            if memcpy is None
+            else {"warm_seconds": memcpy.warm, "fresh_seconds": memcpy.fresh},
+            "routes": [self._as_dict(cell) for cell in self.cells],
+        }
+
+    def _as_dict(self, cell: Cell) -> dict[str, Any]:
+        plan = cell.plan
+        found: dict[str, Any] = {
+            "from": str(cell.source),
+            "to": str(cell.target),
+            "route": None if plan is None else plan.route,
+            "copies": None if plan is None else plan.copies,
+            "bytes": None if plan is None else plan.nbytes,
+            "why": "" if plan is None else plan.why,
+            "problem": cell.problem,
+        }
+        if self.memcpy is not None:
+            seconds = cell.seconds
+            found["seconds"] = seconds
+            found["gigabytes_per_second"] = self.speed(cell)
+            found["ratio_to_memcpy"] = None if seconds is None else seconds / self.memcpy.fresh
+        return found
+
+    def speed(self, cell: Cell) -> float | None:
+        """Return gigabytes per second of a route that copies; None for those that do not."""
+        if cell.seconds is None or cell.plan is None or not cell.plan.copies:
+            return None
+        return self.nbytes / cell.seconds / 1e9
+
+
+def matrix(
+    devices: Sequence[Device],
+    *,
+    nbytes: int,
+    measure: bool = False,
+    progress: Callable[[int, int], object] | None = None,
+) -> Matrix:
+    """Find the routes of a plain float32 array between devices.
+
+    Parameters
+    ----------
+    devices : sequence of Device
+        Rows and columns.
+    nbytes : int
+        Size of the array, rounded down to whole elements; at least one.
+    measure : bool
+        Also take the time of each route.
+    progress : callable, optional
+        Called with the number of routes that are done, and of all.
+
+    Returns
+    -------
+    Matrix
+        A device that fails is no error: its cells say why.
+    """
+    values = np.ones(max(1, nbytes // DTYPE.itemsize), DTYPE)
+    cells: list[Cell] = []
+    for source in devices:
+        for cell in _row(values, source, devices, measure):
+            cells.append(cell)
+            if progress is not None:
+                progress(len(cells), len(devices) ** 2)
+    return Matrix(tuple(devices), values.nbytes, tuple(cells), _memcpy(values) if measure else None)
+
+
+def _row(
+    values: np.ndarray[Any, Any], source: Device, devices: Sequence[Device], measure: bool
+) -> Iterator[Cell]:
+    """Yield the routes from one device."""
+    try:
+        x = source.room.transfer.from_host(values, source.native, copy=True)
+    except Exception as error:  # noqa: BLE001  (a device that fails says so in its cells)
+        for target in devices:
+            yield Cell(source, target, None, problem=_problem(error))
+        return
+    for target in devices:
+        yield _cell(x, source, target, measure)
+
+
+def _cell(x: Any, source: Device, target: Device, measure: bool) -> Cell:
+    plan = None
+    try:
+        plan = routes.plan(x, source, target, dtype=DTYPE)
+        seconds = _time_of_move(x, plan) if measure else None
+    except Exception as error:  # noqa: BLE001  (a route that fails says so in its cell)
+        return Cell(source, target, plan, problem=_problem(error))
+    return Cell(source, target, plan, seconds)
+
+
+def _problem(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}".strip(": ")
+
+
+def _time_of_move(x: Any, plan: Plan) -> float:
+    """Return the shortest time of a move; its end is waited for where anything is copied."""
+    source, target = plan.source, plan.target
+
+    def move() -> None:
+        y = routes.move(x, source, target, copy=None)
+        if plan.copies:
+            target.room.synchronize(target.native)
+        del y
+
+    source.room.synchronize(source.native)
+    return _shortest(move)
+
+
+def _memcpy(values: np.ndarray[Any, Any]) -> Memcpy:
+    """Return the time of one copy of an array in host memory."""
+    warm = np.empty_like(values)
+    return Memcpy(
+        warm=_shortest(lambda: np.copyto(warm, values)), fresh=_shortest(lambda: values.copy())
+    )
+
+
+def _shortest(action: Callable[[], object]) -> float:
+    """Return the shortest time of an action in seconds, after it was done once."""
+    action()
+    end = time.perf_counter() + LEAST
+    best = float("inf")
+    turns = 0
+    while turns < TURNS or time.perf_counter() < end:
+        begin = time.perf_counter()
+        action()
+        best = min(best, time.perf_counter() - begin)
+        turns += 1
+    return best

@@ -1,0 +1,152 @@
+"""``portarray routes``: what it shows is what moves do."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import portarray as pa
+
+pytest.importorskip("click", reason="the extra 'cli' is not installed")
+pytest.importorskip("rich", reason="the extra 'cli' is not installed")
+
+from click.testing import CliRunner, Result
+
+from portarray._cli import routes as command
+from portarray._cli.group import portarray
+from portarray._movement import matrix
+
+
+@pytest.fixture(autouse=True)
+def shortly(fake: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matrix, "LEAST", 0.0)
+
+
+def run(*arguments: str, columns: int = 300) -> Result:
+    runner = CliRunner(env={"COLUMNS": str(columns)})
+    return runner.invoke(portarray, ["routes", *arguments], catch_exceptions=False)
+
+
+def test_every_route_is_that_of_a_plan() -> None:
+    result = run("--json")
+    assert result.exit_code == 0
+    found = json.loads(result.stdout)
+    devices = pa.devices()
+    assert found["devices"] == [str(device) for device in devices]
+    assert found["array"] == {"dtype": "float32", "bytes": 1_000_000}
+    assert found["memcpy"] is None
+    rows = iter(found["routes"])
+    for source in devices:
+        x = pa.zeros(250_000, dtype=pa.float32, device=source)
+        for target in devices:
+            plan = pa.transfer_plan(x, target)
+            assert next(rows) == {
+                "from": str(source),
+                "to": str(target),
+                "route": plan.route,
+                "copies": plan.copies,
+                "bytes": plan.nbytes,
+                "why": plan.why,
+                "problem": "",
+            }
+    assert next(rows, None) is None
+
+
+@pytest.mark.parametrize("columns", [300, 50])
+def test_the_table_in_wide_and_narrow_terminals(columns: int) -> None:
+    listed = json.loads(run("--json").stdout)
+    result = run(columns=columns)
+    assert result.exit_code == 0
+    assert max(map(len, result.stdout.splitlines())) <= columns
+    assert ("from \\ to" in result.stdout) == (columns == 300)
+    text = " ".join(result.stdout.split())  # as if no line were folded
+    assert all(device in text for device in listed["devices"])
+    for reason in {route["why"] for route in listed["routes"]} - {""}:
+        assert all(word in text for word in reason.split())
+        if columns == 300:
+            notes = [line.partition(" ")[2].strip() for line in result.stdout.splitlines()]
+            assert notes.count(reason) == 1
+    for kind in {route["route"] for route in listed["routes"] if route["from"] != route["to"]}:
+        assert kind in text
+    assert "both compute in the memory of one GPU" not in text  # the legend has what occurs
+
+
+def test_chosen_devices() -> None:
+    found = json.loads(run("fake:cuda:1", "numpy", "cpu", "fake:cuda:1", "--json").stdout)
+    assert found["devices"] == ["fake:cuda:1", "numpy:cpu:0"]
+    there, back = found["routes"][1], found["routes"][2]
+    assert (there["from"], there["to"], there["route"]) == ("fake:cuda:1", "numpy:cpu:0", "host")
+    assert (back["from"], back["to"], back["copies"]) == ("numpy:cpu:0", "fake:cuda:1", 1)
+    alone = run("numpy")
+    assert alone.exit_code == 0
+    assert "see portarray devices" in alone.stdout
+
+
+def test_measured() -> None:
+    found = json.loads(run("numpy", "fake:cuda:0", "--measure", "--json").stdout)
+    assert found["array"]["bytes"] == 64_000_000
+    assert found["memcpy"]["fresh_seconds"] > 0
+    assert found["memcpy"]["warm_seconds"] > 0
+    for route in found["routes"]:
+        assert route["seconds"] > 0
+        ratio = route["seconds"] / found["memcpy"]["fresh_seconds"]
+        assert route["ratio_to_memcpy"] == pytest.approx(ratio)
+        assert (route["gigabytes_per_second"] is None) == (route["copies"] == 0)
+        if route["copies"]:
+            speed = route["gigabytes_per_second"]
+            assert speed * 1e9 * route["seconds"] == pytest.approx(64e6)
+    shown = run("numpy", "fake:cuda:0", "--measure", "--megabytes", "1").stdout
+    assert "times one memcpy of the same 1 MB" in shown
+
+
+def test_measured_without_a_copy(nofloat64: str) -> None:
+    shown = run("numpy", nofloat64, "--measure", "--megabytes", "1").stdout
+    assert "shared" in shown
+    assert " µs " in shown
+
+
+def test_a_device_that_fails_says_so_in_its_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise RuntimeError("the card fell off [the bus]")
+
+    transfer = pa.device("fake:cuda:0").room.transfer
+    monkeypatch.setattr(transfer, "from_host", fail)
+    result = run("numpy", "fake:cuda:0", "--measure", "--megabytes", "1")
+    assert result.exit_code == 0
+    assert "fails" in result.stdout
+    assert "fake:cuda:0 → numpy:cpu:0: RuntimeError: the card fell off [the bus]" in result.stdout
+    assert "numpy:cpu:0 → fake:cuda:0: RuntimeError: the card fell off [the bus]" in result.stdout
+    listed = json.loads(run("numpy", "fake:cuda:0", "--json").stdout)
+    assert [bool(route["problem"]) for route in listed["routes"]] == [False, False, True, True]
+    assert [route["route"] for route in listed["routes"]] == ["library", "host", None, None]
+
+
+def test_a_progress_bar_is_shown_on_stderr_when_it_takes_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert run("numpy", "fake:cuda:0", "--json").stderr == ""
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as if it were a terminal
+    assert "measuring" not in run("numpy", "fake:cuda:0", "--json").stderr
+    monkeypatch.setattr(command, "PATIENCE", 0.0)
+    result = run("numpy", "fake:cuda:0", "--json")
+    assert "measuring routes" in result.stderr
+    assert json.loads(result.stdout)["devices"] == ["numpy:cpu:0", "fake:cuda:0"]
+
+
+def test_wrong_input() -> None:
+    result = run("nmpy")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Error: 'nmpy' names no device")
+    result = run("fake:cuda:7")
+    assert result.exit_code == 1
+    assert "fake sees 2 devices" in result.stderr
+    assert run("--megabytes", "0").exit_code == 2
+    assert run("--mesure").exit_code == 2
+
+
+def test_footnotes_never_end() -> None:
+    assert [command._mark(number) for number in (0, 25, 26, 51, 52, 701, 702)] == [
+        *("a", "z", "aa", "az", "ba", "zz", "aaa")
+    ]
