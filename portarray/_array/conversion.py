@@ -9,16 +9,27 @@ import numpy as np
 
 from portarray._array import array as _array
 from portarray._array import dispatch, dtypes, operands, outcome
-from portarray._devices import discovery, selection
+from portarray._config import config
+from portarray._devices import discovery, notices, selection
 from portarray._movement import routes
 from portarray.backends import registry
+from portarray.errors import DeviceNotFunctionalError, UnknownDeviceError
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray._array.dispatch import Lane
     from portarray._devices.device import Device
 
-__all__ = ["asarray", "astype", "from_dlpack", "home", "moved", "planned", "restored"]
+__all__ = [
+    "adopted",
+    "asarray",
+    "astype",
+    "from_dlpack",
+    "home",
+    "moved",
+    "planned",
+    "restored",
+]
 
 DType = np.dtype[Any]
 
@@ -39,9 +50,7 @@ def asarray(
         return _finished(obj, wanted, where, copy=copy, narrow=narrow)
     owner = home(obj)
     if owner is not None:
-        if type(obj) is np.ndarray:
-            obj = _under_one_name(obj)
-        native = outcome.wrap(owner.room.adopt(obj, copy=copy), owner)
+        native = adopted(obj, owner, copy=copy)
         where = owner if device is None else selection.resolve(device)
         # NumPy arrays are everyone's host format: they follow the default device.
         if device is None and type(obj) is np.ndarray:
@@ -65,7 +74,7 @@ def from_dlpack(x: Any, /, *, device: object = None, copy: bool | None = None) -
     owner = home(x)
     if owner is not None:
         where = owner if device is None else selection.resolve(device)
-        x = outcome.wrap(owner.room.adopt(x, copy=copy), owner)  # its room knows what may be shared
+        x = adopted(x, owner, copy=copy)  # its room knows what may be shared
         if where is owner or (_on_host(where) and _on_host(owner)):
             return moved(x, where, copy=copy)
     else:
@@ -141,9 +150,51 @@ def planned(x: Array, device: Device, *, narrow: bool) -> routes.Plan:
     )
 
 
-def restored(values: np.ndarray[Any, Any], device: str) -> Array:
-    """Return an unpickled array on the device that it came from."""
-    return asarray(values, device=device, copy=True)
+def restored(values: np.ndarray[Any, Any], dtype: str, device: str) -> Array:
+    """Return an unpickled array on the device that it came from, or where the settings say.
+
+    The values are the unpickler's own, or lie in buffers that were given to it: an array in host
+    memory shares these, as NumPy's do.
+    """
+    values = values.view(dtypes.canonical(dtype))
+    if not values.flags.aligned:  # a buffer may begin anywhere
+        values = values.copy()
+    return asarray(values, device=_home_of_pickle(device))
+
+
+def _home_of_pickle(text: str) -> Device:
+    """Return the device that an array was pickled on, or ``config.unpickle_device``."""
+    try:
+        return selection.device(text)
+    except DeviceNotFunctionalError as error:
+        reasons, cause = error.reasons, error
+    except UnknownDeviceError as error:  # of a plugin that is not installed here
+        reasons, cause = {text: error.rule}, error
+    fallback = config.unpickle_device
+    if fallback is None:
+        raise DeviceNotFunctionalError(
+            text,
+            reasons,
+            "The array was pickled there. Unpickle where it functions, or name a device to take "
+            "instead: pa.config(unpickle_device='cpu')",
+        ) from cause
+    taken = selection.device(fallback)
+    why = "; ".join(
+        reason if candidate == text else f"{candidate}: {reason}"
+        for candidate, reason in reasons.items()
+    )
+    notices.warn(
+        f"an array pickled on {text} is on {taken} now (config.unpickle_device={fallback!r}), for "
+        f"{text!r} is not functional here: {why}"
+    )
+    return taken
+
+
+def adopted(obj: Any, owner: Device, *, copy: bool | None) -> Array:
+    """Return a native array of a device, see :func:`home`, as array there."""
+    if type(obj) is np.ndarray:
+        obj = _under_one_name(obj)
+    return outcome.wrap(owner.room.adopt(obj, copy=copy), owner)
 
 
 def _finished(
