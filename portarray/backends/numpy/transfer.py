@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from portarray.backends import dlpack
+
 __all__ = [
     "dlpack_device",
     "from_dlpack",
@@ -14,9 +16,12 @@ __all__ = [
     "on_host",
     "to_dlpack",
     "to_host",
+    "why_copied_in",
 ]
 
 Array = np.ndarray[Any, Any]
+
+_HOST_KINDS = (1, 3, 11)  # DLPack's kDLCPU, kDLCUDAHost and kDLROCMHost: all of the host
 
 
 def on_host(device: str) -> bool:
@@ -29,23 +34,62 @@ def from_host(array: Array, device: str, *, copy: bool | None, non_blocking: boo
 
     Memory that is not to be written, such as another library's that never changes, is shared like
     any other: an assignment to the array copies it first (``setitem``).
+
+    Raises
+    ------
+    ValueError
+        If ``copy=False`` and the array is of foreign byte order.
     """
-    return array.copy() if copy else array
+    if not array.dtype.isnative:
+        if copy is False:
+            raise ValueError(f"copy=False, but {why_copied_in(array, device)}; pass copy=None")
+        return array.astype(array.dtype.newbyteorder("="))
+    return _copied(array) if copy else array
+
+
+def why_copied_in(array: Array, device: str) -> str:
+    """Return why an array is copied; empty for nearly all."""
+    order = array.dtype.byteorder
+    return "" if array.dtype.isnative else f"portarray's arrays have no byte order {order!r}"
 
 
 def to_host(x: Array, *, copy: bool | None) -> Array:
     """Return the array, or a copy where one is asked for."""
-    return x.copy() if copy else x
+    return _copied(x) if copy else x
 
 
 def move(x: Array, device: str, *, copy: bool | None, non_blocking: bool = False) -> Array:
     """Return the array, or a copy where one is asked for: there is one device."""
-    return x.copy() if copy else x
+    return _copied(x) if copy else x
+
+
+def _copied(x: Array) -> Array:
+    """Return a copy with the axes in the order in which they lie in memory, the fastest to make."""
+    return np.array(x, copy=True, order="K", subok=False)
 
 
 def from_dlpack(x: Any, device: str, *, copy: bool | None) -> Array:
-    """Return an array over a DLPack producer's memory."""
-    return np.from_dlpack(x, copy=copy)
+    """Return an array over a DLPack producer's memory, or a copy where one is asked for.
+
+    What lies elsewhere than in host memory the producer is asked to copy there.
+
+    Raises
+    ------
+    ValueError
+        If ``copy=False`` and the data is not in host memory.
+    BufferError
+        If the producer cannot export its data to the CPU.
+    """
+    kind = int(x.__dlpack_device__()[0])
+    if kind in _HOST_KINDS:
+        values = dlpack.host_values(x)
+        return _copied(values) if copy else values
+    if copy is False:
+        raise ValueError(
+            f"copy=False, but the data lies on DLPack device type {kind}, which is no host "
+            f"memory; pass copy=None or copy=True"
+        )
+    return np.from_dlpack(x, device="cpu")
 
 
 def to_dlpack(
@@ -56,7 +100,18 @@ def to_dlpack(
     dl_device: tuple[int, int] | None,
     copy: bool | None,
 ) -> Any:
-    """Return a DLPack capsule."""
+    """Return a DLPack capsule.
+
+    Of read-only memory, consumers that read no DLPack 1.0 get a copy, for its mark came with that.
+
+    Raises
+    ------
+    BufferError
+        If ``copy=False`` and there is no such mark, or the device asked for is not the CPU.
+    """
+    sealed = not x.flags.writeable and (max_version is None or max_version[0] < 1)
+    if sealed and copy is None:
+        x = _copied(x)
     return x.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
 
 

@@ -17,7 +17,14 @@ def _on_writable(function: Callable[[Any, Any], Any]) -> Callable[[Array, Any], 
     """Return an operator that computes in a copy of what may not be written."""
 
     def inplace_operator(x1: Array, x2: Any) -> Array:
-        result: Array = function(x1 if x1.flags.writeable else x1.copy(), x2)
+        result: Array
+        try:
+            result = function(x1, x2)
+        except ValueError:
+            # Looked at here, so that arrays which may be written pay nothing.
+            if x1.flags.writeable:
+                raise
+            result = function(x1.copy(), x2)
         return result
 
     return inplace_operator

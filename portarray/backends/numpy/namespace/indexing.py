@@ -29,7 +29,12 @@ def item(x: Array) -> Any:
 
 def setitem(x: Array, key: tuple[Any, ...], value: Any) -> Array:
     """Do ``x[key] = value`` and return x; a copy of x in its place where x may not be written."""
-    if not x.flags.writeable:
+    try:
+        x[key] = value
+    except ValueError:
+        # Looked at here, so that arrays which may be written pay nothing.
+        if x.flags.writeable:
+            raise
         x = x.copy()
-    x[key] = value
+        x[key] = value
     return x

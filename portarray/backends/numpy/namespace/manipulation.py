@@ -14,7 +14,6 @@ __all__ = [
 
 Array = np.ndarray[Any, Any]
 
-broadcast_arrays = np.broadcast_arrays
 broadcast_shapes = np.broadcast_shapes
 broadcast_to = np.broadcast_to
 concat = np.concat
@@ -27,6 +26,13 @@ roll = np.roll
 squeeze = np.squeeze
 stack = np.stack
 tile = np.tile
+
+
+def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
+    """Broadcast arrays; what is repeated is read-only, so that an assignment copies it first."""
+    shape = np.broadcast_shapes(*[x.shape for x in arrays])
+    # NumPy's own are writable still, where one element lies at several places, and warn.
+    return tuple(x if x.shape == shape else np.broadcast_to(x, shape) for x in arrays)
 
 
 def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Array:
