@@ -6,11 +6,11 @@ Operators are one line each; what they do stands in :mod:`portarray._array.call`
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, final
+from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex, final
 
 import numpy as np
 
-from portarray._array import call, indexing, interop, operators, text
+from portarray._array import call, indexing, interop, operators, pickling, text
 
 if TYPE_CHECKING:
     from portarray._array.dispatch import Lane
@@ -421,14 +421,14 @@ class Array(metaclass=_Uncalled):
     def __format__(self, spec: str, /) -> str:
         return text.formatted(self, spec)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return interop.reduce(self)
+    def __reduce_ex__(self, protocol: SupportsIndex, /) -> tuple[Any, ...]:
+        return pickling.reduce(self, protocol)
 
     def __copy__(self) -> Array:
         return self.copy()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Array:
-        return self.copy()
+        return pickling.deep_copy(self, memo)
 
 
 shell: Callable[[], Array] = type.__call__.__get__(Array)

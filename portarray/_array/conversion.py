@@ -9,11 +9,9 @@ import numpy as np
 
 from portarray._array import array as _array
 from portarray._array import dispatch, dtypes, operands, outcome
-from portarray._config import config
-from portarray._devices import discovery, notices, selection
+from portarray._devices import discovery, selection
 from portarray._movement import routes
 from portarray.backends import registry
-from portarray.errors import DeviceNotFunctionalError, UnknownDeviceError
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
@@ -28,7 +26,6 @@ __all__ = [
     "home",
     "moved",
     "planned",
-    "restored",
 ]
 
 DType = np.dtype[Any]
@@ -148,46 +145,6 @@ def planned(x: Array, device: Device, *, narrow: bool) -> routes.Plan:
         nbytes=found.nbytes + x.size * target.dtype.itemsize,
         why="; ".join(reason for reason in (why, found.why) if reason),
     )
-
-
-def restored(values: np.ndarray[Any, Any], dtype: str, device: str) -> Array:
-    """Return an unpickled array on the device that it came from, or where the settings say.
-
-    The values are the unpickler's own, or lie in buffers that were given to it: an array in host
-    memory shares these, as NumPy's do.
-    """
-    values = values.view(dtypes.canonical(dtype))
-    if not values.flags.aligned:  # a buffer may begin anywhere
-        values = values.copy()
-    return asarray(values, device=_home_of_pickle(device))
-
-
-def _home_of_pickle(text: str) -> Device:
-    """Return the device that an array was pickled on, or ``config.unpickle_device``."""
-    try:
-        return selection.device(text)
-    except DeviceNotFunctionalError as error:
-        reasons, cause = error.reasons, error
-    except UnknownDeviceError as error:  # of a plugin that is not installed here
-        reasons, cause = {text: error.rule}, error
-    fallback = config.unpickle_device
-    if fallback is None:
-        raise DeviceNotFunctionalError(
-            text,
-            reasons,
-            "The array was pickled there. Unpickle where it functions, or name a device to take "
-            "instead: pa.config(unpickle_device='cpu')",
-        ) from cause
-    taken = selection.device(fallback)
-    why = "; ".join(
-        reason if candidate == text else f"{candidate}: {reason}"
-        for candidate, reason in reasons.items()
-    )
-    notices.warn(
-        f"an array pickled on {text} is on {taken} now (config.unpickle_device={fallback!r}), for "
-        f"{text!r} is not functional here: {why}"
-    )
-    return taken
 
 
 def adopted(obj: Any, owner: Device, *, copy: bool | None) -> Array:

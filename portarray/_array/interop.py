@@ -1,4 +1,4 @@
-"""Arrays among others: NumPy's protocols, ufuncs, DLPack, pickling, the namespace and devices."""
+"""Arrays among others: NumPy's protocols, ufuncs, DLPack, the namespace and devices."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ __all__ = [
     "dlpack_device",
     "namespace",
     "no_out",
-    "reduce",
     "to_device",
     "to_numpy",
     "ufunc",
@@ -222,8 +221,3 @@ def dlpack(
 def dlpack_device(x: Array) -> tuple[int, int]:
     """Return DLPack's device type and index."""
     return x.device.room.transfer.dlpack_device(x._native)
-
-
-def reduce(x: Array) -> tuple[Any, ...]:
-    """Return what pickle needs: the values on the host and the device's text."""
-    return conversion.restored, (call.host_view(x, copy=True), str(x.device))

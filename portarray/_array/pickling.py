@@ -1,0 +1,85 @@
+"""Pickles and deep copies of arrays: the same values on the same device."""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any, SupportsIndex
+
+import numpy as np
+
+from portarray._array import call, conversion, dtypes, outcome
+from portarray._config import config
+from portarray._devices import notices, selection
+from portarray.errors import DeviceNotFunctionalError, UnknownDeviceError
+
+if TYPE_CHECKING:
+    from portarray._array.array import Array
+    from portarray._devices.device import Device
+
+__all__ = ["deep_copy", "reduce", "restored"]
+
+
+def reduce(x: Array, protocol: SupportsIndex) -> tuple[Any, ...]:
+    """Return what pickle needs: the values in host memory, and dtype and device by name.
+
+    NumPy pickles the values, from protocol 5 on out of band where the pickler has a callback for
+    buffers. On host memory the buffer is the array's own.
+    """
+    values = call.host_view(x)
+    one_block = values.flags.c_contiguous or values.flags.f_contiguous
+    if not one_block and operator.index(protocol) >= 5:
+        values = values.copy()  # NumPy has buffers of one block only
+    if x._lane.dtype.kind == "V":
+        values = values.view(np.uint16)  # nor has it any of bfloat16
+    return restored, (values, str(x._lane.dtype), str(x._lane.device))
+
+
+def deep_copy(x: Array, memo: dict[int, Any]) -> Array:
+    """Return a copy on the same device; arrays around one native array get one between them."""
+    native = x._native
+    found = memo.get(id(native))
+    if found is not None:
+        return outcome.wrap(found, x._lane.device)
+    made = x.copy()
+    memo[id(native)] = made._native
+    memo.setdefault(id(memo), []).append(native)  # as the copy module keeps what it copied alive
+    return made
+
+
+def restored(values: np.ndarray[Any, Any], dtype: str, device: str) -> Array:
+    """Return an unpickled array on the device that it came from, or where the settings say.
+
+    The values are the unpickler's own, or lie in buffers that were given to it: an array in host
+    memory shares these, as NumPy's do.
+    """
+    values = values.view(dtypes.canonical(dtype))
+    if not values.flags.aligned:  # a buffer may begin anywhere
+        values = values.copy()
+    return conversion.asarray(values, device=_home_of_pickle(device))
+
+
+def _home_of_pickle(text: str) -> Device:
+    """Return the device that an array was pickled on, or ``config.unpickle_device``."""
+    try:
+        return selection.device(text)
+    except (DeviceNotFunctionalError, UnknownDeviceError) as error:
+        # The library is not even known where its plugin is not installed.
+        reasons = {text: error.rule} if isinstance(error, UnknownDeviceError) else error.reasons
+        fallback = config.unpickle_device
+        if fallback is None:
+            raise DeviceNotFunctionalError(
+                text,
+                reasons,
+                "The array was pickled there. Unpickle it where that functions, or name a device "
+                "to take instead: pa.config(unpickle_device='cpu')",
+            ) from error
+    taken = selection.device(fallback)
+    why = "; ".join(
+        reason if candidate == text else f"{candidate}: {reason}"
+        for candidate, reason in reasons.items()
+    )
+    notices.warn(
+        f"an array that was pickled on {text!r} is on {taken} now, as config.unpickle_device says: "
+        f"{why}"
+    )
+    return taken
