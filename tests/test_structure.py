@@ -65,10 +65,12 @@ MAY_IMPORT: dict[str, set[str]] = {
 }
 NATIVE_ARRAYS = {"_array", "_movement"}  # where an array's native part may be read
 
-# Distributions that only some parts need, and the one part that may import each.
-HOME_OF = {"click": "_cli", "rich": "_cli", "optree": "_movement"}
+# Distributions that only some parts need, and the parts that may import each.
+HOMES_OF = {"click": {"_cli"}, "rich": {"_cli", "_movement"}, "optree": {"_movement"}}
 # Imported where they are used, never with the module: most programs do without.
-LAZY = {"ml_dtypes", "optree", "platformdirs", "tomllib"}
+LAZY = {"ml_dtypes", "optree", "platformdirs", "rich", "tomllib"}
+# But for what all of a part's programs need.
+AT_ONCE = {("_cli", "rich")}
 
 
 @dataclass(frozen=True)
@@ -183,21 +185,23 @@ def test_a_room_says_what_it_is_without_its_library(library: str) -> None:
 
 
 def test_libraries_are_imported_in_their_own_rooms() -> None:
-    own = {registry.room_infos()[library].module: f"backends.{library}" for library in ROOMS}
+    own = {registry.room_infos()[library].module: {f"backends.{library}"} for library in ROOMS}
     del own["numpy"]
-    own["pyopencl"] = "clarray"  # the room drives portarray's own library, and that one OpenCL
+    own["pyopencl"] = {"clarray"}  # the room drives portarray's own library, and that one OpenCL
     wrong = []
     for module in MODULES:
         # clarray is imported by its room alone, so what it imports costs nobody else.
         in_room = module.startswith("portarray.backends.") or part_of(module) == "clarray"
         for found in imports(module):
             library = found.name.partition(".")[0]
-            home = own.get(library, HOME_OF.get(library, part_of(module)))
-            if home != part_of(module):
-                wrong.append(f"{place(module, found.line)}: {library} is for {home}")
+            part = part_of(module)
+            homes = own.get(library, HOMES_OF.get(library, {part}))
+            if part not in homes:
+                wrong.append(f"{place(module, found.line)}: {library} is for {', '.join(homes)}")
             if library == "array_api_compat" and not in_room:
                 wrong.append(f"{place(module, found.line)}: {library} is for the rooms")
-            if library in LAZY and found.when == "module" and not in_room:
+            lazy = library in LAZY and (part, library) not in AT_ONCE
+            if lazy and found.when == "module" and not in_room:
                 wrong.append(f"{place(module, found.line)}: import {library} where it is used")
     assert wrong == []
 

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from portarray._array import conversion
+import numpy as np
+
+from portarray._array import array as _array
+from portarray._array import conversion, outcome
+from portarray._config import config
 from portarray._devices import selection
+from portarray._movement import progress as _progress
+from portarray._movement import trees
 from portarray._movement.routes import Plan
+from portarray.backends import registry
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
+    from portarray._devices.device import Device
 
-__all__ = ["TransferPlan", "transfer_plan"]
+__all__ = ["TransferPlan", "to_device", "transfer_plan"]
 
 TransferPlan = Plan
 
@@ -46,3 +54,178 @@ def transfer_plan(x: Array, device: object, *, narrow: bool = False) -> Transfer
     0
     """
     return conversion.planned(x, selection.resolve(device), narrow=narrow)
+
+
+def to_device(
+    tree: Any,
+    device: object,
+    *,
+    narrow: bool = False,
+    non_blocking: bool = False,
+    native: bool | None = None,
+    progress: bool | None = None,
+) -> Any:
+    """Return a tree like the given one with all its arrays on a device.
+
+    A tree is an array, or anything that holds arrays in any depth: dict, OrderedDict, defaultdict,
+    list, tuple, namedtuple, deque, instances of dataclasses, scikit-learn's estimators, and classes
+    that are registered with optree, globally or in its namespace ``"portarray"``.
+
+    Parameters
+    ----------
+    tree : Any
+        Arrays may be :class:`Array`, arrays of any library that portarray drives, and of others
+        that export DLPack. The tree and its arrays stay as they are.
+    device : device-like
+        As for :func:`portarray.device`.
+    narrow : bool
+        Whether to accept the nearest dtype where the device has not an array's.
+    non_blocking : bool
+        Whether it may return before the data has arrived on a device with memory of its own. Work
+        on the device waits for it; NumPy arrays that are moved must not be changed before that.
+    native : bool, optional
+        None leaves each array what it was: an :class:`Array` stays one, and a library's own array
+        becomes one of the device's library. True makes all of them the library's own, False makes
+        all of them :class:`Array`.
+    progress : bool, optional
+        Whether to show a bar on the standard error when it takes longer than a second, for which
+        rich must be installed. None is ``pa.config.progress``.
+
+    Returns
+    -------
+    Any
+        A new tree. What is in the given one several times is one object in it too: arrays,
+        containers and objects. An array that is on the device already is in it as it is.
+
+    Raises
+    ------
+    DTypeNotSupportedError
+        If the device lacks the dtype of an array, unless ``narrow``.
+    OutOfMemoryError
+        If the device's memory runs out.
+    ValueError
+        If the tree is within itself.
+    ModuleNotFoundError
+        If a bar is wanted and rich is not installed; nothing was moved then.
+
+    Notes
+    -----
+    Each array goes as :meth:`Array.to_device` sends it, so that it may share its memory with the
+    given one where both devices use host memory; :func:`transfer_plan` says whether. NumPy arrays
+    of another byte order are converted.
+
+    What holds no number is passed on as it is, the same object: strings, functions, Python's and
+    NumPy's scalars, NumPy arrays of strings and objects, masked arrays, modules of PyTorch, and
+    containers of classes that are not named above.
+
+    Errors carry a note with the path of the array, such as ``at tree['layers'][3].weight``. What
+    was moved until then is released.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> model = {"weights": [pa.ones(3), pa.zeros(2)], "name": "small"}
+    >>> moved = pa.to_device(model, "numpy")
+    >>> moved["weights"][0].device, moved["name"]
+    (Device('numpy:cpu:0'), 'small')
+
+    NumPy's arrays become arrays of the device's library, or all become :class:`Array`:
+
+    >>> import numpy as np
+    >>> type(pa.to_device({"bias": np.ones(2)}, "numpy", native=False)["bias"]).__name__
+    'Array'
+    """
+    if device is None:
+        raise TypeError("to_device(tree, None) names no device; pass a device, or its text")
+    where = selection.resolve(device)
+    shown = config.progress if progress is None else progress
+    watch = _progress.Bar(f"to {where}") if shown else None
+    mover = _Mover(where, narrow=narrow, non_blocking=non_blocking, native=native)
+    try:
+        return trees.mapped(tree, mover.image, is_array=mover.is_array, watch=watch)
+    finally:
+        mover.moved.clear()  # this frame is part of every traceback
+
+
+class _Mover:
+    """Moves the arrays of one tree to a device.
+
+    Parameters
+    ----------
+    device : Device
+        Where to.
+    narrow, non_blocking, native
+        As for :func:`to_device`.
+    """
+
+    __slots__ = ("_classes", "_device", "_narrow", "_native", "_non_blocking", "moved")
+
+    def __init__(
+        self, device: Device, *, narrow: bool, non_blocking: bool, native: bool | None
+    ) -> None:
+        self._device = device
+        self._narrow = narrow
+        self._non_blocking = non_blocking
+        self._native = native
+        self._classes: dict[type, bool] = {}
+        # By the identity of native arrays, which one tree may have in several places: as they are,
+        # and in the arrays around them.
+        self.moved: dict[int, Array] = {}
+
+    def is_array(self, value: Any) -> bool:
+        """Tell whether a value is an array: of numbers, and no more than an array."""
+        cls = type(value)
+        if cls is _array.Array:
+            return True
+        if cls in _NUMPY:
+            return _holds_numbers(value.dtype)
+        known = self._classes.get(cls)
+        if known is None:
+            known = self._classes[cls] = _is_array_class(cls, value)
+        return known
+
+    def image(self, value: Any) -> Any:
+        """Return an array on the device, in the form that is asked for."""
+        if type(value) is _array.Array:
+            x = self._moved(value._native, value)
+            return x._native if self._native else x
+        plain = value.view(np.ndarray) if type(value) is np.memmap else value
+        owner = conversion.home(plain)
+        as_native = self._native is not False
+        if owner is self._device and as_native:
+            return value
+        if owner is not None:
+            x = self._moved(plain, conversion.adopted(plain, owner, copy=None))
+        else:  # of another byte order, or of a library that portarray does not know
+            x = conversion.asarray(plain, device=self._device, narrow=self._narrow)
+            as_native = as_native and (self._native is True or isinstance(plain, np.ndarray))
+        return x._native if as_native else x
+
+    def _moved(self, native: Any, x: Array) -> Array:
+        """Return an array on the device, over the memory that other arrays around it got."""
+        device = self._device
+        known = self.moved.get(id(native))
+        if known is None:
+            known = self.moved[id(native)] = conversion.moved(
+                x, device, copy=None, narrow=self._narrow, non_blocking=self._non_blocking
+            )
+            return known
+        return x if x._lane.device is device else outcome.wrap(known._native, device)
+
+
+_NUMPY = (np.ndarray, np.memmap)  # and no other subclass: those mean more than their values
+
+
+def _holds_numbers(dtype: np.dtype[Any]) -> bool:
+    """Tell whether NumPy arrays of a dtype are arrays in a tree; labels, dates, records are not."""
+    # bfloat16 and its kin are classes of their own that NumPy takes for opaque.
+    return dtype.kind in "biufc" or (dtype.kind == "V" and dtype.isbuiltin == 2)
+
+
+def _is_array_class(cls: type, value: Any) -> bool:
+    """Tell whether objects of a class, such as this one, are arrays."""
+    if issubclass(cls, (np.ndarray, np.generic)):
+        return False
+    if any(room.owns(value) for room in registry.imported_rooms()):
+        return True
+    return hasattr(cls, "__dlpack__") and hasattr(cls, "__dlpack_device__")
