@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import portarray as pa
@@ -64,26 +63,3 @@ def test_a_part_that_fails_costs_itself_alone(tmp_path: Path) -> None:
     assert report["suite"]["cupy:rocm:7"]["counts"] == {}
     assert "nothing; not run: it ended with status 1" in printed
     assert status == 1, "a device that was asked for and cannot be had is a failure"
-
-
-@pytest.fixture
-def movement(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.syspath_prepend(str(FOLDER))
-    import movement
-
-    yield movement
-    for name in ("movement", "part"):
-        sys.modules.pop(name, None)
-
-
-def test_a_changed_bit_is_found(movement: Any) -> None:
-    x = np.array([0.0, np.nan, 1.0], dtype=np.float32)
-    other_nan = x.copy()
-    other_nan.view(np.int32)[1] ^= 1
-    assert movement.same(x, other_nan)
-    for place, value in ((0, -0.0), (1, 1.0), (2, np.nextafter(np.float32(1), np.float32(2)))):
-        y = x.copy()
-        y[place] = value
-        assert not movement.same(x, y)
-    assert not movement.same(x, x.astype(np.float64))
-    assert not movement.same(x, x[:2])

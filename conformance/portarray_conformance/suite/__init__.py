@@ -28,6 +28,7 @@ from portarray_conformance.suite import (  # noqa: F401  (each registers its cas
     linear_algebra,
     logical,
     manipulation,
+    movement,
     operators,
     rounding,
     searching,

@@ -1,0 +1,250 @@
+"""What moves between two devices arrives as it left: every bit, from every layout.
+
+Moving computes nothing, so a device has no reason to change a bit. Zeros keep their signs,
+subnormal numbers are not flushed, NaNs keep sign and payload, quiet and signaling ones. A device
+whose hardware quiets signaling NaNs in copies may be allowed that (``exact=False``): they must
+arrive as NaNs then.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from portarray_conformance.target import STANDARD_DTYPES, Target
+
+__all__ = ["VIEWS", "WAYS", "arrays", "difference", "dtypes", "values", "wrong"]
+
+NumpyArray: TypeAlias = npt.NDArray[Any]
+Way: TypeAlias = Callable[[Any, Any, Any], Any]
+
+WAYS: Mapping[str, Way] = {
+    "array.to_device": lambda xp, x, device: x.to_device(device),
+    "asarray": lambda xp, x, device: xp.asarray(x, device=device),
+    "from_dlpack": lambda xp, x, device: xp.from_dlpack(x, device=device),
+}
+"""The standard's ways to another device: called with the namespace, an array and the device."""
+
+VIEWS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "0-d": lambda xp, x: x[1, 2, ...],
+    "empty": lambda xp, x: x[:0, :],
+    "strided": lambda xp, x: x[::2, 1::3],
+    "reversed": lambda xp, x: xp.flip(x),
+    "transposed": lambda xp, x: x.T,
+    "broadcast": lambda xp, x: xp.broadcast_to(x[:1, :], (4, 8)),
+}
+"""Layouts that a namespace makes of a matrix: called with the namespace and the matrix."""
+
+_BEYOND = ("float16", "bfloat16")
+
+
+def dtypes(target: Target, *devices: Any) -> list[str]:
+    """Return the names of the dtypes that a namespace has on all of some devices.
+
+    float16 and bfloat16 count where the namespace names them and makes arrays of NumPy's.
+    """
+    inspection = target.xp.__array_namespace_info__()
+    there = [inspection.dtypes(device=device) for device in devices]
+    found = [name for name in STANDARD_DTYPES if all(name in one for one in there)]
+    return found + [
+        name
+        for name in _BEYOND
+        if hasattr(target.xp, name) and all(_makes(target, name, device) for device in devices)
+    ]
+
+
+def _makes(target: Target, name: str, device: Any) -> bool:
+    try:
+        made = target.xp.asarray(values(name).copy(), device=device)
+    except (TypeError, ValueError):
+        return False
+    return bool(made.dtype == getattr(target.xp, name))
+
+
+@dataclass(frozen=True, slots=True)
+class _Format:
+    """A binary floating-point format: bits in all, and bits of the fraction."""
+
+    bits: int
+    fraction: int
+
+    @property
+    def infinity(self) -> int:
+        return (1 << (self.bits - 1)) - (1 << self.fraction)
+
+    @property
+    def quiet(self) -> int:
+        """The bit that is set in quiet NaNs and not in signaling ones."""
+        return 1 << (self.fraction - 1)
+
+    def special(self) -> list[int]:
+        """Return the patterns of zero, subnormals, extremes, infinity and NaNs, both signs."""
+        quiet = self.infinity | self.quiet
+        below = self.quiet - 1
+        patterns = [
+            *(0, 1, (1 << self.fraction) - 1, 1 << self.fraction, self.infinity - 1),
+            *(self.infinity, quiet, quiet | 1, quiet | (0x5555555555555 & below), quiet | below),
+            *(self.infinity | 1, self.infinity | below),
+        ]
+        return patterns + [pattern | 1 << (self.bits - 1) for pattern in patterns]
+
+    def signaling(self, bits: NumpyArray) -> NumpyArray:
+        """Tell which patterns are signaling NaNs."""
+        found: NumpyArray = self.nan(bits) & (bits & bits.dtype.type(self.quiet) == 0)
+        return found
+
+    def nan(self, bits: NumpyArray) -> NumpyArray:
+        """Tell which patterns are NaNs."""
+        magnitude = bits & bits.dtype.type((1 << (self.bits - 1)) - 1)
+        found: NumpyArray = magnitude > bits.dtype.type(self.infinity)
+        return found
+
+
+_FORMATS: Mapping[str, _Format] = {
+    "float16": _Format(16, 10),
+    "bfloat16": _Format(16, 7),
+    "float32": _Format(32, 23),
+    "complex64": _Format(32, 23),
+    "float64": _Format(64, 52),
+    "complex128": _Format(64, 52),
+}
+"""The format of each dtype's numbers, of their parts where they are complex."""
+
+
+def _dtype(name: str) -> np.dtype[Any]:
+    if name == "bfloat16":
+        import ml_dtypes  # here: only namespaces that have bfloat16 need it
+
+        found: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+        return found
+    return np.dtype(name)
+
+
+@functools.cache
+def values(name: str, shape: tuple[int, ...] = (6, 8)) -> NumpyArray:
+    """Return an array of drawn bits of a dtype, every special number among them; not to write."""
+    rng = np.random.default_rng(1)
+    dtype = _dtype(name)
+    size = int(np.prod(shape))
+    if name == "bool":
+        found = rng.integers(0, 2, size).astype(np.bool_)
+    else:
+        drawn = rng.integers(0, 256, size * dtype.itemsize, dtype=np.uint8)
+        if name in _FORMATS:
+            numbers = drawn.view(f"u{_FORMATS[name].bits // 8}")
+            special = _FORMATS[name].special()
+            numbers[rng.permutation(numbers.size)[: len(special)]] = special
+        found = drawn.view(dtype)
+    found = found.reshape(shape)
+    found.flags.writeable = False
+    return found
+
+
+def _lent(name: str) -> Iterator[tuple[str, NumpyArray]]:
+    """Yield a dtype's values in memory of NumPy's as only NumPy lays it out."""
+    base = values(name)
+    for view, make in VIEWS.items():
+        yield f"NumPy's {view}", make(np, base.copy())
+    yield "NumPy's read-only", base
+    memory = np.empty(base.nbytes + 1, dtype=np.uint8)
+    unaligned = memory[1:].view(base.dtype).reshape(base.shape)
+    unaligned[...] = base
+    yield "NumPy's unaligned", unaligned
+
+
+def arrays(target: Target, name: str, device: Any) -> Iterator[tuple[str, NumpyArray, Any]]:
+    """Yield a dtype's values on a device in many layouts: layout, what it holds, the array.
+
+    NumPy's memory is among them where the namespace takes it as it is (``copy=False``).
+    """
+    xp = target.xp
+    base = values(name)
+    matrix = xp.asarray(base.copy(), device=device)
+    yield "matrix", base, matrix
+    for layout, make in VIEWS.items():
+        yield layout, np.asarray(make(np, base)), make(xp, matrix)
+    large = values(name, (101, 307))  # more than a page of every dtype
+    yield "large", large, xp.asarray(large.copy(), device=device)
+    for layout, lent in _lent(name):
+        try:
+            x = xp.asarray(lent, device=device, copy=False)
+        except (TypeError, ValueError, NotImplementedError):
+            continue  # it would be copied, and then it is one of the layouts above
+        yield layout, np.asarray(lent), x
+
+
+def difference(got: NumpyArray, want: NumpyArray, *, exact: bool = True) -> str:
+    """Say how an array differs from what it should be, in dtype, shape or any bit.
+
+    Parameters
+    ----------
+    got, want : numpy.ndarray
+        What arrived, and what left.
+    exact : bool
+        Whether a signaling NaN must stay one; otherwise any NaN will do in its place.
+
+    Returns
+    -------
+    str
+        Empty where they agree.
+    """
+    if got.dtype != want.dtype or got.shape != want.shape:
+        return f"{got.dtype} {got.shape} in place of {want.dtype} {want.shape}"
+    form = _FORMATS.get(want.dtype.name)
+    width = want.dtype.itemsize if form is None else form.bits // 8
+    if form is None and want.dtype.kind == "c":
+        raise ValueError(f"numbers of {want.dtype} have no known format")
+    left, right = (np.ascontiguousarray(x).view(f"u{width}").ravel() for x in (got, want))
+    other = left != right
+    if form is not None and not exact:
+        other &= ~(form.signaling(right) & form.nan(left))
+    if not other.any():
+        return ""
+    place = int(np.argmax(other))
+    return (
+        f"{int(other.sum())} of {other.size} numbers differ, the first at {place} (flat): "
+        f"{int(left[place]):#x} in place of {int(right[place]):#x}"
+    )
+
+
+def wrong(
+    target: Target, source: Any, destination: Any, way: str, *, exact: bool = True
+) -> list[str]:
+    """Say what does not arrive as it left, or does not come back so; at best nothing.
+
+    Parameters
+    ----------
+    target : Target
+        Of any device of the namespace; its ``get`` is how arrays are looked at.
+    source, destination : device
+        Two devices of the namespace, or twice the same.
+        As arrays there name it in their attribute ``device``.
+    way : str
+        One of :data:`WAYS`.
+    exact : bool
+        As for :func:`difference`.
+    """
+    found: list[str] = []
+    move = functools.partial(WAYS[way], target.xp)
+    for name in dtypes(target, source, destination):
+        for layout, want, x in arrays(target, name, source):
+            try:
+                there = move(x, destination)
+                back = move(there, source)
+                ways = {"there": (there, destination), "and back": (back, source)}
+                seen = {text: target.get(y) for text, (y, _) in ways.items()}
+            except Exception as error:  # noqa: BLE001 - whatever a library raises is the finding
+                found.append(f"{name} {layout}: {type(error).__name__}: {error}")
+                continue
+            for text, (y, device) in ways.items():
+                if y.device != device:
+                    found.append(f"{name} {layout}: {text} it is on {y.device}, not {device}")
+                unlike = difference(seen[text], want, exact=exact)
+                if unlike:
+                    found.append(f"{name} {layout}: {text} {unlike}")
+    return found
