@@ -27,13 +27,23 @@ __all__ = [
 ]
 
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+_CPU = torch.device("cpu")
 
-_DLPACK_CPU = 1
+# DLPack's device types: those of host memory, and those whose producers are told a stream.
+_DLPACK_CPU, _DLPACK_CUDA, _DLPACK_CUDA_HOST, _DLPACK_ROCM, _DLPACK_ROCM_HOST = 1, 2, 3, 10, 11
+_HOST_KINDS = (_DLPACK_CPU, _DLPACK_CUDA_HOST, _DLPACK_ROCM_HOST)
+_STREAMED = _DLPACK_ROCM if torch.version.hip else _DLPACK_CUDA
+
 # PyTorch has no types for this.
 _from_dlpack: Callable[[Any], torch.Tensor] = torch.utils.dlpack.from_dlpack
 
-# Older releases export unversioned capsules only, which every consumer takes.
-_EXPORTS_VERSIONS = "max_version" in inspect.signature(torch.Tensor.__dlpack__).parameters
+# Older releases know no versions of DLPack: capsules of the first are all that they give and take.
+_HAS_VERSIONS = "max_version" in inspect.signature(torch.Tensor.__dlpack__).parameters
+
+_LARGE = 4 << 20
+"""Bytes from which NumPy asks Linux for huge pages, which PyTorch does not. First writes into such
+memory take a fifth of the time, so that large copies on the CPU are made in NumPy's.
+https://numpy.org/doc/stable/reference/global_state.html"""
 
 
 def on_host(device: torch.device) -> bool:
@@ -67,18 +77,59 @@ def from_host(
     ValueError
         If ``copy=False`` and memory cannot be shared.
     """
-    obstacle = why_copied_in(array, torch.device("cpu"))
-    if copy is False:
-        obstacle = why_copied_in(array, device)
-        if obstacle:
-            raise ValueError(f"copy=False, but {obstacle}; pass copy=None or copy=True")
-    elif obstacle or (copy is True and on_host(device)):
-        array = np.array(array, dtype=array.dtype.newbyteorder("="), order="C", copy=True)
+    if not on_host(device):
+        if copy is False:
+            raise _refusal(why_copied_in(array, device))
+        return _uploaded(array, device, non_blocking=non_blocking)
+    obstacle = why_copied_in(array, device)
+    if copy is False and obstacle:
+        raise _refusal(obstacle)
+    if obstacle or copy:
+        array = _copied(array)
+    return _over(array)
+
+
+def _refusal(obstacle: str) -> ValueError:
+    return ValueError(f"copy=False, but {obstacle}; pass copy=None or copy=True")
+
+
+def _copied(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return a copy that tensors can show, its axes in the order in which they lie in memory."""
+    return np.array(array, dtype=array.dtype.newbyteorder("="), order="K", copy=True, subok=False)
+
+
+def _over(array: np.ndarray[Any, Any]) -> torch.Tensor:
+    """Return a tensor over a NumPy array's memory."""
     if array.dtype == _BFLOAT16:
-        host = torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
-    else:
-        host = torch.from_numpy(array)
-    return host if on_host(device) else host.to(device, non_blocking=non_blocking)
+        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
+    return torch.from_numpy(array)
+
+
+def _uploaded(
+    array: np.ndarray[Any, Any], device: torch.device, *, non_blocking: bool
+) -> torch.Tensor:
+    """Return a tensor in a GPU's memory; the array was read when this returns."""
+    host = _readable(array)
+    if non_blocking and device.type == "cuda":
+        # A GPU fetches data on its own time from page-locked memory only. PyTorch keeps its own
+        # such memory until the GPU is done with it.
+        locked = torch.empty(host.shape, dtype=host.dtype, pin_memory=True)
+        return locked.copy_(host).to(device, non_blocking=True)
+    return host.to(device)
+
+
+def _readable(array: np.ndarray[Any, Any]) -> torch.Tensor:
+    """Return a tensor of an array's elements to be read only, over its memory where that goes."""
+    if _why_not_shown(array):
+        return _over(_copied(array))
+    if array.flags.writeable:
+        return _over(array)
+    # PyTorch warns of tensors over read-only memory, unless that comes by DLPack.
+    if array.dtype == _BFLOAT16:
+        return _from_dlpack(array.view(np.int16).__dlpack__(max_version=(1, 0))).view(
+            torch.bfloat16
+        )
+    return _from_dlpack(array.__dlpack__(max_version=(1, 0)))
 
 
 def why_copied_in(array: np.ndarray[Any, Any], device: torch.device) -> str:
@@ -87,15 +138,20 @@ def why_copied_in(array: np.ndarray[Any, Any], device: torch.device) -> str:
         return f"{device} has memory of its own"
     if not array.flags.writeable:
         return "the array is read-only and tensors are always writable"
+    return _why_not_shown(array)
+
+
+def _why_not_shown(array: np.ndarray[Any, Any]) -> str:
+    """Return why no tensor has the layout of a NumPy array; empty where one has."""
     if not array.dtype.isnative:
         return f"tensors have no byte order {array.dtype.byteorder!r}"
     if not array.flags.aligned:
         return "the array's memory is not aligned"
     itemsize = array.dtype.itemsize
-    for size, stride in zip(array.shape, array.strides, strict=True):
+    for stride in array.strides:  # also those along axes of length 1, which PyTorch looks at
         if stride < 0:
             return "tensors have no negative strides"
-        if size > 1 and stride % itemsize:
+        if stride % itemsize:
             return "the array's strides are no multiples of its item size"
     return ""
 
@@ -120,23 +176,20 @@ def to_host(x: torch.Tensor, *, copy: bool | None) -> np.ndarray[Any, Any]:
         If the tensor requires grad.
     """
     _refuse_grad(x, "NumPy")
-    shared = x
-    if x.is_conj() or x.is_neg():
-        shared = x.resolve_conj().resolve_neg()
-    if shared.device.type != "cpu":
-        shared = shared.cpu()
-    if shared is not x and copy is False:
-        raise ValueError(
-            f"copy=False, but a tensor on {x.device}"
-            f"{' that is lazily conjugated or negated' if x.is_conj() or x.is_neg() else ''} "
-            f"cannot be read by NumPy without a copy; pass copy=None or copy=True"
-        )
-    host: np.ndarray[Any, Any]
-    if shared.dtype is torch.bfloat16:
-        host = shared.view(torch.int16).numpy().view(_BFLOAT16)
-    else:
-        host = shared.numpy()
-    return host.copy() if copy is True and shared is x else host
+    obstacle = why_copied_out(x)
+    if obstacle:
+        if copy is False:
+            raise _refusal(obstacle)
+        return _shown(x.resolve_conj().resolve_neg().cpu())
+    return np.array(_shown(x), copy=True, order="K") if copy else _shown(x)
+
+
+def _shown(x: torch.Tensor) -> np.ndarray[Any, Any]:
+    """Return NumPy's view of a tensor in host memory."""
+    if x.dtype is torch.bfloat16:
+        return x.view(torch.int16).numpy().view(_BFLOAT16)
+    host: np.ndarray[Any, Any] = x.numpy()
+    return host
 
 
 def peek(x: torch.Tensor) -> np.ndarray[Any, Any]:
@@ -155,22 +208,27 @@ def move(
         If ``copy=False`` and the data must move.
     """
     if x.device == device:
-        return x.clone() if copy is True else x
+        return _cloned(x) if copy else x
     if copy is False:
-        raise ValueError(
-            f"copy=False, but moving a tensor from {x.device} to {device} copies it; "
-            f"pass copy=None or copy=True"
-        )
+        raise _refusal(f"moving a tensor from {x.device} to {device} copies it")
     return x.to(device, non_blocking=non_blocking)
 
 
+def _cloned(x: torch.Tensor) -> torch.Tensor:
+    """Return a copy on the same device."""
+    if on_host(x.device) and x.nbytes >= _LARGE and not (x.requires_grad or why_copied_out(x)):
+        return _over(to_host(x, copy=True))
+    return x.clone()
+
+
 def from_dlpack(x: Any, device: torch.device | None, *, copy: bool | None) -> torch.Tensor:
-    """Make a tensor on a device from an object with ``__dlpack__``.
+    """Make a tensor on a device from an object with ``__dlpack__``, which is asked for once.
 
     Parameters
     ----------
     x : object
-        With ``__dlpack__`` and ``__dlpack_device__``.
+        With ``__dlpack__`` and ``__dlpack_device__``. What lies on a GPU that this PyTorch does not
+        drive, the producer is asked to copy to the host.
     device : torch.device or None
         Where to; None is where the data is.
     copy : bool or None
@@ -179,47 +237,55 @@ def from_dlpack(x: Any, device: torch.device | None, *, copy: bool | None) -> to
     Raises
     ------
     ValueError
-        If ``copy=False`` and the data must move.
+        If ``copy=False`` and memory cannot be shared.
+    BufferError
+        If the capsule was used before, or the producer cannot export its memory to PyTorch.
     """
-    source = x.__dlpack_device__()
-    if copy is False and device is not None and not _same_place(source, device):
-        raise ValueError(
-            f"copy=False, but the data lies on DLPack device {tuple(source)} and not on {device}; "
-            f"pass copy=None or copy=True"
-        )
+    kind, index = map(int, x.__dlpack_device__())
+    if copy is False and device is not None and not _same_place((kind, index), device):
+        raise _refusal(f"the data lies on DLPack device {(kind, index)} and not on {device}")
+    if kind in _HOST_KINDS:
+        return _from_host_memory(x, kind, _CPU if device is None else device, copy=copy)
+    if kind == _STREAMED and not torch.cuda.is_available():
+        values = np.from_dlpack(x, device="cpu")
+        return from_host(values, _CPU if device is None else device, copy=None)
+    held = dlpack.take(x, stream=_stream(kind, index)) if _HAS_VERSIONS else None
+    tensor = _from_dlpack(x if held is None else held.__dlpack__())
+    target = tensor.device if device is None else device
+    if held is None or not held.read_only:
+        return move(tensor, target, copy=copy)
+    if copy is False:
+        raise _refusal("the data is read-only and tensors are always writable")
+    return move(tensor, target, copy=True)
+
+
+def _from_host_memory(
+    x: Any, kind: int, device: torch.device, *, copy: bool | None
+) -> torch.Tensor:
     if isinstance(x, np.ndarray):
-        # NumPy exports no read-only array and no bfloat16; its own way in handles both.
-        tensor = from_host(x, torch.device("cpu"), copy=copy)
-    else:
-        tensor = _from_dlpack(x)
-        if int(source[0]) == _DLPACK_CPU and _is_read_only(x):
-            if copy is False:
-                raise ValueError(
-                    "copy=False, but the data is read-only and tensors are always writable; "
-                    "pass copy=None or copy=True"
-                )
-            tensor = tensor.clone()
-        elif copy is True and (device is None or tensor.device == device):
-            tensor = tensor.clone()
-    if device is not None and tensor.device != device:
-        tensor = tensor.to(device)
-    return tensor
+        return from_host(x, device, copy=copy)
+    held = dlpack.take(x)
+    # PyTorch reads capsules of page-locked memory not even where they are its own, ends the process
+    # at a negative stride, and overlooks the mark of read-only memory.
+    odd = kind != _DLPACK_CPU or held.reversed or held.read_only or not _HAS_VERSIONS
+    if odd or copy or not on_host(device):
+        return from_host(dlpack.host_values(held), device, copy=copy)
+    return _from_dlpack(held.__dlpack__())
 
 
-def _is_read_only(x: Any) -> bool:
-    """Tell whether a producer marks its memory read-only, which PyTorch's own import overlooks."""
-    try:
-        capsule = x.__dlpack__(max_version=(1, 0))
-    except TypeError:  # Producers of DLPack before 1.0 cannot say.
-        return False
-    return dlpack.is_read_only(capsule)
+def _stream(kind: int, index: int) -> int | None:
+    """Return the stream on which data will be used, in DLPack's numbers."""
+    if kind != _STREAMED:
+        return None
+    stream: int = torch.cuda.current_stream(index).cuda_stream
+    # 1 is CUDA's legacy default stream; ROCm's is 0.
+    return 1 if stream == 0 and kind == _DLPACK_CUDA else stream
 
 
-def _same_place(source: tuple[Any, int], device: torch.device) -> bool:
-    kind, index = int(source[0]), source[1]
-    if device.type == "cpu":
-        return kind == _DLPACK_CPU
-    return dlpack_device(torch.empty(0, device=device)) == (kind, index)
+def _same_place(source: tuple[int, int], device: torch.device) -> bool:
+    if on_host(device):
+        return source[0] in _HOST_KINDS
+    return dlpack_device(torch.empty(0, device=device)) == source
 
 
 def to_dlpack(
@@ -258,15 +324,19 @@ def to_dlpack(
             f"copy=False, but the tensor on {x.device} must be moved or resolved first"
         )
     if source is x and copy is True:
-        source = source.clone()
+        source = _cloned(source)
     # The room has done the moving and copying, so PyTorch is asked for the tensor as it is.
-    if _EXPORTS_VERSIONS:
-        return source.__dlpack__(stream=stream, max_version=max_version)
-    return source.__dlpack__(stream=stream)
+    options: dict[str, Any] = {"max_version": max_version} if _HAS_VERSIONS else {}
+    if source.device.type != "cuda":
+        return source.__dlpack__(stream=stream, **options)
+    with torch.cuda.device(source.device):  # PyTorch exports tensors on the current GPU only
+        return source.__dlpack__(stream=stream, **options)
 
 
 def dlpack_device(x: torch.Tensor) -> tuple[int, int]:
-    """Return DLPack's device type and index of a tensor."""
+    """Return DLPack's device type and index of a tensor; the CPU for page-locked memory too."""
+    if on_host(x.device):
+        return (_DLPACK_CPU, 0)
     kind, index = x.__dlpack_device__()
     return int(kind), index
 

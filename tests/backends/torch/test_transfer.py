@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import itertools
+import weakref
 from typing import Any
 
 import ml_dtypes
@@ -13,7 +16,8 @@ torch = pytest.importorskip("torch")
 import portarray as pa  # noqa: E402
 from portarray.backends import registry  # noqa: E402
 
-transfer = registry.load_room("torch").transfer
+ROOM = registry.load_room("torch")
+transfer = ROOM.transfer
 CPU = torch.device("cpu")
 DTYPES = [
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
@@ -58,8 +62,10 @@ def read_only() -> np.ndarray[Any, Any]:
         np.zeros(3)[::-1],
         np.zeros(3, dtype=">f8"),
         np.zeros(3, dtype=[("a", "i1"), ("b", "f8")])["b"],
+        np.zeros(2)[:1][::-1],
+        np.zeros(1, dtype=[("b", "f8"), ("a", "i1")])["b"],
     ],
-    ids=["read-only", "backwards", "byte order", "unaligned"],
+    ids=["read-only", "backwards", "byte order", "unaligned", "one backwards", "one of odd step"],
 )
 def test_what_a_tensor_cannot_show_is_copied(array: np.ndarray[Any, Any]) -> None:
     tensor = transfer.from_host(array, CPU, copy=None)
@@ -70,12 +76,64 @@ def test_what_a_tensor_cannot_show_is_copied(array: np.ndarray[Any, Any]) -> Non
         transfer.from_host(array, CPU, copy=False)
 
 
+def layouts(values: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
+    """Return views of an array of shape (4, 6), and copies in other byte order and alignment."""
+    unaligned = np.zeros(values.nbytes + 1, np.uint8)[1:].view(values.dtype).reshape(values.shape)
+    unaligned[...] = values
+    sealed = values.view()
+    sealed.flags.writeable = False
+    return [
+        *(values, values.T, values[::2, 1::3], values[::-1, ::-2], values[2, 3:4].reshape(())),
+        *(values[:0], values[:, 2:2], np.asfortranarray(values), unaligned, sealed, sealed[::-1]),
+        *(np.broadcast_to(values[1], (3, 6)), np.broadcast_to(values[1, 1], (2, 2))),
+        *([values.astype(values.dtype.newbyteorder(">"))] if values.dtype.isbuiltin == 1 else []),
+    ]
+
+
+@each_dtype
+@pytest.mark.parametrize("copy", [None, True])
+def test_every_layout_arrives_and_comes_back(dtype: np.dtype[Any], copy: bool | None) -> None:
+    values = np.arange(24).reshape(4, 6).astype(dtype)
+    if dtype.kind in "fcV":
+        values[0, 0], values[1, 1], values[3, 5] = -0.0, np.nan, -np.inf
+    for array in layouts(values):
+        shares = not ROOM.why_copied_in(array, CPU) and copy is None
+        for tensor in (
+            transfer.from_host(array, CPU, copy=copy),
+            transfer.from_dlpack(array, CPU, copy=copy),
+            transfer.move(transfer.from_host(array, CPU, copy=None), CPU, copy=True),
+        ):
+            back = transfer.to_host(tensor, copy=copy)
+            assert (back.dtype, back.shape) == (dtype, array.shape)
+            assert back.tobytes() == array.astype(dtype).tobytes()
+        assert np.shares_memory(
+            transfer.to_host(transfer.from_host(array, CPU, copy=copy), copy=None), array
+        ) == (shares and array.size > 0)
+
+
+def test_large_copies_are_copies() -> None:
+    values = np.arange(3 << 20, dtype=np.float32).reshape(3, -1)
+    for tensor in (torch.from_numpy(values), torch.from_numpy(values).T):
+        for made in (
+            transfer.move(tensor, CPU, copy=True),
+            transfer.from_dlpack(Exporter(tensor), CPU, copy=True),
+            torch.from_dlpack(
+                transfer.to_dlpack(tensor, stream=None, max_version=None, dl_device=None, copy=True)
+            ),
+        ):
+            assert torch.equal(made, tensor)
+            assert made.untyped_storage().data_ptr() != tensor.untyped_storage().data_ptr()
+    leaf = torch.zeros(2 << 20, requires_grad=True)
+    assert transfer.move(leaf, CPU, copy=True).requires_grad  # of the graph, as clone() is
+
+
 class Exporter:
     """Hands on what another object exports through DLPack."""
 
-    def __init__(self, inner: Any, *, old: bool = False) -> None:
+    def __init__(self, inner: Any, *, old: bool = False, kind: int | None = None) -> None:
         self.inner = inner
         self.old = old
+        self.kind = kind
 
     def __dlpack__(self, **options: Any) -> Any:
         if self.old and options.keys() - {"stream"}:
@@ -83,7 +141,7 @@ class Exporter:
         return self.inner.__dlpack__(**options)
 
     def __dlpack_device__(self) -> Any:
-        return self.inner.__dlpack_device__()
+        return self.inner.__dlpack_device__() if self.kind is None else (self.kind, 0)
 
 
 @pytest.mark.parametrize("old", [False, True])
@@ -105,6 +163,107 @@ def test_dlpack_never_writes_into_read_only_memory() -> None:
         assert array[0] == 0
         with pytest.raises(ValueError, match="read-only"):
             transfer.from_dlpack(source, CPU, copy=False)
+
+
+class OneShot:
+    """Gives its capsule once; what it gives later was used."""
+
+    def __init__(self, capsule: Any, kind: int = 1) -> None:
+        self.capsule = capsule
+        self.kind = kind
+        self.asked = 0
+
+    def __dlpack__(self, **_options: Any) -> Any:
+        self.asked += 1
+        return self.capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (self.kind, 0)
+
+
+VERSIONS = [None, (1, 0)]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("copy", [None, False, True])
+def test_a_capsule_is_asked_for_once(version: tuple[int, int] | None, copy: bool | None) -> None:
+    array = np.arange(3.0)
+    producer = OneShot(array.__dlpack__(max_version=version))
+    tensor = transfer.from_dlpack(producer, CPU, copy=copy)
+    assert producer.asked == 1
+    tensor[0] = 5
+    assert (array[0] == 5) == (copy is not True)
+    with pytest.raises(BufferError, match="used before"):
+        transfer.from_dlpack(producer, CPU, copy=copy)
+
+
+def test_odd_capsules() -> None:
+    values = np.arange(6.0)
+    for array, why in ((values[::-2], "negative strides"), (read_only(), "read-only")):
+        tensor = transfer.from_dlpack(OneShot(array.__dlpack__(max_version=(1, 0))), CPU, copy=None)
+        assert tensor.tolist() == array.tolist()
+        tensor[0] = 7
+        assert array[0] != 7
+        with pytest.raises(ValueError, match=why):
+            transfer.from_dlpack(OneShot(array.__dlpack__(max_version=(1, 0))), CPU, copy=False)
+    half = torch.arange(3).to(torch.bfloat16)
+    assert transfer.from_dlpack(Exporter(half), CPU, copy=True).tolist() == [0, 1, 2]
+    # Page-locked memory is host memory, though PyTorch itself does not take it back.
+    locked = Exporter(values, kind=3)
+    transfer.from_dlpack(locked, CPU, copy=False)[0] = 9
+    assert values[0] == 9
+
+
+def test_a_gpu_that_is_not_driven_here_copies_to_the_host() -> None:
+    if torch.cuda.is_available():
+        pytest.skip("PyTorch drives CUDA here")
+    values = np.arange(3.0)
+    tensor = transfer.from_dlpack(Exporter(values, kind=2), CPU, copy=None)
+    assert tensor.tolist() == [0, 1, 2]
+    with pytest.raises(ValueError, match="copy=False"):
+        transfer.from_dlpack(Exporter(values, kind=2), CPU, copy=False)
+
+
+class Noted(np.ndarray[Any, Any]):
+    """NumPy's own arrays take no weak references to their memory."""
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("order", itertools.permutations(["source", "capsule", "tensor"]))
+def test_memory_lives_as_long_as_the_tensor(
+    version: tuple[int, int] | None, order: tuple[str, ...]
+) -> None:
+    source = np.arange(1000.0).view(Noted)
+    alive = weakref.ref(source)
+    capsule = OneShot(source.__dlpack__(max_version=version))
+    tensor = transfer.from_dlpack(capsule, CPU, copy=None)
+    held: dict[str, Any] = {"source": source, "capsule": capsule, "tensor": tensor}
+    del source, capsule, tensor
+    for name in order:
+        del held[name]
+        gc.collect()
+        if "tensor" in held:
+            assert held["tensor"].sum() == 499500
+    assert alive() is None
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_unused_capsules_free_the_tensor(version: tuple[int, int] | None) -> None:
+    array = np.zeros(1000).view(Noted)
+    alive = weakref.ref(array)
+    given: dict[str, Any] = {
+        "stream": None,
+        "max_version": version,
+        "dl_device": None,
+        "copy": None,
+    }
+    capsules = [transfer.to_dlpack(torch.from_numpy(array), **given) for _ in range(3)]
+    del array
+    gc.collect()
+    assert alive() is not None
+    del capsules
+    gc.collect()
+    assert alive() is None
 
 
 class Exported:
