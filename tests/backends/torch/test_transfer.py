@@ -84,7 +84,15 @@ def layouts(values: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
     sealed.flags.writeable = False
     return [
         *(values, values.T, values[::2, 1::3], values[::-1, ::-2], values[2, 3:4].reshape(())),
-        *(values[:0], values[:, 2:2], np.asfortranarray(values), unaligned, sealed, sealed[::-1]),
+        *(
+            values[:0],
+            values[:0][::-1],
+            values[:, 2:2],
+            np.asfortranarray(values),
+            unaligned,
+            sealed,
+            sealed[::-1],
+        ),
         *(np.broadcast_to(values[1], (3, 6)), np.broadcast_to(values[1, 1], (2, 2))),
         *([values.astype(values.dtype.newbyteorder(">"))] if values.dtype.isbuiltin == 1 else []),
     ]
@@ -229,7 +237,7 @@ class Noted(np.ndarray[Any, Any]):
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize("order", itertools.permutations(["source", "capsule", "tensor"]))
+@pytest.mark.parametrize("order", list(itertools.permutations(["source", "capsule", "tensor"])))
 def test_memory_lives_as_long_as_the_tensor(
     version: tuple[int, int] | None, order: tuple[str, ...]
 ) -> None:
