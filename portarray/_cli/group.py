@@ -9,6 +9,7 @@ from typing import Any, NoReturn, TextIO
 
 import click
 
+from portarray._config import config
 from portarray._version import __version__
 from portarray.errors import DeviceSelectionWarning, PortarrayError
 
@@ -49,7 +50,7 @@ class Commands(click.Group):
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; show warnings and errors without Python's frames."""
+        """Run a command with progress bars; show warnings and errors without Python's frames."""
         with warnings.catch_warnings():
             warnings.simplefilter("always", DeviceSelectionWarning)
             shown = warnings.showwarning
@@ -69,7 +70,8 @@ class Commands(click.Group):
 
             warnings.showwarning = show
             try:
-                return super().invoke(ctx)
+                with config(progress=True):
+                    return super().invoke(ctx)
             except PortarrayError as error:
                 raise click.ClickException(str(error)) from error
 

@@ -16,12 +16,12 @@ from rich.table import Table
 from portarray._devices import selection
 from portarray._devices.device import Device
 from portarray._movement.matrix import Cell, Matrix, matrix
+from portarray._movement.progress import DELAY
 from portarray._movement.routes import Kind
 
 __all__ = ["routes"]
 
 MEGABYTE = 1_000_000
-PATIENCE = 1.0  # seconds without a progress bar
 
 _STYLES = {0: "green", 1: "yellow"}
 _ROUTES: dict[Kind, str] = {
@@ -94,7 +94,7 @@ class _Bar:
         self._progress.stop()
 
     def update(self, done: int, total: int) -> None:
-        if time.monotonic() - self._begin > PATIENCE:
+        if time.monotonic() - self._begin > DELAY:
             self._progress.start()
         self._progress.update(self._task, completed=done, total=total)
 

@@ -1,0 +1,85 @@
+"""The matrix of moves as a picture, from what transfer.py measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch, Rectangle
+
+__all__ = ["draw"]
+
+# Told apart without colour too: the lightness falls with the number of copies.
+_COLOURS = {0: "#a8dadc", 1: "#f4c95d", 2: "#e07a5f"}
+_INK = "#1b1b1b"  # on the cells
+_GREY = "#767676"  # around them: to be read on white and on black
+_SETTINGS: dict[Any, Any] = {
+    "font.family": "sans-serif",
+    "font.size": 9,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "portarray",  # the same figures make the same file
+}
+
+
+def draw(report: dict[str, Any], file: Path) -> None:
+    """Draw devices against devices; the format is that of the file's name.
+
+    Parameters
+    ----------
+    report : dict
+        What transfer.py writes as JSON.
+    file : Path
+        Where to.
+    """
+    devices = list(report["devices"])
+    place = {device: number for number, device in enumerate(devices)}
+    size = len(devices)
+    with mpl.rc_context(_SETTINGS):
+        figure = Figure(figsize=(1.6 + 0.95 * size, 1.9 + 0.62 * size), layout="constrained")
+        axes = figure.add_subplot()
+        axes.set_xlim(-0.5, size - 0.5)
+        axes.set_ylim(size - 0.5, -0.5)
+        for row in report["rows"]:
+            x, y = place[row["target"]], place[row["source"]]
+            colour = _COLOURS[min(row["copies"], 2)]
+            axes.add_patch(Rectangle((x - 0.47, y - 0.45), 0.94, 0.9, color=colour, linewidth=0))
+            text = f"{row['to_fresh']:.2f}" if row["copies"] else "shared"
+            axes.text(x, y - 0.1, text, ha="center", va="center", color=_INK, size=10)
+            axes.text(x, y + 0.24, row["route"], ha="center", va="center", color=_INK, size=7)
+        labels = [device.replace(":", "\n", 1) for device in devices]
+        axes.set_xticks(range(size), labels)
+        axes.set_yticks(range(size), labels)
+        axes.xaxis.tick_top()
+        axes.xaxis.set_label_position("top")
+        axes.set_xlabel("to", color=_GREY)
+        axes.set_ylabel("from", color=_GREY)
+        axes.tick_params(length=0, labelcolor=_GREY)
+        for spine in axes.spines.values():
+            spine.set_visible(False)
+        axes.legend(
+            handles=_legend(report),
+            loc="upper left",
+            bbox_to_anchor=(0, -0.01),
+            frameon=False,
+            labelcolor=_GREY,
+            fontsize=8.5,
+        )
+        metadata = {"Date": None} if file.suffix == ".svg" else None
+        figure.savefig(file, transparent=True, metadata=metadata)
+
+
+def _legend(report: dict[str, Any]) -> list[Patch]:
+    megabytes = report["nbytes"] / 1e6
+    texts = {
+        0: "shared: nothing is copied",
+        1: f"one copy: time as a multiple of one memcpy of the same {megabytes:g} MB",
+        2: "two copies",
+    }
+    found = {min(row["copies"], 2) for row in report["rows"]}
+    return [
+        Patch(color=_COLOURS[copies], label=text)
+        for copies, text in texts.items()
+        if copies in found
+    ]
