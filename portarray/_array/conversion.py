@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from portarray._array import array as _array
-from portarray._array import dispatch, dtypes, operands, outcome
+from portarray._array import dispatch, dtypes, operands, outcome, producers
 from portarray._devices import discovery, selection
 from portarray._movement import routes
 from portarray.backends import registry
@@ -22,7 +22,6 @@ __all__ = [
     "adopted",
     "asarray",
     "astype",
-    "from_dlpack",
     "home",
     "moved",
     "planned",
@@ -54,33 +53,12 @@ def asarray(
             where = selection.current()
         return _finished(native, wanted, where, copy=copy, narrow=narrow)
     where = selection.resolve(device)
-    if not isinstance(obj, np.ndarray) and _has_dlpack(obj):
-        return _finished(from_dlpack(obj, device=where), wanted, where, copy=copy, narrow=narrow)
+    if not isinstance(obj, np.ndarray) and producers.is_producer(obj):
+        if wanted is None:
+            return producers.imported(obj, where, copy=copy, narrow=narrow)
+        native = producers.imported(obj, where, copy=copy and None, narrow=narrow)
+        return _finished(native, wanted, where, copy=copy, narrow=narrow)
     return _from_python(obj, wanted, where, copy=copy, narrow=narrow)
-
-
-def from_dlpack(x: Any, /, *, device: object = None, copy: bool | None = None) -> Array:
-    """Return an array that shares memory with any DLPack producer; see the public docstring."""
-    if isinstance(x, _array.Array):
-        return moved(x, x.device if device is None else selection.resolve(device), copy=copy)
-    if not _has_dlpack(x):
-        raise TypeError(
-            f"from_dlpack needs an object with __dlpack__ and __dlpack_device__, not "
-            f"{type(x).__name__}; use pa.asarray"
-        )
-    owner = home(x)
-    if owner is not None:
-        where = owner if device is None else selection.resolve(device)
-        x = adopted(x, owner, copy=copy)  # its room knows what may be shared
-        if where is owner or (_on_host(where) and _on_host(owner)):
-            return moved(x, where, copy=copy)
-    else:
-        where = selection.resolve(device) if device is not None else _device_of_capsule(x)
-    try:
-        native = where.room.transfer.from_dlpack(x, where.native, copy=copy)
-    except Exception as error:  # noqa: BLE001  (translated and raised again)
-        outcome.reraise(error, "from_dlpack", where)
-    return outcome.wrap(native, where)
 
 
 def astype(x: Any, dtype: object, /, *, copy: bool = True, device: object = None) -> Array:
@@ -114,17 +92,21 @@ def moved(
 ) -> Array:
     """Return an array on a device; itself where it is there and no copy is asked for."""
     lane = x._lane
-    if lane.device is device and not copy:
+    here = lane.device
+    if here is device and not copy:
         return x
     target = _lane_for(lane.dtype, device, narrow=narrow)
     native = x._native
-    if target.dtype != lane.dtype:
-        native = dispatch.lane_of(lane.device, target.dtype).cast(native)
     try:
-        native = routes.move(native, lane.device, device, copy=copy, non_blocking=non_blocking)
+        if target.dtype != lane.dtype:
+            if copy is False:
+                raise _needs_copy(lane.dtype, target.dtype)
+            native = dispatch.lane_of(here, target.dtype).cast(native)
+            copy = None  # that is one, and nobody else's
+        native = routes.move(native, here, device, copy=copy, non_blocking=non_blocking)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
-        outcome.reraise(error, "moving", device)
-    return outcome.wrap(native, device)
+        outcome.reraise(error, "moving", device, here)
+    return outcome.wrapped(native, target)
 
 
 def planned(x: Array, device: Device, *, narrow: bool) -> routes.Plan:
@@ -132,18 +114,22 @@ def planned(x: Array, device: Device, *, narrow: bool) -> routes.Plan:
     if type(x) is not _array.Array:
         raise operands.refused(x, "transfer_plan")
     lane = x._lane
+    here = lane.device
     target = _lane_for(lane.dtype, device, narrow=narrow)
     native = x._native
-    if target.dtype == lane.dtype:
-        return routes.plan(native, lane.device, device, dtype=lane.dtype)
-    converted = dispatch.lane_of(lane.device, target.dtype).cast(native)
-    found = routes.plan(converted, lane.device, device, dtype=target.dtype)
-    why = f"{device} has no {lane.dtype}, and {target.dtype} is another memory"
+    try:
+        if target.dtype == lane.dtype:
+            return routes.plan(native, here, device, dtype=lane.dtype)
+        # What is converted is new memory; nothing is converted to find out how it would move.
+        there = dispatch.lane_of(here, target.dtype)
+        new = there.functions["empty"](native.shape, dtype=there.native, device=here.native)
+        found = routes.plan(new, here, device, dtype=target.dtype)
+    except Exception as error:  # noqa: BLE001  (translated and raised again)
+        outcome.reraise(error, "transfer_plan", device, here)
     return replace(
         found,
-        copies=found.copies + 1,
         nbytes=found.nbytes + x.size * target.dtype.itemsize,
-        why="; ".join(reason for reason in (why, found.why) if reason),
+        reasons=(f"{device} has no {lane.dtype} and takes {target.dtype}", *found.reasons),
     )
 
 
@@ -161,10 +147,14 @@ def _finished(
     if dtype is None or dtype == x.dtype:
         return moved(x, device, copy=copy, narrow=narrow)
     if copy is False:
-        raise ValueError(
-            f"copy=False, but converting {x.dtype} to {dtype} needs a copy; pass copy=None"
-        )
+        raise _needs_copy(x.dtype, dtype)
     return astype(x, dtype, device=device)
+
+
+def _needs_copy(dtype: DType, wanted: DType) -> ValueError:
+    return ValueError(
+        f"copy=False, but converting {dtype} to {wanted} needs a copy; pass copy=None"
+    )
 
 
 def _loses_imaginary_part(dtype: DType, wanted: DType) -> TypeError:
@@ -176,11 +166,12 @@ def _loses_imaginary_part(dtype: DType, wanted: DType) -> TypeError:
 def _lane_for(dtype: DType, device: Device, *, narrow: bool) -> Lane:
     """Return the lane that data of a dtype gets on a device."""
     available = dispatch.dtypes_of(device)
-    if dtype in available:
-        return dispatch.lane_of(device, dtype)
+    lane = available.get(dtype)
+    if lane is not None:
+        return lane
     near = dtypes.nearest(dtype, set(available))
     if narrow and near is not None:
-        return dispatch.lane_of(device, near)
+        return available[near]
     raise dtypes.missing(dtype, device, set(available), moving=True)
 
 
@@ -190,49 +181,20 @@ def home(obj: object) -> Device | None:
     Only rooms whose library is imported can own the object, so nothing is imported to ask.
     """
     if isinstance(obj, np.ndarray):
-        # A subclass (masked arrays, matrices, units) means more than its values.
-        return _numpy_home(obj) if type(obj) is np.ndarray else None
-    if isinstance(obj, _PLAIN):
+        # A subclass (masked arrays, matrices, units) means more than its values; and what is of
+        # foreign byte order, or holds no numbers, is converted or refused first.
+        if type(obj) is not np.ndarray or obj.dtype not in _OWNED:
+            return None
+    elif isinstance(obj, _PLAIN):
         return None
-    for room in registry.imported_rooms():
-        if room.owns(obj):
-            return discovery.get_device(room.info.library, *room.devices.locate(obj))
-    return None
+    room = registry.owner(obj)
+    if room is None:
+        return None
+    return discovery.get_device(room.info.library, *room.devices.locate(obj))
 
 
 _PLAIN = (*dtypes.SCALARS, str, bytes, list, tuple)
-
-
-def _numpy_home(obj: np.ndarray[Any, Any]) -> Device | None:
-    """Return NumPy's device for an array that it can own as it is."""
-    owned = obj.dtype.isnative and obj.dtype.name in _OWNED
-    return selection.cpu_device() if owned else None
-
-
-_OWNED = frozenset((*dtypes.STANDARD, "float16"))
-
-
-def _on_host(device: Device) -> bool:
-    return device.room.transfer.on_host(device.native)
-
-
-def _has_dlpack(obj: object) -> bool:
-    return hasattr(obj, "__dlpack__") and hasattr(obj, "__dlpack_device__")
-
-
-def _device_of_capsule(x: Any) -> Device:
-    """Return the device for a foreign producer: the default one where it can read the memory."""
-    kind, index = x.__dlpack_device__()
-    place = (int(kind), int(index))
-    current = selection.current()
-    if current.room.place(current.native) == place:
-        return current
-    if place == routes.HOST:
-        return selection.cpu_device()
-    for device in discovery.devices():
-        if device.room.place(device.native) == place:
-            return device
-    return current
+_OWNED = frozenset((*dtypes.STANDARD.values(), np.dtype(np.float16)))
 
 
 def _from_python(

@@ -8,7 +8,8 @@ import numpy as np
 
 from portarray._array import array as _array
 from portarray._array import dispatch
-from portarray.errors import OutOfMemoryError, PortarrayError
+from portarray._devices import memory
+from portarray.errors import DeviceNotFunctionalError, PortarrayError
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
@@ -57,37 +58,51 @@ def _as_array(native: Any, lane: Lane) -> Any:
     raise TypeError(f"{device.library} returned {type(native).__name__} where an array was due")
 
 
-def reraise(error: Exception, name: str, device: Device) -> NoReturn:
-    """Raise what the user sees in a library's error's place; the native one stays as the cause."""
-    translated = _translated(error, name, device)
+def reraise(error: Exception, name: str, *devices: Device) -> NoReturn:
+    """Raise what the user sees in a library's error's place; the native one stays as the cause.
+
+    ``devices`` are those that took part, the one that was to have the result first.
+    """
+    translated = _translated(error, name, devices)
     if translated is error:
         raise error
     raise translated from error
 
 
-def _translated(error: Exception, name: str, device: Device) -> Exception:
+def _translated(error: Exception, name: str, devices: tuple[Device, ...]) -> Exception:
     """Return the error that the user sees in a library's error's place."""
     if isinstance(error, PortarrayError):
         return error
-    if device.room.devices.is_out_of_memory(error):
-        figures = device.room.memory(device.native)
-        return OutOfMemoryError(
-            str(device),
-            asked=device.room.asked(error),
-            free=figures.free,
-            total=figures.total,
-        )
-    better = device.room.translated(error)
-    if better is not None:
-        return better
+    short = memory.out_of_memory(error, *devices)
+    if short is not None:
+        return short
+    for device in devices:
+        better = device.room.translated(error)
+        if better is not None:
+            return better
     if isinstance(error, (TypeError, ValueError, IndexError, ArithmeticError, KeyError)):
         return error
-    if device.room.is_failure(error):
+    for device in devices:
+        gone = _why_gone(device)
+        if gone:
+            return DeviceNotFunctionalError(str(device), {str(device): gone})
+    if any(device.room.is_failure(error) for device in devices):
         return error
     # Libraries raise RuntimeError (and their own classes) for wrong shapes and values; users of
     # every other library expect ValueError there.
     if isinstance(error, RuntimeError) and not isinstance(
         error, (NotImplementedError, RecursionError)
     ):
-        return ValueError(f"{name} on {device}: {error}")
+        return ValueError(f"{name} on {devices[0]}: {error}")
     return error
+
+
+def _why_gone(device: Device) -> str:
+    """Return why a device that was there is there no longer; empty where it is."""
+    number: int = device.room.devices.count(device.platform)
+    if device.index < number:
+        return ""
+    there = "no device" if number == 0 else f"{number} device{'s' if number > 1 else ''}"
+    return (
+        f"it was there before, and {device.room.info.title} sees {there} on {device.platform} now"
+    )

@@ -2,13 +2,16 @@
 
 Each room says what its devices' memory is for DLPack (``place``), what they read of others
 (``reads``), and why data is copied on its way in or out (``why_copied_in`` and its kin). From that
-follows one of four routes, see :data:`Kind`. :func:`move` takes it, :func:`plan` only says so.
+follows one of five routes, see :data:`Kind`. :func:`move` takes it, :func:`plan` only says so; both
+ask the same functions what is copied and why.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -33,6 +36,7 @@ HOST = (1, 0)
 """DLPack's kDLCPU, of which there is one."""
 
 
+@cache  # devices are few, and live as long as the process
 def kind_of(source: Device, target: Device) -> Kind:
     """Return the kind of route from one device to another."""
     room, onto = source.room, target.room
@@ -65,38 +69,90 @@ def move(
     non_blocking : bool
         Whether it may return before data has arrived on a device with memory of its own.
     """
-    room, onto = source.room, target.room
-    if room is onto:
-        return onto.transfer.move(x, target.native, copy=copy, non_blocking=non_blocking)
     kind = kind_of(source, target)
+    onto = target.room.transfer
+    if kind == "library":
+        return onto.move(x, target.native, copy=copy, non_blocking=non_blocking)
     if kind == "dlpack":
-        return onto.transfer.from_dlpack(_Offered(x, room), target.native, copy=copy)
+        return _over_dlpack(x, source, target, copy)
     if copy is False:
         if kind != "memory":
             raise ValueError(
                 f"copy=False, but {source} and {target} share no memory; pass copy=None"
             )
-        values = room.transfer.to_host(x, copy=False)
-        return onto.transfer.from_host(values, target.native, copy=False)
-    if kind != "memory":
-        staged = room.staged(x) if kind == "staged" else None
-        values = room.transfer.to_host(x, copy=None) if staged is None else staged
-        return onto.transfer.from_host(
-            values, target.native, copy=None, non_blocking=non_blocking and staged is None
-        )
-    values, must = _lent(x, room, copy)
-    return onto.transfer.from_host(values, target.native, copy=must)
+        # Each side refuses what it cannot share, and says why.
+        values = source.room.transfer.to_host(x, copy=False)
+        return onto.from_host(values, target.native, copy=False)
+    given = _given(x, source, kind, None)
+    if given.whose == "lent":
+        return onto.from_host(given.values, target.native, copy=True)
+    return onto.from_host(
+        given.values,
+        target.native,
+        # A copy that nobody else has need not be copied for the sake of copy=True.
+        copy=copy if given.whose == "shared" else None,
+        non_blocking=non_blocking and kind != "memory" and not given.locked,
+    )
 
 
-def _lent(x: Any, room: Room, copy: bool | None) -> tuple[np.ndarray[Any, Any], bool | None]:
-    """Return values in host memory, and the ``copy`` with which another library may take them."""
-    if not room.why_copied_out(x):
-        return room.transfer.to_host(x, copy=None), copy
-    try:
-        # To read on the spot is enough for one who copies: that is one copy and not two.
-        return room.transfer.to_host(x, copy=False), True
-    except ValueError:
-        return room.transfer.to_host(x, copy=None), None  # a copy that nobody else has
+class _Given(NamedTuple):
+    """What the source gives the target, in host memory."""
+
+    values: np.ndarray[Any, Any]
+    why: str
+    """Why that is not memory which the target may keep; empty where it may."""
+    whose: Literal["shared", "lent", "own"]
+    """The source's memory, which the target may keep or has to copy on the spot; or a copy."""
+    locked: bool = False
+    """Whether a copy lies in page-locked memory."""
+
+
+def _given(x: Any, source: Device, kind: Kind, planned: np.dtype[Any] | None) -> _Given:
+    """Return what a native array's device gives for it.
+
+    With the array's dtype as ``planned`` nothing is copied: where a copy is due, memory that
+    nothing is written to stands for it.
+    """
+    room = source.room
+    why = room.why_copied_out(x)
+    if not why:
+        values = room.peek(x) if planned is not None else None  # sharing may leave a mark
+        if values is None or values.dtype != planned:  # no values yet: an error says why
+            values = room.transfer.to_host(x, copy=None)
+        return _Given(values, "", "shared")
+    if room.place(source.native) == HOST:
+        try:
+            # To read on the spot is enough for one who copies: that is one copy and not two.
+            return _Given(room.transfer.to_host(x, copy=False), why, "lent")
+        except ValueError:
+            pass
+    if planned is not None:
+        return _Given(np.empty(x.shape, planned), why, "own")
+    staged = room.staged(x) if kind == "staged" else None
+    if staged is not None:
+        return _Given(staged, why, "own", locked=True)
+    return _Given(room.transfer.to_host(x, copy=None), why, "own")
+
+
+def _over_dlpack(x: Any, source: Device, target: Device, copy: bool | None) -> Any:
+    """Return a native array of one device as one of another that uses the same memory."""
+    room, onto = source.room, target.room
+    why = _why_copied_over(room, onto)
+    if why:
+        if copy is False and not onto.constant():
+            raise ValueError(f"copy=False, but {why}; pass copy=None or copy=True")
+        if copy is None:
+            copy = True
+    return onto.transfer.from_dlpack(_Offered(x, room), target.native, copy=copy)
+
+
+def _why_copied_over(room: Room, onto: Room) -> str:
+    """Return why the memory of one GPU is copied between two libraries; empty where it is not."""
+    if onto.constant():
+        return f"{onto.info.title}'s arrays never change, and the memory may"
+    if room.constant():
+        return f"{room.info.title}'s arrays never change, and those of {onto.info.title} do"
+    return ""
 
 
 class _Offered:
@@ -139,21 +195,28 @@ class Plan:
         the memory of one GPU by DLPack, page-locked memory between two GPUs, or the host.
     dtype : numpy.dtype
         On the target.
-    copies : int
-        How often the data is copied; 0 where the target takes the memory as it is.
     nbytes : int
-        Bytes that are written for that, all copies together.
-    why : str
-        Why it does not go without a copy, or with one; empty where it goes without.
+        Bytes that are written on the way, all copies together.
+    reasons : tuple of str
+        Why each copy is made, in their order.
     """
 
     source: Device
     target: Device
     route: Kind
     dtype: np.dtype[Any]
-    copies: int
     nbytes: int
-    why: str
+    reasons: tuple[str, ...]
+
+    @property
+    def copies(self) -> int:
+        """How often the data is copied; 0 where the target takes the memory as it is."""
+        return len(self.reasons)
+
+    @property
+    def why(self) -> str:
+        """All reasons in one text; empty where nothing is copied."""
+        return "; ".join(self.reasons)
 
     def __str__(self) -> str:
         how = {0: "without a copy", 1: "with one copy"}.get(self.copies, f"{self.copies} copies")
@@ -174,38 +237,21 @@ def plan(x: Any, source: Device, target: Device, *, dtype: np.dtype[Any]) -> Pla
         Of x.
     """
     kind = kind_of(source, target)
-    reasons = _reasons(x, source, target, kind, dtype)
-    nbytes = dtype.itemsize
-    for length in x.shape:
-        nbytes *= length
-    return Plan(
-        source, target, kind, dtype, len(reasons), nbytes * len(reasons), "; ".join(reasons)
-    )
+    reasons = tuple(filter(None, _reasons(x, source, target, kind, dtype)))
+    nbytes = math.prod(x.shape) * dtype.itemsize * len(reasons)
+    return Plan(source, target, kind, dtype, nbytes, reasons)
 
 
-def _reasons(x: Any, source: Device, target: Device, kind: Kind, dtype: np.dtype[Any]) -> list[str]:
-    """Return why each copy on a route is made."""
+def _reasons(
+    x: Any, source: Device, target: Device, kind: Kind, dtype: np.dtype[Any]
+) -> tuple[str, ...]:
+    """Return why each copy on a route is made; empty texts for those that are not."""
     room, onto = source.room, target.room
-    if kind == "dlpack":
-        return []
     if kind == "library":
-        inside = room.why_copied(x, target.native)
-        return [inside] if inside else []
-    out = room.why_copied_out(x)
-    if not out:
-        values = room.transfer.to_host(x, copy=None)
-    elif kind == "memory" and _lends(x, room):
-        return [out]
-    else:
-        values = np.empty(x.shape, dtype)  # as the copy on the host will be; never written
-    inward = onto.why_copied_in(values, target.native)
-    return [reason for reason in (out, inward) if reason]
-
-
-def _lends(x: Any, room: Room) -> bool:
-    """Tell whether an array that others cannot keep can be read on the spot."""
-    try:
-        room.transfer.to_host(x, copy=False)
-    except ValueError:
-        return False
-    return True
+        return (room.why_copied(x, target.native),)
+    if kind == "dlpack":
+        return room.why_copied_on_export(x), _why_copied_over(room, onto)
+    given = _given(x, source, kind, dtype)
+    if given.whose == "lent":
+        return (given.why,)
+    return given.why, onto.why_copied_in(given.values, target.native)

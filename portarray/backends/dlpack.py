@@ -10,13 +10,32 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
-__all__ = ["CPU", "Held", "host_values", "take"]
+__all__ = ["CPU", "HOST_KINDS", "Held", "host_values", "kind_name", "take"]
 
 CPU = (1, 0)
 """DLPack's kDLCPU, of which there is one."""
+
+HOST_KINDS = (1, 3, 11)
+"""DLPack's types of host memory: kDLCPU, and kDLCUDAHost and kDLROCMHost, which are page-locked."""
+
+_KIND_NAMES = {
+    kind: f"kDL{name}"
+    for kind, name in enumerate(
+        (
+            *("CPU", "CUDA", "CUDAHost", "OpenCL", "", "", "Vulkan", "Metal", "VPI", "ROCM"),
+            *("ROCMHost", "ExtDev", "CUDAManaged", "OneAPI", "WebGPU", "Hexagon", "MAIA", "Trn"),
+        ),
+        start=1,
+    )
+    if name
+}
+
+
+def kind_name(kind: int) -> str:
+    """Return what DLPack calls a type of devices."""
+    return _KIND_NAMES.get(kind, f"type {kind}, which this version does not know")
 
 
 class _DataType(ctypes.Structure):
@@ -55,7 +74,16 @@ class _Versioned(ctypes.Structure):
 
 _NAME, _VERSIONED_NAME = b"dltensor", b"dltensor_versioned"
 _READ_ONLY = 1  # DLPACK_FLAG_BITMASK_READ_ONLY
-_UINT, _BFLOAT = 1, 4  # kDLUInt, kDLBfloat
+_UINT = 1  # kDLUInt
+_BFLOAT16 = (4, 16, 1)
+_DTYPES = {
+    **{(0, 8 * size, 1): np.dtype(f"i{size}") for size in (1, 2, 4, 8)},
+    **{(_UINT, 8 * size, 1): np.dtype(f"u{size}") for size in (1, 2, 4, 8)},
+    **{(2, 8 * size, 1): np.dtype(f"f{size}") for size in (2, 4, 8)},
+    **{(5, 8 * size, 1): np.dtype(f"c{size}") for size in (8, 16)},
+    (6, 8, 1): np.dtype(bool),
+}
+"""NumPy's own dtypes by DLPack's code, bits and lanes."""
 _NEWEST = (1, 0)  # the version of DLPack that brought flags; what is asked for
 
 _is_capsule_of = ctypes.pythonapi.PyCapsule_IsValid
@@ -74,6 +102,17 @@ def _tensor_in(capsule: Any) -> _Tensor:
     return _Tensor.from_address(_pointer_in(capsule, _NAME))
 
 
+def _dtype_of(tensor: _Tensor) -> np.dtype[Any] | None:
+    """Return the dtype of a tensor's elements; None where NumPy and ml_dtypes have no such type."""
+    key = tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes
+    if key != _BFLOAT16:
+        return _DTYPES.get(key)
+    import ml_dtypes  # for those who use bfloat16
+
+    dtype: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+    return dtype
+
+
 def _no_capsule(found: Any, producer: str) -> Exception:
     if type(found).__name__ == "PyCapsule":
         return BufferError(
@@ -84,7 +123,7 @@ def _no_capsule(found: Any, producer: str) -> Exception:
 
 
 class Held:
-    """A capsule that nobody has used, offered as a DLPack producer that gives it once.
+    """A capsule that nobody has used, offered as a DLPack producer that gives it to one consumer.
 
     Parameters
     ----------
@@ -101,8 +140,8 @@ class Held:
         Whether the capsule marks its memory read-only; capsules before DLPack 1.0 cannot.
     reversed : bool
         Whether a stride is negative, with which PyTorch ends the process.
-    is_bfloat16 : bool
-        Whether the elements are of the dtype that NumPy refuses.
+    dtype : numpy.dtype or None
+        Of the elements; None where NumPy and ml_dtypes have no such type.
 
     Raises
     ------
@@ -112,7 +151,7 @@ class Held:
         If it is no capsule.
     """
 
-    __slots__ = ("_capsule", "_device", "_producer", "is_bfloat16", "read_only", "reversed")
+    __slots__ = ("_capsule", "_device", "_producer", "dtype", "read_only", "reversed")
 
     def __init__(self, capsule: Any, device: tuple[int, int], producer: str = "object") -> None:
         self.read_only = False
@@ -125,17 +164,16 @@ class Held:
         tensor = _tensor_in(capsule)
         strides = tensor.strides
         self.reversed = bool(strides) and any(strides[i] < 0 for i in range(tensor.ndim))
-        self.is_bfloat16 = tensor.dtype.code == _BFLOAT and tensor.dtype.bits == 16
+        self.dtype = _dtype_of(tensor)
         self._capsule = capsule
         self._device = device
         self._producer = producer
 
     def __dlpack__(self, **_options: object) -> Any:
-        """Return the capsule, as it was asked for."""
-        capsule, self._capsule = self._capsule, None
-        if capsule is None:
-            raise BufferError(f"the DLPack capsule of {self._producer} was used before")
-        return capsule
+        """Return the capsule, until somebody has used it."""
+        if _is_capsule_of(self._capsule, _VERSIONED_NAME) or _is_capsule_of(self._capsule, _NAME):
+            return self._capsule
+        raise _no_capsule(self._capsule, self._producer)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """Return DLPack's device type and index."""
@@ -184,12 +222,13 @@ def host_values(x: Any) -> np.ndarray[Any, Any]:
     if isinstance(x, np.ndarray):
         return x
     held = take(x)
-    if not held.is_bfloat16:
+    dtype = held.dtype
+    if dtype is None or dtype.name != "bfloat16":
         return np.from_dlpack(held)
     capsule = held.__dlpack__()
     _tensor_in(capsule).dtype.code = _UINT
     values = np.from_dlpack(Held(capsule, held.__dlpack_device__()))
-    return values.view(ml_dtypes.bfloat16)
+    return values.view(dtype)
 
 
 def is_read_only(capsule: Any) -> bool:

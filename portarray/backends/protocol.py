@@ -29,6 +29,7 @@ standard's own promotions itself.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -279,10 +280,14 @@ class Room:
     def asked(self, error: BaseException) -> int | None:
         """Return how many bytes could not be had, of an error that means memory ran out.
 
-        **May**; the default reads the error's attribute ``asked``.
+        **May**; the default reads the error's attribute ``asked``, or what NumPy's errors tell.
         """
         hook = getattr(self.devices, "asked", None)
-        found: int | None = getattr(error, "asked", None) if hook is None else hook(error)
+        found: int | None = None if hook is None else hook(error)
+        if found is None:
+            found = getattr(error, "asked", None)
+        if found is None and isinstance(error, MemoryError) and hasattr(error, "shape"):
+            found = math.prod(error.shape) * np.dtype(getattr(error, "dtype", "u1")).itemsize
         return found
 
     def translated(self, error: Exception) -> Exception | None:
@@ -377,6 +382,26 @@ class Room:
             return reason
         here = self.devices.native_device(*self.devices.locate(x))
         return "" if here == device else f"{here} and {device} have memories of their own"
+
+    def why_copied_on_export(self, x: Any) -> str:
+        """Return why ``to_dlpack(x, copy=None)`` copies, as a clause; empty where it does not.
+
+        **May**; by default it never does. Asked of arrays in memory that is not the host's.
+        """
+        hook = getattr(self.transfer, "why_copied_on_export", None)
+        reason: str = "" if hook is None else hook(x)
+        return reason
+
+    def constant(self) -> bool:
+        """Tell whether arrays never change, so that their memory is for others only to read.
+
+        **May**; by default they change. What DLPack brings is then copied where the memory goes
+        to or comes from a library whose arrays change. On the host NumPy's arrays say that
+        themselves: ``to_host`` returns them read-only.
+        """
+        hook = getattr(self.transfer, "constant", None)
+        found: bool = False if hook is None else hook()
+        return found
 
     def place(self, device: Any) -> tuple[int, int] | None:
         """Return DLPack's type and index of a native device's memory; None where it has none.

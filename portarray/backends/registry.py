@@ -22,6 +22,7 @@ __all__ = [
     "load_devices",
     "load_room",
     "loaded",
+    "owner",
     "package_of",
     "plugin_errors",
     "remove_room",
@@ -37,6 +38,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _packages: dict[str, str] = {}  # library to the package of its room, as far as known
 _infos: dict[str, RoomInfo] = {}
 _rooms: dict[str, Room] = {}  # by package: a room that is added again stays the same object
+_owners: dict[type, Room] = {}  # by array class, of the rooms that were asked about such arrays
 _errors: dict[str, str] = {}
 _unloadable: dict[str, str] = {}  # by package: why its room could not be imported
 _built_in_names: frozenset[str] | None = None  # read from the folder on first use
@@ -145,6 +147,19 @@ def imported_rooms() -> Iterator[Room]:
         yield room
 
 
+def owner(x: object) -> Room | None:
+    """Return the room of the library that an array is of; None for what is no array."""
+    known = _owners.get(type(x))
+    if known is not None:
+        return known
+    for room in imported_rooms():
+        if room.owns(x):
+            if type(x) is room.devices.ARRAY_TYPE:
+                _owners[room.devices.ARRAY_TYPE] = room
+            return room
+    return None
+
+
 def loaded(library: str) -> Room | None:
     """Return the room of a known library where its files were imported already, else None."""
     return _rooms.get(package_of(library))
@@ -181,6 +196,7 @@ def add_room(package: str) -> RoomInfo:
     if known != package:
         raise ValueError(f"library {info.library!r} has a room already: {known}")
     _packages[info.library], _infos[info.library] = package, info
+    _owners.clear()
     return info
 
 
@@ -188,6 +204,7 @@ def remove_room(library: str) -> None:
     """Forget a room that :func:`add_room` made known."""
     _packages.pop(library, None)
     _infos.pop(library, None)
+    _owners.clear()
 
 
 def _built_in() -> frozenset[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from portarray._array import conversion
+from portarray._array import conversion, producers
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
@@ -109,4 +109,4 @@ def from_dlpack(
     --------
     asarray : Make an array from anything sensible.
     """
-    return conversion.from_dlpack(x, device=device, copy=copy)
+    return producers.from_dlpack(x, device=device, copy=copy)

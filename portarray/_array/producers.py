@@ -1,0 +1,160 @@
+"""What other programs export by DLPack: from any producer to an array on a device.
+
+Arrays of the libraries that portarray drives are moved like any other; their rooms know what may be
+shared. All other producers are asked for a capsule, once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from portarray._array import array as _array
+from portarray._array import conversion, dispatch, outcome
+from portarray._devices import discovery, selection
+from portarray._movement import routes
+from portarray.backends import dlpack
+
+if TYPE_CHECKING:
+    from portarray._array.array import Array
+    from portarray._devices.device import Device
+
+__all__ = ["from_dlpack", "imported", "is_producer"]
+
+_CUDA, _CUDA_MANAGED = 2, 13  # DLPack's kDLCUDA and kDLCUDAManaged
+
+
+def from_dlpack(x: Any, /, *, device: object = None, copy: bool | None = None) -> Array:
+    """Return an array that shares memory with any DLPack producer; see the public docstring."""
+    if isinstance(x, _array.Array):
+        return conversion.moved(
+            x, x.device if device is None else selection.resolve(device), copy=copy
+        )
+    owner = conversion.home(x)
+    if owner is not None:
+        where = owner if device is None else selection.resolve(device)
+        return conversion.moved(conversion.adopted(x, owner, copy=copy), where, copy=copy)
+    if not is_producer(x):
+        hint = (
+            "pass the object that made the capsule, which says where the memory is"
+            if type(x).__name__ == "PyCapsule"
+            else "use pa.asarray"
+        )
+        raise TypeError(
+            f"from_dlpack needs an object with __dlpack__ and __dlpack_device__, not "
+            f"{type(x).__name__}; {hint}"
+        )
+    return imported(x, None if device is None else selection.resolve(device), copy=copy)
+
+
+def is_producer(obj: object) -> bool:
+    """Tell whether an object exports memory by DLPack."""
+    return hasattr(obj, "__dlpack__") and hasattr(obj, "__dlpack_device__")
+
+
+def imported(x: Any, device: Device | None, *, copy: bool | None, narrow: bool = False) -> Array:
+    """Return an array with the elements of a producer that no room knows.
+
+    Parameters
+    ----------
+    x : object
+        With ``__dlpack__`` and ``__dlpack_device__``.
+    device : Device or None
+        Where to. None is where the data is: the default device if that is there.
+    copy : bool or None
+        None shares memory where it can, True always copies, False raises where it cannot share.
+    narrow : bool
+        Whether to accept the nearest dtype where the device has not x's.
+    """
+    place = _place_of(x)
+    if place[0] in dlpack.HOST_KINDS:
+        return _from_host(x, device, copy=copy, narrow=narrow)
+    here = _driver_of(place, device)
+    if here is None:
+        return _from_afar(x, place, device, copy=copy, narrow=narrow)
+    where = here if device is None else device
+    # Where it must be copied to move on, the first device takes it as it is.
+    taken = _taken(x, here, copy=copy if where is here else None)
+    return conversion.moved(taken, where, copy=copy, narrow=narrow) if where is not here else taken
+
+
+def _place_of(x: Any) -> tuple[int, int]:
+    """Return DLPack's type and index of the device that a producer's memory is on."""
+    answer = x.__dlpack_device__()
+    try:
+        kind, index = map(int, answer)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"{type(x).__name__}.__dlpack_device__() returned {answer!r}; DLPack wants a device "
+            f"type and an index, such as (1, 0) for host memory"
+        ) from None
+    return kind, index
+
+
+def _taken(x: Any, device: Device, *, copy: bool | None) -> Array:
+    """Return a producer's data as array of a device whose library reads its memory."""
+    try:
+        native = device.room.transfer.from_dlpack(x, device.native, copy=copy)
+    except Exception as error:  # noqa: BLE001  (translated and raised again)
+        outcome.reraise(error, "from_dlpack", device)
+    return outcome.wrap(native, device)
+
+
+def _from_host(x: Any, device: Device | None, *, copy: bool | None, narrow: bool) -> Array:
+    """Return the data of a producer in host memory."""
+    where = device
+    if where is None:
+        current = selection.current()
+        on_host = current.room.place(current.native) == routes.HOST
+        where = current if on_host else selection.cpu_device()
+    if not isinstance(x, np.ndarray):  # NumPy's are read without capsules, which refuse some
+        x = dlpack.take(x)
+        if x.dtype in dispatch.dtypes_of(where):
+            return _taken(x, where, copy=copy)
+        x = dlpack.host_values(x)
+    return conversion.asarray(x, device=where, copy=copy, narrow=narrow)
+
+
+def _driver_of(place: tuple[int, int], device: Device | None) -> Device | None:
+    """Return the device whose library reads memory: the one asked for, the default, the best."""
+    first = [selection.current()] if device is None else [device]
+    for candidate in (*first, *discovery.devices()):
+        room, native = candidate.room, candidate.native
+        own = room.place(native)
+        # Memory that CUDA manages belongs to a GPU like its other memory.
+        same = own == place or (own == (_CUDA, place[1]) and place[0] == _CUDA_MANAGED)
+        if same and place[0] in room.reads(native):
+            return candidate
+    return None
+
+
+def _from_afar(
+    x: Any, place: tuple[int, int], device: Device | None, *, copy: bool | None, narrow: bool
+) -> Array:
+    """Return the data of a producer on a device that nothing here drives, through the host."""
+    if copy is False:
+        raise ValueError(
+            f"copy=False, but the data is on {_named(place)}, which no device here reads; "
+            f"pass copy=None or copy=True"
+        )
+    try:
+        capsule = x.__dlpack__(max_version=(1, 0), dl_device=dlpack.CPU)
+    except (TypeError, BufferError, ValueError, NotImplementedError, RuntimeError) as error:
+        _unreachable(x, place, error)
+    held = dlpack.Held(capsule, dlpack.CPU, type(x).__name__)
+    # It is a copy already, and nobody else's.
+    return _from_host(held, device, copy=None, narrow=narrow)
+
+
+def _unreachable(x: Any, place: tuple[int, int], error: Exception) -> NoReturn:
+    devices = ", ".join(map(str, discovery.devices()))
+    raise BufferError(
+        f"the data of this {type(x).__name__} is on {_named(place)}, which none of the devices "
+        f"here reads ({devices}), and it does not export a copy in host memory: "
+        f"{type(error).__name__}: {error}. Move it to the host with its own library first"
+    ) from error
+
+
+def _named(place: tuple[int, int]) -> str:
+    return f"DLPack device {place} ({dlpack.kind_name(place[0])})"
