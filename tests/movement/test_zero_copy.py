@@ -1,0 +1,323 @@
+"""Where memory is shared and where it is not: ``copy=None``, ``True`` and ``False`` on all pairs.
+
+What lies in host memory is looked at where it lies, so that two arrays of any libraries show
+whether they are the same memory. What shares and may be written is written through one side and
+read on the other.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import portarray as pa
+
+DEVICES = [str(device) for device in pa.devices()]
+WRITABLE = [text for text in DEVICES if text.partition(":")[0] in ("numpy", "torch", "clarray")]
+"""Host devices whose arrays can be the same memory, written by each."""
+LIBRARY = {text: text.partition(":")[0] for text in DEVICES}
+CONSTANT = {"jax", "mlx"}
+"""Libraries whose arrays never change."""
+
+SHARING = [
+    (source, target)
+    for source, target in itertools.permutations(WRITABLE, 2)
+    if LIBRARY[source] != LIBRARY[target]
+]
+PAIRS = list(itertools.permutations(DEVICES, 2))
+
+
+def on_host(device: str) -> bool:
+    """Tell whether a device's memory is host memory, which can be looked at where it lies."""
+    found = pa.device(device)
+    return found.room.transfer.on_host(found.native)
+
+
+def memory(x: pa.Array) -> np.ndarray[Any, Any]:
+    """Return NumPy's view of an array's own memory."""
+    found: np.ndarray[Any, Any] = x.device.room.transfer.to_host(x.native, copy=False)
+    return found
+
+
+def address(x: pa.Array) -> int:
+    """Return where an array's first element lies."""
+    found: int = memory(x).__array_interface__["data"][0]
+    return found
+
+
+def shared(x: pa.Array, y: pa.Array) -> bool:
+    """Tell whether two arrays are the same memory."""
+    if not (on_host(str(x.device)) and on_host(str(y.device))):
+        return False
+    return np.shares_memory(memory(x), memory(y))
+
+
+def matrix(device: str, dtype: str = "float32") -> pa.Array:
+    """Return a matrix of the numbers 0 to 47, in memory of the device's own."""
+    values = np.arange(48).reshape(6, 8).astype(np.dtype(getattr(pa, dtype)))
+    return pa.asarray(values, device=device, copy=True)
+
+
+LAYOUTS: dict[str, Callable[[pa.Array], pa.Array]] = {
+    "matrix": lambda x: x,
+    "offset": lambda x: x[2:5, 3:],
+    "strided": lambda x: x[::2, 1::3],
+    "transposed": lambda x: x.T,
+    "reversed": lambda x: pa.flip(x),
+    "one row": lambda x: x[4, :],
+    "0-d": lambda x: x[3, 5],
+}
+
+
+def seen(x: pa.Array) -> Any:
+    """Return an array's values as they are now, wherever it is."""
+    return np.array(x.device.room.transfer.to_host(x.native, copy=True))
+
+
+# --- sharing, by writing ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("source", "target"), SHARING)
+def test_each_side_sees_what_the_other_writes(source: str, target: str) -> None:
+    for layout, view in LAYOUTS.items():
+        if layout == "reversed" and "torch" in (LIBRARY[source], LIBRARY[target]):
+            continue  # tensors have no negative strides
+        base = matrix(source)
+        x = view(base)
+        y = x.to_device(target)
+        assert pa.transfer_plan(x, target).copies == 0, layout
+        assert (address(y), memory(y).strides) == (address(x), memory(x).strides), layout
+        place = tuple(size - 1 for size in x.shape)
+        before = seen(base)
+        y[place] = -7.0
+        assert float(x[place]) == -7.0, layout
+        # Nothing but that one element of the whole was written.
+        after = seen(base)
+        assert int((after != before).sum()) == 1, layout
+        x[place] = 90.0
+        assert float(y[place]) == 90.0, layout
+        y[...] = pa.asarray(5.0, dtype=pa.float32, device=target)
+        assert (seen(x) == 5.0).all(), layout
+        assert int((seen(base) == 5.0).sum()) >= x.size, layout
+        x += 1
+        assert (seen(y) == 6.0).all(), layout
+
+
+@pytest.mark.parametrize(("source", "target"), SHARING)
+def test_memory_of_every_dtype_is_shared(source: str, target: str) -> None:
+    names = ["bool", "int8", "uint16", "int64", "float16", "float64", "complex64", "complex128"]
+    names += [] if "numpy" in (LIBRARY[source], LIBRARY[target]) else ["bfloat16"]
+    for name in names:
+        x = matrix(source, name)
+        for way in (x.to_device(target), pa.asarray(x, device=target)):
+            assert (way.dtype, str(way.device)) == (x.dtype, target)
+            assert shared(x, way), name
+        y = pa.from_dlpack(x, device=target, copy=False)
+        assert seen(y)[0, 0] == 0, name
+        x[0, 0] = True
+        assert seen(y)[0, 0] == 1, name
+        assert bool(np.asarray(seen(y) == seen(x)).all())
+
+
+@pytest.mark.parametrize(("source", "target"), SHARING)
+def test_a_view_keeps_the_memory_alive(source: str, target: str) -> None:
+    y = matrix(source)[3:, ::2].to_device(target)
+    rest = [matrix(source) for _ in range(4)]  # what was freed would be used again
+    wanted = np.arange(48, dtype=np.float32).reshape(6, 8)[3:, ::2]
+    np.testing.assert_array_equal(seen(y), wanted)
+    del rest
+
+
+@pytest.mark.parametrize("target", [t for t in WRITABLE if LIBRARY[t] != "numpy"])
+def test_numpy_arrays_of_the_user_are_shared(target: str) -> None:
+    """There and back: three names of one memory."""
+    a = np.zeros((3, 4))
+    x = pa.asarray(a[1:, ::2], device=target)
+    back = np.asarray(x)
+    assert back.strides == a[1:, ::2].strides
+    x[0, 1] = 1.0
+    assert a[1, 2] == 1.0 == back[0, 1]
+    a[2, 0] = 2.0
+    assert float(x[1, 0]) == 2.0 == back[1, 0]
+    back[1, 1] = 3.0
+    assert a[2, 2] == 3.0 == float(x[1, 1])
+
+
+# --- memory that never changes ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("source", [text for text in DEVICES if LIBRARY[text] in CONSTANT])
+def test_memory_that_never_changes_is_shared_until_it_is_written(source: str) -> None:
+    if not on_host(source):
+        pytest.skip(f"{source} has memory of its own")
+    for name in ("bool", "int32", "float16", "float32", "complex64"):
+        x = matrix(source, name)
+        y = x.to_device("numpy")
+        assert pa.transfer_plan(x, "numpy").copies == 0
+        assert address(y) == address(x), name
+        assert not y.native.flags.writeable
+        before = seen(x)
+        view = y[1:, :]
+        y[0, 0] = True
+        assert not shared(x, y), name
+        assert bool(y[0, 0])
+        assert not bool(x[0, 0])
+        np.testing.assert_array_equal(seen(x), before)
+        np.testing.assert_array_equal(seen(view), before[1:])
+        # From then on it is memory of its own, like any other of NumPy's.
+        place = address(y)
+        y[1, 1] = False
+        assert address(y) == place
+        z = x.to_device("numpy")
+        if name == "bool":
+            z ^= z
+        else:
+            z -= z
+        np.testing.assert_array_equal(seen(x), before)
+
+
+@pytest.mark.parametrize("source", [text for text in DEVICES if LIBRARY[text] in CONSTANT])
+@pytest.mark.parametrize("target", [text for text in WRITABLE if LIBRARY[text] != "numpy"])
+def test_memory_that_never_changes_is_copied_where_it_could_be_written(
+    source: str, target: str
+) -> None:
+    x = matrix(source)
+    y = x.to_device(target)
+    assert pa.transfer_plan(x, target).copies == 1
+    y[...] = pa.asarray(0.0, dtype=pa.float32, device=target)
+    np.testing.assert_array_equal(seen(x), np.arange(48).reshape(6, 8))
+    with pytest.raises(ValueError, match=r"copy=False, but .*read-only.*copy=None"):
+        x.to_device(target, copy=False)
+
+
+def test_read_only_memory_of_the_user() -> None:
+    a = np.arange(4.0)
+    a.flags.writeable = False
+    for target in WRITABLE:
+        x = pa.asarray(a, device=target)
+        assert shared(pa.asarray(a, device="numpy"), x) is (LIBRARY[target] == "numpy")
+        x[0] = 9.0
+        assert (float(x[0]), a[0]) == (9.0, 0.0), target
+        assert pa.asarray(a, device=target, copy=True).tolist() == [0, 1, 2, 3]
+
+
+# --- sharing with JAX, on request -----------------------------------------------------------------
+
+
+def aligned(count: int, dtype: Any, off: int = 0) -> np.ndarray[Any, Any]:
+    """Return the numbers from 0 on, at an address divisible by 64, or `off` bytes beside it."""
+    dtype = np.dtype(dtype)
+    block = np.zeros(count * dtype.itemsize + 128, dtype=np.uint8)
+    start = -block.ctypes.data % 64 + off
+    found: np.ndarray[Any, Any] = block[start : start + count * dtype.itemsize].view(dtype)
+    found[...] = np.arange(count)
+    return found
+
+
+@pytest.mark.parametrize("source", WRITABLE)
+def test_jax_shares_on_request(source: str) -> None:
+    if "jax:cpu:0" not in DEVICES:
+        pytest.skip("JAX is not there")
+    a = aligned(96, np.float32)
+    x = pa.asarray(a, device=source, copy=False)
+    y = x.to_device("jax", copy=False)
+    assert address(y) == a.ctypes.data
+    z = x.to_device("jax")
+    assert not shared(x, z)
+    a[3] = -1.0
+    assert float(y[3]) == -1.0
+    assert float(z[3]) == 3.0
+    # An assignment to it makes a new one.
+    y[4] = 8.0
+    assert a[4] == 4.0
+    for off in (4, 16, 32):
+        x = pa.asarray(aligned(96, np.float32, off), device=source, copy=False)
+        with pytest.raises(ValueError, match=r"copy=False, but .*64.*copy=None"):
+            x.to_device("jax", copy=False)
+        assert pa.transfer_plan(x, "jax").copies == 1
+
+
+# --- all pairs --------------------------------------------------------------------------------
+
+
+def layouts(source: str) -> Iterator[tuple[str, pa.Array]]:
+    """Yield arrays of a device in many layouts."""
+    base = matrix(source)
+    for layout, view in LAYOUTS.items():
+        yield layout, view(base)
+    if LIBRARY[source] == "numpy":
+        sealed = np.arange(48, dtype=np.float32).reshape(6, 8)
+        sealed.flags.writeable = False
+        yield "read-only", pa.asarray(sealed, device=source, copy=False)
+        unaligned = np.zeros(4 * 48 + 1, dtype=np.uint8)[1:].view(np.float32).reshape(6, 8)
+        unaligned[...] = sealed
+        yield "unaligned", pa.asarray(unaligned, device=source, copy=False)
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_copy_true_shares_with_nobody(source: str, target: str) -> None:
+    for layout, x in layouts(source):
+        wanted = seen(x)
+        for y in (
+            x.to_device(target, copy=True),
+            pa.asarray(x, device=target, copy=True),
+            pa.from_dlpack(x, device=target, copy=True),
+            pa.from_dlpack(x.native, device=target, copy=True),
+        ):
+            assert str(y.device) == target
+            assert not shared(x, y), layout
+            y[...] = pa.asarray(-1.0, dtype=pa.float32, device=target)
+            np.testing.assert_array_equal(seen(x), wanted)
+
+
+def test_copy_true_where_it_is(device: str) -> None:
+    for layout, x in layouts(device):
+        for y in (
+            x.to_device(device, copy=True),
+            pa.asarray(x, copy=True),
+            pa.from_dlpack(x, copy=True),
+        ):
+            assert not shared(x, y), layout
+            assert y.device is x.device
+        assert x.to_device(device) is x
+        assert x.to_device(device, copy=False) is x
+        assert pa.asarray(x, copy=False) is x
+
+
+def on_demand(x: pa.Array, target: str) -> tuple[pa.Array | None, str]:
+    """Return an array moved with ``copy=False``, or None and what was said instead."""
+    try:
+        return x.to_device(target, copy=False), ""
+    except ValueError as error:
+        return None, str(error)
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_copies_are_as_planned(source: str, target: str) -> None:
+    # dpnp's memory and that of JAX's arrays is copied for safety, and shared on request.
+    on_request = LIBRARY[source] == "dpnp" or LIBRARY[target] == "jax"
+    for layout, x in layouts(source):
+        plan = pa.transfer_plan(x, target)
+        y = x.to_device(target)
+        wanted = seen(x)
+        if plan.route != "dlpack":
+            assert shared(x, y) is (plan.copies == 0), layout
+        assert plan.nbytes == plan.copies * x.size * x.dtype.itemsize
+        assert bool(plan.why) is bool(plan.copies), layout
+        z, refusal = on_demand(x, target)
+        if plan.copies == 0:
+            assert refusal == "", layout
+            assert z is not None
+            assert shared(x, z) or plan.route == "dlpack", layout
+            continue
+        if z is None:
+            assert refusal.startswith("copy=False, but "), layout
+            assert "copy=None" in refusal, layout
+        else:
+            assert on_request, f"{layout}: the plan says {plan}"
+            assert shared(x, z), layout
+        np.testing.assert_array_equal(seen(y), wanted)
