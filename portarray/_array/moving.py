@@ -137,6 +137,9 @@ def to_device(
     """
     if device is None:
         raise TypeError("to_device(tree, None) names no device; pass a device, or its text")
+    for name, value in (("native", native), ("progress", progress)):
+        if value is not None and not isinstance(value, bool):
+            raise TypeError(f"{name}={value!r}: pass True, False or None")
     where = selection.resolve(device)
     shown = config.progress if progress is None else progress
     watch = _progress.Bar(f"to {where}") if shown else None
