@@ -142,6 +142,7 @@ from portarray._array.info import __array_namespace_info__
 from portarray._array.interop import VERSION as __array_api_version__  # noqa: N811  (the standard's name)
 from portarray._array.moving import TransferPlan, to_device, transfer_plan
 from portarray._array.namespaces import array_namespace, namespace
+from portarray._array.saving import load, save
 from portarray._array.support import support
 from portarray._config import config
 from portarray._devices.device import Device
@@ -402,6 +403,8 @@ __all__ = [
     "synchronize",
     # Moving data
     "TransferPlan",
+    "load",
+    "save",
     "to_device",
     "transfer_plan",
     # Errors and warnings

@@ -13,7 +13,7 @@ NOT_IMPORTED = (
     # array libraries
     *("torch", "jax", "cupy", "mlx", "dpnp", "dpctl", "pyopencl", "array_api_compat"),
     # what only some of portarray's users need
-    *("ml_dtypes", "optree", "platformdirs", "scipy", "sklearn", "click", "rich"),
+    *("ml_dtypes", "optree", "safetensors", "platformdirs", "scipy", "sklearn", "click", "rich"),
     *("portarray_conformance", "importlib.metadata", "tomllib"),
 )
 LIMIT = 0.030  # seconds over `import numpy`

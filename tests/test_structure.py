@@ -66,9 +66,14 @@ MAY_IMPORT: dict[str, set[str]] = {
 NATIVE_ARRAYS = {"_array", "_movement"}  # where an array's native part may be read
 
 # Distributions that only some parts need, and the parts that may import each.
-HOMES_OF = {"click": {"_cli"}, "rich": {"_cli", "_movement"}, "optree": {"_movement"}}
+HOMES_OF = {
+    "click": {"_cli"},
+    "rich": {"_cli", "_movement"},
+    "optree": {"_movement"},
+    "safetensors": {"_movement"},
+}
 # Imported where they are used, never with the module: most programs do without.
-LAZY = {"ml_dtypes", "optree", "platformdirs", "rich", "tomllib"}
+LAZY = {"ml_dtypes", "optree", "platformdirs", "rich", "safetensors", "tomllib"}
 # But for what all of a part's programs need.
 AT_ONCE = {("_cli", "rich")}
 

@@ -1,0 +1,334 @@
+"""safetensors files: written whole or not at all, and mapped into memory to be read.
+
+The format is read and written by the safetensors library. Arrays of complex128, for which it has
+no name, are stored as float64 with a last axis of two, real and imaginary part; the file's metadata
+says which they are.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import math
+import mmap
+import os
+import re
+import secrets
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+__all__ = ["OWN", "Stored", "read", "write"]
+
+Values = np.ndarray[Any, Any]
+
+OWN = "portarray."
+"""How the keys of portarray's own metadata begin."""
+
+_COMPLEX128 = f"{OWN}complex128"
+_ATTEMPTS = 100  # to read a file that others replace meanwhile
+
+
+# --- writing --------------------------------------------------------------------------------------
+
+
+def write(path: str, arrays: Mapping[str, Values], metadata: Mapping[str, str]) -> None:
+    """Write arrays of portarray's dtypes to a file; on any error the earlier one stays.
+
+    What lies in memory in one block in C order is written from there; the rest is copied first.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
+    ModuleNotFoundError
+        If safetensors is not installed.
+    """
+    library = _library()
+    notes = dict(metadata)
+    stored = {}
+    pairs = []
+    for name, array in arrays.items():
+        # The library reads memory as if it were of one block.
+        values = array if array.flags.c_contiguous else array.copy(order="C")
+        if values.dtype.kind == "c" and values.dtype.itemsize == 16:
+            values = values.reshape(*values.shape, 1).view(values.real.dtype)
+            pairs.append(name)
+        stored[name] = values
+    if pairs:
+        notes[_COMPLEX128] = json.dumps(pairs)
+    with _replaced(path) as temporary:
+        try:
+            library.numpy.save_file(stored, temporary, metadata=notes or None)
+        except library.SafetensorError as error:
+            raise OSError(f"{path!r} was not written: {error}") from error
+
+
+@contextmanager
+def _replaced(path: str) -> Iterator[str]:
+    """Give a new file's name; it takes the place of another when the block ends without an error.
+
+    It lies in the same folder, since only there it can be renamed in one step, and gets its data
+    onto the disk before: whatever happens meanwhile, the name leads to a whole file.
+    """
+    target = os.path.realpath(path)  # links stay links
+    folder = os.path.dirname(target)
+    earlier = _to_be_replaced(path, target)
+    temporary = os.path.join(folder, f".portarray-{secrets.token_hex(8)}.tmp")
+    try:
+        # The mode is what any new file gets, which tempfile's are not.
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+    except FileNotFoundError:
+        raise FileNotFoundError(
+            errno.ENOENT, "there is no such folder to save in; make it first", path
+        ) from None
+    try:
+        yield temporary
+        if earlier is not None:
+            _like(temporary, earlier)
+        _onto_disk(temporary, os.O_RDWR)
+        os.replace(temporary, target)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            os.unlink(temporary)
+        raise
+    if os.name != "nt":  # where folders cannot be opened
+        _onto_disk(folder, os.O_RDONLY)
+
+
+def _to_be_replaced(path: str, target: str) -> os.stat_result | None:
+    """Return what is known of a file that may be written, None where there is none."""
+    try:
+        found = os.stat(target)
+    except FileNotFoundError:
+        return None
+    if stat.S_ISDIR(found.st_mode):
+        raise IsADirectoryError(errno.EISDIR, "a folder cannot be saved to; name a file", path)
+    if not stat.S_ISREG(found.st_mode):
+        raise OSError(errno.EINVAL, "only a regular file can be saved to, and this is none", path)
+    if not os.access(target, os.W_OK):
+        # A file may be renamed onto it all the same, which writing into it would not do.
+        raise PermissionError(errno.EACCES, "the file may not be written", path)
+    return found
+
+
+def _like(path: str, earlier: os.stat_result) -> None:
+    """Give a file the owner and the mode of the one that it replaces, as writing would leave it."""
+    if hasattr(os, "chown"):
+        with suppress(PermissionError):  # only root gives files away
+            os.chown(path, earlier.st_uid, earlier.st_gid)
+    os.chmod(path, stat.S_IMODE(earlier.st_mode))
+
+
+def _onto_disk(path: str, flags: int) -> None:
+    descriptor = os.open(path, flags)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+# --- reading --------------------------------------------------------------------------------------
+
+
+class _Place(NamedTuple):
+    """Where an array lies in a file: the format's name of the dtype, shape, offset in bytes."""
+
+    code: str
+    shape: tuple[int, ...]
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A file that is mapped into memory, privately: what is written there stays in this process.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    metadata : dict of str to str
+        Its metadata.
+    places : dict of str to _Place
+        Its arrays, by name in alphabetical order.
+    pairs : frozenset of str
+        Those that are complex128.
+    memory : mmap.mmap
+        The mapping; it ends with the last array in it.
+    """
+
+    path: str
+    metadata: dict[str, str]
+    places: dict[str, _Place]
+    pairs: frozenset[str]
+    memory: mmap.mmap
+
+    def values(self, name: str) -> Values:
+        """Return an array that lies in the mapping, or a copy where its memory is not aligned.
+
+        Raises
+        ------
+        ValueError
+            If portarray has not its dtype, or its values are none of the dtype's.
+        """
+        code, shape, start = self.places[name]
+        dtype = _dtype(code)
+        if dtype is None:
+            raise ValueError(
+                f"{self.path!r} has {name!r} in {code}, a dtype that portarray has not; "
+                f"load the others by names=[...]"
+            )
+        if not math.prod(shape):
+            found: Values = np.empty(shape, dtype)
+        else:
+            found = np.ndarray(shape, dtype, self.memory, start)
+        if code == "BOOL" and found.size and found.view(np.uint8).max() > 1:
+            raise ValueError(f"{self.path!r} is damaged: {name!r} has values that are no booleans")
+        if name in self.pairs:
+            found = found.view(np.dtype(np.complex128).newbyteorder("<")).reshape(shape[:-1])
+        return found if found.flags.aligned else found.copy()
+
+
+def read(path: str) -> Stored:
+    """Map a file into memory; its data is read where an array is used, and not before.
+
+    Raises
+    ------
+    ValueError
+        If it is no whole safetensors file.
+    OSError
+        If it cannot be opened.
+    ModuleNotFoundError
+        If safetensors is not installed.
+    """
+    library = _library()
+    for _ in range(_ATTEMPTS):
+        _check_regular(path)
+        with open(path, "rb") as file:
+            metadata, places, size = _header(path, library)
+            # The library opens the path itself. While this file is open, no other has its number.
+            if os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
+                memory = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+                break
+    else:
+        raise OSError(errno.EAGAIN, "others replace the file faster than it can be read", path)
+    begin = len(memory) - size
+    if begin != 8 + int.from_bytes(memory[:8], "little"):
+        raise _damaged(path, "its length has changed while it was read")
+    places = {name: place._replace(start=begin + place.start) for name, place in places.items()}
+    pairs = _pairs(path, metadata.pop(_COMPLEX128, "[]"), places)
+    return Stored(path, metadata, dict(sorted(places.items())), pairs, memory)
+
+
+def _check_regular(path: str) -> None:
+    """Refuse what is no file, before it is opened: to open a pipe would wait for its writer."""
+    mode = os.stat(path).st_mode
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, "a folder cannot be loaded; name a file in it", path)
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EINVAL, "only a regular file can be loaded, and this is none", path)
+
+
+def _header(path: str, library: Any) -> tuple[dict[str, str], dict[str, _Place], int]:
+    """Return metadata, places counted from where the data begins, and the length of the data."""
+    places = {}
+    start = 0
+    try:
+        with library.safe_open(path, framework="np") as file:
+            # In this order arrays follow each other without gaps: the format allows none.
+            for name in file.offset_keys():
+                entry = file.get_slice(name)
+                shape = tuple(entry.get_shape())
+                places[name] = _Place(entry.get_dtype(), shape, start)
+                start += math.prod(shape) * _bits(entry.get_dtype()) // 8
+            return dict(file.metadata() or {}), places, start
+    except library.SafetensorError as error:
+        raise _damaged(path, str(error)) from error
+
+
+def _damaged(path: str, why: str) -> ValueError:
+    with open(path, "rb") as file:
+        first = file.read(8)
+    kinds = [kind for start, kind in _OTHERS.items() if first.startswith(start)]
+    fix = kinds[0] if kinds else "Restore it from where it came, or save it again"
+    return ValueError(f"{path!r} is no whole safetensors file: {why}. {fix}")
+
+
+_OTHERS = {
+    b"\x93NUMPY": "It is one of NumPy's .npy files: use numpy.load",
+    b"PK\x03\x04": "It is a zip archive, as numpy.savez and torch.save write: use numpy.load or "
+    "torch.load",
+    b"\x80\x04\x95": "It is a pickle: use pickle.load, if you trust who wrote it",
+    b"\x80\x05\x95": "It is a pickle: use pickle.load, if you trust who wrote it",
+    b"\x89HDF": "It is an HDF5 file: use h5py",
+    b"GGUF": "It is a GGUF file: use gguf",
+}
+"""How files of other formats begin, to what reads them."""
+
+
+def _pairs(path: str, text: str, places: Mapping[str, _Place]) -> frozenset[str]:
+    """Return which arrays are complex128, as the file says."""
+    try:
+        names = frozenset(json.loads(text))
+        sound = all(places[name].code == "F64" and places[name].shape[-1] == 2 for name in names)
+    except (ValueError, TypeError, LookupError, RecursionError) as error:
+        raise _damaged(path, f"its metadata {_COMPLEX128} is {text[:80]!r}") from error
+    if not sound:
+        raise _damaged(path, f"its metadata {_COMPLEX128} names other than pairs of float64")
+    return names
+
+
+# --- dtypes and the library -----------------------------------------------------------------------
+
+_DTYPES: dict[str, type[np.generic]] = {
+    "BOOL": np.bool,
+    "I8": np.int8,
+    "I16": np.int16,
+    "I32": np.int32,
+    "I64": np.int64,
+    "U8": np.uint8,
+    "U16": np.uint16,
+    "U32": np.uint32,
+    "U64": np.uint64,
+    "F16": np.float16,
+    "F32": np.float32,
+    "F64": np.float64,
+    "C64": np.complex64,
+}
+
+
+def _dtype(code: str) -> np.dtype[Any] | None:
+    """Return the dtype of the format's name for it, None where portarray has none."""
+    if code == "BF16":
+        import ml_dtypes
+
+        found: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+    elif code in _DTYPES:
+        found = np.dtype(_DTYPES[code])
+    else:
+        return None
+    return found.newbyteorder("<")
+
+
+def _bits(code: str) -> int:
+    """Return the size of an element in bits, which is a part of the name: ``"F8_E4M3"``."""
+    digits = re.search(r"\d+", code)
+    return int(digits[0]) if digits else 8
+
+
+def _library() -> Any:
+    """Return the safetensors library."""
+    try:
+        import safetensors.numpy
+    except ModuleNotFoundError as error:
+        if error.name != "safetensors":
+            raise
+        raise ModuleNotFoundError(
+            'pa.save and pa.load need safetensors: pip install "portarray[files]"',
+            name="safetensors",
+        ) from error
+    return safetensors
