@@ -1,0 +1,249 @@
+"""Objects that hold arrays: dataclasses of every kind and scikit-learn's estimators."""
+
+from __future__ import annotations
+
+import functools
+import subprocess
+import sys
+from collections import OrderedDict
+from dataclasses import InitVar, dataclass, field, fields
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+import portarray as pa
+
+VALUES = np.arange(6, dtype=np.float32)
+
+
+def x_on_numpy() -> pa.Array:
+    return pa.asarray(VALUES, device="numpy", copy=True)
+
+
+@dataclass
+class Plain:
+    weight: Any
+    name: str = "plain"
+    scale: ClassVar[Any] = VALUES
+
+
+@dataclass(frozen=True)
+class Frozen:
+    weight: Any
+    times: InitVar[int] = 2
+    made: Any = field(init=False)
+    free: Any = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self, times: int) -> None:
+        object.__setattr__(self, "made", self.weight * times)
+
+    @functools.cached_property
+    def total(self) -> Any:
+        return pa.sum(self.weight)
+
+
+@dataclass(slots=True)
+class Slots:
+    weight: Any
+    later: Any = field(init=False)
+
+
+@dataclass(frozen=True, slots=True)
+class FrozenSlots:
+    weight: Any
+    name: str = "both"
+
+
+@dataclass(slots=True)
+class Derived(Slots):
+    bias: Any = None
+    __own: Any = 3
+
+
+class Guarded:
+    """A class that lets nobody set its attributes but itself."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"{name} is not for you to set")
+
+
+@dataclass(init=False)
+class WithRules(Guarded):
+    weight: Any
+    default: Any = "of the class"
+
+    def __init__(self, weight: Any) -> None:
+        self.__dict__["weight"] = weight
+        self.__dict__["cache"] = [weight]  # no field, and an array all the same
+
+
+class Mapping(OrderedDict[str, Any]):
+    """A dict whose keys are its attributes, as some libraries return their outputs."""
+
+
+@dataclass
+class Output(Mapping):
+    weight: Any
+
+    def __post_init__(self) -> None:
+        self["weight"] = self.weight
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.weight,)
+
+
+def made() -> dict[str, Any]:
+    x = x_on_numpy()
+    slots = Slots(x)
+    both = Slots(x)
+    both.later = x
+    frozen = Frozen(x)
+    assert frozen.total.shape == ()
+    return {
+        "plain": Plain(x),
+        "frozen": frozen,
+        "slots": slots,
+        "both": both,
+        "frozen_slots": FrozenSlots(x),
+        "derived": Derived(x, x),
+        "rules": WithRules(x),
+        "nested": Plain([Plain(x), {"in": Frozen(x)}]),
+        "output": Output(x),
+    }
+
+
+def where(x: Any) -> str:
+    assert type(x) is pa.Array
+    np.testing.assert_array_equal(np.asarray(x.to_device("numpy").native), VALUES)
+    return str(x.device)
+
+
+def test_dataclasses_of_every_kind(device: str) -> None:
+    tree = made()
+    x = tree["plain"].weight
+    moved = pa.to_device(tree, device)
+    assert [type(part) for part in moved.values()] == [type(part) for part in tree.values()]
+    one = moved["plain"].weight
+    assert where(one) == device
+    for name in set(moved) - {"nested"}:
+        assert moved[name].weight is one, name
+        assert tree[name].weight is x, name
+    assert moved["plain"].name == "plain"
+    assert Plain.scale is VALUES
+    frozen = moved["frozen"]
+    assert str(frozen.made.device) == device
+    assert float(frozen.made[1]) == 2.0
+    assert str(frozen.__dict__["total"].device) == device
+    assert str(tree["frozen"].__dict__["total"].device) == "numpy:cpu:0"
+    assert not hasattr(moved["slots"], "later")
+    assert moved["both"].later is one
+    assert moved["derived"].bias is one
+    assert moved["derived"]._Derived__own == 3
+    assert moved["rules"].cache[0] is one
+    assert tree["rules"].cache[0] is x
+    assert moved["rules"].default == "of the class"
+    assert moved["nested"].weight[0].weight is one
+    assert moved["nested"].weight[1]["in"].weight is one
+    assert list(moved["output"]) == ["weight"]
+    assert moved["output"]["weight"] is one
+    assert tree["output"]["weight"] is x
+
+
+def test_objects_that_are_shared_stay_shared(device: str) -> None:
+    part = Plain(x_on_numpy())
+    moved = pa.to_device([part, {"again": part}, Plain(part)], device)
+    assert moved[0] is moved[1]["again"]
+    assert moved[0] is moved[2].weight
+    assert moved[0] is not part
+
+
+def test_a_default_that_is_an_array_of_the_class_alone(device: str) -> None:
+    x = x_on_numpy()
+
+    class Holder:
+        weight: Any = field(init=False, default=x)
+
+    # Arrays cannot be hashed, and dataclass takes what cannot for a mistake.
+    with pytest.raises(ValueError, match="mutable default"):
+        dataclass(Holder)
+    torch = pytest.importorskip("torch")
+    tensor = torch.ones(2)
+
+    @dataclass
+    class OfTorch:
+        weight: Any = field(init=False, default=tensor)
+
+    moved = pa.to_device(OfTorch(), device, native=False)
+    assert str(moved.weight.device) == device
+    assert OfTorch.weight is tensor
+
+
+def test_dataclasses_themselves_are_no_trees(device: str) -> None:
+    assert pa.to_device([Plain, fields(Plain)], device)[0] is Plain
+
+
+def test_an_object_that_copies_as_itself_is_refused(device: str) -> None:
+    @dataclass
+    class Single:
+        weight: Any
+
+        def __copy__(self) -> Any:
+            return self
+
+    tree = {"single": Single(x_on_numpy())}
+    if device == "numpy:cpu:0":  # nothing to exchange
+        assert pa.to_device(tree, device)["single"] is tree["single"]
+        return
+    with pytest.raises(TypeError, match="Single returns the same object") as caught:
+        pa.to_device(tree, device)
+    assert caught.value.__notes__ == ["at tree['single']"]
+    assert where(tree["single"].weight) == "numpy:cpu:0"
+
+
+def test_scikit_learn_is_not_imported() -> None:
+    code = (
+        "import sys, numpy as np, portarray as pa\n"
+        "from dataclasses import dataclass\n"
+        "pa.to_device([np.ones(2), {'a': pa.ones(2)}, object()], 'numpy')\n"
+        "print([m for m in ('sklearn', 'torch', 'jax', 'rich') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
+    )
+    assert done.stdout.strip() == "[]"
+
+
+def test_estimators_and_what_they_are_made_of(device: str) -> None:
+    pytest.importorskip("sklearn")
+    from sklearn.ensemble import VotingClassifier
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.pipeline import FeatureUnion, make_pipeline
+    from sklearn.preprocessing import MinMaxScaler, StandardScaler
+
+    rng = np.random.default_rng(1)
+    rows = rng.normal(size=(40, 3))
+    labels = np.where(rows[:, 0] > 0, "yes", "no")
+    inner = make_pipeline(
+        FeatureUnion([("z", StandardScaler()), ("unit", MinMaxScaler())]), LogisticRegression()
+    )
+    search = GridSearchCV(inner, {"logisticregression__C": [0.1, 1.0]}, cv=2).fit(rows, labels)
+    voting = VotingClassifier([("a", inner), ("b", LogisticRegression())]).fit(rows, labels)
+    found = pa.to_device({"search": search, "voting": voting}, device, native=False, narrow=True)
+    best = found["search"].best_estimator_
+    assert best is not search.best_estimator_
+    logistic = best[-1]
+    assert type(logistic) is LogisticRegression
+    scaler = best[0].transformer_list[0][1]
+    for one in (logistic.coef_, scaler.mean_, found["voting"].estimators_[1].coef_):
+        assert type(one) is pa.Array
+        assert str(one.device) == device
+    # Labels are no numbers, and settings are no arrays.
+    assert logistic.classes_ is search.best_estimator_[-1].classes_
+    assert found["search"].best_params_ == search.best_params_
+    assert type(search.best_estimator_[-1].coef_) is np.ndarray
+    # And back: what was fitted predicts the same.
+    back = pa.to_device(found, "numpy", native=True)
+    np.testing.assert_array_equal(back["search"].predict(rows), search.predict(rows))
+    np.testing.assert_array_equal(back["voting"].predict(rows), voting.predict(rows))
