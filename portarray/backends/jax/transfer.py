@@ -1,18 +1,24 @@
 """Arrays in and out: host memory and DLPack.
 
 JAX's arrays never change, and other libraries' memory does. Memory that others may write is
-therefore shared only where that is asked for (``copy=False``).
+therefore shared only where that is asked for (``copy=False``). On CPUs what is copied is copied by
+NumPy where NumPy is faster, into memory that XLA then takes over as it is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import ml_dtypes
 import numpy as np
+from jax._src.config import explicit_device_put_scope
+from jax._src.interpreters.pxla import batched_device_put
 
+from portarray.backends import dlpack
 from portarray.backends.jax import devices, tracing
 
 __all__ = [
@@ -24,10 +30,19 @@ __all__ = [
     "peek",
     "to_dlpack",
     "to_host",
+    "why_copied",
     "why_copied_in",
 ]
 
-_DLPACK_CPU = 1
+# DLPack's device types; XLA reads the last as it is.
+_DLPACK_CPU, _CUDA, _CUDA_HOST, _ROCM, _ROCM_HOST = 1, 2, 3, 10, 11
+_IN_HOST_MEMORY = (_DLPACK_CPU, _CUDA_HOST, _ROCM_HOST)
+_GPU = {"cuda": _CUDA, "rocm": _ROCM}
+
+_BFLOAT16 = np.dtype(ml_dtypes.bfloat16)  # which NumPy does not export
+
+_ALIGNED = 64  # bytes: what XLA wants of addresses to take memory over
+_SMALL = 1 << 15  # bytes, up to which a second copy costs less than aligned memory
 
 # JAX's own types call the results anything.
 _put: Callable[[Any, jax.Device], jax.Array] = jax.device_put
@@ -65,16 +80,55 @@ def from_host(
     """
     if copy is False:
         return _over(array, device)
-    if on_host(device):
-        # A private copy, which XLA may then take over without another.
-        array = np.array(array, dtype=array.dtype.newbyteorder("="), order="C", copy=True)
-        with devices.at_once():
-            return _put(array, device)
-    if not array.dtype.isnative:
-        array = array.astype(array.dtype.newbyteorder("="))
-    with devices.at_once():
+    if not on_host(device):
+        x = _read(array.astype(array.dtype.newbyteorder("="), copy=False), device)
         # Until the transfer is done it reads the caller's memory.
-        return _put(array, device).block_until_ready()
+        return x if non_blocking else x.block_until_ready()
+    if _is_transposed(array):
+        # NumPy is many times slower at that.
+        return _read(array, device).block_until_ready()
+    return _read(_private(array), device)
+
+
+def _read(array: np.ndarray[Any, Any], device: jax.Device) -> jax.Array:
+    """Return an array that XLA makes of memory which nobody may write until it is computed.
+
+    XLA takes aligned memory over as it is. Nothing of this is traced, wherever it is called. It is
+    what ``jax.device_put`` comes to, in a quarter of its time.
+    """
+    aval = jax.core.ShapedArray(array.shape, array.dtype)
+    with explicit_device_put_scope():  # a transfer that jax.transfer_guard("disallow") lets pass
+        x: jax.Array = batched_device_put(aval, _placed(device), [array], [device])
+    return x
+
+
+@cache
+def _placed(device: jax.Device) -> jax.sharding.SingleDeviceSharding:
+    return jax.sharding.SingleDeviceSharding(device)
+
+
+def _is_transposed(array: np.ndarray[Any, Any]) -> bool:
+    """Tell whether an array's last axis is not the one that is closest in memory."""
+    if array.flags.c_contiguous or not array.flags.aligned or not array.dtype.isnative:
+        return False
+    strides = [
+        stride for stride, length in zip(array.strides, array.shape, strict=True) if length > 1
+    ]
+    nearest = min(strides)
+    return 0 < nearest < strides[-1] and not any(stride % array.itemsize for stride in strides)
+
+
+def _private(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return a C-contiguous copy, where XLA takes it over unless it is small."""
+    dtype = array.dtype.newbyteorder("=")
+    if array.nbytes <= _SMALL:
+        return np.array(array, dtype=dtype, order="C", copy=True, subok=False)
+    memory = np.empty(array.nbytes + _ALIGNED, dtype=np.uint8)
+    own: np.ndarray[Any, Any] = np.ndarray(
+        array.shape, dtype, memory, offset=-memory.ctypes.data % _ALIGNED
+    )
+    own[...] = array
+    return own
 
 
 def why_copied_in(array: np.ndarray[Any, Any], device: jax.Device) -> str:
@@ -94,8 +148,7 @@ def _over(array: np.ndarray[Any, Any], device: jax.Device) -> jax.Array:
     elif not array.flags.c_contiguous:
         obstacle = "the array is not C-contiguous"
     if not obstacle:
-        with devices.at_once():
-            x = _put(array, device)
+        x = _read(array, device)
         if array.size == 0 or np.shares_memory(to_host(x, copy=None), array):
             return x
         obstacle = f"XLA shares memory at addresses divisible by 64, not at {array.ctypes.data:#x}"
@@ -153,14 +206,25 @@ def move(
     """
     if tracing.is_traced(x):
         return _put(x, device)
-    if x.devices() == {device}:
-        return jnp.array(x, copy=True) if copy else x
-    if copy is False:
+    here = _only_device(x)
+    if here == device:
+        if not copy:
+            return x
+    elif copy is False:
         raise ValueError(
-            f"copy=False, but moving an array from {x.device} to {device} copies it; "
+            f"copy=False, but moving an array from {here} to {device} copies it; "
             f"pass copy=None or copy=True"
         )
-    return _put(x, device)
+    if on_host(here) and on_host(device):
+        return from_host(np.asarray(x), device, copy=True)
+    return jnp.array(x, copy=True) if here == device else _put(x, device)
+
+
+def why_copied(x: jax.Array, device: jax.Device) -> str:
+    """Return why an array is copied on its way to another device of JAX."""
+    if tracing.is_traced(x) or x.devices() == {device}:
+        return ""
+    return f"each of JAX's devices has arrays of its own, {_only_device(x)} and {device} too"
 
 
 def from_dlpack(x: Any, device: jax.Device | None, *, copy: bool | None) -> jax.Array:
@@ -169,7 +233,8 @@ def from_dlpack(x: Any, device: jax.Device | None, *, copy: bool | None) -> jax.
     Parameters
     ----------
     x : object
-        With ``__dlpack__`` and ``__dlpack_device__``.
+        With ``__dlpack__`` and ``__dlpack_device__``. It is asked for its capsule once, but where
+        that has gaps, which XLA reads in host memory only: then for a copy.
     device : jax.Device or None
         Where to; None is where the data is.
     copy : bool or None
@@ -179,40 +244,64 @@ def from_dlpack(x: Any, device: jax.Device | None, *, copy: bool | None) -> jax.
     ------
     ValueError
         If ``copy=False`` and memory cannot be shared.
+    BufferError
+        If the capsule was used before, or the data is on a device that this JAX cannot read.
     TypeError
         For 64-bit numbers while the user's setting excludes them.
     """
     if isinstance(x, jax.Array):
         return move(x, _only_device(x) if device is None else device, copy=copy)
-    if isinstance(x, np.ndarray):
-        # NumPy exports no read-only array and no bfloat16; its own way in handles both.
-        return from_host(x, _cpu() if device is None else device, copy=copy)
-    try:
-        # Elsewhere JAX narrows 64-bit numbers while the user's setting is off, and only warns.
-        with jax.enable_x64(True), devices.at_once():
-            found = jnp.from_dlpack(x)
-    except jax.errors.JaxRuntimeError as error:
-        # XLA takes compact memory only.
-        if copy is False:
-            raise ValueError(
-                f"copy=False, but XLA cannot use the memory as it is ({error}); pass copy=None"
-            ) from error
-        values = np.from_dlpack(x)
-        _refuse_missing(values.dtype)
-        return from_host(values, _cpu() if device is None else device, copy=True)
+    kind, index = map(int, x.__dlpack_device__())
+    if kind in _IN_HOST_MEMORY:
+        values = dlpack.host_values(x)
+        _refuse_missing(values.dtype.newbyteorder("="))
+        return from_host(values, _cpu() if device is None else device, copy=copy)
+    found = _over_gpu_memory(x, kind, index, copy)
     _refuse_missing(found.dtype)
+    here = _only_device(found)
     if copy is False:
-        if device is not None and found.devices() != {device}:
+        if device is not None and device != here:
             raise ValueError(
-                f"copy=False, but the data lies on {found.device} and not on {device}; "
+                f"copy=False, but the data lies on {here} and not on {device}; "
                 f"pass copy=None or copy=True"
             )
         return found
-    here = _only_device(found)
     with devices.at_once():
+        # Until the copy is made it reads memory that the producer may write.
         if device is None or device == here:
             return jnp.array(found, copy=True).block_until_ready()
         return _put(found, device).block_until_ready()
+
+
+def _over_gpu_memory(x: Any, kind: int, index: int, copy: bool | None) -> jax.Array:
+    """Return an array over a GPU's memory, ordered after the producer's work."""
+    if not any(number == kind and devices.count(name) for name, number in _GPU.items()):
+        raise BufferError(
+            f"JAX cannot read DLPack device {(kind, index)} here; move the data to the host first"
+        )
+    # Elsewhere JAX narrows 64-bit numbers while the user's setting is off, and only warns.
+    with jax.enable_x64(True), devices.at_once():
+        try:
+            return jnp.from_dlpack(x)  # which tells the producer XLA's stream
+        except jax.errors.JaxRuntimeError as error:
+            if copy is False:
+                raise ValueError(
+                    f"copy=False, but XLA cannot use the memory as it is ({error}); pass copy=None"
+                ) from error
+        return jnp.from_dlpack(_Compact(x))
+
+
+class _Compact:
+    """A producer that is asked for a copy, which has no gaps."""
+
+    def __init__(self, x: Any) -> None:
+        self._x = x
+
+    def __dlpack__(self, *, stream: Any = None) -> Any:
+        return self._x.__dlpack__(stream=stream, max_version=(1, 0), copy=True)
+
+    def __dlpack_device__(self) -> Any:
+        return self._x.__dlpack_device__()
 
 
 def _refuse_missing(dtype: np.dtype[Any]) -> None:
@@ -241,10 +330,11 @@ def to_dlpack(
     dl_device: tuple[int, int] | None,
     copy: bool | None,
 ) -> Any:
-    """Return a DLPack capsule of an array.
+    """Return a DLPack capsule of an array, once it is computed.
 
-    JAX's capsules cannot say that the memory is read-only. NumPy takes it so; other consumers must
-    not write into it, as JAX's own documentation demands.
+    Consumers of DLPack 1.0 are told that memory on the host is read-only, unless it is a copy.
+    JAX's own capsules, which others get, cannot say so: nobody may write into their memory either,
+    as JAX's documentation demands.
 
     Raises
     ------
@@ -264,14 +354,19 @@ def to_dlpack(
             )
         if copy is False:
             raise BufferError(f"copy=False, but the array on {x.device} must be moved first")
-        source = _put(x, _cpu())
-        stream = None
-    elif copy is True:
-        source = jnp.array(x, copy=True)
+        with devices.at_once():
+            source = _put(x, _cpu())
+        stream, own, copy = None, (_DLPACK_CPU, 0), None
+    if own[0] == _DLPACK_CPU and _reads_flags(max_version) and x.dtype != _BFLOAT16:
+        return to_host(source, copy=copy).__dlpack__(max_version=max_version)
+    if copy:
+        source = move(source, _only_device(source), copy=True)
     # The room has done the moving and copying, so JAX is asked for the array as it is.
-    # It refuses a version before 0.5, which its capsules serve like any other.
-    version = max_version if max_version is not None and max_version >= (1, 0) else None
-    return source.__dlpack__(stream=stream, max_version=version)
+    return source.__dlpack__(stream=stream)
+
+
+def _reads_flags(max_version: tuple[int, int] | None) -> bool:
+    return max_version is not None and max_version[0] >= 1
 
 
 def dlpack_device(x: Any) -> tuple[int, int]:

@@ -1,8 +1,9 @@
 """MLX arrays in and out: host memory and DLPack.
 
-MLX takes no host memory without a copy. It gives its own out without one, and then read-only: MLX
-shares one buffer among arrays that its users take for independent ones, and computes late from
-buffers that it takes for constant.
+MLX copies host memory, but for Metal's way to take over whole pages, which is left to those who ask
+for it (``copy=False``). It gives its own memory out without a copy, and then read-only: MLX shares
+one buffer among arrays that its users take for independent ones, and computes late from buffers
+that it takes for constant.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-import ml_dtypes
 import mlx.core as mx
 import numpy as np
 
+from portarray.backends import dlpack
 from portarray.backends.mlx import devices
 
 __all__ = [
@@ -27,14 +28,16 @@ __all__ = [
     "to_dlpack",
     "to_host",
     "under",
+    "why_copied",
     "why_copied_in",
 ]
 
-_BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 _NATIVE = devices.dtypes("cpu", 0)
 _NUMPY = {native: dtype for dtype, native in _NATIVE.items()}
 
-_DLPACK_CPU = 1
+# DLPack's device types.
+_DLPACK_CPU, _CUDA_HOST, _ROCM_HOST = 1, 3, 11
+_IN_HOST_MEMORY = (_DLPACK_CPU, _CUDA_HOST, _ROCM_HOST)
 
 
 def on_host(device: mx.Device) -> bool:
@@ -45,7 +48,7 @@ def on_host(device: mx.Device) -> bool:
 def from_host(
     array: np.ndarray[Any, Any], device: mx.Device, *, copy: bool | None, non_blocking: bool = False
 ) -> mx.array:
-    """Make an MLX array from a copy of a NumPy array.
+    """Make an MLX array from a NumPy array.
 
     Parameters
     ----------
@@ -54,37 +57,65 @@ def from_host(
     device : mlx.core.Device
         Where it will be used.
     copy : bool or None
-        None and True copy.
+        None and True copy: a later write into the NumPy array would change an MLX array that
+        shares its memory, and whatever is computed late from it. False shares where Metal can.
 
     Raises
     ------
     ValueError
-        If ``copy=False``, or an axis is longer than MLX's 32-bit sizes hold.
+        If ``copy=False`` and memory cannot be shared, or an axis is longer than MLX's 32-bit sizes
+        hold.
     """
     if copy is False:
-        raise ValueError(
-            "copy=False, but MLX cannot use NumPy's memory without a copy; "
-            "pass copy=None or copy=True"
-        )
+        return _over_host_memory(array)
     check_shape(array.shape)
-    dtype = array.dtype.newbyteorder("=")
-    if not array.size:
-        # Reductions of what MLX makes of an empty NumPy array may never end.
-        with under(device):
-            return mx.zeros(array.shape, dtype=_NATIVE[dtype])
-    if array.dtype != dtype or any(
-        stride < 0 or stride % array.dtype.itemsize for stride in array.strides
-    ):
-        # MLX takes no foreign byte orders, no negative strides and none between elements.
-        array = np.array(array, dtype=dtype, order="C", copy=True)
+    native = _NATIVE.get(array.dtype)
+    if native is None or not _copies_well(array):
+        dtype = array.dtype.newbyteorder("=")
+        native = _NATIVE[dtype]
+        array = np.array(array, dtype=dtype, order="K", copy=True)
     with under(device):
+        if not array.size:
+            # Reductions of what MLX makes of an empty NumPy array may never end.
+            return mx.zeros(array.shape, dtype=native)
         # Without the dtype, float64 becomes float32 and complex128 complex64.
-        return mx.array(array, dtype=_NATIVE[dtype])
+        return mx.array(array, dtype=native)
+
+
+def _over_host_memory(array: np.ndarray[Any, Any]) -> mx.array:
+    """Return an array over NumPy's memory, which nobody may write from then on."""
+    try:
+        return mx.from_dlpack(array, copy=False)
+    except (TypeError, ValueError, BufferError) as error:
+        raise ValueError(
+            f"copy=False, but MLX cannot use this memory of NumPy's without a copy "
+            f"({str(error).splitlines()[0]}); pass copy=None or copy=True"
+        ) from error
+
+
+def _copies_well(array: np.ndarray[Any, Any]) -> bool:
+    """Tell whether MLX can copy an array as it lies in memory.
+
+    It has no negative strides and none between elements, and copies all memory from the first
+    element to the last: of a column, the whole matrix.
+    """
+    span = size = array.itemsize
+    for length, stride in zip(array.shape, array.strides, strict=True):
+        if stride < 0 or stride % array.itemsize:
+            return False
+        span += (length - 1) * stride
+        size *= length
+    return 2 * span <= 3 * size
 
 
 def why_copied_in(array: np.ndarray[Any, Any], device: mx.Device) -> str:
-    """Return why MLX copies NumPy's memory, as it always does."""
-    return "MLX uses no memory but its own"
+    """Return why MLX copies NumPy's memory unless it is told not to."""
+    return "MLX's arrays never change, and the memory may"
+
+
+def why_copied(x: mx.array, device: mx.Device) -> str:
+    """Return an empty string: all of MLX's devices use one memory."""
+    return ""
 
 
 def under(device: mx.Device | None) -> AbstractContextManager[Any]:
@@ -129,9 +160,11 @@ def to_host(x: mx.array, *, copy: bool | None) -> np.ndarray[Any, Any]:
     dtype = _NUMPY[x.dtype]
     evaluated(x)
     # This handle shares x's buffer, and keeps MLX from reusing it once x has new values.
-    handle = mx.view(x, mx.uint16) if dtype == _BFLOAT16 else x[()]
-    # MLX's 64-bit integers come as another type of NumPy's than its int64, and bfloat16 not at all.
-    host = np.array(handle, copy=True if copy else None).view(dtype)
+    handle = mx.view(x, mx.uint16) if x.dtype == mx.bfloat16 else x.__copy__()
+    host = np.array(handle, copy=True if copy else None)
+    if host.dtype is not dtype:
+        # MLX's 64-bit integers come as another type of NumPy's, and bfloat16 not at all.
+        host = host.view(dtype)
     if not copy:
         host.flags.writeable = False
     return host
@@ -179,26 +212,33 @@ def from_dlpack(x: Any, device: mx.Device | None, *, copy: bool | None) -> mx.ar
     place = mx.default_device() if device is None else device
     if isinstance(x, mx.array):
         return move(x, place, copy=copy)
-    if int(x.__dlpack_device__()[0]) != _DLPACK_CPU:
-        with under(place):
-            return mx.from_dlpack(x, copy=copy)
-    if copy is False:
-        raise ValueError(
-            "copy=False, but MLX cannot use host memory without a copy; pass copy=None or copy=True"
-        )
-    try:
-        # MLX's own way in makes float32 of float64 and refuses negative strides.
-        host = x if isinstance(x, np.ndarray) else np.from_dlpack(x)
-    except RuntimeError:
-        # NumPy's refuses bfloat16, and nothing else that MLX takes.
-        return mx.from_dlpack(x, copy=copy)
+    kind, index = map(int, x.__dlpack_device__())
+    if kind not in _IN_HOST_MEMORY:
+        return _over_gpu_memory(x, (kind, index), place, copy=copy)
+    # MLX's own way in makes float32 of float64 and refuses negative strides.
+    host = dlpack.host_values(x)
     where = devices.recognize(place)
     assert where is not None
     if host.dtype.newbyteorder("=") not in devices.dtypes(*where):
         raise TypeError(
             f"MLX has no {host.dtype} on {place}; convert the data before it is handed over"
         )
-    return from_host(host, place, copy=True)
+    return from_host(host, place, copy=copy)
+
+
+def _over_gpu_memory(
+    x: Any, origin: tuple[int, int], device: mx.Device, *, copy: bool | None
+) -> mx.array:
+    """Return an array over a GPU's memory, which MLX has for Metal alone."""
+    held = dlpack.take(x)
+    try:
+        with under(device):
+            return mx.from_dlpack(held, copy=copy)
+    except (TypeError, ValueError) as error:
+        raise BufferError(
+            f"MLX cannot read DLPack device {origin} here ({str(error).splitlines()[0]}); move the "
+            f"data to the host first"
+        ) from error
 
 
 def to_dlpack(
