@@ -106,11 +106,14 @@ def canonical(dtype: object) -> DType:
 
 
 def nearest(dtype: DType, available: set[DType]) -> DType | None:
-    """Return the dtype of the same kind closest to one that a device lacks."""
+    """Return the dtype of the same kind closest to one that a device lacks.
+
+    The narrowest that holds all its values, as float32 does bfloat16's, else the widest.
+    """
     kind = kind_of(dtype)
     same = sorted((d for d in available if kind_of(d) == kind), key=lambda d: d.itemsize)
-    below = [d for d in same if d.itemsize < dtype.itemsize]
-    return below[-1] if below else same[0] if same else None
+    holding = [d for d in same if np.can_cast(dtype, d)]
+    return holding[0] if holding else same[-1] if same else None
 
 
 def missing(

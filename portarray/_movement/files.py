@@ -13,7 +13,6 @@ import math
 import mmap
 import os
 import re
-import secrets
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -26,20 +25,39 @@ __all__ = ["OWN", "Stored", "read", "write"]
 
 Values = np.ndarray[Any, Any]
 
-OWN = "portarray."
-"""How the keys of portarray's own metadata begin."""
+OWN = "portarray"
+"""The key of portarray's own notes among a file's metadata, as JSON.
 
-_COMPLEX128 = f"{OWN}complex128"
+It is one key, since the library writes several in an order of its own each time.
+"""
+
+_COMPLEX128 = "complex128"
 _ATTEMPTS = 100  # to read a file that others replace meanwhile
 
 
 # --- writing --------------------------------------------------------------------------------------
 
 
-def write(path: str, arrays: Mapping[str, Values], metadata: Mapping[str, str]) -> None:
-    """Write arrays of portarray's dtypes to a file; on any error the earlier one stays.
+def write(
+    path: str,
+    arrays: Mapping[str, Values],
+    metadata: Mapping[str, str],
+    notes: Mapping[str, Any],
+) -> None:
+    """Write arrays to a file; on any error the earlier one stays.
 
     What lies in memory in one block in C order is written from there; the rest is copied first.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    arrays : mapping of str to numpy.ndarray
+        Of portarray's dtypes.
+    metadata : mapping of str to str
+        The user's.
+    notes : mapping
+        What portarray has to remember, of what JSON has.
 
     Raises
     ------
@@ -49,7 +67,6 @@ def write(path: str, arrays: Mapping[str, Values], metadata: Mapping[str, str]) 
         If safetensors is not installed.
     """
     library = _library()
-    notes = dict(metadata)
     stored = {}
     pairs = []
     for name, array in arrays.items():
@@ -59,11 +76,12 @@ def write(path: str, arrays: Mapping[str, Values], metadata: Mapping[str, str]) 
             values = values.reshape(*values.shape, 1).view(values.real.dtype)
             pairs.append(name)
         stored[name] = values
-    if pairs:
-        notes[_COMPLEX128] = json.dumps(pairs)
+    own = {**notes, **({_COMPLEX128: pairs} if pairs else {})}
+    text = json.dumps(own, ensure_ascii=False, separators=(",", ":"))
+    every = {**metadata, OWN: text} if own else dict(metadata)
     with _replaced(path) as temporary:
         try:
-            library.numpy.save_file(stored, temporary, metadata=notes or None)
+            library.numpy.save_file(stored, temporary, metadata=every or None)
         except library.SafetensorError as error:
             raise OSError(f"{path!r} was not written: {error}") from error
 
@@ -78,7 +96,7 @@ def _replaced(path: str) -> Iterator[str]:
     target = os.path.realpath(path)  # links stay links
     folder = os.path.dirname(target)
     earlier = _to_be_replaced(path, target)
-    temporary = os.path.join(folder, f".portarray-{secrets.token_hex(8)}.tmp")
+    temporary = os.path.join(folder, f".portarray-{os.urandom(8).hex()}.tmp")
     try:
         # The mode is what any new file gets, which tempfile's are not.
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
@@ -152,7 +170,9 @@ class Stored:
     path : str
         The file.
     metadata : dict of str to str
-        Its metadata.
+        Its metadata, without portarray's.
+    notes : dict
+        What :func:`write` was given to remember.
     places : dict of str to _Place
         Its arrays, by name in alphabetical order.
     pairs : frozenset of str
@@ -163,6 +183,7 @@ class Stored:
 
     path: str
     metadata: dict[str, str]
+    notes: dict[str, Any]
     places: dict[str, _Place]
     pairs: frozenset[str]
     memory: mmap.mmap
@@ -220,8 +241,9 @@ def read(path: str) -> Stored:
     if begin != 8 + int.from_bytes(memory[:8], "little"):
         raise _damaged(path, "its length has changed while it was read")
     places = {name: place._replace(start=begin + place.start) for name, place in places.items()}
-    pairs = _pairs(path, metadata.pop(_COMPLEX128, "[]"), places)
-    return Stored(path, metadata, dict(sorted(places.items())), pairs, memory)
+    notes = _notes(path, metadata.pop(OWN, "{}"))
+    pairs = _pairs(path, notes.pop(_COMPLEX128, []), places)
+    return Stored(path, metadata, notes, dict(sorted(places.items())), pairs, memory)
 
 
 def _check_regular(path: str) -> None:
@@ -270,16 +292,28 @@ _OTHERS = {
 """How files of other formats begin, to what reads them."""
 
 
-def _pairs(path: str, text: str, places: Mapping[str, _Place]) -> frozenset[str]:
+def _notes(path: str, text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise _damaged(path, f"its metadata {OWN!r} is no JSON of portarray's: {text[:80]!r}")
+    return found
+
+
+def _pairs(path: str, names: Any, places: Mapping[str, _Place]) -> frozenset[str]:
     """Return which arrays are complex128, as the file says."""
     try:
-        names = frozenset(json.loads(text))
-        sound = all(places[name].code == "F64" and places[name].shape[-1] == 2 for name in names)
-    except (ValueError, TypeError, LookupError, RecursionError) as error:
-        raise _damaged(path, f"its metadata {_COMPLEX128} is {text[:80]!r}") from error
+        found = frozenset(names)
+        sound = all(places[name].code == "F64" and places[name].shape[-1] == 2 for name in found)
+    except (TypeError, LookupError):
+        sound = False
     if not sound:
-        raise _damaged(path, f"its metadata {_COMPLEX128} names other than pairs of float64")
-    return names
+        raise _damaged(
+            path, f"{_COMPLEX128} in its metadata {OWN!r} names other than float64 pairs"
+        )
+    return found
 
 
 # --- dtypes and the library -----------------------------------------------------------------------

@@ -1,17 +1,15 @@
-"""Trees as files keep them: arrays by name, and the structure around them as text.
+"""Trees as files keep them: arrays by name, and the structure around them as JSON.
 
-An array is named by the path to it, ``"layers.0.weight"``. The structure around them is JSON:
-``{key: tree}`` is a mapping, ``["list", tree, ...]`` a list, ``["tuple", tree, ...]`` a tuple and
-``null`` an array.
+An array is named by the path to it, ``"layers.0.weight"``. In a structure ``{key: tree}`` is a
+mapping, ``["list", tree, ...]`` a list, ``["tuple", tree, ...]`` a tuple and ``null`` an array.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-__all__ = ["ALONE", "Leaf", "names_in", "put_together", "read", "taken_apart", "written"]
+__all__ = ["ALONE", "Leaf", "names_in", "put_together", "taken_apart"]
 
 ALONE = "array"
 """The name of an array that is the whole tree."""
@@ -94,9 +92,9 @@ def names_in(structure: Any, path: tuple[str, ...] = ()) -> Iterator[str]:
         raise TypeError(f"{structure!r} describes no tree")
 
 
-def put_together(structure: Any, arrays: Mapping[str, Any]) -> Any:
-    """Return the tree of a structure and its arrays, given by name in its order."""
-    rest = iter(arrays.values())
+def put_together(structure: Any, arrays: Iterable[Any]) -> Any:
+    """Return the tree of a structure and its arrays, which come in its order."""
+    rest = iter(arrays)
 
     def visit(node: Any) -> Any:
         if node is None:
@@ -107,16 +105,3 @@ def put_together(structure: Any, arrays: Mapping[str, Any]) -> Any:
         return inner if node[0] == "list" else tuple(inner)
 
     return visit(structure)
-
-
-def written(value: Any) -> str:
-    """Return a structure as text."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-def read(text: str) -> Any:
-    """Return what :func:`written` wrote. Raises ValueError if it is no such text."""
-    try:
-        return json.loads(text)
-    except RecursionError as error:
-        raise ValueError("the text is nested too deeply") from error

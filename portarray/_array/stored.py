@@ -1,0 +1,219 @@
+"""Trees of arrays written into files and read from them, behind ``pa.save`` and ``pa.load``."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from portarray._array import array as _array
+from portarray._array import call, conversion, dtypes
+from portarray._movement import files
+from portarray._movement import structure as structures
+
+if TYPE_CHECKING:
+    from portarray._array.array import Array
+    from portarray._devices.device import Device
+
+__all__ = ["read", "write"]
+
+Values = np.ndarray[Any, Any]
+
+# What files remember beside the arrays.
+_STRUCTURE = "structure"  # of the tree; missing where that is a dict in alphabetical order
+_SHARED = "shared"  # names of arrays that are saved under another name, to that name
+
+
+def write(path: object, tree: Any, metadata: object) -> None:
+    """Write a tree into a file; see :func:`portarray.save`."""
+    where = _path(path)
+    own = _metadata(metadata)
+    leaves, structure = structures.taken_apart(tree, _check_array)
+    values, shared = _on_host(leaves)
+    notes: dict[str, Any] = {}
+    if shared:
+        notes[_SHARED] = shared
+    if not (isinstance(tree, Mapping) and list(tree) == sorted(leaves)):
+        notes[_STRUCTURE] = structure
+    files.write(where, values, own, notes)
+
+
+def read(
+    path: object, device: Device, *, narrow: bool, names: Iterable[str] | None
+) -> tuple[Any, dict[str, str]]:
+    """Return the tree in a file and its metadata; see :func:`portarray.load`."""
+    stored = files.read(_path(path))
+    shared = _shared(stored)
+    if names is None:
+        structure = _structure(stored, shared)
+    else:
+        structure = dict.fromkeys(_asked(names, stored, shared))
+    placed: dict[str, Array] = {}
+    arrays: list[Array] = []
+    try:
+        for name in structures.names_in(structure):
+            first = shared.get(name, name)
+            if first not in placed:
+                placed[first] = _placed(stored, first, device, narrow=narrow)
+            arrays.append(placed[first])
+    except BaseException:
+        placed.clear()  # who handles the error has the memory back
+        arrays.clear()
+        raise
+    return structures.put_together(structure, arrays), stored.metadata
+
+
+def _placed(stored: files.Stored, name: str, device: Device, *, narrow: bool) -> Array:
+    try:
+        return conversion.asarray(stored.values(name), device=device, narrow=narrow)
+    except Exception as error:
+        error.add_note(f"The array is {name!r} in {stored.path!r}.")
+        raise
+
+
+# --- arrays ---------------------------------------------------------------------------------------
+
+
+def _check_array(x: Any, place: str) -> None:
+    """Refuse what is no array of portarray's dtypes."""
+    if type(x) is _array.Array:
+        return
+    if isinstance(x, np.ndarray):
+        if type(x) not in (np.ndarray, np.memmap):
+            raise TypeError(
+                f"{place} is a {type(x).__name__}, which is more than its values; save "
+                f"numpy.asarray of it"
+            )
+        try:
+            dtypes.canonical(x.dtype)
+        except TypeError as error:
+            raise TypeError(f"{place} cannot be saved: {error}") from error
+        return
+    if conversion.home(x) is not None or hasattr(x, "__dlpack__"):
+        return
+    if hasattr(x, "_asdict"):
+        fix = "use its _asdict(): files have mappings, lists and tuples"
+    elif isinstance(x, (*dtypes.SCALARS, str)):
+        fix = "make it an array with pa.asarray, or write it into metadata={...} as text"
+    else:
+        fix = "leave it out, or keep what it says in metadata={...}"
+    raise TypeError(f"{place} is {_described(x)} and no array; {fix}")
+
+
+def _described(x: Any) -> str:
+    text = repr(x)
+    name = type(x).__name__
+    return f"{text} of type {name}" if len(text) <= 40 else f"of type {name}"
+
+
+def _on_host(leaves: Mapping[str, structures.Leaf]) -> tuple[dict[str, Values], dict[str, str]]:
+    """Return arrays' values, each once, and the names of all others to that of the first."""
+    values: dict[str, Values] = {}
+    shared: dict[str, str] = {}
+    objects: dict[int, str] = {}
+    memories: dict[object, str] = {}
+    for name, (x, place) in leaves.items():
+        first = objects.setdefault(id(x._native if type(x) is _array.Array else x), name)
+        if first == name:
+            found = _values(x, place)
+            # PyTorch hands out a tensor for each name of a parameter, all with the same memory.
+            memory = (found.__array_interface__["data"], found.shape, found.strides, found.dtype)
+            first = memories.setdefault(memory, name) if found.size else name
+        if first == name:
+            values[name] = found
+        else:
+            shared[name] = first
+    return values, shared
+
+
+def _values(x: Any, place: str) -> Values:
+    """Return an array's values in host memory."""
+    if isinstance(x, np.ndarray):
+        return x.view(np.ndarray)
+    try:
+        if type(x) is not _array.Array:
+            # NumPy's are read above, so this is where the array is, or the way of any producer.
+            x = conversion.asarray(x)
+        return call.host_view(x)
+    except Exception as error:
+        error.add_note(f"at {place}")
+        raise
+
+
+def _shared(stored: files.Stored) -> dict[str, str]:
+    """Return the names of arrays that the file has once, under another name, to that name."""
+    found = stored.notes.get(_SHARED, {})
+    try:
+        sound = all(first in stored.places for first in found.values())
+    except (AttributeError, TypeError):
+        sound = False
+    if not sound:
+        raise _unfit(stored, _SHARED)
+    return dict(found)
+
+
+def _structure(stored: files.Stored, shared: Mapping[str, str]) -> Any:
+    """Return the structure of the tree in a file: a flat dict where the file does not say."""
+    flat = dict.fromkeys(sorted((*stored.places, *shared)))
+    found = stored.notes.get(_STRUCTURE, flat)
+    try:
+        sound = sorted(structures.names_in(found)) == list(flat)
+    except (TypeError, RecursionError):
+        sound = False
+    if not sound:
+        raise _unfit(stored, _STRUCTURE)
+    return found
+
+
+def _unfit(stored: files.Stored, key: str) -> ValueError:
+    return ValueError(
+        f"{stored.path!r} has notes of portarray's on its {key!r} that do not fit its arrays: "
+        f"another program has changed them. Load them by names=[...], or remove the key "
+        f"{files.OWN!r} from its metadata"
+    )
+
+
+# --- arguments ------------------------------------------------------------------------------------
+
+
+def _path(path: object) -> str:
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(
+            f"the path is of type {type(path).__name__}; it is the first argument: "
+            f"pa.save(path, tree), pa.load(path)"
+        )
+    return os.fsdecode(path)
+
+
+def _metadata(metadata: object) -> dict[str, str]:
+    """Return the user's metadata, checked."""
+    if metadata is None:
+        return {}
+    if not isinstance(metadata, Mapping):
+        raise TypeError(f"metadata is of type {type(metadata).__name__}; it maps text to text")
+    for key, value in metadata.items():
+        if not (isinstance(key, str) and isinstance(value, str)):
+            raise TypeError(
+                f"metadata[{key!r}] is {value!r}, and files keep text under text; use str(), or "
+                f"json.dumps"
+            )
+        if key == files.OWN:
+            raise ValueError(f"the metadata key {key!r} is portarray's own; use another")
+    return dict(metadata)
+
+
+def _asked(names: object, stored: files.Stored, shared: Mapping[str, str]) -> list[str]:
+    """Return the names asked for, each once."""
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise TypeError(f"names={names!r} is no list of names; use names=[{names!r}]")
+    wanted = list(dict.fromkeys(names))
+    for name in wanted:
+        if name in stored.places or name in shared:
+            continue
+        near = difflib.get_close_matches(str(name), (*stored.places, *shared), n=3)
+        hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else "pa.load without names="
+        raise ValueError(f"{stored.path!r} has no array named {name!r}. {hint}")
+    return wanted
