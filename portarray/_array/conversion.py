@@ -23,6 +23,7 @@ __all__ = [
     "asarray",
     "astype",
     "home",
+    "lane_for",
     "moved",
     "planned",
 ]
@@ -56,8 +57,9 @@ def asarray(
     if not isinstance(obj, np.ndarray) and producers.is_producer(obj):
         if wanted is None:
             return producers.imported(obj, where, copy=copy, narrow=narrow)
-        native = producers.imported(obj, where, copy=copy and None, narrow=narrow)
-        return _finished(native, wanted, where, copy=copy, narrow=narrow)
+        taken = producers.imported(obj, where, copy=False if copy is False else None, narrow=narrow)
+        return _finished(taken, wanted, where, copy=copy, narrow=narrow)
+    producers.refuse_capsule(obj, "asarray")
     return _from_python(obj, wanted, where, copy=copy, narrow=narrow)
 
 
@@ -95,7 +97,7 @@ def moved(
     here = lane.device
     if here is device and not copy:
         return x
-    target = _lane_for(lane.dtype, device, narrow=narrow)
+    target = lane_for(lane.dtype, device, narrow=narrow)
     native = x._native
     try:
         if target.dtype != lane.dtype:
@@ -115,7 +117,7 @@ def planned(x: Array, device: Device, *, narrow: bool) -> routes.Plan:
         raise operands.refused(x, "transfer_plan")
     lane = x._lane
     here = lane.device
-    target = _lane_for(lane.dtype, device, narrow=narrow)
+    target = lane_for(lane.dtype, device, narrow=narrow)
     native = x._native
     try:
         if target.dtype == lane.dtype:
@@ -163,7 +165,7 @@ def _loses_imaginary_part(dtype: DType, wanted: DType) -> TypeError:
     )
 
 
-def _lane_for(dtype: DType, device: Device, *, narrow: bool) -> Lane:
+def lane_for(dtype: DType, device: Device, *, narrow: bool) -> Lane:
     """Return the lane that data of a dtype gets on a device."""
     available = dispatch.dtypes_of(device)
     lane = available.get(dtype)
@@ -202,17 +204,21 @@ def _from_python(
 ) -> Array:
     """Make an array from Python scalars, nested sequences, buffers and ``__array__`` objects."""
     typed = _has_dtype(obj)
-    values = _host_values(obj, dtype, sequence=not typed)
+    given = _host_values(obj, dtype, sequence=not typed, copy=copy if typed else None)
+    values = _under_one_name(given.astype(given.dtype.newbyteorder("="), copy=False))
     if dtype is not None:
         lane = dispatch.lane_of(device, dtype)
     elif typed:
-        lane = _lane_for(dtypes.canonical(values.dtype), device, narrow=narrow)
+        lane = lane_for(dtypes.canonical(values.dtype), device, narrow=narrow)
     else:
         lane = _default_lane(values.dtype, device)
-    shares = isinstance(obj, (np.ndarray, memoryview, bytearray)) or hasattr(obj, "__array__")
+    shares = given.dtype.isnative and (
+        isinstance(obj, (np.ndarray, memoryview, bytearray)) or hasattr(obj, "__array__")
+    )
     if copy is False and not (shares and values.dtype == lane.dtype):
+        order = "" if given.dtype.isnative else f" of byte order {given.dtype.byteorder!r}"
         raise ValueError(
-            f"copy=False, but making an array from {type(obj).__name__} needs a copy; "
+            f"copy=False, but making an array from {type(obj).__name__}{order} needs a copy; "
             f"pass copy=None"
         )
     converted = values.astype(lane.dtype, copy=False)
@@ -249,11 +255,13 @@ def _first(obj: Any) -> Any:
     return obj
 
 
-def _host_values(obj: Any, dtype: DType | None, *, sequence: bool) -> np.ndarray[Any, Any]:
+def _host_values(
+    obj: Any, dtype: DType | None, *, sequence: bool, copy: bool | None
+) -> np.ndarray[Any, Any]:
     """Return an object's values as a NumPy array, refusing what is no number."""
     try:
         try:
-            values = np.asarray(obj)
+            values = np.asarray(obj, copy=False if copy is False else None)
         except TypeError:
             if not isinstance(obj, (list, tuple)):
                 raise
@@ -290,9 +298,7 @@ def _host_values(obj: Any, dtype: DType | None, *, sequence: bool) -> np.ndarray
             f"arrays of {what.get(values.dtype.kind, 'records')} cannot be made (NumPy reads the "
             f"{type(obj).__name__} as dtype {values.dtype}); portarray holds booleans and numbers"
         )
-    if not values.dtype.isnative:
-        values = values.astype(values.dtype.newbyteorder("="))
-    return _under_one_name(values)
+    return values
 
 
 def _with_values(obj: Any) -> Any:

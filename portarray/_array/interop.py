@@ -9,6 +9,7 @@ import numpy as np
 from portarray._array import array as _array
 from portarray._array import call, conversion, operands, outcome
 from portarray._devices import selection
+from portarray._movement import routes
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
@@ -24,8 +25,6 @@ __all__ = [
     "to_numpy",
     "ufunc",
 ]
-
-_HOST_MEMORY = (1, 0)  # DLPack's kDLCPU
 
 VERSION = "2025.12"
 """The version of the standard that portarray follows."""
@@ -205,13 +204,28 @@ def dlpack(
 ) -> Any:
     """Return a DLPack capsule; see :meth:`portarray.Array.__dlpack__`."""
     device = x.device
-    if dl_device == _HOST_MEMORY and not device.room.transfer.on_host(device.native):
+    room = device.room
+    if stream is not None and room.place(device.native) == routes.HOST:
+        if stream != -1:  # "do not synchronize", which is so anyway
+            raise BufferError(
+                f"stream={stream!r}: {device} computes in host memory, which has no streams; "
+                f"pass None"
+            )
+        stream = None
+    own = room.transfer.dlpack_device(x._native)
+    wanted = own if dl_device is None else (int(dl_device[0]), int(dl_device[1]))
+    if wanted not in (own, routes.HOST):
+        raise BufferError(
+            f"dl_device={wanted}: an array on {device} can be exported to its own DLPack device "
+            f"{own} and to the CPU {routes.HOST}"
+        )
+    if wanted != own and not room.transfer.on_host(device.native):
         # The standard lets every consumer ask for host memory, and few libraries answer.
         if copy is False:
             raise BufferError(f"copy=False, but {device} is not host memory; pass copy=None")
         return call.host_view(x, copy=True).__dlpack__(max_version=max_version)
     try:
-        return device.room.transfer.to_dlpack(
+        return room.transfer.to_dlpack(
             x._native, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
         )
     except Exception as error:  # noqa: BLE001  (translated and raised again)

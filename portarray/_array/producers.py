@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from portarray._array import array as _array
-from portarray._array import conversion, dispatch, outcome
+from portarray._array import conversion, outcome
 from portarray._devices import discovery, selection
 from portarray._movement import routes
 from portarray.backends import dlpack
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray._devices.device import Device
 
-__all__ = ["from_dlpack", "imported", "is_producer"]
+__all__ = ["from_dlpack", "imported", "is_producer", "refuse_capsule"]
 
 _CUDA, _CUDA_MANAGED = 2, 13  # DLPack's kDLCUDA and kDLCUDAManaged
 
@@ -36,14 +36,10 @@ def from_dlpack(x: Any, /, *, device: object = None, copy: bool | None = None) -
         where = owner if device is None else selection.resolve(device)
         return conversion.moved(conversion.adopted(x, owner, copy=copy), where, copy=copy)
     if not is_producer(x):
-        hint = (
-            "pass the object that made the capsule, which says where the memory is"
-            if type(x).__name__ == "PyCapsule"
-            else "use pa.asarray"
-        )
+        refuse_capsule(x, "from_dlpack")
         raise TypeError(
             f"from_dlpack needs an object with __dlpack__ and __dlpack_device__, not "
-            f"{type(x).__name__}; {hint}"
+            f"{type(x).__name__}; use pa.asarray"
         )
     return imported(x, None if device is None else selection.resolve(device), copy=copy)
 
@@ -51,6 +47,15 @@ def from_dlpack(x: Any, /, *, device: object = None, copy: bool | None = None) -
 def is_producer(obj: object) -> bool:
     """Tell whether an object exports memory by DLPack."""
     return hasattr(obj, "__dlpack__") and hasattr(obj, "__dlpack_device__")
+
+
+def refuse_capsule(obj: object, name: str) -> None:
+    """Refuse a raw capsule, which does not say on which device its memory is."""
+    if type(obj).__name__ == "PyCapsule":
+        raise TypeError(
+            f"{name} takes no raw capsule (PyCapsule): a capsule serves one consumer and does not "
+            f"say how to wait for its data; pass the object that made the capsule"
+        )
 
 
 def imported(x: Any, device: Device | None, *, copy: bool | None, narrow: bool = False) -> Array:
@@ -109,8 +114,17 @@ def _from_host(x: Any, device: Device | None, *, copy: bool | None, narrow: bool
         on_host = current.room.place(current.native) == routes.HOST
         where = current if on_host else selection.cpu_device()
     if not isinstance(x, np.ndarray):  # NumPy's are read without capsules, which refuse some
+        said = type(x).__name__
         x = dlpack.take(x)
-        if x.dtype in dispatch.dtypes_of(where):
+        if x.__dlpack_device__()[0] not in dlpack.HOST_KINDS:
+            raise BufferError(
+                f"{said}.__dlpack_device__() says that the data is in host memory, and its capsule "
+                f"that it is on {_named(x.__dlpack_device__())}"
+            )
+        if x.dtype is None:
+            raise TypeError(f"{said} holds elements of a DLPack type that portarray does not know")
+        # Before the capsule is used: what is refused is not lost.
+        if conversion.lane_for(x.dtype, where, narrow=narrow).dtype == x.dtype:
             return _taken(x, where, copy=copy)
         x = dlpack.host_values(x)
     return conversion.asarray(x, device=where, copy=copy, narrow=narrow)
@@ -142,7 +156,7 @@ def _from_afar(
         capsule = x.__dlpack__(max_version=(1, 0), dl_device=dlpack.CPU)
     except (TypeError, BufferError, ValueError, NotImplementedError, RuntimeError) as error:
         _unreachable(x, place, error)
-    held = dlpack.Held(capsule, dlpack.CPU, type(x).__name__)
+    held = dlpack.Held(capsule, type(x).__name__)
     # It is a copy already, and nobody else's.
     return _from_host(held, device, copy=None, narrow=narrow)
 

@@ -129,8 +129,6 @@ class Held:
     ----------
     capsule : PyCapsule
         Of a producer.
-    device : tuple of int
-        The producer's ``__dlpack_device__()``.
     producer : str
         What it came from, for errors.
 
@@ -153,7 +151,7 @@ class Held:
 
     __slots__ = ("_capsule", "_device", "_producer", "dtype", "read_only", "reversed")
 
-    def __init__(self, capsule: Any, device: tuple[int, int], producer: str = "object") -> None:
+    def __init__(self, capsule: Any, producer: str = "object") -> None:
         self.read_only = False
         if _is_capsule_of(capsule, _VERSIONED_NAME):
             managed = _Versioned.from_address(_pointer_in(capsule, _VERSIONED_NAME))
@@ -166,7 +164,9 @@ class Held:
         self.reversed = bool(strides) and any(strides[i] < 0 for i in range(tensor.ndim))
         self.dtype = _dtype_of(tensor)
         self._capsule = capsule
-        self._device = device
+        # Not what the producer says: PyTorch counts Intel's GPUs by themselves, its capsules count
+        # all of SYCL's devices.
+        self._device = (tensor.device_type, tensor.device_id)
         self._producer = producer
 
     def __dlpack__(self, **_options: object) -> Any:
@@ -176,7 +176,7 @@ class Held:
         raise _no_capsule(self._capsule, self._producer)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        """Return DLPack's device type and index."""
+        """Return DLPack's device type and index, as they stand in the capsule."""
         return self._device
 
 
@@ -199,13 +199,12 @@ def take(x: Any, *, stream: Any = None) -> Held:
     """
     if type(x) is Held:
         return x
-    kind, index = x.__dlpack_device__()
     options = {} if stream is None else {"stream": stream}
     try:
         capsule = x.__dlpack__(max_version=_NEWEST, **options)
     except TypeError:  # producers of DLPack before 1.0 know no versions
         capsule = x.__dlpack__(**options)
-    return Held(capsule, (int(kind), int(index)), type(x).__name__)
+    return Held(capsule, type(x).__name__)
 
 
 def host_values(x: Any) -> np.ndarray[Any, Any]:
@@ -227,10 +226,10 @@ def host_values(x: Any) -> np.ndarray[Any, Any]:
         return np.from_dlpack(held)
     capsule = held.__dlpack__()
     _tensor_in(capsule).dtype.code = _UINT
-    values = np.from_dlpack(Held(capsule, held.__dlpack_device__()))
+    values = np.from_dlpack(Held(capsule))
     return values.view(dtype)
 
 
 def is_read_only(capsule: Any) -> bool:
     """Tell whether an unused capsule marks its memory read-only; capsules before 1.0 cannot."""
-    return Held(capsule, CPU).read_only
+    return Held(capsule).read_only

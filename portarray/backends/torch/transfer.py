@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import ml_dtypes
@@ -20,9 +21,13 @@ __all__ = [
     "move",
     "on_host",
     "peek",
+    "place",
+    "reads",
+    "staged",
     "to_dlpack",
     "to_host",
     "why_copied_in",
+    "why_copied_on_export",
     "why_copied_out",
 ]
 
@@ -30,8 +35,7 @@ _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 _CPU = torch.device("cpu")
 
 # DLPack's device types: those of host memory, and those whose producers are told a stream.
-_DLPACK_CPU, _DLPACK_CUDA, _DLPACK_CUDA_HOST, _DLPACK_ROCM, _DLPACK_ROCM_HOST = 1, 2, 3, 10, 11
-_HOST_KINDS = (_DLPACK_CPU, _DLPACK_CUDA_HOST, _DLPACK_ROCM_HOST)
+_DLPACK_CPU, _DLPACK_CUDA, _DLPACK_ROCM, _DLPACK_ONEAPI = 1, 2, 10, 14
 _STREAMED = _DLPACK_ROCM if torch.version.hip else _DLPACK_CUDA
 
 # PyTorch has no types for this.
@@ -192,6 +196,15 @@ def _shown(x: torch.Tensor) -> np.ndarray[Any, Any]:
     return host
 
 
+def staged(x: torch.Tensor) -> np.ndarray[Any, Any] | None:
+    """Return a GPU's tensor as NumPy array in page-locked memory; None where there is none."""
+    if x.device.type not in _WITH_PLACE:
+        return None
+    _refuse_grad(x, "NumPy")
+    locked = torch.empty(x.shape, dtype=x.dtype, pin_memory=True)
+    return _shown(locked.copy_(x))
+
+
 def peek(x: torch.Tensor) -> np.ndarray[Any, Any]:
     """Return values for printing; what is printed needs no gradient."""
     return to_host(x.detach(), copy=None)
@@ -244,7 +257,7 @@ def from_dlpack(x: Any, device: torch.device | None, *, copy: bool | None) -> to
     kind, index = map(int, x.__dlpack_device__())
     if copy is False and device is not None and not _same_place((kind, index), device):
         raise _refusal(f"the data lies on DLPack device {(kind, index)} and not on {device}")
-    if kind in _HOST_KINDS:
+    if kind in dlpack.HOST_KINDS:
         return _from_host_memory(x, kind, _CPU if device is None else device, copy=copy)
     if kind == _STREAMED and not torch.cuda.is_available():
         values = np.from_dlpack(x, device="cpu")
@@ -284,8 +297,8 @@ def _stream(kind: int, index: int) -> int | None:
 
 def _same_place(source: tuple[int, int], device: torch.device) -> bool:
     if on_host(device):
-        return source[0] in _HOST_KINDS
-    return dlpack_device(torch.empty(0, device=device)) == source
+        return source[0] in dlpack.HOST_KINDS
+    return place(device) == source
 
 
 def to_dlpack(
@@ -325,6 +338,9 @@ def to_dlpack(
         )
     if source is x and copy is True:
         source = _cloned(source)
+    if source.device.type == "xpu":
+        # Consumers on Intel's GPUs can name no stream: what they get is computed.
+        torch.xpu.current_stream(source.device).synchronize()
     # The room has done the moving and copying, so PyTorch is asked for the tensor as it is.
     options: dict[str, Any] = {"max_version": max_version} if _HAS_VERSIONS else {}
     if source.device.type != "cuda":
@@ -337,7 +353,41 @@ def dlpack_device(x: torch.Tensor) -> tuple[int, int]:
     """Return DLPack's device type and index of a tensor; the CPU for page-locked memory too."""
     if on_host(x.device):
         return (_DLPACK_CPU, 0)
-    kind, index = x.__dlpack_device__()
+    return _place_of_gpu(x.device)
+
+
+def why_copied_on_export(x: torch.Tensor) -> str:
+    """Return why a capsule of a tensor holds a copy; empty where it shows the tensor's memory."""
+    return "the tensor is lazily conjugated or negated" if x.is_conj() or x.is_neg() else ""
+
+
+def place(device: torch.device) -> tuple[int, int] | None:
+    """Return DLPack's type and index of a device's memory.
+
+    None for Apple's GPUs: the other library that drives them computes in host memory.
+    """
+    if on_host(device):
+        return (_DLPACK_CPU, 0)
+    return _place_of_gpu(device) if device.type in _WITH_PLACE else None
+
+
+def reads(device: torch.device) -> frozenset[int]:
+    """Return DLPack's types of memory that tensors on a device can use; none of CUDA's managed."""
+    # https://github.com/pytorch/pytorch/issues/96318
+    return _WITH_PLACE.get(device.type, frozenset())
+
+
+# DLPack's type of memory by PyTorch's type of devices, of those that share it with other libraries.
+_WITH_PLACE = {"cuda": frozenset({_STREAMED}), "xpu": frozenset({_DLPACK_ONEAPI})}
+
+
+@cache
+def _place_of_gpu(device: torch.device) -> tuple[int, int]:
+    empty = torch.empty(0, device=device)
+    if device.type == "xpu":
+        # Tensors count PyTorch's GPUs, but their capsules all of SYCL's devices, as dpnp does.
+        return dlpack.take(empty).__dlpack_device__()
+    kind, index = empty.__dlpack_device__()
     return int(kind), index
 
 
