@@ -16,7 +16,13 @@ import numpy as np
 from portarray.clarray.array import Array
 from portarray.clarray.dtypes import bfloat16
 from portarray.clarray.engine.copy import copy as copied
-from portarray.clarray.engine.transfer import from_numpy, share, to_numpy
+from portarray.clarray.engine.transfer import (
+    duplicate,
+    from_numpy,
+    share,
+    to_numpy,
+    why_not_borrowed,
+)
 from portarray.clarray.runtime.device import device_of
 
 if TYPE_CHECKING:
@@ -31,6 +37,7 @@ __all__ = [
     "reduce",
     "restored",
     "to_device",
+    "why_copied",
 ]
 
 CPU = (1, 0)
@@ -38,6 +45,9 @@ CPU = (1, 0)
 
 OPENCL = 4
 """DLPack's kDLOpenCL."""
+
+HOST_KINDS = (1, 3, 11)
+"""DLPack's kDLCPU, kDLCUDAHost and kDLROCMHost: host memory, the latter two page-locked."""
 
 
 class _DataType(ctypes.Structure):
@@ -74,7 +84,6 @@ class _Versioned(ctypes.Structure):
     ]
 
 
-_READ_ONLY = 1  # DLPACK_FLAG_BITMASK_READ_ONLY
 _UINT, _BFLOAT = 1, 4  # kDLUInt, kDLBfloat
 
 _is_capsule = ctypes.pythonapi.PyCapsule_IsValid
@@ -85,12 +94,28 @@ _pointer.argtypes = (ctypes.py_object, ctypes.c_char_p)
 _pointer.restype = ctypes.c_void_p
 
 
-def _opened(capsule: Any) -> tuple[_Tensor, int]:
-    """Return the tensor in a capsule that nobody has taken, and its flags; 0 where it has none."""
+def _opened(capsule: Any) -> _Tensor:
+    """Return the tensor in a capsule that nobody has taken.
+
+    Raises
+    ------
+    BufferError
+        If the capsule was used before.
+    TypeError
+        If it is no capsule.
+    """
     if _is_capsule(capsule, b"dltensor_versioned"):
         managed = _Versioned.from_address(_pointer(capsule, b"dltensor_versioned"))
-        return managed.tensor, managed.flags
-    return _Tensor.from_address(_pointer(capsule, b"dltensor")), 0
+        tensor: _Tensor = managed.tensor
+        return tensor
+    if _is_capsule(capsule, b"dltensor"):
+        return _Tensor.from_address(_pointer(capsule, b"dltensor"))
+    if type(capsule).__name__ == "PyCapsule":
+        raise BufferError(
+            "the DLPack capsule was used before, and one serves one consumer; the producer's "
+            "__dlpack__ must give a new one each time"
+        )
+    raise TypeError(f"__dlpack__ returned {type(capsule).__name__} and no DLPack capsule")
 
 
 # --- out ------------------------------------------------------------------------------------------
@@ -149,8 +174,7 @@ def dlpack(
     if x.dtype != bfloat16:
         return values.__dlpack__(max_version=max_version, copy=copy)
     capsule = values.view(np.uint16).__dlpack__(max_version=max_version, copy=copy)
-    tensor, _ = _opened(capsule)
-    tensor.dtype.code = _BFLOAT
+    _opened(capsule).dtype.code = _BFLOAT
     return capsule
 
 
@@ -171,7 +195,7 @@ def array(x: Array, dtype: Any = None, copy: bool | None = None) -> np.ndarray[A
         )
     wanted = x.dtype if dtype is None else np.dtype(dtype)
     if wanted == x.dtype:
-        return to_numpy(x).copy() if copy else share(x)
+        return duplicate(x) if copy else share(x)
     if copy is False:
         raise ValueError(
             f"copy=False, but converting {x.dtype} to {wanted} needs a copy; pass copy=None"
@@ -194,7 +218,8 @@ def from_dlpack(x: Any, /, *, device: object = None, copy: bool | None = None) -
         Where to. None is the default device; for a clarray array, where it is.
     copy : bool, optional
         None shares memory where both sides can: where both compute in host memory and the
-        producer's may be written. True copies, False raises where a copy is needed.
+        producer says that its may be written, as DLPack 1.0 lets it. True copies, False raises
+        where a copy is needed, and takes the memory of older producers as writable.
 
     Returns
     -------
@@ -208,7 +233,7 @@ def from_dlpack(x: Any, /, *, device: object = None, copy: bool | None = None) -
     ValueError
         If ``copy=False`` and memory cannot be shared.
     BufferError
-        If the producer cannot export its memory to the CPU.
+        If the producer cannot export its memory to the CPU, or gives a capsule that was used.
     DTypeNotSupportedError
         If the device has not the dtype.
     """
@@ -262,12 +287,13 @@ class _Writable:
 def _imported(x: Any, copy: bool | None) -> tuple[np.ndarray[Any, Any], bool]:
     """Return a producer's elements as NumPy array, and whether they are its own memory."""
     capsule, shared = _exported(x, copy)
-    tensor, flags = _opened(capsule)
+    tensor = _opened(capsule)
+    unmarked = not _is_capsule(capsule, b"dltensor_versioned")
     is_bfloat16 = tensor.dtype.code == _BFLOAT and tensor.dtype.bits == 16
     if is_bfloat16:
         tensor.dtype.code = _UINT
     values = np.from_dlpack(_Taken(capsule))
-    if values.size and not values.flags.writeable and not flags & _READ_ONLY:
+    if copy is False and unmarked and values.size and not values.flags.writeable:
         # NumPy takes everything to be read-only whose producer says nothing about it.
         values = np.asarray(_Writable(values))
     return (values.view(bfloat16) if is_bfloat16 else values), shared
@@ -276,7 +302,7 @@ def _imported(x: Any, copy: bool | None) -> tuple[np.ndarray[Any, Any], bool]:
 def _exported(x: Any, copy: bool | None) -> tuple[Any, bool]:
     """Return a producer's capsule of host memory, and whether that is its own memory."""
     kind = int(x.__dlpack_device__()[0])
-    if kind == CPU[0]:
+    if kind in HOST_KINDS:
         try:
             return x.__dlpack__(max_version=(1, 0)), True
         except TypeError:  # producers of DLPack before 1.0 know no versions
@@ -286,7 +312,13 @@ def _exported(x: Any, copy: bool | None) -> tuple[Any, bool]:
             f"copy=False, but the data lies on DLPack device type {kind}, which is no host "
             f"memory; pass copy=None or copy=True"
         )
-    return x.__dlpack__(max_version=(1, 0), dl_device=CPU), False
+    try:
+        return x.__dlpack__(max_version=(1, 0), dl_device=CPU), False
+    except TypeError as error:
+        raise BufferError(
+            f"the data lies on DLPack device type {kind}, and its producer "
+            f"{type(x).__name__} copies nothing to the CPU; copy it to the host first"
+        ) from error
 
 
 # --- elsewhere ------------------------------------------------------------------------------------
@@ -294,6 +326,9 @@ def _exported(x: Any, copy: bool | None) -> tuple[Any, bool]:
 
 def to_device(x: Array, device: object, /, *, stream: object = None) -> Array:
     """Return an array on another device of this library; itself where it is there.
+
+    Devices that compute in host memory share the array's: what is written on one is there on the
+    other.
 
     Raises
     ------
@@ -321,27 +356,38 @@ def moved(x: Array, device: Device, *, copy: bool | None = None) -> Array:
     device : Device
         Where to.
     copy : bool or None
-        None returns ``x`` itself where it is there, True always copies, False raises where a copy
-        is needed: two devices never share memory.
+        None returns ``x`` itself where it is there, and shares memory where both devices compute in
+        the host's; True always copies, False raises where a copy is needed.
 
     Raises
     ------
     ValueError
-        If ``copy=False`` and the array is elsewhere.
+        If ``copy=False`` and memory cannot be shared.
     """
     if device is x.device:
         return copied(x) if copy else x
+    if copy:
+        return from_numpy(to_numpy(x), device)
+    obstacle = why_copied(x, device)
+    if not obstacle:
+        return from_numpy(share(x), device, copy=False)
     if copy is False:
-        raise ValueError(
-            f"copy=False, but moving an array from {x.device} to {device} copies it; "
-            f"pass copy=None or copy=True"
-        )
+        raise ValueError(f"copy=False, but {obstacle}; pass copy=None or copy=True")
     return from_numpy(to_numpy(x), device)
+
+
+def why_copied(x: Array, device: Device) -> str:
+    """Return why :func:`moved` copies an array; empty where it does not."""
+    if device is x.device:
+        return ""
+    if not x.device.host_memory:
+        return f"{x.device} has memory of its own"
+    return why_not_borrowed(to_numpy(x), device)
 
 
 def reduce(x: Array) -> tuple[Any, ...]:
     """Return what pickle needs: the values, and the index of the device."""
-    return restored, (to_numpy(x).copy(), x.device.index)
+    return restored, (duplicate(x), x.device.index)
 
 
 def restored(values: np.ndarray[Any, Any], index: int) -> Array:

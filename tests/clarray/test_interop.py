@@ -18,13 +18,14 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from portarray.clarray import interop
 from portarray.clarray.array import Array, empty
 from portarray.clarray.engine import staging
 from portarray.clarray.engine.copy import assign, copy
-from portarray.clarray.engine.transfer import borrow, from_numpy, share, to_numpy
+from portarray.clarray.engine.transfer import borrow, duplicate, from_numpy, share, to_numpy
 from portarray.clarray.errors import DTypeNotSupportedError
 from portarray.clarray.interop import from_dlpack
-from portarray.clarray.runtime.device import Device
+from portarray.clarray.runtime.device import Device, devices
 
 DTYPES = [
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
@@ -308,23 +309,24 @@ def test_capsules_that_nobody_takes_free_the_memory(
 class Producer:
     """Offers the same capsule again and again."""
 
-    def __init__(self, capsule: Any) -> None:
+    def __init__(self, capsule: Any, kind: int = 1) -> None:
         self.capsule = capsule
+        self.kind = kind
 
     def __dlpack__(self, **_options: object) -> Any:
         return self.capsule
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return (1, 0)
+        return (self.kind, 0)
 
 
 @pytest.mark.parametrize("version", [None, (1, 0)])
 def test_a_capsule_is_taken_once(device: Device, version: tuple[int, int] | None) -> None:
     x = from_numpy(np.arange(3), on_host(device))
     producer = Producer(x.__dlpack__(max_version=version))
-    found = from_dlpack(producer, device=device)
+    found = from_dlpack(producer, device=device, copy=False)
     assert to_numpy(found).tolist() == [0, 1, 2]
-    with pytest.raises(ValueError, match="PyCapsule"):
+    with pytest.raises(BufferError, match="used before"):
         from_dlpack(producer, device=device)
     storage = weakref.ref(x.storage)
     del x, producer
@@ -507,9 +509,44 @@ def test_old_producers_are_read(device: Device) -> None:
             return (1, 0)
 
     old = Old()
+    # They cannot say whether their memory may be written: JAX's may not.
     x = from_dlpack(old, device=device, copy=None)
     assert to_numpy(x).tolist() == [0, 1, 2]
-    assert np.shares_memory(to_numpy(x), old.values) == device.host_memory
+    assert not np.shares_memory(to_numpy(x), old.values)
+    if device.host_memory:
+        y = from_dlpack(old, device=device, copy=False)
+        assign(y, 7)
+        assert old.values.tolist() == [7, 7, 7]
+
+
+def test_page_locked_memory_is_host_memory(device: Device) -> None:
+    values = np.arange(3)
+    producer = memory_of(values)
+    producer.kind = 3
+    x = from_dlpack(producer, device=on_host(device), copy=False)
+    assign(x, 7)
+    assert values.tolist() == [7, 7, 7]
+
+
+def test_other_memory_comes_by_the_producers_copy(device: Device) -> None:
+    class Far(Producer):
+        def __dlpack__(self, **options: Any) -> Any:
+            if self.capsule and "dl_device" in options:
+                raise TypeError("unexpected keyword argument 'dl_device'")
+            options["dl_device"] = None
+            return np.arange(3).__dlpack__(**options)
+
+    x = from_dlpack(Far(None, 2), device=device)
+    assert to_numpy(x).tolist() == [0, 1, 2]
+    with pytest.raises(ValueError, match="device type 2"):
+        from_dlpack(Far(None, 2), device=device, copy=False)
+    with pytest.raises(BufferError, match="Far copies nothing to the CPU"):
+        from_dlpack(Far("old", 2), device=device)
+
+
+def test_what_is_no_capsule_is_refused(device: Device) -> None:
+    with pytest.raises(TypeError, match="returned str and no DLPack capsule"):
+        from_dlpack(Producer("capsule"), device=device)
 
 
 def test_arrays_of_clarray_go_between_its_devices(device: Device) -> None:
@@ -517,16 +554,86 @@ def test_arrays_of_clarray_go_between_its_devices(device: Device) -> None:
     assert from_dlpack(x) is x
     assert x.to_device(device) is x
     assert from_dlpack(x, copy=True).storage is not x.storage
-    other = Device(device.native, device.index)
+    other = Device(device.native, device.index, discrete=True)
     y = x.to_device(other)
     assert y.device is other
     assert to_numpy(y).tolist() == [0, 1, 2]
-    with pytest.raises(ValueError, match="copy=False"):
+    with pytest.raises(ValueError, match=r"copy=False, but .* has memory of its own"):
         from_dlpack(x, device=other, copy=False)
     with pytest.raises(ValueError, match="stream"):
         x.to_device(device, stream=1)
     with pytest.raises(TypeError, match="names no device"):
         x.to_device(None)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_devices_that_compute_in_host_memory_share_it(device: Device, layout: str) -> None:
+    # Two queues: the other runtime's where there is one, else another of the same.
+    others = [one for one in devices() if one.host_memory and one is not device]
+    other = others[0] if others else Device(device.native, device.index)
+    whole = from_numpy(drawn("float32"), on_host(device))
+    view = LAYOUTS[layout](np.arange(24).reshape(4, 6))
+    strides = tuple(stride // view.itemsize for stride in view.strides)
+    x = whole.view(view.shape, strides, int(view.flat[0]) if view.size else 0)
+    y = from_dlpack(x, device=other, copy=False)
+    assert (y.device, y.shape, interop.why_copied(x, other)) == (other, x.shape, "")
+    if not x.size:
+        return
+    for n in range(5):  # kernels of both, one after the other, with nobody waiting
+        assign(x, n)
+        z = copy(y)
+        assign(y, -n)
+        np.testing.assert_array_equal(to_numpy(z), np.full(x.shape, n, np.float32))
+        np.testing.assert_array_equal(to_numpy(copy(x)), np.full(x.shape, -n, np.float32))
+    back = y.to_device(device)
+    assert back.storage is not y.storage
+    assign(back, 9)
+    storage = weakref.ref(whole.storage)
+    del x, whole, back
+    gc.collect()
+    assert from_numpy(np.zeros(24, np.float32), device) is not None  # takes no block in use
+    np.testing.assert_array_equal(to_numpy(copy(y)), np.full(y.shape, 9, np.float32))
+    assert storage() is not None
+    del y
+    other.finish()
+    gc.collect()
+    assert storage() is None
+
+
+def test_a_view_of_an_array_becomes_that_array_again(device: Device) -> None:
+    x = from_numpy(np.arange(24.0).reshape(4, 6), on_host(device))
+    view = np.asarray(x)[1:, ::-2]
+    y = from_numpy(view, device, copy=False)
+    assert y.storage is x.storage
+    assert to_numpy(y).tolist() == view.tolist()
+    assign(y, -1)
+    assert (view == -1).all()
+    assert to_numpy(x)[0].tolist() == [0, 1, 2, 3, 4, 5]
+    # A place that no offset in whole elements of the array's memory leads to.
+    memory = np.zeros(96, np.uint8)
+    start = (8 - memory.ctypes.data) % 16
+    reals = borrow(memory[start : start + 72].view(np.float64), device)
+    numbers = from_numpy(to_numpy(reals)[1:].view(np.complex128), device, copy=False)
+    assign(numbers, 1j)
+    assert to_numpy(reals).tolist() == [0, 0, 1, 0, 1, 0, 1, 0, 1]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.complex128, np.int8, ml_dtypes.bfloat16])
+def test_large_transposed_arrays_are_copied(device: Device, dtype: Any) -> None:
+    values = (np.arange(300 * 400) % 101).astype(has(device, dtype)).reshape(300, 400)
+    cube = values.reshape(20, 15, 400).transpose(2, 0, 1)
+    for given in (values.T, read_only(values.T.copy().T), values.T[::-1, ::2], cube):
+        x = from_numpy(given, device)
+        assert x.contiguous
+        np.testing.assert_array_equal(to_numpy(x), given)
+        assert not np.shares_memory(to_numpy(x), given)
+        if device.host_memory:
+            assert not x.storage.shared
+    x = from_numpy(values, device).view((400, 300), (1, 400), 0)
+    found = duplicate(x)
+    np.testing.assert_array_equal(found, values.T)
+    found[...] = 0
+    np.testing.assert_array_equal(to_numpy(x), values.T)
 
 
 # --- NumPy and pickle -----------------------------------------------------------------------------

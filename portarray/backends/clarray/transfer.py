@@ -7,7 +7,13 @@ from typing import Any
 import numpy as np
 
 from portarray.clarray import Array, Device, interop
-from portarray.clarray.engine.transfer import from_numpy, share, to_numpy, why_not_borrowed
+from portarray.clarray.engine.transfer import (
+    duplicate,
+    from_numpy,
+    share,
+    to_numpy,
+    why_not_borrowed,
+)
 
 __all__ = [
     "dlpack_device",
@@ -18,7 +24,9 @@ __all__ = [
     "peek",
     "to_dlpack",
     "to_host",
+    "why_copied",
     "why_copied_in",
+    "why_copied_out",
 ]
 
 
@@ -48,6 +56,11 @@ def why_copied_in(array: np.ndarray[Any, Any], device: Device) -> str:
     return why_not_borrowed(array, device)
 
 
+def why_copied_out(x: Array) -> str:
+    """Return why NumPy cannot use an array's memory; empty where it can."""
+    return "" if x.device.host_memory else f"{x.device} has memory of its own"
+
+
 def to_host(x: Array, *, copy: bool | None) -> np.ndarray[Any, Any]:
     """Return an array as NumPy array.
 
@@ -57,7 +70,7 @@ def to_host(x: Array, *, copy: bool | None) -> np.ndarray[Any, Any]:
         If ``copy=False`` and the device has memory of its own.
     """
     if x.device.host_memory:
-        return to_numpy(x).copy() if copy else share(x)
+        return duplicate(x) if copy else share(x)
     if copy is False:
         raise ValueError(
             f"copy=False, but {x.device!r} has memory of its own, which NumPy cannot read; "
@@ -72,14 +85,19 @@ def peek(x: Array) -> np.ndarray[Any, Any]:
 
 
 def move(x: Array, device: Device, *, copy: bool | None, non_blocking: bool = False) -> Array:
-    """Return an array on another OpenCL device.
+    """Return an array on another OpenCL device, in its memory where both compute in the host's.
 
     Raises
     ------
     ValueError
-        If ``copy=False`` and the data must move.
+        If ``copy=False`` and memory cannot be shared.
     """
     return interop.moved(x, device, copy=copy)
+
+
+def why_copied(x: Array, device: Device) -> str:
+    """Return why an array is copied to another OpenCL device; empty where memory is shared."""
+    return interop.why_copied(x, device)
 
 
 def from_dlpack(x: Any, device: Device | None, *, copy: bool | None) -> Array:

@@ -17,6 +17,7 @@ __all__ = [
     "to_dlpack",
     "to_host",
     "why_copied_in",
+    "why_copied_out",
 ]
 
 Array = np.ndarray[Any, Any]
@@ -51,6 +52,11 @@ def why_copied_in(array: Array, device: str) -> str:
     """Return why an array is copied; empty for nearly all."""
     order = array.dtype.byteorder
     return "" if array.dtype.isnative else f"portarray's arrays have no byte order {order!r}"
+
+
+def why_copied_out(x: Array) -> str:
+    """Return nothing: NumPy reads its own arrays."""
+    return ""
 
 
 def to_host(x: Array, *, copy: bool | None) -> Array:

@@ -12,6 +12,7 @@ that others can see is marked ``shared``, so that no call leaves a kernel behind
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -21,13 +22,18 @@ from portarray.clarray.array import Array, empty
 from portarray.clarray.dtypes import dtype_of
 from portarray.clarray.engine import staging
 from portarray.clarray.engine.copy import contiguous
+from portarray.clarray.engine.copy import copy as copied
 from portarray.clarray.errors import DTypeNotSupportedError
+from portarray.clarray.layout import strides_of
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.pool import Storage
 
-__all__ = ["borrow", "from_numpy", "share", "to_numpy", "why_not_borrowed"]
+__all__ = ["borrow", "duplicate", "from_numpy", "share", "to_numpy", "why_not_borrowed"]
 
 Values = np.ndarray[Any, Any]
+
+MANY = 1 << 16
+"""Elements from which a kernel transposes faster than NumPy, by about eight times."""
 
 
 class _Memory(np.ndarray[Any, np.dtype[np.uint8]]):
@@ -39,12 +45,16 @@ class _Memory(np.ndarray[Any, np.dtype[np.uint8]]):
 
 
 def _memory(storage: Storage) -> _Memory:
-    assert storage.host is not None  # asked for on host-memory devices only
     # Viewed twice: NumPy takes a view's base to be its base's base where that is a plain array,
     # and would then keep the bytes but not the storage, whose block could be handed out again.
-    memory = storage.host.view(_Memory).view(_Memory)
+    memory = _bytes_of(storage).view(_Memory).view(_Memory)
     memory.storage = storage
     return memory
+
+
+def _bytes_of(storage: Storage) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    assert storage.host is not None  # asked for on host-memory devices only
+    return storage.host
 
 
 def to_numpy(x: Array) -> Values:
@@ -83,6 +93,20 @@ def share(x: Array) -> Values:
     return to_numpy(x)
 
 
+def duplicate(x: Array) -> Values:
+    """Return a copy of an array's elements as NumPy array, after they were computed."""
+    if x.device.host_memory and _transposed(x.shape, x.strides):
+        return to_numpy(copied(x))
+    values = to_numpy(x)
+    return values.copy() if x.device.host_memory else values
+
+
+def _transposed(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    """Tell whether many elements lie in another order than that of their indices."""
+    steps = [abs(step) for size, step in zip(shape, strides, strict=True) if size > 1 and step]
+    return bool(steps) and steps[-1] != min(steps) and math.prod(shape) >= MANY
+
+
 def from_numpy(values: Values, device: Device, *, copy: bool | None = True) -> Array:
     """Return an array with the elements of a NumPy array.
 
@@ -110,9 +134,11 @@ def from_numpy(values: Values, device: Device, *, copy: bool | None = True) -> A
     if copy is not True:
         obstacle = why_not_borrowed(values, device)
         if not obstacle:
-            return borrow(values, device)
+            return _borrowed(values, dtype, device)
         if copy is False:
             raise ValueError(f"copy=False, but {obstacle}; pass copy=None or copy=True")
+    if device.host_memory and _transposed(values.shape, values.strides) and not _misplaced(values):
+        return copied(_borrowed(values, dtype, device))
     found = empty(values.shape, dtype, device)
     if not found.size:
         return found
@@ -130,11 +156,19 @@ def why_not_borrowed(values: Values, device: Device) -> str:
         return f"{device} has memory of its own"
     if not values.flags.writeable:
         return "the NumPy array is read-only and clarray's arrays are always writable"
-    if not values.dtype.isnative:
-        return f"clarray's arrays have no byte order {values.dtype.byteorder!r}"
-    itemsize = values.dtype.itemsize
+    return _misplaced(values)
+
+
+def _misplaced(values: Values) -> str:
+    """Return why kernels cannot even read a NumPy array's memory, or an empty string."""
+    dtype = values.dtype
+    if not dtype.isnative:
+        return f"clarray's arrays have no byte order {dtype.byteorder!r}"
+    itemsize = dtype.itemsize
+    if values.flags.aligned and dtype.alignment == itemsize:
+        return ""
     # OpenCL C aligns complex numbers as a whole; NumPy only their parts.
-    if values.ctypes.data % itemsize:
+    if _address(values) % itemsize:
         return f"the NumPy array's memory is not aligned to {itemsize} bytes"
     for size, stride in zip(values.shape, values.strides, strict=True):
         if size > 1 and stride % itemsize:
@@ -142,12 +176,17 @@ def why_not_borrowed(values: Values, device: Device) -> str:
     return ""
 
 
+def _address(values: Values) -> int:
+    """Return where an array's first element lies."""
+    return values.ctypes.data
+
+
 def borrow(values: Values, device: Device) -> Array:
     """Return an array whose elements are those of a NumPy array, in the same memory.
 
     Each sees at once what is written through the other: functions that use the memory return when
     their kernels are done. The NumPy array's memory lives as long as the result does. Strides of
-    any sign are taken as they are.
+    any sign are taken as they are. What is a view of an array of the same device becomes one again.
 
     Raises
     ------
@@ -157,24 +196,53 @@ def borrow(values: Values, device: Device) -> Array:
     obstacle = why_not_borrowed(values, device)
     if obstacle:
         raise ValueError(f"memory cannot be shared: {obstacle}")
-    dtype = dtype_of(values.dtype)
+    return _borrowed(values, dtype_of(values.dtype), device)
+
+
+def _borrowed(values: Values, dtype: np.dtype[Any], device: Device) -> Array:
+    """Return an array over a NumPy array's memory, which kernels must be able to use."""
     if not values.size:
         return empty(values.shape, dtype, device)
     itemsize = dtype.itemsize
-    low, high = np.lib.array_utils.byte_bounds(values)
-    start = values.ctypes.data
-    # Exactly the bytes that the elements lie in: what is beside them may be no memory of ours.
-    window = _Window(low, high - low)
-    host: np.ndarray[Any, np.dtype[np.uint8]] = np.asarray(window)
-    flags = cl.mem_flags
-    buffer = cl.Buffer(device.context, flags.READ_WRITE | flags.USE_HOST_PTR, hostbuf=host)
-    storage = Storage(device, buffer, host, high - low, owner=values, shared=True)
-    whole = Array(storage, dtype, (), (), 0, True)
-    return whole.view(
-        values.shape,
-        tuple(stride // itemsize for stride in values.strides),
-        (start - low) // itemsize,
-    )
+    storage = _lent(values, device)
+    if storage is not None:
+        low = _address(_bytes_of(storage))
+    elif values.flags.c_contiguous:
+        storage = _over(values.reshape(-1).view(np.uint8), values, device)
+        return Array(storage, dtype, values.shape, strides_of(values.shape), 0, True)
+    else:
+        # Exactly the bytes that the elements lie in: what is beside them may be no memory of ours.
+        low, high = np.lib.array_utils.byte_bounds(values)
+        storage = _over(np.asarray(_Window(low, high - low)), values, device)
+    strides = tuple(stride // itemsize for stride in values.strides)
+    start = (_address(values) - low) // itemsize
+    return Array(storage, dtype, (), (), 0, True).view(values.shape, strides, start)
+
+
+def _over(memory: np.ndarray[Any, np.dtype[np.uint8]], owner: object, device: Device) -> Storage:
+    flags = cl.mem_flags.READ_WRITE | cl.mem_flags.USE_HOST_PTR
+    buffer = cl.Buffer(device.context, flags, hostbuf=memory)
+    return Storage(device, buffer, memory, memory.nbytes, owner=owner, shared=True)
+
+
+def _lent(values: Values, device: Device) -> Storage | None:
+    """Return the storage of a device that an array is a view of, None where it is of none.
+
+    OpenCL leaves undefined what happens in two buffers over the same memory.
+    """
+    base: Any = values.base
+    while isinstance(base, np.ndarray):
+        if type(base) is _Memory:
+            storage = base.storage
+            distance = _address(values) - _address(_bytes_of(storage))
+            if storage.device is not device or distance % values.dtype.itemsize:
+                return None
+            if not storage.shared:
+                storage.shared = True
+                device.finish()
+            return storage
+        base = base.base
+    return None
 
 
 class _Window:

@@ -67,16 +67,19 @@ def test_host_devices_share_memory(where: pa.Device, library: str) -> None:
     assert z.tolist() == [10.0, 3.0, 4.0]
 
 
-def test_devices_of_clarray_exchange_copies(where: pa.Device) -> None:
+def test_devices_of_clarray_share_memory(where: pa.Device) -> None:
     others = [one for one in HOST if one is not where.native]
     if not others:
         pytest.skip("there is one device")
     x = pa.asarray([1.0, 2.0], device=where)
     y = x.to_device(others[0])
+    assert pa.transfer_plan(x, others[0]).copies == 0
     y[0] = 5.0
-    assert x.tolist() == [1.0, 2.0]
-    with pytest.raises(ValueError, match="copy=False"):
-        x.to_device(others[0], copy=False)
+    x += 1.0
+    assert x.tolist() == y.tolist() == [6.0, 3.0]
+    z = x.to_device(others[0], copy=True)
+    z[0] = 0.0
+    assert x.tolist() == [6.0, 3.0]
 
 
 def test_in_place_operators_write_into_the_memory(where: pa.Device) -> None:
