@@ -145,7 +145,7 @@ def _list(found: Matrix, source: Device, marks: dict[str, str]) -> Table:
 
 
 def _lines(found: Matrix, cell: Cell, marks: dict[str, str]) -> list[str]:
-    """Return what a cell says: the copies with the mark of their reason, the route, the time."""
+    """Return what a cell says: the copies with the marks of their reasons, the route, the time."""
     plan = cell.plan
     if plan is None:
         return ["[red]fails"]
@@ -153,8 +153,7 @@ def _lines(found: Matrix, cell: Cell, marks: dict[str, str]) -> list[str]:
         return ["[dim]itself"]
     how = {0: "shared", 1: "1 copy"}.get(plan.copies, f"{plan.copies} copies")
     style = _STYLES.get(plan.copies, "red")
-    mark = f" {marks[plan.why]}" if plan.why else ""
-    lines = [f"[{style}]{how}[/]{mark}", plan.route]
+    lines = [" ".join([f"[{style}]{how}[/]", *(marks[one] for one in plan.reasons)]), plan.route]
     if found.memcpy is not None:
         lines.append(_figure(found.memcpy.fresh, cell))
     return lines

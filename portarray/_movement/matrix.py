@@ -86,10 +86,9 @@ class Matrix:
     memcpy: Memcpy | None = None
 
     def reasons(self) -> list[str]:
-        """Return every distinct reason why a route copies, in the order of the cells."""
-        return list(
-            dict.fromkeys(cell.plan.why for cell in self.cells if cell.plan and cell.plan.why)
-        )
+        """Return every distinct reason for a copy, in the order of the cells."""
+        plans = [cell.plan for cell in self.cells if cell.plan is not None]
+        return list(dict.fromkeys(reason for plan in plans for reason in plan.reasons))
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as dictionaries, lists, texts and numbers, fit for JSON."""
@@ -111,7 +110,7 @@ class Matrix:
             "route": None if plan is None else plan.route,
             "copies": None if plan is None else plan.copies,
             "bytes": None if plan is None else plan.nbytes,
-            "why": "" if plan is None else plan.why,
+            "why": [] if plan is None else list(plan.reasons),
             "problem": cell.problem,
         }
         if self.memcpy is not None:

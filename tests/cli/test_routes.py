@@ -48,7 +48,7 @@ def test_every_route_is_that_of_a_plan() -> None:
                 "route": plan.route,
                 "copies": plan.copies,
                 "bytes": plan.nbytes,
-                "why": plan.why,
+                "why": list(plan.reasons),
                 "problem": "",
             }
     assert next(rows, None) is None
@@ -63,7 +63,7 @@ def test_the_table_in_wide_and_narrow_terminals(columns: int) -> None:
     assert ("from \\ to" in result.stdout) == (columns == 300)
     text = " ".join(result.stdout.split())  # as if no line were folded
     assert all(device in text for device in listed["devices"])
-    for reason in {route["why"] for route in listed["routes"]} - {""}:
+    for reason in {reason for route in listed["routes"] for reason in route["why"]}:
         assert all(word in text for word in reason.split())
         if columns == 300:
             notes = [line.partition(" ")[2].strip() for line in result.stdout.splitlines()]
