@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -81,6 +82,10 @@ class Bar:
             TransferSpeedColumn,
         )
 
+        console = Console(stderr=True)
+        if not console.is_terminal:
+            self._due = math.inf
+            return
         sizes = [int(getattr(array, "nbytes", 0)) for array in self._arrays]
         progress = Progress(
             TextColumn("{task.description}", markup=False),
@@ -88,7 +93,7 @@ class Bar:
             DownloadColumn(binary_units=True),
             TransferSpeedColumn(),
             TimeRemainingColumn(),
-            console=Console(stderr=True),
+            console=console,
             transient=True,
         )
         task = progress.add_task(self._label, total=sum(sizes), completed=sum(sizes[: self._done]))
