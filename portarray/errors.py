@@ -198,10 +198,10 @@ class OutOfMemoryError(PortarrayError, MemoryError):
             if value is not None
         ]
         figures = f" ({', '.join(parts)})" if parts else ""
-        super().__init__(
-            f"{device} is out of memory{figures}. Delete arrays you no longer need and call "
-            f"pa.reclaim({device!r}), work in smaller pieces, or use a device with more memory"
-        )
+        advice = "work in smaller pieces, or use a device with more memory"
+        if asked is None or total is None or asked <= total:  # freeing some can help
+            advice = f"Delete arrays you no longer need and call pa.reclaim({device!r}), {advice}"
+        super().__init__(f"{device} is out of memory{figures}. {advice[0].upper()}{advice[1:]}")
 
 
 class PortarrayWarning(UserWarning):

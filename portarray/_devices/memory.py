@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import traceback
 from contextlib import AbstractContextManager, nullcontext
 
+from portarray import _host_memory
 from portarray._devices import discovery, selection
 from portarray._devices.device import Device
 from portarray.backends.protocol import MemoryFigures
+from portarray.errors import OutOfMemoryError
 
-__all__ = ["MemoryFigures", "memory", "reclaim", "synchronize"]
+__all__ = ["MemoryFigures", "memory", "out_of_memory", "reclaim", "synchronize"]
 
 
 def memory(device: object = None) -> MemoryFigures:
@@ -23,8 +26,14 @@ def memory(device: object = None) -> MemoryFigures:
     -------
     MemoryFigures
         ``total``, ``free``, ``used`` (by arrays of this library in this process) and ``pooled``
-        (held by the library beyond that), in bytes; None where the library cannot say. Libraries on
-        the CPU know the machine's memory only.
+        (held by the library beyond that), in bytes; None where the library cannot say. Where a
+        device computes in the machine's memory, ``total`` and ``free`` are the machine's, or what
+        the limits of a container or process leave of it.
+
+    Notes
+    -----
+    ``used`` and ``pooled`` are None for NumPy, PyTorch and dpnp on CPUs, which keep no account.
+    JAX pools nothing on CPUs. MLX counts all its devices as one.
     """
     where = selection.resolve(device)
     with _current(where):
@@ -32,18 +41,22 @@ def memory(device: object = None) -> MemoryFigures:
 
 
 def reclaim(device: object = None) -> None:
-    """Give memory that a library holds in its pool back to the device.
+    """Give memory that no array lies in any more back to the device.
 
-    Arrays are not touched. Libraries without a pool have nothing to give.
+    That is what libraries hold in their pools, what JAX has compiled, and, where devices compute in
+    the machine's memory, what the C library keeps of what was freed. Arrays are not touched.
 
     Parameters
     ----------
     device : device-like, optional
         As for :func:`portarray.device`; every device used so far.
     """
-    for where in _meant(device):
+    meant = _meant(device)
+    for where in meant:
         with _current(where):
             where.room.reclaim(where.native)
+    if any(map(_on_host, meant)):
+        _host_memory.trim()
 
 
 def synchronize(device: object = None) -> None:
@@ -56,10 +69,62 @@ def synchronize(device: object = None) -> None:
     ----------
     device : device-like, optional
         As for :func:`portarray.device`; every device used so far.
+
+    Raises
+    ------
+    OutOfMemoryError
+        If work that was started earlier found no memory, where the library tells so late.
     """
     for where in _meant(device):
-        with _current(where):
-            where.room.synchronize(where.native)
+        try:
+            with _current(where):
+                where.room.synchronize(where.native)
+        except Exception as error:
+            short = out_of_memory(error, where)
+            if short is None:
+                raise
+            raise short from error
+
+
+def out_of_memory(error: BaseException, *devices: Device) -> OutOfMemoryError | None:
+    """Return the error to raise where a call ran out of memory; None where it did not.
+
+    What the calls that failed had made so far is let go, although their frames hang on the error:
+    it is gone while the error is still being handled.
+
+    Parameters
+    ----------
+    error : BaseException
+        A library's.
+    *devices : Device
+        Those that took part, the one that was to have the result first.
+    """
+    known = [one for one in devices if one.room.devices.is_out_of_memory(error)]
+    if isinstance(error, MemoryError):
+        # Nearly always the host's, where data is on its way to a device or from it.
+        own = [one for one in known if not _on_host(one)]
+        where = next(iter([*own, *filter(_on_host, devices)]), None) or selection.cpu_device()
+    elif known:
+        where = known[0]
+    else:
+        return None
+    _let_go(error)
+    figures = memory(where)
+    return OutOfMemoryError(
+        str(where), asked=where.room.asked(error), free=figures.free, total=figures.total
+    )
+
+
+def _let_go(error: BaseException) -> None:
+    """Clear the frames of the calls that an error came through, and of those that led to it."""
+    seen: BaseException | None = error
+    while seen is not None:
+        traceback.clear_frames(seen.__traceback__)
+        seen = seen.__cause__ or seen.__context__
+
+
+def _on_host(device: Device) -> bool:
+    return device.room.transfer.on_host(device.native)
 
 
 def _meant(device: object) -> list[Device]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import os
+import ctypes
+import mmap
 import platform
 import re
+import sys
 from functools import cache
 from pathlib import Path
 
+from portarray import _host_memory
 from portarray.backends.protocol import Description, MemoryFigures
 
-__all__ = ["memory", "processor"]
+__all__ = ["in_large_pages", "memory", "processor"]
 
 
 @cache
@@ -20,26 +23,33 @@ def processor() -> Description:
 
 
 def memory() -> MemoryFigures:
-    """Return the host's memory: in all, and what programs can still get."""
-    try:
-        page = os.sysconf("SC_PAGE_SIZE")
-        total = page * os.sysconf("SC_PHYS_PAGES")
-        free = _linux_available() or page * os.sysconf("SC_AVPHYS_PAGES")
-    except (AttributeError, ValueError, OSError):  # Windows has no sysconf; names vary elsewhere
-        return MemoryFigures()
-    return MemoryFigures(total=total, free=free)
+    """Return the host's memory: in all, and what this process can still get.
+
+    Limits of containers and of the process count where they are lower than what the machine has.
+    """
+    return MemoryFigures(total=_host_memory.total(), free=_host_memory.available())
+
+
+def in_large_pages(address: int, nbytes: int) -> None:
+    """Ask Linux to put memory that nobody has touched yet into large pages, as NumPy does.
+
+    The first touch of each page costs more than the copy of its 4 KiB. Where Linux does not offer
+    that, and for little memory, nothing happens.
+    """
+    if nbytes < _LARGE or sys.platform != "linux":
+        return
+    first = -(-address // mmap.PAGESIZE) * mmap.PAGESIZE
+    length = ctypes.c_size_t(address + nbytes - first)
+    ctypes.CDLL(None).madvise(ctypes.c_void_p(first), length, mmap.MADV_HUGEPAGE)
+
+
+_LARGE = 1 << 22  # bytes; as in NumPy
 
 
 def _linux_name() -> str:
     """Return Linux' name of the first processor; other systems lack the file."""
     found = re.search(r"^(?:model name|Model)\s*:\s*(.+)$", _read("/proc/cpuinfo"), re.MULTILINE)
     return found[1].strip() if found else ""
-
-
-def _linux_available() -> int:
-    """Return the bytes that Linux could hand out, reclaimable caches among them; 0 elsewhere."""
-    found = re.search(r"^MemAvailable:\s*(\d+) kB$", _read("/proc/meminfo"), re.MULTILINE)
-    return 1024 * int(found[1]) if found else 0
 
 
 def _read(path: str) -> str:

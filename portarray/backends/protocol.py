@@ -407,8 +407,9 @@ class Room:
         """Return DLPack's type and index of a native device's memory; None where it has none.
 
         **Should** on devices with memory of their own, so that libraries which share such a device
-        share its memory; the default knows host memory only. Must be what ``dlpack_device`` says
-        of arrays there.
+        share its memory; the default knows host memory only. It must be what ``dlpack_device``
+        says of arrays there; an array of another type (CUDA's managed memory) goes by the host
+        where the other library does not read that.
         """
         hook = getattr(self.transfer, "place", None)
         if hook is not None:

@@ -232,8 +232,11 @@ def owns(x: object) -> bool:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Tell whether an error means that the device's or the host's memory ran out."""
-    return isinstance(error, (USMAllocationError, MemoryError))
+    """Tell whether an error means that the device's memory ran out."""
+    if isinstance(error, USMAllocationError):
+        return True
+    # Sizes that 64 bits do not count come out negative.
+    return isinstance(error, ValueError) and "request allocation must be positive" in str(error)
 
 
 def is_failure(error: BaseException) -> bool:

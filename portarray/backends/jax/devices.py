@@ -23,6 +23,7 @@ from portarray.backends.protocol import Description, MemoryFigures
 
 __all__ = [
     "ARRAY_TYPE",
+    "asked",
     "at_once",
     "configuration",
     "count",
@@ -190,8 +191,24 @@ def _default_device() -> jax.Device:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Tell whether XLA could not allocate."""
-    return isinstance(error, jax.errors.JaxRuntimeError) and "RESOURCE_EXHAUSTED" in str(error)
+    """Tell whether XLA could not allocate.
+
+    JAX raises ValueError for it at times, and where work failed that was started earlier, the
+    error says so in its text only.
+    """
+    if isinstance(error, jax.errors.JaxRuntimeError):
+        return "RESOURCE_EXHAUSTED" in str(error) or "Out of memory" in str(error)
+    return isinstance(error, ValueError) and str(error).startswith("RESOURCE_EXHAUSTED")
+
+
+def asked(error: BaseException) -> int | None:
+    """Return how many bytes could not be had, which XLA says in words."""
+    found = re.search(r"allocat\w+ (\d+) bytes|allocate ([\d.]+)([KMG])iB", str(error))
+    if found is None:
+        return None
+    if found[1]:
+        return int(found[1])
+    return int(float(found[2]) * {"K": 2**10, "M": 2**20, "G": 2**30}[found[3]])
 
 
 _FAILURES = re.compile(r"\s*(INTERNAL|UNAVAILABLE|ABORTED|DATA_LOSS|DEADLINE_EXCEEDED|UNKNOWN)\b")
@@ -222,12 +239,17 @@ def translated(error: Exception) -> Exception | None:
 def memory(device: jax.Device) -> MemoryFigures:
     """Return the memory figures of a device.
 
-    On GPUs and TPUs ``total`` is what this process may take, as JAX's settings limit it; on the
-    CPU, where JAX pools nothing, it is the machine's memory.
+    On GPUs and TPUs ``total`` is what this process may take, as JAX's settings limit it. On the
+    CPU, where JAX pools nothing, it is the machine's memory, and ``used`` what the arrays that are
+    alive take, those that lie in other libraries' memory among them.
     """
     figures = device.memory_stats()
     if not figures:
-        return machine.memory() if device.platform == "cpu" else MemoryFigures()
+        if device.platform != "cpu":
+            return MemoryFigures()
+        whole = machine.memory()
+        used = sum(x.nbytes for x in _live_arrays("cpu") if x.devices() == {device})
+        return MemoryFigures(total=whole.total, free=whole.free, used=used, pooled=0)
     used = figures.get("bytes_in_use")
     total = figures.get("bytes_limit")
     pool = figures.get("pool_bytes")

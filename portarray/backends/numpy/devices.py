@@ -35,6 +35,9 @@ _DTYPES = {
 }
 
 
+_TOO_BIG = ("array is too big", "Maximum allowed dimension exceeded")
+
+
 def version() -> str:
     """Return NumPy's version."""
     return np.__version__
@@ -76,8 +79,10 @@ def locate(x: np.ndarray[Any, Any]) -> tuple[str, int]:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Tell whether NumPy could not allocate."""
-    return isinstance(error, MemoryError)
+    """Tell whether NumPy could not allocate, or not even count the bytes."""
+    return isinstance(error, MemoryError) or (
+        isinstance(error, ValueError) and str(error).startswith(_TOO_BIG)
+    )
 
 
 def memory(device: str) -> MemoryFigures:

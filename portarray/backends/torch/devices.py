@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform as _host
+import re
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import Any
@@ -17,6 +18,7 @@ from portarray.backends.protocol import Description, MemoryFigures
 __all__ = [
     "ARRAY_TYPE",
     "DTYPES",
+    "asked",
     "count",
     "describe",
     "driver",
@@ -193,7 +195,19 @@ def is_out_of_memory(error: BaseException) -> bool:
         "not enough memory" in text
         or "DefaultCPUAllocator: can't allocate" in text
         or "MPS backend out of memory" in text
+        or "Storage size calculation overflowed" in text
     )
+
+
+def asked(error: BaseException) -> int | None:
+    """Return how many bytes could not be had, which PyTorch says in words."""
+    found = re.search(r"tried to allocate ([\d.]+) ?(bytes|[KMG]i?B)?", str(error), re.IGNORECASE)
+    if found is None:
+        return None
+    return int(float(found[1]) * _UNITS[(found[2] or "b")[0].lower()])
+
+
+_UNITS = {"b": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 
 
 def is_failure(error: BaseException) -> bool:

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyopencl as cl
 
+from portarray import _host_memory as host_memory
 from portarray.clarray.errors import OutOfMemoryError
-from portarray.clarray.runtime import host_memory
 from portarray.clarray.runtime.fences import Fences
 
 if TYPE_CHECKING:

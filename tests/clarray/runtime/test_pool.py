@@ -10,10 +10,10 @@ import numpy as np
 import pyopencl as cl
 import pytest
 
+from portarray import _host_memory as host_memory
 from portarray.clarray.array import Array, empty
 from portarray.clarray.engine.transfer import borrow, from_numpy, to_numpy
 from portarray.clarray.errors import KernelError, OutOfMemoryError
-from portarray.clarray.runtime import host_memory
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.pool import Pool, size_class
 

@@ -14,6 +14,7 @@ import numpy as np
 from dpnp import ndarray
 from dpnp.tensor import Device
 
+from portarray.backends import sizes
 from portarray.backends.dpnp import devices, transfer
 from portarray.backends.dpnp.namespace.promotion import (
     Scalar,
@@ -137,10 +138,17 @@ def _is_scalar(item: Any) -> bool:
     return isinstance(item, ndarray) and item.ndim == 0
 
 
+def _counted(shape: Shape, dtype: DType) -> tuple[int, ...]:
+    """Return a shape; one with 2**64 bytes gets no memory from dpnp, and no error."""
+    lengths = (shape,) if isinstance(shape, int) else shape
+    return sizes.counted(lengths, np.dtype(dtype).itemsize)
+
+
 def empty(shape: Shape, *, dtype: DType | None = None, device: Device | None = None) -> ndarray:
     """Return an array with whatever its memory holds."""
     place = _place(device)
-    return dpnp.empty(shape, dtype=dtype or default_float(place), device=place)
+    kept = dtype or default_float(place)
+    return dpnp.empty(_counted(shape, kept), dtype=kept, device=place)
 
 
 def empty_like(
@@ -161,7 +169,9 @@ def eye(
 ) -> ndarray:
     """Return ones on the k-th diagonal and zeros elsewhere."""
     place = _place(device)
-    return dpnp.eye(n_rows, n_cols, k, dtype=dtype or default_float(place), device=place)
+    kept = dtype or default_float(place)
+    _counted((n_rows, n_rows if n_cols is None else n_cols), kept)
+    return dpnp.eye(n_rows, n_cols, k, dtype=kept, device=place)
 
 
 def from_dlpack(x: object, /, *, device: Device | None = None, copy: bool | None = None) -> ndarray:
@@ -184,7 +194,7 @@ def full(
     else:
         place = _place(device)
         dtype = dtype or _scalar_default(fill_value, place)
-    return dpnp.full(shape, fill_value, dtype=dtype, device=place)
+    return dpnp.full(_counted(shape, dtype), fill_value, dtype=dtype, device=place)
 
 
 def full_like(
@@ -229,7 +239,8 @@ def meshgrid(*arrays: ndarray, indexing: Literal["xy", "ij"] = "xy") -> tuple[nd
 def ones(shape: Shape, *, dtype: DType | None = None, device: Device | None = None) -> ndarray:
     """Return ones."""
     place = _place(device)
-    return dpnp.ones(shape, dtype=dtype or default_float(place), device=place)
+    kept = dtype or default_float(place)
+    return dpnp.ones(_counted(shape, kept), dtype=kept, device=place)
 
 
 def ones_like(
@@ -242,7 +253,8 @@ def ones_like(
 def zeros(shape: Shape, *, dtype: DType | None = None, device: Device | None = None) -> ndarray:
     """Return zeros."""
     place = _place(device)
-    return dpnp.zeros(shape, dtype=dtype or default_float(place), device=place)
+    kept = dtype or default_float(place)
+    return dpnp.zeros(_counted(shape, kept), dtype=kept, device=place)
 
 
 def zeros_like(

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from portarray.backends.jax import devices, transfer
+from portarray.backends.jax.namespace.manipulation import counted
 from portarray.backends.jax.namespace.promotion import (
     Scalar,
     default_complex,
@@ -28,8 +29,8 @@ DType = np.dtype[Any]
 Shape = int | Sequence[int]
 
 
-def _shape(shape: Shape) -> tuple[int, ...]:
-    return (shape,) if isinstance(shape, int) else tuple(shape)
+def _shape(shape: Shape, dtype: Any) -> tuple[int, ...]:
+    return counted((shape,) if isinstance(shape, int) else tuple(shape), dtype)
 
 
 def _scalar_default(value: Any) -> DType:
@@ -60,6 +61,7 @@ def arange(
         check_ends(numbers, kept, np.iinfo(kept))
         # Modulo 2**n all of it is right, also where the step leaves the dtype.
         bits = 8 * kept.itemsize
+        counted((numbers.size,), kept)
         steps = jnp.arange(numbers.size, dtype=kept, device=device)
         first = _wrapped(numbers.start, bits, kept)
         return jnp.asarray(steps * _wrapped(numbers.step, bits, kept) + first)
@@ -179,7 +181,9 @@ def eye(
     device: jax.Device | None = None,
 ) -> jax.Array:
     """Return ones on the k-th diagonal and zeros elsewhere."""
-    return jnp.eye(n_rows, n_cols, k=k, dtype=dtype or default_float(), device=device)
+    kept = dtype or default_float()
+    counted((n_rows, n_rows if n_cols is None else n_cols), kept)
+    return jnp.eye(n_rows, n_cols, k=k, dtype=kept, device=device)
 
 
 def from_dlpack(
@@ -200,7 +204,7 @@ def full(
     if dtype is None:
         is_array = isinstance(fill_value, jax.Array)
         dtype = fill_value.dtype if is_array else _scalar_default(fill_value)
-    return jnp.full(_shape(shape), fill_value, dtype=dtype, device=device)
+    return jnp.full(_shape(shape, dtype), fill_value, dtype=dtype, device=device)
 
 
 def full_like(
@@ -243,7 +247,8 @@ def meshgrid(*arrays: jax.Array, indexing: Literal["xy", "ij"] = "xy") -> tuple[
 
 def ones(shape: Shape, *, dtype: Any = None, device: jax.Device | None = None) -> jax.Array:
     """Return ones."""
-    return jnp.ones(_shape(shape), dtype=dtype or default_float(), device=device)
+    kept = dtype or default_float()
+    return jnp.ones(_shape(shape, kept), dtype=kept, device=device)
 
 
 def ones_like(x: jax.Array, /, *, dtype: Any = None, device: jax.Device | None = None) -> jax.Array:
@@ -263,7 +268,8 @@ def triu(x: jax.Array, /, *, k: int = 0) -> jax.Array:
 
 def zeros(shape: Shape, *, dtype: Any = None, device: jax.Device | None = None) -> jax.Array:
     """Return zeros."""
-    return jnp.zeros(_shape(shape), dtype=dtype or default_float(), device=device)
+    kept = dtype or default_float()
+    return jnp.zeros(_shape(shape, kept), dtype=kept, device=device)
 
 
 def zeros_like(

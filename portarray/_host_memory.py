@@ -1,4 +1,9 @@
-"""How much memory the machine has and can still hand out, containers' limits heeded."""
+"""How much memory the machine has and can still hand out, and giving freed memory back.
+
+Limits of containers (control groups) and of the process count where they are lower. No array
+library is imported here, so that whatever computes on the host can ask, and no module of Python's
+that would cost `import portarray` time.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +11,11 @@ import os
 import re
 import sys
 from functools import cache
-from pathlib import Path
 
-__all__ = ["available", "resident", "total"]
+if sys.platform != "win32":
+    import resource
+
+__all__ = ["available", "resident", "total", "trim"]
 
 
 @cache
@@ -21,7 +28,7 @@ def total() -> int | None:
 
 def available() -> int | None:
     """Return the bytes that can be had without swapping; None where the system does not tell."""
-    found = re.search(r"^MemAvailable:\s*(\d+) kB$", _read(Path("/proc/meminfo")), re.MULTILINE)
+    found = re.search(r"^MemAvailable:\s*(\d+) kB$", _read("/proc/meminfo"), re.MULTILINE)
     machine = 1024 * int(found[1]) if found else _windows()[1] or _pages("SC_AVPHYS_PAGES")
     # What a group has used includes file pages that the kernel drops when memory is wanted.
     groups = [
@@ -29,13 +36,49 @@ def available() -> int | None:
         for limit, folder in _groups()
         if limit is not None
     ]
-    return min([machine, *groups] if machine else groups, default=None)
+    known = [one for one in (machine, _addresses_left(), *groups) if one is not None]
+    return min(known, default=None)
+
+
+def trim() -> None:
+    """Give memory that this process has freed back to the system.
+
+    C libraries keep it for the next allocation; those of Linux (glibc) and macOS can be asked.
+    """
+    import ctypes
+
+    if sys.platform == "win32":
+        return
+    library = ctypes.CDLL(None)
+    if hasattr(library, "malloc_trim"):
+        library.malloc_trim(0)
+    elif hasattr(library, "malloc_zone_pressure_relief"):
+        library.malloc_zone_pressure_relief(None, 0)
 
 
 def resident() -> int | None:
     """Return the bytes of this process that lie in memory; None where the system does not tell."""
-    found = _read(Path("/proc/self/statm")).split()
-    return int(found[1]) * os.sysconf("SC_PAGE_SIZE") if len(found) > 1 else None
+    return _sizes()[1]
+
+
+def _sizes() -> tuple[int | None, int | None]:
+    """Return the bytes of addresses that this process has taken, and of its resident memory."""
+    found = _read("/proc/self/statm").split()
+    if len(found) < 2:
+        return None, None
+    page = os.sysconf("SC_PAGE_SIZE")
+    return int(found[0]) * page, int(found[1]) * page
+
+
+def _addresses_left() -> int | None:
+    """Return the bytes that ``ulimit -v`` leaves to this process; None where it sets no limit."""
+    if sys.platform == "win32":
+        return None
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit == resource.RLIM_INFINITY:
+        return None
+    taken, _ = _sizes()
+    return None if taken is None else max(0, limit - taken)
 
 
 _LIMITS = ("memory.max", "memory.limit_in_bytes")
@@ -43,34 +86,32 @@ _USED = ("memory.current", "memory.usage_in_bytes")
 
 
 @cache
-def _groups() -> tuple[tuple[int | None, Path], ...]:
+def _groups() -> tuple[tuple[int | None, str], ...]:
     """Return the control groups that limit this process's memory, by limit and folder."""
     found = []
-    for line in _read(Path("/proc/self/cgroup")).splitlines():
+    for line in _read("/proc/self/cgroup").splitlines():
         _, names, path = line.split(":", 2)
         if names and "memory" not in names.split(","):
             continue
-        root = Path("/sys/fs/cgroup") / ("memory" if names else "")
+        folder = "/sys/fs/cgroup/memory" if names else "/sys/fs/cgroup"
         # Within a container the group's own folder is mounted as the root.
-        own = root / path.lstrip("/")
-        for folder in (own, *own.parents):
+        for name in ("", *filter(None, path.split("/"))):
+            folder = f"{folder}/{name}" if name else folder
             limit = _number(folder, _LIMITS)
             if limit is not None and limit < 1 << 60:
                 found.append((limit, folder))
-            if folder == root:
-                break
     return tuple(found)
 
 
-def _droppable(folder: Path) -> int:
-    text = _read(folder / "memory.stat")
+def _droppable(folder: str) -> int:
+    text = _read(f"{folder}/memory.stat")
     found = re.search(r"^(?:total_)?inactive_file (\d+)$", text, re.MULTILINE)
     return int(found[1]) if found else 0
 
 
-def _number(folder: Path, names: tuple[str, str]) -> int | None:
+def _number(folder: str, names: tuple[str, str]) -> int | None:
     for name in names:
-        text = _read(folder / name).strip()
+        text = _read(f"{folder}/{name}").strip()
         if text.isdigit():
             return int(text)
     return None
@@ -110,8 +151,9 @@ else:
         return None, None
 
 
-def _read(file: Path) -> str:
+def _read(file: str) -> str:
     try:
-        return file.read_text("utf-8", errors="replace")
+        with open(file, encoding="utf-8", errors="replace") as text:
+            return text.read()
     except OSError:
         return ""
