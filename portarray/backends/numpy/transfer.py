@@ -22,8 +22,6 @@ __all__ = [
 
 Array = np.ndarray[Any, Any]
 
-_HOST_KINDS = (1, 3, 11)  # DLPack's kDLCPU, kDLCUDAHost and kDLROCMHost: all of the host
-
 
 def on_host(device: str) -> bool:
     """Return True: NumPy's memory is host memory."""
@@ -87,13 +85,13 @@ def from_dlpack(x: Any, device: str, *, copy: bool | None) -> Array:
         If the producer cannot export its data to the CPU.
     """
     kind = int(x.__dlpack_device__()[0])
-    if kind in _HOST_KINDS:
+    if kind in dlpack.HOST_KINDS:
         values = dlpack.host_values(x)
         return _copied(values) if copy else values
     if copy is False:
         raise ValueError(
-            f"copy=False, but the data lies on DLPack device type {kind}, which is no host "
-            f"memory; pass copy=None or copy=True"
+            f"copy=False, but the data lies in {dlpack.kind_name(kind)} memory, which is not the "
+            f"host's; pass copy=None or copy=True"
         )
     return np.from_dlpack(x, device="cpu")
 
