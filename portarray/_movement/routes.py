@@ -52,6 +52,17 @@ def kind_of(source: Device, target: Device) -> Kind:
     return "host"
 
 
+def _kind_for(x: Any, source: Device, target: Device) -> Kind:
+    """Return the kind of route that a native array takes from one device to another."""
+    kind = kind_of(source, target)
+    if kind == "dlpack":
+        # An array may lie in memory of another type than its device's other ones do.
+        its, _ = source.room.transfer.dlpack_device(x)
+        if its not in target.room.reads(target.native):
+            return "staged"
+    return kind
+
+
 def move(
     x: Any, source: Device, target: Device, *, copy: bool | None, non_blocking: bool = False
 ) -> Any:
@@ -69,7 +80,7 @@ def move(
     non_blocking : bool
         Whether it may return before data has arrived on a device with memory of its own.
     """
-    kind = kind_of(source, target)
+    kind = _kind_for(x, source, target)
     onto = target.room.transfer
     if kind == "library":
         return onto.move(x, target.native, copy=copy, non_blocking=non_blocking)
@@ -236,7 +247,7 @@ def plan(x: Any, source: Device, target: Device, *, dtype: np.dtype[Any]) -> Pla
     dtype : numpy.dtype
         Of x.
     """
-    kind = kind_of(source, target)
+    kind = _kind_for(x, source, target)
     reasons = tuple(filter(None, _reasons(x, source, target, kind, dtype)))
     nbytes = math.prod(x.shape) * dtype.itemsize * len(reasons)
     return Plan(source, target, kind, dtype, nbytes, reasons)

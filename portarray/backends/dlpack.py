@@ -228,8 +228,3 @@ def host_values(x: Any) -> np.ndarray[Any, Any]:
     _tensor_in(capsule).dtype.code = _UINT
     values = np.from_dlpack(Held(capsule))
     return values.view(dtype)
-
-
-def is_read_only(capsule: Any) -> bool:
-    """Tell whether an unused capsule marks its memory read-only; capsules before 1.0 cannot."""
-    return Held(capsule).read_only

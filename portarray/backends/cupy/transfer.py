@@ -21,13 +21,15 @@ __all__ = [
     "from_host",
     "move",
     "on_host",
+    "place",
+    "reads",
+    "staged",
     "to_dlpack",
     "to_host",
 ]
 
 # DLPack's device types.
-_CPU, _CUDA, _CUDA_HOST, _ROCM, _ROCM_HOST, _CUDA_MANAGED = 1, 2, 3, 10, 11, 13
-_HOST = (_CPU, _CUDA_HOST, _ROCM_HOST)
+_CPU, _CUDA, _ROCM, _CUDA_MANAGED = 1, 2, 10, 13
 
 
 def on_host(device: Any) -> bool:
@@ -72,6 +74,15 @@ def to_host(x: ndarray, *, copy: bool | None) -> np.ndarray[Any, Any]:
     with x.device:  # its current stream is the one to wait for
         host: np.ndarray[Any, Any] = x.get()
     return host
+
+
+def staged(x: ndarray) -> np.ndarray[Any, Any]:
+    """Return an array as NumPy array in page-locked memory."""
+    with x.device:
+        memory = cupy.cuda.alloc_pinned_memory(max(1, x.nbytes))
+        locked: np.ndarray[Any, Any] = np.ndarray(x.shape, x.dtype, memory)
+        x.get(out=locked)
+    return locked
 
 
 def move(x: ndarray, device: Any, *, copy: bool | None, non_blocking: bool = False) -> ndarray:
@@ -134,20 +145,18 @@ def from_dlpack(x: Any, device: Any, *, copy: bool | None) -> ndarray:
     BufferError
         If the data is on a device that CuPy cannot read.
     """
-    kind, index = x.__dlpack_device__()
-    kind = int(kind)
-    if kind in _HOST:
-        host = x if isinstance(x, np.ndarray) else np.from_dlpack(x)
-        return from_host(host, Device() if device is None else device, copy=copy)
-    if kind not in ((_ROCM,) if runtime.is_hip else (_CUDA, _CUDA_MANAGED)):
+    kind, index = map(int, x.__dlpack_device__())
+    if kind in dlpack.HOST_KINDS:
+        return from_host(dlpack.host_values(x), Device() if device is None else device, copy=copy)
+    if kind not in _readable():
         raise BufferError(
             f"this CuPy, for {'ROCm' if runtime.is_hip else 'CUDA'}, cannot read DLPack device "
             f"{(kind, index)}; move the data to the host first"
         )
     with Device(index):
-        capsule = _capsule(x)
-        sealed = dlpack.is_read_only(capsule)
-        shared = cupy.from_dlpack(capsule)
+        held = dlpack.take(x, stream=_stream())
+        sealed = held.read_only
+        shared = cupy.from_dlpack(held)
     if sealed and copy is False:
         raise ValueError(
             "copy=False, but the data is read-only and CuPy's arrays are always writable; "
@@ -158,15 +167,24 @@ def from_dlpack(x: Any, device: Any, *, copy: bool | None) -> ndarray:
     return move(shared, target, copy=True if stays and sealed else copy)
 
 
-def _capsule(x: Any) -> Any:
-    """Ask a producer for its capsule, ordered before further work on the current stream."""
-    stream = cupy.cuda.get_current_stream().ptr
-    if not runtime.is_hip:
-        stream = stream or 1  # DLPack's number of CUDA's legacy default stream
-    try:
-        return x.__dlpack__(stream=stream, max_version=(1, 0))
-    except TypeError:  # producers of DLPack before 1.0
-        return x.__dlpack__(stream=stream)
+def _stream() -> int:
+    """Return the current stream in DLPack's numbers: 1 is CUDA's legacy default, ROCm's is 0."""
+    stream: int = cupy.cuda.get_current_stream().ptr
+    return stream or (0 if runtime.is_hip else 1)
+
+
+def _readable() -> frozenset[int]:
+    return frozenset({_ROCM} if runtime.is_hip else {_CUDA, _CUDA_MANAGED})
+
+
+def place(device: Any) -> tuple[int, int]:
+    """Return DLPack's type and index of a GPU's memory."""
+    return (_ROCM if runtime.is_hip else _CUDA), int(device.id)
+
+
+def reads(device: Any) -> frozenset[int]:
+    """Return DLPack's types of memory that arrays on a GPU can use."""
+    return _readable()
 
 
 def to_dlpack(

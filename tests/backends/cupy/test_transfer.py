@@ -55,18 +55,28 @@ def test_producers_are_told_the_current_stream(
     monkeypatch.setattr(cupy.cuda, "get_current_stream", lambda: own)
     monkeypatch.setattr(cupy.cuda.runtime, "is_hip", is_hip)
     for producer in (Producer((2, 0)), Producer((2, 0), versions=False)):
-        transfer._capsule(producer)
+        dlpack.take(producer, stream=transfer._stream())
         assert producer.asked["stream"] == told
         assert producer.asked.get("max_version") == ((1, 0) if producer.versions else None)
 
 
+@pytest.mark.parametrize(("is_hip", "kind", "read"), [(False, 2, {2, 13}), (True, 10, {10})])
+def test_places_are_those_of_dlpack(
+    monkeypatch: pytest.MonkeyPatch, is_hip: bool, kind: int, read: set[int]
+) -> None:
+    monkeypatch.setattr(cupy.cuda.runtime, "is_hip", is_hip)
+    device = cupy.cuda.Device(3)
+    assert transfer.place(device) == (kind, 3)
+    assert transfer.reads(device) == read
+
+
 def test_read_only_memory_is_noticed() -> None:
     values = np.arange(3)
-    assert not dlpack.is_read_only(values.__dlpack__(max_version=(1, 0)))
+    assert not dlpack.Held(values.__dlpack__(max_version=(1, 0))).read_only
     values.flags.writeable = False
-    assert dlpack.is_read_only(values.__dlpack__(max_version=(1, 0)))
+    assert dlpack.Held(values.__dlpack__(max_version=(1, 0))).read_only
     # Before version 1.0 DLPack could not say.
-    assert not dlpack.is_read_only(np.arange(3).__dlpack__())
+    assert not dlpack.Held(np.arange(3).__dlpack__()).read_only
 
 
 @pytest.mark.parametrize("kind", [4, 8, 14, 15])  # OpenCL, Metal, oneAPI, WebGPU
