@@ -269,12 +269,15 @@ def _take_container(value: Any) -> _Node:
     import optree
 
     flat = optree.tree_flatten_one_level(value, none_is_leaf=True, namespace=NAMESPACE)
-    own = flat.kind is not optree.PyTreeKind.CUSTOM and getattr(value, "__dict__", None)
+    standard = isinstance(value, dict) and flat.kind is not optree.PyTreeKind.CUSTOM
 
     def rebuild(images: list[Any]) -> Any:
-        made = flat.unflatten_func(flat.metadata, images)
-        if own:  # what PyTorch notes on the dict of a model's state
-            made.__dict__.update(own)
+        if not standard:
+            return flat.unflatten_func(flat.metadata, images)
+        # optree sorts keys, and before 0.20 does not undo that. A copy has the order, and what
+        # PyTorch notes on the dict of a model's state.
+        made = copy.copy(value)
+        made.update(zip(flat.entries, images, strict=True))
         return made
 
     def text(number: int) -> str:
