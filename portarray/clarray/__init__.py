@@ -117,6 +117,7 @@ from portarray.clarray.manipulation import (
     unstack,
 )
 from portarray.clarray.rounding import ceil, floor, round, trunc
+from portarray.clarray.runtime import forking as _forking
 from portarray.clarray.runtime.device import (
     Device,
     default_device,
@@ -167,6 +168,8 @@ from portarray.clarray.trigonometric import (
 from portarray.clarray.utility import all, any, diff
 
 __array_api_version__ = "2025.12"
+
+_forking.watch()
 
 # NumPy's scalar types, as in NumPy's own namespace: x.dtype == cl.float32 holds both ways round.
 bool = _np.bool

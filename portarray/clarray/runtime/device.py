@@ -6,6 +6,7 @@ import atexit
 import contextvars
 import os
 import threading
+import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
@@ -28,6 +29,7 @@ __all__ = [
     "device_of",
     "devices",
     "memory",
+    "opened",
     "reclaim",
     "synchronize",
 ]
@@ -127,6 +129,7 @@ class Device:
         self.pool = Pool(self)
         self.programs = Programs(self)
         self.kernels: dict[Any, Kernel] = {}
+        opened.add(self)
 
     def __repr__(self) -> str:
         return f"<clarray device {self.index}: {self.name} ({self.platform_name})>"
@@ -233,6 +236,9 @@ class Device:
         """
         return self.programs.kernel(source, name, buffers, tuple(map(np.dtype, values)), options)
 
+
+opened: weakref.WeakSet[Device] = weakref.WeakSet()
+"""Every device object that there is."""
 
 _scopes: contextvars.ContextVar[tuple[Device, ...]] = contextvars.ContextVar("scopes", default=())
 _looking = threading.RLock()
