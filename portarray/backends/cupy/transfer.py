@@ -11,7 +11,7 @@ from typing import Any
 import cupy
 import numpy as np
 from cupy import ndarray
-from cupy.cuda import Device, runtime
+from cupy.cuda import Device, pinned_memory, runtime
 
 from portarray.backends import dlpack
 
@@ -40,7 +40,10 @@ def on_host(device: Any) -> bool:
 def from_host(
     array: np.ndarray[Any, Any], device: Any, *, copy: bool | None, non_blocking: bool = False
 ) -> ndarray:
-    """Make an array on a GPU from a NumPy array.
+    """Make an array on a GPU from a NumPy array, whose elements are read when this returns.
+
+    With ``non_blocking`` those of page-locked memory are not: they are read before any later work
+    on the current stream.
 
     Raises
     ------
@@ -54,8 +57,17 @@ def from_host(
     # For CuPy, which before version 14 does not swap bytes.
     array = np.asarray(array, dtype=array.dtype.newbyteorder("="))
     with device:
-        # Blocking: what is copied from page-locked memory could be overwritten meanwhile.
-        return cupy.array(array, copy=True, blocking=True)
+        return cupy.array(array, copy=True, blocking=not non_blocking and _is_read_late(array))
+
+
+def _is_read_late(array: np.ndarray[Any, Any]) -> bool:
+    """Tell whether CuPy may read an array after it has returned.
+
+    Of other memory it makes a page-locked copy first; since version 14 it leaves that out where the
+    array is page-locked. Blocking calls wait for all work on the stream.
+    """
+    is_memory_pinned = getattr(pinned_memory, "is_memory_pinned", None)
+    return is_memory_pinned is not None and bool(is_memory_pinned(array.ctypes.data))
 
 
 def to_host(x: ndarray, *, copy: bool | None) -> np.ndarray[Any, Any]:
@@ -155,16 +167,15 @@ def from_dlpack(x: Any, device: Any, *, copy: bool | None) -> ndarray:
         )
     with Device(index):
         held = dlpack.take(x, stream=_stream())
-        sealed = held.read_only
+        if held.read_only and copy is False:
+            raise ValueError(
+                "copy=False, but the data is read-only and CuPy's arrays are always writable; "
+                "pass copy=None or copy=True"
+            )
         shared = cupy.from_dlpack(held)
-    if sealed and copy is False:
-        raise ValueError(
-            "copy=False, but the data is read-only and CuPy's arrays are always writable; "
-            "pass copy=None or copy=True"
-        )
     target = shared.device if device is None else device
     stays = shared.device == target
-    return move(shared, target, copy=True if stays and sealed else copy)
+    return move(shared, target, copy=True if stays and held.read_only else copy)
 
 
 def _stream() -> int:

@@ -8,12 +8,14 @@ one is of that kind, else ``"host"``.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import dpnp
 import numpy as np
 from dpnp.tensor import Device, usm_ndarray
 
+from portarray.backends import dlpack, machine
 from portarray.backends.dpnp import devices
 
 __all__ = [
@@ -23,18 +25,36 @@ __all__ = [
     "from_host",
     "move",
     "on_host",
+    "place",
+    "reads",
     "to_dlpack",
     "to_host",
     "why_copied_in",
     "why_copied_out",
 ]
 
-_DLPACK_CPU = 1
+# DLPack's device types.
+_DLPACK_CPU, _ONEAPI = 1, 14
 
 
 def on_host(device: Device) -> bool:
     """Tell whether a device computes in host memory, as CPUs do."""
     return bool(device.sycl_device.is_cpu)
+
+
+def place(device: Device) -> tuple[int, int]:
+    """Return DLPack's type and index of a device's memory: host memory on CPUs."""
+    return (_DLPACK_CPU, 0) if on_host(device) else _place_of(device)
+
+
+@cache
+def _place_of(device: Device) -> tuple[int, int]:
+    return dlpack_device(dpnp.empty(0, dtype="u1", device=device))
+
+
+def reads(device: Device) -> frozenset[int]:
+    """Return DLPack's types of memory that arrays on a device can use."""
+    return frozenset() if on_host(device) else frozenset({_ONEAPI})
 
 
 def from_host(
@@ -52,8 +72,16 @@ def from_host(
             "copy=False, but dpnp's arrays lie in memory that SYCL allocates and cannot share "
             "NumPy's; pass copy=None or copy=True"
         )
-    native = np.asarray(array, dtype=array.dtype.newbyteorder("="), order="C")
-    return dpnp.asarray(native, device=device)
+    dtype = array.dtype.newbyteorder("=")
+    fortran = array.flags.f_contiguous and not array.flags.c_contiguous
+    if on_host(device):
+        x = dpnp.empty(array.shape, dtype=dtype, device=device, order="F" if fortran else "C")
+        own = _HostMemory(x)
+        machine.in_large_pages(own.address, array.nbytes)
+        np.asarray(own)[...] = array
+        return x
+    # dpnp is slow at reading what has gaps.
+    return dpnp.asarray(np.asarray(array, dtype, order="F" if fortran else "C"), device=device)
 
 
 def why_copied_in(array: np.ndarray[Any, Any], device: Device) -> str:
@@ -81,16 +109,17 @@ def to_host(x: dpnp.ndarray, *, copy: bool | None) -> np.ndarray[Any, Any]:
     ValueError
         If ``copy=False`` and the device has memory of its own.
     """
-    if copy is not False:
-        values: np.ndarray[Any, Any] = x.asnumpy()
-        return values
-    if not on_host(x.device):
+    if on_host(x.device):
+        # dpnp does not tell one array's work from another's on the queue.
+        x.sycl_queue.wait()
+        return np.array(_HostMemory(x), copy=copy is not False, order="K")
+    if copy is False:
         raise ValueError(
             f"copy=False, but {x.device} has memory of its own, which NumPy cannot read; "
             f"pass copy=None or copy=True"
         )
-    x.sycl_queue.wait()
-    return np.asarray(_HostMemory(x))
+    values: np.ndarray[Any, Any] = x.asnumpy()
+    return values
 
 
 class _HostMemory:
@@ -100,13 +129,14 @@ class _HostMemory:
         self._array = x
         interface = x.__sycl_usm_array_interface__
         itemsize = x.dtype.itemsize
-        address, read_only = interface["data"]
+        first, read_only = interface["data"]
         strides = interface["strides"]
+        self.address = first + interface["offset"] * itemsize
         self.__array_interface__ = {
             "version": 3,
             "shape": x.shape,
             "typestr": x.dtype.str,
-            "data": (address + interface["offset"] * itemsize, read_only),
+            "data": (self.address, read_only),
             "strides": None if strides is None else tuple(itemsize * one for one in strides),
         }
 
@@ -170,14 +200,19 @@ def from_dlpack(x: Any, device: Device | None, *, copy: bool | None) -> dpnp.nda
     ------
     ValueError
         If ``copy=False`` and the data must move.
+    BufferError
+        If the capsule was used before, or the data is on a device that dpnp cannot read.
     """
-    if isinstance(x, np.ndarray):
-        return from_host(x, device or devices.native_device("oneapi", 0), copy=copy)
-    kind = int(x.__dlpack_device__()[0])
-    if kind == _DLPACK_CPU:
+    kind, index = map(int, x.__dlpack_device__())
+    if kind in dlpack.HOST_KINDS:
         place = device or devices.native_device("oneapi", 0)
-        return from_host(np.from_dlpack(x), place, copy=copy)
-    shared = dpnp.from_dlpack(x)
+        return from_host(dlpack.host_values(x), place, copy=copy)
+    if kind != _ONEAPI:
+        raise BufferError(
+            f"dpnp cannot read DLPack device {(kind, index)} ({dlpack.kind_name(kind)}); move the "
+            f"data to the host first"
+        )
+    shared = dpnp.from_dlpack(dlpack.take(x))
     place = device or devices.native_device(*devices.locate(shared))
     return move(adopt(shared, copy=copy), place, copy=copy)
 

@@ -22,22 +22,24 @@ from portarray.backends import dlpack
 from portarray.backends.jax import devices, tracing
 
 __all__ = [
+    "constant",
     "dlpack_device",
     "from_dlpack",
     "from_host",
     "move",
     "on_host",
     "peek",
+    "place",
+    "reads",
     "to_dlpack",
     "to_host",
     "why_copied",
     "why_copied_in",
 ]
 
-# DLPack's device types; XLA reads the last as it is.
-_DLPACK_CPU, _CUDA, _CUDA_HOST, _ROCM, _ROCM_HOST = 1, 2, 3, 10, 11
-_IN_HOST_MEMORY = (_DLPACK_CPU, _CUDA_HOST, _ROCM_HOST)
-_GPU = {"cuda": _CUDA, "rocm": _ROCM}
+# DLPack's device types.
+_DLPACK_CPU = 1
+_GPU = {"cuda": 2, "rocm": 10}
 
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)  # which NumPy does not export
 
@@ -51,6 +53,31 @@ _put: Callable[[Any, jax.Device], jax.Array] = jax.device_put
 def on_host(device: jax.Device) -> bool:
     """Tell whether a device's memory is host memory."""
     return bool(device.platform == "cpu")
+
+
+def constant() -> bool:
+    """Return True: JAX's arrays never change."""
+    return True
+
+
+def place(device: jax.Device) -> tuple[int, int] | None:
+    """Return DLPack's type and index of a device's memory; None for TPUs, which DLPack has not."""
+    if on_host(device):
+        return (_DLPACK_CPU, 0)
+    kind, index = _kind(device), device.local_hardware_id
+    return None if kind is None or index is None else (kind, index)
+
+
+def reads(device: jax.Device) -> frozenset[int]:
+    """Return DLPack's types of memory that arrays on a device can use."""
+    kind = _kind(device)
+    return frozenset() if kind is None else frozenset({kind})
+
+
+def _kind(device: jax.Device) -> int | None:
+    """Return DLPack's type of a GPU; None for other devices, and for GPUs of other processes."""
+    found = devices.recognize(device)
+    return None if found is None else _GPU.get(found[0])
 
 
 def from_host(
@@ -252,43 +279,45 @@ def from_dlpack(x: Any, device: jax.Device | None, *, copy: bool | None) -> jax.
     if isinstance(x, jax.Array):
         return move(x, _only_device(x) if device is None else device, copy=copy)
     kind, index = map(int, x.__dlpack_device__())
-    if kind in _IN_HOST_MEMORY:
+    if kind in dlpack.HOST_KINDS:
         values = dlpack.host_values(x)
         _refuse_missing(values.dtype.newbyteorder("="))
         return from_host(values, _cpu() if device is None else device, copy=copy)
-    found = _over_gpu_memory(x, kind, index, copy)
+    found, private = _over_gpu_memory(x, (kind, index), copy)
     _refuse_missing(found.dtype)
     here = _only_device(found)
-    if copy is False:
-        if device is not None and device != here:
-            raise ValueError(
-                f"copy=False, but the data lies on {here} and not on {device}; "
-                f"pass copy=None or copy=True"
-            )
-        return found
-    with devices.at_once():
-        # Until the copy is made it reads memory that the producer may write.
-        if device is None or device == here:
+    if device is None or device == here:
+        if private or copy is False:
+            return found
+        with devices.at_once():
+            # Until the copy is made it reads memory that the producer may write.
             return jnp.array(found, copy=True).block_until_ready()
+    if copy is False:
+        raise ValueError(
+            f"copy=False, but the data lies on {here} and not on {device}; "
+            f"pass copy=None or copy=True"
+        )
+    with devices.at_once():
         return _put(found, device).block_until_ready()
 
 
-def _over_gpu_memory(x: Any, kind: int, index: int, copy: bool | None) -> jax.Array:
-    """Return an array over a GPU's memory, ordered after the producer's work."""
-    if not any(number == kind and devices.count(name) for name, number in _GPU.items()):
+def _over_gpu_memory(x: Any, origin: tuple[int, int], copy: bool | None) -> tuple[jax.Array, bool]:
+    """Return an array over a GPU's memory, after the producer's work, and if that is a copy."""
+    if not any(kind == origin[0] and devices.count(name) for name, kind in _GPU.items()):
         raise BufferError(
-            f"JAX cannot read DLPack device {(kind, index)} here; move the data to the host first"
+            f"JAX cannot read DLPack device {origin} ({dlpack.kind_name(origin[0])}) here; move "
+            f"the data to the host first"
         )
     # Elsewhere JAX narrows 64-bit numbers while the user's setting is off, and only warns.
     with jax.enable_x64(True), devices.at_once():
         try:
-            return jnp.from_dlpack(x)  # which tells the producer XLA's stream
+            return jnp.from_dlpack(x), False  # which tells the producer XLA's stream
         except jax.errors.JaxRuntimeError as error:
             if copy is False:
                 raise ValueError(
                     f"copy=False, but XLA cannot use the memory as it is ({error}); pass copy=None"
                 ) from error
-        return jnp.from_dlpack(_Compact(x))
+        return jnp.from_dlpack(_Compact(x)), True
 
 
 class _Compact:

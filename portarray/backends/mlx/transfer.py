@@ -15,7 +15,7 @@ import mlx.core as mx
 import numpy as np
 
 from portarray.backends import dlpack
-from portarray.backends.mlx import devices
+from portarray.backends.mlx import devices, limits
 
 __all__ = [
     "check_shape",
@@ -35,9 +35,7 @@ __all__ = [
 _NATIVE = devices.dtypes("cpu", 0)
 _NUMPY = {native: dtype for dtype, native in _NATIVE.items()}
 
-# DLPack's device types.
-_DLPACK_CPU, _CUDA_HOST, _ROCM_HOST = 1, 3, 11
-_IN_HOST_MEMORY = (_DLPACK_CPU, _CUDA_HOST, _ROCM_HOST)
+_DLPACK_CPU = 1
 
 
 def on_host(device: mx.Device) -> bool:
@@ -69,6 +67,7 @@ def from_host(
     if copy is False:
         return _over_host_memory(array)
     check_shape(array.shape)
+    limits.check(array.shape, array.nbytes)
     native = _NATIVE.get(array.dtype)
     if native is None or not _copies_well(array):
         dtype = array.dtype.newbyteorder("=")
@@ -191,7 +190,7 @@ def move(
 
 
 def from_dlpack(x: Any, device: mx.Device | None, *, copy: bool | None) -> mx.array:
-    """Make an array from an object with ``__dlpack__``.
+    """Make an array from an object with ``__dlpack__``, which is asked for its capsule once.
 
     Parameters
     ----------
@@ -200,12 +199,14 @@ def from_dlpack(x: Any, device: mx.Device | None, *, copy: bool | None) -> mx.ar
     device : mlx.core.Device or None
         Where it will be used; None is MLX's default device.
     copy : bool or None
-        None shares memory where MLX can, True always copies, False raises where it cannot share.
+        As in :func:`from_host` for host memory. Metal's memory is shared for None too.
 
     Raises
     ------
     ValueError
-        If ``copy=False`` and MLX must copy, as it must all that lies in plain host memory.
+        If ``copy=False`` and memory cannot be shared.
+    BufferError
+        If the capsule was used before, or the data is on a device that this MLX cannot read.
     TypeError
         If the device lacks the dtype.
     """
@@ -213,7 +214,7 @@ def from_dlpack(x: Any, device: mx.Device | None, *, copy: bool | None) -> mx.ar
     if isinstance(x, mx.array):
         return move(x, place, copy=copy)
     kind, index = map(int, x.__dlpack_device__())
-    if kind not in _IN_HOST_MEMORY:
+    if kind not in dlpack.HOST_KINDS:
         return _over_gpu_memory(x, (kind, index), place, copy=copy)
     # MLX's own way in makes float32 of float64 and refuses negative strides.
     host = dlpack.host_values(x)
@@ -236,8 +237,8 @@ def _over_gpu_memory(
             return mx.from_dlpack(held, copy=copy)
     except (TypeError, ValueError) as error:
         raise BufferError(
-            f"MLX cannot read DLPack device {origin} here ({str(error).splitlines()[0]}); move the "
-            f"data to the host first"
+            f"MLX cannot read DLPack device {origin} ({dlpack.kind_name(origin[0])}) here: "
+            f"{str(error).splitlines()[0]}; move the data to the host first"
         ) from error
 
 
