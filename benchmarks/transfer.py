@@ -1,16 +1,15 @@
 """What it costs to move an array from each device to each other.
 
 For each ordered pair of devices, ``x.to_device(device)`` of one large array is measured beside
-copies of the same bytes in NumPy and what a user would write by hand (by_hand.py). The copies are
-the units:
+NumPy's copies of the same bytes, out of the same memory where NumPy can read it, and what a user
+would write by hand (by_hand.py). The copies are the units:
 
 - *warm*: ``np.copyto(y, x)`` into memory that was written before;
 - *fresh*: ``x.copy()`` into memory that the system hands out while it is written, as it must for
   every move. NumPy asks for huge pages (2 MiB), of which that takes few;
 - *pages*: a copy into fresh memory of the system's usual pages (4 KiB), which is what ``malloc``
-  gives, and so MLX, JAX, dpnp and PyTorch where they allocate. Handing out the pages then takes
-  longer than the copy. Nobody who calls these libraries can change that from within the process;
-  ``GLIBC_TUNABLES=glibc.malloc.hugetlb=1`` in its environment does, on Linux.
+  gives to libraries that do not ask for more, such as MLX. Handing out the pages then takes longer
+  than the copy. ``GLIBC_TUNABLES=glibc.malloc.hugetlb=1`` in the environment changes that on Linux.
 
 Then the same calls on four elements show what a call costs that copies nothing.
 
@@ -52,8 +51,8 @@ TARGET_CALL = 15e-6
 NOISE = 0.05  # the least that two measurements of one thing may differ
 MOST_NOISE = 0.15  # the most that counts; with more the machine was busy, and nothing is proved
 
-# Read by the libraries when they are imported. Threads that wait by spinning take the processor from
-# the candidate whose turn is next.
+# Read by libraries when they are imported. Threads that wait by spinning take the processor from the
+# candidate whose turn is next.
 WAITING = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "0", "KMP_BLOCKTIME": "0"}
 
 WARM = "np.copyto(y, x)"
@@ -168,13 +167,8 @@ def large(
         x = pa.asarray(values, device=source, copy=True)
         pa.synchronize(source)
         plan = pa.transfer_plan(x, target)
-        copies: dict[str, Callable[[], object]] = {
-            WARM: lambda: np.copyto(warm, values),
-            FRESH: values.copy,
-            AGAIN: values.copy,
-            PAGES: lambda: np.copyto(_pages(values.size), values),
-        }
-        best = side_by_side({**copies, **moves(x, target, finished=True)}, repeats, 0.0)
+        ways = {**copies(_read(x), warm), **moves(x, target, finished=True)}
+        best = side_by_side(ways, repeats, 0.0)
         ours, fresh = best[OURS], min(best[FRESH], best[AGAIN])
         others = [Other(way.text, way.note, best[way.text]) for way in by_hand(source, target)]
         fair = [other.seconds for other in others if not other.note]
@@ -196,6 +190,24 @@ def large(
         tell(row)
         rows.append(row)
     return rows
+
+
+def copies(x: np.ndarray[Any, Any], warm: np.ndarray[Any, Any]) -> dict[str, Callable[[], object]]:
+    """Return the units: copies of an array into memory of each kind."""
+    return {
+        WARM: lambda: np.copyto(warm, x),
+        FRESH: x.copy,
+        AGAIN: x.copy,
+        PAGES: lambda: np.copyto(_pages(x.size), x),
+    }
+
+
+def _read(x: pa.Array) -> np.ndarray[Any, Any]:
+    """Return the very memory of an array where NumPy can read it: how it lies there matters too."""
+    transfer = x.device.room.transfer
+    if transfer.on_host(x.device.native):
+        return transfer.to_host(x.native, copy=False)
+    return np.asarray(x.to_device("numpy"))
 
 
 def _pages(size: int) -> np.ndarray[Any, Any]:
