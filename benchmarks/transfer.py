@@ -51,8 +51,8 @@ TARGET_CALL = 15e-6
 NOISE = 0.05  # the least that two measurements of one thing may differ
 MOST_NOISE = 0.15  # the most that counts; with more the machine was busy, and nothing is proved
 
-# Read by libraries when they are imported. Threads that wait by spinning take the processor from the
-# candidate whose turn is next.
+# Read by libraries when they are imported. Threads that wait by spinning take the processor from
+# the candidate whose turn is next.
 WAITING = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "0", "KMP_BLOCKTIME": "0"}
 
 WARM = "np.copyto(y, x)"
