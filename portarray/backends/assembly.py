@@ -65,7 +65,7 @@ def find(room: Room, device: Any, name: str) -> tuple[Function, Served]:
     """
     own = _own(room, name)
     if own is not None:
-        return own, served_by(own)
+        return room.guarded(name, own), served_by(own)
     composition = _composition(name)
     if composition is not None:
         return partial(composition, NativeNamespace(room, device)), "composed"

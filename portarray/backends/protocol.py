@@ -277,6 +277,15 @@ class Room:
         hook = getattr(self.devices, "is_failure", None)
         return hook is not None and hook(error)
 
+    def guarded(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function of the namespace that raises MemoryError where memory runs out.
+
+        **May**; by default functions do that themselves. For libraries that end the process.
+        """
+        hook = getattr(self.devices, "guarded", None)
+        found: Callable[..., Any] = function if hook is None else hook(name, function)
+        return found
+
     def asked(self, error: BaseException) -> int | None:
         """Return how many bytes could not be had, of an error that means memory ran out.
 

@@ -18,6 +18,7 @@ import mlx.core as mx
 import numpy as np
 
 from portarray.backends import machine
+from portarray.backends.mlx import limits
 from portarray.backends.protocol import Description, MemoryFigures
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "describe",
     "driver",
     "dtypes",
+    "guarded",
     "is_failure",
     "is_out_of_memory",
     "locate",
@@ -158,6 +160,9 @@ def asked(error: BaseException) -> int | None:
     """Return how many bytes could not be had, which MLX says in words."""
     found = re.search(r"allocate (\d+) bytes", str(error))
     return int(found[1]) if found else getattr(error, "asked", None)
+
+
+guarded = limits.bounded
 
 
 _FAILURES = ("[METAL] Command buffer execution failed", "cudaError")

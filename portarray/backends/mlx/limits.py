@@ -1,0 +1,90 @@
+"""Memory that MLX cannot get, refused before it ends the process.
+
+Its allocator for processors, in builds without a GPU, returns a null pointer where the system has
+no memory, and what is computed is written there; the allocators for GPUs raise:
+https://github.com/ml-explore/mlx/blob/main/mlx/backend/no_gpu/allocator.cpp
+
+MLX computes later than it is asked to, so what can be looked at is the size of each result when it
+is asked for, against the memory that is free then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import mlx.core as mx
+
+from portarray.backends import machine, sizes
+
+__all__ = ["bounded", "bounded_one", "bounded_two", "check"]
+
+_Function = Callable[..., Any]
+
+_FAULTY = not mx.is_available(mx.gpu)
+_FEW = 1 << 20  # elements, and for them asking the system would cost more than it saves
+_LITTLE = 1 << 22  # bytes, likewise
+
+# Their results lie in the memory of operands, or are numbers.
+_VIEWS = frozenset(
+    (
+        *("asarray", "broadcast_arrays", "broadcast_to", "expand_dims", "flip", "from_dlpack"),
+        *("getitem", "imag", "item", "matrix_transpose", "moveaxis", "permute_dims", "positive"),
+        *("real", "reshape", "roll", "squeeze", "unstack", "linalg.diagonal"),
+        "linalg.matrix_transpose",
+    )
+)
+
+
+def check(shape: Sequence[int], nbytes: int) -> None:
+    """Refuse an array that there is no memory for.
+
+    Raises
+    ------
+    MemoryError
+        With ``asked``, the bytes that it takes.
+    """
+    if nbytes <= _LITTLE or not _FAULTY:
+        return
+    free = machine.memory().free
+    if free is not None and nbytes > free + mx.get_cache_memory():
+        raise sizes.too_large(shape, nbytes)
+
+
+def bounded(name: str, function: _Function) -> _Function:
+    """Return a function of the standard that raises where its result gets no memory."""
+    if name in _VIEWS or not _FAULTY:
+        return function
+
+    def checked(*args: Any, **options: Any) -> Any:
+        result = function(*args, **options)
+        large = type(result) is mx.array and result.size > _FEW
+        if large and not any(result is one for one in args):
+            check(result.shape, result.nbytes)
+        return result
+
+    return checked
+
+
+def bounded_one(function: _Function) -> _Function:
+    """Return MLX's own function of one array, likewise, at the least cost."""
+
+    def checked(x: Any) -> Any:
+        result = function(x)
+        if result.size > _FEW:
+            check(result.shape, result.nbytes)
+        return result
+
+    return checked if _FAULTY else function
+
+
+def bounded_two(function: _Function) -> _Function:
+    """Return MLX's own function of two operands, likewise."""
+
+    def checked(first: Any, second: Any) -> Any:
+        result = function(first, second)
+        if result.size > _FEW:
+            check(result.shape, result.nbytes)
+        return result
+
+    return checked if _FAULTY else function
