@@ -213,7 +213,9 @@ def _asked(names: object, stored: files.Stored, shared: Mapping[str, str]) -> li
     for name in wanted:
         if name in stored.places or name in shared:
             continue
-        near = difflib.get_close_matches(str(name), (*stored.places, *shared), n=3)
-        hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else "pa.load without names="
+        known = (*stored.places, *shared)
+        near = difflib.get_close_matches(str(name), known, n=3)
+        listed = ", ".join(map(repr, known[:8])) + (", ..." if len(known) > 8 else "")
+        hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"It has {listed}"
         raise ValueError(f"{stored.path!r} has no array named {name!r}. {hint}")
     return wanted

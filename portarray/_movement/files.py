@@ -98,16 +98,16 @@ def _replaced(path: str) -> Iterator[str]:
     earlier = _to_be_replaced(path, target)
     temporary = os.path.join(folder, f".portarray-{os.urandom(8).hex()}.tmp")
     try:
-        # The mode is what any new file gets, which tempfile's are not.
+        # Its mode is what any new file gets.
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     except FileNotFoundError:
         raise FileNotFoundError(
             errno.ENOENT, "there is no such folder to save in; make it first", path
         ) from None
     try:
-        yield temporary
-        if earlier is not None:
-            _like(temporary, earlier)
+        model = earlier or os.stat(temporary)
+        yield temporary  # the library puts a file of its own, for its user alone, in that place
+        _like(temporary, model)
         _onto_disk(temporary, os.O_RDWR)
         os.replace(temporary, target)
     except BaseException:
@@ -128,18 +128,18 @@ def _to_be_replaced(path: str, target: str) -> os.stat_result | None:
         raise IsADirectoryError(errno.EISDIR, "a folder cannot be saved to; name a file", path)
     if not stat.S_ISREG(found.st_mode):
         raise OSError(errno.EINVAL, "only a regular file can be saved to, and this is none", path)
-    if not os.access(target, os.W_OK):
+    if not os.access(target, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
         # A file may be renamed onto it all the same, which writing into it would not do.
         raise PermissionError(errno.EACCES, "the file may not be written", path)
     return found
 
 
-def _like(path: str, earlier: os.stat_result) -> None:
-    """Give a file the owner and the mode of the one that it replaces, as writing would leave it."""
+def _like(path: str, model: os.stat_result) -> None:
+    """Give a file the owner and the mode of another, as writing into that one would leave them."""
     if hasattr(os, "chown"):
         with suppress(PermissionError):  # only root gives files away
-            os.chown(path, earlier.st_uid, earlier.st_gid)
-    os.chmod(path, stat.S_IMODE(earlier.st_mode))
+            os.chown(path, model.st_uid, model.st_gid)
+    os.chmod(path, stat.S_IMODE(model.st_mode))
 
 
 def _onto_disk(path: str, flags: int) -> None:

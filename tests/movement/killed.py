@@ -1,0 +1,86 @@
+"""Saves killed at any moment, and saves without permission: run as a program by test_files.py.
+
+It saves from child processes of its own, so that the process of the tests need not fork. In each
+save all elements have one value: a file with two is one that was half written.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+import portarray as pa
+
+KILLED = 25
+ELEMENTS = 250_000  # 2 MB
+
+
+def save_for_ever(path: Path, value: int) -> None:
+    while True:
+        value += 1
+        pa.save(path, {name: np.full(ELEMENTS // 3, value) for name in "abc"})
+
+
+def values_of(path: Path) -> set[int]:
+    return {int(v) for x in pa.load(path, device="numpy").values() for v in np.unique(x.native)}
+
+
+def killed(path: Path) -> None:
+    """Print how many saves were killed half way, after looking at the file each time."""
+    pa.save(path, {"a": np.zeros(ELEMENTS, int)})
+    seen = {0}
+    rng = random.Random(0)
+    for turn in range(KILLED):
+        child = os.fork()
+        if not child:
+            save_for_ever(path, 1000 * turn)
+        until = time.monotonic() + 0.03 * rng.random()
+        while time.monotonic() < until:  # others read meanwhile
+            found = values_of(path)
+            assert len(found) == 1, f"a file with {found}"
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        found = values_of(path)
+        assert len(found) == 1, f"a file with {found} after a kill"
+        seen |= found
+    left = [name for name in os.listdir(path.parent) if name != path.name]
+    sys.stdout.write(f"{len(seen)} {len(left)}\n")
+
+
+def refused(path: Path) -> None:
+    """Save where a plain user may make files, but not write into this one."""
+    pa.save(path, pa.ones(3))
+    path.chmod(0o444)
+    path.parent.chmod(0o777)
+    if os.geteuid() == 0:  # who may all
+        os.setuid(65534)
+    try:
+        pa.save(path, pa.zeros(3))
+    except PermissionError as error:
+        sys.stdout.write(f"{error}\n")
+    assert pa.load(path).tolist() == [1.0, 1.0, 1.0]
+    sys.stdout.write(f"{os.listdir(path.parent)}\n")
+
+
+def too_large(path: Path) -> None:
+    """Save more than a file may have."""
+    import resource
+
+    pa.save(path, pa.ones(3))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+    try:
+        pa.save(path, pa.zeros(100_000))
+    except OSError as error:
+        sys.stdout.write(f"{error}\n")
+    assert pa.load(path).tolist() == [1.0, 1.0, 1.0]
+    sys.stdout.write(f"{os.listdir(path.parent)}\n")
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]](Path(sys.argv[2]))

@@ -1,0 +1,464 @@
+"""``pa.save`` and ``pa.load``: every bit comes back, whole or not at all, and without a copy."""
+
+from __future__ import annotations
+
+import collections
+import errno
+import json
+import os
+import re
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import safetensors.numpy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import portarray as pa
+from portarray._array import dispatch
+from portarray._movement import files, structure
+
+FILES = Path(__file__).parent
+SHARING = {"numpy", "torch", "clarray"}
+"""Libraries whose arrays may lie in memory that NumPy has."""
+
+linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "x.safetensors"
+
+
+def values_of(x: pa.Array) -> np.ndarray[Any, Any]:
+    """Return an array's values in host memory, bfloat16 included, which NumPy's device has not."""
+    return x.device.room.transfer.to_host(x.native, copy=None)
+
+
+def bits(values: np.ndarray[Any, Any]) -> bytes:
+    return values.tobytes(order="C")
+
+
+def drawn(dtype: np.dtype[Any], shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    """Return values of any bits: NaN with payloads, -0.0, subnormal numbers."""
+    rng = np.random.default_rng(0)
+    if dtype == np.bool:
+        return rng.integers(0, 2, shape).astype(bool)
+    return np.frombuffer(rng.bytes(dtype.itemsize * int(np.prod(shape))), dtype).reshape(shape)
+
+
+def layouts(values: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any, Any]]:
+    return {
+        "plain": values,
+        "transposed": values.T,
+        "strided": values[1:, ::2],
+        "reversed": values[::-1, ::-1],
+        "broadcast": np.broadcast_to(values[0], (2, values.shape[1])),
+        "of no axes": values[1, 1],
+        "empty": values[:0],
+    }
+
+
+def test_every_bit_of_every_dtype_and_layout_comes_back(device: str, path: Path) -> None:
+    where = pa.device(device)
+    tree = {}
+    for dtype in dispatch.dtypes_of(where):
+        for layout, values in layouts(drawn(dtype, (3, 4))).items():
+            with np.errstate(invalid="ignore"):
+                tree[f"{dtype} {layout}"] = pa.asarray(np.asarray(values), device=where)
+    assert len(tree) >= 7 * 12
+    pa.save(path, tree)
+    for again in (pa.load(path, device=device), pa.load(path, device=device, names=tree)):
+        assert list(again) == list(tree)
+        for name, x in tree.items():
+            y = again[name]
+            assert (y.device, y.dtype, y.shape) == (where, x.dtype, x.shape), name
+            assert bits(values_of(y)) == bits(values_of(x)), name
+            if where.library in SHARING:  # its memory is the file's, for this load alone
+                y[...] = 0
+    third = pa.load(path, device=device)
+    assert all(bits(values_of(third[name])) == bits(values_of(x)) for name, x in tree.items())
+
+
+def test_any_tree_of_any_arrays(path: Path, fake: str) -> None:
+    tree = {
+        "layers": [
+            {"weight": pa.ones((2, 3), device="numpy"), "bias": pa.arange(3, device=fake)},
+            (np.arange(6)[::2], np.arange(3, dtype=">i4")),
+        ],
+        "nothing": {},
+        "of length none": [[], ()],
+        "a": pa.asarray(1 + 2j, device="numpy"),
+    }
+    natives = {}
+    for device in pa.devices():
+        natives[device.library] = pa.ones(2, device=device).native
+    pa.save(path, {**tree, "natives": natives}, metadata={"größe": "3"})
+    again, metadata = pa.load(path, device="numpy", return_metadata=True)
+    assert metadata == {"größe": "3"}
+    assert list(again) == [*tree, "natives"]
+    assert [*again["natives"]] == [*natives]
+    assert all(x.tolist() == [1.0, 1.0] for x in again["natives"].values())
+    first, second = again["layers"]
+    assert list(first) == ["weight", "bias"]
+    assert type(second) is tuple
+    assert first["weight"].tolist() == [[1.0] * 3] * 2
+    assert [first["bias"].tolist(), *(x.tolist() for x in second)] == [
+        [0, 1, 2],
+        [0, 2, 4],
+        [0, 1, 2],
+    ]
+    assert second[1].dtype == pa.int32
+    assert (again["nothing"], again["of length none"]) == ({}, [[], ()])
+    assert complex(again["a"]) == 1 + 2j
+    assert list(pa.load(path, device="numpy", names=["layers.1.0", "a"])) == ["layers.1.0", "a"]
+    assert pa.load(path, names=[]) == {}
+    for other in (pa.ones(3), [pa.ones(3)], (), {"b": pa.ones(3), "a": pa.zeros(())}):
+        pa.save(path, other)
+        assert _shape_of(pa.load(path)) == _shape_of(other)
+    mapping = collections.OrderedDict(z=pa.ones(1), a=pa.ones(2))
+    pa.save(path, mapping)
+    assert type(pa.load(path)) is dict
+    assert list(pa.load(path)) == ["z", "a"]
+
+
+def _shape_of(tree: Any) -> Any:
+    if isinstance(tree, pa.Array):
+        return tree.shape
+    if isinstance(tree, dict):
+        return [(key, _shape_of(value)) for key, value in tree.items()]
+    return (type(tree), [_shape_of(value) for value in tree])
+
+
+leaves = st.integers()
+trees = st.recursive(
+    leaves,
+    lambda inner: (
+        st.dictionaries(st.text("ab01.", max_size=3), inner, max_size=3)
+        | st.lists(inner, max_size=3)
+        | st.lists(inner, max_size=3).map(tuple)
+    ),
+    max_leaves=8,
+)
+
+
+def named(tree: Any, *path: str) -> Iterator[str]:
+    """Yield the names that arrays have in a file."""
+    if isinstance(tree, int):
+        yield ".".join(path) if path else "array"
+    else:
+        pairs = tree.items() if isinstance(tree, dict) else enumerate(tree)
+        for key, value in pairs:
+            yield from named(value, *path, str(key))
+
+
+@given(tree=trees)
+@settings(deadline=None)
+def test_any_structure_comes_back_or_has_names_that_clash(tree: Any) -> None:
+    if len(set(every := list(named(tree)))) < len(every):
+        with pytest.raises(ValueError, match="would both be named"):
+            structure.taken_apart(tree, lambda value, place: None)
+        return
+    found, structured = structure.taken_apart(tree, lambda value, place: None)
+    assert list(found) == every
+    kept = json.loads(json.dumps(structured))
+    assert list(structure.names_in(kept)) == list(found)
+    again = structure.put_together(kept, (leaf.value for leaf in found.values()))
+    assert again == tree
+    assert repr(again) == repr(tree)  # lists and tuples, and the order of keys
+    for leaf in found.values():
+        assert eval(leaf.place, {"tree": tree}) == leaf.value
+
+
+# --- sharing --------------------------------------------------------------------------------------
+
+
+def test_what_is_one_array_is_saved_once_and_one_again(device: str, path: Path) -> None:
+    x = pa.asarray(np.arange(1000.0, dtype=np.float32), device=device)
+    y = pa.asarray(np.arange(1000.0, dtype=np.float32), device=device)  # equal, and another
+    same_native = pa.asarray(x.native)
+    pa.save(path, {"w": x, "tied": [x, same_native, x.native], "other": y})
+    assert path.stat().st_size < 9000
+    again = pa.load(path, device=device)
+    assert again["w"] is again["tied"][0] is again["tied"][1] is again["tied"][2]
+    assert again["other"] is not again["w"]
+    assert list(safetensors.numpy.load_file(path)) == ["other", "w"]
+    found = pa.load(path, device=device, names=["tied.1", "w"])
+    assert found["tied.1"] is found["w"]
+
+
+def test_tied_parameters_are_one(path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    model = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Linear(3, 3))
+    model[1].weight = model[0].weight
+    state = model.state_dict()
+    assert state["0.weight"] is not state["1.weight"]  # two tensors, one memory
+    pa.save(path, state)
+    again = pa.load(path, device="torch")
+    assert list(again) == list(state)
+    assert again["0.weight"] is again["1.weight"]
+    model.load_state_dict({name: x.native for name, x in again.items()})
+    with pytest.raises(ValueError, match="detach") as caught:
+        pa.save(path, dict(model.named_parameters()))
+    assert caught.value.__notes__ == ["at tree['0.weight']"]
+
+
+# --- other programs -------------------------------------------------------------------------------
+
+
+def test_files_of_other_programs(path: Path, device: str) -> None:
+    arrays = {"w.b": np.ones((2, 3), np.float32), "a": np.arange(3, dtype=np.int16)}
+    safetensors.numpy.save_file(arrays, path, metadata={"format": "np", "by": "another"})
+    again, metadata = pa.load(path, device=device, return_metadata=True)
+    assert metadata == {"format": "np", "by": "another"}
+    assert list(again) == ["a", "w.b"]
+    for name, x in again.items():
+        assert (x.dtype, x.device) == (arrays[name].dtype, pa.device(device))
+        np.testing.assert_array_equal(values_of(x), arrays[name])
+
+
+def test_flat_dicts_are_written_as_by_any_program(path: Path) -> None:
+    arrays = {"a": np.arange(3.0), "b.c": np.ones((2, 3), np.float16), "d": np.bool([True])}
+    other = path.with_name("other")
+    for metadata in (None, {"format": "pt"}):
+        pa.save(path, arrays, metadata=metadata)
+        safetensors.numpy.save_file(arrays, other, metadata=metadata)
+        assert path.read_bytes() == other.read_bytes()
+    written = []
+    for _ in range(2):
+        pa.save(path, {"z": arrays, "a": [np.ones(2, complex)]})
+        written.append(path.read_bytes())
+    assert written[0] == written[1]
+
+
+def test_complex128_is_pairs_for_others(path: Path) -> None:
+    values = np.asarray([[1 + 2j, complex(np.nan, -0.0)]])
+    pa.save(path, {"z": values, "s": np.asarray(3j), "e": np.zeros((0, 2), complex)})
+    found = safetensors.numpy.load_file(path)
+    np.testing.assert_array_equal(found["z"], np.stack([values.real, values.imag], axis=-1))
+    assert (found["z"].dtype, found["s"].shape, found["e"].shape) == (np.float64, (2,), (0, 2, 2))
+
+
+# --- memory ---------------------------------------------------------------------------------------
+
+
+def in_mapping(values: np.ndarray[Any, Any], path: Path) -> bool:
+    """Tell whether an array lies in a mapping of the file, as the kernel has it."""
+    address = values.__array_interface__["data"][0]
+    for line in Path("/proc/self/maps").read_text().splitlines():
+        start, end = (int(part, 16) for part in line.split()[0].split("-"))
+        if start <= address < end:
+            return line.endswith(str(path))
+    raise AssertionError("at no address of this process")
+
+
+@linux
+def test_arrays_lie_in_the_file_on_devices_that_use_host_memory(device: str, path: Path) -> None:
+    library = device.partition(":")[0]
+    names = ["bool", "int8", "int64", "float32", "complex128"]
+    tree = {name: pa.ones(100, dtype=name, device="numpy") for name in names}
+    pa.save(path, tree)
+    x = pa.load(path, device=device, narrow=True)
+    if library not in SHARING:
+        assert not any(in_mapping(values_of(y), path) for y in x.values() if library != "dpnp")
+        return
+    stored = files.read(str(path))
+    for name, y in x.items():
+        # PyTorch and OpenCL need addresses that are multiples of the items' size.
+        address = stored.values(name).__array_interface__["data"][0]
+        if library == "numpy" or address % y.dtype.itemsize == 0:
+            assert in_mapping(values_of(y), path), name
+        before = path.read_bytes()
+        y[...] = 0
+        assert not values_of(y).any()
+        assert path.read_bytes() == before
+    again = pa.load(path, device=device)
+    assert all(values_of(y).all() for y in again.values())
+    # The arrays hold the mapping, and a file that is replaced meanwhile does not touch them.
+    kept = again["float32"]
+    pa.save(path, dict.fromkeys(names, kept))
+    path.unlink()
+    del again, x
+    assert values_of(kept).sum() == 100
+
+
+def resident(key: str) -> int:
+    found = re.search(rf"^{key}:\s+(\d+) kB", Path("/proc/self/status").read_text(), re.M)
+    assert found
+    return int(found[1]) * 1024
+
+
+@linux
+def test_what_saving_and_loading_cost_in_memory(path: Path) -> None:
+    nbytes = 64 << 20
+    x = pa.ones(nbytes // 4, dtype=pa.float32, device="numpy")
+    pa.save(path, pa.zeros(3))  # what is imported for it is
+    Path("/proc/self/clear_refs").write_text("5")  # the peak counts from here
+    before = resident("VmRSS")
+    pa.save(path, {"x": x, "rows": x.native.reshape(2, -1)[:1]})
+    assert resident("VmHWM") - before < nbytes / 8
+    del x
+    before = resident("VmRSS")
+    x = pa.load(path, device="numpy", names=["x"])["x"]
+    assert resident("VmRSS") - before < nbytes / 8
+    assert float(pa.sum(x)) == x.size
+    assert resident("VmRSS") - before > nbytes / 2  # what is used is read, and counted here
+
+
+def test_memory_that_is_not_aligned_is_copied(path: Path) -> None:
+    header = b'{"w":{"dtype":"F64","shape":[2],"data_offsets":[0,16]}}'
+    data = np.asarray([1.0, 2.0]).tobytes()
+    for padding in range(8):
+        whole = header + b" " * padding
+        path.write_bytes(len(whole).to_bytes(8, "little") + whole + data)
+        for device in pa.devices():
+            if "float64" in pa.__array_namespace_info__().dtypes(device=device):
+                assert values_of(pa.load(path, device=device)["w"]).tolist() == [1.0, 2.0]
+
+
+# --- whole or not at all --------------------------------------------------------------------------
+
+
+def run(function: str, path: Path) -> str:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(FILES / "killed.py"), function, str(path)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="kills children that it forks")
+def test_a_killed_save_leaves_the_earlier_file(path: Path) -> None:
+    seen, left = map(int, run("killed", path).split())
+    assert seen > 2  # saves that came to their end between kills
+    assert left > 5  # and saves that did not
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs limits of POSIX")
+def test_a_save_that_fails_leaves_the_earlier_file_and_nothing_else(path: Path) -> None:
+    message, left = run("too_large", path).splitlines()
+    assert str(path) in message
+    assert "File too large" in message
+    assert left == "['x.safetensors']"
+
+
+@pytest.mark.skipif(not hasattr(os, "setuid"), reason="needs users of POSIX")
+def test_a_file_that_may_not_be_written_is_not_replaced(path: Path) -> None:
+    for folder in (path.parent, *path.parents[1:-2]):
+        folder.chmod(folder.stat().st_mode | 0o111)
+    message, left = run("refused", path).splitlines()
+    assert message == f"[Errno {errno.EACCES}] the file may not be written: {str(path)!r}"
+    assert left == "['x.safetensors']"
+
+
+def test_an_interrupted_save(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pa.save(path, pa.ones(2))
+
+    def interrupted(descriptor: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        pa.save(path, pa.zeros(2))
+    assert os.listdir(path.parent) == [path.name]
+    assert pa.load(path).tolist() == [1.0, 1.0]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="modes and links of POSIX")
+def test_modes_and_links(path: Path) -> None:
+    plain = path.with_name("plain")
+    before = os.umask(0o027)
+    try:
+        plain.write_bytes(b"")
+        pa.save(path, pa.ones(2))
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE(plain.stat().st_mode) == 0o640
+    path.chmod(0o604)
+    pa.save(str(path), pa.zeros(2))  # a text is as good as a path
+    assert stat.S_IMODE(path.stat().st_mode) == 0o604
+    folder = path.parent / "folder"
+    folder.mkdir()
+    link, nowhere = folder / "link", folder / "nowhere"
+    link.symlink_to("../x.safetensors")
+    nowhere.symlink_to("../new")
+    for one in (link, nowhere):
+        pa.save(one, pa.ones(3))
+        assert one.is_symlink()
+        assert pa.load(one).shape == (3,)
+    assert pa.load(path).shape == pa.load(path.parent / "new").shape == (3,)
+    assert sorted(os.listdir(folder)) == ["link", "nowhere"]
+
+
+def test_where_nothing_can_be_saved(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(
+        FileNotFoundError, match="no such folder to save in; make it first"
+    ) as found:
+        pa.save(path / "sub" / "file", pa.ones(2))
+    assert found.value.filename == str(path / "sub" / "file")
+    with pytest.raises(IsADirectoryError, match="a folder cannot be saved to"):
+        pa.save(path.parent, pa.ones(2))
+    with pytest.raises(TypeError, match="type dict; it is the first argument"):
+        pa.save({"x": pa.ones(2)}, "x.safetensors")  # type: ignore[arg-type]
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(path)
+        for use in (lambda: pa.save(path, pa.ones(2)), lambda: pa.load(path)):
+            with pytest.raises(OSError, match="only a regular file can be"):
+                use()
+        path.unlink()
+    assert os.listdir(path.parent) == []
+    monkeypatch.chdir(path.parent)
+    pa.save("x.safetensors", pa.ones(2))
+    assert pa.load(b"x.safetensors".decode()).shape == (2,)
+
+
+# --- devices --------------------------------------------------------------------------------------
+
+
+def test_a_dtype_that_the_device_lacks(path: Path, nofloat64: str) -> None:
+    pa.save(path, {"a": np.ones(2, np.float32), "b": np.ones(2)})
+    with pytest.raises(pa.DTypeNotSupportedError, match="narrow=True to accept float32") as found:
+        pa.load(path, device=nofloat64)
+    assert found.value.__notes__ == [f"The array is 'b' in {str(path)!r}."]
+    narrowed = pa.load(path, device=nofloat64, narrow=True)
+    assert {name: str(x.dtype) for name, x in narrowed.items()} == {"a": "float32", "b": "float32"}
+
+
+def test_bfloat16_becomes_the_dtype_that_holds_it(path: Path) -> None:
+    import ml_dtypes
+
+    values = np.asarray([1.0, 3e38, -1e-38, np.inf], ml_dtypes.bfloat16)
+    pa.save(path, values)
+    with pytest.raises(pa.DTypeNotSupportedError, match="narrow=True to accept float32"):
+        pa.load(path, device="numpy")
+    wider = pa.load(path, device="numpy", narrow=True)
+    assert wider.dtype == pa.float32
+    np.testing.assert_array_equal(np.asarray(wider), values.astype(np.float32))
+
+
+def test_files_go_to_the_default_device(path: Path, fake: str) -> None:
+    pa.save(path, {"x": pa.arange(3, device=f"{fake}:cuda:1")})
+    with pa.device(f"{fake}:cuda:1"):
+        assert str(pa.load(path)["x"].device) == f"{fake}:cuda:1"
+    assert str(pa.load(path, device=fake)["x"].device) == f"{fake}:cuda:0"
+    assert pa.load(path, device="numpy")["x"].tolist() == [0, 1, 2]
+
+
+def test_without_the_library(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pa.save(path, pa.ones(2))
+    monkeypatch.setitem(sys.modules, "safetensors", None)
+    for use in (lambda: pa.load(path), lambda: pa.save(path, pa.zeros(2))):
+        with pytest.raises(ModuleNotFoundError, match=r'pip install "portarray\[files\]"') as found:
+            use()
+        assert found.value.name == "safetensors"
+    assert os.listdir(path.parent) == [path.name]

@@ -1,0 +1,259 @@
+"""What cannot be saved and what cannot be loaded: said clearly, and nothing is lost."""
+
+from __future__ import annotations
+
+import collections
+import json
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import portarray as pa
+from portarray import errors
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "x.safetensors"
+
+
+# --- trees that cannot be saved -------------------------------------------------------------------
+
+Point = collections.namedtuple("Point", "x y")
+cycle: list[Any] = []
+cycle.append({"again": cycle})
+ONE = np.ones(1)
+
+WRONG: dict[str, tuple[Any, type[Exception], str]] = {
+    "a number": (
+        {"a": [ONE, 3.5]},
+        TypeError,
+        r"tree\['a'\]\[1\] is 3.5 of type float and no array; make it an array with pa\.asarray",
+    ),
+    "a NumPy scalar": (
+        [np.float32(3)],
+        TypeError,
+        r"tree\[0\] is np.float32\(3.0\) of type float32",
+    ),
+    "None": (
+        {"a": None},
+        TypeError,
+        r"tree\['a'\] is None of type NoneType and no array; leave it out",
+    ),
+    "a text": ("text", TypeError, "tree is 'text' of type str and no array"),
+    "an object": (
+        {"a": object()},
+        TypeError,
+        r"tree\['a'\] is .*of type object and no array; leave",
+    ),
+    "strings": (
+        {"a": np.asarray(["x"])},
+        TypeError,
+        r"tree\['a'\] cannot be saved: dtype\('<U1'\) is no dtype of portarray",
+    ),
+    "objects": ([np.asarray([None])], TypeError, r"tree\[0\] cannot be saved: dtype\('O'\)"),
+    "long double": ([np.ones(1, np.longdouble)], TypeError, "is no dtype of portarray"),
+    "a masked array": (
+        [np.ma.ones(3)],
+        TypeError,
+        r"tree\[0\] is a MaskedArray, which is more than",
+    ),
+    "a named tuple": ([Point(ONE, ONE)], TypeError, "of type Point and no array; use its _asdict"),
+    "a set": ({"a": {1}}, TypeError, r"tree\['a'\] is \{1\} of type set and no array"),
+    "a number as key": (
+        {"a": {3: ONE}},
+        TypeError,
+        r"the key 3 in tree\['a'\] is no string.*use str\(key\)",
+    ),
+    "one name twice": (
+        {"a": [ONE], "a.0": np.zeros(2)},
+        ValueError,
+        r"tree\['a'\]\[0\] and tree\['a.0'\] would both be named 'a.0'",
+    ),
+    "the format's name": (
+        {"__metadata__": ONE},
+        ValueError,
+        r"tree\['__metadata__'\] cannot be named",
+    ),
+    "a cycle": (cycle, ValueError, r"tree\[0\]\['again'\] is within itself"),
+    "no Unicode": ({"\ud800": ONE}, ValueError, "surrogates not allowed"),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_trees_that_cannot_be_saved(what: str, path: Path) -> None:
+    tree, error, message = WRONG[what]
+    pa.save(path, pa.ones(2))
+    before = path.read_bytes()
+    with pytest.raises(error, match=message):
+        pa.save(path, tree)
+    assert os.listdir(path.parent) == [path.name]
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("metadata", "error", "message"),
+    [
+        ("text", TypeError, "metadata is of type str; it maps text to text"),
+        ({"epoch": 3}, TypeError, r"metadata\['epoch'\] is 3, and files keep text under text"),
+        ({3: "x"}, TypeError, r"metadata\[3\] is 'x'"),
+        ({"portarray": "x"}, ValueError, "key 'portarray' is portarray's own; use another"),
+    ],
+)
+def test_metadata_is_text(metadata: Any, error: type[Exception], message: str, path: Path) -> None:
+    with pytest.raises(error, match=message):
+        pa.save(path, pa.ones(2), metadata=metadata)
+    assert not path.exists()
+
+
+# --- files that cannot be loaded ------------------------------------------------------------------
+
+
+def file_of(header: dict[str, Any], data: bytes = b"") -> bytes:
+    text = json.dumps(header).encode()
+    return len(text).to_bytes(8, "little") + text + data
+
+
+def noted(notes: Any) -> bytes:
+    text = notes if isinstance(notes, str) else json.dumps(notes)
+    entry = {"dtype": "F64", "shape": [1], "data_offsets": [0, 8]}
+    return file_of({"__metadata__": {"portarray": text}, "w": entry}, bytes(8))
+
+
+def _npy(path: Path) -> None:
+    with path.open("wb") as file:
+        np.save(file, np.ones(1000))
+
+
+def _npz(path: Path) -> None:
+    with path.open("wb") as file:
+        np.savez(file, a=np.ones(1000))
+
+
+BROKEN: dict[str, tuple[bytes | Callable[[Path], None], str]] = {
+    "empty": (b"", "no whole safetensors file: .*too small. Restore it"),
+    "a few bytes": (b"abc", "no whole safetensors file"),
+    "text": (b"some text that is longer than the header's length", "header too large"),
+    "no JSON": ((5).to_bytes(8, "little") + b"{nope", "invalid JSON|header"),
+    "too short for its shape": (
+        file_of({"w": {"dtype": "F64", "shape": [2], "data_offsets": [0, 8]}}, bytes(8)),
+        "header",
+    ),
+    "too long": (
+        file_of({"w": {"dtype": "F64", "shape": [1], "data_offsets": [0, 8]}}, bytes(9)),
+        "not fully covered",
+    ),
+    "a gap": (
+        file_of({"w": {"dtype": "F64", "shape": [1], "data_offsets": [8, 16]}}, bytes(16)),
+        "header",
+    ),
+    "a dtype of nobody": (
+        file_of({"w": {"dtype": "F99", "shape": [1], "data_offsets": [0, 8]}}, bytes(8)),
+        "unknown variant",
+    ),
+    "an .npy file": (_npy, r"NumPy's .npy files: use numpy.load"),
+    "an .npz file": (_npz, "a zip archive.*use numpy.load or torch.load"),
+    "booleans of other bits": (
+        file_of({"w": {"dtype": "BOOL", "shape": [2], "data_offsets": [0, 2]}}, b"\1\2"),
+        "'w' has values that are no booleans",
+    ),
+    "notes of no JSON": (
+        noted("{nope"),
+        r"its metadata 'portarray' is no JSON of portarray's: '\{nope'",
+    ),
+    "notes of a list": (noted([1]), "no JSON of portarray's"),
+    "notes without end": (noted("[" * 100_000), "no JSON of portarray's"),
+    "pairs of nothing": (noted({"complex128": ["v"]}), "names other than float64 pairs"),
+    "pairs of one": (noted({"complex128": ["w"]}), "names other than float64 pairs"),
+    "pairs of numbers": (noted({"complex128": 3}), "names other than float64 pairs"),
+    "a structure without the array": (
+        noted({"structure": {"v": None}}),
+        r"notes of portarray's on its 'structure' that do not fit its arrays.*names=\[...\]",
+    ),
+    "a structure with less": (noted({"structure": {}}), "'structure' that do not fit"),
+    "a structure of numbers": (noted({"structure": {"w": 3}}), "'structure' that do not fit"),
+    "a structure of sets": (noted({"structure": ["set", None]}), "'structure' that do not fit"),
+    "shared with nothing": (noted({"shared": {"v": "u"}}), "'shared' that do not fit"),
+    "shared numbers": (noted({"shared": {"v": [3]}}), "'shared' that do not fit"),
+    "shared of a list": (noted({"shared": [3]}), "'shared' that do not fit"),
+}
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_files_that_cannot_be_loaded(what: str, path: Path) -> None:
+    content, message = BROKEN[what]
+    path.write_bytes(content) if isinstance(content, bytes) else content(path)
+    with pytest.raises(ValueError, match=message) as caught:
+        pa.load(path, device="numpy")
+    assert str(path) in str(caught.value) + "".join(getattr(caught.value, "__notes__", []))
+    if what.startswith("a structure"):
+        assert pa.load(path, device="numpy", names=["w"])["w"].tolist() == [0.0]
+
+
+def test_every_truncation_is_found(path: Path) -> None:
+    pa.save(path, {"a": [np.arange(3), np.ones(2, complex)], "b": np.ones(5, bool)})
+    whole = path.read_bytes()
+    for length in range(0, len(whole), 2):
+        path.write_bytes(whole[:length])
+        with pytest.raises(ValueError, match="no whole safetensors file"):
+            pa.load(path, device="numpy")
+
+
+def test_changed_headers_are_refused_or_give_arrays(path: Path) -> None:
+    pa.save(path, {"a": [np.arange(3), np.ones(2, complex)], "b": np.ones(5, bool)})
+    whole = path.read_bytes()
+    length = 8 + int.from_bytes(whole[:8], "little")
+    rng = np.random.default_rng(1)
+    refused = 0
+    for _ in range(200):
+        changed = bytearray(whole)
+        for place in rng.integers(0, length, 2):
+            changed[place] = rng.choice(np.frombuffer(whole[:length], np.uint8))
+        path.write_bytes(changed)
+        try:
+            pa.load(path, device="numpy")
+        except ValueError:
+            refused += 1
+    assert refused > 50
+
+
+def test_dtypes_that_portarray_has_not(path: Path) -> None:
+    path.write_bytes(
+        file_of(
+            {
+                "f8": {"dtype": "F8_E4M3", "shape": [3], "data_offsets": [0, 3]},
+                "f4": {"dtype": "F4", "shape": [2], "data_offsets": [3, 4]},
+                "good": {"dtype": "U8", "shape": [2], "data_offsets": [4, 6]},
+            },
+            b"abcd\1\2",
+        )
+    )
+    with pytest.raises(
+        ValueError, match=r"has 'f4' in F4, a dtype that portarray has not"
+    ) as found:
+        pa.load(path)
+    assert f"{str(path)!r}" in str(found.value)
+    assert pa.load(path, device="numpy", names=["good"])["good"].tolist() == [1, 2]
+
+
+def test_what_is_not_there(path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=re.escape(str(path))):
+        pa.load(path)
+    with pytest.raises(IsADirectoryError, match="a folder cannot be loaded; name a file in it"):
+        pa.load(path.parent)
+    with pytest.raises(TypeError, match="type Array; it is the first argument"):
+        pa.load(pa.ones(2))  # type: ignore[call-overload]
+    pa.save(path, {"weight": pa.ones(2), "bias": pa.ones(2)})
+    with pytest.raises(ValueError, match=r"has no array named 'wieght'. Did you mean 'weight'\?"):
+        pa.load(path, names=["wieght"])
+    with pytest.raises(ValueError, match=r"has no array named 'x'\. It has 'bias', 'weight'"):
+        pa.load(path, names=["x"])
+    with pytest.raises(TypeError, match=r"names='bias' is no list of names; use names=\['bias'\]"):
+        pa.load(path, names="bias")
+    with pytest.raises(errors.UnknownDeviceError):
+        pa.load(path, device="nowhere")
