@@ -157,6 +157,9 @@ def _why_not_shown(array: np.ndarray[Any, Any]) -> str:
             return "tensors have no negative strides"
         if stride % itemsize:
             return "the array's strides are no multiples of its item size"
+    if array.dtype.kind == "c" and array.ctypes.data % itemsize:
+        # NumPy aligns their parts only, and PyTorch may end the process.
+        return f"PyTorch needs complex numbers at addresses divisible by their size {itemsize}"
     return ""
 
 
@@ -283,7 +286,10 @@ def _from_host_memory(
     odd = kind != _DLPACK_CPU or held.reversed or held.read_only or not _HAS_VERSIONS
     if odd or copy or not on_host(device):
         return from_host(dlpack.host_values(held), device, copy=copy)
-    return _from_dlpack(held.__dlpack__())
+    tensor = _from_dlpack(held.__dlpack__())
+    if tensor.is_complex():  # which PyTorch itself takes at any address
+        return from_host(_shown(tensor), device, copy=copy)
+    return tensor
 
 
 def _stream(kind: int, index: int) -> int | None:

@@ -119,6 +119,28 @@ def test_every_layout_arrives_and_comes_back(dtype: np.dtype[Any], copy: bool | 
         ) == (shares and array.size > 0)
 
 
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_complex_numbers_lie_where_pytorch_can_read_them(dtype: str) -> None:
+    # NumPy aligns their parts only; PyTorch ends the process on some of these.
+    itemsize = np.dtype(dtype).itemsize
+    memory = np.zeros(8 * itemsize, np.uint8)
+    start = -memory.ctypes.data % itemsize + itemsize // 2
+    array = memory[start : start + 4 * itemsize].view(dtype)
+    array[...] = [1, 2j, 3, 4]
+    for view in (array, array[1:2].reshape(()), array[::2]):
+        for source in (view, Exporter(view), Exporter(view, old=True)):
+            tensor = transfer.from_dlpack(source, CPU, copy=None)
+            assert tensor.tolist() == view.tolist()
+            tensor[...] = 0
+            assert view.any()
+            with pytest.raises(ValueError, match="divisible by their size"):
+                transfer.from_dlpack(source, CPU, copy=False)
+    even = np.zeros(3, dtype)
+    shared = transfer.from_dlpack(Exporter(even), CPU, copy=None)
+    shared[0] = 1j
+    assert even[0] == 1j
+
+
 def test_large_copies_are_copies() -> None:
     values = np.arange(3 << 20, dtype=np.float32).reshape(3, -1)
     for tensor in (torch.from_numpy(values), torch.from_numpy(values).T):
