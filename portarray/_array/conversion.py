@@ -75,13 +75,16 @@ def astype(x: Any, dtype: object, /, *, copy: bool = True, device: object = None
     if lane.kind == "c" and dtypes.kind_of(wanted) not in "bc":
         raise _loses_imaginary_part(lane.dtype, wanted)
     target = dispatch.lane_of(where, wanted)
-    if where is lane.device:
-        return outcome.wrap(target.cast(x._native), where)
-    # Convert on the side that knows both dtypes; either device may lack the other's.
-    if wanted in dispatch.dtypes_of(lane.device):
-        here = dispatch.lane_of(lane.device, wanted)
-        return moved(outcome.wrap(here.cast(x._native), lane.device), where, copy=None)
-    return outcome.wrap(target.cast(moved(x, where, copy=None)._native), where)
+    try:
+        if where is lane.device:
+            return outcome.wrapped(target.cast(x._native), target)
+        # Convert on the side that knows both dtypes; either device may lack the other's.
+        if wanted in dispatch.dtypes_of(lane.device):
+            here = dispatch.lane_of(lane.device, wanted)
+            return moved(outcome.wrapped(here.cast(x._native), here), where, copy=None)
+        return outcome.wrapped(target.cast(moved(x, where, copy=None)._native), target)
+    except Exception as error:  # noqa: BLE001  (translated and raised again)
+        outcome.reraise(error, "astype", where, lane.device)
 
 
 def moved(
@@ -204,32 +207,32 @@ def _from_python(
 ) -> Array:
     """Make an array from Python scalars, nested sequences, buffers and ``__array__`` objects."""
     typed = _has_dtype(obj)
-    given = _host_values(obj, dtype, sequence=not typed, copy=copy if typed else None)
-    values = _under_one_name(given.astype(given.dtype.newbyteorder("="), copy=False))
-    if dtype is not None:
-        lane = dispatch.lane_of(device, dtype)
-    elif typed:
-        lane = lane_for(dtypes.canonical(values.dtype), device, narrow=narrow)
-    else:
-        lane = _default_lane(values.dtype, device)
-    shares = given.dtype.isnative and (
-        isinstance(obj, (np.ndarray, memoryview, bytearray)) or hasattr(obj, "__array__")
-    )
-    if copy is False and not (shares and values.dtype == lane.dtype):
-        order = "" if given.dtype.isnative else f" of byte order {given.dtype.byteorder!r}"
-        raise ValueError(
-            f"copy=False, but making an array from {type(obj).__name__}{order} needs a copy; "
-            f"pass copy=None"
-        )
-    converted = values.astype(lane.dtype, copy=False)
-    fresh = not shares or converted is not values
     try:
+        given = _host_values(obj, dtype, sequence=not typed, copy=copy if typed else None)
+        values = _under_one_name(given.astype(given.dtype.newbyteorder("="), copy=False))
+        if dtype is not None:
+            lane = dispatch.lane_of(device, dtype)
+        elif typed:
+            lane = lane_for(dtypes.canonical(values.dtype), device, narrow=narrow)
+        else:
+            lane = _default_lane(values.dtype, device)
+        shares = given.dtype.isnative and (
+            isinstance(obj, (np.ndarray, memoryview, bytearray)) or hasattr(obj, "__array__")
+        )
+        if copy is False and not (shares and values.dtype == lane.dtype):
+            order = "" if given.dtype.isnative else f" of byte order {given.dtype.byteorder!r}"
+            raise ValueError(
+                f"copy=False, but making an array from {type(obj).__name__}{order} needs a copy; "
+                f"pass copy=None"
+            )
+        converted = values.astype(lane.dtype, copy=False)
+        fresh = not shares or converted is not values
         native = device.room.transfer.from_host(
             converted, device.native, copy=None if fresh else copy
         )
     except Exception as error:  # noqa: BLE001  (translated and raised again)
         outcome.reraise(error, "asarray", device)
-    return outcome.wrap(native, device)
+    return outcome.wrapped(native, lane)
 
 
 def _has_dtype(obj: Any) -> bool:

@@ -1,0 +1,372 @@
+"""``pa.transfer_plan`` says what a move does: its route, how often data is copied, and why.
+
+Between real devices memory tells: nothing is copied exactly where both arrays lie in the same.
+GPUs that are not real, with libraries that share them or not, count what they copy.
+"""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import portarray as pa
+from portarray._movement import routes
+from portarray.backends import registry
+
+DEVICES = [str(device) for device in pa.devices()]
+
+# Layouts of a 6x8 matrix in NumPy's memory, which many libraries take as it is.
+LAYOUTS: dict[str, Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]] = {
+    "C": lambda a: a,
+    "offset": lambda a: a[1:, 3:],
+    "strided": lambda a: a[::2, 1::3],
+    "transposed": lambda a: a.T,
+    "reversed": lambda a: a[::-1, ::-1],
+    "reversed row": lambda a: a[:1, ::-1],
+    "broadcast": lambda a: np.broadcast_to(a[0], (4, 8)),
+    "empty": lambda a: a[:0],
+    "0-d": lambda a: a[2, 3, ...],
+}
+
+
+def memory(x: pa.Array) -> Any:
+    """Return NumPy's view of the memory of an array on a host device."""
+    return x.device.room.transfer.to_host(x.native, copy=False)
+
+
+def on_host(device: pa.Device) -> bool:
+    return device.room.place(device.native) == routes.HOST
+
+
+def unaligned(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return an array of the same values at an odd address."""
+    raw = np.empty(values.nbytes + 1, np.uint8)
+    moved: np.ndarray[Any, Any] = raw[1:].view(values.dtype).reshape(values.shape)
+    moved[...] = values
+    return moved
+
+
+def check(x: pa.Array, target: pa.Device) -> None:
+    """Compare the plan for an array with what a move does."""
+    source = x.device
+    plan = pa.transfer_plan(x, target)
+    y = x.to_device(target)
+    context = f"{source} → {target}, {x.dtype}, {x.shape}: {plan}"
+    assert (plan.source, plan.target, plan.dtype) == (source, target, x.dtype), context
+    assert plan.nbytes == plan.copies * x.size * x.dtype.itemsize, context
+    assert plan.copies == len(plan.reasons), context
+    assert all(reason and reason == reason.strip(" ;.") for reason in plan.reasons), context
+    assert plan.why == "; ".join(plan.reasons), context
+    if not (on_host(source) and on_host(target)):
+        return
+    assert plan.copies <= 1, context
+    assert plan.route == ("library" if source.library == target.library else "memory"), context
+    if x.size:
+        assert np.shares_memory(memory(x), memory(y)) == (plan.copies == 0), context
+    # The strict forms of the same move.
+    again = pa.asarray(x, device=target, copy=True)
+    assert not x.size or not np.shares_memory(memory(x), memory(again)), context
+    if plan.copies == 0:
+        kept = pa.asarray(x, device=target, copy=False)
+        assert not x.size or np.shares_memory(memory(x), memory(kept)), context
+
+
+@given(st.data())
+@settings(max_examples=30, deadline=None)
+def test_a_plan_is_what_a_move_does(data: st.DataObject) -> None:
+    names = ("bool", "int8", "uint16", "int32", "float16", "bfloat16", "float32", "complex64")
+    dtype = np.dtype(getattr(pa, data.draw(st.sampled_from(names), "dtype")))
+    layout = data.draw(st.sampled_from(sorted(LAYOUTS)), "layout")
+    values = LAYOUTS[layout](np.arange(48).reshape(6, 8).astype(dtype))
+    odd = data.draw(st.booleans(), "unaligned")
+    if odd:
+        values = unaligned(values)
+    if data.draw(st.booleans(), "read-only"):
+        values.flags.writeable = False
+    devices = []
+    for device in DEVICES:
+        try:
+            pa.zeros((), dtype=dtype, device=device)
+        except pa.DTypeNotSupportedError:
+            continue
+        devices.append(device)
+    assert len(devices) > 1
+    for source, target in itertools.product(devices, devices):
+        check(pa.asarray(values, device=source), pa.device(target))
+
+
+@pytest.mark.parametrize("view", ["transposed", "strided", "reversed"])
+def test_plans_of_views_that_a_library_made(device: str, view: str) -> None:
+    x = pa.asarray(np.arange(48, dtype=np.float32).reshape(6, 8), device=device)
+    x = {"transposed": x.T, "strided": x[::2, 1::3], "reversed": pa.flip(x)}[view]
+    for target in pa.devices():
+        check(x, target)
+
+
+def test_lazily_conjugated_tensors_are_resolved_once() -> None:
+    torch = pytest.importorskip("torch")
+    x = pa.asarray(torch.ones(3, dtype=torch.complex64).conj(), device="torch")
+    for target in pa.devices():
+        if target.library != "torch":
+            plan = pa.transfer_plan(x, target)
+            assert plan.reasons[0] == "the tensor is lazily conjugated or negated"
+    with pytest.raises(ValueError, match="lazily conjugated"):
+        pa.asarray(x, device="numpy", copy=False)
+
+
+def test_planning_leaves_no_trace(device: str) -> None:
+    x = pa.asarray(np.arange(4.0, dtype=np.float32), device=device, copy=True)
+    before = x.native
+    for target in pa.devices():
+        pa.transfer_plan(x, target)
+    assert x.native is before
+    if device.startswith("clarray"):  # its mark of memory that others see, which costs every call
+        assert not before.storage.shared
+
+
+def test_a_plan_reads_well() -> None:
+    x = pa.zeros(1000, dtype=pa.float32, device="numpy")
+    text = str(pa.transfer_plan(x, x.device))
+    assert text == "numpy:cpu:0 → numpy:cpu:0: library, without a copy"
+    with pytest.raises(TypeError, match=r"transfer_plan .*pa\.asarray"):
+        pa.transfer_plan(np.zeros(3), "numpy")  # type: ignore[arg-type]
+
+
+# --- dtypes that the target lacks -----------------------------------------------------------------
+
+
+def test_narrowing_is_a_copy_that_is_counted(nofloat64: str) -> None:
+    values = np.arange(6.0)
+    x = pa.asarray(values, device="numpy")
+    with pytest.raises(pa.DTypeNotSupportedError, match="narrow=True"):
+        pa.transfer_plan(x, nofloat64)
+    plan = pa.transfer_plan(x, nofloat64, narrow=True)
+    # It is converted, and what was converted is shared.
+    assert (plan.route, plan.copies, plan.nbytes) == ("memory", 1, 24)
+    assert plan.dtype == np.dtype(np.float32)
+    assert plan.why == f"{nofloat64}:metal:0 has no float64 and takes float32"
+    y = pa.asarray(x, device=nofloat64, narrow=True)
+    assert y.dtype == pa.float32
+    with pytest.raises(ValueError, match="converting float64 to float32 needs a copy"):
+        pa.asarray(x, device=nofloat64, narrow=True, copy=False)
+    with pytest.raises(ValueError, match="converting float64 to float32 needs a copy"):
+        pa.asarray(values, device=nofloat64, narrow=True, copy=False)
+    # What fits is not converted.
+    z = pa.asarray(values.astype(np.float32), device="numpy")
+    assert pa.transfer_plan(z, nofloat64, narrow=True).copies == 0
+
+
+# --- GPUs that are not real -----------------------------------------------------------------------
+
+
+@dataclass
+class Gpus:
+    """Two libraries on GPUs that are not real, and what was copied."""
+
+    monkeypatch: pytest.MonkeyPatch
+    copies: list[str] = field(default_factory=list)
+    asked: list[dict[str, Any]] = field(default_factory=list)
+
+    def transfer(self, library: str) -> Any:
+        return registry.load_room(library).transfer
+
+    def hook(self, library: str, name: str, function: Callable[..., Any]) -> None:
+        """Give a room a hook, or another one."""
+        self.monkeypatch.setattr(self.transfer(library), name, function, raising=False)
+
+    def count(self, library: str) -> None:
+        """Count the copies that a room's ways in and out make."""
+        transfer = self.transfer(library)
+        for name in ("from_host", "to_host", "move"):
+            own = getattr(transfer, name)
+
+            def counted(*args: Any, _own: Any = own, _name: str = name, **options: Any) -> Any:
+                result = _own(*args, **options)
+                if result is not args[0]:
+                    self.copies.append(f"{library}.{_name}")
+                return result
+
+            self.hook(library, name, counted)
+
+    def share(self, library: str, kinds: frozenset[int] = frozenset({2})) -> None:
+        """Let a library's GPUs be CUDA's, with memory that it exports and imports by DLPack."""
+        room = registry.load_room(library)
+
+        def to_dlpack(x: Any, **options: Any) -> Any:
+            self.asked.append(options)
+            if options["copy"]:
+                self.copies.append(f"{library}.to_dlpack")
+                return x.data.copy()
+            return x.data
+
+        def from_dlpack(x: Any, device: Any, *, copy: bool | None) -> Any:
+            data = x.__dlpack__(stream=77, max_version=(1, 0))
+            assert x.__dlpack_device__() == (2, device.index)
+            if copy:
+                self.copies.append(f"{library}.from_dlpack")
+                data = data.copy()
+            return room.devices.ARRAY_TYPE(data, device)
+
+        self.hook(library, "place", lambda device: (2, device.index))
+        self.hook(library, "dlpack_device", lambda x: (2, x.device.index))
+        self.hook(library, "reads", lambda device: kinds)
+        self.hook(library, "to_dlpack", to_dlpack)
+        self.hook(library, "from_dlpack", from_dlpack)
+
+    def move(self, x: pa.Array, device: str, copy: bool | None = None) -> tuple[pa.Array, int]:
+        """Return a moved array, and how often it was copied."""
+        del self.copies[:], self.asked[:]
+        y = pa.asarray(x, device=device, copy=copy)
+        assert str(y.device) == device
+        np.testing.assert_array_equal(values_of(y), values_of(x))
+        return y, len(self.copies)
+
+    def agree(self, x: pa.Array, device: str) -> Any:
+        """Return the plan for an array once a move has done what it says."""
+        plan = pa.transfer_plan(x, device)
+        _, copies = self.move(x, device)
+        assert (plan.copies, len(plan.reasons)) == (copies, copies), plan
+        assert plan.nbytes == copies * x.size * 4
+        return plan
+
+
+def values_of(x: pa.Array) -> np.ndarray[Any, Any]:
+    """Return values where no counter looks."""
+    native = x.native
+    found: np.ndarray[Any, Any] = native if isinstance(native, np.ndarray) else native.data
+    return found
+
+
+@pytest.fixture
+def gpus(fake: str, settable: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Gpus]:
+    """Two GPUs of ``fake`` and one of ``settable``, each with memory of its own."""
+    routes.kind_of.cache_clear()  # devices of earlier tests had other hooks
+    monkeypatch.setattr(importlib.import_module("settable.devices").LIBRARY, "on_host", False)
+    found = Gpus(monkeypatch)
+    found.count(fake)
+    found.count(settable)
+    yield found
+    routes.kind_of.cache_clear()
+
+
+FIRST, SECOND, OTHER, HOST = "fake:cuda:0", "fake:cuda:1", "settable:rocm:0", "numpy:cpu:0"
+
+
+def ones(device: str) -> pa.Array:
+    return pa.asarray(np.arange(5, dtype=np.float32), device=device)
+
+
+def test_a_gpu_and_the_host(gpus: Gpus) -> None:
+    for source, target in ((FIRST, HOST), (HOST, FIRST)):
+        plan = gpus.agree(ones(source), target)
+        assert (plan.route, plan.copies) == ("host", 1)
+        assert "has memory of its own" in plan.why
+        assert gpus.move(ones(source), target, copy=True)[1] == 1
+        with pytest.raises(ValueError, match=f"copy=False, but {source} and {target} share no"):
+            gpus.move(ones(source), target, copy=False)
+
+
+def test_two_gpus_of_one_library(gpus: Gpus) -> None:
+    plan = gpus.agree(ones(FIRST), SECOND)
+    assert (plan.route, plan.copies) == ("library", 1)
+    assert pa.transfer_plan(ones(FIRST), FIRST).copies == 0
+
+
+def test_two_gpus_of_two_libraries_go_by_page_locked_memory(gpus: Gpus) -> None:
+    plan = gpus.agree(ones(FIRST), OTHER)
+    assert (plan.route, plan.copies, gpus.copies) == (
+        *("staged", 2),
+        ["fake.to_host", "settable.from_host"],
+    )
+    locked: list[np.ndarray[Any, Any]] = []
+
+    def staged(x: Any) -> np.ndarray[Any, Any]:
+        gpus.copies.append("fake.staged")
+        locked.append(x.data.copy())
+        return locked[-1]
+
+    gpus.hook("fake", "staged", staged)
+    given: list[Any] = []
+    own = gpus.transfer("settable").from_host
+
+    def from_host(array: Any, device: Any, **options: Any) -> Any:
+        given.append((array, options["non_blocking"]))
+        return own(array, device, **options)
+
+    gpus.hook("settable", "from_host", from_host)
+    assert gpus.agree(ones(FIRST), OTHER).route == "staged"
+    assert gpus.copies == ["fake.staged", "settable.from_host"]
+    # Page-locked memory would be read after the call, and is gone by then.
+    assert given[-1][0] is locked[-1]
+    native = ones(FIRST).native
+    routes.move(native, pa.device(FIRST), pa.device(OTHER), copy=None, non_blocking=True)
+    assert given[-1][1] is False
+    # To and from the host there is nothing to stage.
+    assert gpus.agree(ones(FIRST), HOST).route == "host"
+    assert "fake.staged" not in gpus.copies
+    with pytest.raises(ValueError, match="share no memory"):
+        gpus.move(ones(FIRST), OTHER, copy=False)
+
+
+def test_two_libraries_share_the_memory_of_one_gpu(gpus: Gpus) -> None:
+    gpus.share("fake")
+    gpus.share("settable")
+    for source, target in ((FIRST, OTHER), (OTHER, FIRST)):
+        x = ones(source)
+        plan = gpus.agree(x, target)
+        assert (plan.route, plan.copies, plan.why) == ("dlpack", 0, "")
+        for copy in (None, False):
+            y, _ = gpus.move(x, target, copy)
+            assert np.shares_memory(values_of(x), values_of(y))
+        # The producer is asked once, and told the consumer's stream.
+        assert [options["stream"] for options in gpus.asked] == [77]
+        y, copies = gpus.move(x, target, True)
+        assert copies == 1
+        assert not np.shares_memory(values_of(x), values_of(y))
+    # The other GPU is another memory.
+    assert gpus.agree(ones(SECOND), OTHER).route == "staged"
+
+
+def test_memory_of_another_type_goes_by_the_host(gpus: Gpus) -> None:
+    gpus.share("fake", frozenset({2, 13}))
+    gpus.share("settable")
+    gpus.hook("fake", "dlpack_device", lambda x: (13, x.device.index))  # CUDA's managed memory
+    plan = gpus.agree(ones(FIRST), OTHER)
+    assert (plan.route, plan.copies) == ("staged", 2)
+    assert gpus.asked == []
+    # A library that reads nothing of others gets all by the host.
+    gpus.hook("fake", "reads", lambda device: frozenset())
+    routes.kind_of.cache_clear()
+    assert gpus.agree(ones(OTHER), FIRST).route == "staged"
+
+
+def test_arrays_that_never_change_are_copied_between_libraries(gpus: Gpus) -> None:
+    gpus.share("fake")
+    gpus.share("settable")
+    gpus.hook("fake", "constant", lambda: True)
+    out = gpus.agree(ones(FIRST), OTHER)
+    assert (out.route, out.copies) == ("dlpack", 1)
+    assert "arrays never change, and those of" in out.why
+    with pytest.raises(ValueError, match=r"copy=False, but .* arrays never change"):
+        gpus.move(ones(FIRST), OTHER, copy=False)
+    into = gpus.agree(ones(OTHER), FIRST)
+    assert (into.route, into.copies) == ("dlpack", 1)
+    assert "arrays never change, and the memory may" in into.why
+    # Whoever asks for it promises not to write.
+    assert gpus.move(ones(OTHER), FIRST, copy=False)[1] == 0
+
+
+def test_what_an_export_copies_is_planned(gpus: Gpus) -> None:
+    gpus.share("fake")
+    gpus.share("settable")
+    gpus.hook("fake", "why_copied_on_export", lambda x: "it is lazily conjugated")
+    plan = pa.transfer_plan(ones(FIRST), OTHER)
+    assert (plan.copies, plan.why) == (1, "it is lazily conjugated")
