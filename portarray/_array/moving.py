@@ -10,14 +10,13 @@ from portarray._array import array as _array
 from portarray._array import conversion, outcome
 from portarray._config import config
 from portarray._devices import selection
-from portarray._movement import progress as _progress
-from portarray._movement import trees
 from portarray._movement.routes import Plan
 from portarray.backends import registry
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray._devices.device import Device
+    from portarray._movement.trees import Watch
 
 __all__ = ["TransferPlan", "to_device", "transfer_plan"]
 
@@ -135,6 +134,8 @@ def to_device(
     >>> type(pa.to_device({"bias": np.ones(2)}, "numpy", native=False)["bias"]).__name__
     'Array'
     """
+    from portarray._movement import trees  # most programs move single arrays
+
     if device is None:
         raise TypeError("to_device(tree, None) names no device; pass a device, or its text")
     for name, value in (("native", native), ("progress", progress)):
@@ -142,12 +143,19 @@ def to_device(
             raise TypeError(f"{name}={value!r}: pass True, False or None")
     where = selection.resolve(device)
     shown = config.progress if progress is None else progress
-    watch = _progress.Bar(f"to {where}") if shown else None
+    watch = _bar(where) if shown else None
     mover = _Mover(where, narrow=narrow, non_blocking=non_blocking, native=native)
     try:
         return trees.mapped(tree, mover.image, is_array=mover.is_array, watch=watch)
     finally:
         mover.moved.clear()  # this frame is part of every traceback
+
+
+def _bar(device: Device) -> Watch:
+    """Return a bar for a tree on its way to a device."""
+    from portarray._movement.progress import Bar
+
+    return Bar(f"to {device}")
 
 
 class _Mover:
