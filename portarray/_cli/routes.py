@@ -13,8 +13,9 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from portarray._devices import selection
+from portarray._devices import memory, selection
 from portarray._devices.device import Device
+from portarray._devices.summary import gib
 from portarray._movement.matrix import Cell, Matrix, matrix
 from portarray._movement.progress import DELAY
 from portarray._movement.routes import Kind
@@ -22,6 +23,7 @@ from portarray._movement.routes import Kind
 __all__ = ["routes"]
 
 MEGABYTE = 1_000_000
+COPIES = 5  # of the array in the host's memory at one time, at most: values, x, two on the way, y
 
 _STYLES = {0: "green", 1: "yellow"}
 _ROUTES: dict[Kind, str] = {
@@ -50,6 +52,7 @@ def routes(names: tuple[str, ...], measure: bool, megabytes: int | None, as_json
     """
     devices = _devices(names)
     size = megabytes or (64 if measure else 1)
+    _check(size)
     with _Bar() as bar:
         found = matrix(devices, nbytes=size * MEGABYTE, measure=measure, progress=bar.update)
     if as_json:
@@ -63,6 +66,17 @@ def _devices(names: tuple[str, ...]) -> list[Device]:
     if not names:
         return selection.devices()
     return list(dict.fromkeys(map(selection.device, names)))
+
+
+def _check(megabytes: int) -> None:
+    """Refuse an array that the host has no memory for, rather than be killed by the system."""
+    free = memory.memory(selection.cpu_device()).free
+    needed = COPIES * megabytes * MEGABYTE
+    if free is not None and needed > free:
+        raise click.UsageError(
+            f"--megabytes {megabytes}: that takes {gib(needed)} of the host's memory, of which "
+            f"{gib(free)} are free"
+        )
 
 
 class _Bar:
@@ -138,6 +152,7 @@ def _list(found: Matrix, source: Device, marks: dict[str, str]) -> Table:
     """Return one source's targets below each other."""
     table = Table(title=f"from {source} to", title_justify="left", title_style="bold", box=None)
     table.show_header = False
+    table.add_column(overflow="fold")
     for cell in found.cells:
         if cell.source is source and cell.target is not source:
             table.add_row(str(cell.target), *_lines(found, cell, marks))
@@ -184,7 +199,7 @@ def _legend(found: Matrix, marks: dict[str, str]) -> Table:
         table.add_row(
             "×",
             f"times one memcpy of the same {found.nbytes / MEGABYTE:g} MB into memory that is "
-            f"allocated for it, which takes {found.memcpy.fresh * 1e3:.1f} ms ({fresh:.1f} GB/s); "
+            f"allocated for it, which takes {found.memcpy.fresh * 1e3:.3g} ms ({fresh:.1f} GB/s); "
             f"into memory that was used before: {warm:.1f} GB/s",
         )
         table.add_row("µs", "time of one call that copies nothing")

@@ -144,6 +144,9 @@ def test_wrong_input() -> None:
     assert "fake sees 2 devices" in result.stderr
     assert run("--megabytes", "0").exit_code == 2
     assert run("--mesure").exit_code == 2
+    result = run("numpy", "--megabytes", str(10**9))
+    assert result.exit_code == 2
+    assert "--megabytes 1000000000: that takes 4656612.9 GiB of the host's memory" in result.stderr
 
 
 def test_footnotes_never_end() -> None:
