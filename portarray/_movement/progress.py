@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -16,6 +17,9 @@ __all__ = ["DELAY", "Bar"]
 
 DELAY = 1.0
 """Seconds after which a bar appears."""
+
+INTERVAL = 0.05
+"""Seconds between two looks at it: a tree may have many small arrays."""
 
 
 class Bar:
@@ -64,10 +68,14 @@ class Bar:
     def step(self) -> None:
         """Take note that one more is done."""
         self._done += 1
+        now = time.monotonic()
+        if now < self._due:
+            return
+        self._due = now + INTERVAL
         if self._shown is not None:
-            progress, task, sizes = self._shown
-            progress.advance(task, sizes[self._done - 1])
-        elif time.monotonic() >= self._due and self._done < len(self._arrays):
+            progress, task, sums = self._shown
+            progress.update(task, completed=sums[self._done])
+        elif self._done < len(self._arrays):
             self._show()
 
     def _show(self) -> None:
@@ -86,7 +94,8 @@ class Bar:
         if not console.is_terminal:
             self._due = math.inf
             return
-        sizes = [int(getattr(array, "nbytes", 0)) for array in self._arrays]
+        sizes = (int(getattr(array, "nbytes", 0)) for array in self._arrays)
+        sums = list(accumulate(sizes, initial=0))
         progress = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(),
@@ -96,6 +105,6 @@ class Bar:
             console=console,
             transient=True,
         )
-        task = progress.add_task(self._label, total=sum(sizes), completed=sum(sizes[: self._done]))
+        task = progress.add_task(self._label, total=sums[-1], completed=sums[self._done])
         progress.start()
-        self._shown = progress, task, sizes
+        self._shown = progress, task, sums

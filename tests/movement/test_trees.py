@@ -128,6 +128,20 @@ def test_what_is_shared_stays_shared(device: str) -> None:
     assert (moved["two"] is moved["one"]) == (again is x)
 
 
+def test_other_producers_are_narrowed_where_that_is_asked_for(nofloat64: str) -> None:
+    tree = [Producer(np.ones(3)), pa.ones(3, device="numpy"), np.ones(3)]
+    moved = pa.to_device(tree, nofloat64, narrow=True, native=False)
+    assert {(str(x.dtype), str(x.device)) for x in moved} == {("float32", "nofloat64:metal:0")}
+
+
+def test_it_need_not_be_waited_for(device: str) -> None:
+    tree = {"x": pa.asarray(sample(), device="numpy"), "y": sample(2)}
+    moved = pa.to_device(tree, device, non_blocking=True)
+    pa.synchronize(device)
+    np.testing.assert_array_equal(host(moved["x"]), sample())
+    np.testing.assert_array_equal(host(moved["y"]), sample(2))
+
+
 UNTOUCHED: list[Any] = [
     "text",
     b"bytes",
