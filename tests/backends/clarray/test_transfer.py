@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import numpy as np
 import pytest
 
@@ -65,6 +67,42 @@ def test_host_devices_share_memory(where: pa.Device, library: str) -> None:
     z = y.to_device(where, copy=False)
     x += 1.0
     assert z.tolist() == [10.0, 3.0, 4.0]
+
+
+@pytest.mark.parametrize("library", ["numpy", "torch", "clarray"])
+@pytest.mark.parametrize("key", [slice(None), slice(1, None, 3), slice(None, None, -2)], ids=str)
+def test_kernels_under_way_and_writes_of_others_are_ordered(
+    where: pa.Device, library: str, key: slice
+) -> None:
+    others = [one for one in HOST if one is not where.native]
+    if not pa.functional(library) or (library == "clarray" and not others):
+        pytest.skip(f"{library} has no device for this")
+    other = pa.device(others[0] if library == "clarray" else f"{library}:cpu")
+    size = 1 << 19
+    x = pa.zeros(size, device=where)
+    for _ in range(20):  # more than is done when the next line runs
+        x += 1.0
+    view = x[key]
+    y = view.to_device(other)
+    assert float(pa.min(y)) == float(pa.max(y)) == 20.0
+    count = view.shape[0]
+    shares = not pa.transfer_plan(view, other).copies
+    assert shares or (library == "torch" and key.step == -2)  # tensors have no negative strides
+    if not shares:
+        return
+    for n in range(5):
+        y[...] = float(n)
+        z = view + 1.0  # of this device's kernels, right after
+        view *= 0.0
+        view -= float(n)
+        assert float(pa.sum(y)) == -n * count
+        assert float(pa.sum(z)) == (n + 1.0) * count
+    # What was shared outlives the array that it was.
+    del x, view, z
+    gc.collect()
+    w = pa.ones(size, device=where) * 3.0  # wants memory of the same size
+    assert float(pa.max(y)) == float(pa.min(y)) == -4.0
+    assert float(pa.sum(w)) == 3.0 * size
 
 
 def test_devices_of_clarray_share_memory(where: pa.Device) -> None:
