@@ -1,0 +1,295 @@
+"""Pickles and deep copies: every bit, without a copy on the host, and where devices are missing."""
+
+from __future__ import annotations
+
+import copy
+import multiprocessing
+import os
+import pickle
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import portarray as pa
+from portarray import errors
+from portarray._array import dispatch
+from portarray._devices import notices
+from portarray.backends import registry
+
+FILES = Path(__file__).parent
+SHARING = {"numpy", "torch", "clarray"}
+"""Libraries whose arrays may lie in memory that NumPy has."""
+
+
+def values_of(x: pa.Array) -> np.ndarray[Any, Any]:
+    """Return an array's values in host memory, bfloat16 included, which NumPy's device has not."""
+    return x.device.room.transfer.to_host(x.native, copy=None)
+
+
+def drawn(dtype: np.dtype[Any], shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    """Return values of any bits: NaN with payloads, -0.0, subnormal numbers."""
+    rng = np.random.default_rng(0)
+    if dtype == np.bool:
+        return rng.integers(0, 2, shape).astype(bool)
+    return np.frombuffer(rng.bytes(dtype.itemsize * int(np.prod(shape))), dtype).reshape(shape)
+
+
+def arrays(device: str) -> list[pa.Array]:
+    """Return arrays of every dtype and of several layouts."""
+    found = []
+    for dtype in dispatch.dtypes_of(pa.device(device)):
+        values = drawn(dtype, (3, 4))
+        for layout in (values, values.T, values[::-1, ::2], values[1, 1], values[:0]):
+            found.append(pa.asarray(np.asarray(layout), device=device))
+    return found
+
+
+def the_same(y: pa.Array, x: pa.Array) -> bool:
+    return (y.device, y.dtype, y.shape) == (x.device, x.dtype, x.shape) and values_of(
+        y
+    ).tobytes() == values_of(x).tobytes()
+
+
+@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
+def test_every_bit_comes_back(device: str, protocol: int) -> None:
+    all_of_them = arrays(device)
+    again = pickle.loads(pickle.dumps(all_of_them, protocol))
+    assert all(map(the_same, again, all_of_them))
+
+
+def test_buffers_out_of_band_are_the_arrays_own(device: str) -> None:
+    library = device.partition(":")[0]
+    for x in arrays(device):
+        buffers: list[pickle.PickleBuffer] = []
+        data = pickle.dumps(x, protocol=5, buffer_callback=buffers.append)
+        assert len(buffers) == 1
+        assert len(data) < 300
+        sent = np.frombuffer(buffers[0].raw(), np.uint8)
+        host = values_of(x)
+        one_block = host.flags.c_contiguous or host.flags.f_contiguous
+        if library != "dpnp" and host.size:  # whose memory NumPy cannot read
+            assert np.shares_memory(sent, host) == one_block
+        y = pickle.loads(data, buffers=buffers)
+        assert the_same(y, x)
+        if library in SHARING and host.size and one_block:
+            # The others copy what may not be written, for nothing marks their arrays so.
+            shared = library == "numpy" or not buffers[0].raw().readonly
+            assert np.shares_memory(values_of(y), sent) == shared
+        # What others hand over as buffers may be read-only, and begin anywhere.
+        for first in range(2):
+            whole = bytes(first) + bytes(buffers[0].raw())
+            z = pickle.loads(data, buffers=[memoryview(whole)[first:]])
+            assert the_same(z, x)
+            if library in SHARING:
+                z[...] = 0
+            assert whole[first:] == bytes(sent)
+
+
+def test_buffers_are_shared_with_whom_they_are_given_to() -> None:
+    x = pa.asarray(np.arange(3.0), device="numpy")
+    buffers: list[pickle.PickleBuffer] = []
+    data = pickle.dumps(x, protocol=5, buffer_callback=buffers.append)
+    y = pickle.loads(data, buffers=buffers)
+    y[0] = 9.0
+    assert float(x[0]) == 9.0  # as NumPy's own do
+    mine = bytearray(buffers[0].raw())
+    z = pickle.loads(data, buffers=[mine])
+    z[1] = 8.0
+    assert float(y[1]) == 1.0
+    assert np.frombuffer(mine).tolist() == [9.0, 8.0, 2.0]
+    inside = pickle.loads(pickle.dumps(x, protocol=5))
+    inside[0] = 1.0
+    assert float(x[0]) == 9.0
+
+
+# --- copies ---------------------------------------------------------------------------------------
+
+
+def test_copies_stay_on_the_device_and_share_nothing(device: str) -> None:
+    library = device.partition(":")[0]
+    for x in arrays(device)[::5]:
+        before = values_of(x).tobytes()
+        for y in (copy.copy(x), copy.deepcopy(x), *copy.deepcopy([x])):
+            assert the_same(y, x)
+            assert y.native is not x.native
+            if library in SHARING:  # a change of the others' arrays is a new array
+                y[...] = 1
+            assert values_of(x).tobytes() == before
+
+
+def test_deep_copies_share_what_was_shared(device: str) -> None:
+    x = pa.asarray([1.0, 2.0], dtype=pa.float32, device=device)
+    around_the_same = pa.asarray(x.native)
+    assert around_the_same.native is x.native
+    tree = {"a": x, "b": [x, around_the_same], "other": pa.asarray([1.0, 2.0], device="numpy")}
+    made = copy.deepcopy(tree)
+    assert made["a"] is made["b"][0]
+    assert made["b"][1].native is made["a"].native is not x.native
+    assert made["other"].native is not made["a"].native
+    assert made["b"][1].device is x.device
+
+
+@pytest.mark.parametrize("library", ["numpy", "torch"])
+def test_native_arrays_and_arrays_around_them_are_copied_as_one(library: str) -> None:
+    if not pa.functional(library):
+        pytest.skip(f"{library} is not here")
+    x = pa.asarray([1.0, 2.0], device=library)
+    for made in (copy.deepcopy((x, x.native)), copy.deepcopy((x.native, x))[::-1]):
+        assert made[0].native is made[1] is not x.native
+
+
+def test_copies_while_jax_traces() -> None:
+    jax = pytest.importorskip("jax")
+    failed = []
+
+    def function(native: Any) -> Any:
+        x = pa.asarray(native)
+        try:
+            pickle.dumps(x)
+        except TypeError as error:
+            failed.append(str(error))
+        first, second = copy.deepcopy([x, copy.copy(x)])
+        return (first + second).native
+
+    assert jax.jit(function)(jax.numpy.ones(3)).tolist() == [2.0, 2.0, 2.0]
+    assert len(failed) == 1
+    assert "trace" in failed[0]
+
+
+def test_copies_do_not_compute_what_mlx_has_not_yet() -> None:
+    mx = pytest.importorskip("mlx.core")
+    x = pa.asarray(mx.ones((3,)) + 1)
+    assert copy.deepcopy([x, x, copy.copy(x)])[2].tolist() == [2.0, 2.0, 2.0]
+    assert pickle.loads(pickle.dumps(x + x)).tolist() == [4.0, 4.0, 4.0]
+
+
+# --- devices that are not here --------------------------------------------------------------------
+
+
+@pytest.fixture(autouse=True)
+def said_again() -> None:
+    """Let what was warned of be warned of again."""
+    notices.forget()
+
+
+def gone(library: str) -> None:
+    registry.remove_room(library)
+    pa.reset_gpu_device()
+
+
+def test_a_library_that_is_not_known_here(fake: str) -> None:
+    stored = pickle.dumps([pa.asarray([1.0, 2.0], device="fake:cuda:1"), pa.ones(1, device=fake)])
+    device = pickle.dumps(pa.device(fake))
+    gone(fake)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        x, y = pickle.loads(stored)
+    assert x.device is y.device is pa.device("numpy")
+    assert x.tolist() == [1.0, 2.0]
+    assert [one.category for one in said] == [errors.DeviceSelectionWarning] * 2
+    assert [one.filename for one in said] == [__file__] * 2
+    for text, one in zip(("fake:cuda:1", "fake:cuda:0"), said, strict=True):
+        assert str(one.message).startswith(
+            f"an array that was pickled on '{text}' is on numpy:cpu:0 now, as "
+            f"config.unpickle_device says: 'fake' is neither a library"
+        )
+    with pa.config(unpickle_device=None), pytest.raises(pa.DeviceNotFunctionalError) as caught:
+        pickle.loads(stored)
+    assert caught.value.asked == "fake:cuda:1"
+    assert "'fake' is neither a library" in caught.value.reasons["fake:cuda:1"]
+    assert "pa.config(unpickle_device='cpu')" in str(caught.value)
+    with pytest.raises(errors.UnknownDeviceError, match="'fake' is neither a library"):
+        pickle.loads(device)
+
+
+def test_a_card_that_is_not_here(
+    fake: str, nofloat64: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = pa.asarray([1.0, 2.0], device="fake:cuda:1")
+    stored, single = pickle.dumps(x), pickle.dumps(x.astype(pa.float32))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert pickle.loads(stored).device is x.device  # as long as it is
+    monkeypatch.setattr(pa.device(fake).room.devices, "count", lambda platform: 1)
+    pa.reset_gpu_device()
+    with (
+        pa.config(unpickle_device=None),
+        pytest.raises(pa.DeviceNotFunctionalError, match="fake sees 1 device, with index 0"),
+    ):
+        pickle.loads(stored)
+    with (
+        pa.config(unpickle_device="fake"),
+        pytest.warns(
+            errors.DeviceSelectionWarning, match="'fake:cuda:1' is on fake:cuda:0 now.*fake sees 1"
+        ),
+    ):
+        assert str(pickle.loads(stored).device) == "fake:cuda:0"
+    with pa.config(unpickle_device=nofloat64):
+        with (
+            pytest.warns(errors.DeviceSelectionWarning, match="is on nofloat64:metal:0 now"),
+            pytest.raises(pa.DTypeNotSupportedError, match="nofloat64:metal:0 has no float64"),
+        ):
+            pickle.loads(stored)
+        assert pickle.loads(single).tolist() == [1.0, 2.0]
+    with pa.config(unpickle_device="fake:cuda:1"), pytest.raises(pa.DeviceNotFunctionalError):
+        pickle.loads(stored)
+
+
+def test_a_process_that_is_spawned(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(FILES)  # the process gets the path
+    import elsewhere
+
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    child = context.Process(target=elsewhere.doubled, args=(theirs,))
+    child.start()
+    theirs.close()
+    for device in pa.devices():
+        x = pa.asarray([[1, 2], [3, 4]], dtype=pa.int32, device=device)
+        ours.send(x)
+        place, y = ours.recv()
+        assert place == str(device)
+        assert y.device is device
+        assert y.dtype == pa.int32
+        assert y.tolist() == [[2, 4], [6, 8]]
+    ours.send(None)
+    child.join(60)
+    assert child.exitcode == 0
+
+
+def test_a_machine_without_drivers_and_libraries(tmp_path: Path) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    wanted = [text for text in ("clarray:opencl:0", "mlx:cpu:0") if pa.functional(text)]
+    kept = [
+        pickle.dumps(pickle.dumps(pa.asarray([1.0, 2.0], dtype=pa.float32, device=text)))
+        for text in wanted
+    ]
+    file = tmp_path / "arrays"
+    file.write_bytes(pickle.dumps(kept))
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(FILES / "elsewhere.py"), str(file)],
+        env={**os.environ, "OCL_ICD_VENDORS": str(empty)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    reasons = {
+        "clarray:opencl:0": "clarray:opencl: OpenCL: the loader finds no driver",
+        "mlx:cpu:0": "mlx:cpu: its import failed",
+    }
+    for text in wanted:
+        assert (
+            f"DeviceSelectionWarning: an array that was pickled on {text!r} is on numpy:cpu:0 now, "
+            f"as config.unpickle_device says: {reasons[text]}"
+        ) in done.stdout
+        assert f"{text!r} is not functional: {reasons[text]}" in done.stdout
+    if not wanted:
+        pytest.skip("neither clarray nor MLX is here")
