@@ -106,6 +106,8 @@ _TABLE: dict[tuple[str, str], tuple[ByHand, ...]] = {
     ),
     ("clarray", "dpnp"): (ByHand("dpnp.asarray(np.asarray(x))"),),
     ("clarray", "clarray"): (ByHand("x.to_device(device)"),),
+    ("dpnp", "dpnp"): (ByHand("x.to_device(device)"),),
+    ("jax", "jax"): (ByHand("jax.device_put(x, device)"),),
     ("numpy", "cupy:cuda"): (ByHand("cupy.asarray(x)"),),
     ("cupy:cuda", "numpy"): (ByHand("cupy.asnumpy(x)"),),
     ("numpy", "torch:cuda"): (ByHand("torch.from_numpy(x).to(device)"),),

@@ -53,7 +53,7 @@ def draw(report: dict[str, Any], file: Path) -> None:
         axes.set_yticks(range(size), labels)
         axes.xaxis.tick_top()
         axes.xaxis.set_label_position("top")
-        axes.set_xlabel("to", color=_GREY)
+        axes.set_xlabel("to", color=_GREY, labelpad=8)
         axes.set_ylabel("from", color=_GREY)
         axes.tick_params(length=0, labelcolor=_GREY)
         for spine in axes.spines.values():

@@ -15,6 +15,7 @@ import portarray as pa
 
 ROOT = Path(__file__).parents[2]
 BENCHMARKS = ROOT / "benchmarks"
+KNOWN = {"numpy", "torch", "mlx", "jax", "dpnp", "clarray"}
 FIGURES = ROOT / "docs" / "transfer.json"
 
 
@@ -62,7 +63,7 @@ def test_one_short_run(
             assert (row["route"], row["copies"], row["why"]) == (plan.route, plan.copies, plan.why)
             assert min(row["to_warm"], row["to_fresh"], row["to_pages"]) > 0
             assert (pair in calls) == (plan.copies == 0)
-            if source.kind == target.kind == "cpu":
+            if source.kind == target.kind == "cpu" and {source.library, target.library} <= KNOWN:
                 assert row["others"], "every pair of CPUs has a way by hand"
                 assert (row["to_hand"] is None) == all(way["note"] for way in row["others"])
             assert f"{source!s:<17} {target!s:<17} {plan.route}" in printed
@@ -81,7 +82,7 @@ def test_ways_by_hand_give_the_same_values(transfer: ModuleType) -> None:
         x = pa.asarray(values, device=source, copy=True)
         for way in transfer.by_hand(source, target):
             y = pa.asarray(transfer.function(way, target)(x.native))
-            assert y.device is target, way.text
+            assert y.device.library == target.library, way.text
             assert np.array_equal(np.asarray(y.to_device("numpy")), values), way.text
             tried += 1
     assert tried or len(pa.devices()) == 1
