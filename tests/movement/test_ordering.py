@@ -1,0 +1,151 @@
+"""Data that is still being made, and memory that is written, freed and used again right after.
+
+MLX computes when it is asked, dpnp, clarray and JAX return before they have computed. The work here
+takes several milliseconds, so that whoever does not wait for it reads something else.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import portarray as pa
+
+DEVICES = [str(device) for device in pa.devices()]
+LIBRARY = {text: text.partition(":")[0] for text in DEVICES}
+PAIRS = list(itertools.permutations(DEVICES, 2))
+LENGTH = 2**19
+STEPS = 8
+
+WAYS: dict[str, Callable[[pa.Array, str], pa.Array]] = {
+    "to_device": lambda x, target: x.to_device(target),
+    "copy": lambda x, target: x.to_device(target, copy=True),
+    "from_dlpack": lambda x, target: pa.from_dlpack(x.native, device=target),
+    "asarray": lambda x, target: pa.asarray(x.native, device=target, copy=True),
+}
+
+
+def under_way(x: pa.Array) -> pa.Array:
+    """Return ``x + STEPS``, which the device may still be computing."""
+    for _ in range(STEPS):
+        x = x + 1.0
+    return x
+
+
+def zeros(device: str) -> pa.Array:
+    """Return so many zeros that work on them takes a while."""
+    return pa.zeros((LENGTH,), dtype=pa.float32, device=device)
+
+
+def holds(x: pa.Array, value: float) -> bool:
+    """Tell whether every element has a value, once the array is computed."""
+    found = x.device.room.transfer.to_host(x.native, copy=True)
+    return bool((found == value).all())
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_work_is_done_when_another_library_reads(source: str, target: str) -> None:
+    start = zeros(source)
+    for way, move in WAYS.items():
+        # Looked at without a further look at the source.
+        assert holds(move(under_way(start), target), STEPS), way
+    # And what the target does with it at once is right too.
+    assert holds(under_way(start).to_device(target) + 1.0, STEPS + 1)
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_a_source_that_changes_right_after(source: str, target: str) -> None:
+    start = zeros(source)
+    pa.synchronize(source)
+    for copy in (True, None):
+        if copy is None and not pa.transfer_plan(start, target).copies:
+            continue
+        x = under_way(start)
+        y = x.to_device(target, copy=copy)
+        x[...] = pa.asarray(-1.0, dtype=pa.float32, device=source)
+        z = y + 1.0
+        x += 5.0
+        assert holds(y, STEPS), copy
+        assert holds(z, STEPS + 1), copy
+        assert holds(x, 4.0), copy
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_a_source_that_is_freed_right_after(source: str, target: str) -> None:
+    start = zeros(source)
+    for copy in (None, True):
+        x = under_way(start)
+        y = x.to_device(target, copy=copy)
+        del x
+        # What takes the freed memory is written at once.
+        rest = [start - 1.0 for _ in range(3)]
+        assert holds(y, STEPS), copy
+        assert all(holds(other, -1.0) for other in rest)
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_a_target_that_changes_right_after(source: str, target: str) -> None:
+    """Copies are the target's own; what it writes never reaches the source or work on it."""
+    start = zeros(source)
+    x = under_way(start)
+    z = x + 1.0
+    y = x.to_device(target, copy=True)
+    y[...] = pa.asarray(-1.0, dtype=pa.float32, device=target)
+    y += 3.0
+    assert holds(y, 2.0)
+    assert holds(x, STEPS)
+    assert holds(z, STEPS + 1)
+
+
+def test_numpy_memory_that_changes_while_a_device_works(device: str) -> None:
+    """Shared or not: work that was asked for sees the values of that time."""
+    for copy in (None, True):
+        values = np.zeros(LENGTH, dtype=np.float32)
+        x = pa.asarray(values, device=device, copy=copy)
+        y = under_way(x)
+        values[...] = -1.0
+        assert holds(y, STEPS), copy
+        assert copy is None or holds(x, 0.0)
+        values = np.zeros(LENGTH, dtype=np.float32)
+        x = pa.from_dlpack(values, device=device, copy=copy)
+        x += 1.0
+        y = under_way(x)
+        values[...] = -1.0
+        assert holds(y, STEPS + 1), copy
+
+
+def test_numpy_reads_what_a_device_writes(device: str) -> None:
+    found = pa.device(device)
+    if not found.room.transfer.on_host(found.native):
+        pytest.skip(f"{device} has memory of its own")
+    x = zeros(device)
+    seen: np.ndarray[Any, Any] = np.asarray(under_way(x))
+    assert (seen == STEPS).all()
+    x = under_way(x)
+    seen = np.asarray(x)
+    z = under_way(x)
+    if seen.flags.writeable:
+        seen[...] = -1.0  # shared or not, what was asked for before is not changed by it
+    assert holds(z, 2 * STEPS)
+    x = under_way(zeros(device))
+    seen = np.asarray(x)
+    x += 1.0
+    if np.shares_memory(seen, np.asarray(x)):
+        assert (seen == STEPS + 1).all()
+    else:
+        assert (seen == STEPS).all()
+        assert (np.asarray(x) == STEPS + 1).all()
+
+
+def test_large_copies_have_read_their_source(device: str) -> None:
+    """A copy that is still under way when its source is overwritten would show it."""
+    values = np.arange(2**22, dtype=np.int32)
+    for x in (values.copy(), pa.asarray(values.copy(), device="numpy")):
+        y = pa.asarray(x, device=device, copy=True)
+        x[...] = -1
+        found = y.device.room.transfer.to_host(y.native, copy=None)
+        np.testing.assert_array_equal(found, values)
