@@ -37,11 +37,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "backends.machine": {"_host_memory", "backends.protocol"},
     "backends.promotion": set(),
     "backends.dlpack": set(),
+    "backends.copying": set(),
     "backends.python_values": set(),
     "backends.sizes": set(),
     "backends.ROOM": {
         *("backends.protocol", "backends.machine", "backends.promotion", "backends.composed"),
-        *("backends.dlpack", "backends.python_values", "backends.sizes"),
+        *("backends.copying", "backends.dlpack", "backends.python_values", "backends.sizes"),
     },
     "_opencl": set(),  # drivers, for whatever computes through OpenCL
     "backends.clarray": {"clarray"},  # beyond what every room may: portarray's own library

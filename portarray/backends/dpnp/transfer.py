@@ -16,6 +16,7 @@ import numpy as np
 from dpnp.tensor import Device, usm_ndarray
 
 from portarray.backends import dlpack, machine
+from portarray.backends.copying import copied
 from portarray.backends.dpnp import devices
 
 __all__ = [
@@ -112,7 +113,8 @@ def to_host(x: dpnp.ndarray, *, copy: bool | None) -> np.ndarray[Any, Any]:
     if on_host(x.device):
         # dpnp does not tell one array's work from another's on the queue.
         x.sycl_queue.wait()
-        return np.array(_HostMemory(x), copy=copy is not False, order="K")
+        host = np.asarray(_HostMemory(x))
+        return host if copy is False else copied(host)
     if copy is False:
         raise ValueError(
             f"copy=False, but {x.device} has memory of its own, which NumPy cannot read; "

@@ -19,6 +19,7 @@ from jax._src.config import explicit_device_put_scope
 from jax._src.interpreters.pxla import batched_device_put
 
 from portarray.backends import dlpack
+from portarray.backends.copying import copied
 from portarray.backends.jax import devices, tracing
 
 __all__ = [
@@ -43,8 +44,7 @@ _GPU = {"cuda": 2, "rocm": 10}
 
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)  # which NumPy does not export
 
-_ALIGNED = 64  # bytes: what XLA wants of addresses to take memory over
-_SMALL = 1 << 15  # bytes, up to which a second copy costs less than aligned memory
+_ALIGNED = 64  # what addresses must be divisible by for XLA to take memory over
 
 # JAX's own types call the results anything.
 _put: Callable[[Any, jax.Device], jax.Array] = jax.device_put
@@ -114,7 +114,7 @@ def from_host(
     if _is_transposed(array):
         # NumPy is many times slower at that.
         return _read(array, device).block_until_ready()
-    return _read(_private(array), device)
+    return _read(copied(array, order="C", alignment=_ALIGNED), device)
 
 
 def _read(array: np.ndarray[Any, Any], device: jax.Device) -> jax.Array:
@@ -145,19 +145,6 @@ def _is_transposed(array: np.ndarray[Any, Any]) -> bool:
     return 0 < nearest < strides[-1] and not any(stride % array.itemsize for stride in strides)
 
 
-def _private(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return a C-contiguous copy, where XLA takes it over unless it is small."""
-    dtype = array.dtype.newbyteorder("=")
-    if array.nbytes <= _SMALL:
-        return np.array(array, dtype=dtype, order="C", copy=True, subok=False)
-    memory = np.empty(array.nbytes + _ALIGNED, dtype=np.uint8)
-    own: np.ndarray[Any, Any] = np.ndarray(
-        array.shape, dtype, memory, offset=-memory.ctypes.data % _ALIGNED
-    )
-    own[...] = array
-    return own
-
-
 def why_copied_in(array: np.ndarray[Any, Any], device: jax.Device) -> str:
     """Return why JAX copies NumPy's memory unless it is told not to."""
     if not on_host(device):
@@ -178,7 +165,9 @@ def _over(array: np.ndarray[Any, Any], device: jax.Device) -> jax.Array:
         x = _read(array, device)
         if array.size == 0 or np.shares_memory(to_host(x, copy=None), array):
             return x
-        obstacle = f"XLA shares memory at addresses divisible by 64, not at {array.ctypes.data:#x}"
+        obstacle = (
+            f"XLA shares memory at addresses divisible by {_ALIGNED}, not at {array.ctypes.data:#x}"
+        )
     raise ValueError(f"copy=False, but {obstacle}; pass copy=None or copy=True")
 
 
@@ -200,7 +189,8 @@ def to_host(x: jax.Array, *, copy: bool | None) -> np.ndarray[Any, Any]:
             f"copy=False, but {x.device} has memory of its own, which NumPy cannot read; "
             f"pass copy=None or copy=True"
         )
-    return np.array(x, copy=True) if copy else np.asarray(x)
+    host = np.asarray(x)
+    return copied(host) if copy else host
 
 
 def _in_host_memory(x: jax.Array) -> bool:

@@ -15,6 +15,7 @@ import mlx.core as mx
 import numpy as np
 
 from portarray.backends import dlpack
+from portarray.backends.copying import copied
 from portarray.backends.mlx import devices, limits
 
 __all__ = [
@@ -70,9 +71,8 @@ def from_host(
     limits.check(array.shape, array.nbytes)
     native = _NATIVE.get(array.dtype)
     if native is None or not _copies_well(array):
-        dtype = array.dtype.newbyteorder("=")
-        native = _NATIVE[dtype]
-        array = np.array(array, dtype=dtype, order="K", copy=True)
+        native = _NATIVE[array.dtype.newbyteorder("=")]
+        array = copied(array)
     with under(device):
         if not array.size:
             # Reductions of what MLX makes of an empty NumPy array may never end.
@@ -160,12 +160,13 @@ def to_host(x: mx.array, *, copy: bool | None) -> np.ndarray[Any, Any]:
     evaluated(x)
     # This handle shares x's buffer, and keeps MLX from reusing it once x has new values.
     handle = mx.view(x, mx.uint16) if x.dtype == mx.bfloat16 else x.__copy__()
-    host = np.array(handle, copy=True if copy else None)
+    host = np.asarray(handle)
     if host.dtype is not dtype:
         # MLX's 64-bit integers come as another type of NumPy's, and bfloat16 not at all.
         host = host.view(dtype)
-    if not copy:
-        host.flags.writeable = False
+    if copy:
+        return copied(host)
+    host.flags.writeable = False
     return host
 
 
