@@ -53,9 +53,10 @@ def run(page: str, names: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_code_of_a_page(page: str) -> None:
+def test_code_of_a_page(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if not pa.functional("torch"):
         pytest.skip("the pages show PyTorch, which is not functional here")
+    monkeypatch.chdir(tmp_path)  # for the files that are saved
     run(page, {})
 
 
