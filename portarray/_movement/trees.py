@@ -69,8 +69,7 @@ def mapped(
     try:
         parts.take(tree)
         images += parts.values
-        arrays = [parts.values[place] for place in parts.arrays] if watch else []
-        with nullcontext() if watch is None else watch.begin(arrays):
+        with nullcontext() if watch is None else watch.begin([images[i] for i in parts.arrays]):
             for place in parts.arrays:
                 parts.at = place
                 images[place] = image(images[place])
@@ -82,11 +81,13 @@ def mapped(
             images[place] = node.rebuild([images[part] for part in node.places])
         return images[0]
     except BaseException as error:
-        if isinstance(error, Exception) and parts.at:
-            error.add_note(f"at {parts.path(parts.at)}")
-        images.clear()
-        parts.clear()
-        _clear_frames(error, before)
+        try:
+            if isinstance(error, Exception) and parts.at:
+                error.add_note(f"at {parts.path(parts.at)}")
+        finally:  # keys have texts of their own, which may fail
+            images.clear()
+            parts.clear()
+            _clear_frames(error, before)
         raise
 
 
@@ -102,7 +103,7 @@ def _clear_frames(error: BaseException, before: BaseException | None) -> None:
     ahead: list[BaseException | None] = [error]
     while ahead:
         one = ahead.pop()
-        if one is not None and one is not before and one not in found:
+        if one is not None and one is not before and not any(one is other for other in found):
             found.append(one)
             clear_frames(one.__traceback__)
             ahead += [one.__cause__, one.__context__]
