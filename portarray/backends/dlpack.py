@@ -140,6 +140,8 @@ class Held:
         Whether a stride is negative, with which PyTorch ends the process.
     dtype : numpy.dtype or None
         Of the elements; None where NumPy and ml_dtypes have no such type.
+    versioned : bool
+        Whether it is one of DLPack 1.0 or later.
 
     Raises
     ------
@@ -149,11 +151,12 @@ class Held:
         If it is no capsule.
     """
 
-    __slots__ = ("_capsule", "_device", "_producer", "dtype", "read_only", "reversed")
+    __slots__ = ("_capsule", "_device", "_producer", "dtype", "read_only", "reversed", "versioned")
 
     def __init__(self, capsule: Any, producer: str = "object") -> None:
         self.read_only = False
-        if _is_capsule_of(capsule, _VERSIONED_NAME):
+        self.versioned = bool(_is_capsule_of(capsule, _VERSIONED_NAME))
+        if self.versioned:
             managed = _Versioned.from_address(_pointer_in(capsule, _VERSIONED_NAME))
             self.read_only = bool(managed.flags & _READ_ONLY)
         elif not _is_capsule_of(capsule, _NAME):

@@ -283,7 +283,8 @@ def _from_host_memory(
     held = dlpack.take(x)
     # PyTorch reads capsules of page-locked memory not even where they are its own, ends the process
     # at a negative stride, and overlooks the mark of read-only memory.
-    odd = kind != _DLPACK_CPU or held.reversed or held.read_only or not _HAS_VERSIONS
+    odd = kind != _DLPACK_CPU or held.reversed or held.read_only
+    odd = odd or (held.versioned and not _HAS_VERSIONS)
     if odd or copy or not on_host(device):
         return from_host(dlpack.host_values(held), device, copy=copy)
     tensor = _from_dlpack(held.__dlpack__())
