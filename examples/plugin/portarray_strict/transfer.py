@@ -15,6 +15,7 @@ __all__ = [
     "on_host",
     "to_dlpack",
     "to_host",
+    "why_copied_in",
 ]
 
 
@@ -30,8 +31,22 @@ def from_host(
     copy: bool | None,
     non_blocking: bool = False,
 ) -> Any:
-    """Make an array over a NumPy array's memory, or over a copy."""
-    return strict.asarray(array, device=device, copy=copy)
+    """Make an array over a NumPy array's memory, or over a copy.
+
+    Raises
+    ------
+    ValueError
+        If ``copy=False`` and the array is read-only.
+    """
+    obstacle = why_copied_in(array, device)
+    if obstacle and copy is False:
+        raise ValueError(f"copy=False, but {obstacle}; pass copy=None")
+    return strict.asarray(array, device=device, copy=True if obstacle else copy)
+
+
+def why_copied_in(array: np.ndarray[Any, Any], device: strict.Device) -> str:
+    """Return why the library cannot use a NumPy array's memory; empty where it can."""
+    return "" if array.flags.writeable else "the array is read-only, and array-api-strict writes"
 
 
 def to_host(x: Any, *, copy: bool | None) -> np.ndarray[Any, Any]:
@@ -61,7 +76,7 @@ def move(x: Any, device: strict.Device, *, copy: bool | None, non_blocking: bool
 
 def from_dlpack(x: Any, device: strict.Device, *, copy: bool | None) -> Any:
     """Make an array over a DLPack producer's memory, or over a copy."""
-    return strict.from_dlpack(x, device=device, copy=copy)
+    return from_host(np.from_dlpack(x), device, copy=copy)
 
 
 def to_dlpack(
