@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from portarray._devices import memory
 from portarray._devices.device import Device
 from portarray._movement import routes
 from portarray._movement.routes import Plan
@@ -197,10 +198,10 @@ def _time_of_move(x: Any, plan: Plan) -> float:
     def move() -> None:
         y = routes.move(x, source, target, copy=None)
         if plan.copies:
-            target.room.synchronize(target.native)
+            memory.synchronize(target)
         del y
 
-    source.room.synchronize(source.native)
+    memory.synchronize(source)
     return _shortest(move)
 
 
