@@ -52,7 +52,8 @@ def restored(values: np.ndarray[Any, Any], dtype: str, device: str) -> Array:
     The values are the unpickler's own, or lie in buffers that were given to it: an array in host
     memory shares these, as NumPy's do.
     """
-    values = values.view(dtypes.canonical(dtype))
+    # joblib, for one, maps arrays in a file into memory: a class of NumPy's of its own.
+    values = np.asarray(values).view(dtypes.canonical(dtype))
     if not values.flags.aligned:  # a buffer may begin anywhere
         values = values.copy()
     return conversion.asarray(values, device=_home_of_pickle(device))

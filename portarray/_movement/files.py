@@ -114,7 +114,8 @@ def _replaced(path: str) -> Iterator[str]:
         with suppress(FileNotFoundError):
             os.unlink(temporary)
         raise
-    if os.name != "nt":  # where folders cannot be opened
+    # The new name too, where the system lets folders be opened for that. The file is in its place.
+    with suppress(OSError):
         _onto_disk(folder, os.O_RDONLY)
 
 

@@ -37,7 +37,7 @@ def taken_apart(tree: Any, check: Callable[[Any, str], None]) -> tuple[dict[str,
     TypeError
         If a key is no string.
     ValueError
-        If two arrays would have one name, or the tree is within itself.
+        If two arrays would have one name, or the tree is within itself or too deep.
     """
     leaves: dict[str, Leaf] = {}
 
@@ -74,7 +74,10 @@ def taken_apart(tree: Any, check: Callable[[Any, str], None]) -> tuple[dict[str,
         leaves[name] = Leaf(node, place)
         return None
 
-    structure = visit(tree, (), "tree", frozenset())
+    try:
+        structure = visit(tree, (), "tree", frozenset())
+    except RecursionError:
+        raise ValueError("the tree is nested too deeply for a file") from None
     return leaves, structure
 
 

@@ -85,6 +85,16 @@ WRONG: dict[str, tuple[Any, type[Exception], str]] = {
 }
 
 
+def nested(depth: int) -> Any:
+    tree: Any = ONE
+    for _ in range(depth):
+        tree = [tree]
+    return tree
+
+
+WRONG["a tree of great depth"] = (nested(5000), ValueError, "nested too deeply for a file")
+
+
 @pytest.mark.parametrize("what", WRONG)
 def test_trees_that_cannot_be_saved(what: str, path: Path) -> None:
     tree, error, message = WRONG[what]

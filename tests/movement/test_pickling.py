@@ -107,6 +107,16 @@ def test_buffers_are_shared_with_whom_they_are_given_to() -> None:
     assert float(x[0]) == 9.0
 
 
+def test_joblib_maps_pickled_arrays(device: str, tmp_path: Path) -> None:
+    joblib = pytest.importorskip("joblib")
+    x = pa.asarray(np.arange(100, dtype=np.float32), device=device)
+    joblib.dump(x, tmp_path / "x")
+    for mode in (None, "r", "c"):
+        y = joblib.load(tmp_path / "x", mmap_mode=mode)
+        assert the_same(y, x)
+        assert type(y.native) is type(x.native)
+
+
 # --- copies ---------------------------------------------------------------------------------------
 
 
