@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from portarray.backends import dlpack
+from portarray.backends.copying import copied
 
 __all__ = [
     "dlpack_device",
@@ -42,8 +43,8 @@ def from_host(array: Array, device: str, *, copy: bool | None, non_blocking: boo
     if not array.dtype.isnative:
         if copy is False:
             raise ValueError(f"copy=False, but {why_copied_in(array, device)}; pass copy=None")
-        return array.astype(array.dtype.newbyteorder("="))
-    return _copied(array) if copy else array
+        return copied(array)
+    return copied(array) if copy else array
 
 
 def why_copied_in(array: Array, device: str) -> str:
@@ -59,17 +60,12 @@ def why_copied_out(x: Array) -> str:
 
 def to_host(x: Array, *, copy: bool | None) -> Array:
     """Return the array, or a copy where one is asked for."""
-    return _copied(x) if copy else x
+    return copied(x) if copy else x
 
 
 def move(x: Array, device: str, *, copy: bool | None, non_blocking: bool = False) -> Array:
     """Return the array, or a copy where one is asked for: there is one device."""
-    return _copied(x) if copy else x
-
-
-def _copied(x: Array) -> Array:
-    """Return a copy with the axes in the order in which they lie in memory, the fastest to make."""
-    return np.array(x, copy=True, order="K", subok=False)
+    return copied(x) if copy else x
 
 
 def from_dlpack(x: Any, device: str, *, copy: bool | None) -> Array:
@@ -87,7 +83,7 @@ def from_dlpack(x: Any, device: str, *, copy: bool | None) -> Array:
     kind = int(x.__dlpack_device__()[0])
     if kind in dlpack.HOST_KINDS:
         values = dlpack.host_values(x)
-        return _copied(values) if copy else values
+        return copied(values) if copy else values
     if copy is False:
         raise ValueError(
             f"copy=False, but the data lies in {dlpack.kind_name(kind)} memory, which is not the "
@@ -115,7 +111,7 @@ def to_dlpack(
     """
     sealed = not x.flags.writeable and (max_version is None or max_version[0] < 1)
     if sealed and copy is None:
-        x = _copied(x)
+        x = copied(x)
     return x.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
 
 

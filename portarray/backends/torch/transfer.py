@@ -13,6 +13,7 @@ import torch
 import torch.utils.dlpack
 
 from portarray.backends import dlpack
+from portarray.backends.copying import copied
 
 __all__ = [
     "dlpack_device",
@@ -89,17 +90,12 @@ def from_host(
     if copy is False and obstacle:
         raise _refusal(obstacle)
     if obstacle or copy:
-        array = _copied(array)
+        array = copied(array)
     return _over(array)
 
 
 def _refusal(obstacle: str) -> ValueError:
     return ValueError(f"copy=False, but {obstacle}; pass copy=None or copy=True")
-
-
-def _copied(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return a copy that tensors can show, its axes in the order in which they lie in memory."""
-    return np.array(array, dtype=array.dtype.newbyteorder("="), order="K", copy=True, subok=False)
 
 
 def _over(array: np.ndarray[Any, Any]) -> torch.Tensor:
@@ -125,7 +121,7 @@ def _uploaded(
 def _readable(array: np.ndarray[Any, Any]) -> torch.Tensor:
     """Return a tensor of an array's elements to be read only, over its memory where that goes."""
     if _why_not_shown(array):
-        return _over(_copied(array))
+        return _over(copied(array))
     if array.flags.writeable:
         return _over(array)
     # PyTorch warns of tensors over read-only memory, unless that comes by DLPack.
@@ -188,7 +184,7 @@ def to_host(x: torch.Tensor, *, copy: bool | None) -> np.ndarray[Any, Any]:
         if copy is False:
             raise _refusal(obstacle)
         return _shown(x.resolve_conj().resolve_neg().cpu())
-    return np.array(_shown(x), copy=True, order="K") if copy else _shown(x)
+    return copied(_shown(x)) if copy else _shown(x)
 
 
 def _shown(x: torch.Tensor) -> np.ndarray[Any, Any]:
