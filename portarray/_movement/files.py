@@ -107,8 +107,8 @@ def _replaced(path: str) -> Iterator[str]:
     try:
         model = earlier or os.stat(temporary)
         yield temporary  # the library puts a file of its own, for its user alone, in that place
-        _like(temporary, model)
         _onto_disk(temporary, os.O_RDWR)
+        _like(temporary, model)  # after which we may not be allowed to open it
         os.replace(temporary, target)
     except BaseException:
         with suppress(FileNotFoundError):
