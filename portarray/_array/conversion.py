@@ -26,6 +26,7 @@ __all__ = [
     "lane_for",
     "moved",
     "planned",
+    "truth",
 ]
 
 DType = np.dtype[Any]
@@ -41,6 +42,7 @@ def asarray(
     narrow: bool = False,
 ) -> Array:
     """Return an array made from nearly anything; see :func:`portarray.asarray`."""
+    copy = copy if copy is None else truth(copy)
     wanted = None if dtype is None else dtypes.canonical(dtype)
     if isinstance(obj, _array.Array):
         where = obj.device if device is None else selection.resolve(device)
@@ -154,6 +156,15 @@ def _finished(
     if copy is False:
         raise _needs_copy(x.dtype, dtype)
     return astype(x, dtype, device=device)
+
+
+def truth(copy: object) -> bool:
+    """Return what ``copy=`` asks for where it is not None, NumPy's booleans included."""
+    if copy is True or copy is False:
+        return copy
+    if isinstance(copy, np.bool_):
+        return bool(copy)
+    raise TypeError(f"copy={copy!r}: pass True, False or None")
 
 
 def _needs_copy(dtype: DType, wanted: DType) -> ValueError:
@@ -299,7 +310,8 @@ def _host_values(
         }
         raise TypeError(
             f"arrays of {what.get(values.dtype.kind, 'records')} cannot be made (NumPy reads the "
-            f"{type(obj).__name__} as dtype {values.dtype}); portarray holds booleans and numbers"
+            f"{type(obj).__name__} as dtype {values.dtype}); portarray holds booleans and numbers. "
+            f"Convert the values first, for example numpy.asarray(values).astype(float)"
         )
     return values
 

@@ -47,6 +47,7 @@ def to_device(x: Array, device: object, *, stream: Any, copy: bool | None) -> Ar
         raise ValueError(
             f"stream={stream!r}: portarray orders the work of both devices itself; pass None"
         )
+    copy = copy if copy is None else conversion.truth(copy)
     if device is None:
         raise TypeError("to_device(None) names no device; pass a device, or its text")
     return conversion.moved(x, selection.resolve(device), copy=copy)

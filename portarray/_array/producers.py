@@ -27,6 +27,7 @@ _CUDA, _CUDA_MANAGED = 2, 13  # DLPack's kDLCUDA and kDLCUDAManaged
 
 def from_dlpack(x: Any, /, *, device: object = None, copy: bool | None = None) -> Array:
     """Return an array that shares memory with any DLPack producer; see the public docstring."""
+    copy = copy if copy is None else conversion.truth(copy)
     if isinstance(x, _array.Array):
         return conversion.moved(
             x, x.device if device is None else selection.resolve(device), copy=copy

@@ -1,7 +1,8 @@
 """Arrays in and out: host memory and DLPack.
 
 CuPy works on the stream that is current for the device in the calling thread. What comes from
-another stream or another device is waited for on the GPU, never by the host.
+another stream or another device is waited for on the GPU, never by the host; only what is copied
+from another library's memory is waited for here, since that library may then use it again.
 """
 
 from __future__ import annotations
@@ -175,7 +176,12 @@ def from_dlpack(x: Any, device: Any, *, copy: bool | None) -> ndarray:
         shared = cupy.from_dlpack(held)
     target = shared.device if device is None else device
     stays = shared.device == target
-    return move(shared, target, copy=True if stays and held.read_only else copy)
+    found = move(shared, target, copy=True if stays and held.read_only else copy)
+    if found is not shared:
+        # Once nobody holds its memory the producer may use it again, on a stream of its own.
+        with shared.device:
+            cupy.cuda.get_current_stream().synchronize()
+    return found
 
 
 def _stream() -> int:
