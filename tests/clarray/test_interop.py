@@ -636,6 +636,24 @@ def test_large_transposed_arrays_are_copied(device: Device, dtype: Any) -> None:
     np.testing.assert_array_equal(to_numpy(x), values.T)
 
 
+def test_large_copies_are_nobody_elses(device: Device) -> None:
+    values = np.arange(1 << 20, dtype=np.int32)
+    x = from_numpy(values, device)
+    for view in (x, x.view((1 << 20,), (-1,), (1 << 20) - 1)):
+        found = duplicate(view)
+        storage = weakref.ref(view.storage)
+        assert found.tolist() == to_numpy(view).tolist()
+        assign(view, 7)
+        assert found[0] in (0, values[-1])
+        assign(view, from_numpy(found, device))
+    del x, view
+    gc.collect()
+    assert storage() is None
+    y = from_numpy(np.zeros(1 << 20, np.int32), device)  # takes no block that the copy lies in
+    assert found.tolist() == values[::-1].tolist()
+    assert not to_numpy(y).any()
+
+
 # --- NumPy and pickle -----------------------------------------------------------------------------
 
 
