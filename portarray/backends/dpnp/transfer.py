@@ -15,7 +15,8 @@ import dpnp
 import numpy as np
 from dpnp.tensor import Device, usm_ndarray
 
-from portarray.backends import dlpack, machine
+from portarray import _dlpack as dlpack
+from portarray.backends import machine
 from portarray.backends.copying import copied
 from portarray.backends.dpnp import devices
 
@@ -76,6 +77,7 @@ def from_host(
     dtype = array.dtype.newbyteorder("=")
     fortran = array.flags.f_contiguous and not array.flags.c_contiguous
     if on_host(device):
+        # New memory is nobody's: it is written while the device works.
         x = dpnp.empty(array.shape, dtype=dtype, device=device, order="F" if fortran else "C")
         own = _HostMemory(x)
         machine.in_large_pages(own.address, array.nbytes)
@@ -120,26 +122,29 @@ def to_host(x: dpnp.ndarray, *, copy: bool | None) -> np.ndarray[Any, Any]:
             f"copy=False, but {x.device} has memory of its own, which NumPy cannot read; "
             f"pass copy=None or copy=True"
         )
+    if x.get_array().usm_data.nbytes > x.nbytes:
+        x = dpnp.copy(x)  # asnumpy copies all memory that x is a view of
     values: np.ndarray[Any, Any] = x.asnumpy()
     return values
 
 
 class _HostMemory:
-    """An array's memory as NumPy reads it; whatever views NumPy makes keep it, and it the array."""
+    """An array's memory as NumPy sees it; whatever views NumPy makes keep it, and it the array.
+
+    It waits for nothing, unlike the array's own ``__sycl_usm_array_interface__``.
+    """
 
     def __init__(self, x: dpnp.ndarray) -> None:
+        memory = x.get_array()
+        itemsize = memory.itemsize
         self._array = x
-        interface = x.__sycl_usm_array_interface__
-        itemsize = x.dtype.itemsize
-        first, read_only = interface["data"]
-        strides = interface["strides"]
-        self.address = first + interface["offset"] * itemsize
+        self.address: int = memory._pointer
         self.__array_interface__ = {
             "version": 3,
-            "shape": x.shape,
-            "typestr": x.dtype.str,
-            "data": (self.address, read_only),
-            "strides": None if strides is None else tuple(itemsize * one for one in strides),
+            "shape": memory.shape,
+            "typestr": memory.dtype.str,
+            "data": (self.address, not memory.flags.writable),
+            "strides": tuple(itemsize * one for one in memory.strides),
         }
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import mlx.core as mx
 import numpy as np
 
-from portarray.backends import dlpack
+from portarray import _dlpack as dlpack
 from portarray.backends.copying import copied
 from portarray.backends.mlx import devices, limits
 
@@ -186,6 +186,7 @@ def move(
     """Return an array for another device, which needs no copy: all devices share one memory."""
     if not copy:
         return x
+    limits.check(x.shape, x.nbytes)
     with under(device):
         return mx.array(x)
 

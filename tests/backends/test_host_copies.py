@@ -1,0 +1,149 @@
+"""NumPy's arrays of any layout become every library's, bit for bit, and may be written right after.
+
+What a device copies late, or reads wrongly from between gaps, shows here: the memory is overwritten
+as soon as the call returns, and freed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import portarray as pa
+from portarray import _dlpack as dlpack
+from portarray.backends.copying import copied
+
+NumpyArray = np.ndarray[Any, Any]
+View = Callable[[NumpyArray], NumpyArray]
+
+LENGTHS = ((4, 6, 5), (40, 7, 64), (3, 200, 150))
+ALIGNMENT = 64
+
+
+def noise(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NumpyArray:
+    """Return an array of any bits: NaNs of all kinds, subnormal numbers and zeros of both signs."""
+    if dtype == np.bool_:
+        return rng.random(shape) < 0.5
+    size = int(np.prod(shape)) * dtype.itemsize
+    bits = rng.integers(0, 256, size, dtype=np.uint8)
+    kinds = rng.integers(0, 4, size // 2)
+    # Every other element of two bytes is a beginning of zeros, of infinities or of subnormals.
+    bits.view(np.uint16)[kinds == 0] = 0x8000
+    bits.view(np.uint16)[kinds == 1] = rng.choice([0x7F80, 0xFF80, 0x7C00, 0xFFF0, 0x7FF0])
+    return bits.view(dtype).reshape(shape)
+
+
+def drawn_view(rng: np.random.Generator) -> View:
+    """Return a way to look at an array of three axes."""
+
+    def part(length: int) -> slice | int:
+        if rng.random() < 0.1:
+            return int(rng.integers(length))
+        step = int(rng.choice([-2, -1, 1, 1, 1, 3]))
+        if rng.random() < 0.6:
+            return slice(None, None, step)
+        first, last = sorted(rng.integers(0, length + 1, 2).tolist())
+        return slice(first, last)
+
+    seed = int(rng.integers(2**32))
+
+    def view(array: NumpyArray) -> NumpyArray:
+        nonlocal rng
+        rng = np.random.default_rng(seed)
+        array = array[tuple(map(part, array.shape))]
+        array = array.transpose(rng.permutation(array.ndim))
+        if rng.random() < 0.2:
+            array = np.broadcast_to(array, (3, *array.shape))
+        return array.T if rng.random() < 0.3 else array
+
+    return view
+
+
+def placed(array: NumpyArray, off: int) -> NumpyArray:
+    """Return a copy at an address that lies ``off`` bytes behind one divisible by 64."""
+    memory = np.empty(array.nbytes + 2 * ALIGNMENT, dtype=np.uint8)
+    start = -memory.ctypes.data % ALIGNMENT + off
+    placed: NumpyArray = memory[start : start + array.nbytes].view(array.dtype)
+    placed = placed.reshape(array.shape)
+    placed[...] = array
+    return placed
+
+
+def swapped(array: NumpyArray) -> NumpyArray:
+    """Return the same elements in the other byte order."""
+    return array.byteswap().view(array.dtype.newbyteorder())
+
+
+def overwrite(array: NumpyArray) -> None:
+    """Write into memory that an array and its views show."""
+    array.view(np.uint8)[...] = 0x5A
+
+
+@pytest.mark.parametrize("way", ["from_host", "from_dlpack"])
+def test_any_layout_is_copied_at_once(device: str, way: str) -> None:
+    found = pa.device(device)
+    room, native = found.room, found.native
+    rng = np.random.default_rng(6)
+    for dtype in room.devices.dtypes(found.platform, found.index):
+        for _ in range(8):
+            base = noise(rng, LENGTHS[rng.integers(len(LENGTHS))], dtype)
+            view = drawn_view(rng)
+            expected = view(base).tobytes()
+            source = placed(base, int(rng.choice([0, 0, 1, 8, 16])))
+            if way == "from_host" and rng.random() < 0.2:  # DLPack has no byte orders
+                source = swapped(source)
+            given = view(source)
+            copy = None if room.why_copied_in(given, native) and rng.random() < 0.5 else True
+            given.flags.writeable = bool(rng.random() < 0.5) and given.flags.writeable
+            shape, strides = given.shape, given.strides
+            x = getattr(room.transfer, way)(given, native, copy=copy)
+            overwrite(source)
+            del source, given
+            back = room.transfer.to_host(x, copy=None)
+            assert back.shape == shape
+            assert back.dtype == dtype
+            assert back.tobytes() == expected, (dtype, shape, strides)
+            again = room.transfer.to_host(room.transfer.move(x, native, copy=True), copy=True)
+            del x, back
+            assert again.tobytes() == expected
+            assert again.flags.writeable
+
+
+def test_capsules_hold_what_was_being_computed(device: str) -> None:
+    """The work takes milliseconds, so that whoever does not wait for it exports something else."""
+    found = pa.device(device)
+    if found.room.place(found.native) != dlpack.CPU:
+        pytest.skip(f"{device} has memory of its own")
+    start = pa.zeros((2**20,), dtype=pa.float32, device=device)
+    for version in (None, (0, 8), (1, 0)):
+        x = start
+        for _ in range(12):
+            x = x + 1.0
+        capsule = found.room.transfer.to_dlpack(
+            x.native, stream=None, max_version=version, dl_device=None, copy=None
+        )
+        del x
+        assert (dlpack.host_values(dlpack.Held(capsule)) == 12.0).all()
+
+
+@pytest.mark.parametrize("order", ["C", "K"])
+def test_private_copies(order: Any) -> None:
+    rng = np.random.default_rng(7)
+    for dtype in map(np.dtype, ("bool", "int8", "float16", "float64", "complex64", "complex128")):
+        for _ in range(30):
+            base = placed(noise(rng, LENGTHS[rng.integers(len(LENGTHS))], dtype), 16)
+            view = drawn_view(rng)
+            given = view(swapped(base) if rng.random() < 0.3 else base)
+            expected = np.array(view(base), order=order, copy=True)
+            alignment = int(rng.choice([16, 64]))
+            copy = copied(given, order=order, alignment=alignment)
+            assert copy.tobytes() == expected.tobytes()
+            assert copy.dtype == dtype
+            assert copy.flags.writeable
+            assert not np.shares_memory(copy, base)
+            assert copy.strides == expected.strides
+            if copy.nbytes > 2**15:
+                assert copy.ctypes.data % alignment == 0
