@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from typing import Any
 
 import jax
@@ -266,12 +266,13 @@ def synchronize(device: jax.Device) -> None:
     """Wait for all work on a device.
 
     Accelerators work in order, so that what is started last ends last. CPUs do not: there every
-    array that is alive is waited for too.
+    array that is alive is waited for too. Where its work failed, whoever reads it is told.
     """
     with at_once():
         for x in _live_arrays(device.platform):
             if x.devices() == {device}:
-                x.block_until_ready()
+                with suppress(jax.errors.JaxRuntimeError):
+                    x.block_until_ready()
         last = jax.device_put(np.zeros((), np.int32), device)
         (last + last).block_until_ready()
 

@@ -17,6 +17,7 @@ import numpy as np
 from dpnp import ndarray
 
 from portarray.backends.composed.indexing import check_within, integer_arrays
+from portarray.backends.dpnp import transfer
 from portarray.backends.dpnp.namespace.promotion import Scalar, cast
 
 Key = tuple[Any, ...]
@@ -173,7 +174,9 @@ def _moved(x: ndarray, source: Any, destination: int) -> ndarray:
 
 def item(x: ndarray, /) -> Scalar:
     """Return the only element as Python scalar."""
-    value: Scalar = x.item()
+    # dpnp's own copies the whole memory that x is a view of:
+    # https://github.com/IntelPython/dpctl/blob/0.20.2/dpctl/tensor/_copy_utils.py
+    value: Scalar = transfer.to_host(x, copy=None).item()
     return value
 
 

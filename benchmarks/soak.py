@@ -1,0 +1,405 @@
+"""Thousands of random moves between devices: values stay right, and memory stays flat.
+
+Walks go from device to device at random: one after the other first, then in several threads at once
+that also hand arrays to each other. Each step draws the way (``to_device``, ``asarray``,
+``from_dlpack``, ``pa.to_device``), ``copy=``, and now and then a new array with its dtype, shape
+and layout; it checks every value bit by bit after the move, and that a copy is one. The resident
+size is read after a warm-up of the same mix and at the end, both times after ``gc.collect()`` and
+``pa.reclaim()``. The exit status is 1 where a value was wrong, a call raised what it should not, or
+memory grew.
+
+    python benchmarks/soak.py [--moves N] [--threads N] [--seed N] [--device DEVICE ...]
+                              [--json soak.json]
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import os
+import platform
+import random
+import sys
+import threading
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+from timing import optional
+
+import portarray as pa
+
+GROWTH = 0.02  # of the resident size, that is allowed between warm-up and end
+LARGE = 0.02  # the share of arrays that are
+SHAPES = ((), (0, 3), (7,), (1,), (4, 6), (3, 1, 5), (64, 33))
+LARGE_SHAPE = (512, 257)
+DTYPES = tuple(
+    np.dtype(name)
+    for name in (
+        *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+        *("float16", ml_dtypes.bfloat16, "float32", "float64", "complex64", "complex128"),
+    )
+)
+KEPT = 12  # errors whose text is kept
+
+Host = np.ndarray[Any, Any]
+
+
+@dataclass(slots=True)
+class Phase:
+    """What one part of the run did."""
+
+    name: str
+    moves: int = 0
+    seconds: float = 0.0
+    refused: int = 0  # dtypes that the target lacks, and copy=False where a copy is needed
+    routes: Counter[str] = field(default_factory=Counter)
+    wrong: int = 0
+    errors: list[str] = field(default_factory=list)
+    before: int = 0
+    after: int = 0
+
+    @property
+    def growth(self) -> float:
+        """By how much the resident size grew, as a share."""
+        return self.after / self.before - 1 if self.before else 0.0
+
+    def add(self, other: Phase) -> None:
+        """Take in what another thread did."""
+        self.moves += other.moves
+        self.refused += other.refused
+        self.routes += other.routes
+        self.wrong += other.wrong
+        self.errors += other.errors[: KEPT - len(self.errors)]
+
+    def note(self, text: str) -> None:
+        """Note that something is wrong."""
+        self.wrong += 1
+        if len(self.errors) < KEPT:
+            self.errors.append(text)
+
+
+def drawn(rng: random.Random, dtype: np.dtype[Any]) -> Host:
+    """Return a random host array: any bits, any layout, perhaps not to be written."""
+    shape = LARGE_SHAPE if rng.random() < LARGE else rng.choice(SHAPES)
+    layout = rng.choice(("C", "F", "strided", "reversed", "broadcast", "read-only"))
+    stored = tuple(2 * n for n in shape) if layout == "strided" else shape
+    if layout == "broadcast" and shape:
+        stored = (1, *shape[1:])
+    count = int(np.prod(stored, dtype=int)) * dtype.itemsize
+    if dtype == np.bool_:
+        x = np.frombuffer(rng.randbytes(count), np.uint8).reshape(stored) % 2 == 1
+    else:
+        x = np.frombuffer(bytearray(rng.randbytes(count)), dtype).reshape(stored)
+    if layout == "F":
+        x = np.asfortranarray(x)
+    elif layout == "strided":
+        x = x[(slice(None, None, 2),) * x.ndim]
+    elif layout == "reversed":
+        x = x[(slice(None, None, -1),) * x.ndim]
+    elif layout == "broadcast":
+        x = np.broadcast_to(x, shape)
+    x = np.asarray(x)  # keys make scalars of arrays without axes
+    x.flags.writeable = layout not in ("broadcast", "read-only")
+    return x
+
+
+def viewed(x: pa.Array, values: Host, rng: random.Random) -> tuple[pa.Array, Host]:
+    """Return a random view of an array, made on its device, and of its values."""
+    if not x.ndim:
+        return x, values
+    kind = rng.randrange(3)
+    if kind == 0:
+        return x[::-1, ...], values[::-1, ...]
+    if kind == 1:
+        axes = tuple(reversed(range(x.ndim)))
+        return pa.permute_dims(x, axes), values.transpose(axes)
+    return x[..., 1:], values[..., 1:]
+
+
+def read(x: pa.Array) -> Host:
+    """Return the values of an array on any device."""
+    try:
+        return np.asarray(x)
+    except TypeError:  # its memory is no host memory
+        pass
+    if x.dtype == ml_dtypes.bfloat16:
+        return np.asarray(pa.astype(x, "float32").to_device("numpy")).astype(x.dtype)
+    return np.asarray(x.to_device("numpy"))
+
+
+def same(values: Host, expected: Host) -> bool:
+    """Tell whether two arrays are equal bit by bit; NaNs need to be NaNs only."""
+    if values.dtype != expected.dtype or values.shape != expected.shape:
+        return False
+    if values.tobytes() == expected.tobytes():
+        return True
+    if values.dtype.kind not in "fcV":
+        return False
+    # Libraries may quiet a signalling NaN on its way.
+    parts = {"c8": "f4", "c16": "f8"}.get(values.dtype.str[1:])
+    if parts:
+        values, expected = (np.ascontiguousarray(one).view(parts) for one in (values, expected))
+    nans = np.isnan(expected)
+    return bool(np.array_equal(np.isnan(values), nans)) and (
+        values[~nans].tobytes() == expected[~nans].tobytes()
+    )
+
+
+class Mailbox:
+    """Arrays that one thread leaves for another."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: list[tuple[pa.Array, Host]] = []
+
+    def swap(self, x: pa.Array, values: Host, rng: random.Random) -> tuple[pa.Array | None, Host]:
+        """Leave an array and take a random one, if there are some."""
+        with self._lock:
+            self._kept.append((x, values))
+            if len(self._kept) < 4:
+                return None, values
+            return self._kept.pop(rng.randrange(len(self._kept)))
+
+
+class Walk:
+    """One array's way from device to device."""
+
+    def __init__(
+        self, seed: int, devices: Sequence[pa.Device], mailbox: Mailbox | None = None
+    ) -> None:
+        self._rng = random.Random(seed)
+        self._seed = seed
+        self._devices = devices
+        self._mailbox = mailbox
+        self._x: pa.Array | None = None
+        self._values: Host = np.empty(0)
+        self.phase = Phase("")
+
+    def run(self, moves: int) -> None:
+        """Make so many moves; what goes wrong is noted, and the walk goes on with a new array."""
+        for number in range(moves):
+            what = "no array"
+            try:
+                if self._x is None or self._rng.random() < 0.1:
+                    self._begin()
+                assert self._x is not None
+                target = self._rng.choice(self._devices)
+                copy = self._rng.choice((None, None, True, False))
+                name, way = self._rng.choice(_WAYS)
+                what = (
+                    f"{name} of {self._x.dtype}{self._x.shape} from {self._x.device} to {target}, "
+                    f"copy={copy}"
+                )
+                self._step(target, copy, name, way, what, number)
+            except Exception:  # noqa: BLE001  (noted, and the run fails)
+                self.phase.note(f"seed {self._seed}, move {number}, {what}:\n{_last_error()}")
+                self._x = None
+            self.phase.moves += 1
+        self._x = None
+
+    def _begin(self) -> None:
+        device = self._rng.choice(self._devices)
+        host = drawn(self._rng, self._rng.choice(held(device)))
+        x = pa.asarray(host, device=device)
+        values = host.copy()
+        if self._rng.random() < 0.4:
+            x, values = viewed(x, values, self._rng)
+        self._x, self._values = x, values
+
+    def _step(
+        self, target: pa.Device, copy: bool | None, name: str, way: Way, what: str, number: int
+    ) -> None:
+        x = self._x
+        assert x is not None
+        lacks = self._values.dtype not in held(target)
+        try:
+            y = way(x, target, copy)
+        except pa.errors.DTypeNotSupportedError:
+            if not lacks:
+                raise
+            self.phase.refused += 1
+            self._x = None
+            return
+        except (ValueError, BufferError):
+            if copy is not False:
+                raise
+            self.phase.refused += 1
+            return
+        self.phase.routes[f"{x.device.library} → {target.library}"] += 1
+        if y.device is not target:
+            raise AssertionError(f"it came to {y.device}")
+        if not same(read(y), self._values):
+            raise AssertionError(f"values differ:\n{read(y)!r}\n{self._values!r}")
+        if copy and self._values.size and self._rng.random() < 0.2:
+            x[...] = 0
+            if not same(read(y), self._values):
+                raise AssertionError("the copy changed with its source")
+        self._x = y
+        if self._mailbox is not None and self._rng.random() < 0.2:
+            self._x, self._values = self._mailbox.swap(y, self._values, self._rng)
+
+
+Way = Callable[[pa.Array, pa.Device, bool | None], pa.Array]
+_WAYS: tuple[tuple[str, Way], ...] = (
+    ("to_device", lambda x, device, copy: x.to_device(device, copy=copy)),
+    ("asarray", lambda x, device, copy: pa.asarray(x, device=device, copy=copy)),
+    ("from_dlpack", lambda x, device, copy: pa.from_dlpack(x, device=device, copy=copy)),
+)
+
+
+@cache
+def held(device: pa.Device) -> list[np.dtype[Any]]:
+    """Return the dtypes that a device has."""
+    found = []
+    for dtype in DTYPES:
+        try:
+            pa.empty(0, dtype=dtype, device=device)
+        except pa.errors.DTypeNotSupportedError:
+            continue
+        found.append(dtype)
+    return found
+
+
+def _last_error() -> str:
+    lines = traceback.format_exc(limit=-6).splitlines()
+    return "\n".join(f"    {line}" for line in lines)
+
+
+def resident() -> int:
+    """Return the bytes of this process that lie in memory, once all that can go is gone."""
+    gc.collect()
+    pa.synchronize()
+    pa.reclaim()
+    gc.collect()
+    psutil = optional("psutil")
+    if psutil is not None:
+        return int(psutil.Process().memory_info().rss)
+    pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+
+def in_a_row(moves: int, seed: int, devices: Sequence[pa.Device]) -> Phase:
+    """Make moves one after the other."""
+    walk = Walk(seed, devices)
+    walk.run(moves)
+    return walk.phase
+
+
+def at_once(moves: int, threads: int, seed: int, devices: Sequence[pa.Device]) -> Phase:
+    """Make as many moves in each of several threads, which hand arrays to each other."""
+    mailbox = Mailbox()
+    walks = [Walk(seed + number, devices, mailbox) for number in range(threads)]
+    running = [threading.Thread(target=walk.run, args=(moves,)) for walk in walks]
+    for thread in running:
+        thread.start()
+    for thread in running:
+        thread.join()
+    total = Phase("")
+    for walk in walks:
+        total.add(walk.phase)
+    return total
+
+
+def measured(name: str, run: Callable[[int, int], Phase], moves: int, seed: int) -> Phase:
+    """Run a warm-up and then the moves; note the resident size after each."""
+    warm = run(max(1, moves // 2), seed)
+    before = resident()
+    started = time.perf_counter()
+    phase = run(moves, seed + 1000)
+    phase.seconds = time.perf_counter() - started
+    phase.after = resident()
+    phase.name, phase.before = name, before
+    phase.wrong += warm.wrong
+    phase.errors = (warm.errors + phase.errors)[:KEPT]
+    return phase
+
+
+def soak(moves: int, threads: int, seed: int, devices: Sequence[pa.Device]) -> list[Phase]:
+    """Make moves in a row and then from threads at once; return what both did."""
+    phases = [measured("in a row", lambda n, s: in_a_row(n, s, devices), moves, seed)]
+    if threads:
+        each = max(1, moves // threads)
+        phases.append(
+            measured(
+                f"{threads} threads", lambda n, s: at_once(n, threads, s, devices), each, seed + 1
+            )
+        )
+    return phases
+
+
+def show(phases: Sequence[Phase]) -> None:
+    """Print the figures and what went wrong."""
+    for phase in phases:
+        print(
+            f"{phase.name}: {phase.moves:,} moves in {phase.seconds:.1f} s, {phase.refused:,} "
+            f"refused as they must be, {phase.wrong} wrong; resident {phase.before / 2**20:.1f} → "
+            f"{phase.after / 2**20:.1f} MiB ({phase.growth:+.2%})"
+        )
+        for text in phase.errors:
+            print(f"  {text}")
+
+
+def main() -> int:
+    """Run, print, and write JSON where it is asked for; return 1 where anything was wrong."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--moves", type=int, default=10_000, help="moves in a row, and at once")
+    parser.add_argument("--threads", type=int, default=8, help="0 leaves the threads out")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--device",
+        action="append",
+        metavar="DEVICE",
+        help="move among these devices; may be repeated. By default every functional device",
+    )
+    parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    options = parser.parse_args()
+    if options.moves < 1 or options.threads < 0:
+        parser.error("--moves is 1 or more, --threads 0 or more")
+    try:
+        devices = [pa.device(text) for text in options.device or map(str, pa.devices())]
+    except pa.errors.PortarrayError as error:
+        parser.error(f"--device: {error}")
+    phases = soak(options.moves, options.threads, options.seed, devices)
+    show(phases)
+    if options.json is not None:
+        report = {
+            "machine": {
+                "python": platform.python_version(),
+                "machine": platform.machine(),
+                "portarray": pa.__version__,
+            },
+            "devices": {
+                str(d): {"name": d.name, "version": d.room.devices.version()} for d in devices
+            },
+            "seed": options.seed,
+            "phases": [
+                {
+                    "name": phase.name,
+                    "moves": phase.moves,
+                    "seconds": phase.seconds,
+                    "refused": phase.refused,
+                    "wrong": phase.wrong,
+                    "errors": phase.errors,
+                    "resident_before": phase.before,
+                    "resident_after": phase.after,
+                    "growth": phase.growth,
+                    "routes": dict(sorted(phase.routes.items())),
+                }
+                for phase in phases
+            ],
+        }
+        options.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    return int(any(phase.wrong or phase.growth > GROWTH for phase in phases))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,164 @@
+"""A program that runs short of memory on one device, in every way; see test_out_of_memory.py.
+
+Names of what it did are printed, one a line; anything that goes wrong ends it with an error.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+import portarray as pa
+
+CHUNK = 96 << 20  # bytes; glibc gives back at once what is this large
+ROOM = CHUNK + (84 << 20)  # for one chunk and for what drivers take, not for two
+COUNT = CHUNK // 4
+ABSURD = (1 << 15, 1 << 15, 1 << 15)
+
+DEVICE = pa.device(sys.argv[1])
+NUMPY = pa.device("numpy")
+VALUES = {"create": -2, "compute": 6, "broadcast": 4, "move out": 3, "copy": 3}  # others: 5
+KEPT = [pa.asarray(np.arange(1000, dtype=np.float32) + i, device=DEVICE) for i in range(3)]
+
+
+def check_kept() -> None:
+    """Look whether the arrays that were there before are whole, and can be computed with."""
+    for i, x in enumerate(KEPT):
+        expected = np.arange(1000, dtype=np.float32) + i
+        assert np.array_equal(np.asarray((x + 1.0).to_device("numpy")), expected + 1)
+        assert np.array_equal(np.asarray(x.to_device("numpy")), expected)
+
+
+def needed(x: pa.Array) -> pa.Array:
+    """Return an array once it is computed, on libraries that wait for that too."""
+    float(x[(-1,) * x.ndim])
+    pa.synchronize(DEVICE)
+    return x
+
+
+def absurd() -> None:
+    """Ask for more than any machine has."""
+    thin = pa.ones((1 << 15, 1, 1 << 10), dtype="float32", device=DEVICE)
+    flat = pa.ones((1 << 18, 1), dtype="float32", device=DEVICE)
+    row = pa.ones((1, 1 << 21), dtype="float32", device=DEVICE)
+    column = pa.ones((1 << 22, 1), dtype="float32", device=DEVICE)
+    wide = np.broadcast_to(np.float32(1), ABSURD)
+    wide.flags.writeable = False
+    ways: dict[str, Callable[[], pa.Array]] = {
+        "zeros": lambda: pa.zeros(ABSURD, dtype="uint8", device=DEVICE),
+        "empty": lambda: pa.empty(ABSURD, dtype="float32", device=DEVICE),
+        "full": lambda: pa.full(ABSURD, 3, dtype="int16", device=DEVICE),
+        "arange": lambda: pa.arange(1 << 43, dtype="float32", device=DEVICE),
+        "eye": lambda: pa.eye(1 << 22, dtype="float32", device=DEVICE),
+        "asarray": lambda: pa.asarray(wide, device=DEVICE, copy=True),
+        "to_device": lambda: pa.asarray(wide, device=NUMPY).to_device(DEVICE, copy=True),
+        "add": lambda: needed(thin + flat),
+        "matmul": lambda: needed(column @ row),
+        "repeat": lambda: needed(pa.repeat(KEPT[0], 1 << 33)),
+        "uncountable": lambda: pa.zeros((1 << 32, 1 << 32), device=DEVICE),
+        "uncountable eye": lambda: pa.eye(1 << 32, device=DEVICE),
+    }
+    if DEVICE.library == "mlx":  # one axis of MLX's holds 2**31 elements at most
+        ways["arange"] = ways["eye"]
+        ways["repeat"] = lambda: needed(pa.tile(flat, (1, 1 << 30)))
+        ways["uncountable"] = lambda: pa.zeros((1 << 30, 1 << 30, 1 << 30), device=DEVICE)
+        ways["uncountable eye"] = ways["uncountable"]
+    for name, way in ways.items():
+        error = caught(way)
+        assert error.total is not None, name
+        assert error.device in (str(DEVICE), str(NUMPY)), name
+        assert "smaller pieces" in str(error), name
+        if error.asked is not None:
+            assert error.asked > error.total, (name, error)
+            assert "pa.reclaim" not in str(error)  # it would not help
+        check_kept()
+        told(name)
+
+
+def caught(way: Callable[[], object]) -> pa.errors.OutOfMemoryError:
+    """Return the error of an attempt that must run out of memory, and of no other kind."""
+    try:
+        way()
+    except pa.errors.OutOfMemoryError as error:
+        return error
+    raise AssertionError("there was memory")
+
+
+def limited() -> None:
+    """Run out of memory under a limit, and go on."""
+    import resource
+
+    x = needed(pa.asarray(np.zeros(COUNT, np.float32), device=DEVICE) + 3.0)
+    short = pa.asarray(np.ones((8, 1), np.float32), device=DEVICE)
+    values = np.full(COUNT, 5, np.float32)
+    values.flags.writeable = False  # most libraries copy it then
+    host = pa.asarray(values, device=NUMPY)
+    ways: dict[str, Callable[[], pa.Array]] = {
+        "create": lambda: needed(pa.full((COUNT,), -2, dtype="float32", device=DEVICE)),
+        "compute": lambda: needed(x * 2.0),
+        "broadcast": lambda: needed(x[: COUNT // 8] + short),
+        "move in": lambda: needed(host.to_device(DEVICE, copy=True)),
+        "move out": lambda: x.to_device(NUMPY, copy=True),
+        "copy": lambda: needed(pa.asarray(x, copy=True)),
+    }
+    for way in ways.values():
+        way()  # whatever a first call needs, it has now
+    if pa.transfer_plan(host, DEVICE).copies:  # elsewhere a tree takes no memory
+        ways["tree"] = lambda: tree(host)
+    for name, way in ways.items():
+        gc.collect()
+        pa.reclaim()
+        resource.setrlimit(resource.RLIMIT_AS, (taken() + ROOM, resource.RLIM_INFINITY))
+        held = [way()]
+        try:
+            held += [way() for _ in range(3)]
+        except pa.errors.OutOfMemoryError as error:
+            check_figures(error)
+            check_kept()
+            held.clear()
+            gc.collect()
+            pa.reclaim()
+            held.append(way())  # while the error is being handled
+        else:
+            raise AssertionError(f"{name}: there was memory for {len(held)}")
+        assert float(held[0][(-1,) * held[0].ndim]) == VALUES.get(name, 5), name
+        held.clear()
+        resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY,) * 2)
+        told(f"limited {name}")
+
+
+def check_figures(error: pa.errors.OutOfMemoryError) -> None:
+    """Look whether an error tells of the limit."""
+    assert error.asked is None or error.asked >= CHUNK, error
+    assert error.free is not None, error
+    assert error.free < ROOM, error
+
+
+def tree(host: pa.Array) -> pa.Array:
+    """Move one array that fits, of a tree that does not."""
+    moved: dict[str, pa.Array] = pa.to_device({"a": host}, DEVICE)
+    return needed(moved["a"])
+
+
+def told(what: str) -> None:
+    """Tell the test what has been done."""
+    sys.stdout.write(f"{what}\n")
+    sys.stdout.flush()
+
+
+def taken() -> int:
+    """Return the bytes of addresses that this process has."""
+    pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[0]
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+
+check_kept()
+absurd()
+if sys.platform == "linux":
+    limited()
+told("done")

@@ -1,0 +1,120 @@
+"""Memory runs out on every device as one error; what was there before stays, and work goes on."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import portarray as pa
+from portarray._devices.memory import out_of_memory
+
+PROGRAM = Path(__file__).with_name("short.py")
+
+
+def test_running_out_in_every_way(device: str) -> None:
+    """In a process of its own, for its memory is limited and a library might end it."""
+    if not pa.device(device).room.transfer.on_host(pa.device(device).native):
+        pytest.skip("what is limited there is the host's memory")
+    # Threads of drivers would each take 64 MiB of addresses for what they allocate.
+    environment = {**os.environ, "MALLOC_ARENA_MAX": "1", "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", str(PROGRAM), device],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+        env=environment,
+    )
+    said = done.stdout.split("\n")
+    assert done.returncode == 0, f"{said}\n{done.stderr}"
+    assert {"zeros", "asarray", "to_device", "add", "matmul", "done"} <= set(said)
+    if sys.platform == "linux":
+        assert {"limited create", "limited compute", "limited move out"} <= set(said)
+
+
+def test_the_error_tells_what_helps() -> None:
+    small = pa.errors.OutOfMemoryError("numpy:cpu:0", asked=10**9, free=10**8, total=10**10)
+    assert "asked 1,000,000,000 bytes, free 100,000,000 bytes" in str(small)
+    assert "Delete arrays you no longer need and call pa.reclaim('numpy:cpu:0')" in str(small)
+    absurd = pa.errors.OutOfMemoryError("numpy:cpu:0", asked=10**12, free=10**8, total=10**10)
+    assert "Work in smaller pieces, or use a device with more memory" in str(absurd)
+    assert "Delete" not in str(absurd)
+    assert "Delete" in str(pa.errors.OutOfMemoryError("numpy:cpu:0"))
+
+
+def test_what_had_been_made_is_let_go_while_the_error_is_handled(fake: str) -> None:
+    class Made:
+        alive = 0
+
+        def __init__(self) -> None:
+            Made.alive += 1
+
+        def __del__(self) -> None:
+            Made.alive -= 1
+
+    def inner() -> None:
+        made = [Made(), Made()]  # noqa: F841  (a local of a frame that the error keeps)
+        raise MemoryError("no more")
+
+    def outer() -> None:
+        other = Made()  # noqa: F841
+        try:
+            inner()
+        except MemoryError as error:
+            raise RuntimeError("the second try failed too") from error
+
+    with pytest.raises(RuntimeError) as caught:
+        outer()
+    error, cause = caught.value, caught.value.__cause__
+    assert Made.alive == 3
+    assert out_of_memory(error, pa.device("numpy")) is None  # not an error of this kind
+    assert Made.alive == 3
+    assert isinstance(cause, MemoryError)
+    assert out_of_memory(cause, pa.device("numpy")) is not None
+    assert Made.alive == 0
+
+
+def test_the_hosts_memory_is_not_a_cards(fake: str) -> None:
+    """On the way to a device with memory of its own it is the host that runs out."""
+    card, host = pa.device(f"{fake}:cuda:0"), pa.device("numpy")
+    error = MemoryError("staging")
+    found = [out_of_memory(error, *devices) for devices in ((card,), (card, host), (host, card))]
+    assert [one.device for one in found if one] == [str(host)] * 3
+
+
+@pytest.mark.parametrize("name", ["torch:cpu", "jax:cpu"])
+def test_bytes_that_were_asked_for_are_read_from_messages(name: str) -> None:
+    if not pa.functional(name):
+        pytest.skip(f"{name} is not here")
+    asked = pa.device(name).room.asked
+    said = {
+        "torch:cpu": (
+            ("DefaultCPUAllocator: can't allocate memory: you tried to allocate 123 bytes.", 123),
+            ("CUDA out of memory. Tried to allocate 2.50 GiB. GPU 0 has a total", 5 << 29),
+            ("MPS backend out of memory. Tried to allocate 256 bytes on private pool.", 256),
+            ("shapes differ", None),
+        ),
+        "jax:cpu": (
+            ("RESOURCE_EXHAUSTED: Out of memory allocating 123 bytes.", 123),
+            ("RESOURCE_EXHAUSTED: Out of memory while trying to allocate 456 bytes.", 456),
+            ("RESOURCE_EXHAUSTED: Failed to allocate request for 2.0GiB on device", None),
+            ("INVALID_ARGUMENT", None),
+        ),
+    }[name]
+    assert [asked(RuntimeError(text)) for text, _ in said] == [bytes_ for _, bytes_ in said]
+
+
+def test_numpys_error_tells_what_was_asked() -> None:
+    with pytest.raises(pa.errors.OutOfMemoryError) as caught:
+        pa.zeros((1 << 22, 1 << 22), dtype="float64", device="numpy")
+    assert caught.value.asked == 1 << 47
+    assert isinstance(caught.value.__cause__, MemoryError)
+    with pytest.raises(pa.errors.OutOfMemoryError) as caught:
+        pa.asarray(np.broadcast_to(np.int8(1), (1 << 30, 1 << 20)), device="numpy", copy=True)
+    assert caught.value.asked is not None
+    assert 1 << 50 <= caught.value.asked < (1 << 50) + (1 << 20)  # with what aligns it
