@@ -182,6 +182,7 @@ class Walk:
         self._mailbox = mailbox
         self._x: pa.Array | None = None
         self._values: Host = np.empty(0)
+        self._ways = _WAYS
         self.phase = Phase("")
 
     def run(self, moves: int) -> None:
@@ -194,7 +195,7 @@ class Walk:
                 assert self._x is not None
                 target = self._rng.choice(self._devices)
                 copy = self._rng.choice((None, None, True, False))
-                name, way = self._rng.choice(_WAYS)
+                name, way = self._rng.choice(self._ways)
                 what = (
                     f"{name} of {self._x.dtype}{self._x.shape} from {self._x.device} to {target}, "
                     f"copy={copy}"
@@ -248,11 +249,24 @@ class Walk:
             self._x, self._values = self._mailbox.swap(y, self._values, self._rng)
 
 
+def in_a_tree(x: pa.Array, device: pa.Device, copy: bool | None) -> pa.Array:
+    """Move an array with two others, of which one is the same; trees share what they can."""
+    tree = {"x": [x, x], "other": (x[..., None], "text")}
+    moved: dict[str, Any] = pa.to_device(tree, device)
+    if moved["x"][0] is not moved["x"][1]:
+        raise AssertionError("what is shared in a tree came apart")
+    found: pa.Array = moved["x"][0]
+    if copy is False and found is not x:
+        raise ValueError("a tree does not promise to share")
+    return pa.asarray(found, copy=True) if copy else found
+
+
 Way = Callable[[pa.Array, pa.Device, bool | None], pa.Array]
 _WAYS: tuple[tuple[str, Way], ...] = (
     ("to_device", lambda x, device, copy: x.to_device(device, copy=copy)),
     ("asarray", lambda x, device, copy: pa.asarray(x, device=device, copy=copy)),
     ("from_dlpack", lambda x, device, copy: pa.from_dlpack(x, device=device, copy=copy)),
+    ("a tree", lambda x, device, copy: in_a_tree(x, device, copy)),
 )
 
 

@@ -1,0 +1,94 @@
+"""Random moves in a row and from several threads: a short form of ``benchmarks/soak.py``."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+import portarray as pa
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+
+@pytest.fixture
+def soak(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    return importlib.import_module("soak")
+
+
+def test_moves_in_a_row_and_from_threads(
+    soak: ModuleType,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Values only: what short runs first load is more than memory may grow in long ones."""
+    file = tmp_path / "soak.json"
+    monkeypatch.setattr(soak, "GROWTH", 1.0)
+    command = ["soak.py", "--moves", "400", "--threads", "8", "--seed", "3", "--json", str(file)]
+    monkeypatch.setattr(sys, "argv", command)
+    status = soak.main()
+    printed = capsys.readouterr().out
+    assert status == 0, printed
+    report = json.loads(file.read_text())
+    row, threads = report["phases"]
+    assert row["moves"] == threads["moves"] == 400
+    assert row["wrong"] == threads["wrong"] == 0
+    # Every device is come to, and most moves are made.
+    assert len({route.split()[-1] for route in row["routes"]}) == len(
+        {device.library for device in pa.devices()}
+    )
+    assert sum(row["routes"].values()) > 300
+    assert row["resident_before"] > 0
+
+
+def test_the_soak_finds_what_is_wrong(soak: ModuleType) -> None:
+    """A value that changed on its way, a call that raises, and a copy that is none."""
+    host = pa.device("numpy")
+
+    def walked(way: object, moves: int = 60) -> list[str]:
+        walk = soak.Walk(5, [host])
+        walk._ways = (("planted", way),)
+        walk.run(moves)
+        errors: list[str] = walk.phase.errors
+        assert walk.phase.wrong >= len(errors)
+        return errors
+
+    def changed(x: pa.Array, device: pa.Device, copy: bool | None) -> pa.Array:
+        values = np.array(x)
+        if values.size:
+            values.reshape(-1).view(np.uint8)[-1] ^= 1
+        return pa.asarray(values, device=device)
+
+    def raising(x: pa.Array, device: pa.Device, copy: bool | None) -> pa.Array:
+        raise RuntimeError("planted")
+
+    def sharing(x: pa.Array, device: pa.Device, copy: bool | None) -> pa.Array:
+        return pa.asarray(np.asarray(x), device=device)
+
+    assert any("values differ" in text for text in walked(changed))
+    assert all("RuntimeError: planted" in text for text in walked(raising))
+    assert any("the copy changed" in text for text in walked(sharing, 400))
+    assert walked(lambda x, device, copy: x.to_device(device, copy=copy)) == []
+
+
+@pytest.mark.parametrize(
+    ("values", "expected", "equal"),
+    [
+        ([1.0, np.nan], [1.0, np.nan], True),
+        ([1.0, np.nan], [np.nan, 1.0], False),
+        ([0.0], [-0.0], False),
+        ([1.0], [1], False),
+        ([1 + 0j], [complex(1, -0.0)], False),
+    ],
+)
+def test_same_looks_at_bits(
+    values: list[complex], expected: list[complex], equal: bool, soak: ModuleType
+) -> None:
+    assert soak.same(np.asarray(values), np.asarray(expected)) is equal
