@@ -98,6 +98,41 @@ def test_numpy_shares_memory_where_it_asks_for_it() -> None:
 
 
 @needs_cpu
+def test_the_memory_is_waited_for_and_what_is_new_is_not() -> None:
+    start = pa.zeros((2**20,), dtype=pa.float32, device=DEVICE)
+    for copy in (None, True, False):
+        x = start
+        for _ in range(12):
+            x = x + 1.0
+        y = pa.asarray(np.ones(2**10, dtype=np.float32), device=DEVICE)
+        z = y + x[: 2**10]
+        assert (transfer.to_host(x.native, copy=copy) == 12.0).all()
+        assert (transfer.to_host(z.native, copy=copy) == 13.0).all()
+
+
+@needs_cpu
+def test_the_order_of_axes_is_kept() -> None:
+    array = np.arange(12.0).reshape(3, 4)
+    for given in (array, array.T):
+        x = transfer.from_host(given, NATIVE, copy=None)
+        assert transfer.to_host(x, copy=False).strides == given.strides
+        np.testing.assert_array_equal(transfer.to_host(x, copy=None), given)
+
+
+@pytest.mark.parametrize("kind", [2, 4, 8, 10])  # CUDA, OpenCL, Metal, ROCm
+def test_memory_that_dpnp_cannot_read(kind: int) -> None:
+    class Elsewhere:
+        def __dlpack__(self, **options: Any) -> Any:
+            raise AssertionError("asked for data that nobody here can read")
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return kind, 0
+
+    with pytest.raises(BufferError, match=rf"cannot read DLPack device \({kind}, 0\)"):
+        transfer.from_dlpack(Elsewhere(), NATIVE, copy=None)
+
+
+@needs_cpu
 def test_numpy_gets_a_copy_where_it_does_not() -> None:
     x = pa.zeros(3, device=DEVICE)
     values = np.asarray(x)

@@ -117,6 +117,31 @@ except pa.DeviceMismatchError as error:
     assert "jax:cpu:0" in str(error) and "jax:cpu:1" in str(error)
 with jax.default_device(second):
     assert pa.asarray(jnp.ones(3)).device is there
+bits = np.random.default_rng(1).integers(0, 256, 2**18, dtype=np.uint8)
+for dtype in ("float32", "float16", "complex64", "int8"):
+    values = np.frombuffer(bits.tobytes(), dtype)[3:]
+    values = values[: values.size // 5 * 5].reshape(-1, 5)
+    for x in (pa.asarray(values, device="jax:cpu:0"), pa.asarray(values.T, device="jax:cpu:0").T):
+        y = x.to_device(there)
+        assert y.native.devices() == {second} and y.native.committed
+        del x
+        assert np.asarray(y).tobytes() == np.ascontiguousarray(values).tobytes(), dtype
+z = pa.ones((800, 800), device="jax:cpu:0") / 800
+for _ in range(5):
+    z = z @ z
+y = z.to_device(there)
+del z
+assert abs(np.asarray(y) - 1 / 800).max() < 1e-5, "moved before it was computed"
+plan = pa.transfer_plan(y, "jax:cpu:0")
+assert (plan.route, plan.copies) == ("library", 1), plan
+assert "each of JAX's devices has arrays of its own" in plan.why, plan
+assert pa.transfer_plan(y, there).copies == 0
+try:
+    y.to_device("jax:cpu:0", copy=False)
+except ValueError as error:
+    assert "copy=False, but moving an array from" in str(error)
+else:
+    raise AssertionError("copy=False copied")
 both = NamedSharding(Mesh(np.asarray([first, second]), "a"), PartitionSpec("a"))
 try:
     pa.asarray(jax.device_put(np.arange(4, dtype="f4"), both))

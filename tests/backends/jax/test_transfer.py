@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import ml_dtypes
@@ -13,10 +14,12 @@ jax = pytest.importorskip("jax")
 import jax.numpy as jnp  # noqa: E402
 
 import portarray as pa  # noqa: E402
+from portarray import _dlpack as dlpack  # noqa: E402
 from portarray.backends import registry  # noqa: E402
 
 CPU = "jax:cpu:0"
-transfer = registry.load_room("jax").transfer
+ROOM = registry.load_room("jax")
+transfer = ROOM.transfer
 DEVICE = jax.devices("cpu")[0]
 
 
@@ -25,7 +28,8 @@ def aligned(shape: tuple[int, ...], dtype: Any, *, off: int = 0) -> np.ndarray[A
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
     memory = np.zeros(size + 128, dtype=np.uint8)
     start = -memory.ctypes.data % 64 + off
-    return memory[start : start + size].view(dtype).reshape(shape)
+    found: np.ndarray[Any, Any] = memory[start : start + size].view(dtype)
+    return found.reshape(shape)
 
 
 @pytest.mark.parametrize("off", [0, 16])
@@ -38,6 +42,34 @@ def test_what_is_written_into_numpy_arrays_later_is_not_seen(size: int, off: int
         z = pa.asarray(a, device="numpy").to_device(CPU, copy=copy)
         a[:] = 7.0
         assert not any(map(float, (pa.max(x), pa.max(y), pa.max(z))))
+
+
+def test_xla_takes_private_copies_over() -> None:
+    """A second copy would leave NumPy nothing to keep."""
+    for a in (aligned((1000, 300), np.float32), aligned((300, 1000), np.int8, off=1)[:, ::2]):
+        tracemalloc.start()
+        x = transfer.from_host(a, DEVICE, copy=None)
+        kept, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert a.nbytes <= kept < a.nbytes + 2**14
+        assert np.asarray(x).ctypes.data % 64 == 0
+
+
+def test_transfers_that_were_asked_for_pass_the_users_guard() -> None:
+    with jax.transfer_guard("disallow"):
+        assert pa.asarray(np.arange(3.0), device=CPU).tolist() == [0.0, 1.0, 2.0]
+
+
+def test_arrays_from_the_host_have_values_while_jax_traces() -> None:
+    seen = []
+
+    def function(x: Any) -> Any:
+        table = transfer.from_host(np.arange(3, dtype=np.float32), DEVICE, copy=None)
+        seen.append(np.asarray(transfer.move(table, DEVICE, copy=True)))
+        return x + table
+
+    assert jax.jit(function)(np.float32(1)).tolist() == [1.0, 2.0, 3.0]
+    np.testing.assert_array_equal(seen[0], [0.0, 1.0, 2.0])
 
 
 def test_memory_is_shared_where_that_is_asked_for() -> None:
@@ -151,6 +183,39 @@ def test_dlpack_in() -> None:
     assert pa.from_dlpack(Producer(gaps), device=CPU).tolist() == gaps.tolist()
     with pytest.raises(ValueError, match="copy=False"):
         pa.from_dlpack(Producer(gaps), device=CPU, copy=False)
+
+
+def test_consumers_are_told_that_memory_is_read_only() -> None:
+    x = jnp.arange(3.0)
+    for version, copy, sealed in (((1, 0), None, True), ((1, 0), True, False)):
+        capsule = transfer.to_dlpack(
+            x, stream=None, max_version=version, dl_device=(1, 0), copy=copy
+        )
+        assert dlpack.Held(capsule).read_only is sealed
+    half = jnp.asarray([1.5, -0.0], dtype=jnp.bfloat16)  # which NumPy does not export
+    capsule = transfer.to_dlpack(half, stream=None, max_version=(1, 0), dl_device=None, copy=None)
+    np.testing.assert_array_equal(dlpack.host_values(dlpack.Held(capsule)), np.asarray(half))
+
+
+@pytest.mark.parametrize("kind", [2, 4, 8, 10, 14])  # CUDA, OpenCL, Metal, ROCm, oneAPI
+def test_memory_that_jax_cannot_read(kind: int) -> None:
+    if any(kind in ROOM.reads(device) for device in jax.devices()):
+        pytest.skip("this JAX has such a device")
+    with pytest.raises(BufferError, match=rf"cannot read DLPack device \({kind}, 0\)"):
+        transfer.from_dlpack(Elsewhere(kind), DEVICE, copy=None)
+
+
+class Elsewhere:
+    """Data on a device, asked for in vain."""
+
+    def __init__(self, kind: int) -> None:
+        self.kind = kind
+
+    def __dlpack__(self, **options: Any) -> Any:
+        raise AssertionError("asked for data that nobody here can read")
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.kind, 0
 
 
 def test_assignment_makes_a_new_native_array() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import ml_dtypes
@@ -70,6 +71,9 @@ def read_only() -> np.ndarray[Any, Any]:
         np.frombuffer(b"x" + WIDE.tobytes(), dtype=np.uint8)[1:].view(np.float64),
         np.zeros(3, dtype=[("a", "i1"), ("b", "f8")])["b"],
         np.zeros((0, 3))[::-1],
+        np.arange(6.0)[::-1][:1],
+        np.arange(600.0).reshape(2, 300)[:, :1],
+        np.arange(600.0).reshape(2, 300)[:, ::-7].T,
         np.zeros((3, 0), dtype=">i4"),
     ],
 )
@@ -79,6 +83,69 @@ def test_any_layout_comes_in_with_every_digit(array: np.ndarray[Any, Any]) -> No
     assert back.shape == array.shape
     assert back.dtype == array.dtype.newbyteorder("=")
     np.testing.assert_array_equal(back, array)
+
+
+def test_gaps_are_not_copied() -> None:
+    """MLX copies all memory from the first element to the last: of a column, the whole matrix."""
+    matrix = np.ones((1000, 1000))
+    before = mx.get_active_memory()
+    columns = [transfer.from_host(matrix[:, place], CPU, copy=None) for place in range(3)]
+    assert mx.get_active_memory() - before < 2**17
+    assert [x.sum().item() for x in columns] == [1000.0] * 3
+    windows = np.lib.stride_tricks.sliding_window_view(np.arange(10_000.0), 100)
+    before = mx.get_active_memory()
+    x = transfer.from_host(windows, CPU, copy=None)
+    assert mx.get_active_memory() - before < 2**17
+    np.testing.assert_array_equal(transfer.to_host(x, copy=True), windows)
+
+
+def test_work_of_another_stream_is_waited_for() -> None:
+    with mx.stream(mx.new_stream(mx.cpu)):
+        x = mx.ones((256, 256)) / 256  # powers of 2: nothing is rounded
+        for _ in range(40):
+            x = x @ x
+    seen = transfer.to_host(x, copy=None)
+    np.testing.assert_array_equal(seen, 1 / 256)
+
+
+def test_reading_computes_what_is_read_and_no_more() -> None:
+    x = mx.ones(3) + 1
+    other = mx.sum(mx.linalg.inv(mx.zeros((2, 2)), stream=mx.cpu))  # which cannot be computed
+    np.testing.assert_array_equal(transfer.to_host(x, copy=None), [2, 2, 2])
+    with pytest.raises(RuntimeError, match="LU factorization failed"):
+        mx.eval(other)
+
+
+def test_the_devices_of_mlx_need_no_copies() -> None:
+    x = pa.asarray(mx.ones(3))
+    for device in pa.devices():
+        if device.library == "mlx":
+            plan = pa.transfer_plan(x, device)
+            assert (plan.route, plan.copies) == ("library", 0)
+
+
+@pytest.mark.parametrize("kind", [2, 4, 8, 10, 14])  # CUDA, OpenCL, Metal, ROCm, oneAPI
+def test_memory_that_mlx_cannot_read(kind: int) -> None:
+    if kind == 8 and mx.metal.is_available():
+        pytest.skip("this MLX has Metal")
+
+    class Elsewhere:
+        def __dlpack__(self, **options: Any) -> Any:
+            array = np.zeros(3).__dlpack__()
+            at = _pointer_in(array, b"dltensor")
+            ctypes.c_int32.from_address(at + ctypes.sizeof(ctypes.c_void_p)).value = kind
+            return array
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return kind, 0
+
+    with pytest.raises(BufferError, match=rf"cannot read DLPack device \({kind}, 0\)"):
+        transfer.from_dlpack(Elsewhere(), CPU, copy=None)
+
+
+_pointer_in = ctypes.pythonapi.PyCapsule_GetPointer
+_pointer_in.argtypes = (ctypes.py_object, ctypes.c_char_p)
+_pointer_in.restype = ctypes.c_void_p
 
 
 def test_views_outlive_what_is_written_later() -> None:
