@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from portarray import _dlpack as dlpack
 from portarray._array import array as _array
 from portarray._array import conversion, outcome
 from portarray._devices import discovery, selection
 from portarray._movement import routes
-from portarray.backends import dlpack
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
@@ -154,10 +154,9 @@ def _from_afar(
             f"pass copy=None or copy=True"
         )
     try:
-        capsule = x.__dlpack__(max_version=(1, 0), dl_device=dlpack.CPU)
-    except (TypeError, BufferError, ValueError, NotImplementedError, RuntimeError) as error:
+        held = dlpack.take(x, to_host=True)
+    except (BufferError, ValueError, NotImplementedError, RuntimeError) as error:
         _unreachable(x, place, error)
-    held = dlpack.Held(capsule, type(x).__name__)
     # It is a copy already, and nobody else's.
     return _from_host(held, device, copy=None, narrow=narrow)
 

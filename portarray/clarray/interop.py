@@ -8,11 +8,11 @@ integer of the same size.
 
 from __future__ import annotations
 
-import ctypes
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from portarray import _dlpack
 from portarray.clarray.array import Array
 from portarray.clarray.dtypes import bfloat16
 from portarray.clarray.engine.copy import copy as copied
@@ -40,82 +40,11 @@ __all__ = [
     "why_copied",
 ]
 
-CPU = (1, 0)
+CPU = _dlpack.CPU
 """DLPack's kDLCPU, of which there is one."""
 
 OPENCL = 4
 """DLPack's kDLOpenCL."""
-
-HOST_KINDS = (1, 3, 11)
-"""DLPack's kDLCPU, kDLCUDAHost and kDLROCMHost: host memory, the latter two page-locked."""
-
-
-class _DataType(ctypes.Structure):
-    """DLDataType of dlpack.h."""
-
-    _fields_ = [("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16)]
-
-
-class _Tensor(ctypes.Structure):
-    """DLTensor of dlpack.h."""
-
-    _fields_ = [
-        ("data", ctypes.c_void_p),
-        ("device_type", ctypes.c_int32),
-        ("device_id", ctypes.c_int32),
-        ("ndim", ctypes.c_int32),
-        ("dtype", _DataType),
-        ("shape", ctypes.c_void_p),
-        ("strides", ctypes.c_void_p),
-        ("byte_offset", ctypes.c_uint64),
-    ]
-
-
-class _Versioned(ctypes.Structure):
-    """DLManagedTensorVersioned of dlpack.h; the unversioned one begins with the tensor."""
-
-    _fields_ = [
-        ("major", ctypes.c_uint32),
-        ("minor", ctypes.c_uint32),
-        ("manager", ctypes.c_void_p),
-        ("deleter", ctypes.c_void_p),
-        ("flags", ctypes.c_uint64),
-        ("tensor", _Tensor),
-    ]
-
-
-_UINT, _BFLOAT = 1, 4  # kDLUInt, kDLBfloat
-
-_is_capsule = ctypes.pythonapi.PyCapsule_IsValid
-_is_capsule.argtypes = (ctypes.py_object, ctypes.c_char_p)
-_is_capsule.restype = ctypes.c_int
-_pointer = ctypes.pythonapi.PyCapsule_GetPointer
-_pointer.argtypes = (ctypes.py_object, ctypes.c_char_p)
-_pointer.restype = ctypes.c_void_p
-
-
-def _opened(capsule: Any) -> _Tensor:
-    """Return the tensor in a capsule that nobody has taken.
-
-    Raises
-    ------
-    BufferError
-        If the capsule was used before.
-    TypeError
-        If it is no capsule.
-    """
-    if _is_capsule(capsule, b"dltensor_versioned"):
-        managed = _Versioned.from_address(_pointer(capsule, b"dltensor_versioned"))
-        tensor: _Tensor = managed.tensor
-        return tensor
-    if _is_capsule(capsule, b"dltensor"):
-        return _Tensor.from_address(_pointer(capsule, b"dltensor"))
-    if type(capsule).__name__ == "PyCapsule":
-        raise BufferError(
-            "the DLPack capsule was used before, and one serves one consumer; the producer's "
-            "__dlpack__ must give a new one each time"
-        )
-    raise TypeError(f"__dlpack__ returned {type(capsule).__name__} and no DLPack capsule")
 
 
 # --- out ------------------------------------------------------------------------------------------
@@ -173,9 +102,9 @@ def dlpack(
     values = to_numpy(x) if copy else share(x)
     if x.dtype != bfloat16:
         return values.__dlpack__(max_version=max_version, copy=copy)
-    capsule = values.view(np.uint16).__dlpack__(max_version=max_version, copy=copy)
-    _opened(capsule).dtype.code = _BFLOAT
-    return capsule
+    return _dlpack.as_bfloat16(
+        values.view(np.uint16).__dlpack__(max_version=max_version, copy=copy)
+    )
 
 
 def array(x: Array, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
@@ -258,21 +187,6 @@ def from_dlpack(x: Any, /, *, device: object = None, copy: bool | None = None) -
     return from_numpy(values, where, copy=copy)
 
 
-class _Taken:
-    """A capsule in the hand, offered to NumPy."""
-
-    def __init__(self, capsule: Any) -> None:
-        self.capsule = capsule
-
-    def __dlpack__(self, **_options: object) -> Any:
-        """Return the capsule."""
-        return self.capsule
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        """Return the CPU: the capsule shows host memory."""
-        return CPU
-
-
 class _Writable:
     """Shows NumPy the memory of a read-only array as writable, and keeps it."""
 
@@ -286,39 +200,20 @@ class _Writable:
 
 def _imported(x: Any, copy: bool | None) -> tuple[np.ndarray[Any, Any], bool]:
     """Return a producer's elements as NumPy array, and whether they are its own memory."""
-    capsule, shared = _exported(x, copy)
-    tensor = _opened(capsule)
-    unmarked = not _is_capsule(capsule, b"dltensor_versioned")
-    is_bfloat16 = tensor.dtype.code == _BFLOAT and tensor.dtype.bits == 16
-    if is_bfloat16:
-        tensor.dtype.code = _UINT
-    values = np.from_dlpack(_Taken(capsule))
-    if copy is False and unmarked and values.size and not values.flags.writeable:
-        # NumPy takes everything to be read-only whose producer says nothing about it.
-        values = np.asarray(_Writable(values))
-    return (values.view(bfloat16) if is_bfloat16 else values), shared
-
-
-def _exported(x: Any, copy: bool | None) -> tuple[Any, bool]:
-    """Return a producer's capsule of host memory, and whether that is its own memory."""
     kind = int(x.__dlpack_device__()[0])
-    if kind in HOST_KINDS:
-        try:
-            return x.__dlpack__(max_version=(1, 0)), True
-        except TypeError:  # producers of DLPack before 1.0 know no versions
-            return x.__dlpack__(), True
-    if copy is False:
+    shared = kind in _dlpack.HOST_KINDS
+    if not shared and copy is False:
         raise ValueError(
-            f"copy=False, but the data lies on DLPack device type {kind}, which is no host "
-            f"memory; pass copy=None or copy=True"
+            f"copy=False, but the data lies on DLPack device type {kind} "
+            f"({_dlpack.kind_name(kind)}), which is no host memory; pass copy=None or copy=True"
         )
-    try:
-        return x.__dlpack__(max_version=(1, 0), dl_device=CPU), False
-    except TypeError as error:
-        raise BufferError(
-            f"the data lies on DLPack device type {kind}, and its producer "
-            f"{type(x).__name__} copies nothing to the CPU; copy it to the host first"
-        ) from error
+    held = _dlpack.take(x, to_host=not shared)
+    values = _dlpack.host_values(held)
+    if copy is False and not held.versioned and values.size and not values.flags.writeable:
+        # NumPy takes everything to be read-only whose producer says nothing about it.
+        shown = values.view(np.uint16) if values.dtype == bfloat16 else values
+        values = np.asarray(_Writable(shown)).view(values.dtype)
+    return values, shared
 
 
 # --- elsewhere ------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """clarray is a library for itself: it needs no other array library, and of portarray no more than
-what finds OpenCL's drivers and what asks the system for its memory, which need the standard library
-alone.
+what finds OpenCL's drivers, what asks the system for its memory and what reads DLPack's capsules,
+which need the standard library and NumPy alone.
 
 Each test is a program of its own process, with a parent package that can import nothing.
 """
@@ -26,7 +26,7 @@ import importlib.abc
 import sys
 import types
 
-ALLOWED = ("clarray", "_opencl", "_host_memory")
+ALLOWED = ("clarray", "_dlpack", "_host_memory", "_opencl")
 
 class Refusing(importlib.abc.MetaPathFinder):
     def find_spec(self, name, path, target=None):

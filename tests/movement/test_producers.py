@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 import portarray as pa
+from portarray import _dlpack as dlpack
 from portarray._movement import routes
-from portarray.backends import dlpack, registry
+from portarray.backends import registry
 
 
 class Producer:

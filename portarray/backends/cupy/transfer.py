@@ -14,7 +14,7 @@ import numpy as np
 from cupy import ndarray
 from cupy.cuda import Device, pinned_memory, runtime
 
-from portarray.backends import dlpack
+from portarray import _dlpack as dlpack
 
 __all__ = [
     "dlpack_device",

@@ -18,7 +18,7 @@ import numpy as np
 from jax._src.config import explicit_device_put_scope
 from jax._src.interpreters.pxla import batched_device_put
 
-from portarray.backends import dlpack
+from portarray import _dlpack as dlpack
 from portarray.backends.copying import copied
 from portarray.backends.jax import devices, tracing
 

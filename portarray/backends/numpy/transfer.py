@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from portarray.backends import dlpack
+from portarray import _dlpack as dlpack
 from portarray.backends.copying import copied
 
 __all__ = [

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 import torch.utils.dlpack
 
-from portarray.backends import dlpack
+from portarray import _dlpack as dlpack
 from portarray.backends.copying import copied
 
 __all__ = [
@@ -264,11 +264,22 @@ def from_dlpack(x: Any, device: torch.device | None, *, copy: bool | None) -> to
     held = dlpack.take(x, stream=_stream(kind, index)) if _HAS_VERSIONS else None
     tensor = _from_dlpack(x if held is None else held.__dlpack__())
     target = tensor.device if device is None else device
-    if held is None or not held.read_only:
-        return move(tensor, target, copy=copy)
-    if copy is False:
+    read_only = held is not None and held.read_only
+    if read_only and copy is False:
         raise _refusal("the data is read-only and tensors are always writable")
-    return move(tensor, target, copy=True)
+    found = move(tensor, target, copy=True if read_only else copy)
+    if found is not tensor:
+        # Once nobody holds its memory the producer may use it again, on a stream of its own.
+        _wait_for(tensor.device)
+    return found
+
+
+def _wait_for(device: torch.device) -> None:
+    """Wait for the current stream of a GPU."""
+    if device.type == "cuda":
+        torch.cuda.current_stream(device).synchronize()
+    elif device.type == "xpu":
+        torch.xpu.current_stream(device).synchronize()
 
 
 def _from_host_memory(
@@ -343,7 +354,7 @@ def to_dlpack(
         source = _cloned(source)
     if source.device.type == "xpu":
         # Consumers on Intel's GPUs can name no stream: what they get is computed.
-        torch.xpu.current_stream(source.device).synchronize()
+        _wait_for(source.device)
     # The room has done the moving and copying, so PyTorch is asked for the tensor as it is.
     options: dict[str, Any] = {"max_version": max_version} if _HAS_VERSIONS else {}
     if source.device.type != "cuda":

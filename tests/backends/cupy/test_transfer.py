@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from portarray.backends import dlpack, registry
+from portarray import _dlpack as dlpack
+from portarray.backends import registry
 
 cupy = pytest.importorskip("cupy", exc_type=ImportError)
 transfer = registry.load_room("cupy").transfer

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["CPU", "HOST_KINDS", "Held", "host_values", "kind_name", "take"]
+__all__ = ["CPU", "HOST_KINDS", "Held", "as_bfloat16", "host_values", "kind_name", "take"]
 
 CPU = (1, 0)
 """DLPack's kDLCPU, of which there is one."""
@@ -183,7 +183,7 @@ class Held:
         return self._device
 
 
-def take(x: Any, *, stream: Any = None) -> Held:
+def take(x: Any, *, stream: Any = None, to_host: bool = False) -> Held:
     """Ask a producer for its capsule, once.
 
     Parameters
@@ -192,6 +192,8 @@ def take(x: Any, *, stream: Any = None) -> Held:
         With ``__dlpack__`` and ``__dlpack_device__``.
     stream : int or None
         The consumer's stream, in DLPack's numbers; None on devices that have none.
+    to_host : bool
+        Whether the producer shall copy its data to the host, which few can.
 
     Raises
     ------
@@ -202,12 +204,20 @@ def take(x: Any, *, stream: Any = None) -> Held:
     """
     if type(x) is Held:
         return x
+    name = type(x).__name__
+    if to_host:
+        try:
+            return Held(x.__dlpack__(max_version=_NEWEST, dl_device=CPU), name)
+        except TypeError as error:
+            raise BufferError(
+                f"{name} copies nothing to the CPU for others ({error}); copy it there first"
+            ) from error
     options = {} if stream is None else {"stream": stream}
     try:
         capsule = x.__dlpack__(max_version=_NEWEST, **options)
     except TypeError:  # producers of DLPack before 1.0 know no versions
         capsule = x.__dlpack__(**options)
-    return Held(capsule, type(x).__name__)
+    return Held(capsule, name)
 
 
 def host_values(x: Any) -> np.ndarray[Any, Any]:
@@ -231,3 +241,9 @@ def host_values(x: Any) -> np.ndarray[Any, Any]:
     _tensor_in(capsule).dtype.code = _UINT
     values = np.from_dlpack(Held(capsule))
     return values.view(dtype)
+
+
+def as_bfloat16(capsule: Any) -> Any:
+    """Return an unused capsule of 16-bit integers, which NumPy exports, as one of bfloat16."""
+    _tensor_in(capsule).dtype.code = _BFLOAT16[0]
+    return capsule
