@@ -11,9 +11,9 @@ library's own. Each part is a process of its own with a time limit, so that a dr
 dies costs its own part and nothing else. What was not there or not reached is 'not run', never
 'passed'.
 
-Python must have NumPy, array-api-compat and at least one library with a GPU; the suites need what
-``conformance/pyproject.toml`` names. Packages that are missing may come along in a folder that
-PYTHONPATH names; a part that lacks one is 'not run' and says which.
+Python must have NumPy, array-api-compat and at least one library with a GPU; the suites and the
+movement need what ``conformance/pyproject.toml`` names. Packages that are missing may come along in
+a folder that PYTHONPATH names; a part that lacks one is 'not run' and says which.
 
 The exit status is 0 if nothing failed, 1 if something did, 2 if no GPU was there to be checked.
 """

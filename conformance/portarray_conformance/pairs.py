@@ -9,7 +9,7 @@ arrive as NaNs then.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -213,7 +213,13 @@ def difference(got: NumpyArray, want: NumpyArray, *, exact: bool = True) -> str:
 
 
 def wrong(
-    target: Target, source: Any, destination: Any, way: str, *, exact: bool = True
+    target: Target,
+    source: Any,
+    destination: Any,
+    way: str,
+    *,
+    exact: bool = True,
+    names: Container[str] | None = None,
 ) -> list[str]:
     """Say what does not arrive as it left, or does not come back so; at best nothing.
 
@@ -228,10 +234,14 @@ def wrong(
         One of :data:`WAYS`.
     exact : bool
         As for :func:`difference`.
+    names : container of str, optional
+        The dtypes to move, of those that both devices have; all where it is None.
     """
     found: list[str] = []
     move = functools.partial(WAYS[way], target.xp)
     for name in dtypes(target, source, destination):
+        if names is not None and name not in names:
+            continue
         for layout, want, x in arrays(target, name, source):
             try:
                 there = move(x, destination)
