@@ -255,10 +255,11 @@ def test_what_one_side_writes_the_other_reads_though_kernels_are_slow(device: De
 # --- lifetimes ------------------------------------------------------------------------------------
 
 
-def test_numpys_memory_lives_as_long_as_the_array(device: Device) -> None:
-    class Noted(np.ndarray):  # type: ignore[type-arg]
-        """NumPy's own arrays take no weak references to their memory."""
+class Noted(np.ndarray):  # type: ignore[type-arg]
+    """NumPy's own arrays take no weak references to their memory."""
 
+
+def test_numpys_memory_lives_as_long_as_the_array(device: Device) -> None:
     values = np.arange(1000, dtype=np.int64).view(Noted)
     alive = weakref.ref(values)
     x = borrow(values, on_host(device))
@@ -270,6 +271,22 @@ def test_numpys_memory_lives_as_long_as_the_array(device: Device) -> None:
     del tail
     gc.collect()
     assert alive() is None
+
+
+@pytest.mark.parametrize(("nbytes", "most"), [(4000, 70), (4 << 20, 1)])
+def test_borrowed_memory_does_not_pile_up_behind_kernels(
+    device: Device, nbytes: int, most: int
+) -> None:
+    w = from_numpy(np.zeros(1 << 16, np.float32), on_host(device))
+    alive = []
+    for _ in range(3 * most):
+        values = np.zeros(nbytes, np.uint8).view(Noted)
+        alive.append(weakref.ref(values))
+        y = copy(w)  # of no concern to what is borrowed, and perhaps not done
+        x = borrow(values, device)
+        del x, values
+        assert sum(one() is not None for one in alive) <= most
+    assert not to_numpy(y).any()
 
 
 @pytest.mark.parametrize(

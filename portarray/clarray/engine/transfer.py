@@ -25,6 +25,7 @@ from portarray.clarray.engine.copy import contiguous
 from portarray.clarray.engine.copy import copy as copied
 from portarray.clarray.errors import DTypeNotSupportedError
 from portarray.clarray.layout import strides_of
+from portarray.clarray.runtime import pool
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.pool import Storage
 
@@ -37,6 +38,9 @@ MANY = 1 << 16
 
 LARGE = 4 << 20
 """Bytes from which a kernel copies faster than NumPy, whatever the layout."""
+
+FEW = 64
+"""Small blocks that may be kept for kernels under way although their arrays are gone."""
 
 
 class _Memory(np.ndarray[Any, np.dtype[np.uint8]]):
@@ -225,6 +229,8 @@ def _borrowed(values: Values, dtype: np.dtype[Any], device: Device) -> Array:
 
 
 def _over(memory: np.ndarray[Any, np.dtype[np.uint8]], owner: object, device: Device) -> Storage:
+    # What was borrowed before may be kept for kernels, of whichever arrays, that are under way.
+    device.release(0 if memory.nbytes >= pool.LARGE else FEW)
     flags = cl.mem_flags.READ_WRITE | cl.mem_flags.USE_HOST_PTR
     buffer = cl.Buffer(device.context, flags, hostbuf=memory)
     return Storage(device, buffer, memory, memory.nbytes, owner=owner, shared=True)

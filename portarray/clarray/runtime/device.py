@@ -194,9 +194,9 @@ class Device:
         if self.launched != self._finished:
             self._retired.append(kept)
 
-    def release(self) -> None:
-        """Wait for kernels if memory is let go of as soon as they are done."""
-        if self._retired:
+    def release(self, beyond: int = 0) -> None:
+        """Wait for kernels if more than so many blocks are let go of as soon as they are done."""
+        if len(self._retired) > beyond:
             self.finish()
 
     def memory(self) -> Memory:
