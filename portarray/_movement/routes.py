@@ -94,7 +94,7 @@ def move(
         # Each side refuses what it cannot share, and says why.
         values = source.room.transfer.to_host(x, copy=False)
         return onto.from_host(values, target.native, copy=False)
-    given = _given(x, source, kind, None)
+    given = _given(x, source, target, kind, copy)
     if given.whose == "lent":
         return onto.from_host(given.values, target.native, copy=True)
     return onto.from_host(
@@ -118,19 +118,30 @@ class _Given(NamedTuple):
     """Whether a copy lies in page-locked memory."""
 
 
-def _given(x: Any, source: Device, kind: Kind, planned: np.dtype[Any] | None) -> _Given:
+def _given(
+    x: Any,
+    source: Device,
+    target: Device,
+    kind: Kind,
+    copy: bool | None,
+    planned: np.dtype[Any] | None = None,
+) -> _Given:
     """Return what a native array's device gives for it.
 
-    With the array's dtype as ``planned`` nothing is copied: where a copy is due, memory that
-    nothing is written to stands for it.
+    With the array's dtype as ``planned`` nothing is copied or marked: where a copy is due, memory
+    that nothing is written to stands for it.
     """
     room = source.room
     why = room.why_copied_out(x)
     if not why:
-        values = room.peek(x) if planned is not None else None  # sharing may leave a mark
-        if values is None or values.dtype != planned:  # no values yet: an error says why
-            values = room.transfer.to_host(x, copy=None)
-        return _Given(values, "", "shared")
+        values = room.lend(x)
+        if values is None:
+            return _Given(room.transfer.to_host(x, copy=None), "", "shared")
+        if planned is not None:
+            return _Given(values, "", "shared")
+        if copy or target.room.why_copied_in(values, target.native):
+            return _Given(values, "", "lent")
+        return _Given(room.transfer.to_host(x, copy=None), "", "shared")
     if room.place(source.native) == HOST:
         try:
             # To read on the spot is enough for one who copies: that is one copy and not two.
@@ -262,7 +273,7 @@ def _reasons(
         return (room.why_copied(x, target.native),)
     if kind == "dlpack":
         return room.why_copied_on_export(x), _why_copied_over(room, onto)
-    given = _given(x, source, kind, dtype)
+    given = _given(x, source, target, kind, None, dtype)
     if given.whose == "lent":
         return (given.why,)
     return given.why, onto.why_copied_in(given.values, target.native)

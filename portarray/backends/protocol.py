@@ -435,6 +435,15 @@ class Room:
         found: frozenset[int] = frozenset() if hook is None else hook(device)
         return found
 
+    def lend(self, x: Any) -> np.ndarray[Any, Any] | None:
+        """Return an array's memory to read on the spot, where ``to_host`` marks it as shared.
+
+        **May**, where that mark costs something; None means that ``to_host`` leaves none. Asked
+        only where :meth:`why_copied_out` has no reason.
+        """
+        hook = getattr(self.transfer, "lend", None)
+        return None if hook is None else hook(x)
+
     def staged(self, x: Any) -> np.ndarray[Any, Any] | None:
         """Return a copy in page-locked host memory, from where other GPUs read it fastest.
 

@@ -122,14 +122,18 @@ def test_lazily_conjugated_tensors_are_resolved_once() -> None:
         pa.asarray(x, device="numpy", copy=False)
 
 
-def test_planning_leaves_no_trace(device: str) -> None:
+def test_planning_and_copying_leave_no_trace(device: str) -> None:
     x = pa.asarray(np.arange(4.0, dtype=np.float32), device=device, copy=True)
     before = x.native
     for target in pa.devices():
-        pa.transfer_plan(x, target)
-    assert x.native is before
-    if device.startswith("clarray"):  # its mark of memory that others see, which costs every call
-        assert not before.storage.shared
+        plan = pa.transfer_plan(x, target)
+        assert x.native is before
+        if target.library == x.device.library:
+            continue
+        y = pa.asarray(x, device=target, copy=None if plan.copies else True)
+        np.testing.assert_array_equal(np.asarray(y), np.arange(4.0))
+        if device.startswith("clarray"):  # its mark of memory that others see slows every call
+            assert not before.storage.shared
 
 
 def test_a_plan_reads_well() -> None:

@@ -19,6 +19,7 @@ __all__ = [
     "dlpack_device",
     "from_dlpack",
     "from_host",
+    "lend",
     "move",
     "on_host",
     "peek",
@@ -76,6 +77,11 @@ def to_host(x: Array, *, copy: bool | None) -> np.ndarray[Any, Any]:
             f"copy=False, but {x.device!r} has memory of its own, which NumPy cannot read; "
             f"pass copy=None or copy=True"
         )
+    return to_numpy(x)
+
+
+def lend(x: Array) -> np.ndarray[Any, Any]:
+    """Return an array's memory to read on the spot, without the mark that it is shared."""
     return to_numpy(x)
 
 
