@@ -3,9 +3,8 @@
 Walks go from device to device at random: one after the other first, then in several threads at once
 that also hand arrays to each other. Each step draws the way (``to_device``, ``asarray``,
 ``from_dlpack``, ``pa.to_device``), ``copy=``, and now and then a new array with its dtype, shape
-and layout; it checks every value bit by bit after the move, and that a copy is one. The resident
-size is read after a warm-up of the same mix and at the end, both times after ``gc.collect()`` and
-``pa.reclaim()``. The exit status is 1 where a value was wrong, a call raised what it should not, or
+and layout; it checks every value bit by bit after the move, and that a copy is one. The same moves are
+made twice; the resident size is read after each time, after ``gc.collect()`` and ``pa.reclaim()``. The exit status is 1 where a value was wrong, a call raised what it should not, or
 memory grew.
 
     python benchmarks/soak.py [--moves N] [--threads N] [--seed N] [--device DEVICE ...]
@@ -324,11 +323,15 @@ def at_once(moves: int, threads: int, seed: int, devices: Sequence[pa.Device]) -
 
 
 def measured(name: str, run: Callable[[int, int], Phase], moves: int, seed: int) -> Phase:
-    """Run a warm-up and then the moves; note the resident size after each."""
-    warm = run(max(1, moves // 2), seed)
+    """Make the moves twice, first as a warm-up; note the resident size after each.
+
+    The same moves, for each new combination of dtype, layout and devices may load or build
+    something that stays.
+    """
+    warm = run(moves, seed)
     before = resident()
     started = time.perf_counter()
-    phase = run(moves, seed + 1000)
+    phase = run(moves, seed)
     phase.seconds = time.perf_counter() - started
     phase.after = resident()
     phase.name, phase.before = name, before

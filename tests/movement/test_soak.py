@@ -5,8 +5,11 @@ from __future__ import annotations
 import importlib
 import json
 import sys
+import threading
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -92,3 +95,40 @@ def test_same_looks_at_bits(
     values: list[complex], expected: list[complex], equal: bool, soak: ModuleType
 ) -> None:
     assert soak.same(np.asarray(values), np.asarray(expected)) is equal
+
+
+def test_what_was_moved_is_anyones(device: str, soak: ModuleType) -> None:
+    """Arrays that one thread moved to a device are read, moved and computed with by another."""
+    where = pa.device(device)
+    made: dict[str, tuple[pa.Array, np.ndarray[Any, Any]]] = {}
+    errors: list[str] = []
+
+    def move() -> None:
+        for dtype in soak.held(where):
+            for shape in ((2, 3), (0, 3), ()):
+                values = np.ones(shape, dtype)
+                x = pa.asarray(values, device=device, copy=True)
+                made[f"{dtype}{shape}"] = x, values
+                made[f"copied {dtype}{shape}"] = x.to_device(device, copy=True), values
+        host = np.broadcast_to(np.arange(3, dtype=np.float32)[::-1], (2, 3))
+        made["view"] = pa.asarray(host, device="numpy").to_device(device), host
+
+    def use() -> None:
+        for name, (x, values) in made.items():
+            if not soak.same(soak.read(x), values):
+                errors.append(f"{name} differs")
+            if not soak.same(soak.read(pa.flip(x)), np.flip(values)):
+                errors.append(f"{name} flipped differs")
+
+    for work in (move, use):
+        thread = threading.Thread(target=caught, args=(work, errors))
+        thread.start()
+        thread.join()
+    assert errors == []
+
+
+def caught(work: Callable[[], None], errors: list[str]) -> None:
+    try:
+        work()
+    except Exception as error:  # noqa: BLE001  (the test looks at it)
+        errors.append(repr(error))

@@ -76,7 +76,7 @@ def from_host(
     with under(device):
         if not array.size:
             # Reductions of what MLX makes of an empty NumPy array may never end.
-            return mx.zeros(array.shape, dtype=native)
+            return evaluated(mx.zeros(array.shape, dtype=native))
         # Without the dtype, float64 becomes float32 and complex128 complex64.
         return mx.array(array, dtype=native)
 
@@ -183,12 +183,15 @@ def evaluated(x: mx.array) -> mx.array:
 def move(
     x: mx.array, device: mx.Device, *, copy: bool | None, non_blocking: bool = False
 ) -> mx.array:
-    """Return an array for another device, which needs no copy: all devices share one memory."""
+    """Return an array for another device, which needs no copy: all devices share one memory.
+
+    A copy is made at once, so that every thread can use it.
+    """
     if not copy:
         return x
     limits.check(x.shape, x.nbytes)
     with under(device):
-        return mx.array(x)
+        return evaluated(mx.array(x))
 
 
 def from_dlpack(x: Any, device: mx.Device | None, *, copy: bool | None) -> mx.array:
