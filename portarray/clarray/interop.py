@@ -177,14 +177,7 @@ def from_dlpack(x: Any, /, *, device: object = None, copy: bool | None = None) -
     if isinstance(x, np.ndarray):
         # NumPy exports neither read-only arrays to everybody nor bfloat16; here both are known.
         return from_numpy(x, where, copy=copy)
-    values, shared = _imported(x, copy)
-    if copy is True:
-        return from_numpy(values, where)
-    if copy is False and not shared:
-        raise ValueError(
-            "copy=False, but the producer exports a copy of its memory; pass copy=None"
-        )
-    return from_numpy(values, where, copy=copy)
+    return from_numpy(_imported(x, copy), where, copy=copy)
 
 
 class _Writable:
@@ -198,8 +191,8 @@ class _Writable:
         self.__array_interface__ = {**own, "data": (own["data"][0], False)}
 
 
-def _imported(x: Any, copy: bool | None) -> tuple[np.ndarray[Any, Any], bool]:
-    """Return a producer's elements as NumPy array, and whether they are its own memory."""
+def _imported(x: Any, copy: bool | None) -> np.ndarray[Any, Any]:
+    """Return a producer's elements as NumPy array: its own memory, where that is the host's."""
     kind = int(x.__dlpack_device__()[0])
     shared = kind in _dlpack.HOST_KINDS
     if not shared and copy is False:
@@ -213,7 +206,7 @@ def _imported(x: Any, copy: bool | None) -> tuple[np.ndarray[Any, Any], bool]:
         # NumPy takes everything to be read-only whose producer says nothing about it.
         shown = values.view(np.uint16) if values.dtype == bfloat16 else values
         values = np.asarray(_Writable(shown)).view(values.dtype)
-    return values, shared
+    return values
 
 
 # --- elsewhere ------------------------------------------------------------------------------------
@@ -261,14 +254,12 @@ def moved(x: Array, device: Device, *, copy: bool | None = None) -> Array:
     """
     if device is x.device:
         return copied(x) if copy else x
-    if copy:
-        return from_numpy(to_numpy(x), device)
-    obstacle = why_copied(x, device)
-    if not obstacle:
-        return from_numpy(share(x), device, copy=False)
-    if copy is False:
+    obstacle = "" if copy else why_copied(x, device)
+    if copy is False and obstacle:
         raise ValueError(f"copy=False, but {obstacle}; pass copy=None or copy=True")
-    return from_numpy(to_numpy(x), device)
+    if copy or obstacle:
+        return from_numpy(to_numpy(x), device)
+    return from_numpy(share(x), device, copy=False)
 
 
 def why_copied(x: Array, device: Device) -> str:

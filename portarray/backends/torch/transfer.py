@@ -113,7 +113,7 @@ def _uploaded(
     if non_blocking and device.type == "cuda":
         # A GPU fetches data on its own time from page-locked memory only. PyTorch keeps its own
         # such memory until the GPU is done with it.
-        locked = torch.empty(host.shape, dtype=host.dtype, pin_memory=True)
+        locked = torch.empty_like(host, pin_memory=True)
         return locked.copy_(host).to(device, non_blocking=True)
     return host.to(device)
 
@@ -200,7 +200,7 @@ def staged(x: torch.Tensor) -> np.ndarray[Any, Any] | None:
     if x.device.type not in _WITH_PLACE:
         return None
     _refuse_grad(x, "NumPy")
-    locked = torch.empty(x.shape, dtype=x.dtype, pin_memory=True)
+    locked = torch.empty_like(x, device=_CPU, pin_memory=True)
     return _shown(locked.copy_(x))
 
 
@@ -223,7 +223,8 @@ def move(
         return _cloned(x) if copy else x
     if copy is False:
         raise _refusal(f"moving a tensor from {x.device} to {device} copies it")
-    return x.to(device, non_blocking=non_blocking)
+    # To the host PyTorch would return a tensor that is still to be filled, with nothing that waits.
+    return x.to(device, non_blocking=non_blocking and not on_host(device))
 
 
 def _cloned(x: torch.Tensor) -> torch.Tensor:
