@@ -7,6 +7,7 @@ NumPy where NumPy is faster, into memory that XLA then takes over as it is.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -44,6 +45,7 @@ _GPU = {"cuda": 2, "rocm": 10}
 
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)  # which NumPy does not export
 
+_LARGE = 1 << 20  # bytes
 _ALIGNED = 64  # what addresses must be divisible by for XLA to take memory over
 
 # JAX's own types call the results anything.
@@ -114,6 +116,10 @@ def from_host(
     if _is_transposed(array):
         # NumPy is many times slower at that.
         return _read(array, device).block_until_ready()
+    if array.nbytes >= _LARGE:
+        # XLA lets go of NumPy's memory at the next call of JAX or when Python collects garbage, and
+        # what was freed before is needed now.
+        gc.collect(0)
     return _read(copied(array, order="C", alignment=_ALIGNED), device)
 
 
@@ -184,11 +190,13 @@ def to_host(x: jax.Array, *, copy: bool | None) -> np.ndarray[Any, Any]:
     if tracing.is_traced(x):
         with tracing.values_needed():
             return np.asarray(x)
-    if copy is False and not _in_host_memory(x):
-        raise ValueError(
-            f"copy=False, but {x.device} has memory of its own, which NumPy cannot read; "
-            f"pass copy=None or copy=True"
-        )
+    if not _in_host_memory(x):
+        if copy is False:
+            raise ValueError(
+                f"copy=False, but {x.device} has memory of its own, which NumPy cannot read; "
+                f"pass copy=None or copy=True"
+            )
+        x = x.addressable_data(0)  # JAX keeps copies beside the array itself as long as that lives
     host = np.asarray(x)
     return copied(host) if copy else host
 

@@ -55,6 +55,19 @@ def test_xla_takes_private_copies_over() -> None:
         assert np.asarray(x).ctypes.data % 64 == 0
 
 
+def test_memory_of_arrays_that_are_gone_is_free_for_new_ones() -> None:
+    """XLA keeps NumPy's memory a little longer than the array that lies in it."""
+    a = np.ones(2**18)
+    for turn in range(4):
+        if turn == 1:
+            tracemalloc.start()
+        x = transfer.from_host(a, DEVICE, copy=None)
+        del x
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1.5 * a.nbytes
+
+
 def test_transfers_that_were_asked_for_pass_the_users_guard() -> None:
     with jax.transfer_guard("disallow"):
         assert pa.asarray(np.arange(3.0), device=CPU).tolist() == [0.0, 1.0, 2.0]
