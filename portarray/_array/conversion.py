@@ -273,6 +273,11 @@ def _host_values(
     obj: Any, dtype: DType | None, *, sequence: bool, copy: bool | None
 ) -> np.ndarray[Any, Any]:
     """Return an object's values as a NumPy array, refusing what is no number."""
+    if isinstance(obj, np.ndarray) and type(obj) is not np.ndarray and np.ma.is_masked(obj):
+        raise TypeError(
+            "a masked array has elements without a value, which no device has; "
+            "pass x.filled(value), or x.data to take what is behind the mask"
+        )
     try:
         try:
             values = np.asarray(obj, copy=False if copy is False else None)

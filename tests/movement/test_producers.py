@@ -147,6 +147,25 @@ def test_strict_copies_of_producers(device: str) -> None:
         assert np.shares_memory(np.asarray(z), values)
 
 
+def test_elements_without_a_value_are_refused(device: str) -> None:
+    masked = np.ma.array([1.0, 2.0], mask=[False, True])
+    for function in (pa.asarray, pa.from_dlpack):
+        with pytest.raises(TypeError, match=r"masked array .*x\.filled"):
+            function(masked, device=device)
+    whole = pa.asarray(np.ma.array(np.ones(2, np.float32)), device=device)
+    np.testing.assert_array_equal(np.asarray(whole), [1.0, 1.0])
+
+
+def test_foreign_byte_order_is_converted_and_that_is_a_copy(device: str) -> None:
+    values = np.arange(3, dtype=np.dtype(np.int16).newbyteorder("S"))
+    for function in (pa.asarray, pa.from_dlpack):
+        x = function(values, device=device)
+        assert x.dtype == pa.int16
+        np.testing.assert_array_equal(np.asarray(x), [0, 1, 2])
+        with pytest.raises(ValueError, match=r"copy=False, but .* of byte order .* needs a copy"):
+            function(values, device=device, copy=False)
+
+
 # --- GPUs that are not real -----------------------------------------------------------------------
 
 
