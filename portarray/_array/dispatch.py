@@ -9,6 +9,7 @@ operands are converted, whether a device must be made current, whether the host 
 from __future__ import annotations
 
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -172,19 +173,24 @@ def dtypes_of(device: Device) -> Mapping[np.dtype[Any], Lane]:
 def _ask_dtypes(device: Device) -> Mapping[np.dtype[Any], Lane]:
     """Ask a device's room for its dtypes; lanes that are there already stay the same objects."""
     room = device.room
-    if not hasattr(device, "lanes"):
-        # Devices are immutable for their users; these slots are this module's.
-        object.__setattr__(device, "lanes", {})
-        object.__setattr__(device, "tables", {})
-    lanes: Lanes = device.lanes
     setting = room.configuration()
     available = room.devices.dtypes(device.platform, device.index)
-    for dtype, native in available.items():
-        lanes.setdefault(native, Lane(device, dtype, native, lanes))
-    by_dtype = {dtype: lanes[native] for dtype, native in available.items()}
-    device.tables[setting] = by_dtype
-    object.__setattr__(device, "by_dtype", by_dtype if setting is None else None)
+    with _making:
+        if not hasattr(device, "lanes"):
+            # Devices are immutable for their users; these slots are this module's.
+            object.__setattr__(device, "tables", {})
+            object.__setattr__(device, "lanes", {})
+        lanes: Lanes = device.lanes
+        for dtype, native in available.items():
+            if native not in lanes:
+                lanes[native] = Lane(device, dtype, native, lanes)
+        by_dtype = {dtype: lanes[native] for dtype, native in available.items()}
+        device.tables[setting] = by_dtype
+        object.__setattr__(device, "by_dtype", by_dtype if setting is None else None)
     return by_dtype
+
+
+_making = threading.RLock()  # threads that come to a device at once get the same lanes
 
 
 def lane_of(device: Device, dtype: np.dtype[Any]) -> Lane:

@@ -123,9 +123,10 @@ def namespace(device: object = None) -> Namespace[Any]:
     array([1., 0., 0.])
     """
     where = selection.resolve(device)
-    if where not in _native:
-        _native[where] = DeviceNamespace(where)
-    return cast("Namespace[Any]", _native[where])
+    found = _native.get(where)
+    if found is None:
+        found = _native.setdefault(where, DeviceNamespace(where))
+    return cast("Namespace[Any]", found)
 
 
 def array_namespace(*arrays: object) -> Any:

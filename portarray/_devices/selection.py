@@ -173,11 +173,12 @@ def gpu_device(*, required: bool = False) -> Device:
         If ``required`` and there is no GPU, with the reason for each refused candidate.
     """
     global _gpu
-    if _gpu is not None and (_gpu.kind == "gpu" or not required):
-        return _gpu
+    known = _gpu  # other threads may forget choices at any time
+    if known is not None and (known.kind == "gpu" or not required):
+        return known
     if required:
-        _gpu = device("gpu")
-        return _gpu
+        _gpu = known = device("gpu")
+        return known
     chosen = preferred()
     if chosen is None:
         try:
@@ -187,7 +188,7 @@ def gpu_device(*, required: bool = False) -> Device:
         except DeviceNotFunctionalError:
             chosen = cpu_device()
     _gpu = chosen
-    return _gpu
+    return chosen
 
 
 def reset_gpu_device() -> None:
@@ -306,8 +307,8 @@ def _preferred(needed: int | None) -> Device | None:
 def _choose() -> Device:
     """Choose and remember the default device."""
     global _automatic
-    _automatic = _from_text("auto", None)
-    return _automatic
+    _automatic = chosen = _from_text("auto", None)
+    return chosen  # other threads may forget choices at any time
 
 
 def _forget_choices() -> None:

@@ -10,6 +10,7 @@ import importlib
 import importlib.util
 import re
 import sys
+import threading
 from collections.abc import Iterator
 from types import ModuleType
 
@@ -42,7 +43,8 @@ _owners: dict[type, Room] = {}  # by array class, of the rooms that were asked a
 _errors: dict[str, str] = {}
 _unloadable: dict[str, str] = {}  # by package: why its room could not be imported
 _built_in_names: frozenset[str] | None = None  # read from the folder on first use
-_plugins_read = False
+_plugins_asked = _plugins_read = False
+_reading = threading.RLock()
 
 
 def room_infos() -> dict[str, RoomInfo]:
@@ -99,14 +101,14 @@ def load_room(library: str) -> Room:
     if room is None:
         parts = {part: _part(package, part, needed) for part, needed in _NEEDED.items()}
         tuned = f"{package}.tuned"
-        room = Room(
+        new = Room(
             info=_infos[library],
             devices=parts["devices"],
             transfer=parts["transfer"],
             namespace=parts["namespace"],
             tuned=importlib.import_module(tuned) if importlib.util.find_spec(tuned) else None,
         )
-        _rooms[package] = room
+        room = _rooms.setdefault(package, new)  # another thread may have been faster
     return room
 
 
@@ -251,11 +253,19 @@ def _declaration(package: str) -> RoomInfo:
 
 
 def _read_plugins() -> None:
-    """Read the entry points once; a broken one is noted and harms nothing."""
-    global _plugins_read
+    """Read the entry points once; other threads wait until all are known."""
+    global _plugins_asked, _plugins_read
     if _plugins_read:
         return
-    _plugins_read = True
+    with _reading:
+        if not _plugins_asked:  # a plugin that is being imported may ask for others
+            _plugins_asked = True
+            _read_entry_points()
+            _plugins_read = True
+
+
+def _read_entry_points() -> None:
+    """Note what the entry points declare; a broken one is noted too and harms nothing."""
     # Imported here: it costs milliseconds, and most programs name built-in libraries only.
     from importlib.metadata import entry_points
 

@@ -21,6 +21,7 @@ def distribution(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pa
     for name in ("_packages", "_infos", "_errors", "_unloadable"):
         monkeypatch.setattr(registry, name, dict(getattr(registry, name)))
     monkeypatch.setattr(registry, "_plugins_read", False)
+    monkeypatch.setattr(registry, "_plugins_asked", False)
     before = set(sys.modules)
     pa.reset_gpu_device()
     yield info

@@ -1,0 +1,89 @@
+"""Threads that come to something at once for the first time get the same of it."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+import pytest
+
+import portarray as pa
+from portarray._array import dispatch
+from portarray._devices import device as device_module
+from portarray.backends import registry
+
+T = TypeVar("T")
+ROUNDS = 150
+THREADS = 6
+
+
+@pytest.fixture(autouse=True)
+def switching() -> Iterator[None]:
+    """Let threads take turns as often as they can."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+def at_once(action: Callable[[], T]) -> list[T]:
+    """Return what an action returns in several threads that begin together."""
+    barrier = threading.Barrier(THREADS)
+    found: list[T] = []
+    errors: list[BaseException] = []
+
+    def work() -> None:
+        barrier.wait()
+        try:
+            found.append(action())
+        except BaseException as error:  # noqa: BLE001  (the test looks at it)
+            errors.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    return found
+
+
+def test_lanes_of_a_new_device(fake: str) -> None:
+    known = pa.device(f"{fake}:cuda:0")
+    for _ in range(ROUNDS):
+        new = device_module.make(
+            known.room, "cuda", 0, name=known.name, kind=known.kind, native=known.native
+        )
+        found = at_once(lambda new=new: dispatch.lanes_of(new))  # type: ignore[misc]
+        assert all(lanes is found[0] for lanes in found)
+        ids = {tuple(id(lane) for lane in lanes.values()) for lanes in found}
+        assert len(ids) == 1
+
+
+def test_rooms(fake: str) -> None:
+    package = registry.package_of(fake)
+    before = registry.load_room(fake)
+    try:
+        for _ in range(ROUNDS):
+            registry._rooms.pop(package)
+            found = at_once(lambda: registry.load_room(fake))
+            assert all(room is found[0] for room in found)
+    finally:
+        registry._rooms[package] = before
+
+
+def test_plugins_are_read_before_anyone_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    def slowly() -> None:
+        for library in ("first", "second"):
+            threading.Event().wait(0.005)
+            registry._infos[library] = registry.room_infos()["numpy"]
+
+    monkeypatch.setattr(registry, "_read_entry_points", slowly)
+    for _ in range(5):
+        with monkeypatch.context() as patch:
+            patch.setattr(registry, "_infos", dict(registry._infos))
+            patch.setattr(registry, "_plugins_read", False)
+            patch.setattr(registry, "_plugins_asked", False)
+            assert all(at_once(lambda: "second" in registry.room_infos()))
