@@ -1,4 +1,4 @@
-"""Every ordered pair of devices with a checked one in it: bits compared, speed measured."""
+"""Every ordered pair of devices with a checked one in it: bits, order and sharing, and speed."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ import portarray as pa
 
 LARGE = 64 * 2**20
 TURNS = 5
+STEPS = 20  # of work that is still under way when its result is moved
+BUSY = 4 * 2**20  # numbers in it
 
 
 def wrong(source: str, target: str) -> list[str]:
@@ -26,6 +28,44 @@ def wrong(source: str, target: str) -> list[str]:
         "array.to_device",
         exact=False,
     )
+
+
+def broken(source: str, target: str, plan: pa.TransferPlan) -> list[str]:
+    """Return what was promised of the order of things and does not hold."""
+    found: list[str] = []
+    zeros = pa.zeros(BUSY, dtype=pa.float32, device=source)
+
+    def under_way() -> pa.Array:
+        x = zeros
+        for _ in range(STEPS):
+            x = x + 1.0
+        return x
+
+    def look(y: pa.Array, value: float, what: str) -> None:
+        seen = y.device.room.transfer.to_host(y.native, copy=True)
+        if not (seen == value).all():
+            found.append(f"{what}: {int((seen != value).sum())} of {seen.size} numbers are wrong")
+
+    look(under_way().to_device(target), STEPS, "work that was under way")
+    look(pa.to_device(under_way(), target, non_blocking=True), STEPS, "moved without waiting")
+    look(under_way().to_device(target) + 1.0, STEPS + 1, "used at once on the target")
+    for copy in (None, True):
+        x = under_way()
+        y = x.to_device(target, copy=copy)
+        if copy or plan.copies:
+            x[...] = pa.asarray(-1.0, dtype=pa.float32, device=source)
+        del x
+        rest = [zeros - 1.0 for _ in range(3)]  # takes the memory that was freed
+        look(y, STEPS, "of a source that was written and freed")
+        del rest
+    if plan.route == "dlpack" and not plan.copies:
+        x = under_way()
+        y = x.to_device(target)
+        y[...] = pa.asarray(-2.0, dtype=pa.float32, device=target)
+        look(x, -2.0, "memory that is shared, written by the target,")
+        x += 1.0
+        look(y, -1.0, "memory that is shared, written by the source,")
+    return found
 
 
 def seconds_of(source: str, target: str) -> float:
@@ -56,7 +96,18 @@ def memcpy() -> float:
 
 def pair(source: str, target: str, copy: float) -> dict[str, Any]:
     """Return one row of the matrix."""
-    row: dict[str, Any] = {"source": source, "target": target, "wrong": wrong(source, target)}
+    plan = pa.transfer_plan(pa.zeros(BUSY, dtype=pa.float32, device=source), target)
+    row: dict[str, Any] = {
+        "source": source,
+        "target": target,
+        "route": plan.route,
+        "copies": plan.copies,
+        "why": plan.why,
+    }
+    try:
+        row["wrong"] = wrong(source, target) + broken(source, target, plan)
+    except Exception as error:  # noqa: BLE001 - whatever a driver raises is the finding
+        row["wrong"] = [f"{type(error).__name__}: {error}"]
     if not row["wrong"]:
         took = seconds_of(source, target)
         row["gigabytes_per_second"] = LARGE / took / 1e9

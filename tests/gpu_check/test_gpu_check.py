@@ -53,6 +53,8 @@ def test_every_part_reports_on_a_device(tmp_path: Path) -> None:
     for row in rows:
         assert row["wrong"] == []
         assert row["gigabytes_per_second"] > 0
+        assert row["route"] in ("library", "memory", "dlpack", "staged", "host")
+        assert bool(row["why"]) is bool(row["copies"])
     assert report["seconds"] < 60
 
 
