@@ -68,7 +68,7 @@ def to_device(
 
     A tree is an array, or anything that holds arrays in any depth: dict, OrderedDict, defaultdict,
     list, tuple, namedtuple, deque, instances of dataclasses, scikit-learn's estimators, and classes
-    that are registered with optree, globally or in its namespace ``"portarray"``.
+    that are registered with JAX, or with optree, globally or in its namespace ``"portarray"``.
 
     Parameters
     ----------

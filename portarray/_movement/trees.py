@@ -1,8 +1,9 @@
 """Trees: what holds arrays is taken apart and put together around their images.
 
-Containers and registered classes are optree's, see :data:`NAMESPACE`. Of classes that it does not
-know, dataclasses and scikit-learn's estimators are copied, and their attributes are theirs to hold
-arrays in. All else is passed on as it is. Nothing here knows what an array is: callers say.
+Containers and registered classes are optree's, see :data:`NAMESPACE`, and JAX's where that is
+imported. Of classes that neither knows, dataclasses and scikit-learn's estimators are copied, and
+their attributes are theirs to hold arrays in. All else is passed on as it is. Nothing here knows
+what an array is: callers say.
 """
 
 from __future__ import annotations
@@ -145,20 +146,20 @@ _Way = Callable[[Any], _Node]
 """How objects of a class are taken apart."""
 
 
-class _Ways(dict[type, _Way | None]):
-    """How the classes in a tree are taken apart, None for those that are not; filled as needed."""
+def _way_of(value: Any) -> _Way | None:
+    """Return how objects of a value's class are taken apart, None for those that are not."""
+    import optree  # most programs move no trees
 
-    def __missing__(self, cls: type) -> _Way | None:
-        import optree  # most programs move no trees
-
-        way: _Way | None = None
-        if cls is not type(None):
-            if optree.register_pytree_node.get(cls, namespace=NAMESPACE) is not None:
-                way = _take_container
-            elif is_dataclass(cls) or issubclass(cls, _estimators()):
-                way = _attributes_of(cls)
-        self[cls] = way
-        return way
+    cls = type(value)
+    if value is None:
+        return None
+    if optree.register_pytree_node.get(cls, namespace=NAMESPACE) is not None:
+        return _take_container
+    if _is_known_to_jax(value):
+        return _take_as_jax
+    if is_dataclass(cls) or issubclass(cls, _of_scikit_learn()):
+        return _attributes_of(cls)
+    return None
 
 
 class _Parts:
@@ -201,7 +202,7 @@ class _Parts:
         self._above: list[int] = []  # the place of the node that holds a place, the first that does
         self._places: dict[int, int] = {}  # by identity, of nodes and arrays
         self._open: list[int] = []  # nodes whose parts are being taken, each within the one before
-        self._ways = _Ways()
+        self._ways: dict[type, _Way | None] = {}  # of the classes in the tree
         self._is_array = is_array
 
     def take(self, tree: Any) -> None:
@@ -238,7 +239,10 @@ class _Parts:
         self.values.append(value)
         self._above.append(above)
         self.at = place
-        way = self._ways[type(value)]
+        cls = type(value)
+        if cls not in self._ways:
+            self._ways[cls] = _way_of(value)
+        way = self._ways[cls]
         if way is not None:
             self._places[id(value)] = place
             self.nodes[place] = way(value)
@@ -288,10 +292,37 @@ def _take_container(value: Any) -> _Node:
     return _Node(flat.children, rebuild, text)
 
 
-def _estimators() -> tuple[type, ...]:
-    """Return the class of scikit-learn's estimators where the library is imported."""
-    base = getattr(sys.modules.get("sklearn.base"), "BaseEstimator", None)
-    return () if base is None else (base,)
+def _one_level(value: Any, flatten: Callable[..., Any]) -> Any:
+    """Return what one of JAX's functions makes of a value whose parts are not looked into."""
+    first = iter((False,))  # what it asks about first is the value
+    return flatten(value, is_leaf=lambda _: next(first, True))
+
+
+def _is_known_to_jax(value: Any) -> bool:
+    """Tell whether an object is of a class that is registered with JAX, if that is imported."""
+    jax = sys.modules.get("jax.tree_util")
+    if jax is None:
+        return False
+    return not jax.treedef_is_leaf(_one_level(value, jax.tree_structure))
+
+
+def _take_as_jax(value: Any) -> _Node:
+    """Take apart an object as JAX does."""
+    jax = sys.modules["jax.tree_util"]
+    parts, structure = _one_level(value, jax.tree_flatten)
+
+    def text(number: int) -> str:
+        ways, _ = _one_level(value, jax.tree_flatten_with_path)
+        return str(jax.keystr(ways[number][0]))
+
+    return _Node(parts, partial(jax.tree_unflatten, structure), text)
+
+
+def _of_scikit_learn() -> tuple[type, ...]:
+    """Return the classes of scikit-learn's objects that hold arrays, where it is imported."""
+    places = (("sklearn.base", "BaseEstimator"), ("sklearn.utils", "Bunch"))
+    found = (getattr(sys.modules.get(module), name, None) for module, name in places)
+    return tuple(cls for cls in found if cls is not None)
 
 
 def _attributes_of(cls: type) -> _Way:

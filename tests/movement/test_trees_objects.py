@@ -239,6 +239,8 @@ def test_estimators_and_what_they_are_made_of(device: str) -> None:
     for one in (logistic.coef_, scaler.mean_, found["voting"].estimators_[1].coef_):
         assert type(one) is pa.Array
         assert str(one.device) == device
+    # scikit-learn has the same estimators twice, the second time in a class of its own.
+    assert found["voting"].named_estimators_["b"] is found["voting"].estimators_[1]
     # Labels are no numbers, and settings are no arrays.
     assert logistic.classes_ is search.best_estimator_[-1].classes_
     assert found["search"].best_params_ == search.best_params_
@@ -247,3 +249,41 @@ def test_estimators_and_what_they_are_made_of(device: str) -> None:
     back = pa.to_device(found, "numpy", native=True)
     np.testing.assert_array_equal(back["search"].predict(rows), search.predict(rows))
     np.testing.assert_array_equal(back["voting"].predict(rows), voting.predict(rows))
+
+
+def test_data_sets_of_scikit_learn() -> None:
+    utils = pytest.importorskip("sklearn.utils")
+    given = utils.Bunch(data=np.ones((2, 3)), names=["a", "b"])
+    found = pa.to_device(given, "numpy", native=False)
+    assert type(found) is utils.Bunch
+    assert type(found.data) is pa.Array
+    assert found["data"] is found.data
+    assert found.names == given.names
+    assert type(given.data) is np.ndarray
+
+
+def test_classes_that_are_registered_with_jax(device: str) -> None:
+    jax = pytest.importorskip("jax")
+
+    class Layer:
+        def __init__(self, weights: Any, name: str) -> None:
+            self.weights = weights
+            self.name = name
+
+    jax.tree_util.register_pytree_with_keys(
+        Layer,
+        lambda layer: (((jax.tree_util.GetAttrKey("weights"), layer.weights),), layer.name),
+        lambda name, parts: Layer(parts[0], name),
+    )
+    layer = Layer({"w": pa.asarray(VALUES, device="numpy"), "none": None}, "first")
+    found = pa.to_device([layer, layer], device)
+    assert found[0] is found[1]
+    assert found[0].name == "first"
+    assert found[0].weights["none"] is None
+    assert where(found[0].weights["w"]) == device
+    assert where(layer.weights["w"]) == "numpy:cpu:0"
+    # Paths are JAX's, and what is within itself is found here as everywhere.
+    layer.weights["again"] = layer
+    with pytest.raises(ValueError, match="no end") as caught:
+        pa.to_device({"a": layer}, device)
+    assert "tree['a'].weights['again'] is tree['a'] again" in str(caught.value)
