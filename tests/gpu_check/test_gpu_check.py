@@ -59,7 +59,7 @@ def test_every_part_reports_on_a_device(tmp_path: Path) -> None:
 
 
 def test_a_part_that_fails_costs_itself_alone(tmp_path: Path) -> None:
-    status, printed, report = check(tmp_path, "--device", "cupy:rocm:7", "--minutes", "0.3")
+    status, printed, report = check(tmp_path, "--device", "cupy:rocm:7", "--minutes", "1")
     assert "cupy:rocm" in report["suite"]["cupy:rocm:7"]["not_run"]
     assert "cupy:rocm" in report["movement"]["not_run"]
     assert report["suite"]["cupy:rocm:7"]["counts"] == {}
