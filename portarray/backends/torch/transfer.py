@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import ml_dtypes
@@ -14,6 +13,15 @@ import torch.utils.dlpack
 
 from portarray import _dlpack as dlpack
 from portarray.backends.copying import copied
+from portarray.backends.torch.places import (
+    CPU,
+    CUDA,
+    STREAMED,
+    dlpack_device,
+    on_host,
+    place,
+    reads,
+)
 
 __all__ = [
     "dlpack_device",
@@ -35,10 +43,6 @@ __all__ = [
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 _CPU = torch.device("cpu")
 
-# DLPack's device types: those of host memory, and those whose producers are told a stream.
-_DLPACK_CPU, _DLPACK_CUDA, _DLPACK_ROCM, _DLPACK_ONEAPI = 1, 2, 10, 14
-_STREAMED = _DLPACK_ROCM if torch.version.hip else _DLPACK_CUDA
-
 # PyTorch has no types for this.
 _from_dlpack: Callable[[Any], torch.Tensor] = torch.utils.dlpack.from_dlpack
 
@@ -49,11 +53,6 @@ _LARGE = 4 << 20
 """Bytes from which NumPy asks Linux for huge pages, which PyTorch does not. First writes into such
 memory take a fifth of the time, so that large copies on the CPU are made in NumPy's.
 https://numpy.org/doc/stable/reference/global_state.html"""
-
-
-def on_host(device: torch.device) -> bool:
-    """Tell whether a device's memory is host memory."""
-    return device.type == "cpu"
 
 
 def from_host(
@@ -197,7 +196,7 @@ def _shown(x: torch.Tensor) -> np.ndarray[Any, Any]:
 
 def staged(x: torch.Tensor) -> np.ndarray[Any, Any] | None:
     """Return a GPU's tensor as NumPy array in page-locked memory; None where there is none."""
-    if x.device.type not in _WITH_PLACE:
+    if not reads(x.device):
         return None
     _refuse_grad(x, "NumPy")
     locked = torch.empty_like(x, device=_CPU, pin_memory=True)
@@ -259,7 +258,7 @@ def from_dlpack(x: Any, device: torch.device | None, *, copy: bool | None) -> to
         raise _refusal(f"the data lies on DLPack device {(kind, index)} and not on {device}")
     if kind in dlpack.HOST_KINDS:
         return _from_host_memory(x, kind, _CPU if device is None else device, copy=copy)
-    if kind == _STREAMED and not torch.cuda.is_available():
+    if kind == STREAMED and not torch.cuda.is_available():
         values = np.from_dlpack(x, device="cpu")
         return from_host(values, _CPU if device is None else device, copy=None)
     held = dlpack.take(x, stream=_stream(kind, index)) if _HAS_VERSIONS else None
@@ -291,7 +290,7 @@ def _from_host_memory(
     held = dlpack.take(x)
     # PyTorch reads capsules of page-locked memory not even where they are its own, ends the process
     # at a negative stride, and overlooks the mark of read-only memory.
-    odd = kind != _DLPACK_CPU or held.reversed or held.read_only
+    odd = kind != CPU or held.reversed or held.read_only
     odd = odd or (held.versioned and not _HAS_VERSIONS)
     if odd or copy or not on_host(device):
         return from_host(dlpack.host_values(held), device, copy=copy)
@@ -303,11 +302,11 @@ def _from_host_memory(
 
 def _stream(kind: int, index: int) -> int | None:
     """Return the stream on which data will be used, in DLPack's numbers."""
-    if kind != _STREAMED:
+    if kind != STREAMED:
         return None
     stream: int = torch.cuda.current_stream(index).cuda_stream
     # 1 is CUDA's legacy default stream; ROCm's is 0.
-    return 1 if stream == 0 and kind == _DLPACK_CUDA else stream
+    return 1 if stream == 0 and kind == CUDA else stream
 
 
 def _same_place(source: tuple[int, int], device: torch.device) -> bool:
@@ -340,10 +339,10 @@ def to_dlpack(
         source = source.resolve_conj().resolve_neg()
     own = dlpack_device(source)
     if dl_device is not None and (int(dl_device[0]), int(dl_device[1])) != own:
-        if int(dl_device[0]) != _DLPACK_CPU:
+        if int(dl_device[0]) != CPU:
             raise BufferError(
                 f"a tensor on {x.device} can be exported to its own DLPack device {own} and to "
-                f"the CPU ({_DLPACK_CPU}, 0), not to {tuple(dl_device)}"
+                f"the CPU ({CPU}, 0), not to {tuple(dl_device)}"
             )
         source = source.cpu()
         stream = None
@@ -364,46 +363,9 @@ def to_dlpack(
         return source.__dlpack__(stream=stream, **options)
 
 
-def dlpack_device(x: torch.Tensor) -> tuple[int, int]:
-    """Return DLPack's device type and index of a tensor; the CPU for page-locked memory too."""
-    if on_host(x.device):
-        return (_DLPACK_CPU, 0)
-    return _place_of_gpu(x.device)
-
-
 def why_copied_on_export(x: torch.Tensor) -> str:
     """Return why a capsule of a tensor holds a copy; empty where it shows the tensor's memory."""
     return "the tensor is lazily conjugated or negated" if x.is_conj() or x.is_neg() else ""
-
-
-def place(device: torch.device) -> tuple[int, int] | None:
-    """Return DLPack's type and index of a device's memory.
-
-    None for Apple's GPUs: the other library that drives them computes in host memory.
-    """
-    if on_host(device):
-        return (_DLPACK_CPU, 0)
-    return _place_of_gpu(device) if device.type in _WITH_PLACE else None
-
-
-def reads(device: torch.device) -> frozenset[int]:
-    """Return DLPack's types of memory that tensors on a device can use; none of CUDA's managed."""
-    # https://github.com/pytorch/pytorch/issues/96318
-    return _WITH_PLACE.get(device.type, frozenset())
-
-
-# DLPack's type of memory by PyTorch's type of devices, of those that share it with other libraries.
-_WITH_PLACE = {"cuda": frozenset({_STREAMED}), "xpu": frozenset({_DLPACK_ONEAPI})}
-
-
-@cache
-def _place_of_gpu(device: torch.device) -> tuple[int, int]:
-    empty = torch.empty(0, device=device)
-    if device.type == "xpu":
-        # Tensors count PyTorch's GPUs, but their capsules all of SYCL's devices, as dpnp does.
-        return dlpack.take(empty).__dlpack_device__()
-    kind, index = empty.__dlpack_device__()
-    return int(kind), index
 
 
 def _refuse_grad(x: torch.Tensor, to: str) -> None:

@@ -1,0 +1,56 @@
+"""Where tensors are, in DLPack's words: the memory that other libraries may share."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import torch
+
+from portarray import _dlpack as dlpack
+
+__all__ = ["CPU", "CUDA", "STREAMED", "dlpack_device", "on_host", "place", "reads"]
+
+# DLPack's types of devices.
+CPU, CUDA, _ROCM, _ONEAPI = 1, 2, 10, 14
+
+STREAMED = _ROCM if torch.version.hip else CUDA
+"""The type whose producers are told a stream: PyTorch calls AMD's cards "cuda" too."""
+
+# By PyTorch's type of devices, for those that share memory with other libraries. None can use
+# CUDA's managed memory: https://github.com/pytorch/pytorch/issues/96318
+_READS = {"cuda": frozenset({STREAMED}), "xpu": frozenset({_ONEAPI})}
+
+
+def on_host(device: torch.device) -> bool:
+    """Tell whether a device's memory is host memory."""
+    return device.type == "cpu"
+
+
+def dlpack_device(x: torch.Tensor) -> tuple[int, int]:
+    """Return DLPack's device type and index of a tensor; the CPU for page-locked memory too."""
+    return (CPU, 0) if on_host(x.device) else _of_gpu(x.device)
+
+
+def place(device: torch.device) -> tuple[int, int] | None:
+    """Return DLPack's type and index of a device's memory.
+
+    None for Apple's GPUs: the other library that drives them computes in host memory.
+    """
+    if on_host(device):
+        return (CPU, 0)
+    return _of_gpu(device) if device.type in _READS else None
+
+
+def reads(device: torch.device) -> frozenset[int]:
+    """Return DLPack's types of memory that tensors on a device can use."""
+    return _READS.get(device.type, frozenset())
+
+
+@cache
+def _of_gpu(device: torch.device) -> tuple[int, int]:
+    empty = torch.empty(0, device=device)
+    if device.type == "xpu":
+        # Tensors count PyTorch's GPUs, but their capsules all of SYCL's devices, as dpnp does.
+        return dlpack.take(empty).__dlpack_device__()
+    kind, index = empty.__dlpack_device__()
+    return int(kind), index
