@@ -7,6 +7,7 @@ Nothing of this is set here.
 
 from __future__ import annotations
 
+import gc
 import re
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
@@ -287,7 +288,9 @@ def reclaim(device: jax.Device) -> None:
     """Let go of compiled programs, of which JAX keeps one for each function, dtype and shape.
 
     They are all that JAX can be asked to give back; they are compiled again when they are needed.
+    NumPy's memory under arrays that are gone, JAX lets go of when Python collects garbage.
     """
+    gc.collect(0)
     jax.clear_caches()  # type: ignore[no-untyped-call]
 
 
