@@ -146,7 +146,15 @@ def values(name: str, shape: tuple[int, ...] = (6, 8)) -> NumpyArray:
 
 
 def _lent(name: str) -> Iterator[tuple[str, NumpyArray]]:
-    """Yield a dtype's values in memory of NumPy's as only NumPy lays it out."""
+    """Yield a dtype's values in memory of NumPy's as only NumPy lays it out.
+
+    Yields
+    ------
+    str
+        What the layout is called.
+    numpy.ndarray
+        The values.
+    """
     base = values(name)
     for view, make in VIEWS.items():
         yield f"NumPy's {view}", make(np, base.copy())
@@ -158,9 +166,18 @@ def _lent(name: str) -> Iterator[tuple[str, NumpyArray]]:
 
 
 def arrays(target: Target, name: str, device: Any) -> Iterator[tuple[str, NumpyArray, Any]]:
-    """Yield a dtype's values on a device in many layouts: layout, what it holds, the array.
+    """Yield a dtype's values on a device in many layouts.
 
     NumPy's memory is among them where the namespace takes it as it is (``copy=False``).
+
+    Yields
+    ------
+    str
+        What the layout is called.
+    numpy.ndarray
+        What the array holds.
+    array
+        The array on the device.
     """
     xp = target.xp
     base = values(name)
