@@ -13,10 +13,11 @@ from typing import Any
 
 import dpnp
 import numpy as np
+from dpctl.memory import MemoryUSMDevice
 from dpnp.tensor import Device, usm_ndarray
 
 from portarray import _dlpack as dlpack
-from portarray.backends import machine
+from portarray.backends import copying, machine
 from portarray.backends.copying import copied
 from portarray.backends.dpnp import devices
 
@@ -37,6 +38,9 @@ __all__ = [
 
 # DLPack's device types.
 _DLPACK_CPU, _ONEAPI = 1, 14
+
+_LARGE = 1 << 22  # bytes
+_ALIGNED = 64  # bytes: where dpnp's kernels are fastest, and SYCL allocates
 
 
 def on_host(device: Device) -> bool:
@@ -77,14 +81,27 @@ def from_host(
     dtype = array.dtype.newbyteorder("=")
     fortran = array.flags.f_contiguous and not array.flags.c_contiguous
     if on_host(device):
+        x = _unwritten(array, dtype, device, "F" if fortran else "C")
         # New memory is nobody's: it is written while the device works.
-        x = dpnp.empty(array.shape, dtype=dtype, device=device, order="F" if fortran else "C")
-        own = _HostMemory(x)
-        machine.in_large_pages(own.address, array.nbytes)
-        np.asarray(own)[...] = array
+        np.asarray(_HostMemory(x))[...] = array
         return x
     # dpnp is slow at reading what has gaps.
     return dpnp.asarray(np.asarray(array, dtype, order="F" if fortran else "C"), device=device)
+
+
+def _unwritten(
+    array: np.ndarray[Any, Any], dtype: np.dtype[Any], device: Device, order: str
+) -> dpnp.ndarray:
+    """Return an array on a CPU, of new memory where a copy of NumPy's array is made fastest."""
+    if array.nbytes < _LARGE:
+        return dpnp.empty(array.shape, dtype=dtype, device=device, order=order)
+    queue = device.sycl_queue
+    memory = MemoryUSMDevice(array.nbytes + copying.ROOM + _ALIGNED, queue=queue)
+    machine.in_large_pages(memory._pointer, memory.nbytes)
+    offset = copying.place_for(array, memory._pointer, alignment=_ALIGNED)
+    return dpnp.ndarray(
+        array.shape, dtype, buffer=memory, offset=offset // dtype.itemsize, order=order
+    )
 
 
 def why_copied_in(array: np.ndarray[Any, Any], device: Device) -> str:
@@ -138,12 +155,11 @@ class _HostMemory:
         memory = x.get_array()
         itemsize = memory.itemsize
         self._array = x
-        self.address: int = memory._pointer
         self.__array_interface__ = {
             "version": 3,
             "shape": memory.shape,
             "typestr": memory.dtype.str,
-            "data": (self.address, not memory.flags.writable),
+            "data": (memory._pointer, not memory.flags.writable),
             "strides": tuple(itemsize * one for one in memory.strides),
         }
 
