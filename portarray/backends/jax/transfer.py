@@ -1,27 +1,22 @@
 """Arrays in and out: host memory and DLPack.
 
 JAX's arrays never change, and other libraries' memory does. Memory that others may write is
-therefore shared only where that is asked for (``copy=False``). On CPUs what is copied is copied by
-NumPy where NumPy is faster, into memory that XLA then takes over as it is.
+therefore shared only where that is asked for (``copy=False``).
 """
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
-from jax._src.config import explicit_device_put_scope
-from jax._src.interpreters.pxla import batched_device_put
 
 from portarray import _dlpack as dlpack
-from portarray.backends.copying import copied
 from portarray.backends.jax import devices, tracing
+from portarray.backends.jax.host_memory import from_host, on_host, peek, to_host, why_copied_in
 
 __all__ = [
     "constant",
@@ -45,16 +40,8 @@ _GPU = {"cuda": 2, "rocm": 10}
 
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)  # which NumPy does not export
 
-_LARGE = 1 << 20  # bytes
-_ALIGNED = 64  # what addresses must be divisible by for XLA to take memory over
-
 # JAX's own types call the results anything.
 _put: Callable[[Any, jax.Device], jax.Array] = jax.device_put
-
-
-def on_host(device: jax.Device) -> bool:
-    """Tell whether a device's memory is host memory."""
-    return bool(device.platform == "cpu")
 
 
 def constant() -> bool:
@@ -80,143 +67,6 @@ def _kind(device: jax.Device) -> int | None:
     """Return DLPack's type of a GPU; None for other devices, and for GPUs of other processes."""
     found = devices.recognize(device)
     return None if found is None else _GPU.get(found[0])
-
-
-def from_host(
-    array: np.ndarray[Any, Any],
-    device: jax.Device,
-    *,
-    copy: bool | None,
-    non_blocking: bool = False,
-) -> jax.Array:
-    """Make an array on a device from a NumPy array.
-
-    Parameters
-    ----------
-    array : numpy.ndarray
-        Of a dtype that the device has.
-    device : jax.Device
-        Where to.
-    copy : bool or None
-        None and True copy: a later write into the NumPy array would change a JAX array that shares
-        its memory, and whatever was computed lazily from it. False shares, which XLA does with
-        C-contiguous memory at addresses divisible by 64, and leaves that to the caller.
-
-    Raises
-    ------
-    ValueError
-        If ``copy=False`` and memory cannot be shared.
-    """
-    if copy is False:
-        return _over(array, device)
-    if not on_host(device):
-        x = _read(array.astype(array.dtype.newbyteorder("="), copy=False), device)
-        # Until the transfer is done it reads the caller's memory.
-        return x if non_blocking else x.block_until_ready()
-    if _is_transposed(array):
-        # NumPy is many times slower at that.
-        return _read(array, device).block_until_ready()
-    if array.nbytes >= _LARGE:
-        # XLA lets go of NumPy's memory at the next call of JAX or when Python collects garbage, and
-        # what was freed before is needed now.
-        gc.collect(0)
-    return _read(copied(array, order="C", alignment=_ALIGNED), device)
-
-
-def _read(array: np.ndarray[Any, Any], device: jax.Device) -> jax.Array:
-    """Return an array that XLA makes of memory which nobody may write until it is computed.
-
-    XLA takes aligned memory over as it is. Nothing of this is traced, wherever it is called. It is
-    what ``jax.device_put`` comes to, in a quarter of its time.
-    """
-    aval = jax.core.ShapedArray(array.shape, array.dtype)
-    with explicit_device_put_scope():  # a transfer that jax.transfer_guard("disallow") lets pass
-        x: jax.Array = batched_device_put(aval, _placed(device), [array], [device])
-    return x
-
-
-@cache
-def _placed(device: jax.Device) -> jax.sharding.SingleDeviceSharding:
-    return jax.sharding.SingleDeviceSharding(device)
-
-
-def _is_transposed(array: np.ndarray[Any, Any]) -> bool:
-    """Tell whether an array's last axis is not the one that is closest in memory."""
-    if array.flags.c_contiguous or not array.flags.aligned or not array.dtype.isnative:
-        return False
-    strides = [
-        stride for stride, length in zip(array.strides, array.shape, strict=True) if length > 1
-    ]
-    nearest = min(strides)
-    return 0 < nearest < strides[-1] and not any(stride % array.itemsize for stride in strides)
-
-
-def why_copied_in(array: np.ndarray[Any, Any], device: jax.Device) -> str:
-    """Return why JAX copies NumPy's memory unless it is told not to."""
-    if not on_host(device):
-        return f"{device} has memory of its own"
-    return "JAX's arrays never change, and the memory may; copy=False shares it where XLA can"
-
-
-def _over(array: np.ndarray[Any, Any], device: jax.Device) -> jax.Array:
-    """Return an array over NumPy's memory, which nobody may write from then on."""
-    obstacle = ""
-    if not on_host(device):
-        obstacle = f"{device} does not use host memory"
-    elif not array.dtype.isnative:
-        obstacle = f"JAX has no byte order {array.dtype.byteorder!r}"
-    elif not array.flags.c_contiguous:
-        obstacle = "the array is not C-contiguous"
-    if not obstacle:
-        x = _read(array, device)
-        if array.size == 0 or np.shares_memory(to_host(x, copy=None), array):
-            return x
-        obstacle = (
-            f"XLA shares memory at addresses divisible by {_ALIGNED}, not at {array.ctypes.data:#x}"
-        )
-    raise ValueError(f"copy=False, but {obstacle}; pass copy=None or copy=True")
-
-
-def to_host(x: jax.Array, *, copy: bool | None) -> np.ndarray[Any, Any]:
-    """Return an array as NumPy array: read-only, for JAX's arrays never change, unless copied.
-
-    Raises
-    ------
-    ValueError
-        If ``copy=False`` and the device has memory of its own.
-    TypeError
-        If the values are not known while JAX traces a function.
-    """
-    if tracing.is_traced(x):
-        with tracing.values_needed():
-            return np.asarray(x)
-    if not _in_host_memory(x):
-        if copy is False:
-            raise ValueError(
-                f"copy=False, but {x.device} has memory of its own, which NumPy cannot read; "
-                f"pass copy=None or copy=True"
-            )
-        x = x.addressable_data(0)  # JAX keeps copies beside the array itself as long as that lives
-    host = np.asarray(x)
-    return copied(host) if copy else host
-
-
-def _in_host_memory(x: jax.Array) -> bool:
-    return all(map(on_host, x.devices()))
-
-
-class _Unknown:
-    """An element that has no value yet."""
-
-    def __repr__(self) -> str:
-        return "?"
-
-
-def peek(x: jax.Array) -> np.ndarray[Any, Any]:
-    """Return values for printing; question marks where JAX traces a function."""
-    if tracing.is_traced(x):
-        return np.full(x.shape, _Unknown(), dtype=object)
-    return to_host(x, copy=None)
 
 
 def move(
