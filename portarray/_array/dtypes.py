@@ -61,10 +61,9 @@ STANDARD: dict[str, DType] = {
 EXTRA = ("float16", "bfloat16")
 """Dtypes outside the standard that exist where a device has them."""
 
-# By dtype and by NumPy's scalar type, as pa.float32 is one.
+# By dtype, by NumPy's scalar type, as pa.float32 is one, and by name, which NumPy parses slowly.
 _SAME: dict[object, DType] = {
-    **{dtype: dtype for dtype in STANDARD.values()},
-    **{dtype.type: dtype for dtype in STANDARD.values()},
+    key: dtype for name, dtype in STANDARD.items() for key in (dtype, dtype.type, name)
 }
 _FLOAT16 = np.dtype("float16")
 _NAMES = ", ".join((*STANDARD, *EXTRA))
@@ -85,7 +84,7 @@ def canonical(dtype: object) -> DType:
     Accepts NumPy dtypes and scalar types, Python's ``bool``, ``int``, ``float``, ``complex`` and
     names. Raises TypeError for anything else, strings and objects included.
     """
-    if isinstance(dtype, (np.dtype, type)) and dtype in _SAME:
+    if isinstance(dtype, (np.dtype, type, str)) and dtype in _SAME:
         return _SAME[dtype]
     if isinstance(dtype, str) and dtype == "bfloat16":
         return bfloat16()
