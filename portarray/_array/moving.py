@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from portarray._array import array as _array
-from portarray._array import conversion, outcome
+from portarray._array import conversion, dtypes, outcome
 from portarray._config import config
 from portarray._devices import selection
 from portarray._movement.routes import Plan
@@ -237,6 +237,6 @@ def _is_array_class(cls: type, value: Any) -> bool:
     """Tell whether objects of a class, such as this one, are arrays."""
     if issubclass(cls, (np.ndarray, np.generic)):
         return False
-    if any(room.owns(value) for room in registry.imported_rooms()):
+    if hasattr(cls, "__dlpack__") and hasattr(cls, "__dlpack_device__"):
         return True
-    return hasattr(cls, "__dlpack__") and hasattr(cls, "__dlpack_device__")
+    return not issubclass(cls, dtypes.SCALARS) and registry.owner(value) is not None

@@ -220,10 +220,12 @@ def _built_in() -> frozenset[str]:
 
 
 def _read_built_in(name: str) -> None:
+    if name in _infos:
+        return
     package = f"{_HERE}.{name}"
     # Not every folder beside the rooms is a room.
     info = getattr(importlib.import_module(package), "INFO", None)
-    if info is not None and name not in _infos:
+    if info is not None:
         _packages[name], _infos[name] = package, info
 
 
