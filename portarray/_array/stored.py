@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from portarray._array import array as _array
-from portarray._array import call, conversion, dtypes
+from portarray._array import call, conversion, dtypes, outcome
 from portarray._movement import files
 from portarray._movement import structure as structures
 
@@ -38,7 +38,10 @@ def write(path: object, tree: Any, metadata: object) -> None:
         notes[_SHARED] = shared
     if not (isinstance(tree, Mapping) and list(tree) == sorted(leaves)):
         notes[_STRUCTURE] = structure
-    files.write(where, values, own, notes)
+    try:
+        files.write(where, values, own, notes)
+    except MemoryError as error:  # of a copy in C order
+        outcome.reraise(error, "saving")
 
 
 def read(

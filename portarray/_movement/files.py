@@ -83,7 +83,15 @@ def write(
         try:
             library.numpy.save_file(stored, temporary, metadata=every or None)
         except library.SafetensorError as error:
-            raise OSError(f"{path!r} was not written: {error}") from error
+            raise _unwritten(path, str(error)) from error
+
+
+def _unwritten(path: str, why: str) -> OSError:
+    """Return the error for what the library says: with the system's number where it has one."""
+    number = re.search(r"\(os error (\d+)\)", why)
+    if number is None:
+        return OSError(f"{path!r} was not written: {why}")
+    return OSError(int(number[1]), f"{os.strerror(int(number[1]))}; it was not written", path)
 
 
 @contextmanager
@@ -104,6 +112,9 @@ def _replaced(path: str) -> Iterator[str]:
         raise FileNotFoundError(
             errno.ENOENT, "there is no such folder to save in; make it first", path
         ) from None
+    except OSError as error:  # which names a file that nobody asked for
+        why = f"{error.strerror}: no file can be made beside it"
+        raise OSError(error.errno, why, path) from error
     try:
         model = earlier or os.stat(temporary)
         yield temporary  # the library puts a file of its own, for its user alone, in that place

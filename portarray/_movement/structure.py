@@ -37,7 +37,8 @@ def taken_apart(tree: Any, check: Callable[[Any, str], None]) -> tuple[dict[str,
     TypeError
         If a key is no string.
     ValueError
-        If two arrays would have one name, or the tree is within itself or too deep.
+        If a key is no Unicode, two arrays would have one name, or the tree is within itself or too
+        deep.
     """
     leaves: dict[str, Leaf] = {}
 
@@ -52,6 +53,13 @@ def taken_apart(tree: Any, check: Callable[[Any, str], None]) -> tuple[dict[str,
                         f"the key {key!r} in {place} is no string, and files name arrays by "
                         f"strings; use str(key)"
                     )
+                try:
+                    key.encode()
+                except UnicodeEncodeError:
+                    raise ValueError(
+                        f"the key {key!r} in {place} has a lone surrogate, and names in files are "
+                        f"UTF-8; rename it"
+                    ) from None
             return {
                 key: visit(value, (*path, key), f"{place}[{key!r}]", around)
                 for key, value in node.items()

@@ -6,6 +6,8 @@ import collections
 import json
 import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -81,7 +83,7 @@ WRONG: dict[str, tuple[Any, type[Exception], str]] = {
         r"tree\['__metadata__'\] cannot be named",
     ),
     "a cycle": (cycle, ValueError, r"tree\[0\]\['again'\] is within itself"),
-    "no Unicode": ({"\ud800": ONE}, ValueError, "surrogates not allowed"),
+    "no Unicode": ({"\ud800": ONE}, ValueError, r"in tree has a lone surrogate"),
 }
 
 
@@ -267,3 +269,67 @@ def test_what_is_not_there(path: Path) -> None:
         pa.load(path, names="bias")
     with pytest.raises(errors.UnknownDeviceError):
         pa.load(path, device="nowhere")
+
+
+def _refused(code: str) -> str:
+    """Return what a program prints that runs short of what its system allows."""
+    pytest.importorskip("resource")
+    before = (
+        "import errno, os, resource, sys, tempfile\nimport numpy as np\nimport portarray as pa\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", before + code], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_file_that_may_not_grow(path: Path) -> None:
+    pa.save(path, {"w": ONE})
+    before = path.read_bytes()
+    # As on a full disk, the system says why, by number and text.
+    out = _refused(
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
+        f"path = {str(path)!r}\n"
+        "try:\n"
+        "    pa.save(path, {'w': np.ones(100_000)})\n"
+        "except OSError as error:\n"
+        "    print(error.errno == errno.EFBIG, error.filename == path, error)\n"
+    )
+    assert out.startswith("True True [Errno 27] File too large; it was not written: ")
+    assert path.read_bytes() == before
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_a_folder_that_may_not_be_written() -> None:
+    out = _refused(
+        "folder = tempfile.mkdtemp()\n"
+        "path = os.path.join(folder, 'x')\n"
+        "pa.save(path, np.ones(2))\n"  # whatever that imports
+        "os.unlink(path)\n"
+        "os.chmod(folder, 0o555)\n"
+        "root = os.geteuid() == 0\n"
+        "if root:\n"
+        "    os.seteuid(65534)\n"
+        "try:\n"
+        "    pa.save(path, np.ones(2))\n"
+        "except PermissionError as error:\n"
+        "    print(error.filename == path, error)\n"
+        "if root:\n"
+        "    os.seteuid(0)\n"
+        "os.rmdir(folder)\n"
+    )
+    assert out.startswith("True [Errno 13] Permission denied: no file can be made beside it: ")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system limits no memory")
+def test_no_memory_to_copy_what_is_saved(path: Path) -> None:
+    out = _refused(
+        "resource.setrlimit(resource.RLIMIT_AS, (1 << 33, 1 << 33))\n"
+        "try:\n"
+        f"    pa.save({str(path)!r}, {{'w': np.broadcast_to(np.ones(1), (1 << 31,))}})\n"
+        "except pa.OutOfMemoryError as error:\n"
+        "    print(error)\n"
+    )
+    assert out.startswith("numpy:cpu:0 is out of memory (asked 17,179,869,184 bytes")
+    assert os.listdir(path.parent) == []
