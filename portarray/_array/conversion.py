@@ -68,7 +68,7 @@ def asarray(
 def astype(x: Any, dtype: object, /, *, copy: bool = True, device: object = None) -> Array:
     """Return an array in another dtype, on another device if asked; see the public docstring."""
     if type(x) is not _array.Array:
-        raise operands.refused(x, "astype")
+        raise operands.refused(x, "astype", scalars=False)
     wanted = dtypes.canonical(dtype)
     lane = x._lane
     where = lane.device if device is None else selection.resolve(device)
@@ -119,7 +119,7 @@ def moved(
 def planned(x: Array, device: Device, *, narrow: bool) -> routes.Plan:
     """Return how :func:`moved` would bring an array to a device."""
     if type(x) is not _array.Array:
-        raise operands.refused(x, "transfer_plan")
+        raise operands.refused(x, "transfer_plan", scalars=False)
     lane = x._lane
     here = lane.device
     target = lane_for(lane.dtype, device, narrow=narrow)
@@ -227,15 +227,11 @@ def _from_python(
             lane = lane_for(dtypes.canonical(values.dtype), device, narrow=narrow)
         else:
             lane = _default_lane(values.dtype, device)
-        shares = given.dtype.isnative and (
-            isinstance(obj, (np.ndarray, memoryview, bytearray)) or hasattr(obj, "__array__")
-        )
+        # What says its dtype has memory of its own, which NumPy reads; lists of such are copied.
+        shares = typed and given.dtype.isnative and not isinstance(obj, (list, tuple))
         if copy is False and not (shares and values.dtype == lane.dtype):
             order = "" if given.dtype.isnative else f" of byte order {given.dtype.byteorder!r}"
-            raise ValueError(
-                f"copy=False, but making an array from {type(obj).__name__}{order} needs a copy; "
-                f"pass copy=None"
-            )
+            raise _made_anew(obj, order)
         converted = values.astype(lane.dtype, copy=False)
         fresh = not shares or converted is not values
         native = device.room.transfer.from_host(
@@ -246,6 +242,13 @@ def _from_python(
     return outcome.wrapped(native, lane)
 
 
+def _made_anew(obj: Any, order: str = "") -> ValueError:
+    return ValueError(
+        f"copy=False, but making an array from {type(obj).__name__}{order} needs a copy; "
+        f"pass copy=None"
+    )
+
+
 def _has_dtype(obj: Any) -> bool:
     """Tell whether an object says which dtype its values have; Python's numbers do not."""
     first = _first(obj)
@@ -253,7 +256,7 @@ def _has_dtype(obj: Any) -> bool:
         return True
     if isinstance(first, dtypes.SCALARS):
         return False
-    if hasattr(obj, "__array__") or hasattr(obj, "__array_interface__"):
+    if any(hasattr(obj, f"__array{name}__") for name in ("", "_interface", "_struct")):
         return True
     try:
         memoryview(obj).release()
@@ -300,6 +303,8 @@ def _host_values(
                 f"the nested sequence is ragged: {error}. Every row must have the same length; "
                 f"pad the rows, or make one array each"
             ) from error
+        if copy is False:
+            raise _made_anew(obj) from error
         raise
     except OverflowError as error:
         raise OverflowError(
@@ -312,9 +317,10 @@ def _host_values(
             "U": "strings",
             "M": "dates",
             "m": "time spans",
+            "V": "records" if values.dtype.names else values.dtype.name,
         }
         raise TypeError(
-            f"arrays of {what.get(values.dtype.kind, 'records')} cannot be made (NumPy reads the "
+            f"arrays of {what[values.dtype.kind]} cannot be made (NumPy reads the "
             f"{type(obj).__name__} as dtype {values.dtype}); portarray holds booleans and numbers. "
             f"Convert the values first, for example numpy.asarray(values).astype(float)"
         )

@@ -47,12 +47,12 @@ def scalar(x: Any) -> Any:
     return NotImplemented
 
 
-def refused(x: Any, name: str) -> TypeError:
-    """Return the error for an operand that is no array of portarray."""
+def refused(x: Any, name: str, *, scalars: bool = True) -> TypeError:
+    """Return the error for an operand that is no array of portarray, nor a scalar if it may be."""
     kind = type(x)
     what = f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")
     return TypeError(
-        f"{name} takes portarray arrays and Python scalars, not {what}; "
+        f"{name} takes portarray arrays{' and Python scalars' if scalars else ''}, not {what}; "
         f"make an array of it first: pa.asarray(x, device=...)"
     )
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import array
+import ctypes
+import mmap
 from collections.abc import Callable
 from datetime import datetime
 from fractions import Fraction
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from drawn import VALUES, drawing, dtypes_of, library_of, same, seen, small
@@ -110,6 +113,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "datetime64": (np.asarray(["2020"], dtype="M8[Y]"), "arrays of dates cannot be made"),
     "timedelta64": (np.asarray([1], dtype="m8[s]"), "arrays of time spans cannot be made"),
     "records": (np.zeros(1, dtype="i4,f4"), "arrays of records cannot be made"),
+    "float8": (np.zeros(1, ml_dtypes.float8_e4m3fn), "arrays of float8_e4m3fn cannot be made"),
 }
 
 
@@ -184,6 +188,45 @@ def test_copy_of_numpy_arrays(sharing: str) -> None:
         assert bool(a[0] == 9.0) is shared
         a[1] = 8.0
         assert bool(x[1] == 8.0) is shared
+
+
+class Interface:
+    """What says where its memory is, and no more."""
+
+    def __init__(self, values: np.ndarray[Any, Any], name: str) -> None:
+        self.values = values
+        setattr(self, name, getattr(values, name))
+
+
+MEMORY: dict[str, Callable[[np.ndarray[Any, Any]], Any]] = {
+    "array.array": lambda a: array.array("d", a),
+    "bytearray": bytearray,
+    "memoryview": memoryview,
+    "ctypes": lambda a: (ctypes.c_double * 2)(*a),
+    "mmap": lambda a: mmap.mmap(-1, a.nbytes),
+    "__array_interface__": lambda a: Interface(a, "__array_interface__"),
+    "__array_struct__": lambda a: Interface(a, "__array_struct__"),
+    "__array__": Duck,
+}
+
+
+@pytest.mark.parametrize("kind", MEMORY)
+def test_copy_of_other_memory(sharing: str, kind: str) -> None:
+    for copy, shared in ((None, True), (False, True), (True, False)):
+        obj = MEMORY[kind](np.zeros(2))
+        view = np.asarray(obj)
+        x = pa.asarray(obj, device=sharing, copy=copy)
+        assert x.dtype == view.dtype
+        view[-1] = 7
+        assert bool(x[-1] == 7) is shared
+        x[0] = 9
+        assert bool(view[0] == 9) is shared
+
+
+def test_copy_false_of_bytes_says_why(device: str) -> None:
+    for values in (b"ab", Interface(np.ones(2, ">f4"), "__array_interface__")):
+        with pytest.raises(ValueError, match=r"^copy=False, but making.*pass copy=None$"):
+            pa.asarray(values, device=device, copy=False)
 
 
 def test_arrays_in_lists(anywhere: str) -> None:
