@@ -3,8 +3,9 @@
 Walks go from device to device at random: one after the other first, then in several threads at once
 that also hand arrays to each other. Each step draws the way (``to_device``, ``asarray``,
 ``from_dlpack``, ``pa.to_device``), ``copy=``, and now and then a new array with its dtype, shape
-and layout; it checks every value bit by bit after the move, and that a copy is one. The same moves are
-made twice; the resident size is read after each time, after ``gc.collect()`` and ``pa.reclaim()``. The exit status is 1 where a value was wrong, a call raised what it should not, or
+and layout; it checks every value bit by bit after the move, and that a copy is one. The same moves
+are made twice; the resident size is read after each time, after ``gc.collect()`` and
+``pa.reclaim()``. The exit status is 1 where a value was wrong, a call raised what it should not, or
 memory grew.
 
     python benchmarks/soak.py [--moves N] [--threads N] [--seed N] [--device DEVICE ...]
