@@ -104,6 +104,9 @@ def to_device(
         If the device's memory runs out.
     ValueError
         If the tree is within itself.
+    TypeError
+        If the tree itself is an object that is passed on as it is, see below, since nothing would
+        be moved; None, scalars and texts are let through.
     ModuleNotFoundError
         If a bar is wanted and rich is not installed; nothing was moved then.
 
@@ -146,9 +149,19 @@ def to_device(
     watch = _bar(where) if shown else None
     mover = _Mover(where, narrow=narrow, non_blocking=non_blocking, native=native)
     try:
-        return trees.mapped(tree, mover.image, is_array=mover.is_array, watch=watch)
+        moved = trees.mapped(tree, mover.image, is_array=mover.is_array, watch=watch)
     finally:
         mover.moved.clear()  # this frame is part of every traceback
+    if moved is tree and not (
+        isinstance(tree, _ATOMS) or mover.is_array(tree) or trees.is_tree(tree)
+    ):
+        name = f"{type(tree).__module__}.{type(tree).__qualname__}".removeprefix("builtins.")
+        raise TypeError(
+            f"to_device takes arrays and trees of them, and this {name} is neither: nothing would "
+            f"be moved. Pass what is in it, as a dict or a list, or say how its class is taken "
+            f"apart with optree.register_pytree_node(..., namespace={trees.NAMESPACE!r})"
+        )
+    return moved
 
 
 def _bar(device: Device) -> Watch:
@@ -223,6 +236,8 @@ class _Mover:
             return known
         return x if x._lane.device is device else outcome.wrap(known._native, device)
 
+
+_ATOMS = (type(None), *dtypes.SCALARS, str, bytes)
 
 _NUMPY = (np.ndarray, np.memmap)  # and no other subclass: those mean more than their values
 

@@ -17,7 +17,7 @@ from functools import partial
 from types import MemberDescriptorType
 from typing import Any, Protocol
 
-__all__ = ["NAMESPACE", "Watch", "mapped"]
+__all__ = ["NAMESPACE", "Watch", "is_tree", "mapped"]
 
 NAMESPACE = "portarray"
 """optree's namespace in which classes are found that are registered for portarray alone."""
@@ -90,6 +90,11 @@ def mapped(
             parts.clear()
             _clear_frames(error, before)
         raise
+
+
+def is_tree(value: Any) -> bool:
+    """Tell whether a value is taken apart."""
+    return _way_of(value) is not None
 
 
 def _clear_frames(error: BaseException, before: BaseException | None) -> None:
@@ -301,9 +306,7 @@ def _one_level(value: Any, flatten: Callable[..., Any]) -> Any:
 def _is_known_to_jax(value: Any) -> bool:
     """Tell whether an object is of a class that is registered with JAX, if that is imported."""
     jax = sys.modules.get("jax.tree_util")
-    if jax is None:
-        return False
-    return not jax.treedef_is_leaf(_one_level(value, jax.tree_structure))
+    return jax is not None and jax.default_registry.flatten_one_level(value) is not None
 
 
 def _take_as_jax(value: Any) -> _Node:

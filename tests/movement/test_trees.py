@@ -169,6 +169,8 @@ UNTOUCHED: list[Any] = [
     memoryview(b"x"),
     Path("x"),
     type("Sub", (dict,), {})(a=1),
+    iter([1.0]),
+    {"a": 1.0}.values(),
 ]
 
 
@@ -181,10 +183,25 @@ def test_what_is_no_array_is_the_same_object(device: str, native: bool | None) -
     )
 
 
+@pytest.mark.parametrize("value", UNTOUCHED, ids=lambda value: type(value).__name__)
+def test_what_is_no_tree_at_all(device: str, value: Any) -> None:
+    if value is None or isinstance(value, (str, bytes, int, float, np.generic)):
+        assert pa.to_device(value, device) is value
+    else:  # who names it means it to be moved
+        with pytest.raises(
+            TypeError, match=r"is neither: nothing would be moved\. Pass what is in"
+        ):
+            pa.to_device(value, device)
+
+
 def test_modules_of_pytorch_are_no_arrays(device: str) -> None:
     torch = pytest.importorskip("torch")
     layer = torch.nn.Linear(2, 2)
     assert pa.to_device([layer, torch.float32], device) == [layer, torch.float32]
+    with pytest.raises(TypeError, match=r"torch\.nn\.modules\.linear\.Linear is neither"):
+        pa.to_device(layer, device)
+    with pytest.raises(TypeError, match="this generator is neither"):
+        pa.to_device(layer.parameters(), device)
 
 
 def test_numpy_arrays_of_other_byte_order_and_in_files(device: str, tmp_path: Path) -> None:
