@@ -27,6 +27,7 @@ __all__ = [
     "canonical",
     "kind_of",
     "missing",
+    "name_of",
     "nearest",
     "promote",
 ]
@@ -76,6 +77,12 @@ def bfloat16() -> DType:
 
     dtype: DType = np.dtype(ml_dtypes.bfloat16)
     return dtype
+
+
+@cache
+def name_of(dtype: DType) -> str:
+    """Return a dtype's name, which NumPy puts together each time it is asked."""
+    return dtype.name
 
 
 def canonical(dtype: object) -> DType:

@@ -31,7 +31,7 @@ def reduce(x: Array, protocol: SupportsIndex) -> tuple[Any, ...]:
         values = values.copy()  # NumPy has buffers of one block only
     if x._lane.dtype.kind == "V":
         values = values.view(np.uint16)  # nor has it any of bfloat16
-    return restored, (values, str(x._lane.dtype), str(x._lane.device))
+    return restored, (values, dtypes.name_of(x._lane.dtype), str(x._lane.device))
 
 
 def deep_copy(x: Array, memo: dict[int, Any]) -> Array:
