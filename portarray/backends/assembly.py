@@ -65,7 +65,8 @@ def find(room: Room, device: Any, name: str) -> tuple[Function, Served]:
     """
     own = _own(room, name)
     if own is not None:
-        return room.guarded(name, own), served_by(own)
+        # Names of dtypes and constants are looked up here as well.
+        return (room.guarded(name, own) if callable(own) else own), served_by(own)
     composition = _composition(name)
     if composition is not None:
         return partial(composition, NativeNamespace(room, device)), "composed"
