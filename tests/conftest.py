@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import tempfile
@@ -37,6 +38,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     # clarray's tests have a fixture of that name, which gives its own devices.
     if "device" in metafunc.fixturenames and CLARRAY not in metafunc.definition.path.parents:
         metafunc.parametrize("device", [str(one) for one in pa.devices()])
+
+
+def pytest_collection_finish() -> None:
+    """Keep the garbage collector from looking through all test items again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
