@@ -116,7 +116,7 @@ def moved(
     return outcome.wrapped(native, target)
 
 
-def planned(x: Array, device: Device, *, narrow: bool) -> routes.Plan:
+def planned(x: Array, device: Device, *, narrow: bool) -> routes.TransferPlan:
     """Return how :func:`moved` would bring an array to a device."""
     if type(x) is not _array.Array:
         raise operands.refused(x, "transfer_plan", scalars=False)

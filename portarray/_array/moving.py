@@ -10,7 +10,7 @@ from portarray._array import array as _array
 from portarray._array import conversion, dtypes, outcome
 from portarray._config import config
 from portarray._devices import selection
-from portarray._movement.routes import Plan
+from portarray._movement.routes import TransferPlan
 from portarray.backends import registry
 
 if TYPE_CHECKING:
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from portarray._movement.trees import Watch
 
 __all__ = ["TransferPlan", "to_device", "transfer_plan"]
-
-TransferPlan = Plan
 
 
 def transfer_plan(x: Array, device: object, *, narrow: bool = False) -> TransferPlan:

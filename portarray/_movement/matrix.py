@@ -12,7 +12,7 @@ import numpy as np
 from portarray._devices import memory
 from portarray._devices.device import Device
 from portarray._movement import routes
-from portarray._movement.routes import Plan
+from portarray._movement.routes import TransferPlan
 
 __all__ = ["Cell", "Matrix", "Memcpy", "matrix"]
 
@@ -49,7 +49,7 @@ class Cell:
     ----------
     source, target : Device
         From where to where.
-    plan : Plan or None
+    plan : TransferPlan or None
         The route; None where the array could not be made or moved.
     seconds : float or None
         The shortest time of a move, if it was measured: until the target has the data, and the
@@ -60,7 +60,7 @@ class Cell:
 
     source: Device
     target: Device
-    plan: Plan | None
+    plan: TransferPlan | None
     seconds: float | None = None
     problem: str = ""
 
@@ -191,7 +191,7 @@ def _problem(error: Exception) -> str:
     return f"{type(error).__name__}: {error}".strip(": ")
 
 
-def _time_of_move(x: Any, plan: Plan) -> float:
+def _time_of_move(x: Any, plan: TransferPlan) -> float:
     """Return the shortest time of a move; its end is waited for where anything is copied."""
     source, target = plan.source, plan.target
 

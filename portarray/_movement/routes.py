@@ -20,7 +20,7 @@ from portarray._devices.device import Device
 if TYPE_CHECKING:
     from portarray.backends.protocol import Room
 
-__all__ = ["HOST", "Kind", "Plan", "kind_of", "move", "plan"]
+__all__ = ["HOST", "Kind", "TransferPlan", "kind_of", "move", "plan"]
 
 Kind = Literal["library", "memory", "dlpack", "staged", "host"]
 """How data goes from one device to another:
@@ -205,7 +205,7 @@ class _Offered:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class TransferPlan:
     """How an array would go from one device to another.
 
     Parameters
@@ -246,7 +246,7 @@ class Plan:
         return f"{text} ({self.nbytes:,} bytes): {self.why}" if self.copies else text
 
 
-def plan(x: Any, source: Device, target: Device, *, dtype: np.dtype[Any]) -> Plan:
+def plan(x: Any, source: Device, target: Device, *, dtype: np.dtype[Any]) -> TransferPlan:
     """Return the route that :func:`move` takes with ``copy=None``; waits until x is computed.
 
     Parameters
@@ -261,7 +261,7 @@ def plan(x: Any, source: Device, target: Device, *, dtype: np.dtype[Any]) -> Pla
     kind = _kind_for(x, source, target)
     reasons = tuple(filter(None, _reasons(x, source, target, kind, dtype)))
     nbytes = math.prod(x.shape) * dtype.itemsize * len(reasons)
-    return Plan(source, target, kind, dtype, nbytes, reasons)
+    return TransferPlan(source, target, kind, dtype, nbytes, reasons)
 
 
 def _reasons(

@@ -81,13 +81,12 @@ def served(room: Room, name: str) -> Served:
     return "host" if _composition(name) is None else "composed"
 
 
-def _own(room: Room, name: str) -> Function | None:
-    """Return a room's own function of a name, or None."""
+def _own(room: Room, name: str) -> Any:
+    """Return what a room itself has under a name, or None."""
     try:
-        found: Function = attrgetter(name)(room.namespace)
+        return attrgetter(name)(room.namespace)
     except AttributeError:
         return None
-    return found
 
 
 def _composition(name: str) -> Function | None:
