@@ -80,7 +80,9 @@ def lint(session: nox.Session) -> None:
 def types(session: nox.Session) -> None:
     """Check types with mypy, every room's functions against the protocol among them."""
     found = libraries(session)
-    session.install("-e", ".[cli]", "-e", "./conformance", *found, *group("types"), *group("tests"))
+    session.install(
+        "-e", ".[cli,files]", "-e", "./conformance", *found, *group("types"), *group("tests")
+    )
     # Without a library its room is checked against nothing, and some of its ignores are not used.
     complete = set(EVERY) <= set(tested(session))
     options = [] if complete else ["--no-warn-unused-ignores"]
@@ -91,7 +93,7 @@ def types(session: nox.Session) -> None:
 @nox.session
 def tests(session: nox.Session) -> None:
     """Run the tests against the installed package."""
-    session.install(".[cli]", "./conformance", *libraries(session), *group("tests"))
+    session.install(".[cli,files]", "./conformance", *libraries(session), *group("tests"))
     options = session.posargs or ["--numprocesses=auto", "--maxprocesses=8"]
     session.run("pytest", *options)
 
