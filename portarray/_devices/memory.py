@@ -11,7 +11,7 @@ from portarray._devices.device import Device
 from portarray.backends.protocol import MemoryFigures
 from portarray.errors import OutOfMemoryError
 
-__all__ = ["MemoryFigures", "memory", "out_of_memory", "reclaim", "synchronize"]
+__all__ = ["MemoryFigures", "let_go", "memory", "out_of_memory", "reclaim", "synchronize"]
 
 
 def memory(device: object = None) -> MemoryFigures:
@@ -108,19 +108,34 @@ def out_of_memory(error: BaseException, *devices: Device) -> OutOfMemoryError | 
         where = known[0]
     else:
         return None
-    _let_go(error)
+    let_go(error)
     figures = memory(where)
     return OutOfMemoryError(
         str(where), asked=where.room.asked(error), free=figures.free, total=figures.total
     )
 
 
-def _let_go(error: BaseException) -> None:
-    """Clear the frames of the calls that an error came through, and of those that led to it."""
-    seen: BaseException | None = error
-    while seen is not None:
-        traceback.clear_frames(seen.__traceback__)
-        seen = seen.__cause__ or seen.__context__
+def let_go(error: BaseException, before: BaseException | None = None) -> None:
+    """Let the frames that an error, and those that led to it, went through forget their variables.
+
+    Whoever handles the error has its traceback, and would keep alive what those frames were about
+    to return, such as copies on their way.
+
+    Parameters
+    ----------
+    error : BaseException
+        The error.
+    before : BaseException, optional
+        One that was being handled already, whose frames are its handler's.
+    """
+    found: list[BaseException] = []
+    ahead: list[BaseException | None] = [error]
+    while ahead:
+        one = ahead.pop()
+        if one is not None and one is not before and one not in found:
+            found.append(one)
+            traceback.clear_frames(one.__traceback__)
+            ahead += [one.__cause__, one.__context__]
 
 
 def _on_host(device: Device) -> bool:

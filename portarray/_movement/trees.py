@@ -17,6 +17,8 @@ from functools import partial
 from types import MemberDescriptorType
 from typing import Any, Protocol
 
+from portarray._devices.memory import let_go
+
 __all__ = ["NAMESPACE", "Watch", "is_tree", "mapped"]
 
 NAMESPACE = "portarray"
@@ -88,31 +90,13 @@ def mapped(
         finally:  # keys have texts of their own, which may fail
             images.clear()
             parts.clear()
-            _clear_frames(error, before)
+            let_go(error, before)
         raise
 
 
 def is_tree(value: Any) -> bool:
     """Tell whether a value is taken apart."""
     return _way_of(value) is not None
-
-
-def _clear_frames(error: BaseException, before: BaseException | None) -> None:
-    """Let the frames that an error went through forget their variables.
-
-    Whoever handles the error has its traceback, and would keep alive what those frames were about
-    to return, such as copies on their way.
-    """
-    from traceback import clear_frames
-
-    found: list[BaseException] = []
-    ahead: list[BaseException | None] = [error]
-    while ahead:
-        one = ahead.pop()
-        if one is not None and one is not before and not any(one is other for other in found):
-            found.append(one)
-            clear_frames(one.__traceback__)
-            ahead += [one.__cause__, one.__context__]
 
 
 class _Node:
