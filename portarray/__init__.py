@@ -11,7 +11,7 @@ import typing as _typing
 
 import numpy as _np  # noqa: ICN001  (not a public name)
 
-from portarray import fft, linalg
+from portarray import fft, kernels, linalg
 from portarray._api.arithmetic import (
     abs,
     add,
@@ -362,6 +362,8 @@ __all__ = [
     # Extensions
     "fft",
     "linalg",
+    # Core kernels
+    "kernels",
     # Data types
     "bool",
     "int8",

@@ -35,12 +35,13 @@ class Config:
     'allow'
     """
 
-    __slots__ = ("_host_fallback", "_progress", "_unpickle_device")
+    __slots__ = ("_host_fallback", "_progress", "_tuned_kernels", "_unpickle_device")
 
     def __init__(self) -> None:
         self._host_fallback: HostFallback = "warn"
         self._unpickle_device: str | None = "cpu"
         self._progress = False
+        self._tuned_kernels = True
 
     @property
     def host_fallback(self) -> HostFallback:
@@ -66,12 +67,22 @@ class Config:
         """Whether moving a tree shows a progress bar once it takes over a second."""
         return self._progress
 
+    @property
+    def tuned_kernels(self) -> bool:
+        """Whether kernels are served by versions made for a library, where it has any.
+
+        False computes all of :mod:`portarray.kernels` by their generic versions: to find out
+        whether a tuned one is to blame, or how much it gains.
+        """
+        return self._tuned_kernels
+
     def __call__(
         self,
         *,
         host_fallback: HostFallback | _Kept = _KEPT,
         unpickle_device: str | _Kept | None = _KEPT,
         progress: bool | _Kept = _KEPT,
+        tuned_kernels: bool | _Kept = _KEPT,
     ) -> Restore:
         """Change settings at once; the result restores them where it is used in ``with``.
 
@@ -83,6 +94,8 @@ class Config:
             See :attr:`unpickle_device`.
         progress : bool, optional
             See :attr:`progress`.
+        tuned_kernels : bool, optional
+            See :attr:`tuned_kernels`.
 
         Returns
         -------
@@ -106,10 +119,11 @@ class Config:
             wanted["_host_fallback"] = host_fallback
         if unpickle_device is not _KEPT:
             wanted["_unpickle_device"] = _device_text(unpickle_device)
-        if progress is not _KEPT:
-            if not isinstance(progress, bool):
-                raise TypeError(f"progress={progress!r}: use True or False")
-            wanted["_progress"] = progress
+        for name, value in (("progress", progress), ("tuned_kernels", tuned_kernels)):
+            if value is not _KEPT:
+                if not isinstance(value, bool):
+                    raise TypeError(f"{name}={value!r}: use True or False")
+                wanted[f"_{name}"] = value
         before = {name: getattr(self, name) for name in wanted}
         self._set(wanted)
         return Restore(self, before)
@@ -121,7 +135,8 @@ class Config:
     def __repr__(self) -> str:
         return (
             f"<portarray.config host_fallback={self._host_fallback!r} "
-            f"unpickle_device={self._unpickle_device!r} progress={self._progress!r}>"
+            f"unpickle_device={self._unpickle_device!r} progress={self._progress!r} "
+            f"tuned_kernels={self._tuned_kernels!r}>"
         )
 
 

@@ -31,6 +31,7 @@ __all__ = [
     "default_dtype",
     "direct",
     "dtypes_of",
+    "entered",
     "inplace",
     "lane_of",
     "lanes_of",
@@ -314,6 +315,21 @@ def _set(lane: Lane, name: str) -> Function:
 
     It serves each setting as that one's dtypes demand, and refuses a dtype that is not among them.
     """
+    return _as_set(lane, lambda: _serve(lane, name), way_out=name == "astype")
+
+
+def entered(lane: Lane, build: Callable[[], Function]) -> Function:
+    """Return a function of native arrays as a lane calls it: on its device, by the settings."""
+
+    def on_device() -> Function:
+        function, device = build(), lane.device
+        return function if device.room.scope(device.native) is None else _scoped(function, device)
+
+    return on_device() if lane.known_type is not None else _as_set(lane, on_device)
+
+
+def _as_set(lane: Lane, build: Callable[[], Function], *, way_out: bool = False) -> Function:
+    """Build a function that is built again for each of the user's settings of a library."""
     device = lane.device
     by_setting: dict[object, Function] = {}
 
@@ -321,9 +337,9 @@ def _set(lane: Lane, name: str) -> Function:
         setting = device.room.configuration()
         function = by_setting.get(setting)
         if function is None:
-            if name != "astype":  # the way out
+            if not way_out:
                 lane_of(device, lane.dtype)
-            function = by_setting[setting] = _serve(lane, name)
+            function = by_setting[setting] = build()
         return function(*args, **options)
 
     return as_set

@@ -18,7 +18,8 @@ and return *native* arrays, dtypes and devices of their library.
 ``transfer.py``
     **must** satisfy :class:`Transfer`.
 ``tuned.py``
-    **may** hold core kernels for this library.
+    **may** hold core kernels for this library: ``TUNED``, a mapping of a kernel's name to its
+    :class:`TunedKernel` versions, in the order in which they are tried.
 
 What a room's function may rely on when portarray calls it (`portarray/_array/call.py` sees to it):
 operands have one dtype, or one operand is a Python scalar of a kind that dtype can hold; dtypes are
@@ -47,6 +48,7 @@ __all__ = [
     "RoomInfo",
     "Served",
     "Transfer",
+    "TunedKernel",
     "composed",
     "served_by",
 ]
@@ -134,6 +136,33 @@ class MemoryFigures:
     free: int | None = None
     used: int | None = None
     pooled: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TunedKernel:
+    """One version of a core kernel that is made for a library.
+
+    Parameters
+    ----------
+    function : callable
+        Takes what the generic version takes behind its namespace: native arrays and every keyword,
+        all of them checked. Returns a native array of the dtype that the generic version would.
+    name : str
+        What it is made of, for people: ``"torch.nn.functional.softmax"``.
+    dtypes : frozenset of str
+        NumPy's names of the dtypes that it takes, of the array that leads.
+    wins : str
+        The row of ``benchmarks/kernels.py`` in which it beats the generic version.
+    refuses : callable, optional
+        Called with the same arguments; returns why the version cannot take them or would lose, as
+        a clause, and an empty string where it can. None takes everything.
+    """
+
+    function: Callable[..., Any]
+    name: str
+    dtypes: frozenset[str]
+    wins: str
+    refuses: Callable[..., str] | None = None
 
 
 class Devices(Protocol):
@@ -468,6 +497,11 @@ class Room:
             self.transfer.to_host(x, copy=None) if hook is None else hook(x)
         )
         return values
+
+    def tuned_kernels(self, name: str) -> tuple[TunedKernel, ...]:
+        """Return the versions of a core kernel that are made for the library. **May**."""
+        table: Mapping[str, tuple[TunedKernel, ...]] = getattr(self.tuned, "TUNED", {})
+        return table.get(name, ())
 
     def direct(self, name: str, dtype: Any) -> Callable[..., Any] | None:
         """Return the library's own function that serves a name for arrays of a native dtype.

@@ -1,0 +1,145 @@
+"""How a core kernel is served: by a version made for the library, or by the generic one.
+
+As a function of the standard, a kernel goes through one crossing: unwrap, find the version in a
+table by dtype and shape, enter the device, call, translate errors, wrap. The kernels themselves,
+and the checks of what they are given, are in :mod:`portarray.kernels`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from portarray._array import array as _array
+from portarray._array import dispatch
+from portarray._array.outcome import reraise, wrapped
+from portarray._config import config
+from portarray.backends.assembly import NativeNamespace
+
+if TYPE_CHECKING:
+    from portarray._array.array import Array
+    from portarray._array.dispatch import Function, Lane
+    from portarray.backends.protocol import TunedKernel
+
+__all__ = ["Kernel", "version"]
+
+
+class Kernel:
+    """One core kernel.
+
+    Parameters
+    ----------
+    name : str
+        Its name in :mod:`portarray.kernels`.
+    generic : callable
+        Its generic version: takes a namespace of native arrays, then native arrays and options.
+    leads : int
+        Place of the array whose dtype decides the version and the result.
+    """
+
+    __slots__ = ("_by_tables", "_generic", "_leads", "generic", "name")
+
+    def __init__(self, name: str, generic: Callable[..., Any], *, leads: int = 0) -> None:
+        self.name = name
+        self.generic = generic
+        self._leads = leads
+        self._by_tables: dict[Lane, Function] = {}
+        self._generic: dict[Lane, Function] = {}
+
+    def __call__(self, *arrays: Array | None, **options: Any) -> Array:
+        """Call the version that serves these arguments; see :meth:`natives`."""
+        result: Array = self.several(*arrays, **options)
+        return result
+
+    def several(self, *arrays: Array | None, **options: Any) -> Any:
+        """Call a kernel with several results, which come back as a tuple."""
+        lead: Any = arrays[self._leads]
+        lane: Lane = lead._lane
+        known = self._by_tables if config._tuned_kernels else self._generic
+        function = known.get(lane)
+        if function is None:
+            function = known[lane] = self._serve(lane, tuned=known is self._by_tables)
+        natives = self.natives(lane, arrays, options)
+        try:
+            result = function(*natives, **options)
+        except Exception as error:  # noqa: BLE001  (translated and raised again)
+            reraise(error, f"kernels.{self.name}", lane.device)
+        if isinstance(result, tuple):
+            return tuple(wrapped(part, lane) for part in result)
+        return wrapped(result, lane)
+
+    def natives(
+        self, lane: Lane, arrays: Sequence[Array | None], options: dict[str, Any]
+    ) -> list[Any]:
+        """Return the arrays' native parts, and put those of arrays among the options in place.
+
+        All must be on the lane's device; their dtypes are the kernel's own matter.
+        """
+        natives: list[Any] = []
+        for x in arrays:
+            if x is None:
+                natives.append(None)
+                continue
+            if x._lane is not lane:
+                dispatch.check_device(self.name, lane, x._lane)
+            natives.append(x._native)
+        for key, value in options.items():
+            if type(value) is _array.Array:
+                dispatch.check_device(self.name, lane, value._lane)
+                options[key] = value._native
+            elif type(value) is tuple:
+                options[key] = tuple(self.natives(lane, value, {}))
+        return natives
+
+    def lane(self, arrays: Sequence[Any]) -> Lane:
+        """Return the lane of the array that leads."""
+        found: Lane = arrays[self._leads]._lane
+        return found
+
+    def candidates(self, lane: Lane) -> tuple[TunedKernel, ...]:
+        """Return every version made for a lane's library, those for other dtypes too."""
+        return lane.device.room.tuned_kernels(self.name)
+
+    def _serve(self, lane: Lane, *, tuned: bool) -> Function:
+        """Build the function that picks a lane's version by what it is given."""
+        rows = [row for row in self.candidates(lane) if lane.dtype.name in row.dtypes]
+        return dispatch.entered(lane, lambda: self._picking(lane, rows if tuned else []))
+
+    def _picking(self, lane: Lane, rows: Sequence[TunedKernel]) -> Function:
+        generic, device = self.generic, lane.device
+        xp = NativeNamespace(device.room, device.native)
+        if rows and rows[0].refuses is None:
+            return rows[0].function
+
+        def picked(*args: Any, **options: Any) -> Any:
+            for row in rows:
+                if row.refuses is None or not row.refuses(*args, **options):
+                    return row.function(*args, **options)
+            return generic(xp, *args, **options)
+
+        return picked
+
+
+def version(
+    kernel: Kernel, arrays: Sequence[Any], options: Mapping[str, Any]
+) -> tuple[TunedKernel | None, tuple[tuple[TunedKernel, str], ...]]:
+    """Return the version that serves a call, and those that do not, each with the reason.
+
+    None stands for the generic version.
+    """
+    lane = kernel.lane(arrays)
+    if not config.tuned_kernels:
+        why = "pa.config(tuned_kernels=False) asks for the generic version"
+        return None, tuple((row, why) for row in kernel.candidates(lane))
+    given = dict(options)
+    natives = kernel.natives(lane, arrays, given)
+    refused: list[tuple[TunedKernel, str]] = []
+    for row in kernel.candidates(lane):
+        if lane.dtype.name not in row.dtypes:
+            why = f"it takes {', '.join(sorted(row.dtypes))}, not {lane.dtype}"
+        else:
+            why = "" if row.refuses is None else row.refuses(*natives, **given)
+        if not why:
+            return row, tuple(refused)
+        refused.append((row, why))
+    return None, tuple(refused)
