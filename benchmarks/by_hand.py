@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from timing import optional
+from installed import optional
 
 import portarray as pa
 

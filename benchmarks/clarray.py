@@ -184,7 +184,7 @@ def _along(name: str, axis: int) -> Callable[[Namespace, Inputs], object]:
 def candidates(threads: int) -> list[Candidate]:
     """Return NumPy, clarray, and what else is installed."""
     import numpy as np
-    from timing import optional
+    from installed import optional
 
     from portarray import clarray
 
@@ -278,7 +278,7 @@ def table(
     libraries: list[Candidate], repeats: int, only: str, sizes: tuple[int, ...] | None
 ) -> list[Measured]:
     """Measure every row, at its own size or at growing ones."""
-    from timing import side_by_side
+    from portarray._bench.timing import side_by_side
 
     found: list[Measured] = []
     for row in rows():
@@ -307,7 +307,8 @@ def print_row(row: Row, size: int, best: Mapping[str, float]) -> None:
 def tiny(libraries: list[Candidate], repeats: int) -> dict[str, float]:
     """Return the time of one addition of three elements, not waiting between calls."""
     import numpy as np
-    from timing import side_by_side
+
+    from portarray._bench.timing import side_by_side
 
     def adding(x: Any, y: Any, wait: Callable[[], object]) -> Callable[[], None]:
         def action() -> None:

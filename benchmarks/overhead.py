@@ -29,9 +29,10 @@ from typing import Any
 
 import array_api_compat
 import numpy as np
-from timing import Action, optional, side_by_side
+from installed import optional
 
 import portarray as pa
+from portarray._bench.timing import Action, side_by_side
 
 TINY = 4
 LARGE = 1_000_000

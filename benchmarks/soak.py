@@ -33,7 +33,7 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
-from timing import optional
+from installed import optional
 
 import portarray as pa
 

@@ -40,9 +40,9 @@ from typing import Any
 import numpy as np
 from by_hand import by_hand, function
 from overhead import finisher
-from timing import side_by_side
 
 import portarray as pa
+from portarray._bench.timing import side_by_side
 
 TINY = 4
 MEGABYTE = 1_000_000

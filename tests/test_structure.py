@@ -71,7 +71,8 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("errors", "_version", "_config", "_devices", "_array"),
         *("_api", "linalg", "fft", "kernels"),
     },
-    "_cli": {"errors", "_version", "_config", "_devices", "_array", "_movement"},
+    "_bench": {"", "errors", "_config", "_devices", "_array", "_movement", "kernels"},
+    "_cli": {"errors", "_version", "_config", "_devices", "_array", "_movement", "_bench"},
     "__main__": {"_cli"},
 }
 NATIVE_ARRAYS = {"_array", "_movement"}  # where an array's native part may be read
@@ -79,14 +80,15 @@ NATIVE_ARRAYS = {"_array", "_movement"}  # where an array's native part may be r
 # Distributions that only some parts need, and the parts that may import each.
 HOMES_OF = {
     "click": {"_cli"},
-    "rich": {"_cli", "_movement"},
+    "matplotlib": {"_bench"},
+    "rich": {"_bench", "_cli", "_movement"},
     "optree": {"_movement"},
     "safetensors": {"_movement"},
 }
 # Imported where they are used, never with the module: most programs do without.
-LAZY = {"ml_dtypes", "optree", "platformdirs", "rich", "safetensors", "tomllib"}
+LAZY = {"matplotlib", "ml_dtypes", "optree", "platformdirs", "rich", "safetensors", "tomllib"}
 # But for what all of a part's programs need.
-AT_ONCE = {("_cli", "rich")}
+AT_ONCE = {("_bench", "rich"), ("_cli", "rich")}
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,293 @@
+"""The rows of the kernels' table: every kernel, size and dtype that is measured, in one place.
+
+A row's name says all of it: ``"rms_norm 512x4096"``, ``"attention 9x1024x64 causal"``,
+``"linear decode 1536x576 float16"``; float32 goes without saying. Versions made for a library name
+the row in which they win.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+__all__ = ["GROWTH", "Row", "growth", "rows"]
+
+ROWS = 512
+HIDDEN = (576, 4096)
+HEADS = ((9, 64), (32, 128))  # how many, of how many features
+GROUPED = ((9, 3, 64), (32, 8, 128))  # query heads, key heads, features
+LENGTHS = (128, 1024, 4096)
+INTERMEDIATE = 1536
+VOCABULARY = 49152
+CACHE = 2048  # keys that a cache has room for
+FILLED = 1024  # and has
+OTHER_DTYPES = ("float16", "bfloat16", "float64")
+
+ROW_WISE = ("softmax", "log_softmax", "silu", "gelu", "relu", "rms_norm", "layer_norm")
+WEIGHTED = {"rms_norm": ("weight",), "layer_norm": ("weight", "bias")}
+
+GROWTH: Mapping[str, tuple[int, ...]] = {
+    **dict.fromkeys(ROW_WISE, (1, 8, 64, 512, 4096)),  # rows
+    "rope": (1, 16, 128, 1024, 4096),  # length
+    "attention": (16, 64, 256, 1024, 4096),  # length
+    "linear": (1, 8, 64, 512),  # rows
+    "matmul": (16, 64, 256, 1024),  # side
+    "cross_entropy": (1, 8, 64, 512),  # rows
+    "embedding": (1, 8, 64, 512, 4096),  # indices
+}
+"""What grows, kernel by kernel."""
+
+Arrays = Mapping[str, np.ndarray[Any, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the table.
+
+    Parameters
+    ----------
+    name : str
+        Kernel, sizes, variant, dtype.
+    kernel : str
+        Name in :mod:`portarray.kernels`.
+    make : callable
+        A random generator to the arrays by name, in the order in which the kernel takes them;
+        those of real floating dtype become ``dtype``. ``cos`` and ``sin`` are rope's tables.
+    options : mapping
+        Keywords that are no arrays.
+    promised : bool
+        Whether promises are about this row.
+    dtype : str
+        Of the floating-point arrays.
+    """
+
+    name: str
+    kernel: str
+    make: Callable[[np.random.Generator], Arrays]
+    options: Mapping[str, Any] = field(default_factory=dict)
+    promised: bool = False
+    dtype: str = "float32"
+
+    def arrays(self) -> Arrays:
+        """Return the arrays: the same in every run."""
+        return self.make(np.random.default_rng(7))
+
+    def arguments(self, arrays: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return what the kernel is called with, arrays of any library given by name."""
+        given = dict(arrays)
+        options = dict(self.options)
+        if "cos" in given:
+            options["tables"] = (given.pop("cos"), given.pop("sin"))
+        if "mask" in given:
+            options["mask"] = given.pop("mask")
+        return tuple(given.values()), options
+
+
+def rows() -> list[Row]:
+    """Return every row, in the order of the table."""
+    return [*_float32(), *(_in(dtype, row) for dtype in OTHER_DTYPES for row in _some())]
+
+
+def growth(kernel: str, size: int) -> Row:
+    """Return a row of a kernel at a size out of :data:`GROWTH`."""
+    if kernel in ROW_WISE:
+        return _row_wise(kernel, size, HIDDEN[-1])
+    if kernel == "rope":
+        return _rope(*_between(HEADS[0], size))
+    if kernel == "attention":
+        return _attention(*_between(HEADS[0], size), causal=True)
+    if kernel == "linear":
+        return _linear("prompt", INTERMEDIATE, HIDDEN[0], size)
+    if kernel == "matmul":
+        return _matmul(size, size, size)
+    if kernel == "cross_entropy":
+        return _cross_entropy(size, VOCABULARY)
+    return _embedding(size)
+
+
+def _float32() -> Iterator[Row]:
+    for kernel in ROW_WISE:
+        for hidden in HIDDEN:
+            yield _row_wise(kernel, ROWS, hidden, promised=True)
+    yield _row_wise("gelu", ROWS, HIDDEN[-1], variant="tanh", approximate="tanh")
+    yield _row_wise("softmax", 1, VOCABULARY)
+    yield _row_wise("rms_norm", 1, HIDDEN[0])
+    yield _row_wise("silu", 1, INTERMEDIATE)
+    for one in HEADS:
+        yield replace(_rope(*_between(one, 1024)), promised=True)
+    yield _rope(*_between(HEADS[1], 1024), interleaved=True)
+    yield _rope(*_between(HEADS[1], 1024), tables=False)
+    yield _rope(*_between(HEADS[0], 1))
+    for one in HEADS:
+        for length in LENGTHS:
+            yield replace(_attention(*_between(one, length), causal=True), promised=True)
+        for length in LENGTHS[:2]:
+            yield replace(_attention(*_between(one, length)), promised=True)
+    yield _attention(*_between(HEADS[0], 1024), masked=True)
+    for heads, groups, dim in GROUPED:
+        yield _attention(heads, 1024, dim, groups=groups, causal=True)
+    for heads, groups, dim in GROUPED:
+        yield _decode_attention(heads, groups, dim)
+    for out, into in ((INTERMEDIATE, HIDDEN[0]), (4096, 4096)):
+        yield _linear("prompt", out, into, ROWS)
+    yield _linear("prompt", INTERMEDIATE, HIDDEN[0], ROWS, bias=True)
+    for out, into in (
+        (INTERMEDIATE, HIDDEN[0]),
+        (HIDDEN[0], INTERMEDIATE),
+        (VOCABULARY, HIDDEN[0]),
+        (4096, 4096),
+    ):
+        yield _linear("decode", out, into, 1)
+    yield _matmul(ROWS, HIDDEN[0], INTERMEDIATE)
+    yield _matmul(1024, 1024, 1024)
+    yield _cross_entropy(ROWS, 4096)
+    yield _cross_entropy(ROWS, VOCABULARY)
+    yield _embedding(ROWS)
+    yield _embedding(1)
+
+
+def _some() -> Iterator[Row]:
+    """Yield the rows that are measured in other dtypes too."""
+    for kernel in ROW_WISE:
+        yield _row_wise(kernel, ROWS, HIDDEN[-1])
+    yield _rope(*_between(HEADS[1], 1024))
+    yield _attention(*_between(HEADS[0], 1024), causal=True)
+    yield _decode_attention(*GROUPED[0])
+    yield _linear("prompt", INTERMEDIATE, HIDDEN[0], ROWS)
+    yield _linear("decode", INTERMEDIATE, HIDDEN[0], 1)
+    yield _linear("decode", 4096, 4096, 1)
+    yield _matmul(ROWS, HIDDEN[0], INTERMEDIATE)
+    yield _cross_entropy(ROWS, 4096)
+    yield _embedding(ROWS)
+
+
+def _in(dtype: str, row: Row) -> Row:
+    return replace(row, name=f"{row.name} {dtype}", dtype=dtype)
+
+
+def _between(heads: tuple[int, int], length: int) -> tuple[int, int, int]:
+    return heads[0], length, heads[1]
+
+
+def _normal(rng: np.random.Generator, *shape: int) -> np.ndarray[Any, Any]:
+    return rng.standard_normal(shape, np.float32)
+
+
+def _row_wise(
+    kernel: str,
+    count: int,
+    hidden: int,
+    *,
+    variant: str = "",
+    promised: bool = False,
+    **options: Any,
+) -> Row:
+    def make(rng: np.random.Generator) -> Arrays:
+        found = {"x": _normal(rng, count, hidden)}
+        found.update({name: _normal(rng, hidden) for name in WEIGHTED.get(kernel, ())})
+        return found
+
+    name = f"{kernel} {count}x{hidden} {variant}".rstrip()
+    return Row(name, kernel, make, options, promised)
+
+
+def _rope(
+    heads: int, length: int, dim: int, *, interleaved: bool = False, tables: bool = True
+) -> Row:
+    def make(rng: np.random.Generator) -> Arrays:
+        x = {"x": _normal(rng, heads, length, dim)}
+        if not tables:
+            return x
+        frequencies = 10000.0 ** (-np.arange(0, dim, 2) / dim)
+        angles = np.arange(length)[:, None] * frequencies
+        return {
+            **x,
+            "cos": np.cos(angles).astype(np.float32),
+            "sin": np.sin(angles).astype(np.float32),
+        }
+
+    variant = " interleaved" if interleaved else "" if tables else " without tables"
+    return Row(
+        f"rope {heads}x{length}x{dim}{variant}", "rope", make, {"interleaved": interleaved}
+    )
+
+
+def _attention(
+    heads: int,
+    length: int,
+    dim: int,
+    *,
+    groups: int | None = None,
+    causal: bool = False,
+    masked: bool = False,
+) -> Row:
+    kv_heads = groups or heads
+
+    def make(rng: np.random.Generator) -> Arrays:
+        found = {
+            "q": _normal(rng, heads, length, dim),
+            "k": _normal(rng, kv_heads, length, dim),
+            "v": _normal(rng, kv_heads, length, dim),
+        }
+        if masked:  # each query sees its own key and about half of the others
+            found["mask"] = (rng.random((length, length)) < 0.5) | np.eye(length, dtype=bool)
+        return found
+
+    text = f"{heads}" if groups is None else f"{heads}/{groups}"
+    variant = " causal" if causal else " mask" if masked else ""
+    return Row(
+        f"attention {text}x{length}x{dim}{variant}", "attention", make, {"causal": causal}
+    )
+
+
+def _decode_attention(heads: int, groups: int, dim: int) -> Row:
+    """Return one query over a cache that is half full."""
+
+    def make(rng: np.random.Generator) -> Arrays:
+        return {
+            "q": _normal(rng, heads, 1, dim),
+            "k": _normal(rng, groups, CACHE, dim),
+            "v": _normal(rng, groups, CACHE, dim),
+        }
+
+    return Row(
+        f"attention decode {heads}/{groups}x{dim} keys {FILLED}",
+        "attention",
+        make,
+        {"causal": False, "key_length": FILLED},
+    )
+
+
+def _linear(phase: str, out: int, into: int, count: int, *, bias: bool = False) -> Row:
+    def make(rng: np.random.Generator) -> Arrays:
+        found = {"x": _normal(rng, count, into), "weight": _normal(rng, out, into) / into**0.5}
+        if bias:
+            found["bias"] = _normal(rng, out)
+        return found
+
+    return Row(f"linear {phase} {out}x{into}{' bias' if bias else ''}", "linear", make)
+
+
+def _matmul(n: int, k: int, m: int) -> Row:
+    def make(rng: np.random.Generator) -> Arrays:
+        return {"x1": _normal(rng, n, k) / k**0.5, "x2": _normal(rng, k, m)}
+
+    return Row(f"matmul {n}x{k}x{m}", "matmul", make)
+
+
+def _cross_entropy(count: int, classes: int) -> Row:
+    def make(rng: np.random.Generator) -> Arrays:
+        return {"logits": _normal(rng, count, classes), "targets": rng.integers(0, classes, count)}
+
+    return Row(f"cross_entropy {count}x{classes}", "cross_entropy", make)
+
+
+def _embedding(count: int) -> Row:
+    def make(rng: np.random.Generator) -> Arrays:
+        weight = _normal(rng, VOCABULARY, HIDDEN[0])
+        return {"indices": rng.integers(0, VOCABULARY, count), "weight": weight}
+
+    return Row(f"embedding {count} of {VOCABULARY}x{HIDDEN[0]}", "embedding", make)

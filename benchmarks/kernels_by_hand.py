@@ -1,0 +1,181 @@
+"""What users of each library write for a kernel, as Python texts on the library's own arrays.
+
+Texts name arrays and options as the kernel does; ``grouped`` tells whether heads share keys.
+Where a library has no function of its own, there is no text, but for rope and rms_norm, which
+PyTorch's and JAX's users write as the functions below.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from installed import optional
+from kernel_rows import Row
+
+import portarray as pa
+
+__all__ = ["LARGEST_SCORES", "by_hand"]
+
+LARGEST_SCORES = 1 << 30
+"""Bytes of scores up to which attention is written by hand where that stores all of them."""
+
+_MODULES = {
+    "F": "torch.nn.functional",
+    "cl": "portarray.clarray",
+    "cupy": "cupy",
+    "dpnp": "dpnp",
+    "jax": "jax",
+    "jnp": "jax.numpy",
+    "mx": "mlx.core",
+    "nn": "mlx.nn",
+    "np": "numpy",
+    "special": "cupyx.scipy.special",
+    "torch": "torch",
+}
+
+_PLAIN = {"matmul": "x1 @ x2", "linear": "x @ weight.T", "embedding": "weight[indices]"}
+
+_TABLE: dict[str, dict[str, str]] = {
+    "torch": {
+        "softmax": "F.softmax(x, -1)",
+        "log_softmax": "F.log_softmax(x, -1)",
+        "silu": "F.silu(x)",
+        "gelu": "F.gelu(x, approximate=approximate)",
+        "relu": "F.relu(x)",
+        "rms_norm": "F.rms_norm(x, x.shape[-1:], weight, 1e-6)",
+        "layer_norm": "F.layer_norm(x, x.shape[-1:], weight, bias, 1e-5)",
+        "rope": "rotated(torch.cat, x, cos2, sin2)",
+        "attention": "F.scaled_dot_product_attention(q[None], k[None], v[None], "
+        "attn_mask=mask, is_causal=causal, enable_gqa=grouped)",
+        "attention decode": "F.scaled_dot_product_attention(q[None], k[None, :, :key_length], "
+        "v[None, :, :key_length], enable_gqa=grouped)",
+        "linear": "F.linear(x, weight)",
+        "linear bias": "F.linear(x, weight, bias)",
+        "matmul": "x1 @ x2",
+        "cross_entropy": "F.cross_entropy(logits, targets)",
+        "embedding": "F.embedding(indices, weight)",
+    },
+    "mlx": {
+        **_PLAIN,
+        "softmax": "mx.softmax(x, -1, precise=True)",
+        "log_softmax": "nn.log_softmax(x, -1)",
+        "silu": "nn.silu(x)",
+        "gelu": "nn.gelu(x)",
+        "gelu tanh": "nn.gelu_approx(x)",
+        "relu": "nn.relu(x)",
+        "rms_norm": "mx.fast.rms_norm(x, weight, 1e-6)",
+        "layer_norm": "mx.fast.layer_norm(x, weight, bias, 1e-5)",
+        "rope": "mx.fast.rope(x[None], x.shape[-1], traditional=interleaved, base=10000.0, "
+        "scale=1.0, offset=0)[0]",
+        "attention": "mx.fast.scaled_dot_product_attention(q[None], k[None], v[None], "
+        "scale=scale, mask='causal' if causal else mask)[0]",
+        "attention decode": "mx.fast.scaled_dot_product_attention(q[None], "
+        "k[None, :, :key_length], v[None, :, :key_length], scale=scale)[0]",
+        "linear bias": "mx.addmm(bias, x, weight.T)",
+        "cross_entropy": "nn.losses.cross_entropy(logits, targets, reduction='mean')",
+    },
+    "jax": {
+        **_PLAIN,
+        "softmax": "jax.nn.softmax(x)",
+        "log_softmax": "jax.nn.log_softmax(x)",
+        "silu": "jax.nn.silu(x)",
+        "gelu": "jax.nn.gelu(x, approximate=approximate == 'tanh')",
+        "relu": "jax.nn.relu(x)",
+        "rms_norm": "rms_normed(jnp, jax.lax.rsqrt, x, weight)",
+        "layer_norm": "jax.nn.standardize(x, epsilon=1e-5) * weight + bias",
+        "rope": "rotated(jnp.concat, x, cos2, sin2)",
+        "attention": "jax.nn.dot_product_attention(q_by_length, k_by_length, v_by_length, "
+        "mask=mask, is_causal=causal)",
+        "attention decode": "jax.nn.dot_product_attention(q_by_length, k_by_length, v_by_length, "
+        "key_value_seq_lengths=jnp.asarray([key_length]))",
+        "linear bias": "x @ weight.T + bias",
+        "cross_entropy": "-jnp.mean(jnp.take_along_axis(jax.nn.log_softmax(logits), "
+        "targets[:, None], -1))",
+    },
+    "numpy": {**_PLAIN, "relu": "np.maximum(x, 0)"},
+    "dpnp": {**_PLAIN, "relu": "dpnp.maximum(x, 0)"},
+    "clarray": _PLAIN,
+    "cupy": {
+        **_PLAIN,
+        "softmax": "special.softmax(x, -1)",
+        "log_softmax": "special.log_softmax(x, -1)",
+        "relu": "cupy.maximum(x, 0)",
+    },
+}
+
+
+def rotated(concat: Callable[..., Any], x: Any, cos2: Any, sin2: Any) -> Any:
+    """Return rope of half-split pairs with tables that are as wide as x: the field's usual form."""
+    half = x.shape[-1] // 2
+    return x * cos2 + concat((-x[..., half:], x[..., :half]), -1) * sin2
+
+
+def rms_normed(jnp: Any, rsqrt: Callable[[Any], Any], x: Any, weight: Any) -> Any:
+    """Return the root mean square norm, computed in float32 at least."""
+    wide = x.astype(jnp.promote_types(x.dtype, jnp.float32))
+    scale = rsqrt(jnp.mean(wide * wide, -1, keepdims=True) + 1e-6)
+    return (wide * scale).astype(x.dtype) * weight
+
+
+def by_hand(
+    row: Row, device: pa.Device, natives: Mapping[str, Any]
+) -> tuple[str, Callable[[], Any]] | None:
+    """Return the text for a row and what runs it; None where the library has no such function.
+
+    What is printed is what is run; JAX's texts are compiled.
+    """
+    text = _text(row, device.library)
+    if text is None:
+        return None
+    arrays = {name: x for name, x in natives.items() if name not in ("cos", "sin")}
+    names: dict[str, Any] = {
+        name: optional(module) for name, module in _MODULES.items() if f"{name}." in text
+    }
+    names.update(rotated=rotated, rms_normed=rms_normed, mask=None, approximate="none")
+    names.update(row.options)
+    if row.kernel == "attention":
+        names["grouped"] = natives["q"].shape[0] != natives["k"].shape[0]
+        names["scale"] = 1 / math.sqrt(natives["q"].shape[-1])
+    xp = pa.namespace(device)
+    if "cos2" in text:
+        arrays["cos2"] = xp.concat((natives["cos"], natives["cos"]), axis=-1)
+        arrays["sin2"] = xp.concat((natives["sin"], natives["sin"]), axis=-1)
+    if "_by_length" in text:
+        for name in "qkv":
+            x = xp.permute_dims(arrays.pop(name), (1, 0, 2))[None, ...]
+            arrays[f"{name}_by_length"] = xp.asarray(x, copy=True)
+    function: Callable[..., Any] = eval(f"lambda {', '.join(arrays)}: {text}", names)
+    if device.library == "jax":
+        function = _compiled(function)
+    values = tuple(arrays.values())
+    return text, lambda: function(*values)
+
+
+def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    import jax
+
+    compiled: Callable[..., Any] = jax.jit(function)
+    return compiled
+
+
+def _text(row: Row, library: str) -> str | None:
+    table = _TABLE.get(library, {})
+    if row.options.get("interleaved") and library != "mlx":
+        return None
+    if row.kernel == "rope" and "without tables" in row.name and library != "mlx":
+        return None
+    if row.kernel == "attention" and library == "jax" and _scores(row) > LARGEST_SCORES:
+        return None
+    for variant in ("decode", "bias", "tanh"):
+        if variant in row.name.split() and f"{row.kernel} {variant}" in table:
+            return table[f"{row.kernel} {variant}"]
+    return table.get(row.kernel)
+
+
+def _scores(row: Row) -> int:
+    """Return the bytes of all scores of a row of attention, in float32."""
+    heads, _, rest = row.name.split()[1].partition("x")
+    length = rest.partition("x")[0]
+    return 0 if "decode" in row.name else 4 * int(heads.partition("/")[0]) * int(length) ** 2
