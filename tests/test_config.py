@@ -15,23 +15,31 @@ def settings() -> dict[str, object]:
         "host_fallback": pa.config.host_fallback,
         "unpickle_device": pa.config.unpickle_device,
         "progress": pa.config.progress,
+        "tuned_kernels": pa.config.tuned_kernels,
     }
 
 
-DEFAULTS = {"host_fallback": "warn", "unpickle_device": "cpu", "progress": False}
+DEFAULTS = {
+    "host_fallback": "warn",
+    "unpickle_device": "cpu",
+    "progress": False,
+    "tuned_kernels": True,
+}
 
 
 def test_blocks_put_back_what_they_changed_and_nothing_else() -> None:
     assert settings() == DEFAULTS
     with pa.config(host_fallback="allow", unpickle_device=None) as config:
         assert config is pa.config
-        assert settings() == {"host_fallback": "allow", "unpickle_device": None, "progress": False}
+        assert settings() == DEFAULTS | {"host_fallback": "allow", "unpickle_device": None}
         with pa.config(unpickle_device="numpy:cpu:0"), pa.config():
             assert pa.config.unpickle_device == "numpy:cpu:0"
             pa.config(progress=True)  # for good: no block of this setting is around it
-        assert settings() == {"host_fallback": "allow", "unpickle_device": None, "progress": True}
+        changed = {"host_fallback": "allow", "unpickle_device": None, "progress": True}
+        assert settings() == DEFAULTS | changed
         assert repr(pa.config) == (
-            "<portarray.config host_fallback='allow' unpickle_device=None progress=True>"
+            "<portarray.config host_fallback='allow' unpickle_device=None progress=True "
+            "tuned_kernels=True>"
         )
     with pytest.raises(KeyError), pa.config(progress=False):
         raise KeyError
@@ -48,6 +56,7 @@ def test_blocks_put_back_what_they_changed_and_nothing_else() -> None:
         ({"unpickle_device": ""}, errors.UnknownDeviceError, "the text is empty"),
         ({"unpickle_device": 3}, TypeError, "use a device's text such as 'cpu', or None"),
         ({"progress": "yes"}, TypeError, "progress='yes': use True or False"),
+        ({"tuned_kernels": 1}, TypeError, "tuned_kernels=1: use True or False"),
     ],
 )
 def test_wrong_values_change_nothing(

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from portarray._array import array as _array
 from portarray._array import dispatch
 from portarray._array.outcome import reraise, wrapped
@@ -47,31 +49,36 @@ class Kernel:
         self._generic: dict[Lane, Function] = {}
 
     def __call__(self, *arrays: Array | None, **options: Any) -> Array:
-        """Call the version that serves these arguments; see :meth:`natives`."""
-        result: Array = self.several(*arrays, **options)
-        return result
+        """Call the version that serves these arguments.
 
-    def several(self, *arrays: Array | None, **options: Any) -> Any:
-        """Call a kernel with several results, which come back as a tuple."""
-        lead: Any = arrays[self._leads]
-        lane: Lane = lead._lane
+        What is checked here is that all arrays are on one device; see :meth:`natives`.
+        """
+        lane, result = self._call(arrays, options)
+        return wrapped(result, lane)
+
+    def several(self, *arrays: Array | None, **options: Any) -> tuple[Array, ...]:
+        """Call a kernel with several results."""
+        lane, results = self._call(arrays, options)
+        return tuple(wrapped(result, lane) for result in results)
+
+    def _call(self, arrays: Sequence[Any], options: dict[str, Any]) -> tuple[Lane, Any]:
+        """Return the lane of a call and its native result."""
+        lane: Lane = arrays[self._leads]._lane
         known = self._by_tables if config._tuned_kernels else self._generic
-        function = known.get(lane)
-        if function is None:
-            function = known[lane] = self._serve(lane, tuned=known is self._by_tables)
+        try:
+            function = known[lane]
+        except KeyError:
+            function = known[lane] = self._serve(lane, tuned=config._tuned_kernels)
         natives = self.natives(lane, arrays, options)
         try:
-            result = function(*natives, **options)
+            return lane, function(*natives, **options)
         except Exception as error:  # noqa: BLE001  (translated and raised again)
             reraise(error, f"kernels.{self.name}", lane.device)
-        if isinstance(result, tuple):
-            return tuple(wrapped(part, lane) for part in result)
-        return wrapped(result, lane)
 
     def natives(
         self, lane: Lane, arrays: Sequence[Array | None], options: dict[str, Any]
     ) -> list[Any]:
-        """Return the arrays' native parts, and put those of arrays among the options in place.
+        """Return the arrays' native parts, and put those of arrays and dtypes in options in place.
 
         All must be on the lane's device; their dtypes are the kernel's own matter.
         """
@@ -79,14 +86,16 @@ class Kernel:
         for x in arrays:
             if x is None:
                 natives.append(None)
-                continue
-            if x._lane is not lane:
-                dispatch.check_device(self.name, lane, x._lane)
-            natives.append(x._native)
+            else:
+                if x._lane is not lane:
+                    dispatch.check_device(self.name, lane, x._lane)
+                natives.append(x._native)
         for key, value in options.items():
             if type(value) is _array.Array:
                 dispatch.check_device(self.name, lane, value._lane)
                 options[key] = value._native
+            elif isinstance(value, np.dtype):
+                options[key] = dispatch.lane_of(lane.device, value).native
             elif type(value) is tuple:
                 options[key] = tuple(self.natives(lane, value, {}))
         return natives

@@ -36,8 +36,5 @@ def rope_tables(
     """Return the cosines and sines that :func:`rope` takes as ``tables``."""
     device = positions.device
     wanted = dispatch.default_dtype(device, "f") if dtype is None else dtypes.canonical(dtype)
-    native = dispatch.lane_of(device, wanted).native
-    found: tuple[Array, Array] = _ROPE_TABLES.several(
-        positions, dimensions=dimensions, theta=theta, dtype=native
-    )
-    return found
+    cos, sin = _ROPE_TABLES.several(positions, dimensions=dimensions, theta=theta, dtype=wanted)
+    return cos, sin
