@@ -14,9 +14,9 @@ import numpy as np
 
 from portarray._array import array as _array
 from portarray._array import dispatch
+from portarray._array.namespaces import namespace
 from portarray._array.outcome import reraise, wrapped
 from portarray._config import config
-from portarray.backends.assembly import NativeNamespace
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
@@ -115,8 +115,7 @@ class Kernel:
         return dispatch.entered(lane, lambda: self._picking(lane, rows if tuned else []))
 
     def _picking(self, lane: Lane, rows: Sequence[TunedKernel]) -> Function:
-        generic, device = self.generic, lane.device
-        xp = NativeNamespace(device.room, device.native)
+        generic, xp = self.generic, namespace(lane.device)
         if rows and rows[0].refuses is None:
             return rows[0].function
 

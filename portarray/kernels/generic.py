@@ -1,7 +1,11 @@
-"""Core kernels, written once in the standard's names.
+"""The kernels, written once in the standard's names.
 
-Each takes a namespace of native arrays first, then native arrays and every option; what users give
-was checked before. Nothing here is portarray's: any namespace of the standard will do.
+Each takes a namespace of the standard first, then native arrays of it and every option, and runs
+wherever such a namespace is: ``generic.softmax(array_api_strict, x)``. Nothing here is portarray's.
+What users give is checked in :mod:`portarray.kernels.checks` before; shapes and dtypes fit here.
+
+Floating-point numbers of 16 bits are stored so and computed in float32: sums of thousands of them
+would lose what their few digits hold, and exponentials would overflow.
 """
 
 from __future__ import annotations
@@ -26,129 +30,228 @@ __all__ = [
     "softmax",
 ]
 
-QUERIES = 256  # queries whose scores are in memory at once
-
-
-def _wide(xp: Any, x: Any) -> Any:
-    """Return x in a dtype to compute in: narrow floating-point dtypes become float32."""
-    return x if x.dtype == xp.float32 or _is(xp, x, "float64") else xp.astype(x, xp.float32)
-
-
-def _is(xp: Any, x: Any, name: str) -> bool:
-    """Tell whether x has a dtype that not every device has."""
-    dtype = getattr(xp, name, None)
-    return dtype is not None and x.dtype == dtype
-
-
-def _place(xp: Any, x: Any) -> Any:
-    """Return the device of an array; where its library's arrays do not say, the namespace's."""
-    return x.device if hasattr(x, "device") else xp.device
-
-
-def _back(xp: Any, wide: Any, x: Any) -> Any:
-    """Return a result in x's dtype."""
-    return wide if wide.dtype == x.dtype else xp.astype(wide, x.dtype)
+# --- products -----------------------------------------------------------------------------------
 
 
 def matmul(xp: Any, x1: Any, x2: Any, /) -> Any:
-    return xp.matmul(x1, x2)
+    """Multiply matrices."""
+    return _back(xp, xp.matmul(_summable(xp, x1), _summable(xp, x2)), x1)
 
 
-def linear(xp: Any, x: Any, weight: Any, bias: Any = None, /) -> Any:
-    out = xp.matmul(x, xp.matrix_transpose(weight))
-    return out if bias is None else out + bias
+def linear(xp: Any, x: Any, weight: Any, bias: Any, /) -> Any:
+    """Multiply by a matrix of shape (out, in), transposed, and add a bias."""
+    # One product of two matrices: some libraries multiply stacks of them one at a time.
+    rows = xp.reshape(x, (math.prod(x.shape[:-1]), x.shape[-1])) if x.ndim > 2 else x
+    out = xp.matmul(_summable(xp, rows), xp.matrix_transpose(_summable(xp, weight)))
+    if bias is not None:
+        out = out + _summable(xp, bias)
+    out = _back(xp, out, x)
+    return xp.reshape(out, (*x.shape[:-1], weight.shape[0])) if x.ndim > 2 else out
 
 
 def embedding(xp: Any, indices: Any, weight: Any, /) -> Any:
-    rows = xp.take(weight, xp.reshape(indices, (-1,)), axis=0)
-    return xp.reshape(rows, (*indices.shape, weight.shape[1]))
+    """Take rows of a table."""
+    flat = xp.reshape(indices, (math.prod(indices.shape),))
+    return xp.reshape(xp.take(weight, flat, axis=0), (*indices.shape, weight.shape[1]))
 
 
-def softmax(xp: Any, x: Any, /, *, axis: int = -1) -> Any:
+# --- softmax and activations --------------------------------------------------------------------
+
+
+def softmax(xp: Any, x: Any, /, *, axis: int) -> Any:
+    """Divide exponentials by their sum, with the largest value taken off first."""
+    if x.shape[axis] == 0:  # nothing has no largest value
+        return x
     wide = _wide(xp, x)
-    e = xp.exp(wide - xp.max(wide, axis=axis, keepdims=True))
-    return _back(xp, e / xp.sum(e, axis=axis, keepdims=True), x)
+    powers = xp.exp(wide - xp.max(wide, axis=axis, keepdims=True))
+    return _back(xp, powers / xp.sum(powers, axis=axis, keepdims=True), x)
 
 
-def log_softmax(xp: Any, x: Any, /, *, axis: int = -1) -> Any:
+def log_softmax(xp: Any, x: Any, /, *, axis: int) -> Any:
+    """Take off the logarithm of the sum of exponentials."""
+    if x.shape[axis] == 0:
+        return x
     wide = _wide(xp, x)
-    shifted = wide - xp.max(wide, axis=axis, keepdims=True)
-    return _back(xp, shifted - xp.log(xp.sum(xp.exp(shifted), axis=axis, keepdims=True)), x)
+    below = wide - xp.max(wide, axis=axis, keepdims=True)
+    total = xp.sum(xp.exp(below), axis=axis, keepdims=True)
+    return _back(xp, below - xp.log(total), x)
 
 
 def silu(xp: Any, x: Any, /) -> Any:
+    """Multiply by the sigmoid."""
     wide = _wide(xp, x)
-    return _back(xp, wide / (1 + xp.exp(-wide)), x)
+    return _back(xp, wide * _sigmoid(xp, wide), x)
 
 
-def gelu(xp: Any, x: Any, /, *, approximate: str = "none") -> Any:
-    if approximate == "none":
-        raise NotImplementedError("exact gelu is being written")
+def gelu(xp: Any, x: Any, /, *, approximate: str) -> Any:
+    """Multiply by the distribution function of the normal distribution, or what is close to it."""
     wide = _wide(xp, x)
-    inner = math.sqrt(2 / math.pi) * (wide + 0.044715 * wide * wide * wide)
-    return _back(xp, 0.5 * wide * (1 + xp.tanh(inner)), x)
+    if approximate == "tanh":
+        # (1 + tanh(y)) / 2 is sigmoid(2 y), which does not cancel far below 0. Beyond 30 it is 0
+        # or 1 in every dtype, and powers of large numbers would overflow.
+        y = xp.clip(wide, -30.0, 30.0)
+        y = math.sqrt(8 / math.pi) * (y + 0.044715 * y * y * y)
+        return _back(xp, wide * _sigmoid(xp, y), x)
+    tail = _normal_tail(xp, xp.abs(wide))
+    return _back(xp, wide * xp.where(wide < 0, tail, 1 - tail), x)
 
 
 def relu(xp: Any, x: Any, /) -> Any:
-    return xp.maximum(x, 0)
+    """Return the larger of x and 0."""
+    return xp.maximum(x, 0.0)
 
 
-def rms_norm(xp: Any, x: Any, weight: Any = None, /, *, eps: float = 1e-6) -> Any:
+def _sigmoid(xp: Any, x: Any) -> Any:
+    """Return 1 / (1 + exp(-x)), without an exponential that overflows."""
+    power = xp.exp(-xp.abs(x))
+    return xp.where(x < 0, power, 1.0) / (1 + power)
+
+
+# Chebyshev coefficients of (1 + 2 z) exp(z**2) erfc(z) in (z - K) / (z + K), z >= 0: M. M. Shepherd
+# and J. G. Laframboise, "Chebyshev approximation of (1 + 2x) exp(x^2) erfc x in 0 <= x < inf",
+# Math. Comp. 36 (1981) 249-253. float32 needs the first 12.
+_K = 3.75
+_ERFC = (
+    1.1775789345674017541,
+    -4.5900545806464773309e-3,
+    -8.4249133366517915584e-2,
+    5.9209939998191890498e-2,
+    -2.6658668435305752277e-2,
+    9.0749976707052650939e-3,
+    -2.4131635404176081909e-3,
+    4.9077583652580863229e-4,
+    -6.9169733025012063671e-5,
+    4.1390279860730101675e-6,
+    7.7403830661984906686e-7,
+    -2.1886401049234395661e-7,
+    1.0764999465670910377e-8,
+    4.5219598112182868979e-9,
+    -7.7544002088313511065e-10,
+    -6.3180883408866844944e-11,
+    2.8687950109306698981e-11,
+    1.9455868545777347230e-13,
+    -9.6546967484334389058e-13,
+    3.2525481481487398416e-14,
+    3.3478119482868053878e-14,
+    -1.8645628804193131014e-15,
+    -1.2507950530688647084e-15,
+)
+
+
+def _normal_tail(xp: Any, x: Any) -> Any:
+    """Return erfc(x / sqrt(2)) / 2 for x >= 0: how much of the normal distribution is above x."""
+    x = xp.minimum(x, 40.0)  # nothing is above that in any dtype, and squares would overflow
+    z = x * math.sqrt(0.5)
+    t = 1 - (2 * _K) / (z + _K)
+    first, *rest = reversed(_ERFC[: 12 if x.dtype == xp.float32 else None])
+    higher, value = 0.0, first  # Clenshaw's recurrence
+    for coefficient in rest[:-1]:
+        higher, value = value, coefficient + 2 * t * value - higher
+    value = rest[-1] + t * value - higher
+    return 0.5 * value / (1 + 2 * z) * xp.exp(-0.5 * x * x)
+
+
+# --- normalization ------------------------------------------------------------------------------
+
+
+def rms_norm(xp: Any, x: Any, weight: Any, /, *, eps: float) -> Any:
+    """Divide by the root of the mean square."""
     wide = _wide(xp, x)
-    out = wide / xp.sqrt(xp.mean(wide * wide, axis=-1, keepdims=True) + eps)
+    out = wide / xp.sqrt(_mean(xp, wide * wide) + eps)
     return _back(xp, out if weight is None else out * _wide(xp, weight), x)
 
 
-def layer_norm(
-    xp: Any, x: Any, weight: Any = None, bias: Any = None, /, *, eps: float = 1e-5
-) -> Any:
+def layer_norm(xp: Any, x: Any, weight: Any, bias: Any, /, *, eps: float) -> Any:
+    """Take the mean off and divide by the standard deviation."""
     wide = _wide(xp, x)
-    centred = wide - xp.mean(wide, axis=-1, keepdims=True)
-    out = centred / xp.sqrt(xp.mean(centred * centred, axis=-1, keepdims=True) + eps)
-    out = out if weight is None else out * _wide(xp, weight)
+    centred = wide - _mean(xp, wide)
+    out = centred / xp.sqrt(_mean(xp, centred * centred) + eps)
+    if weight is not None:
+        out = out * _wide(xp, weight)
     return _back(xp, out if bias is None else out + _wide(xp, bias), x)
+
+
+def _mean(xp: Any, x: Any) -> Any:
+    """Return the mean of the last axis; of nothing it is 0, which no result has a place for."""
+    return xp.sum(x, axis=-1, keepdims=True) / max(x.shape[-1], 1)
+
+
+# --- positions ----------------------------------------------------------------------------------
 
 
 def rope_tables(
     xp: Any, positions: Any, /, *, dimensions: int, theta: float, dtype: Any
 ) -> tuple[Any, Any]:
-    """Return cosines and sines of shape ``positions.shape + (dimensions // 2,)`` in a dtype."""
-    wide = xp.float64 if getattr(xp, "float64", None) is not None else xp.float32
-    steps = xp.arange(0, dimensions, 2, dtype=wide, device=_place(xp, positions))
-    rates = xp.exp(steps * (-math.log(theta) / dimensions))
-    angles = xp.astype(positions, wide)[..., None] * rates
-    return xp.astype(xp.cos(angles), dtype), xp.astype(xp.sin(angles), dtype)
+    """Return cosines and sines of the angles ``positions * theta ** (-2 i / dimensions)``."""
+    rates = [theta ** (-2 * i / dimensions) for i in range(dimensions // 2)]
+    place = _place(positions)
+    wide = _widest(xp, place)
+    if wide == xp.float32:
+        angles = _angles_in_float32(xp, positions, rates)
+    else:
+        angles = xp.astype(positions, wide)[..., None] * xp.asarray(rates, dtype=wide, device=place)
+    return tuple(_as(xp, f(angles), dtype) for f in (xp.cos, xp.sin))
+
+
+def _angles_in_float32(xp: Any, positions: Any, rates: list[float]) -> Any:
+    """Return angles less whole turns, as exact as small ones are.
+
+    A position in the thousands times a rate leaves float32 few digits for what cosines depend on.
+    So each digit of the position, in base 1024, is multiplied by the part of a turn that one of it
+    makes, whose first 12 bits give products without rounding, less whole turns.
+    """
+    place = _place(positions)
+    left = xp.astype(positions, xp.int32)
+    total: Any = 0.0
+    for power in range(3):
+        digit = left % 1024 if power < 2 else left  # which is negative where the position is
+        left = left // 1024
+        parts = [(rate / (2 * math.pi) * 1024**power) % 1.0 for rate in rates]
+        upper = [math.floor(part * 4096) / 4096 for part in parts]
+        lower = [part - part_up for part, part_up in zip(parts, upper, strict=True)]
+        digit = xp.astype(digit, xp.float32)[..., None]
+        exact = digit * xp.asarray(upper, dtype=xp.float32, device=place)
+        rounded = digit * xp.asarray(lower, dtype=xp.float32, device=place)
+        total = total + (exact - xp.floor(exact)) + rounded
+    return (total - xp.round(total)) * (2 * math.pi)
 
 
 def rope(
     xp: Any,
     x: Any,
-    positions: Any = None,
+    positions: Any,
     /,
     *,
-    tables: tuple[Any, Any] | None = None,
-    theta: float = 10000.0,
-    interleaved: bool = False,
+    tables: tuple[Any, Any] | None,
+    theta: float,
+    interleaved: bool,
 ) -> Any:
+    """Rotate pairs of features by angles that grow with the position."""
     wide = _wide(xp, x)
     if tables is None:
         if positions is None:
-            positions = xp.arange(x.shape[-2], device=_place(xp, x))
+            positions = _count(xp, x.shape[-2], _place(x))
         tables = rope_tables(xp, positions, dimensions=x.shape[-1], theta=theta, dtype=wide.dtype)
     cos, sin = (_wide(xp, table) for table in tables)
     half = cos.shape[-1]
-    rotated, rest = wide[..., : 2 * half], wide[..., 2 * half :]
+    turning = wide[..., : 2 * half]
     if interleaved:
-        pairs = xp.reshape(rotated, (*rotated.shape[:-1], half, 2))
+        pairs = xp.reshape(turning, (*x.shape[:-1], half, 2))
         a, b = pairs[..., 0], pairs[..., 1]
     else:
-        a, b = rotated[..., :half], rotated[..., half:]
-    first, second = a * cos - b * sin, a * sin + b * cos
+        a, b = turning[..., :half], turning[..., half:]
+    turned = [a * cos - b * sin, b * cos + a * sin]
     if interleaved:
-        out = xp.reshape(xp.stack([first, second], axis=-1), rotated.shape)
-    else:
-        out = xp.concat([first, second], axis=-1)
-    return _back(xp, out if rest.shape[-1] == 0 else xp.concat([out, rest], axis=-1), x)
+        turned = [xp.reshape(xp.stack(turned, axis=-1), turning.shape)]
+    if 2 * half < x.shape[-1]:
+        turned.append(wide[..., 2 * half :])
+    return _back(xp, turned[0] if len(turned) == 1 else xp.concat(turned, axis=-1), x)
+
+
+# --- attention ----------------------------------------------------------------------------------
+
+_SCORES = 2**22  # how many scores are in memory at once, where that is enough for _FEWEST queries
+_FEWEST = 16
 
 
 def attention(
@@ -158,45 +261,113 @@ def attention(
     v: Any,
     /,
     *,
-    scale: float | None = None,
-    causal: bool = False,
-    mask: Any = None,
-    key_length: Any = None,
+    scale: float | None,
+    causal: bool,
+    mask: Any,
+    key_length: Any,
 ) -> Any:
-    if key_length is not None:
-        n = int(key_length)
-        k, v = k[..., :n, :], v[..., :n, :]
-        mask = mask if mask is None or mask.shape[-1] == 1 else mask[..., :n]
-    heads = q.shape[-3] if q.ndim > 2 else 1
-    kv_heads = k.shape[-3] if k.ndim > 2 else 1
-    if kv_heads != heads:
-        k, v = (xp.repeat(part, heads // kv_heads, axis=-3) for part in (k, v))
-    scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
-    length, keys = q.shape[-2], k.shape[-2]
-    parts = []
-    for start in range(0, length, QUERIES) or (0,):
-        stop = min(start + QUERIES, length)
-        scores = _wide(xp, xp.matmul(q[..., start:stop, :], xp.matrix_transpose(k))) * scale
-        if mask is not None:
-            part = mask if mask.ndim < 2 or mask.shape[-2] == 1 else mask[..., start:stop, :]
-            if mask.dtype == xp.bool:
-                scores = xp.where(part, scores, -math.inf)
-            else:
-                scores = scores + _wide(xp, part)
-        if causal:
-            place = _place(xp, q)
-            last = xp.arange(start, stop, device=place) + (keys - length)
-            seen = xp.arange(keys, device=place) <= last[:, None]
-            scores = xp.where(seen, scores, -math.inf)
-        if keys == 0:
-            parts.append(xp.matmul(xp.astype(scores, q.dtype), v))
-            continue
-        top = xp.max(scores, axis=-1, keepdims=True)
-        e = xp.exp(scores - xp.where(top == -math.inf, 0.0, top))
-        total = xp.sum(e, axis=-1, keepdims=True)
-        weights = e / xp.where(total == 0, 1.0, total)
-        parts.append(xp.matmul(_back(xp, weights, q), v))
-    return parts[0] if len(parts) == 1 else xp.concat(parts, axis=-2)
+    """Attend in blocks of queries, so that memory grows with the length and not with its square."""
+    if q.ndim == 2:
+        q, k, v = q[None, ...], k[None, ...], v[None, ...]
+        options = {"scale": scale, "causal": causal, "mask": mask, "key_length": key_length}
+        return attention(xp, q, k, v, **options)[0, ...]
+    place = _place(q)
+    *lead, heads, length, features = q.shape
+    kv_heads, keys = k.shape[-3:-1]
+    used = None  # how many keys count, where only the device knows
+    if isinstance(key_length, int):
+        keys = key_length
+        k, v = k[..., :keys, :], v[..., :keys, :]
+    elif key_length is not None:
+        used = xp.astype(key_length, xp.int32)
+        # What lies behind the keys in use gets the weight 0, and 0 times infinity is NaN.
+        v = xp.where(_count(xp, keys, place)[:, None] < used, v, 0.0)
+    if keys == 0 or 0 in q.shape[:-1]:
+        return xp.zeros((*q.shape[:-1], v.shape[-1]), dtype=q.dtype, device=place)
+    # Heads that share keys become rows of one product, so that no key is repeated in memory.
+    share = heads // kv_heads
+    scale = 1 / math.sqrt(max(features, 1)) if scale is None else scale
+    rows = xp.reshape(_wide(xp, q) * scale, (*lead, kv_heads, share, length, features))
+    columns, values = xp.matrix_transpose(_wide(xp, k)), _wide(xp, v)
+    mask = None if mask is None else _by_group(xp, mask, q.shape, share)
+    blocks = []
+    # Where there are fewer keys than queries, the first queries come before all keys.
+    before = max(length - keys, 0) if causal and used is None else 0
+    if before:
+        shape = (*lead, heads, before, v.shape[-1])
+        blocks.append(xp.zeros(shape, dtype=q.dtype, device=place))
+    step = max(_FEWEST, _SCORES // (math.prod(lead) * heads * keys))
+    for start in range(before, length, step):
+        stop = min(start + step, length)
+        # As many keys as the last query of the block may see.
+        limit = keys + stop - length if causal and used is None else keys
+        seen = _seen(xp, start + 1 - length, stop - start, limit, causal, keys, used, place)
+        part = None if mask is None else _part(mask, start, stop, limit)
+        block = rows[..., start:stop, :], columns[..., :limit], values[..., :limit, :]
+        blocks.append(_back(xp, _attend(xp, *block, part, seen), q))
+    return blocks[0] if len(blocks) == 1 else xp.concat(blocks, axis=-2)
+
+
+def _seen(
+    xp: Any,
+    behind: int,
+    queries: int,
+    limit: int,
+    causal: bool,
+    keys: int,
+    used: Any,
+    place: Any,
+) -> Any:
+    """Tell which keys a block of queries sees, (queries, limit), or None for all of them.
+
+    The block's first query sees ``behind`` keys more than are in use; the next sees one more.
+    """
+    if used is None:
+        if not causal or keys + behind >= limit:
+            return None
+        used = keys
+    if not causal:
+        return _count(xp, limit, place) < used
+    return _count(xp, limit, place) < _count(xp, queries, place)[:, None] + (used + behind)
+
+
+def _attend(xp: Any, rows: Any, columns: Any, values: Any, mask: Any, seen: Any) -> Any:
+    """Attend from queries, (..., kv_heads, share, queries, features), to all keys given."""
+    *lead, kv_heads, share, queries, features = rows.shape
+    flat = xp.reshape(rows, (*lead, kv_heads, share * queries, features))
+    scores = xp.matmul(flat, columns)
+    scores = xp.reshape(scores, (*lead, kv_heads, share, queries, columns.shape[-1]))
+    if mask is not None and mask.dtype == xp.bool:
+        seen = mask if seen is None else xp.logical_and(mask, seen)
+    elif mask is not None:
+        scores = scores + _wide(xp, mask)
+    if seen is not None:
+        scores = xp.where(seen, scores, -math.inf)
+    top = xp.max(scores, axis=-1, keepdims=True)
+    # A row that sees nothing has no weights: its sum is 0, and so is what it attends to.
+    powers = xp.exp(scores - xp.where(top == -math.inf, 0.0, top))
+    total = xp.sum(powers, axis=-1, keepdims=True)
+    out = xp.matmul(xp.reshape(powers, (*flat.shape[:-1], columns.shape[-1])), values)
+    out = xp.reshape(out, (*lead, kv_heads, share, queries, values.shape[-1]))
+    out = out / xp.where(total == 0, 1.0, total)
+    return xp.reshape(out, (*lead, kv_heads * share, queries, values.shape[-1]))
+
+
+def _by_group(xp: Any, mask: Any, shape: tuple[int, ...], share: int) -> Any:
+    """Return a mask with axes (..., kv_heads, share, queries, keys), of which any may be 1 long."""
+    *lead, heads, queries, keys = (1,) * (len(shape) - mask.ndim) + tuple(mask.shape)
+    groups = (1, 1) if heads == 1 else (heads // share, share)
+    return xp.reshape(mask, (*lead, *groups, queries, keys))
+
+
+def _part(mask: Any, start: int, stop: int, limit: int) -> Any:
+    """Return a mask for some queries and the first keys."""
+    if mask.shape[-2] != 1:
+        mask = mask[..., start:stop, :]
+    return mask if mask.shape[-1] == 1 else mask[..., :limit]
+
+
+# --- losses -------------------------------------------------------------------------------------
 
 
 def cross_entropy(
@@ -205,23 +376,75 @@ def cross_entropy(
     targets: Any,
     /,
     *,
-    reduction: str = "mean",
-    ignore_index: int = -100,
-    label_smoothing: float = 0.0,
+    reduction: str,
+    ignore_index: int,
+    label_smoothing: float,
 ) -> Any:
-    logs = log_softmax(xp, _wide(xp, logits))
-    classes = logits.shape[-1]
-    kept = targets != ignore_index
-    safe = xp.where(kept, targets, 0)
-    picked = xp.take_along_axis(logs, safe[..., None], axis=-1)[..., 0]
-    losses = -picked
+    """Return how far the classes that were due are from certain."""
+    wide = _wide(xp, logits)
+    below = wide - xp.max(wide, axis=-1, keepdims=True)
+    total = xp.log(xp.sum(xp.exp(below), axis=-1))
+    limits = xp.iinfo(targets.dtype)
+    kept = None
+    if limits.min <= ignore_index <= limits.max:
+        kept = targets != ignore_index
+        targets = xp.where(kept, targets, 0)
+    due = xp.take_along_axis(below, targets[..., None], axis=-1)[..., 0]
+    losses = total - due
     if label_smoothing:
-        spread = -xp.sum(logs, axis=-1) / classes
-        losses = (1 - label_smoothing) * losses + label_smoothing * spread
-    losses = xp.where(kept, losses, 0.0)
+        even = total - xp.sum(below, axis=-1) / logits.shape[-1]
+        losses = (1 - label_smoothing) * losses + label_smoothing * even
+    losses = losses if kept is None else xp.where(kept, losses, 0.0)
     if reduction == "none":
         return _back(xp, losses, logits)
-    total = xp.sum(losses)
+    loss = xp.sum(losses)
     if reduction == "mean":
-        total = total / xp.sum(xp.astype(kept, losses.dtype))
-    return _back(xp, total, logits)
+        number = math.prod(losses.shape) if kept is None else xp.sum(_as(xp, kept, wide.dtype))
+        loss = loss / number
+    return _back(xp, loss, logits)
+
+
+# --- dtypes and places --------------------------------------------------------------------------
+
+
+def _wide(xp: Any, x: Any) -> Any:
+    """Return a floating-point array in a dtype to compute in: at least float32."""
+    return x if _is_wide(xp, x.dtype) else xp.astype(x, xp.float32)
+
+
+def _summable(xp: Any, x: Any) -> Any:
+    """Return an array of any numbers in a dtype in which products can be added up."""
+    if _is_wide(xp, x.dtype) or xp.isdtype(x.dtype, ("integral", "complex floating")):
+        return x
+    return xp.astype(x, xp.float32)
+
+
+def _is_wide(xp: Any, dtype: Any) -> bool:
+    # A device without float64 may be one of a library that does not even name it.
+    return bool(dtype == xp.float32 or dtype == getattr(xp, "float64", xp.float32))
+
+
+def _back(xp: Any, out: Any, x: Any) -> Any:
+    """Return a result in the dtype of what it was made from."""
+    return _as(xp, out, x.dtype)
+
+
+def _as(xp: Any, x: Any, dtype: Any) -> Any:
+    return x if x.dtype == dtype else xp.astype(x, dtype)
+
+
+def _widest(xp: Any, place: Any) -> Any:
+    """Return the widest floating-point dtype that a device has."""
+    info = xp.__array_namespace_info__()
+    found = info.dtypes(device=place, kind="real floating")
+    return found.get("float64", xp.float32)
+
+
+def _place(x: Any) -> Any:
+    """Return an array's device; None, the namespace's, where the library's arrays have none."""
+    return getattr(x, "device", None)
+
+
+def _count(xp: Any, number: int, place: Any) -> Any:
+    """Return 0, 1, 2, ..."""
+    return xp.arange(number, dtype=xp.int32, device=place)
