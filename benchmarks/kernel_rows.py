@@ -25,6 +25,7 @@ VOCABULARY = 49152
 CACHE = 2048  # keys that a cache has room for
 FILLED = 1024  # and has
 OTHER_DTYPES = ("float16", "bfloat16", "float64")
+ITEM_SIZES = {"float16": 2, "bfloat16": 2, "float32": 4, "float64": 8}
 
 ROW_WISE = ("softmax", "log_softmax", "silu", "gelu", "relu", "rms_norm", "layer_norm")
 WEIGHTED = {"rms_norm": ("weight",), "layer_norm": ("weight", "bias")}
@@ -84,6 +85,17 @@ class Row:
         if "mask" in given:
             options["mask"] = given.pop("mask")
         return tuple(given.values()), options
+
+    def touched(self, arrays: Arrays, size: int) -> int:
+        """Return the bytes that a call must read and write, if its result has so many elements."""
+        sizes = {name: x.size for name, x in arrays.items()}
+        if self.kernel == "embedding":
+            sizes["weight"] = size
+        if "key_length" in self.options:
+            sizes.update({n: sizes[n] * self.options["key_length"] // CACHE for n in ("k", "v")})
+        floating = size + sum(sizes[name] for name, x in arrays.items() if x.dtype.kind == "f")
+        others = sum(x.nbytes for x in arrays.values() if x.dtype.kind != "f")
+        return floating * ITEM_SIZES[self.dtype] + others
 
 
 def rows() -> list[Row]:
@@ -203,16 +215,10 @@ def _rope(
             return x
         frequencies = 10000.0 ** (-np.arange(0, dim, 2) / dim)
         angles = np.arange(length)[:, None] * frequencies
-        return {
-            **x,
-            "cos": np.cos(angles).astype(np.float32),
-            "sin": np.sin(angles).astype(np.float32),
-        }
+        return {**x, "cos": np.cos(angles), "sin": np.sin(angles)}
 
     variant = " interleaved" if interleaved else "" if tables else " without tables"
-    return Row(
-        f"rope {heads}x{length}x{dim}{variant}", "rope", make, {"interleaved": interleaved}
-    )
+    return Row(f"rope {heads}x{length}x{dim}{variant}", "rope", make, {"interleaved": interleaved})
 
 
 def _attention(
@@ -238,9 +244,7 @@ def _attention(
 
     text = f"{heads}" if groups is None else f"{heads}/{groups}"
     variant = " causal" if causal else " mask" if masked else ""
-    return Row(
-        f"attention {text}x{length}x{dim}{variant}", "attention", make, {"causal": causal}
-    )
+    return Row(f"attention {text}x{length}x{dim}{variant}", "attention", make, {"causal": causal})
 
 
 def _decode_attention(heads: int, groups: int, dim: int) -> Row:

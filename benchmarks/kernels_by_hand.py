@@ -8,6 +8,7 @@ PyTorch's and JAX's users write as the functions below.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -35,7 +36,12 @@ _MODULES = {
     "torch": "torch",
 }
 
-_PLAIN = {"matmul": "x1 @ x2", "linear": "x @ weight.T", "embedding": "weight[indices]"}
+_PLAIN = {
+    "matmul": "x1 @ x2",
+    "linear": "x @ weight.T",
+    "linear bias": "x @ weight.T + bias",
+    "embedding": "weight[indices]",
+}
 
 _TABLE: dict[str, dict[str, str]] = {
     "torch": {
@@ -90,7 +96,6 @@ _TABLE: dict[str, dict[str, str]] = {
         "mask=mask, is_causal=causal)",
         "attention decode": "jax.nn.dot_product_attention(q_by_length, k_by_length, v_by_length, "
         "key_value_seq_lengths=jnp.asarray([key_length]))",
-        "linear bias": "x @ weight.T + bias",
         "cross_entropy": "-jnp.mean(jnp.take_along_axis(jax.nn.log_softmax(logits), "
         "targets[:, None], -1))",
     },
@@ -109,7 +114,7 @@ _TABLE: dict[str, dict[str, str]] = {
 def rotated(concat: Callable[..., Any], x: Any, cos2: Any, sin2: Any) -> Any:
     """Return rope of half-split pairs with tables that are as wide as x: the field's usual form."""
     half = x.shape[-1] // 2
-    return x * cos2 + concat((-x[..., half:], x[..., :half]), -1) * sin2
+    return x * cos2 + concat((-x[..., half:], x[..., :half]), axis=-1) * sin2
 
 
 def rms_normed(jnp: Any, rsqrt: Callable[[Any], Any], x: Any, weight: Any) -> Any:
@@ -131,7 +136,9 @@ def by_hand(
         return None
     arrays = {name: x for name, x in natives.items() if name not in ("cos", "sin")}
     names: dict[str, Any] = {
-        name: optional(module) for name, module in _MODULES.items() if f"{name}." in text
+        name: optional(module)
+        for name, module in _MODULES.items()
+        if re.search(rf"\b{name}\b", text)
     }
     names.update(rotated=rotated, rms_normed=rms_normed, mask=None, approximate="none")
     names.update(row.options)

@@ -1,0 +1,435 @@
+"""Measuring, judging and printing the kernels' table; see kernels.py, which starts it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import tracemalloc
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from installed import optional
+from kernel_rows import GROWTH, Row, growth
+from kernel_rows import rows as all_rows
+from kernels_by_hand import by_hand
+from overhead import finisher
+
+import portarray as pa
+from portarray._bench.timing import Action, Times, turns
+
+__all__ = ["Line", "Target", "measured", "selected", "targets"]
+
+TURN = 5e-3  # seconds that one turn of a candidate takes at least
+LIMIT = 2.0  # seconds of measuring after which a candidate gets no more turns
+
+OURS = "portarray"
+GENERIC = "generic"
+BY_HAND = "by hand"
+AGAIN = "by hand again"
+
+TARGET_TORCH = 1.05
+TARGET_OTHERS = 1.10  # JAX, MLX
+TARGET_CLARRAY: Mapping[str, float] = {
+    **dict.fromkeys(("softmax", "rms_norm", "silu", "rope"), 1.0),
+    "attention": 1.5,
+}
+TARGET_NUMPY = 2.0  # times as fast as the generic attention at the greatest length
+GREATEST = "4096x"
+MOST_NOISE = 0.10  # with more the machine was busy, and nothing is proved
+
+# By how much results may differ, as a share of the greatest: a wrong result has no time.
+AGREE = {"float64": 1e-6, "float32": 1e-3, "float16": 2e-2, "bfloat16": 6e-2}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One row on one device.
+
+    Parameters
+    ----------
+    row, kernel, dtype, device : str
+        What was measured where.
+    version, function : str
+        ``"tuned"`` or ``"generic"``, and what serves the call.
+    seconds : float
+        Of one call through portarray, the shortest.
+    spread : float
+        How much longer the median was, relatively.
+    to_generic, to_hand, to_torch : float or None
+        The time as a multiple of the generic version's, of the library's own function's, and of
+        PyTorch's on the same kind of device.
+    hand : str
+        The library's own function, as Python text.
+    noise : float
+        By how much two measurements of the library's own function differed, relatively.
+    bandwidth : float
+        Gigabytes per second: arguments and result once each.
+    promised : bool
+        Whether promises are about this row.
+    """
+
+    row: str
+    kernel: str
+    dtype: str
+    device: str
+    version: str
+    function: str
+    seconds: float
+    spread: float
+    to_generic: float | None
+    to_hand: float | None
+    to_torch: float | None
+    hand: str
+    noise: float
+    bandwidth: float
+    promised: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A promise, with the figure that was measured."""
+
+    promise: str
+    figure: str
+    holds: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """What one device brings to a row."""
+
+    device: pa.Device
+    version: str
+    function: str
+    hand: str
+    nbytes: int
+    actions: Mapping[str, Action]
+    results: Mapping[str, np.ndarray[Any, Any]]
+
+
+def selected(
+    kernels: Sequence[str] | None,
+    texts: Sequence[str] | None,
+    dtypes: Sequence[str] | None,
+    growing: bool,
+) -> list[Row]:
+    """Return the rows that are asked for; None asks for all."""
+    unknown = set(kernels or ()) - set(GROWTH)
+    if unknown:
+        raise ValueError(f"--kernel {', '.join(sorted(unknown))}: known are {', '.join(GROWTH)}")
+    if growing:
+        found = [growth(kernel, size) for kernel in kernels or GROWTH for size in GROWTH[kernel]]
+    else:
+        found = [row for row in all_rows() if not kernels or row.kernel in kernels]
+    if dtypes:
+        found = [row for row in found if row.dtype in dtypes]
+    if texts:
+        found = [row for row in found if any(f" {text}" in f" {row.name}" for text in texts)]
+    if not found:
+        raise ValueError("no row is of this kernel, dtype and name; --list prints them all")
+    return found
+
+
+def measured(
+    rows: Sequence[Row],
+    devices: Sequence[pa.Device],
+    repeats: int,
+    threads: int,
+    *,
+    growing: bool = False,
+) -> dict[str, Any]:
+    """Measure, print, and return the report."""
+    torch = optional("torch")
+    if torch is not None:
+        torch.set_num_threads(threads)
+    lines: list[Line] = []
+    for row in rows:
+        found = measure(row, devices, repeats)
+        show(row, found)
+        lines += found
+    judged = [] if growing else targets(lines)
+    if not growing and any(device.library == "numpy" for device in devices):
+        judged += memory_of_attention(rows)
+    for target in judged:
+        print(f"{'holds' if target.holds else 'MISSED':<7} {target.promise}: {target.figure}")
+    return {
+        "machine": {
+            "python": platform.python_version(),
+            "machine": platform.machine(),
+            "cores": os.cpu_count(),
+            "threads": threads,
+            "numpy": np.__version__,
+            "portarray": pa.__version__,
+        },
+        "devices": {
+            str(device): {"name": device.name, "version": device.room.devices.version()}
+            for device in devices
+        },
+        "repeats": repeats,
+        "rows": [asdict(line) for line in lines],
+        "targets": [asdict(target) for target in judged],
+    }
+
+
+def measure(row: Row, devices: Sequence[pa.Device], repeats: int) -> list[Line]:
+    """Measure one row on the devices that have its dtype, side by side."""
+    arrays = row.arrays()
+    places = [*dict.fromkeys([*devices, *torch_devices(devices)])]
+    brought = []
+    for place in places:
+        try:
+            one = candidates(row, arrays, place)
+        except Exception as error:  # noqa: BLE001  (told; the other devices are measured)
+            say("FAILS", row, f"on {place}", error)
+            continue
+        if one is not None:
+            brought.append(one)
+    if not brought:
+        return []
+    check(row, brought)
+    actions = {
+        (str(one.device), how): action
+        for one in brought
+        for how, action in one.actions.items()
+        if one.device in devices or how in (BY_HAND, AGAIN)
+    }
+    names = {f"{device} {how}": (device, how) for device, how in actions}
+    times = turns({name: actions[key] for name, key in names.items()}, repeats, TURN, limit=LIMIT)
+    by_key = {key: times[name] for name, key in names.items()}
+    return [line(row, one, by_key) for one in brought if one.device in devices]
+
+
+def torch_devices(devices: Sequence[pa.Device]) -> list[pa.Device]:
+    """Return PyTorch's devices of the kinds that are measured, and its CPU."""
+    platforms = {"cpu", *(device.platform for device in devices)}
+    return [one for one in pa.devices() if one.library == "torch" and one.platform in platforms]
+
+
+def candidates(row: Row, arrays: Mapping[str, Any], device: pa.Device) -> Candidates | None:
+    """Return what a device brings to a row; None where it lacks the dtype."""
+    if row.dtype not in names_of_dtypes(device):
+        return None
+    ours = {name: put(x, row.dtype, device) for name, x in arrays.items()}
+    natives = {name: x.native for name, x in ours.items()}
+    pa.synchronize(device)
+    finish = finisher(device)
+    kernel = getattr(pa.kernels, row.kernel)
+
+    def call() -> pa.Array:
+        positional, options = row.arguments(ours)
+        found: pa.Array = kernel(*positional, **options)
+        return found
+
+    positional, options = row.arguments(ours)
+
+    def run() -> object:
+        return finish(kernel(*positional, **options).native)
+
+    def generic() -> object:
+        with pa.config(tuned_kernels=False):
+            return finish(kernel(*positional, **options).native)
+
+    version, function = served(row, device, positional, options)
+    actions: dict[str, Action] = {OURS: run}
+    results = {OURS: host(call(), device)}
+    if version == "tuned":
+        actions[GENERIC] = generic
+        with pa.config(tuned_kernels=False):
+            results[GENERIC] = host(call(), device)
+    hand = by_hand(row, device, natives)
+    if hand is not None:
+        try:
+            results[BY_HAND] = host(pa.asarray(hand[1](), device=device), device)
+        except Exception as error:  # noqa: BLE001  (told; what remains is measured)
+            say("FAILS", row, f"by hand on {device}", error)
+        else:
+            actions[BY_HAND] = actions[AGAIN] = finished(hand[1], finish)
+    nbytes = row.touched(arrays, results[OURS].size)
+    return Candidates(
+        device,
+        version,
+        function,
+        "" if hand is None else hand[0],
+        nbytes,
+        actions,
+        results,
+    )
+
+
+def served(
+    row: Row, device: pa.Device, positional: Sequence[Any], options: Mapping[str, Any]
+) -> tuple[str, str]:
+    """Return which version serves a call, and its function."""
+    if not hasattr(pa.kernels, "explain"):
+        rows = device.room.tuned_kernels(row.kernel)
+        return ("tuned", rows[0].name) if rows else ("generic", "generic")
+    said = pa.kernels.explain(row.kernel, *positional, **options)
+    return said.version, said.function
+
+
+def names_of_dtypes(device: pa.Device) -> set[str]:
+    """Return NumPy's names of the dtypes that a device has."""
+    return {one.name for one in device.room.devices.dtypes(device.platform, device.index)}
+
+
+def put(x: np.ndarray[Any, Any], dtype: str, device: pa.Device) -> pa.Array:
+    """Return an array of values on a device, in memory of its own."""
+    if x.dtype.kind == "f":
+        narrow = dtype in ("float16", "bfloat16")  # which NumPy has not, or computes slowly
+        found = pa.asarray(x, dtype="float32" if narrow else dtype, device=device, copy=True)
+        return pa.astype(found, dtype)
+    if x.dtype == np.int64 and "int64" not in names_of_dtypes(device):
+        x = x.astype(np.int32)  # JAX's own, and Metal's
+    return pa.asarray(x, device=device, copy=True)
+
+
+def host(x: pa.Array, device: pa.Device) -> np.ndarray[Any, Any]:
+    """Return an array's values in float64."""
+    pa.synchronize(device)
+    return np.asarray(pa.astype(x, pa.float32).to_device("numpy")).astype(np.float64)
+
+
+def finished(run: Callable[[], Any], finish: Callable[[Any], object]) -> Action:
+    return lambda: finish(run())
+
+
+def say(what: str, row: Row, where: str, why: object) -> None:
+    """Tell of a row that cannot be measured, or should not count."""
+    reason = f"{type(why).__name__}: {why}" if isinstance(why, Exception) else str(why)
+    print(f"{what} {row.name}: {where}: {reason}", file=sys.stderr)
+
+
+def check(row: Row, brought: Iterable[Candidates]) -> None:
+    """Say which results differ from the first, as far as they have one layout."""
+    first: np.ndarray[Any, Any] | None = None
+    for one in brought:
+        for how, result in one.results.items():
+            found = np.squeeze(result)
+            if first is None:
+                first = found
+            if found.shape != first.shape:
+                continue
+            worst = float(np.max(np.abs(found - first), initial=0.0))
+            if not worst <= AGREE[row.dtype] * float(np.max(np.abs(first), initial=1.0)):
+                print(f"DIFFERS {row.name}: {how} on {one.device}, by {worst:.3g}", file=sys.stderr)
+
+
+def line(row: Row, one: Candidates, times: Mapping[tuple[str, str], Times]) -> Line:
+    """Return what is told of one row on one device."""
+    device = str(one.device)
+    ours = times[device, OURS]
+    seconds = ours.shortest
+
+    def ratio(key: tuple[str, str]) -> float | None:
+        return seconds / times[key].shortest if key in times else None
+
+    hand = [times[device, how].shortest for how in (BY_HAND, AGAIN) if (device, how) in times]
+    torch = f"torch:{one.device.platform}:0" if one.device.kind == "gpu" else "torch:cpu:0"
+    eager = [times[torch, how].shortest for how in (BY_HAND, AGAIN) if (torch, how) in times]
+    return Line(
+        row.name,
+        row.kernel,
+        row.dtype,
+        device,
+        one.version,
+        one.function,
+        seconds,
+        ours.spread,
+        ratio((device, GENERIC)),
+        seconds / min(hand) if hand else None,
+        seconds / min(eager) if eager else None,
+        one.hand,
+        max(hand) / min(hand) - 1 if hand else 0.0,
+        one.nbytes / seconds / 1e9,
+        row.promised,
+    )
+
+
+def show(row: Row, lines: Sequence[Line]) -> None:
+    """Print one row as soon as it is measured."""
+    print(f"\n{row.name}")
+    if not lines:
+        print("  not run: no device here has this dtype, or all failed")
+    for one in lines:
+        figures = "  ".join(
+            f"{'      -' if value is None else f'{value:7.2f}'} x {name}"
+            for name, value in (
+                ("torch", one.to_torch),
+                ("by hand", one.to_hand),
+                ("generic", one.to_generic),
+            )
+        )
+        print(
+            f"  {one.device:<19} {one.seconds * 1e6:>10.1f} us +{one.spread:<4.0%} {figures}  "
+            f"{one.bandwidth:>6.1f} GB/s  {one.function}"
+        )
+    sys.stdout.flush()
+
+
+def targets(lines: Sequence[Line]) -> list[Target]:
+    """Judge the promises by the figures, whose noise counts in portarray's favour."""
+    found = []
+    for one in lines:
+        if not one.promised:
+            continue
+        library = one.device.partition(":")[0]
+        noise = min(one.noise, MOST_NOISE)
+        most = TARGET_TORCH if library == "torch" else TARGET_OTHERS
+        if library in ("torch", "jax", "mlx") and one.to_hand is not None:
+            found.append(
+                Target(
+                    f"at most {most} of the time by hand: {one.row}, {one.device}",
+                    f"{one.to_hand:.3f}, noise {noise:.3f}",
+                    one.to_hand - noise <= most,
+                )
+            )
+        limit = TARGET_CLARRAY.get(one.kernel)
+        if library == "clarray" and limit is not None and one.to_torch is not None:
+            found.append(
+                Target(
+                    f"at most {limit} of PyTorch's time: {one.row}, {one.device}",
+                    f"{one.to_torch:.3f}",
+                    one.to_torch <= limit + 0.03,
+                )
+            )
+        greatest = one.kernel == "attention" and GREATEST in one.row
+        if library == "numpy" and greatest and one.to_generic is not None:
+            found.append(
+                Target(
+                    f"at least {TARGET_NUMPY} times as fast as generic: {one.row}, {one.device}",
+                    f"{1 / one.to_generic:.2f}",
+                    1 / one.to_generic >= TARGET_NUMPY,
+                )
+            )
+    return found
+
+
+def memory_of_attention(rows: Sequence[Row]) -> list[Target]:
+    """Judge whether attention's memory grows linearly with the length, where it is measured.
+
+    NumPy tells Python of its memory, so this is the device where it can be seen.
+    """
+    if not any(row.kernel == "attention" for row in rows):
+        return []
+    peaks = []
+    for length in GROWTH["attention"][-2:]:
+        row = growth("attention", length)
+        arrays = {name: put(x, row.dtype, pa.device("numpy")) for name, x in row.arrays().items()}
+        positional, options = row.arguments(arrays)
+        pa.kernels.attention(*positional, **options)  # buffers that are kept are no part of it
+        tracemalloc.start()
+        pa.kernels.attention(*positional, **options)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    short, long = GROWTH["attention"][-2:]
+    ratio = peaks[1] / peaks[0]
+    return [
+        Target(
+            f"memory of attention linear in length, {short} to {long} keys, numpy",
+            f"{ratio:.2f} times as much for {long / short:g} times the length",
+            ratio <= 1.1 * long / short,
+        )
+    ]
