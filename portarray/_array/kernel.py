@@ -35,24 +35,32 @@ class Kernel:
         Its name in :mod:`portarray.kernels`.
     generic : callable
         Its generic version: takes a namespace of native arrays, then native arrays and options.
+    check : callable, optional
+        Takes the kernel's name, the arrays that are given by position, and the options. Raises
+        where they do not fit, and brings options into the form that every version expects.
     leads : int
         Place of the array whose dtype decides the version and the result.
     """
 
-    __slots__ = ("_by_tables", "_generic", "_leads", "generic", "name")
+    __slots__ = ("_by_tables", "_generic", "_leads", "check", "generic", "name")
 
-    def __init__(self, name: str, generic: Callable[..., Any], *, leads: int = 0) -> None:
+    def __init__(
+        self,
+        name: str,
+        generic: Callable[..., Any],
+        check: Callable[[str, Sequence[Any], dict[str, Any]], None] | None = None,
+        *,
+        leads: int = 0,
+    ) -> None:
         self.name = name
         self.generic = generic
+        self.check = _unchecked if check is None else check
         self._leads = leads
         self._by_tables: dict[Lane, Function] = {}
         self._generic: dict[Lane, Function] = {}
 
     def __call__(self, *arrays: Array | None, **options: Any) -> Array:
-        """Call the version that serves these arguments.
-
-        What is checked here is that all arrays are on one device; see :meth:`natives`.
-        """
+        """Check the arguments and call the version that serves them."""
         lane, result = self._call(arrays, options)
         return wrapped(result, lane)
 
@@ -63,6 +71,7 @@ class Kernel:
 
     def _call(self, arrays: Sequence[Any], options: dict[str, Any]) -> tuple[Lane, Any]:
         """Return the lane of a call and its native result."""
+        self.check(self.name, arrays, options)
         lane: Lane = arrays[self._leads]._lane
         known = self._by_tables if config._tuned_kernels else self._generic
         try:
@@ -126,6 +135,10 @@ class Kernel:
             return generic(xp, *args, **options)
 
         return picked
+
+
+def _unchecked(name: str, arrays: Sequence[Any], options: dict[str, Any]) -> None:
+    """Take everything."""
 
 
 def version(

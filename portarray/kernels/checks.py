@@ -1,0 +1,426 @@
+"""What kernels refuse: shapes that do not fit, wrong dtypes, options out of range.
+
+One function for each kernel takes what its user gave, the arrays by position and the options by
+name, and brings options into the form that every version expects. Values of arrays are never
+looked at: that would wait for the device. What is usual is found right with few look-ups; the
+messages are made where something is wrong.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from operator import index
+from typing import Any
+
+from portarray._api import arguments
+from portarray._array import array as _array
+from portarray._array import dispatch, dtypes
+from portarray._array.operands import refused
+
+__all__ = [
+    "attention",
+    "cross_entropy",
+    "embedding",
+    "floating",
+    "gelu",
+    "layer_norm",
+    "linear",
+    "matmul",
+    "rms_norm",
+    "rope",
+    "rope_tables",
+    "softmax",
+]
+
+Arrays = Sequence[Any]
+Options = dict[str, Any]
+
+# --- products -----------------------------------------------------------------------------------
+
+
+def matmul(name: str, arrays: Arrays, options: Options) -> None:
+    """Check the operands of a product of matrices."""
+    x1, x2 = arrays
+    _numeric(name, "x1", x1)
+    _beside(name, "x1", x1, "x2", x2)
+    first, second = x1.shape, x2.shape
+    if not first or not second:
+        raise ValueError(
+            f"{name} got x1 of shape {first} and x2 of shape {second}; "
+            f"each needs at least one axis, as a vector has"
+        )
+    if first[-1] != second[-2 if len(second) > 1 else 0]:
+        axis = "the last axis but one" if len(second) > 1 else "the axis"
+        raise ValueError(
+            f"{name} got x1 of shape {first} and x2 of shape {second}; "
+            f"the last axis of x1 must be as long as {axis} of x2"
+        )
+    if len(first) > 2 and len(second) > 2 and not _meet(first[:-2], second[:-2]):
+        raise ValueError(
+            f"{name} got x1 of shape {first} and x2 of shape {second}; "
+            f"the axes before the matrices must be equal or 1"
+        )
+
+
+def linear(name: str, arrays: Arrays, options: Options) -> None:
+    """Check an array, a weight of shape (out, in) and a bias."""
+    x, weight, bias = arrays
+    _numeric(name, "x", x)
+    _beside(name, "x", x, "weight", weight)
+    shape, matrix = x.shape, weight.shape
+    if len(matrix) != 2 or not shape or shape[-1] != matrix[1]:
+        raise ValueError(
+            f"{name} got x of shape {shape} and weight of shape {matrix}; "
+            f"x must be (..., in) and weight (out, in)"
+        )
+    if bias is not None:
+        _beside(name, "x", x, "bias", bias)
+        if bias.shape != matrix[:1]:
+            raise ValueError(
+                f"{name} got weight of shape {matrix} and bias of shape {bias.shape}; "
+                f"with a weight of shape (out, in) the bias must be ({matrix[0]},)"
+            )
+
+
+def embedding(name: str, arrays: Arrays, options: Options) -> None:
+    """Check indices and a table."""
+    indices, weight = arrays
+    _array_of_integers(name, "indices", indices)
+    _ours(name, weight)
+    if weight.ndim != 2:
+        raise ValueError(
+            f"{name} got weight of shape {weight.shape}; it must be a table, (rows, dim)"
+        )
+
+
+# --- softmax and activations --------------------------------------------------------------------
+
+
+def floating(name: str, arrays: Arrays, options: Options) -> None:
+    """Check one array of any shape."""
+    _floating(name, "x", arrays[0])
+
+
+def softmax(name: str, arrays: Arrays, options: Options) -> None:
+    """Check one array and an axis of it."""
+    x = arrays[0]
+    _floating(name, "x", x)
+    axis = options["axis"]
+    if axis != -1 or type(axis) is not int or x.ndim == 0:
+        options["axis"] = arguments.axis(axis, x)
+
+
+def gelu(name: str, arrays: Arrays, options: Options) -> None:
+    """Check one array and the name of the formula."""
+    _floating(name, "x", arrays[0])
+    arguments.choice(options["approximate"], "approximate", ("none", "tanh"))
+
+
+# --- normalization ------------------------------------------------------------------------------
+
+
+def rms_norm(name: str, arrays: Arrays, options: Options) -> None:
+    """Check an array and a weight for its last axis."""
+    x, weight = arrays
+    _normalized(name, x, options)
+    if weight is not None:
+        _along_last(name, x, "weight", weight)
+
+
+def layer_norm(name: str, arrays: Arrays, options: Options) -> None:
+    """Check an array, a weight and a bias for its last axis."""
+    x, weight, bias = arrays
+    _normalized(name, x, options)
+    if weight is not None:
+        _along_last(name, x, "weight", weight)
+    if bias is not None:
+        _along_last(name, x, "bias", bias)
+
+
+def _normalized(name: str, x: Any, options: Options) -> None:
+    _floating(name, "x", x)
+    if x.ndim == 0:
+        raise ValueError(f"{name} got a 0-d array; it normalizes the last axis, so it needs one")
+    options["eps"] = _number(options["eps"], "eps")
+    if not options["eps"] >= 0:
+        raise ValueError(f"eps is {options['eps']}; it must not be negative")
+
+
+def _along_last(name: str, x: Any, what: str, vector: Any) -> None:
+    _beside(name, "x", x, what, vector)
+    if vector.shape != x.shape[-1:]:
+        raise ValueError(
+            f"{name} got x of shape {x.shape} and {what} of shape {vector.shape}; "
+            f"{what} must be as long as the last axis of x: ({x.shape[-1]},)"
+        )
+
+
+# --- positions ----------------------------------------------------------------------------------
+
+
+def rope(name: str, arrays: Arrays, options: Options) -> None:
+    """Check an array, and its positions or tables."""
+    x, positions = arrays
+    tables = options["tables"]
+    _floating(name, "x", x)
+    shape = x.shape
+    if len(shape) < 2:
+        raise ValueError(f"{name} got x of shape {shape}; it must be (..., length, dim)")
+    options["interleaved"] = bool(options["interleaved"])
+    if tables is not None:
+        if positions is not None:
+            raise TypeError(
+                f"{name} got both positions and tables; tables hold the angles of the positions "
+                f"already, so give one of the two"
+            )
+        options["tables"] = _tables(name, x, tables)
+        return
+    options["theta"] = _theta(options["theta"])
+    _even(name, shape[-1], f"x has shape {shape}")
+    if positions is not None:
+        _array_of_integers(name, "positions", positions)
+        if positions.shape != shape[-2:-1] and not _fits(positions.shape, shape[:-1]):
+            raise ValueError(
+                f"{name} got x of shape {shape} and positions of shape {positions.shape}; "
+                f"positions must broadcast to {shape[:-1]}, as ({shape[-2]},) does"
+            )
+
+
+def _tables(name: str, x: Any, tables: Any) -> tuple[Any, Any]:
+    """Return the tables of cosines and sines as a tuple after checking them."""
+    if not isinstance(tables, (tuple, list)) or len(tables) != 2:
+        raise TypeError(
+            f"{name} got tables of type {type(tables).__name__}; give a pair (cos, sin), "
+            f"as pa.kernels.rope_tables returns it"
+        )
+    cos, sin = tables
+    _beside(name, "x", x, "tables[0]", cos)
+    _beside(name, "x", x, "tables[1]", sin)
+    shape, size = x.shape, cos.shape
+    if sin.shape != size:
+        raise ValueError(f"{name} got tables of shapes {size} and {sin.shape}; they must be equal")
+    if not size or 2 * size[-1] > shape[-1]:
+        raise ValueError(
+            f"{name} got x of shape {shape} and tables of shape {size}; the last axis of the "
+            f"tables must be at most half as long as that of x: {shape[-1] // 2}"
+        )
+    if size[:-1] != shape[-2:-1] and not _fits(size[:-1], shape[:-1]):
+        raise ValueError(
+            f"{name} got x of shape {shape} and tables of shape {size}; "
+            f"the axes before the last must broadcast to {shape[:-1]}, as ({shape[-2]},) does"
+        )
+    return cos, sin
+
+
+def rope_tables(name: str, arrays: Arrays, options: Options) -> None:
+    """Check positions and the number of features."""
+    _array_of_integers(name, "positions", arrays[0])
+    options["dimensions"] = arguments.size(options["dimensions"], "dimensions")
+    _even(name, options["dimensions"], f"dimensions is {options['dimensions']}")
+    options["theta"] = _theta(options["theta"])
+    dtype = options["dtype"]
+    device = arrays[0].device
+    if dtype is None:
+        options["dtype"] = dispatch.default_dtype(device, "f")
+    else:
+        options["dtype"] = dispatch.lane_of(device, dtypes.canonical(dtype)).dtype
+    if dtypes.kind_of(options["dtype"]) != "f":
+        raise TypeError(f"dtype is {dtype}; angles have a real floating-point dtype")
+
+
+def _theta(theta: Any) -> float:
+    theta = _number(theta, "theta")
+    if not 0 < theta < math.inf:
+        raise ValueError(f"theta is {theta}; it must be a positive number")
+    return theta
+
+
+def _even(name: str, dimensions: int, given: str) -> None:
+    if dimensions % 2:
+        raise ValueError(
+            f"{name} turns pairs of features, and {dimensions} is odd: {given}; use an even "
+            f"number, or turn only a part of the features with tables of rope_tables"
+        )
+
+
+# --- attention ----------------------------------------------------------------------------------
+
+
+def attention(name: str, arrays: Arrays, options: Options) -> None:
+    """Check queries, keys, values and what hides keys."""
+    q, k, v = arrays
+    _floating(name, "q", q)
+    _beside(name, "q", q, "k", k)
+    _beside(name, "q", q, "v", v)
+    queries, keys, values = q.shape, k.shape, v.shape
+    if len(queries) < 2 or not len(queries) == len(keys) == len(values):
+        raise ValueError(
+            f"{name} got q of shape {queries}, k of shape {keys} and v of shape {values}; "
+            f"they need the same number of axes, two or more: (..., heads, length, dim)"
+        )
+    if keys[:-1] != values[:-1]:
+        raise ValueError(
+            f"{name} got k of shape {keys} and v of shape {values}; "
+            f"all axes but the last must be equal"
+        )
+    if queries[-1] != keys[-1] or queries[:-3] != keys[:-3]:
+        raise ValueError(
+            f"{name} got q of shape {queries} and k of shape {keys}; "
+            f"the last axis and all axes before the heads must be equal"
+        )
+    if len(queries) > 2:
+        heads, shared = queries[-3], keys[-3]
+        if heads != shared and (not shared or heads % shared):
+            raise ValueError(
+                f"{name} got q of shape {queries} and k of shape {keys}: {heads} heads of queries "
+                f"cannot share {shared} heads of keys; the one number must divide the other"
+            )
+    scale = options["scale"]
+    if scale is not None:
+        options["scale"] = _number(scale, "scale")
+    options["causal"] = bool(options["causal"])
+    mask = options["mask"]
+    if mask is not None:
+        _mask(name, q, mask, (*queries[:-1], keys[-2]))
+    length = options["key_length"]
+    if length is not None:
+        options["key_length"] = _key_length(name, q, length, keys)
+
+
+def _mask(name: str, q: Any, mask: Any, scores: tuple[int, ...]) -> None:
+    _ours(name, mask)
+    dispatch.check_device(name, q._lane, mask._lane)
+    if mask._lane.kind != "b" and mask._lane is not q._lane:
+        raise TypeError(
+            f"{name} got a mask of {mask.dtype} with q of {q.dtype}; a mask is bool, True where a "
+            f"query attends to a key, or of q's dtype and added to the scores. "
+            f"Convert it: pa.astype(mask, pa.bool) or pa.astype(mask, q.dtype)"
+        )
+    if not _fits(mask.shape, scores):
+        raise ValueError(
+            f"{name} got a mask of shape {mask.shape}, and q and k make scores of shape {scores}; "
+            f"the mask must broadcast to that"
+        )
+
+
+def _key_length(name: str, q: Any, length: Any, keys: tuple[int, ...]) -> Any:
+    """Return a number of keys as an int where it is one, after checking it."""
+    if type(length) is _array.Array:
+        dispatch.check_device(name, q._lane, length._lane)
+        if length.ndim or length.dtype.kind not in "iu":
+            raise TypeError(
+                f"{name} got key_length of shape {length.shape} and {length.dtype}; "
+                f"it must be an int or a 0-d array of integers"
+            )
+        return length
+    try:
+        number = index(length)
+    except TypeError:
+        raise TypeError(
+            f"key_length is {length!r}; it must be an int or a 0-d array of integers, "
+            f"made with pa.asarray(n, device=...)"
+        ) from None
+    if not 0 <= number <= keys[-2]:
+        raise ValueError(
+            f"key_length is {number}, and k of shape {keys} has {keys[-2]} keys; "
+            f"use a number from 0 to {keys[-2]}"
+        )
+    return number
+
+
+# --- losses -------------------------------------------------------------------------------------
+
+
+def cross_entropy(name: str, arrays: Arrays, options: Options) -> None:
+    """Check logits and the classes that were due."""
+    logits, targets = arrays
+    _floating(name, "logits", logits)
+    _array_of_integers(name, "targets", targets)
+    shape = logits.shape
+    if not shape or shape[-1] == 0:
+        raise ValueError(
+            f"{name} got logits of shape {shape}; they need a last axis of at least one class"
+        )
+    if targets.shape != shape[:-1]:
+        raise ValueError(
+            f"{name} got logits of shape {shape} and targets of shape {targets.shape}; "
+            f"with {shape[-1]} classes in the last axis, targets must have shape {shape[:-1]}"
+        )
+    arguments.choice(options["reduction"], "reduction", ("mean", "sum", "none"))
+    ignored = options["ignore_index"]
+    try:
+        options["ignore_index"] = index(ignored)
+    except TypeError:
+        raise TypeError(f"ignore_index is {ignored!r}; it must be an integer") from None
+    smoothing = options["label_smoothing"] = _number(options["label_smoothing"], "label_smoothing")
+    if not 0 <= smoothing <= 1:
+        raise ValueError(f"label_smoothing is {smoothing}; it must be between 0 and 1")
+
+
+# --- what all have in common --------------------------------------------------------------------
+
+
+def _ours(name: str, x: Any) -> None:
+    if type(x) is not _array.Array:
+        raise refused(x, name, scalars=False)
+
+
+def _floating(name: str, what: str, x: Any) -> None:
+    """Refuse what is no array of real floating-point numbers."""
+    if type(x) is not _array.Array:
+        raise refused(x, name, scalars=False)
+    if x._lane.kind != "f":
+        raise TypeError(
+            f"{name} got {what} of {x.dtype}; it takes real floating-point arrays, "
+            f"convert it with pa.astype(x, pa.float32) first"
+        )
+
+
+def _numeric(name: str, what: str, x: Any) -> None:
+    """Refuse what is no array of numbers."""
+    if type(x) is not _array.Array:
+        raise refused(x, name, scalars=False)
+    if x._lane.kind == "b":
+        raise TypeError(
+            f"{name} got {what} of bool; it takes numeric arrays, convert it with pa.astype first"
+        )
+
+
+def _array_of_integers(name: str, what: str, x: Any) -> None:
+    if type(x) is not _array.Array:
+        raise refused(x, name, scalars=False)
+    if x._lane.kind not in "iu":
+        raise TypeError(
+            f"{name} got {what} of {x.dtype}; they must have an integer dtype, "
+            f"convert them with pa.astype(x, pa.int32) first"
+        )
+
+
+def _beside(name: str, first: str, x: Any, second: str, y: Any) -> None:
+    """Refuse an array of another device or dtype than the first: nothing is converted unasked."""
+    if type(y) is not _array.Array:
+        raise refused(y, name, scalars=False)
+    if y._lane is not x._lane:
+        dispatch.check_device(name, x._lane, y._lane)
+        raise TypeError(
+            f"{name} got {first} of {x.dtype} and {second} of {y.dtype}; the arrays of one call "
+            f"share a dtype, convert one of them: pa.astype({second}, pa.{x.dtype})"
+        )
+
+
+def _number(value: Any, name: str) -> float:
+    return value if type(value) is float else float(arguments.real_number(value, name))
+
+
+def _fits(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
+    """Tell whether a shape broadcasts to another."""
+    return len(shape) <= len(to) and all(
+        size in (1, wanted) for size, wanted in zip(reversed(shape), reversed(to), strict=False)
+    )
+
+
+def _meet(first: tuple[int, ...], second: tuple[int, ...]) -> bool:
+    """Tell whether two shapes broadcast to one."""
+    pairs = zip(reversed(first), reversed(second), strict=False)
+    return all(a == b or 1 in (a, b) for a, b in pairs)
