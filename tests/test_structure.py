@@ -66,7 +66,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "_api": {"errors", "_devices", "_array"},
     "linalg": {"_api", "_array"},
     "fft": {"_api", "_array"},
-    "kernels": {"errors", "_devices", "_array", "_api"},
+    "kernels": {"errors", "_config", "_devices", "_array", "_api"},
     "": {
         *("errors", "_version", "_config", "_devices", "_array"),
         *("_api", "linalg", "fft", "kernels"),

@@ -230,10 +230,10 @@ def rope_tables(name: str, arrays: Arrays, options: Options) -> None:
 
 
 def _theta(theta: Any) -> float:
-    theta = _number(theta, "theta")
-    if not 0 < theta < math.inf:
-        raise ValueError(f"theta is {theta}; it must be a positive number")
-    return theta
+    found = _number(theta, "theta")
+    if not 0 < found < math.inf:
+        raise ValueError(f"theta is {found}; it must be a positive number")
+    return found
 
 
 def _even(name: str, dimensions: int, given: str) -> None:
