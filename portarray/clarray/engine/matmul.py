@@ -103,7 +103,7 @@ class _Task(NamedTuple):
         )  # fmt: skip
 
 
-def product(a: Array, b: Array, *, conjugate: bool = False) -> Array:
+def product(a: Array, b: Array, *, conjugate: bool = False, wide: bool = False) -> Array:
     """Return the matrix products of two arrays' innermost two axes; the others broadcast.
 
     Parameters
@@ -112,6 +112,8 @@ def product(a: Array, b: Array, *, conjugate: bool = False) -> Array:
         Of one device, numeric, with shapes ``(..., m, k)`` and ``(..., k, n)``.
     conjugate : bool
         Whether the first operand's conjugate is meant.
+    wide : bool
+        Whether float16 and bfloat16 give the float32 in which they are summed.
 
     Returns
     -------
@@ -124,7 +126,8 @@ def product(a: Array, b: Array, *, conjugate: bool = False) -> Array:
     b = b if b.dtype == dtype else cast(b, dtype)
     outer = broadcast_shapes(a.shape[:-2], b.shape[:-2]) if a.ndim + b.ndim > 4 else ()
     m, depth, n = a.shape[-2], a.shape[-1], b.shape[-1]
-    out = empty((*outer, m, n), dtype, a.device)
+    halves = dtype.itemsize == 2 and kind_of(dtype) == "real"
+    out = empty((*outer, m, n), np.dtype(np.float32) if wide and halves else dtype, a.device)
     if out.size and depth:
         _into(out, a, b, outer, conjugate and dtype.kind == "c")
     else:

@@ -1,0 +1,341 @@
+"""Attention: weighted sums of values, the weights being a softmax of products of queries and keys.
+
+Scores are computed for a block of keys at a time and never kept, so that memory grows with the
+lengths and not with their product (Milakov and Gimelshein, "Online normalizer calculation for
+softmax", 2018; Dao, Fu, Ermon, Rudra and Re, "FlashAttention", 2022). Kernels, by the number of
+queries and the device's traits:
+
+- ``many``: tiles of queries, on processors;
+- ``few`` and ``join``: few queries, where reading keys and values is what takes time;
+- ``one``: a work-group for each query, on devices whose work-groups have fast memory.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from portarray.clarray.arguments import array_of
+from portarray.clarray.array import Array, empty
+from portarray.clarray.dtypes import bfloat16, kind_of
+from portarray.clarray.engine.copy import cast, contiguous, fill
+from portarray.clarray.engine.operands import one_device
+from portarray.clarray.engine.tiles import source, tile_of
+from portarray.clarray.engine.walks import layout_storage
+from portarray.clarray.layout import broadcast_strides, collapse, strides_of
+from portarray.clarray.runtime.device import Device
+from portarray.clarray.runtime.pool import Storage
+from portarray.clarray.runtime.programs import Kernel, source_of
+
+__all__ = ["attention"]
+
+DType = np.dtype[Any]
+Shape = tuple[int, ...]
+
+_BOOL = np.dtype(np.bool_)
+_INT64 = np.dtype(np.int64)
+_FEW = 4
+"""Up to so many queries for each head, reading keys and values takes longer than arithmetic."""
+_TOGETHER = 8
+"""``TOGETHER`` of ``kernels/neural_attention.cl``."""
+_SHORTEST = 64
+"""Keys of a range at least: a block of the kernel."""
+_RANGES_EACH = 4
+"""Ranges for each unit."""
+_FEATURES = (64, 128, 256, 512)
+"""For how many features there are kernels with their arrays in fast memory."""
+_GROUP = 64
+"""Work-items of a group."""
+_LOG2_E = math.log2(math.e)
+
+
+class _Part(NamedTuple):
+    """What one launch takes: where its operands begin, from where they begin at all."""
+
+    q: int
+    k: int
+    v: int
+    o: int
+    mask: int
+
+
+class _Plan(NamedTuple):
+    """What calls with operands of the same layout have in common; not the number of keys.
+
+    ``tiles`` is ``many``'s or ``one``'s number of tiles; 0 where ``few`` is launched, for
+    ``strips`` of queries.
+    """
+
+    kernel: Kernel
+    join: Kernel | None
+    table: Storage
+    parts: tuple[_Part, ...]
+    tiles: int
+    strips: int
+    heads: int
+    batch: int
+
+
+def attention(
+    q: Array,
+    k: Array,
+    v: Array,
+    /,
+    *,
+    scale: float | None = None,
+    causal: bool = False,
+    mask: Array | None = None,
+    key_length: int | Array | None = None,
+) -> Array:
+    """Return ``softmax(q @ k.T * scale + mask) @ v`` for each head, without keeping the scores.
+
+    Parameters
+    ----------
+    q : Array
+        Real floating-point, of shape ``(..., heads, queries, d)``, or ``(queries, d)``.
+    k, v : Array
+        Of the same dtype, of shapes ``(..., key_heads, keys, d)`` and ``(..., key_heads, keys,
+        dv)`` with the same leading axes; ``heads`` is a multiple of ``key_heads``, and query head
+        ``h`` looks at key head ``h // (heads // key_heads)``. Slices of a larger cache are read
+        where they lie if their last axis is dense.
+    scale : float, optional
+        What scores are multiplied by; ``1 / sqrt(d)`` where left out.
+    causal : bool, default: False
+        Whether query ``i`` sees the keys up to ``i + n - queries`` only, ``n`` being the number
+        of keys in use: the last query sees all of them.
+    mask : Array, optional
+        Which keys a query sees (bool), or what is added to the scaled scores (of the dtype of
+        ``q``); it broadcasts to ``(..., heads, queries, keys)``.
+    key_length : int or Array, optional
+        How many of the keys are in use; an integer array of no axes is read on the device. Values
+        outside of ``0..keys`` count as the nearest of these.
+
+    Returns
+    -------
+    Array
+        New, of the dtype of ``q`` and shape ``(..., heads, queries, dv)``. Queries that see no key,
+        or only keys of score -inf, give zeros. float16 and bfloat16 are computed in float32.
+
+    Raises
+    ------
+    TypeError
+        If an argument is no array or has another dtype.
+    ValueError
+        If shapes do not fit, or arrays are on two devices.
+    """
+    q, k, v = array_of(q, "attention", "q"), array_of(k, "attention", "k"), array_of(v, "attention")
+    one_device("attention", q, k)
+    one_device("attention", q, v)
+    plain = q.ndim == 2
+    if plain:
+        q, k, v = (one.view((1, *one.shape), (0, *one.strides), one.offset) for one in (q, k, v))
+    _check(q, k, v)
+    out = empty((*q.shape[:-1], v.shape[-1]), q.dtype, q.device)
+    length: Storage | None = None
+    length_at = -1
+    n = k.shape[-2]
+    if isinstance(key_length, Array):
+        length, length_at = _length(key_length, q)
+    elif key_length is not None:
+        n = min(max(key_length, 0), n)
+    if mask is not None:
+        mask = _mask(mask, q, k)
+    if n and out.size and q.shape[-1]:
+        scale = 1 / math.sqrt(q.shape[-1]) if scale is None else float(scale)
+        _launch(out, q, k, v, mask, bool(causal), scale * _LOG2_E, n, length, length_at)
+    else:
+        fill(out, 0)
+    if plain:
+        return out.view(out.shape[1:], out.strides[1:], 0)
+    return out
+
+
+def _check(q: Array, k: Array, v: Array) -> None:
+    """Raise unless three arrays have dtypes and shapes that fit."""
+    if kind_of(q.dtype) != "real" or q.dtype != k.dtype or q.dtype != v.dtype:
+        raise TypeError(
+            f"attention takes arrays of one real floating-point dtype, got q {q.dtype}, "
+            f"k {k.dtype}, v {v.dtype}; convert with astype first"
+        )
+    fits = (
+        q.ndim == k.ndim == v.ndim >= 3
+        and q.shape[:-3] == k.shape[:-3] == v.shape[:-3]
+        and k.shape[:-1] == v.shape[:-1]
+        and q.shape[-1] == k.shape[-1]
+        and (q.shape[-3] % k.shape[-3] == 0 if k.shape[-3] else not q.shape[-3])
+    )
+    if not fits:
+        raise ValueError(
+            f"attention takes q (..., heads, queries, d), k (..., key_heads, keys, d) and "
+            f"v (..., key_heads, keys, dv) with heads a multiple of key_heads, got shapes "
+            f"{q.shape}, {k.shape} and {v.shape}"
+        )
+
+
+def _length(length: Array, q: Array) -> tuple[Storage, int]:
+    """Return where the number of keys in use lies on the device, as the kernels read it."""
+    one_device("attention", q, length)
+    if length.ndim or kind_of(length.dtype) not in ("signed", "unsigned"):
+        raise TypeError(
+            f"attention takes key_length as an integer or an integer array of no axes, got dtype "
+            f"{length.dtype} and shape {length.shape}"
+        )
+    if length.dtype != _INT64:
+        length = cast(length, _INT64)
+    return length.storage, length.offset
+
+
+def _mask(mask: Array, q: Array, k: Array) -> Array:
+    """Return a mask broadcast to the shape of the scores: a view."""
+    mask = array_of(mask, "attention", "mask")
+    one_device("attention", q, mask)
+    if mask.dtype not in (_BOOL, q.dtype):
+        raise TypeError(
+            f"attention takes a mask of dtype bool or {q.dtype}, as q has, got {mask.dtype}"
+        )
+    shape = (*q.shape[:-1], k.shape[-2])
+    own = mask.shape
+    fits = len(own) <= len(shape) and all(
+        size in (1, wanted) for size, wanted in zip(reversed(own), reversed(shape), strict=False)
+    )
+    if not fits:
+        raise ValueError(
+            f"attention takes a mask that broadcasts to (..., heads, queries, keys), here {shape}, "
+            f"got shape {own}"
+        )
+    return mask.view(shape, broadcast_strides(own, mask.strides, shape), mask.offset)
+
+
+def _dense(x: Array) -> Array:
+    """Return an array whose last axis is dense: the same, or a copy."""
+    return x if x.strides[-1] == 1 or x.shape[-1] == 1 else contiguous(x)
+
+
+def _launch(
+    out: Array,
+    q: Array,
+    k: Array,
+    v: Array,
+    mask: Array | None,
+    causal: bool,
+    scale: float,
+    n: int,
+    length: Storage | None,
+    length_at: int,
+) -> None:
+    """Choose a kernel, and launch it for all heads."""
+    device = out.device
+    k, v = _dense(k), _dense(v)
+    plan = _plan(
+        device, q.dtype, q.shape, q.strides, k.shape[-3], k.strides, v.shape[-1], v.strides,
+        None if mask is None else (mask.dtype == _BOOL, mask.strides), causal,
+    )  # fmt: skip
+    storages: tuple[Storage, ...] = (
+        q.storage, k.storage, v.storage, out.storage,
+        q.storage if mask is None else mask.storage,
+        plan.table if length is None else length, plan.table,
+    )  # fmt: skip
+    mask_at = 0 if mask is None else mask.offset
+    ranges = 0
+    if plan.strips:
+        ranges = _ranges(n, plan.strips * plan.batch, device.traits.units)
+        rows = math.prod(q.shape[-3:-1]) * plan.batch if ranges > 1 else 0
+        size = np.dtype(np.float64).itemsize if q.dtype.itemsize == 8 else 4
+        storages += (device.pool.take(rows * ranges * (v.shape[-1] + 2) * size),)
+    for part in plan.parts:
+        values = (
+            q.offset + part.q, k.offset + part.k, v.offset + part.v, part.o,
+            mask_at + part.mask, length_at, n, scale,
+        )  # fmt: skip
+        if plan.tiles:
+            group = (_GROUP if plan.join is None else 1, 1, 1)
+            size_0 = plan.tiles * group[0]
+            plan.kernel.launch((size_0, plan.heads, plan.batch), group, storages, *values)
+            continue
+        plan.kernel.launch((ranges, plan.strips, plan.batch), (1, 1, 1), storages, *values)
+        if ranges > 1 and plan.join is not None:
+            plan.join.launch(
+                (rows,), (1,), (out.storage, storages[-1]), part.o, ranges, v.shape[-1]
+            )
+
+
+def _ranges(n: int, strips: int, units: int) -> int:
+    """Return into how many ranges keys are cut: all units get as much, and not too little."""
+    least = max(1, min(-(-_RANGES_EACH * units // strips), n // _SHORTEST))
+    if strips % units == 0:
+        return least
+    return -(-least // units) * units if n >= units * _SHORTEST else 1
+
+
+@lru_cache(maxsize=1024)
+def _plan(
+    device: Device,
+    dtype: DType,
+    q_shape: Shape,
+    q_strides: Shape,
+    key_heads: int,
+    k_strides: Shape,
+    dv: int,
+    v_strides: Shape,
+    mask: tuple[bool, Shape] | None,
+    causal: bool,
+) -> _Plan:
+    """Return what calls of one layout have in common."""
+    heads, queries, d = q_shape[-3:]
+    group = heads // key_heads
+    o_strides = strides_of((*q_shape[:-1], dv))
+    masks = (0,) * len(q_shape) if mask is None else mask[1]
+    sizes, walks = collapse(
+        q_shape[:-3],
+        [one[:-3] for one in (q_strides, k_strides, v_strides, o_strides, masks)],
+    )
+    batch = sizes[-1] if sizes else 1
+    q_b, k_b, v_b, o_b, mask_b = (one[-1] if sizes else 0 for one in walks)
+    table = (
+        group, queries, d, dv, q_b, *q_strides[-3:], k_b, *k_strides[-3:-1], v_b, *v_strides[-3:-1],
+        o_b, o_strides[-3], mask_b, *masks[-3:], int(causal),
+        0 if mask is None else 1 if mask[0] else 2,
+    )  # fmt: skip
+    parts = tuple(
+        _Part(*(sum(i * step for i, step in zip(index, one, strict=False)) for one in walks))
+        for index in np.ndindex(sizes[:-1])
+    )
+    room = next((one for one in _FEATURES if max(d, dv) <= one), None)
+    if device.traits.local_memory or room is None:
+        kernel, join, tiles, strips = _one(device, dtype, -(-dv // _GROUP)), None, queries, 0
+    else:
+        few = queries <= _FEW
+        kernel = _kernel(device, dtype, room, d == dv == room, "few" if few else "many")
+        join = _kernel(device, dtype, room, d == dv == room, "join")
+        tile = tile_of(device, dtype)
+        tiles = 0 if few else -(-queries // tile.wide)
+        strips = key_heads * -(-group * queries // _TOGETHER) if few else 0
+    return _Plan(kernel, join, layout_storage(device, table), parts, tiles, strips, heads, batch)
+
+
+@cache
+def _kernel(device: Device, dtype: DType, room: int, exact: bool, name: str) -> Kernel:
+    files = ("neural_attention", "neural_attention_few")
+    text = source(device, dtype, dtype, "widening") + "".join(map(source_of, files))
+    options = (
+        f"-DFEATURES={room}", f"-DEXACT={int(exact)}", f"-DDOUBLE={int(dtype.itemsize == 8)}",
+        f"-DBF16={int(dtype == bfloat16)}",
+    )  # fmt: skip
+    if name == "join":
+        return device.kernel(text, name, 2, [np.int64] * 3, options)
+    return device.kernel(text, name, 8 if name == "few" else 7, _values(dtype), options)
+
+
+@cache
+def _one(device: Device, dtype: DType, per: int) -> Kernel:
+    options = (f"-DG={_GROUP}", f"-DPER={per}")
+    return device.kernel(
+        source(device, dtype, dtype, "neural_attention_group"), "one", 7, _values(dtype), options
+    )
+
+
+def _values(dtype: DType) -> list[Any]:
+    return [np.int64] * 7 + [np.float64 if dtype.itemsize == 8 else np.float32]

@@ -1,0 +1,185 @@
+"""Products with a matrix of weights that lies as networks keep it: ``(out, in)``.
+
+For few rows, as in decoding, reading the weights is what takes time: one kernel reads each of them
+once, and widens float16 and bfloat16 on the way. For more rows the engine's products read the
+transposed matrix where it lies.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from portarray.clarray import linear_algebra
+from portarray.clarray.arguments import array_of
+from portarray.clarray.arithmetic import add
+from portarray.clarray.array import Array
+from portarray.clarray.dtypes import bfloat16, kind_of
+from portarray.clarray.engine.copy import cast, contiguous
+from portarray.clarray.engine.matmul import product
+from portarray.clarray.engine.operands import one_device
+from portarray.clarray.engine.tiles import source
+from portarray.clarray.layout import strides_of
+from portarray.clarray.runtime.device import Device
+from portarray.clarray.runtime.programs import Kernel, source_of
+
+__all__ = ["linear", "matmul"]
+
+DType = np.dtype[Any]
+Shape = tuple[int, ...]
+
+_FEW = 8
+"""Up to so many rows, reading the weights takes longer than arithmetic."""
+_PARTS_EACH = 4
+"""Work-items for each unit, all with as many rows of weights."""
+_PART = 1 << 15
+"""Bytes of weights that a work-item reads at least: less is not worth launching it."""
+_FLOAT32 = np.dtype(np.float32)
+
+
+class _Plan(NamedTuple):
+    """What calls with operands of the same layout have in common."""
+
+    kernel: Kernel
+    size: tuple[int]
+    values: tuple[int, ...]
+    shape: Shape
+    strides: Shape
+    nbytes: int
+
+
+def linear(x: Array, weight: Array, bias: Array | None = None, /) -> Array:
+    """Return ``x @ weight.T + bias``.
+
+    Parameters
+    ----------
+    x : Array
+        Numeric, of shape ``(..., in)``.
+    weight : Array
+        Of the same dtype and shape ``(out, in)``.
+    bias : Array, optional
+        Of the same dtype and shape ``(out,)``.
+
+    Returns
+    -------
+    Array
+        New, of shape ``(..., out)``. Accuracy as for :func:`~portarray.clarray.matmul`: float16
+        and bfloat16 are summed in float32, bias included, and rounded once.
+
+    Raises
+    ------
+    TypeError
+        If an argument is no array, bool, or of another dtype.
+    ValueError
+        If shapes do not fit, or arrays are on two devices.
+    """
+    x, weight = array_of(x, "linear"), array_of(weight, "linear", "weight")
+    bias = None if bias is None else array_of(bias, "linear", "bias")
+    found = _few(x, weight, bias)
+    if found is not None:
+        return found
+    _check(x, weight, bias)
+    turned = weight.view(weight.shape[::-1], weight.strides[::-1], weight.offset)
+    rows = x if x.ndim > 1 else x.view((1, *x.shape), (0, *x.strides), x.offset)
+    result = product(rows, turned, wide=bias is not None)
+    if bias is not None:
+        result = add(result, bias)  # in float32 where that is what the products are
+        result = result if result.dtype == x.dtype else cast(result, x.dtype)
+    if x.ndim == 1:
+        return result.view(result.shape[1:], (1,), result.offset)
+    return result
+
+
+def matmul(x1: Array, x2: Array, /) -> Array:
+    """Return the matrix product of two arrays, as :func:`~portarray.clarray.matmul`.
+
+    Few rows times a matrix that is dense along the summed axis, such as a transposed matrix of
+    weights, take the way of :func:`linear`.
+    """
+    x1, x2 = array_of(x1, "matmul", "x1"), array_of(x2, "matmul", "x2")
+    if x2.ndim == 2:
+        found = _few(x1, x2.view(x2.shape[::-1], x2.strides[::-1], x2.offset), None)
+        if found is not None:
+            return found
+    return linear_algebra.matmul(x1, x2)
+
+
+def _check(x: Array, weight: Array, bias: Array | None) -> None:
+    """Raise unless arrays have dtypes and shapes that fit."""
+    one_device("linear", x, weight)
+    own = [x, weight]
+    if bias is not None:
+        own.append(bias)
+        one_device("linear", x, bias)
+    if any(one.dtype != x.dtype for one in own) or x.dtype == np.bool_:
+        raise TypeError(
+            f"linear takes numeric arrays of one dtype, got "
+            f"{', '.join(str(one.dtype) for one in own)}; convert with astype first"
+        )
+    fits = x.ndim >= 1 and weight.ndim == 2 and x.shape[-1] == weight.shape[1]
+    if not fits or (bias is not None and bias.shape != weight.shape[:1]):
+        raise ValueError(
+            f"linear takes x (..., in), weight (out, in) and bias (out,), got shapes "
+            f"{', '.join(str(one.shape) for one in own)}"
+        )
+
+
+def _few(x: Array, weight: Array, bias: Array | None) -> Array | None:
+    """Return the products of few rows, or None where that is not the way."""
+    device = x.storage.device
+    if weight.storage.device is not device or x.dtype != weight.dtype:
+        return None
+    if bias is not None and (bias.storage.device is not device or bias.dtype != x.dtype):
+        return None
+    plan = _plan(
+        device, x.dtype, x.shape, weight.shape, weight.strides,
+        None if bias is None else (bias.shape, bias.strides),
+    )  # fmt: skip
+    if plan is None:
+        return None
+    if x.dtype.itemsize == 2:
+        x = cast(x, _FLOAT32)
+    elif not x.contiguous:
+        x = contiguous(x)
+    out = device.pool.take(plan.nbytes)
+    storages = (x.storage, weight.storage, (weight if bias is None else bias).storage, out)
+    plan.kernel.launch(
+        plan.size, (1,), storages, x.offset, weight.offset, -1 if bias is None else bias.offset,
+        *plan.values,
+    )  # fmt: skip
+    return Array(out, weight.dtype, plan.shape, plan.strides, 0, True)
+
+
+@lru_cache(maxsize=1024)
+def _plan(
+    device: Device,
+    dtype: DType,
+    x: Shape,
+    weight: Shape,
+    strides: Shape,
+    bias: tuple[Shape, Shape] | None,
+) -> _Plan | None:
+    """Return how few rows are multiplied; None where that is not the way."""
+    if device.traits.local_memory or kind_of(dtype) != "real" or not x or len(weight) != 2:
+        return None
+    n, depth = weight
+    rows = math.prod(x[:-1])
+    fits = x[-1] == depth and strides[1] == 1 and (bias is None or bias[0] == (n,))
+    if not (fits and 1 <= rows <= _FEW and n and depth):
+        return None
+    parts = min(_PARTS_EACH * device.traits.units, max(1, n * depth * dtype.itemsize // _PART))
+    if parts > device.traits.units:
+        parts -= parts % device.traits.units
+    each = -(-n // parts)
+    shape = (*x[:-1], n)
+    text = source(device, dtype, dtype, "widening") + source_of("neural_linear")
+    kernel = device.kernel(
+        text, "few_rows", 4, [np.int64] * 8, (f"-DM={rows}", f"-DBF16={int(dtype == bfloat16)}")
+    )
+    values = (0 if bias is None else bias[1][0], n, depth, strides[0], each)
+    return _Plan(
+        kernel, (-(-n // each),), values, shape, strides_of(shape), rows * n * dtype.itemsize
+    )
