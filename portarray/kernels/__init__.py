@@ -6,15 +6,23 @@ call and why.
 
 from portarray.kernels.activations import gelu, log_softmax, relu, silu, softmax
 from portarray.kernels.attention import attention
+from portarray.kernels.explain import Explanation, explain
 from portarray.kernels.losses import cross_entropy
+from portarray.kernels.memory import InferenceMemory, estimate_inference_memory
 from portarray.kernels.normalization import layer_norm, rms_norm
 from portarray.kernels.positions import rope, rope_tables
 from portarray.kernels.products import embedding, linear, matmul
+from portarray.kernels.verify import Verification, verify
 
 __all__ = [
+    "Explanation",
+    "InferenceMemory",
+    "Verification",
     "attention",
     "cross_entropy",
     "embedding",
+    "estimate_inference_memory",
+    "explain",
     "gelu",
     "layer_norm",
     "linear",
@@ -26,4 +34,5 @@ __all__ = [
     "rope_tables",
     "silu",
     "softmax",
+    "verify",
 ]
