@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 __all__ = ["Kernel", "version"]
 
 
+_PLAIN = frozenset({bool, int, float, str, type(None)})
+"""Options that libraries take as they are."""
+
+
 class Kernel:
     """One core kernel.
 
@@ -61,18 +65,8 @@ class Kernel:
 
     def __call__(self, *arrays: Array | None, **options: Any) -> Array:
         """Check the arguments and call the version that serves them."""
-        lane, result = self._call(arrays, options)
-        return wrapped(result, lane)
-
-    def several(self, *arrays: Array | None, **options: Any) -> tuple[Array, ...]:
-        """Call a kernel with several results."""
-        lane, results = self._call(arrays, options)
-        return tuple(wrapped(result, lane) for result in results)
-
-    def _call(self, arrays: Sequence[Any], options: dict[str, Any]) -> tuple[Lane, Any]:
-        """Return the lane of a call and its native result."""
         self.check(self.name, arrays, options)
-        lane: Lane = arrays[self._leads]._lane
+        lane: Lane = arrays[self._leads]._lane  # type: ignore[union-attr]  # it was checked
         known = self._by_tables if config._tuned_kernels else self._generic
         try:
             function = known[lane]
@@ -80,9 +74,17 @@ class Kernel:
             function = known[lane] = self._serve(lane, tuned=config._tuned_kernels)
         natives = self.natives(lane, arrays, options)
         try:
-            return lane, function(*natives, **options)
+            result = function(*natives, **options)
         except Exception as error:  # noqa: BLE001  (translated and raised again)
             reraise(error, f"kernels.{self.name}", lane.device)
+        if type(result) is tuple:
+            return tuple(wrapped(part, lane) for part in result)  # type: ignore[return-value]
+        return wrapped(result, lane)
+
+    def several(self, *arrays: Array | None, **options: Any) -> tuple[Array, ...]:
+        """Call a kernel with several results."""
+        found: Any = self(*arrays, **options)
+        return found  # type: ignore[no-any-return]
 
     def natives(
         self, lane: Lane, arrays: Sequence[Array | None], options: dict[str, Any]
@@ -100,6 +102,8 @@ class Kernel:
                     dispatch.check_device(self.name, lane, x._lane)
                 natives.append(x._native)
         for key, value in options.items():
+            if type(value) in _PLAIN:
+                continue
             if type(value) is _array.Array:
                 dispatch.check_device(self.name, lane, value._lane)
                 options[key] = value._native

@@ -45,6 +45,8 @@ def matmul(name: str, arrays: Arrays, options: Options) -> None:
     _numeric(name, "x1", x1)
     _beside(name, "x1", x1, "x2", x2)
     first, second = x1.shape, x2.shape
+    if len(first) == 2 == len(second) and first[1] == second[0]:
+        return
     if not first or not second:
         raise ValueError(
             f"{name} got x1 of shape {first} and x2 of shape {second}; "
@@ -123,37 +125,47 @@ def gelu(name: str, arrays: Arrays, options: Options) -> None:
 def rms_norm(name: str, arrays: Arrays, options: Options) -> None:
     """Check an array and a weight for its last axis."""
     x, weight = arrays
-    _normalized(name, x, options)
+    _floating(name, "x", x)
+    last = _last(name, x, options)
     if weight is not None:
-        _along_last(name, x, "weight", weight)
+        _beside(name, "x", x, "weight", weight)
+        if weight.shape != last:
+            raise _no_vector(name, x, "weight", weight)
 
 
 def layer_norm(name: str, arrays: Arrays, options: Options) -> None:
     """Check an array, a weight and a bias for its last axis."""
     x, weight, bias = arrays
-    _normalized(name, x, options)
-    if weight is not None:
-        _along_last(name, x, "weight", weight)
-    if bias is not None:
-        _along_last(name, x, "bias", bias)
-
-
-def _normalized(name: str, x: Any, options: Options) -> None:
     _floating(name, "x", x)
-    if x.ndim == 0:
+    last = _last(name, x, options)
+    if weight is not None:
+        _beside(name, "x", x, "weight", weight)
+        if weight.shape != last:
+            raise _no_vector(name, x, "weight", weight)
+    if bias is not None:
+        _beside(name, "x", x, "bias", bias)
+        if bias.shape != last:
+            raise _no_vector(name, x, "bias", bias)
+
+
+def _last(name: str, x: Any, options: Options) -> tuple[int, ...]:
+    """Return the shape of the last axis alone, after checking that there is one; and eps."""
+    last: tuple[int, ...] = x.shape[-1:]
+    if not last:
         raise ValueError(f"{name} got a 0-d array; it normalizes the last axis, so it needs one")
-    options["eps"] = _number(options["eps"], "eps")
-    if not options["eps"] >= 0:
-        raise ValueError(f"eps is {options['eps']}; it must not be negative")
+    eps = options["eps"]
+    if type(eps) is not float:
+        eps = options["eps"] = _number(eps, "eps")
+    if not eps >= 0.0:
+        raise ValueError(f"eps is {eps}; it must not be negative")
+    return last
 
 
-def _along_last(name: str, x: Any, what: str, vector: Any) -> None:
-    _beside(name, "x", x, what, vector)
-    if vector.shape != x.shape[-1:]:
-        raise ValueError(
-            f"{name} got x of shape {x.shape} and {what} of shape {vector.shape}; "
-            f"{what} must be as long as the last axis of x: ({x.shape[-1]},)"
-        )
+def _no_vector(name: str, x: Any, what: str, vector: Any) -> ValueError:
+    return ValueError(
+        f"{name} got x of shape {x.shape} and {what} of shape {vector.shape}; "
+        f"{what} must be as long as the last axis of x: ({x.shape[-1]},)"
+    )
 
 
 # --- positions ----------------------------------------------------------------------------------
@@ -167,14 +179,15 @@ def rope(name: str, arrays: Arrays, options: Options) -> None:
     shape = x.shape
     if len(shape) < 2:
         raise ValueError(f"{name} got x of shape {shape}; it must be (..., length, dim)")
-    options["interleaved"] = bool(options["interleaved"])
+    if type(options["interleaved"]) is not bool:
+        options["interleaved"] = bool(options["interleaved"])
     if tables is not None:
         if positions is not None:
             raise TypeError(
                 f"{name} got both positions and tables; tables hold the angles of the positions "
                 f"already, so give one of the two"
             )
-        options["tables"] = _tables(name, x, tables)
+        options["tables"] = _tables(name, x, shape, tables)
         return
     options["theta"] = _theta(options["theta"])
     _even(name, shape[-1], f"x has shape {shape}")
@@ -187,7 +200,7 @@ def rope(name: str, arrays: Arrays, options: Options) -> None:
             )
 
 
-def _tables(name: str, x: Any, tables: Any) -> tuple[Any, Any]:
+def _tables(name: str, x: Any, shape: tuple[int, ...], tables: Any) -> tuple[Any, Any]:
     """Return the tables of cosines and sines as a tuple after checking them."""
     if not isinstance(tables, (tuple, list)) or len(tables) != 2:
         raise TypeError(
@@ -197,7 +210,7 @@ def _tables(name: str, x: Any, tables: Any) -> tuple[Any, Any]:
     cos, sin = tables
     _beside(name, "x", x, "tables[0]", cos)
     _beside(name, "x", x, "tables[1]", sin)
-    shape, size = x.shape, cos.shape
+    size = cos.shape
     if sin.shape != size:
         raise ValueError(f"{name} got tables of shapes {size} and {sin.shape}; they must be equal")
     if not size or 2 * size[-1] > shape[-1]:
@@ -276,10 +289,11 @@ def attention(name: str, arrays: Arrays, options: Options) -> None:
                 f"{name} got q of shape {queries} and k of shape {keys}: {heads} heads of queries "
                 f"cannot share {shared} heads of keys; the one number must divide the other"
             )
-    scale = options["scale"]
-    if scale is not None:
+    scale, causal = options["scale"], options["causal"]
+    if scale is not None and type(scale) is not float:
         options["scale"] = _number(scale, "scale")
-    options["causal"] = bool(options["causal"])
+    if type(causal) is not bool:
+        options["causal"] = bool(causal)
     mask = options["mask"]
     if mask is not None:
         _mask(name, q, mask, (*queries[:-1], keys[-2]))
