@@ -1,8 +1,9 @@
-"""The keys and values of the tokens so far, on the device."""
+"""What is kept of the tokens so far, on the device: keys and values, and where they stand."""
 
 from __future__ import annotations
 
 import portarray as pa
+from examples.llama import positions
 from examples.llama.config import Config
 from examples.llama.errors import LlamaError
 from portarray.typing import DTypeLike
@@ -19,6 +20,8 @@ class Cache:
         The model's sizes.
     context : int
         How many tokens there is room for.
+    rates : numpy.ndarray
+        How far each pair of features is rotated from one position to the next.
     device : Device
         Where it is.
     dtype : dtype-like
@@ -38,7 +41,13 @@ class Cache:
     """
 
     def __init__(
-        self, config: Config, context: int, *, device: pa.Device, dtype: DTypeLike
+        self,
+        config: Config,
+        context: int,
+        *,
+        rates: positions.Rates,
+        device: pa.Device,
+        dtype: DTypeLike,
     ) -> None:
         if not 0 < context <= config.context:
             raise LlamaError(
@@ -47,6 +56,7 @@ class Cache:
         shape = (config.kv_heads, context, config.head_dim)
         self.context = context
         self.length = 0
+        self._cos, self._sin = positions.tables(rates, context, device=device, dtype=dtype)
         self._keys = [pa.zeros(shape, dtype=dtype, device=device) for _ in range(config.layers)]
         self._values = [pa.zeros(shape, dtype=dtype, device=device) for _ in range(config.layers)]
 
@@ -63,6 +73,11 @@ class Cache:
                 f"{self.length + tokens} tokens do not fit in a cache of {self.context}: make it "
                 "longer (--context) or the prompt shorter"
             )
+
+    def tables(self, tokens: int) -> tuple[pa.Array, pa.Array]:
+        """Return the cosines and sines of the positions behind those in use."""
+        begin, end = self.length, self.length + tokens
+        return self._cos[begin:end, :], self._sin[begin:end, :]
 
     def put(self, layer: int, k: pa.Array, v: pa.Array) -> tuple[pa.Array, pa.Array]:
         """Store keys and values behind those that are there; return all of the layer's.

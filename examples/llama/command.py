@@ -103,7 +103,8 @@ def _tell(model: Model, made: Generation) -> None:
     end = "" if made.stopped == "stop" else ", cut off: more with --tokens"
     ERRORS.print(
         f"\n[dim]{model.device}, {model.dtype}: {len(made.prompt)} tokens read at "
-        f"{made.prompt_rate:.1f}/s, {len(made.tokens)} made at {made.decode_rate:.1f}/s{end}[/dim]"
+        f"{made.prompt_rate:.1f}/s, {len(made.tokens)} made at {made.decode_rate:.1f}/s{end}[/dim]",
+        soft_wrap=True,
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import portarray as pa
+from examples.llama import positions
 from examples.llama.cache import Cache
 from examples.llama.config import Config
 from examples.llama.errors import LlamaError
@@ -43,13 +44,11 @@ class Model:
         self.file = file
         self.device = weights.embedding.device
         self.dtype = weights.embedding.dtype
-        self._cos, self._sin = (
-            pa.asarray(table, dtype=self.dtype, device=self.device) for table in _angles(file)
-        )
+        self._rates = positions.rates(file)
 
     def cache(self, context: int) -> Cache:
         """Return an empty cache for so many tokens."""
-        return Cache(self.config, context, device=self.device, dtype=self.dtype)
+        return Cache(self.config, context, rates=self._rates, device=self.device, dtype=self.dtype)
 
     def prefill(self, tokens: Sequence[int], cache: Cache) -> pa.Array:
         """Read tokens.
@@ -89,8 +88,7 @@ class Model:
         """Return the last layer's output for tokens, (tokens, hidden)."""
         self._check(tokens)
         cache.reserve(len(tokens))
-        begin, end = cache.length, cache.length + len(tokens)
-        tables = self._cos[begin:end, :], self._sin[begin:end, :]
+        tables = cache.tables(len(tokens))
         indices = pa.asarray(np.asarray(tokens, dtype=np.int32), device=self.device)
         x = kernels.embedding(indices, self.weights.embedding)
         for number, layer in enumerate(self.weights.layers):
@@ -136,21 +134,6 @@ class Model:
         wrong = [token for token in tokens if not 0 <= token < self.config.vocab]
         if wrong:
             raise LlamaError(f"token {wrong[0]} is none of 0 to {self.config.vocab - 1}")
-
-
-def _angles(file: ModelFile) -> tuple[np.ndarray, np.ndarray]:
-    """Return the cosines and sines of every position, (context, head_dim / 2).
-
-    They are computed on the host in float64: at the end of a long context an angle in float32 is
-    wrong by 1e-3, and each device would be wrong in its own way.
-    """
-    config = file.config
-    pairs = np.arange(0, config.head_dim, 2) / config.head_dim
-    rates = config.theta**-pairs / config.position_scale
-    if "rope_freqs.weight" in file:
-        rates = rates / file.tensor("rope_freqs.weight").astype(np.float64)
-    angles = np.arange(config.context)[:, None] * rates
-    return np.cos(angles), np.sin(angles)
 
 
 def needed_memory(config: Config, *, context: int, dtype: str) -> InferenceMemory:
