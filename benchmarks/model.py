@@ -1,0 +1,96 @@
+"""A language model on every device beside plain PyTorch: tokens a second, and the memory's limit.
+
+The weights of one GGUF file (by default SmolLM2-135M-Instruct) run through examples/llama on each
+device and through torch_llama.py, which is eager PyTorch without portarray, in turns in one
+process: a prompt of 512 tokens, then greedy decoding at batch 1. The shortest time of each counts.
+One device at a time is loaded beside PyTorch, on whose CPU the comparison runs, or on its GPU for a
+GPU. Ratios of one run compare; the first is PyTorch's time divided by the device's, so that more is
+faster.
+
+At batch 1 every weight is read once for each token. So the bytes for a token, divided by what the
+machine can read in a second, are a limit that no device passes; the share of it is told. What the
+machine reads is measured: the best of sums over 512 MB by PyTorch, clarray and NumPy, with the same
+threads.
+
+    python benchmarks/model.py [--device D ...] [--dtype float32] [--file FILE] [--prompt 512]
+        [--tokens 32] [--repeats 5] [--json docs/model.json] [--plot docs/model.svg]
+
+``--read FILE`` takes the figures of an earlier run, to print or draw them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from kernels import THREADS, prepare
+
+
+def main() -> None:
+    """Measure, print, and write JSON and the picture where they are asked for."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument(
+        "--device",
+        nargs="+",
+        action="extend",
+        metavar="DEVICE",
+        help="measure on these, as portarray.device takes them. By default every functional device",
+    )
+    parser.add_argument("--dtype", default="float32", help="what the weights are kept in")
+    parser.add_argument("--file", type=Path, help="a GGUF file of a Llama model")
+    parser.add_argument("--prompt", type=int, default=512, help="tokens of the prompt")
+    parser.add_argument("--tokens", type=int, default=32, help="tokens that one turn makes")
+    parser.add_argument("--repeats", type=int, default=5, help="turns of each candidate")
+    parser.add_argument("--threads", type=int, default=THREADS, help="threads of every candidate")
+    parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    parser.add_argument("--plot", type=Path, help="also draw them: a name that ends in .svg")
+    parser.add_argument("--read", type=Path, help="take the figures of this file; measure nothing")
+    options = parser.parse_args()
+    for name in ("prompt", "tokens", "repeats", "threads"):
+        value = getattr(options, name)
+        if value < 1:
+            parser.error(f"--{name} {value}: at least 1 is needed")
+    # Threads that spin are left as each library has them: it costs those that are told to sleep
+    # a few microseconds for each of a token's hundreds of calls. A pause before each turn lets
+    # those of the candidate before fall asleep instead.
+    prepare(options.threads, waiting=False)
+    sys.path.insert(0, str(Path(__file__).parents[1]))  # for examples/
+
+    # Not before: the libraries read the environment when they are imported.
+    import model_table
+
+    import portarray as pa
+    from examples.llama import LlamaError
+
+    if options.read is not None:
+        try:
+            report = json.loads(options.read.read_text("utf-8"))
+        except (OSError, ValueError) as error:
+            parser.error(f"--read: {error}")
+        model_table.show_all(report)
+    else:
+        try:
+            devices = [pa.device(text) for text in options.device or map(str, pa.devices())]
+            plan = model_table.Plan(
+                options.file,
+                options.dtype,
+                options.prompt,
+                options.tokens,
+                options.repeats,
+                options.threads,
+            )
+            report = model_table.measured(plan, devices)
+        except (pa.errors.PortarrayError, LlamaError) as error:
+            parser.error(str(error))
+    if options.json is not None:
+        options.json.write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    if options.plot is not None:
+        from model_picture import draw  # what it needs is not installed everywhere
+
+        draw(report, options.plot)
+
+
+if __name__ == "__main__":
+    main()

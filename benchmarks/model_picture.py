@@ -1,0 +1,91 @@
+"""Tokens per second as a picture, from what model.py measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+__all__ = ["draw"]
+
+_BAR = "#4f9d9f"
+_TORCH = "#e07a5f"
+_LIMIT = "#b48a1e"
+_GREY = "#767676"  # to be read on white and on black
+_SETTINGS: dict[Any, Any] = {
+    "font.family": "sans-serif",
+    "font.size": 9,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "portarray",  # the same figures make the same file
+}
+
+
+def draw(report: dict[str, Any], file: Path) -> None:
+    """Draw a bar for each device; the format is that of the file's name.
+
+    Parameters
+    ----------
+    report : dict
+        What model.py writes as JSON.
+    file : Path
+        Where to.
+    """
+    rows = report["rows"]
+    with mpl.rc_context(_SETTINGS):
+        figure = Figure(figsize=(8.0, 1.5 + 0.34 * len(rows)), layout="constrained")
+        left, right = figure.subplots(1, 2, sharey=True)
+        _panel(left, rows, "prompt", f"prompt of {report['prompt']} tokens")
+        _panel(right, rows, "decode", "greedy decoding, batch 1")
+        if any(row["share"] is not None for row in rows):
+            right.axvline(report["limit"], color=_LIMIT, linestyle=":", linewidth=1.5)
+            gigabytes = max(report["bandwidth"].values()) / 1e9
+            text = f"limit: each token reads {report['bytes_per_token'] / 1e6:.0f} MB, "
+            text += f"the memory gives {gigabytes:.0f} GB/s"
+            right.plot([], [], color=_LIMIT, linestyle=":", linewidth=1.5, label=text)
+        handles, labels = right.get_legend_handles_labels()
+        figure.legend(
+            handles,
+            labels,
+            loc="outside lower center",
+            ncols=2,
+            frameon=False,
+            labelcolor=_GREY,
+            fontsize=8.5,
+        )
+        metadata = {"Date": None} if file.suffix == ".svg" else None
+        figure.savefig(file, transparent=True, metadata=metadata)
+
+
+def _panel(axes: Axes, rows: list[dict[str, Any]], phase: str, title: str) -> None:
+    """Draw one phase: bars for devices, and for each what PyTorch made in the same minutes."""
+    places = list(range(len(rows)))
+    values = [row[f"{phase}_rate"] for row in rows]
+    axes.barh(places, values, color=_BAR, height=0.62)
+    axes.set_yticks(places, [row["device"] for row in rows])
+    axes.set_ylim(len(rows) - 0.4, -0.6)
+    for place, row in zip(places, rows, strict=True):
+        torch = row[f"torch_{phase}_rate"]
+        label = "PyTorch eager by hand, in the same minutes" if place == 0 else None
+        axes.plot(
+            [torch, torch], [place - 0.42, place + 0.42], color=_TORCH, linewidth=2, label=label
+        )
+        ratio = row[f"{phase}_to_torch"]
+        # Written on the bar, or behind a short one.
+        short = values[place] < 0.3 * max([*values, torch])
+        axes.text(
+            values[place],
+            place,
+            f" {values[place]:.1f}, {ratio:.2f} × ",
+            ha="left" if short else "right",
+            va="center",
+            size=7.5,
+            color=_GREY if short else "#ffffff",
+        )
+    axes.set_xlabel(f"tokens per second: {title}", color=_GREY)
+    axes.tick_params(colors=_GREY, length=0)
+    for name, spine in axes.spines.items():
+        spine.set_visible(name == "bottom")
+        spine.set_color(_GREY)

@@ -1,0 +1,172 @@
+"""The Llama architecture in plain PyTorch, as one writes it by hand: what model.py compares with.
+
+Eager functions alone, inference mode, matrices that read the same input joined, and a cache of keys
+and values that is allocated once. Nothing of portarray computes here; the file is read by
+examples/llama, so that the weights are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+import torch.nn.functional as F  # noqa: N812  (as everybody does)
+from torch import Tensor
+
+from examples.llama.config import Config
+from examples.llama.file import ModelFile
+from examples.llama.weights import unpermuted
+
+__all__ = ["Cache", "TorchLlama"]
+
+
+@dataclass(slots=True)
+class Cache:
+    """Keys and values, each (layers, 1, kv_heads, context, head_dim), and how many there are."""
+
+    keys: Tensor
+    values: Tensor
+    length: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """The weights of one layer."""
+
+    attention_norm: Tensor
+    qkv: Tensor
+    output: Tensor
+    mlp_norm: Tensor
+    gate_up: Tensor
+    down: Tensor
+
+
+class TorchLlama:
+    """A Llama model in PyTorch.
+
+    Parameters
+    ----------
+    file : ModelFile
+        Where the weights are.
+    device : str
+        PyTorch's name of a device.
+    dtype : str
+        What the weights are kept in.
+    """
+
+    def __init__(self, file: ModelFile, *, device: str = "cpu", dtype: str = "float32") -> None:
+        self.config = file.config
+        self.device = torch.device(device)
+        self.dtype: torch.dtype = getattr(torch, dtype)
+
+        def read(name: str) -> Tensor:
+            return self._put(file.tensor(f"{name}.weight"))
+
+        self.embedding = read("token_embd")
+        self.layers = [self._layer(file, number) for number in range(self.config.layers)]
+        self.norm = read("output_norm")
+        self.head = self.embedding if self.config.tied else read("output")
+        self.cos, self.sin = (self._put(table) for table in _tables(self.config))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all weights."""
+        each = [self.embedding, self.norm, *([] if self.config.tied else [self.head])]
+        for layer in self.layers:
+            each += [layer.attention_norm, layer.qkv, layer.output]
+            each += [layer.mlp_norm, layer.gate_up, layer.down]
+        return sum(x.nbytes for x in each)
+
+    def cache(self, context: int) -> Cache:
+        """Return an empty cache for so many tokens."""
+        config = self.config
+        shape = (config.layers, 1, config.kv_heads, context, config.head_dim)
+        keys, values = (torch.zeros(shape, dtype=self.dtype, device=self.device) for _ in range(2))
+        return Cache(keys, values)
+
+    @torch.inference_mode()
+    def prefill(self, tokens: Sequence[int], cache: Cache) -> Tensor:
+        """Read tokens behind those in the cache; return the logits of the next, (vocab,)."""
+        begin, end = cache.length, cache.length + len(tokens)
+        cos, sin = self.cos[begin:end], self.sin[begin:end]
+        x = F.embedding(torch.tensor(tokens, device=self.device), self.embedding)
+        mask = None
+        if begin and len(tokens) > 1:  # is_causal aligns at the start
+            mask = torch.ones(len(tokens), end, dtype=torch.bool, device=self.device)
+            mask = mask.tril(diagonal=begin)
+        for number, layer in enumerate(self.layers):
+            x = x + self._attention(x, layer, number, cache, cos, sin, mask)
+            x = x + self._mlp(x, layer)
+        cache.length = end
+        return F.linear(self._normed(x[-1:], self.norm), self.head)[0]
+
+    def _attention(
+        self,
+        x: Tensor,
+        layer: Layer,
+        number: int,
+        cache: Cache,
+        cos: Tensor,
+        sin: Tensor,
+        mask: Tensor | None,
+    ) -> Tensor:
+        config, length = self.config, x.shape[0]
+        end = cache.length + length
+        rows = F.linear(self._normed(x, layer.attention_norm), layer.qkv)
+        q, k, v = (
+            rows.view(1, length, -1, config.head_dim)
+            .transpose(1, 2)
+            .split((config.heads, config.kv_heads, config.kv_heads), dim=1)
+        )
+        keys, values = cache.keys[number], cache.values[number]
+        keys[:, :, cache.length : end] = _rotated(k, cos, sin)
+        values[:, :, cache.length : end] = v
+        mixed = F.scaled_dot_product_attention(
+            _rotated(q, cos, sin),
+            keys[:, :, :end],
+            values[:, :, :end],
+            attn_mask=mask,
+            is_causal=mask is None and length > 1,
+            enable_gqa=True,
+        )
+        return F.linear(mixed.transpose(1, 2).reshape(length, -1), layer.output)
+
+    def _mlp(self, x: Tensor, layer: Layer) -> Tensor:
+        gate, up = F.linear(self._normed(x, layer.mlp_norm), layer.gate_up).chunk(2, dim=-1)
+        return F.linear(F.silu(gate) * up, layer.down)
+
+    def _normed(self, x: Tensor, weight: Tensor) -> Tensor:
+        return F.rms_norm(x, (self.config.hidden,), weight, self.config.eps)
+
+    def _put(self, values: np.ndarray) -> Tensor:
+        return torch.from_numpy(values).to(self.device, self.dtype, copy=True)
+
+    def _layer(self, file: ModelFile, number: int) -> Layer:
+        def read(name: str) -> np.ndarray:
+            return file.tensor(f"blk.{number}.{name}.weight")
+
+        q = unpermuted(read("attn_q"), self.config.heads)
+        k = unpermuted(read("attn_k"), self.config.kv_heads)
+        return Layer(
+            attention_norm=self._put(read("attn_norm")),
+            qkv=self._put(np.concatenate([q, k, read("attn_v")])),
+            output=self._put(read("attn_output")),
+            mlp_norm=self._put(read("ffn_norm")),
+            gate_up=self._put(np.concatenate([read("ffn_gate"), read("ffn_up")])),
+            down=self._put(read("ffn_down")),
+        )
+
+
+def _tables(config: Config) -> tuple[np.ndarray, np.ndarray]:
+    """Return cosines and sines of every position, as wide as a head."""
+    rates = config.theta ** (-np.arange(0, config.head_dim, 2) / config.head_dim)
+    angles = np.arange(config.context)[:, None] * rates
+    angles = np.concatenate([angles, angles], axis=-1)
+    return np.cos(angles), np.sin(angles)
+
+
+def _rotated(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    first, second = x.chunk(2, dim=-1)
+    return x * cos + torch.cat((-second, first), dim=-1) * sin
