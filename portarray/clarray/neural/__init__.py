@@ -1,6 +1,27 @@
 """Kernels of neural networks: one pass over memory where separate functions need several."""
 
+from portarray.clarray.neural.activations import gelu, relu, silu
 from portarray.clarray.neural.attention import attention
 from portarray.clarray.neural.linear import linear, matmul
+from portarray.clarray.neural.lookup import embedding
+from portarray.clarray.neural.losses import cross_entropy
+from portarray.clarray.neural.normalization import layer_norm, rms_norm
+from portarray.clarray.neural.positions import rope, rope_tables
+from portarray.clarray.neural.softmax import log_softmax, softmax
 
-__all__ = ["attention", "linear", "matmul"]
+__all__ = [
+    "attention",
+    "cross_entropy",
+    "embedding",
+    "gelu",
+    "layer_norm",
+    "linear",
+    "log_softmax",
+    "matmul",
+    "relu",
+    "rms_norm",
+    "rope",
+    "rope_tables",
+    "silu",
+    "softmax",
+]

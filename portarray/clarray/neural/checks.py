@@ -1,0 +1,113 @@
+"""What the functions of this chapter are given: arrays that belong together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from portarray.clarray.arguments import array_of
+from portarray.clarray.array import Array
+from portarray.clarray.dtypes import kind_of
+from portarray.clarray.engine.transfer import to_numpy
+
+__all__ = ["beside", "integers", "real", "vector", "within"]
+
+DType = np.dtype[Any]
+
+
+def real(x: object, function: str, name: str = "x") -> Array:
+    """Return an argument that must be an array of a real floating-point dtype.
+
+    Raises
+    ------
+    TypeError
+        If it is anything else.
+    """
+    found = array_of(x, function, name)
+    if kind_of(found.dtype) != "real":
+        raise TypeError(
+            f"{function} takes arrays of a real floating-point dtype, but {name} has "
+            f"{found.dtype}; convert it with astype first"
+        )
+    return found
+
+
+def integers(x: object, function: str, name: str) -> Array:
+    """Return an argument that must be an array of integers.
+
+    Raises
+    ------
+    TypeError
+        If it is anything else.
+    """
+    found = array_of(x, function, name)
+    if found.dtype.kind not in "iu":
+        raise TypeError(
+            f"{function} takes {name} of an integer dtype, got {found.dtype}; convert it with "
+            f"astype first"
+        )
+    return found
+
+
+def beside(other: object, x: Array, function: str, name: str, *, dtype: bool = True) -> Array:
+    """Return an argument that must be an array of the dtype, and on the device, of another.
+
+    Raises
+    ------
+    TypeError
+        If it is no array, or of another dtype.
+    ValueError
+        If it is on another device.
+    """
+    found = array_of(other, function, name)
+    if dtype and found.dtype != x.dtype:
+        raise TypeError(
+            f"{function} takes arrays of one dtype, but {name} has {found.dtype} beside "
+            f"{x.dtype}; convert one with astype"
+        )
+    if found.device is not x.device:
+        raise ValueError(
+            f"{function} got arrays on {x.device} and on {found.device}; "
+            f"move one with x.to_device(device)"
+        )
+    return found
+
+
+def vector(other: object, x: Array, function: str, name: str) -> Array:
+    """Return an argument that must be one number for each element along the last axis of ``x``.
+
+    Raises
+    ------
+    TypeError
+        If it is no array of the same dtype.
+    ValueError
+        If it is on another device, or its shape does not fit.
+    """
+    found = beside(other, x, function, name)
+    if found.shape != x.shape[-1:]:
+        raise ValueError(
+            f"{function} needs {name} of shape {x.shape[-1:]} for x of shape {x.shape}, "
+            f"got {found.shape}"
+        )
+    return found
+
+
+def within(indices: Array, size: int, what: str, ignored: int | None = None) -> None:
+    """Raise unless indices lie between 0 and ``size``, or are one that is ignored.
+
+    Waits for the indices.
+
+    Raises
+    ------
+    IndexError
+        If one lies outside.
+    """
+    values = to_numpy(indices)
+    outside = (values < 0) | (values >= size)
+    if ignored is not None:
+        outside &= values != ignored
+    if outside.any():
+        raise IndexError(
+            f"{what} {values[outside][0]} is out of bounds: there are {size}, counted from 0"
+        )

@@ -1,0 +1,114 @@
+"""How far predictions are from what was due."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from portarray.clarray.array import Array, empty
+from portarray.clarray.dtypes import cl_type
+from portarray.clarray.engine.copy import cast, contiguous, copy, fill
+from portarray.clarray.neural import rows
+from portarray.clarray.neural.checks import beside, integers, real, within
+from portarray.clarray.neural.rows import LONG, ROW_VALUES
+
+__all__ = ["cross_entropy"]
+
+_REDUCTIONS = ("mean", "sum", "none")
+
+
+def cross_entropy(
+    logits: Array,
+    targets: Array,
+    /,
+    *,
+    reduction: Literal["mean", "sum", "none"] = "mean",
+    ignore_index: int = -100,
+    label_smoothing: float = 0.0,
+) -> Array:
+    """Return the negative logarithm of the softmax of logits at the classes that were due.
+
+    Parameters
+    ----------
+    logits : Array
+        Real floating-point, of shape ``(..., classes)``. float16 and bfloat16 are computed as
+        float32.
+    targets : Array
+        Integers of shape ``(...)``: the classes, counted from 0. They are waited for and checked.
+    reduction : {"mean", "sum", "none"}
+        Whether to return the mean over targets that are not ignored, the sum, or each loss.
+    ignore_index : int
+        The target of rows that do not count: their loss is 0.
+    label_smoothing : float
+        The part of what was due that is spread over all classes evenly, from 0 to 1.
+
+    Returns
+    -------
+    Array
+        Of the dtype of ``logits``; 0-d, or of the shape of ``targets`` for "none". A mean over
+        nothing is NaN.
+
+    Raises
+    ------
+    TypeError
+        For other dtypes.
+    ValueError
+        If shapes do not fit, the arrays are on two devices, or an option is not one of the above.
+    IndexError
+        If a target is no class and not ignored.
+    """
+    real(logits, "cross_entropy", "logits")
+    integers(targets, "cross_entropy", "targets")
+    beside(targets, logits, "cross_entropy", "targets", dtype=False)
+    if reduction not in _REDUCTIONS:
+        raise ValueError(f"reduction is {reduction!r}; it must be 'mean', 'sum' or 'none'")
+    if not 0 <= label_smoothing <= 1:
+        raise ValueError(f"label_smoothing is {label_smoothing!r}; it must be from 0 to 1")
+    if not logits.shape or logits.shape[:-1] != targets.shape:
+        raise ValueError(
+            f"cross_entropy needs targets of shape {logits.shape[:-1]} for logits of shape "
+            f"{logits.shape}, got {targets.shape}"
+        )
+    within(targets, logits.shape[-1], "target", ignore_index)
+    targets = contiguous(targets)
+    losses = _losses(logits, targets, ignore_index, label_smoothing)
+    if reduction == "none":
+        return losses if losses.dtype == logits.dtype else cast(losses, logits.dtype)
+    return _joined(losses, targets, ignore_index, logits.dtype, mean=reduction == "mean")
+
+
+def _losses(logits: Array, targets: Array, ignored: int, smoothing: float) -> Array:
+    """Return the loss of each row, in the dtype in which it is computed."""
+    device, dtype = logits.device, rows.computed(logits.dtype)
+    out = empty(targets.shape, dtype, device)
+    if not logits.shape[-1]:
+        fill(out, 0)  # without classes every target is one that is ignored
+    if not logits.size:
+        return out
+    seen = rows.rows_of(logits.shape, logits.strides)
+    if seen is None:
+        return _losses(copy(logits), targets, ignored, smoothing)
+    values = (LONG, LONG, *ROW_VALUES, LONG, dtype)
+    kernel = rows.kernel(
+        device, "neural_losses", "losses", logits.dtype, 3, values, seen.length, _index(targets)
+    )
+    size, group, first = seen.split(device)
+    storages = out.storage, logits.storage, targets.storage
+    kernel.launch(size, group, storages, logits.offset, targets.offset, *first, ignored, smoothing)
+    return out
+
+
+def _joined(losses: Array, targets: Array, ignored: int, dtype: Any, *, mean: bool) -> Array:
+    """Return the sum of losses, or their mean over what is not ignored."""
+    device = losses.device
+    values = LONG, LONG, LONG, np.int32
+    kernel = rows.kernel(device, "neural_losses", "joined", dtype, 3, values, 1, _index(targets))
+    out = empty((), dtype, device)
+    storages = out.storage, losses.storage, targets.storage
+    kernel.launch((1,), (1,), storages, targets.offset, losses.size, ignored, int(mean))
+    return out
+
+
+def _index(targets: Array) -> tuple[str, ...]:
+    return (f"-DI={cl_type(targets.dtype).storage}",)

@@ -1,0 +1,127 @@
+"""Rows scaled to a common size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from portarray.clarray.array import Array, empty
+from portarray.clarray.engine.copy import contiguous, copy
+from portarray.clarray.neural import rows
+from portarray.clarray.neural.checks import real, vector
+from portarray.clarray.neural.rows import LONG, ROW_VALUES
+from portarray.clarray.runtime.device import Device
+
+__all__ = ["layer_norm", "rms_norm"]
+
+_UNFIT = "unfit"
+"""Of vectors that are checked, or copied, in every call."""
+
+
+def rms_norm(x: Array, weight: Array | None = None, /, *, eps: float = 1e-6) -> Array:
+    """Return ``x / sqrt(mean(x * x) + eps) * weight`` along the last axis.
+
+    Parameters
+    ----------
+    x : Array
+        Real floating-point, with at least one axis. float16 and bfloat16 are computed as float32.
+    weight : Array, optional
+        One number for each element along the last axis, of the dtype of ``x``; 1 where left out.
+    eps : float
+        What keeps rows of zeros finite.
+
+    Returns
+    -------
+    Array
+        Of the shape and dtype of ``x``.
+
+    Raises
+    ------
+    TypeError
+        For other dtypes, or two of them.
+    ValueError
+        If shapes do not fit, or the arrays are on two devices.
+    """
+    return _normalized("rms_norm", x, (weight,), eps)
+
+
+def layer_norm(
+    x: Array, weight: Array | None = None, bias: Array | None = None, /, *, eps: float = 1e-5
+) -> Array:
+    """Return ``(x - mean) / sqrt(variance + eps) * weight + bias`` along the last axis.
+
+    Parameters
+    ----------
+    x : Array
+        Real floating-point, with at least one axis. float16 and bfloat16 are computed as float32.
+    weight, bias : Array, optional
+        One number for each element along the last axis, of the dtype of ``x``; 1 and 0 where left
+        out.
+    eps : float
+        What keeps rows of equal elements finite.
+
+    Returns
+    -------
+    Array
+        Of the shape and dtype of ``x``.
+
+    Raises
+    ------
+    TypeError
+        For other dtypes, or two of them.
+    ValueError
+        If shapes do not fit, or the arrays are on two devices.
+    """
+    return _normalized("layer_norm", x, (weight, bias), eps)
+
+
+def _normalized(name: str, x: Array, vectors: tuple[Array | None, ...], eps: float) -> Array:
+    key: tuple[Any, ...] = ()
+    if type(x) is Array:
+        device = x.storage.device
+        key = (
+            name,
+            device,
+            x.dtype,
+            x.shape,
+            x.strides,
+            eps,
+            *[_form(one, device) for one in vectors],
+        )
+        call = rows.calls.get(key)
+        if call is not None:
+            return call(x, *[x if one is None else one for one in vectors])
+    real(x, name)
+    if not x.shape:
+        raise ValueError(f"{name} works along the last axis, and a 0-d array has none")
+    vectors = tuple(
+        [
+            None if one is None else contiguous(vector(one, x, name, called))
+            for one, called in zip(vectors, ("weight", "bias"), strict=False)
+        ]
+    )
+    if 0 in x.shape:
+        return empty(x.shape, x.dtype, x.device)
+    seen = rows.rows_of(x.shape, x.strides)
+    if seen is None:
+        return _normalized(name, copy(x), vectors, eps)
+    many = len(vectors)
+    values = (LONG,) * (1 + many), ROW_VALUES, (np.int32,) * many, (rows.computed(x.dtype),)
+    kernel = rows.kernel(
+        x.device, "neural_rows", name, x.dtype, 2 + many, sum(values, ()), seen.length
+    )
+    call = rows.call_of(kernel, seen, x, *[int(one is not None) for one in vectors], eps)
+    others = [x if one is None else one for one in vectors]
+    if _UNFIT not in key:
+        rows.remember(key, call)
+    return call(x, *others)
+
+
+def _form(one: Array | None, device: Device) -> object:
+    """Return what calls with a vector are told apart by."""
+    if one is None:
+        return None
+    if type(one) is Array and one.contiguous and one.storage.device is device:
+        return one.dtype, one.shape
+    return _UNFIT

@@ -1,0 +1,264 @@
+"""Rotary position embedding (Su and others, "RoFormer", 2021)."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from portarray.clarray.arguments import default_dtype, dtype_on
+from portarray.clarray.array import Array, empty
+from portarray.clarray.creation.ranges import arange
+from portarray.clarray.dtypes import cl_type, kind_of
+from portarray.clarray.engine.copy import contiguous
+from portarray.clarray.engine.transfer import from_numpy
+from portarray.clarray.layout import broadcast_shapes, broadcast_strides
+from portarray.clarray.neural import rows
+from portarray.clarray.neural.checks import beside, integers, real
+from portarray.clarray.neural.rows import LONG, ROW_VALUES
+from portarray.clarray.runtime.device import Device
+from portarray.clarray.runtime.programs import Kernel, source_of
+
+__all__ = ["rope", "rope_tables"]
+
+DType = np.dtype[Any]
+Tables = tuple[Array, Array]
+
+
+def rope(
+    x: Array,
+    positions: Array | None = None,
+    /,
+    *,
+    tables: Tables | None = None,
+    theta: float = 10000.0,
+    interleaved: bool = False,
+) -> Array:
+    """Rotate pairs of features by angles that grow with the position.
+
+    Parameters
+    ----------
+    x : Array
+        Real floating-point, of shape ``(..., length, dim)``. float16 and bfloat16 are computed as
+        float32.
+    positions : Array, optional
+        Integers that broadcast to ``x.shape[:-1]``; 0, 1, 2, ... along the length where left out.
+    tables : tuple of Array, optional
+        Cosines and sines instead of positions, as :func:`rope_tables` returns them: of the dtype
+        of ``x``, each of a shape that broadcasts to ``(..., length, r / 2)``. Only the first ``r``
+        features are rotated then, and the others pass.
+    theta : float
+        Pair ``i`` turns by ``positions * theta ** (-2 * i / dim)``.
+    interleaved : bool
+        Whether pairs are neighbours, ``(2 * i, 2 * i + 1)``, instead of ``(i, i + r / 2)``.
+
+    Returns
+    -------
+    Array
+        Of the shape and dtype of ``x``.
+
+    Raises
+    ------
+    TypeError
+        For other dtypes.
+    ValueError
+        If shapes do not fit, positions and tables are given both, or the arrays are on several
+        devices.
+    """
+    if tables is not None:
+        cos, sin = tables
+        if type(x) is type(cos) is type(sin) is Array and positions is None:
+            device = x.storage.device
+            if cos.storage.device is device and sin.storage.device is device:
+                call = rows.calls.get(_key(x, cos, sin, interleaved))
+                if call is not None:
+                    return call(x, cos, sin)
+        if positions is not None:
+            raise ValueError("rope takes positions or tables, and was given both")
+    real(x, "rope")
+    if x.ndim < 2:
+        raise ValueError(f"rope needs x of shape (..., length, dim), got {x.shape}")
+    if tables is None:
+        if x.shape[-1] % 2:
+            raise ValueError(
+                f"rope rotates pairs of features, but x of shape {x.shape} has an odd number"
+            )
+        if positions is None:
+            places = arange(x.shape[-2], dtype=np.int32, device=x.device)
+        else:
+            places = beside(
+                integers(positions, "rope", "positions"), x, "rope", "positions", dtype=False
+            )
+            _check_fits(places.shape, x.shape[:-1], "positions", x)
+        cos, sin = _tables(places, x.shape[-1] // 2, theta, rows.computed(x.dtype))
+    else:
+        cos, sin = _checked(tables, x)
+    if not x.size:
+        return empty(x.shape, x.dtype, x.device)
+    return _turned(x, cos, sin, interleaved)
+
+
+def rope_tables(
+    positions: Array, dimensions: int, /, *, theta: float = 10000.0, dtype: Any = None
+) -> Tables:
+    """Return the cosines and sines that :func:`rope` takes as tables.
+
+    Parameters
+    ----------
+    positions : Array
+        Integers.
+    dimensions : int
+        How many features are rotated: an even number.
+    theta : float
+        Pair ``i`` turns by ``positions * theta ** (-2 * i / dimensions)``.
+    dtype : dtype, optional
+        Real floating-point; the device's default where left out. Angles are computed in the widest
+        that the device has.
+
+    Returns
+    -------
+    tuple of Array
+        Cosines and sines, each of shape ``positions.shape + (dimensions / 2,)``.
+
+    Raises
+    ------
+    TypeError
+        If positions are no integers, or the dtype is no real floating-point one.
+    ValueError
+        If ``dimensions`` is negative or odd.
+    """
+    places = integers(positions, "rope_tables", "positions")
+    if dimensions < 0 or dimensions % 2:
+        raise ValueError(f"dimensions is {dimensions!r}; features are rotated in pairs")
+    device = places.device
+    wanted = default_dtype(device, "real floating") if dtype is None else dtype_on(dtype, device)
+    if kind_of(wanted) != "real":
+        raise TypeError(f"rope_tables makes tables of a real floating-point dtype, not {wanted}")
+    return _tables(places, dimensions // 2, theta, wanted)
+
+
+def _checked(tables: Tables, x: Array) -> Tables:
+    """Return the tables, if they are such."""
+    for table, name in zip(tables, ("the table of cosines", "the table of sines"), strict=True):
+        beside(table, x, "rope", name)
+        if not table.ndim:
+            raise ValueError(f"rope needs tables of shape (length, r / 2), but {name} is 0-d")
+        _check_fits(table.shape[:-1], x.shape[:-1], name, x)
+    cos, sin = tables
+    if cos.shape[-1] != sin.shape[-1]:
+        raise ValueError(
+            f"rope needs as many cosines as sines for a position, got tables of shapes "
+            f"{cos.shape} and {sin.shape}"
+        )
+    if 2 * cos.shape[-1] > x.shape[-1]:
+        raise ValueError(
+            f"tables of shape {cos.shape} rotate {2 * cos.shape[-1]} features, but x of shape "
+            f"{x.shape} has {x.shape[-1]}"
+        )
+    return tables
+
+
+def _check_fits(own: tuple[int, ...], target: tuple[int, ...], name: str, x: Array) -> None:
+    try:
+        fits = broadcast_shapes(own, target) == target
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ValueError(
+            f"rope needs {name} to broadcast to {target}, x.shape without the features; "
+            f"got {own} for x of shape {x.shape}"
+        )
+
+
+def _key(x: Array, cos: Array, sin: Array, interleaved: bool) -> tuple[Any, ...]:
+    return (
+        "rope",
+        x.storage.device,
+        interleaved,
+        x.dtype,
+        x.shape,
+        x.strides,
+        cos.dtype,
+        cos.shape,
+        cos.strides,
+        sin.dtype,
+        sin.shape,
+        sin.strides,
+    )
+
+
+def _turned(x: Array, cos: Array, sin: Array, interleaved: bool) -> Array:
+    """Return x rotated by tables that fit it."""
+    found = rows.rows_of(x.shape, x.strides, *[_beside(one, x) for one in (cos, sin)])
+    if found is None:
+        # What lies in C order walks as one axis.
+        full = [one.view(*_beside(one, x), one.offset) for one in (cos, sin)]
+        cos, sin = (contiguous(one) for one in full)
+        return _turned(contiguous(x), cos, sin, interleaved)
+    table = cl_type(cos.dtype)
+    options = (
+        f"-DC={table.storage}",
+        f"-DLOAD_C={table.load}",
+        *(("-DNARROW_TABLES",) if cos.dtype.itemsize == 2 else ()),
+        *(("-DINTERLEAVED",) if interleaved else ()),
+    )
+    values = (LONG,) * 3 + ROW_VALUES + (LONG,) * 7
+    kernel = rows.kernel(x.device, "neural_rope", "rope", x.dtype, 4, values, found.length, options)
+    _, first, second = found.steps
+    call = rows.call_of(kernel, found, x, cos.shape[-1], *first, *second)
+    return rows.remember(_key(x, cos, sin, interleaved), call)(x, cos, sin)
+
+
+def _beside(table: Array, x: Array) -> rows.Layout:
+    """Return a table's layout with an axis for each of x."""
+    shape = *x.shape[:-1], table.shape[-1]
+    return shape, broadcast_strides(table.shape, table.strides, shape)
+
+
+def _tables(positions: Array, half: int, theta: float, dtype: DType) -> Tables:
+    """Return cosines and sines for each position."""
+    device = positions.device
+    shape = *positions.shape, half
+    cos, sin = empty(shape, dtype, device), empty(shape, dtype, device)
+    total = math.prod(shape)
+    if total:
+        positions = contiguous(positions)
+        kernel, group = _table_kernel(device, dtype, positions.dtype), device.traits.group
+        rates = _rates(device, half, theta)
+        kernel.launch(
+            (-(-total // group) * group,),
+            (group,),
+            (cos.storage, sin.storage, positions.storage, rates.storage),
+            positions.offset,
+            total,
+            half,
+        )
+    return cos, sin
+
+
+def _table_kernel(device: Device, dtype: DType, positions: DType) -> Kernel:
+    key = "rope_tables", dtype, positions
+    found = device.kernels.get(key)
+    if found is None:
+        table = cl_type(dtype)
+        angle = default_dtype(device, "real floating")
+        options = (
+            f"-DC={table.storage}",
+            f"-DT={table.compute}",
+            f"-DSTORE_C={table.store}",
+            f"-DP={cl_type(positions).storage}",
+            f"-DA={cl_type(angle).compute}",
+        )
+        source = source_of("neural_tables")
+        found = device.kernel(source, "rope_tables", 4, (LONG,) * 3, options)
+        device.kernels[key] = found
+    return found
+
+
+@lru_cache(maxsize=64)
+def _rates(device: Device, half: int, theta: float) -> Array:
+    """Return how fast each pair turns."""
+    angle = default_dtype(device, "real floating")
+    return from_numpy(theta ** (np.arange(half) / -half).astype(angle), device)

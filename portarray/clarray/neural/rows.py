@@ -1,0 +1,225 @@
+"""Arrays as rows, which kernels of ``neural_*.cl`` walk, and calls that were made before.
+
+On processors a work-item takes several rows and computes with vectors; on devices with local memory
+a group takes each row. Kernels of a few rows take less time than the rules that lead to them, so
+what those found is kept for the next call of arrays alike.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from portarray.clarray.array import Array
+from portarray.clarray.dtypes import cl_type
+from portarray.clarray.layout import collapse, strides_of
+from portarray.clarray.runtime.device import Device
+from portarray.clarray.runtime.programs import Kernel, source_of
+
+__all__ = [
+    "LONG",
+    "ROW_VALUES",
+    "Call",
+    "Layout",
+    "Rows",
+    "call_of",
+    "calls",
+    "computed",
+    "kernel",
+    "remember",
+    "rows_of",
+]
+
+DType = np.dtype[Any]
+Shape = tuple[int, ...]
+Layout = tuple[Shape, Shape]
+"""Shape and strides."""
+
+LONG = np.int64
+ROW_VALUES: tuple[Any, ...] = (LONG,) * 8
+"""The dtypes of ``ROW_PARAMETERS`` in ``neural_vectors.cl``."""
+
+_AXES = 3
+_WORTH = 1 << 13
+"""Elements that are worth a work-item of their own on a processor."""
+
+_MOST = 8192
+
+
+class Call(NamedTuple):
+    """How to launch a kernel over arrays of some layouts.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        What computes.
+    size, group : tuple of int
+        Its work-items.
+    nbytes : int
+        Of the result.
+    shape, strides : tuple of int
+        Of the result, which has no gaps.
+    values : tuple
+        By-value arguments after the offsets.
+    """
+
+    kernel: Kernel
+    size: Shape
+    group: Shape
+    nbytes: int
+    shape: Shape
+    strides: Shape
+    values: tuple[Any, ...]
+
+    def __call__(self, x: Array, *others: Array) -> Array:
+        """Return the result, of the dtype of the first array."""
+        storage = x.storage
+        made = storage.device.pool.take(self.nbytes)
+        if others:
+            self.kernel.launch(
+                self.size,
+                self.group,
+                (made, storage, *[one.storage for one in others]),
+                x.offset,
+                *[one.offset for one in others],
+                *self.values,
+            )
+        else:
+            self.kernel.launch(self.size, self.group, (made, storage), x.offset, *self.values)
+        return Array(made, x.dtype, self.shape, self.strides, 0, True)
+
+
+calls: dict[tuple[Any, ...], Call] = {}
+"""Calls by whatever tells arrays and options apart, the function's name first."""
+
+
+def remember(key: tuple[Any, ...], call: Call) -> Call:
+    """Keep a call, and return it."""
+    if len(calls) >= _MOST:
+        calls.clear()
+    calls[key] = call
+    return call
+
+
+class Rows(NamedTuple):
+    """How rows lie.
+
+    Parameters
+    ----------
+    number, length : int
+        How many there are, and of how many elements.
+    steps : tuple of tuple of int
+        For each array its steps along three axes.
+    inner : tuple of int
+        Lengths of the second and third axis.
+    """
+
+    number: int
+    length: int
+    steps: tuple[Shape, ...]
+    inner: Shape
+
+    def split(self, device: Device) -> tuple[Shape, Shape, tuple[int, ...]]:
+        """Return the work-items of a kernel over the rows, and its first values."""
+        if device.traits.local_memory:
+            lanes = lanes_of(device, self.length)
+            size, group, each = self.number * lanes, lanes, 1
+        else:
+            most = min(32 * device.traits.units, self.number * self.length // _WORTH)
+            each = -(-self.number // max(most, 1))
+            size, group = -(-self.number // each), 1
+        return (size,), (group,), (self.number, each, self.length, *self.inner, *self.steps[0])
+
+
+def rows_of(shape: Shape, strides: Shape, *tables: Layout) -> Rows | None:
+    """Return the rows along the last axis of arrays that walk together.
+
+    Parameters
+    ----------
+    shape, strides : tuple of int
+        Of the array, which has elements.
+    *tables : Layout
+        Of arrays of as many axes and the same lengths, but for the last.
+
+    Returns
+    -------
+    Rows or None
+        None where elements of a row are not side by side, or rows do not lie along three axes.
+    """
+    for (*_, length), (*_, step) in ((shape, strides), *tables):
+        if step != 1 and length > 1:
+            return None
+    outer = shape[:-1]
+    sizes, walks = collapse(outer, [strides[:-1], *(steps[:-1] for _, steps in tables)])
+    if len(sizes) > _AXES:
+        return None
+    missing = _AXES - len(sizes)
+    sizes = (1,) * missing + sizes
+    steps = tuple((0,) * missing + walk for walk in walks)
+    return Rows(math.prod(outer), shape[-1], steps, sizes[1:])
+
+
+def lanes_of(device: Device, length: int) -> int:
+    """Return how many work-items share a row."""
+    return min(64 if length <= 256 else 256, device.native.max_work_group_size)
+
+
+def computed(dtype: DType) -> DType:
+    """Return the dtype in which kernels compute one."""
+    return np.dtype(np.float64 if dtype.itemsize == 8 else np.float32)
+
+
+@cache
+def kernel(
+    device: Device,
+    file: str,
+    name: str,
+    dtype: DType,
+    buffers: int,
+    values: tuple[Any, ...],
+    length: int = 0,
+    options: tuple[str, ...] = (),
+) -> Kernel:
+    """Return a kernel for arrays of a real floating-point dtype.
+
+    Parameters
+    ----------
+    device : Device
+        Where it runs.
+    file : str
+        Of ``kernels/``, without ``.cl``.
+    name : str
+        Of the kernel.
+    dtype : numpy.dtype
+        Of the arrays.
+    buffers, values : int, tuple of dtype
+        Its parameters, as :meth:`Device.kernel` takes them.
+    length : int
+        What a group of :func:`lanes_of` so many elements takes; 0 where kernels have no groups.
+    options : tuple of str
+        Further definitions.
+    """
+    own = cl_type(dtype)
+    options = (
+        f"-DS={own.storage}",
+        f"-DT={own.compute}",
+        f"-DLOAD_E={own.load}",
+        f"-DSTORE_E={own.store}",
+        *(("-DNARROW",) if dtype.itemsize == 2 else ()),
+        *(("-DHALF",) if dtype == np.float16 else ()),
+        *((f"-DLANES={lanes_of(device, length)}",) if device.traits.local_memory else ()),
+        *options,
+    )
+    return device.kernel(
+        source_of("neural_vectors") + source_of(file), name, buffers, values, options
+    )
+
+
+def call_of(kernel: Kernel, rows: Rows, x: Array, *values: Any) -> Call:
+    """Return the call of a kernel over the rows of an array, with a result of its shape."""
+    size, group, first = rows.split(x.device)
+    nbytes = x.size * x.dtype.itemsize
+    return Call(kernel, size, group, nbytes, x.shape, strides_of(x.shape), (*first, *values))

@@ -1,0 +1,113 @@
+"""Softmax and its logarithm, along any axis."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from portarray.clarray.arguments import axis_of
+from portarray.clarray.array import Array, empty
+from portarray.clarray.engine.copy import contiguous, copy
+from portarray.clarray.layout import strides_of
+from portarray.clarray.neural import rows
+from portarray.clarray.neural.checks import real
+from portarray.clarray.neural.rows import LONG, ROW_VALUES, Call
+
+__all__ = ["log_softmax", "softmax"]
+
+_LANES = 16
+_WORTH = 1 << 13
+
+
+def softmax(x: Array, /, *, axis: int = -1) -> Array:
+    """Return exponentials of elements, divided by their sum along an axis.
+
+    Parameters
+    ----------
+    x : Array
+        Real floating-point. float16 and bfloat16 are computed as float32.
+    axis : int
+        Along which the results sum up to 1.
+
+    Returns
+    -------
+    Array
+        Of the shape and dtype of ``x``. Where all elements along the axis are -inf, one is inf, or
+        one is NaN, the results along it are NaN.
+
+    Raises
+    ------
+    TypeError
+        For other dtypes.
+    numpy.exceptions.AxisError
+        If there is no such axis.
+    """
+    return _along("softmax", x, axis)
+
+
+def log_softmax(x: Array, /, *, axis: int = -1) -> Array:
+    """Return the logarithm of :func:`softmax`, which is exact where that would be 0.
+
+    Parameters
+    ----------
+    x : Array
+        Real floating-point. float16 and bfloat16 are computed as float32.
+    axis : int
+        Along which exponentials of the results sum up to 1.
+
+    Returns
+    -------
+    Array
+        Of the shape and dtype of ``x``.
+
+    Raises
+    ------
+    TypeError
+        For other dtypes.
+    numpy.exceptions.AxisError
+        If there is no such axis.
+    """
+    return _along("log_softmax", x, axis)
+
+
+def _along(name: str, x: Array, axis: int) -> Array:
+    if type(x) is Array:
+        call = rows.calls.get((name, x.storage.device, x.dtype, x.shape, x.strides, axis))
+        if call is not None:
+            return call(x)
+    real(x, name)
+    place = axis_of(axis, x.ndim)
+    if 0 in x.shape:
+        return empty(x.shape, x.dtype, x.device)
+    inner = math.prod(x.shape[place + 1 :])
+    if inner > 1:
+        x = contiguous(x)
+        call = _by_columns(name, x, place, inner)
+    else:
+        shape, strides = x.shape[: place + 1], x.strides[: place + 1]
+        seen = rows.rows_of(shape, strides)
+        if seen is None:
+            return _along(name, copy(x), axis)
+        made = rows.kernel(
+            x.device, "neural_rows", name, x.dtype, 2, (LONG, *ROW_VALUES), seen.length
+        )
+        call = rows.call_of(made, seen, x)
+    return rows.remember((name, x.device, x.dtype, x.shape, x.strides, axis), call)(x)
+
+
+def _by_columns(name: str, x: Array, place: int, inner: int) -> Call:
+    """Return the call along an axis of an array without gaps that has others behind it."""
+    device, length = x.device, x.shape[place]
+    outer = math.prod(x.shape[:place])
+    kernel = rows.kernel(device, "neural_columns", name, x.dtype, 2, (LONG,) * 5, 1)
+    values: tuple[Any, ...]
+    if device.traits.local_memory:
+        tasks, each, group = outer * inner, 1, device.traits.group
+    else:
+        tasks, group = outer * -(-inner // _LANES), 1
+        most = min(32 * device.traits.units, tasks * length * _LANES // _WORTH)
+        each = -(-tasks // max(most, 1))
+    size = -(-tasks // (each * group)) * group
+    values = tasks, each, length, inner
+    nbytes = x.size * x.dtype.itemsize
+    return Call(kernel, (size,), (group,), nbytes, x.shape, strides_of(x.shape), values)
