@@ -97,8 +97,8 @@ class Cache:
         """
         keys, values = self._keys[layer], self._values[layer]
         stop = self.length + k.shape[1]
-        keys[:, self.length : stop, :] = k
-        values[:, self.length : stop, :] = v
+        keys[..., self.length : stop, :] = k
+        values[..., self.length : stop, :] = v
         return keys, values
 
     def advance(self, tokens: int) -> None:

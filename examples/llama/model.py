@@ -108,25 +108,18 @@ class Model:
         config, length = self.config, x.shape[0]
         turning = config.heads + config.kv_heads  # positions turn queries and keys, not values
         x = kernels.rms_norm(x, layer.attention_norm, eps=config.eps)
-        rows = pa.reshape(kernels.linear(x, layer.qkv), (length, -1, config.head_dim))
-        heads = pa.permute_dims(rows, (1, 0, 2))
-        turned = kernels.rope(heads[:turning, :, :], tables=tables)
-        keys, values = cache.put(number, turned[config.heads :, :, :], heads[turning:, :, :])
-        mixed = kernels.attention(
-            turned[: config.heads, :, :],
-            keys,
-            values,
-            causal=True,
-            key_length=cache.length + length,
-        )
-        mixed = pa.reshape(pa.permute_dims(mixed, (1, 0, 2)), (length, -1))
-        return kernels.linear(mixed, layer.output)
+        heads = _by_head(kernels.linear(x, layer.qkv), config.head_dim)
+        turned = kernels.rope(heads[:turning, ...], tables=tables)
+        keys, values = cache.put(number, turned[config.heads :, ...], heads[turning:, ...])
+        q = turned[: config.heads, ...]
+        end = cache.length + length
+        mixed = kernels.attention(q, keys, values, causal=True, key_length=end)
+        return kernels.linear(_by_token(mixed), layer.output)
 
     def _mlp(self, x: pa.Array, layer: Layer) -> pa.Array:
         x = kernels.rms_norm(x, layer.mlp_norm, eps=self.config.eps)
-        x = kernels.linear(x, layer.gate_up)
-        gate, up = x[:, : self.config.intermediate], x[:, self.config.intermediate :]
-        return kernels.linear(kernels.silu(gate) * up, layer.down)
+        gate = kernels.silu(kernels.linear(x, layer.gate))
+        return kernels.linear(gate * kernels.linear(x, layer.up), layer.down)
 
     def _check(self, tokens: Sequence[int]) -> None:
         if not len(tokens):
@@ -134,6 +127,20 @@ class Model:
         wrong = [token for token in tokens if not 0 <= token < self.config.vocab]
         if wrong:
             raise LlamaError(f"token {wrong[0]} is none of 0 to {self.config.vocab - 1}")
+
+
+def _by_head(x: pa.Array, head_dim: int) -> pa.Array:
+    """Return (tokens, heads head_dim) as (heads, tokens, head_dim)."""
+    tokens = x.shape[0]
+    if tokens == 1:  # in the right order already
+        return pa.reshape(x, (-1, 1, head_dim))
+    return pa.permute_dims(pa.reshape(x, (tokens, -1, head_dim)), (1, 0, 2))
+
+
+def _by_token(x: pa.Array) -> pa.Array:
+    """Return (heads, tokens, head_dim) as (tokens, heads head_dim)."""
+    tokens = x.shape[1]
+    return pa.reshape(x if tokens == 1 else pa.permute_dims(x, (1, 0, 2)), (tokens, -1))
 
 
 def needed_memory(config: Config, *, context: int, dtype: str) -> InferenceMemory:

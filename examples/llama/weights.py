@@ -19,7 +19,7 @@ Progress = Callable[[int], object]
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """One layer. Matrices are (out, in); those that read the same input are one.
+    """One layer. Matrices are (out, in).
 
     Attributes
     ----------
@@ -29,8 +29,8 @@ class Layer:
         Queries, keys and values, one below the other: ((heads + 2 kv_heads) head_dim, hidden).
     output : Array
         (hidden, heads head_dim).
-    gate_up : Array
-        (2 intermediate, hidden).
+    gate, up : Array
+        (intermediate, hidden).
     down : Array
         (hidden, intermediate).
     """
@@ -39,7 +39,8 @@ class Layer:
     qkv: pa.Array
     output: pa.Array
     mlp_norm: pa.Array
-    gate_up: pa.Array
+    gate: pa.Array
+    up: pa.Array
     down: pa.Array
 
 
@@ -133,6 +134,7 @@ def _layer(
         qkv=put(np.concatenate([q, k, read(f"{block}.attn_v")])),
         output=put(read(f"{block}.attn_output")),
         mlp_norm=put(read(f"{block}.ffn_norm")),
-        gate_up=put(np.concatenate([read(f"{block}.ffn_gate"), read(f"{block}.ffn_up")])),
+        gate=put(read(f"{block}.ffn_gate")),
+        up=put(read(f"{block}.ffn_up")),
         down=put(read(f"{block}.ffn_down")),
     )
