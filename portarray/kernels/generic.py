@@ -202,7 +202,8 @@ def _angles_in_float32(xp: Any, positions: Any, rates: list[float]) -> Any:
     """
     place = _place(positions)
     left = xp.astype(positions, xp.int32)
-    total: Any = 0.0
+    turns: Any = 0.0
+    more: Any = 0.0
     for power in range(3):
         digit = left % 1024 if power < 2 else left  # which is negative where the position is
         left = left // 1024
@@ -211,9 +212,10 @@ def _angles_in_float32(xp: Any, positions: Any, rates: list[float]) -> Any:
         lower = [part - part_up for part, part_up in zip(parts, upper, strict=True)]
         digit = xp.astype(digit, xp.float32)[..., None]
         exact = digit * xp.asarray(upper, dtype=xp.float32, device=place)
-        rounded = digit * xp.asarray(lower, dtype=xp.float32, device=place)
-        total = total + (exact - xp.floor(exact)) + rounded
-    return (total - xp.round(total)) * (2 * math.pi)
+        turns = turns + (exact - xp.floor(exact))
+        more = more + digit * xp.asarray(lower, dtype=xp.float32, device=place)
+    turns = turns - xp.round(turns) + more
+    return (turns - xp.round(turns)) * (2 * math.pi)
 
 
 def rope(

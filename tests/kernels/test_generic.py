@@ -1,0 +1,182 @@
+"""Generic kernels on array-api-strict and on every device's native arrays, within their bounds."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import array_api_strict as strict
+import numpy as np
+import pytest
+
+import portarray as pa
+from portarray.kernels import bounds, generic, reference
+from portarray.kernels.bounds import Precision
+
+Values = np.ndarray[Any, np.dtype[Any]]
+
+BOUNDS = {"relu": bounds.exact, "embedding": bounds.exact}
+
+
+class Drawing:
+    """Arguments of one call, in NumPy: floating-point numbers in a dtype."""
+
+    def __init__(self, seed: int, dtype: Any) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.dtype = dtype
+
+    def floats(self, *shape: int) -> Values:
+        return (3 * self.rng.standard_normal(shape)).astype(self.dtype)
+
+    def integers(self, low: int, high: int, *shape: int) -> Values:
+        return self.rng.integers(low, high, shape).astype(np.int64)
+
+    def mask(self, *shape: int) -> Values:
+        mask = self.rng.random(shape) < 0.6
+        mask[(0,) * (len(shape) - 1)] = False  # a row that sees nothing
+        return mask
+
+
+Call = tuple[str, tuple[Any, ...], dict[str, Any]]
+
+
+def calls(d: Drawing) -> Iterator[Call]:
+    """Yield calls of every kernel, with every option."""
+    x = d.floats(3, 5, 8)
+    weight, bias = d.floats(8), d.floats(8)
+    yield "matmul", (d.floats(2, 1, 5, 4), d.floats(3, 4, 6)), {}
+    yield "matmul", (d.floats(4), d.floats(4, 6)), {}
+    for given in (None, d.floats(7)):
+        yield "linear", (x, d.floats(7, 8), given), {}
+    yield "linear", (d.floats(8), d.floats(7, 8), None), {}
+    yield "embedding", (d.integers(0, 9, 2, 3), d.floats(9, 4)), {}
+    yield "embedding", (d.integers(0, 9), d.floats(9, 4)), {}
+    for axis in (-1, 0):
+        yield "softmax", (x,), {"axis": axis}
+        yield "log_softmax", (x,), {"axis": axis}
+    yield "silu", (x,), {}
+    yield "relu", (x,), {}
+    for approximate in ("none", "tanh"):
+        yield "gelu", (x,), {"approximate": approximate}
+    yield "rms_norm", (x, None), {"eps": 1e-6}
+    yield "rms_norm", (x, weight), {"eps": 1e-5}
+    yield "layer_norm", (x, None, None), {"eps": 1e-5}
+    yield "layer_norm", (x, weight, bias), {"eps": 1e-6}
+    options: dict[str, Any]
+    turning: dict[str, Any] = {"theta": 100.0, "tables": None}
+    for interleaved in (False, True):
+        options = {**turning, "interleaved": interleaved}
+        yield "rope", (x, None), options
+        yield "rope", (x, d.integers(0, 99, 3, 1)), options
+        angles = d.rng.uniform(-4, 4, (5, 3))
+        tables = tuple(f(angles).astype(d.dtype) for f in (np.cos, np.sin))
+        yield "rope", (x, None), {**options, "tables": tables}
+    yield from attentions(d)
+    logits, targets = d.floats(6, 5), d.integers(0, 5, 6)
+    targets[2] = -1
+    for reduction, smoothing, given in (
+        ("mean", 0.1, targets),
+        ("sum", 0.0, targets),
+        ("none", 0.1, targets % 5),
+        ("mean", 0.0, (targets % 5).astype(np.uint8)),
+    ):
+        options = {"reduction": reduction, "ignore_index": -1, "label_smoothing": smoothing}
+        yield "cross_entropy", (logits, given), options
+
+
+def attentions(d: Drawing) -> Iterator[Call]:
+    """Yield calls of attention."""
+    plain = {"scale": None, "causal": False, "mask": None, "key_length": None}
+    q, k, v = d.floats(2, 4, 5, 3), d.floats(2, 2, 7, 3), d.floats(2, 2, 7, 6)
+    added = d.floats(7)
+    added[3] = -np.inf
+    for options in (
+        {},
+        {"causal": True, "scale": 0.3},
+        {"mask": d.mask(4, 5, 7)},
+        {"mask": d.mask(2, 1, 1, 7), "causal": True, "key_length": 6},
+        {"mask": added, "key_length": np.asarray(5, dtype=np.int32)},
+        {"mask": d.mask(5, 1), "causal": True, "key_length": np.asarray(3, dtype=np.int64)},
+        {"causal": True, "key_length": 0},
+    ):
+        yield "attention", (q, k, v), {**plain, **options}
+    # More queries than keys: the first ones see none.
+    yield "attention", (d.floats(7, 3), q[0, 0], q[0, 1]), {**plain, "causal": True}
+
+
+def check(
+    call: Call, space: Any, to: Callable[[Values], Any], out: Callable[[Any], Values]
+) -> None:
+    """Run a generic kernel on native arrays and hold its result against the reference."""
+    name, arrays, options = call
+
+    def native(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(map(native, value))
+        return to(value) if isinstance(value, np.ndarray) else value
+
+    def exact(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(map(exact, value))
+        if not isinstance(value, np.ndarray) or value.dtype.kind in "iub":
+            return int(value) if isinstance(value, np.ndarray) and not value.ndim else value
+        return value.astype(np.float64)
+
+    given = {key: native(value) for key, value in options.items()}
+    got = out(getattr(generic, name)(space, *map(native, arrays), **given))
+    leads = arrays[1] if name == "embedding" else arrays[0]
+    inputs, plain = tuple(map(exact, arrays)), {k: exact(v) for k, v in options.items()}
+    if name == "embedding":
+        inputs = (arrays[0], inputs[1])
+    with np.errstate(all="ignore"):
+        want = getattr(reference, name)(*inputs, **plain)
+        limit = BOUNDS.get(name, getattr(bounds, name, bounds.exact))
+        bound = limit(Precision(leads.dtype.name), want, *inputs, **plain)
+    assert got.shape == want.shape
+    assert got.dtype == leads.dtype
+    error = np.abs(got.astype(np.float64) - want)
+    assert np.all(error <= bound), f"{name} of {options}: {error.max()}, {got}, {want}"
+
+
+def test_every_generic_kernel_is_called() -> None:
+    called = {name for name, _, _ in calls(Drawing(0, "float32"))}
+    assert called | {"rope_tables"} == set(generic.__all__)
+
+
+def test_nothing_but_the_standard_is_needed() -> None:
+    assert "portarray" not in {
+        word.split(".")[0]
+        for line in inspect.getsource(generic).splitlines()
+        if line.startswith(("import ", "from "))
+        for word in line.split()[1:2]
+    }
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_on_array_api_strict(dtype: str) -> None:
+    place = strict.Device("device1")  # not the default: new arrays must find it
+    for seed in range(3):
+        for call in calls(Drawing(seed, dtype)):
+            check(
+                call,
+                strict,
+                lambda x: strict.asarray(x, device=place),
+                lambda x: np.asarray(x.to_device(strict.Device("CPU_DEVICE"))),
+            )
+
+
+def test_on_native_arrays(device: str) -> None:
+    where = pa.device(device)
+    room = where.room
+    available = {str(one): one for one in room.devices.dtypes(where.platform, where.index)}
+    # One dtype that is computed in as it is, and one that is not.
+    narrow = "bfloat16" if "bfloat16" in available else "float16"
+    for name in ("float32", narrow):
+        for call in calls(Drawing(1, available[name])):
+            check(
+                call,
+                pa.namespace(device),
+                lambda x: room.transfer.from_host(x.copy(), where.native, copy=None),
+                lambda x: room.transfer.to_host(x, copy=None),
+            )
