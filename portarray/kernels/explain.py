@@ -110,10 +110,10 @@ def explain(kernel: str | Callable[..., Any], /, *args: Any, **options: Any) -> 
     ----------
     kernel : str or callable
         A kernel of this namespace or its name: ``"attention"`` or ``pa.kernels.attention``.
-    *args
-        The arrays, as the kernel takes them.
-    **options
-        Its options.
+    *args : Array
+        What the kernel takes by position.
+    **options : Any
+        What it takes by name.
 
     Returns
     -------
