@@ -234,9 +234,10 @@ def _from_python(
             raise _made_anew(obj, order)
         converted = values.astype(lane.dtype, copy=False)
         fresh = not shares or converted is not values
-        native = device.room.transfer.from_host(
-            converted, device.native, copy=None if fresh else copy
-        )
+        if fresh:
+            native = device.room.keep(converted, device.native)
+        else:
+            native = device.room.transfer.from_host(converted, device.native, copy=copy)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
         outcome.reraise(error, "asarray", device)
     return outcome.wrapped(native, lane)

@@ -473,6 +473,16 @@ class Room:
         hook = getattr(self.transfer, "lend", None)
         return None if hook is None else hook(x)
 
+    def keep(self, array: np.ndarray[Any, Any], device: Any) -> Any:
+        """Make a native array from a NumPy array that nobody else has, in its memory or not.
+
+        **May**, where memory that NumPy sees costs something; by default ``from_host`` shares it.
+        """
+        hook = getattr(self.transfer, "keep", None)
+        if hook is None:
+            return self.transfer.from_host(array, device, copy=None)
+        return hook(array, device)
+
     def staged(self, x: Any) -> np.ndarray[Any, Any] | None:
         """Return a copy in page-locked host memory, from where other GPUs read it fastest.
 

@@ -19,6 +19,7 @@ __all__ = [
     "dlpack_device",
     "from_dlpack",
     "from_host",
+    "keep",
     "lend",
     "move",
     "on_host",
@@ -50,6 +51,11 @@ def from_host(
         If ``copy=False`` and memory cannot be shared.
     """
     return from_numpy(array, device, copy=copy)
+
+
+def keep(array: np.ndarray[Any, Any], device: Device) -> Array:
+    """Make an array from a NumPy array that nobody else has: no function waits for its kernels."""
+    return from_numpy(array, device, copy=None, shared=False)
 
 
 def why_copied_in(array: np.ndarray[Any, Any], device: Device) -> str:

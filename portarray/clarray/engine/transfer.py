@@ -116,7 +116,9 @@ def _transposed(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
     return bool(steps) and steps[-1] != min(steps) and math.prod(shape) >= MANY
 
 
-def from_numpy(values: Values, device: Device, *, copy: bool | None = True) -> Array:
+def from_numpy(
+    values: Values, device: Device, *, copy: bool | None = True, shared: bool = True
+) -> Array:
     """Return an array with the elements of a NumPy array.
 
     Parameters
@@ -127,6 +129,8 @@ def from_numpy(values: Values, device: Device, *, copy: bool | None = True) -> A
         Where to.
     copy : bool or None
         True copies, None shares memory where :func:`borrow` can, False raises where it cannot.
+    shared : bool
+        Whether anybody else has the NumPy array: if so, functions that use its memory wait.
 
     Raises
     ------
@@ -143,7 +147,7 @@ def from_numpy(values: Values, device: Device, *, copy: bool | None = True) -> A
     if copy is not True:
         obstacle = why_not_borrowed(values, device)
         if not obstacle:
-            return _borrowed(values, dtype, device)
+            return _borrowed(values, dtype, device, shared=shared)
         if copy is False:
             raise ValueError(f"copy=False, but {obstacle}; pass copy=None or copy=True")
     if device.host_memory and _transposed(values.shape, values.strides) and not _misplaced(values):
@@ -208,7 +212,9 @@ def borrow(values: Values, device: Device) -> Array:
     return _borrowed(values, dtype_of(values.dtype), device)
 
 
-def _borrowed(values: Values, dtype: np.dtype[Any], device: Device) -> Array:
+def _borrowed(
+    values: Values, dtype: np.dtype[Any], device: Device, *, shared: bool = True
+) -> Array:
     """Return an array over a NumPy array's memory, which kernels must be able to use."""
     if not values.size:
         return empty(values.shape, dtype, device)
@@ -217,23 +223,25 @@ def _borrowed(values: Values, dtype: np.dtype[Any], device: Device) -> Array:
     if storage is not None:
         low = _address(_bytes_of(storage))
     elif values.flags.c_contiguous:
-        storage = _over(values.reshape(-1).view(np.uint8), values, device)
+        storage = _over(values.reshape(-1).view(np.uint8), values, device, shared)
         return Array(storage, dtype, values.shape, strides_of(values.shape), 0, True)
     else:
         # Exactly the bytes that the elements lie in: what is beside them may be no memory of ours.
         low, high = np.lib.array_utils.byte_bounds(values)
-        storage = _over(np.asarray(_Window(low, high - low)), values, device)
+        storage = _over(np.asarray(_Window(low, high - low)), values, device, shared)
     strides = tuple(stride // itemsize for stride in values.strides)
     start = (_address(values) - low) // itemsize
     return Array(storage, dtype, (), (), 0, True).view(values.shape, strides, start)
 
 
-def _over(memory: np.ndarray[Any, np.dtype[np.uint8]], owner: object, device: Device) -> Storage:
+def _over(
+    memory: np.ndarray[Any, np.dtype[np.uint8]], owner: object, device: Device, shared: bool
+) -> Storage:
     # What was borrowed before may be kept for kernels, of whichever arrays, that are under way.
     device.release(0 if memory.nbytes >= pool.LARGE else FEW)
     flags = cl.mem_flags.READ_WRITE | cl.mem_flags.USE_HOST_PTR
     buffer = cl.Buffer(device.context, flags, hostbuf=memory)
-    return Storage(device, buffer, memory, memory.nbytes, owner=owner, shared=True)
+    return Storage(device, buffer, memory, memory.nbytes, owner=owner, shared=shared)
 
 
 def _lent(values: Values, device: Device) -> Storage | None:

@@ -56,6 +56,13 @@ def test_printing_does_not_share_the_memory(where: pa.Device) -> None:
     assert x.native.storage.shared
 
 
+def test_memory_that_nobody_else_has_is_not_waited_for(where: pa.Device) -> None:
+    for given in ([1.0, 2.0], 3, np.arange(3, dtype=np.float32).astype(">f4")):
+        x = pa.asarray(given, device=where)
+        assert not x.native.storage.shared
+        np.testing.assert_array_equal(np.asarray(x + x), np.add(given, given))
+
+
 @pytest.mark.parametrize("library", ["numpy", "torch"])
 def test_host_devices_share_memory(where: pa.Device, library: str) -> None:
     if not pa.functional(library):
