@@ -110,6 +110,8 @@ class Drawing:
     rng: np.random.Generator
     number: int
     dtype: str
+    seed: int = 0
+    floating: int = 0  # arrays of floating-point numbers so far
 
     def chance(self, probability: float) -> bool:
         """Return True with a probability."""
@@ -118,6 +120,10 @@ class Drawing:
     def one_of(self, *values: Any) -> Any:
         """Return one of some values."""
         return values[int(self.rng.integers(len(values)))]
+
+    def in_turn(self, *values: Any) -> Any:
+        """Return each of some values in turn, from case to case."""
+        return values[(self.seed + self.number) % len(values)]
 
     def shape(self, *fixed: Any, free: Callable[[], Any]) -> Any:
         """Return one of some shapes in turn, and one without a pattern when all had theirs."""
@@ -155,12 +161,13 @@ class Drawing:
         large : float or mapping
             What ``"large"`` numbers are multiples of, for each dtype where that matters.
         kinds : tuple of str
-            What is drawn from: ``"near"`` are 1000 and a little more or less, ``"wide"`` are of all
-            magnitudes between 2**-8 and 2**8.
+            What there is, for the first array in turn, else by chance: ``"near"`` are 1000 and a
+            little more or less, ``"wide"`` are of all magnitudes between 2**-8 and 2**8.
         masked : float
             How many are -inf; one row in some is nothing else.
         """
-        kind = str(self.one_of(*kinds))
+        kind = str(self.one_of(*kinds) if self.floating else self.in_turn(*kinds))
+        self.floating += 1
         values = np.asarray(self.rng.standard_normal(shape))
         if kind == "large":
             values = values * (large if isinstance(large, float) else large[self.dtype])
@@ -193,7 +200,7 @@ class Drawing:
 def draw(kernel: str, dtype: str, seed: int, number: int) -> Drawn:
     """Draw one case."""
     rng = np.random.default_rng([seed, crc32(kernel.encode()), number])
-    return DRAWN[kernel](Drawing(rng, number, dtype))
+    return DRAWN[kernel](Drawing(rng, number, dtype, seed))
 
 
 def _any_shape(d: Drawing, what: str) -> Shape:
@@ -275,7 +282,9 @@ def _embedding(d: Drawing) -> Drawn:
         return tuple(d.size(20) for _ in range(int(d.rng.integers(0, 3)))), (d.size(99), d.size(99))
 
     shape, table = d.shape(((300,), (999, 64)), ((1, 1), (300, 576)), ((2, 7), (129, 7)), free=free)
-    return Drawn((d.integers("indices", shape, 0, table[0]), d.floats("weight", table)), {})
+    indices = d.integers("indices", shape, 0, table[0])
+    indices.values[(0,) * len(shape)] = table[0] - 1
+    return Drawn((indices, d.floats("weight", table)), {})
 
 
 def _rope_tables(d: Drawing) -> Drawn:
@@ -326,7 +335,8 @@ def _attention(d: Drawing) -> Drawn:
     front: Shape = () if flat else (*leading, heads)
     back: Shape = () if flat else (*leading, kv_heads)
     # Scores of some thousands are far apart, and overflow float16 on the way.
-    extents = {"large": d.one_of(30.0, 100.0), "kinds": ("normal", "normal", "large", "wide")}
+    kinds = ("normal", "large", "normal", "wide", "normal", "large", "normal")
+    extents: dict[str, Any] = {"large": d.one_of(30.0, 100.0), "kinds": kinds}
     q = d.floats("q", (*front, length, features), **extents)
     k = d.floats("k", (*back, keys, features), **extents)
     v = d.floats("v", (*back, keys, out))
@@ -336,10 +346,10 @@ def _attention(d: Drawing) -> Drawn:
         "mask": None,
         "key_length": None,
     }
-    if d.chance(0.5):
-        shapes = [(length, keys), (1, keys), (*front, length, keys), (length, 1)]
-        shape = d.one_of(*shapes)
-        if d.chance(0.5):
+    kind = d.in_turn("none", "boolean", "added", "none", "added")
+    if kind != "none":
+        shape = d.one_of((length, keys), (1, keys), (*front, length, keys), (length, 1))
+        if kind == "boolean":
             options["mask"] = Part("mask", _boolean_mask(d, shape), d.view(shape))
         else:
             options["mask"] = d.floats("mask", shape, kinds=("normal",), masked=0.3)
@@ -363,14 +373,15 @@ def _cross_entropy(d: Drawing) -> Drawn:
 
     shape: Shape = d.shape((129, 576), (1, 10), (2, 5, 129), (2, 9999), free=free)
     smoothing = d.one_of(0.0, 0.0, 0.1)
-    logits = d.floats("logits", shape, large=_EXPONENTS)
+    logits = d.floats("logits", shape, large=_EXPONENTS, kinds=("normal", "large", "near", "wide"))
     targets = d.integers("targets", shape[:-1], 0, shape[-1])
     ignored = d.one_of(-100, -100, 0)
-    if d.chance(0.5):
+    if d.chance(0.75):
         values = np.where(d.rng.random(shape[:-1]) < 0.3, ignored, targets.values)
+        values[(0,) * values.ndim] = ignored
         targets = Part("targets", values.astype(targets.values.dtype), targets.view, "ignored")
     options = {
-        "reduction": d.one_of("mean", "sum", "none"),
+        "reduction": d.in_turn("mean", "sum", "none"),
         "ignore_index": ignored,
         "label_smoothing": smoothing,
     }

@@ -341,7 +341,8 @@ def _verified(case: Case, device: Device) -> tuple[str, tuple[float, str]]:
     result = getattr(kernels, case.kernel)(*arrays, **options)
     exact = [one if one is None or isinstance(one, int) else one.exact for one in drawn.arrays]
     plain = {name: _exact(value) for name, value in drawn.options.items() if name != "dtype"}
-    precision = Precision(case.dtype, dispatch.default_dtype(device, "f").name)
+    wide = dtypes.canonical("float64") in dispatch.dtypes_of(device)
+    precision = Precision(case.dtype, "float64" if wide else "float32")
     results = result if isinstance(result, tuple) else (result,)
     with np.errstate(all="ignore"):
         wanted = getattr(reference, case.kernel)(*exact, **plain)

@@ -1,0 +1,259 @@
+"""Verification: kernels are within their bounds on every device, and planted faults are found."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import wrong_kernels
+
+import portarray as pa
+from portarray.backends import registry
+from portarray.backends.protocol import TunedKernel
+from portarray.kernels import bounds, reference
+from portarray.kernels.cases import DRAWN, draw
+from portarray.kernels.explain import _KERNELS as KERNELS
+from portarray.kernels.verify import Case, Verification, verify
+
+DEVICE = "fake:cuda:1"
+
+
+def test_every_kernel_is_within_its_bounds(device: str) -> None:
+    found = pa.kernels.verify(device, examples=2, seed=3)
+    assert found.ok, str(found)
+    assert {row.kernel for row in found.rows} == set(DRAWN)
+    assert found.cases == 2 * len(found.rows)
+    for row in found.rows:
+        assert sum(row.versions.values()) == row.cases
+        assert 0 <= row.worst <= 1
+
+
+def test_dtypes_are_those_of_the_device(device: str) -> None:
+    found = pa.kernels.verify(device, "relu", examples=1)
+    had = []
+    for dtype in ("float32", "float64", "float16", "bfloat16"):
+        try:
+            pa.zeros(1, dtype=dtype, device=device)
+        except pa.errors.DTypeNotSupportedError:
+            continue
+        had.append(dtype)
+    assert [row.dtype for row in found.rows] == had
+
+
+class Planted:
+    """A room's table with one kernel in NumPy."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, library: str) -> None:
+        self._patch = monkeypatch
+        self._library = library
+        self._array = importlib.import_module(f"{library}.devices").LIBRARY.array_type
+
+    def __call__(self, kernel: str, fault: str = "", *, examples: int = 10) -> Verification:
+        """Verify a kernel with a fault."""
+        version = TunedKernel(
+            self._served(wrong_kernels.KERNELS[kernel], fault),
+            fault or "right",
+            frozenset({"float16", "float32", "float64"}),
+            "row",
+        )
+        table = SimpleNamespace(TUNED={kernel: (version,)})
+        self._patch.setattr(registry.load_room(self._library), "tuned", table)
+        self._patch.setattr(KERNELS[kernel][0], "_by_tables", {})  # which remembers other tables
+        return pa.kernels.verify(DEVICE, kernel, examples=examples)
+
+    def _served(self, function: Callable[..., Any], fault: str) -> Callable[..., Any]:
+        def unwrapped(value: Any) -> Any:
+            if isinstance(value, tuple):
+                return tuple(map(unwrapped, value))
+            if not isinstance(value, self._array):
+                return value
+            data = value.data
+            return data.astype(np.float64) if data.dtype.kind == "f" else data
+
+        def served(*arrays: Any, **options: Any) -> Any:
+            lead = next(x for x in reversed(arrays) if x is not None and x.dtype.kind == "f")
+            with np.errstate(all="ignore"):
+                out = function(
+                    fault, *map(unwrapped, arrays), **{k: unwrapped(v) for k, v in options.items()}
+                )
+                out = out.astype(np.float64 if fault == "the dtype is float64" else lead.dtype)
+            if fault == "it writes into x":
+                lead.data[...] = out
+            return self._array(np.asarray(out), lead.device)
+
+        return served
+
+
+@pytest.fixture
+def planted(fake: str, monkeypatch: pytest.MonkeyPatch) -> Planted:
+    return Planted(monkeypatch, fake)
+
+
+@pytest.mark.parametrize("kernel", list(wrong_kernels.KERNELS))
+def test_a_right_kernel_passes(planted: Planted, kernel: str) -> None:
+    found = planted(kernel)
+    assert found.ok, str(found)
+    assert [row.versions for row in found.rows] == [{"right": 10}] * 3
+
+
+@pytest.mark.parametrize(
+    ("kernel", "fault"),
+    [(kernel, fault) for kernel, faults in wrong_kernels.FAULTS.items() for fault in faults],
+)
+def test_a_fault_is_found(
+    planted: Planted, kernel: str, fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules[verify.__module__], "DTYPES", ("float32",))
+    found = planted(kernel, fault)
+    assert not found.ok
+    row = found.failures[0]
+    assert row.worst > 1
+    assert row.problem
+    assert row.case is not None
+    assert f"{row.case}\n  {row.problem}" in str(found)
+
+
+def test_what_is_found_can_be_made_again(planted: Planted) -> None:
+    found = planted("rms_norm", "eps is outside the root")
+    row = max(found.failures, key=lambda one: one.worst)
+    case = row.case
+    assert case is not None
+    assert case == Case("rms_norm", row.dtype, found.seed, case.number)
+    arrays, options = case.arguments(DEVICE)
+    again = pa.kernels.rms_norm(*arrays, **options)
+    assert again.device is pa.device(DEVICE)
+    x, weight = (None if one is None else np.asarray(one.to_device("numpy")) for one in arrays)
+    assert x is not None
+    wide = [None if one is None else one.astype(np.float64) for one in (x, weight)]
+    want = reference.rms_norm(*wide, **options)  # type: ignore[arg-type]
+    bound = bounds.rms_norm(bounds.Precision(row.dtype), want, *wide, **options)  # type: ignore[arg-type]
+    error = np.abs(np.asarray(again.to_device("numpy"), dtype=np.float64) - want)
+    assert np.max(error / bound) == pytest.approx(row.worst)
+
+
+def test_an_error_is_a_finding(planted: Planted, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(fault: str, x: object) -> None:
+        raise RuntimeError("the kernel fell over")
+
+    monkeypatch.setitem(wrong_kernels.KERNELS, "silu", broken)
+    found = planted("silu", examples=2)
+    assert [(row.outside, row.worst) for row in found.rows] == [(2, np.inf)] * 3
+    assert "the kernel fell over" in found.rows[0].problem
+    assert json.loads(json.dumps(found.as_dict()))["rows"][0]["worst"] is None
+
+
+def test_generic_versions_are_verified_alone(planted: Planted) -> None:
+    assert not planted("relu", "the dtype is float64", examples=1).ok
+    found = pa.kernels.verify("numpy", "relu", examples=1, version="generic")
+    assert found.ok
+    assert [row.versions for row in found.rows] == [{"generic": 1}] * len(found.rows)
+    assert pa.config.tuned_kernels
+
+
+def test_tolerance_multiplies_the_bounds() -> None:
+    plain = pa.kernels.verify("numpy", ["log_softmax", "rms_norm"], examples=4)
+    worst = [row.worst for row in plain.rows]
+    assert plain.ok
+    assert min(worst) > 0
+    strict = pa.kernels.verify("numpy", ["log_softmax", "rms_norm"], 0.9 * min(worst), examples=4)
+    assert [row.worst for row in strict.rows] == worst
+    assert len(strict.failures) == len(strict.rows)
+    wide = pa.kernels.verify("numpy", ["rms_norm", "log_softmax"], 1, examples=4)
+    assert wide.rows == plain.rows
+
+
+def test_a_seed_draws_the_same_and_another_one_others() -> None:
+    for kernel in DRAWN:
+        first = draw(kernel, "float32", 1, 5)
+        again, other = draw(kernel, "float32", 1, 5), draw(kernel, "float32", 2, 5)
+        narrow = draw(kernel, "float16", 1, 5)
+        same = list(zip(first.parts(), again.parts(), strict=True))
+        assert str(first) == str(again)
+        assert all(np.array_equal(a.values, b.values) for a, b in same)
+        assert [a.values.shape for a, _ in same] == [part.values.shape for part in narrow.parts()]
+        assert [part.values.tobytes() for part in first.parts()] != [
+            part.values.tobytes() for part in other.parts()
+        ]
+
+
+def test_the_cases_reach_what_kernels_must_bear() -> None:
+    seen: dict[str, set[str]] = {kernel: set() for kernel in DRAWN}
+    for kernel, features in seen.items():
+        for number in range(40):
+            drawn = draw(kernel, "float32", 0, number)
+            for part in drawn.parts():
+                features |= {part.view, *part.kind.split()}
+            features |= {f"{k}={v}" for k, v in drawn.options.items() if not hasattr(v, "values")}
+    assert {"transposed", "strided", "offset", "masked", "large", "near"} <= seen["softmax"]
+    assert {"causal=True", "mask=None", "key_length=None", "masked"} <= seen["attention"]
+    assert {"reduction=none", "reduction=mean", "label_smoothing=0.1"} <= seen["cross_entropy"]
+    assert {"approximate=none", "approximate=tanh"} <= seen["gelu"]
+    assert {"interleaved=True", "interleaved=False"} <= seen["rope"]
+
+
+def test_the_reference_is_that_of_other_authors() -> None:
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    f = torch.nn.functional
+    rng = np.random.default_rng(5)
+    x, w, b = rng.standard_normal((7, 12)), rng.standard_normal(12), rng.standard_normal(12)
+    tx, tw, tb = map(torch.from_numpy, (x, w, b))
+    q, k, v = (rng.standard_normal((2, heads, n, 6)) for heads, n in ((4, 5), (2, 9), (2, 9)))
+    tq, tk, tv = map(torch.from_numpy, (q, k, v))
+    mask = rng.random((5, 9)) < 0.8
+    targets = rng.integers(0, 12, 7)
+    targets[2] = -100
+    pairs = [
+        (reference.softmax(x, axis=0), f.softmax(tx, 0)),
+        (reference.log_softmax(x), f.log_softmax(tx, -1)),
+        (reference.silu(30 * x), f.silu(30 * tx)),
+        (reference.gelu(x), f.gelu(tx)),
+        (reference.gelu(x, approximate="tanh"), f.gelu(tx, approximate="tanh")),
+        (reference.relu(x), f.relu(tx)),
+        (reference.rms_norm(x, w, eps=1e-3), f.rms_norm(tx, (12,), tw, 1e-3)),
+        (reference.layer_norm(x, w, b, eps=1e-3), f.layer_norm(tx, (12,), tw, tb, 1e-3)),
+        (reference.linear(x, x, b[:7]), f.linear(tx, tx, tb[:7])),
+        (reference.embedding(np.array([3, 0]), x), f.embedding(torch.tensor([3, 0]), tx)),
+        (
+            reference.attention(q, k, v, mask=mask),
+            f.scaled_dot_product_attention(
+                tq, tk, tv, attn_mask=torch.from_numpy(mask), enable_gqa=True
+            ),
+        ),
+        (
+            reference.attention(q, q, q, causal=True, scale=0.3),
+            f.scaled_dot_product_attention(tq, tq, tq, is_causal=True, scale=0.3),
+        ),
+    ]
+    for reduction in ("mean", "sum", "none"):
+        options: dict[str, Any] = {"reduction": reduction, "label_smoothing": 0.2}
+        want = f.cross_entropy(tx, torch.from_numpy(targets), **options)
+        pairs.append((reference.cross_entropy(x, targets, **options), want))
+    for ours, theirs in pairs:
+        np.testing.assert_allclose(ours, theirs.numpy(), rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "said"),
+    [
+        ({"kernels": "softmaxx"}, ValueError, "'softmaxx' is no kernel; there are matmul, linear"),
+        ({"kernels": []}, ValueError, "kernels=[] names none"),
+        ({"tolerance": 0}, ValueError, "tolerance=0 is out of range"),
+        ({"tolerance": float("nan")}, ValueError, "tolerance=nan is out of range"),
+        ({"tolerance": "1"}, TypeError, "tolerance='1' is no number"),
+        ({"examples": 0}, ValueError, "examples=0 is below 1"),
+        ({"examples": 1.5}, TypeError, "examples=1.5 is no int"),
+        ({"seed": -1}, ValueError, "seed=-1 is below 0"),
+        ({"version": "tuned"}, ValueError, "version='tuned' is neither"),
+        ({"device": "nmpy"}, pa.errors.UnknownDeviceError, "'nmpy' names no device"),
+    ],
+)
+def test_bad_input(arguments: dict[str, Any], error: type[Exception], said: str) -> None:
+    with pytest.raises(error) as caught:
+        pa.kernels.verify(**arguments)
+    assert str(caught.value).startswith(said)
