@@ -6,7 +6,7 @@ import portarray as pa
 from examples.llama import positions
 from examples.llama.config import Config
 from examples.llama.errors import LlamaError
-from portarray.typing import DTypeLike
+from portarray.typing import DType
 
 __all__ = ["Cache"]
 
@@ -24,7 +24,7 @@ class Cache:
         How far each pair of features is rotated from one position to the next.
     device : Device
         Where it is.
-    dtype : dtype-like
+    dtype : dtype
         That of the weights.
 
     Attributes
@@ -47,7 +47,7 @@ class Cache:
         *,
         rates: positions.Rates,
         device: pa.Device,
-        dtype: DTypeLike,
+        dtype: DType,
     ) -> None:
         if not 0 < context <= config.context:
             raise LlamaError(

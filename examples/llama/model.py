@@ -89,7 +89,7 @@ class Model:
         self._check(tokens)
         cache.reserve(len(tokens))
         tables = cache.tables(len(tokens))
-        indices = pa.asarray(np.asarray(tokens, dtype=np.int32), device=self.device)
+        indices = pa.asarray(np.asarray(tokens, dtype=np.int32), device=self.device, copy=True)
         x = kernels.embedding(indices, self.weights.embedding)
         for number, layer in enumerate(self.weights.layers):
             x = x + self._attention(x, layer, number, cache, tables)
@@ -193,11 +193,14 @@ def load(
         If the file, the dtype or the context cannot be used.
     DeviceNotFunctionalError
         If the device cannot be used or has too little memory, before anything is loaded.
+    DTypeNotSupportedError
+        If it lacks the dtype.
     """
     file = path if isinstance(path, ModelFile) else ModelFile(path or default_file())
     if dtype not in DTYPES:
         raise LlamaError(f"dtype {dtype!r} is none of {', '.join(DTYPES)}")
     tokens = file.config.context if context is None else context
     where = pa.device(device, memory=needed_memory(file.config, context=tokens, dtype=dtype))
-    weights = load_weights(file, device=where, dtype=dtype, progress=progress)
+    kept = pa.empty(0, dtype=dtype, device=where).dtype  # refused before loading, too
+    weights = load_weights(file, device=where, dtype=kept, progress=progress)
     return Model(file.config, weights, file)

@@ -8,7 +8,7 @@ import numpy as np
 
 import portarray as pa
 from examples.llama.file import ModelFile
-from portarray.typing import DTypeLike
+from portarray.typing import DType
 
 __all__ = ["rates", "tables"]
 
@@ -26,7 +26,7 @@ def rates(file: ModelFile) -> Rates:
 
 
 def tables(
-    rates: Rates, context: int, *, device: pa.Device, dtype: DTypeLike
+    rates: Rates, context: int, *, device: pa.Device, dtype: DType
 ) -> tuple[pa.Array, pa.Array]:
     """Return the cosines and sines of positions from 0, each (context, head_dim / 2).
 
@@ -35,6 +35,7 @@ def tables(
     """
     angles = np.arange(context)[:, None] * rates
     cos, sin = (
-        pa.asarray(part, dtype=dtype, device=device) for part in (np.cos(angles), np.sin(angles))
+        pa.asarray(part.astype(dtype), device=device, copy=True)
+        for part in (np.cos(angles), np.sin(angles))
     )
     return cos, sin

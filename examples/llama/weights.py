@@ -10,7 +10,7 @@ import numpy as np
 import portarray as pa
 from examples.llama.config import Config
 from examples.llama.file import ModelFile, Values
-from portarray.typing import DeviceLike, DTypeLike
+from portarray.typing import DType
 
 __all__ = ["Layer", "Weights", "load_weights", "unpermuted"]
 
@@ -80,7 +80,7 @@ def unpermuted(rows: Values, heads: int) -> Values:
 
 
 def load_weights(
-    file: ModelFile, *, device: DeviceLike, dtype: DTypeLike, progress: Progress | None = None
+    file: ModelFile, *, device: pa.Device, dtype: DType, progress: Progress | None = None
 ) -> Weights:
     """Read, dequantize and move every tensor of a file, one after the other.
 
@@ -88,9 +88,9 @@ def load_weights(
     ----------
     file : ModelFile
         An open file.
-    device : device-like
+    device : Device
         Where the weights are to be.
-    dtype : dtype-like
+    dtype : dtype
         What they are kept in.
     progress : callable, optional
         Called after each tensor with its bytes in the file.
@@ -102,8 +102,6 @@ def load_weights(
 
     Raises
     ------
-    DTypeNotSupportedError
-        If the device lacks the dtype.
     OutOfMemoryError
         If its memory does not suffice.
     """
@@ -116,7 +114,8 @@ def load_weights(
         return values
 
     def put(values: Values) -> pa.Array:
-        return pa.asarray(values, dtype=dtype, device=device)
+        # Memory of the device's own: what is shared with NumPy has to be in step with the host.
+        return pa.asarray(values.astype(dtype, copy=False), device=device, copy=True)
 
     embedding = put(read("token_embd"))
     layers = tuple(_layer(config, f"blk.{n}", read, put) for n in range(config.layers))
