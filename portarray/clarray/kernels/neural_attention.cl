@@ -117,39 +117,50 @@ static long keys_of(long n, const __global long *length, long length_at) {
             UNROLL for (int c = 0; c < COLUMNS; c++) VSTORE(sum[r][c], c, to + r * WIDE); \
     } while (0)
 
-/* A work-item is a tile of queries of one head. */
+/* A work-item is a tile of the queries that share a key head, those of one head after another's. */
 __attribute__((reqd_work_group_size(1, 1, 1))) __kernel void many(
     const __global S *q, const __global S *k, const __global S *v, __global O *o,
     const __global uchar *mask, const __global long *length, const __global long *table, long q_at,
     long k_at, long v_at, long o_at, long mask_at, long length_at, long n, R scale) {
-    const long first = WIDE * get_global_id(0), head = get_global_id(1), z = get_global_id(2);
-    const long shared = head / table[GROUP], queries = table[QUERIES];
-    const int here = (int)min((long)WIDE, queries - first);
+    const long first = WIDE * get_global_id(0), shared = get_global_id(1), z = get_global_id(2);
+    const long queries = table[QUERIES];
+    const int here = (int)min((long)WIDE, table[GROUP] * queries - first);
     SIZES
     n = keys_of(n, length, length_at);
-    /* Query number 0 sees `ahead` keys more than the causal rule's one. */
-    const long ahead = n - queries;
-    const long end = table[CAUSAL] ? clamp(first + here + ahead, 0L, n) : n;
-    q += q_at + z * table[Q_B] + head * table[Q_H] + first * table[Q_M];
     k += k_at + z * table[K_B] + shared * table[K_H];
     v += v_at + z * table[V_B] + shared * table[V_H];
-    o += o_at + z * table[O_B] + head * table[O_H] + first * dv;
-    const long q_m = table[Q_M], q_d = table[Q_D], k_n = table[K_N], v_n = table[V_N];
+    const long q_d = table[Q_D], k_n = table[K_N], v_n = table[V_N], mask_n = table[MASK_N];
     const int masked = (int)table[MASKED];
-    const long mask_m = table[MASK_M], mask_n = table[MASK_N];
-    mask_at += z * table[MASK_B] + head * table[MASK_H] + first * mask_m;
+    const bool causal = table[CAUSAL];
 
     T of_q[FEATURES * WIDE], sums[FEATURES * WIDE], scores[KEYS * WIDE];
 #if !DENSE
     T held[KEYS * FEATURES];
 #endif
-    for (int i = 0; i < here; i++)
-        for (int x = 0; x < d; x++) of_q[x * WIDE + i] = LOAD_S(q, i * q_m + x * q_d) * scale;
-    for (int i = here; i < WIDE; i++)
+    /* Of each query: where its result and its mask begin, the last key that it may see. */
+    long places[WIDE], masks[WIDE], limits[WIDE];
+    long head = shared * table[GROUP] + first / queries, m = first % queries;
+    long lowest = n, highest = -1;
+    for (int i = 0; i < here; i++) {
+        const __global S *from = q + q_at + z * table[Q_B] + head * table[Q_H] + m * table[Q_M];
+        for (int x = 0; x < d; x++) of_q[x * WIDE + i] = LOAD_S(from, x * q_d) * scale;
+        places[i] = o_at + z * table[O_B] + head * table[O_H] + m * dv;
+        masks[i] = mask_at + z * table[MASK_B] + head * table[MASK_H] + m * table[MASK_M];
+        limits[i] = causal ? m + n - queries : n - 1;
+        lowest = min(lowest, limits[i]);
+        highest = max(highest, limits[i]);
+        if (++m == queries) {
+            m = 0;
+            head++;
+        }
+    }
+    for (int i = here; i < WIDE; i++) {
         for (int x = 0; x < d; x++) of_q[x * WIDE + i] = 0;
+        masks[i] = masks[0];
+        limits[i] = n - 1;
+    }
     for (int x = 0; x < dv * WIDE; x++) sums[x] = 0;
-    T lanes[WIDE];
-    for (int i = 0; i < WIDE; i++) lanes[i] = i;
+    const long end = highest + 1;
     V best[COLUMNS], all[COLUMNS], scaled[COLUMNS];
     UNROLL for (int c = 0; c < COLUMNS; c++) {
         best[c] = (V)(-INFINITY);
@@ -172,9 +183,8 @@ __attribute__((reqd_work_group_size(1, 1, 1))) __kernel void many(
         if (masked) {
             for (j = 0; j < count; j++) {
                 T part[WIDE];
-                const long at = mask_at + (j0 + j) * mask_n;
                 for (int i = 0; i < WIDE; i++) {
-                    const long place = at + min(i, here - 1) * mask_m;
+                    const long place = masks[i] + (j0 + j) * mask_n;
                     part[i] = masked == BOOL_MASK ? (T)mask[place]
                                                   : LOAD_S((const __global S *)mask, place);
                 }
@@ -186,13 +196,13 @@ __attribute__((reqd_work_group_size(1, 1, 1))) __kernel void many(
                 }
             }
         }
-        if (table[CAUSAL] && j0 + count - 1 > first + ahead) {
-            UNROLL for (int c = 0; c < COLUMNS; c++) {
-                const V last = VLOAD(c, lanes) + (T)(first + ahead - j0);
+        if (j0 + count - 1 > lowest) {
+            T last[WIDE];
+            for (int i = 0; i < WIDE; i++) last[i] = clamp(limits[i] - j0, -1L, (long)KEYS);
+            UNROLL for (int c = 0; c < COLUMNS; c++)
                 for (j = 0; j < count; j++)
-                    VSTORE((V)(j) <= last ? VLOAD(c, scores + j * WIDE) : (V)(-INFINITY), c,
-                           scores + j * WIDE);
-            }
+                    VSTORE((V)(j) <= VLOAD(c, last) ? VLOAD(c, scores + j * WIDE) : (V)(-INFINITY),
+                           c, scores + j * WIDE);
         }
         UNROLL for (int c = 0; c < COLUMNS; c++) {
             V top = best[c];
@@ -223,5 +233,5 @@ __attribute__((reqd_work_group_size(1, 1, 1))) __kernel void many(
     UNROLL for (int c = 0; c < COLUMNS; c++)
         VSTORE(all[c] == 0 ? (V)(0) : (V)(1) / all[c], c, part);
     for (int i = 0; i < here; i++)
-        for (int x = 0; x < dv; x++) STORE_O(o, i * dv + x, sums[x * WIDE + i] * part[i]);
+        for (int x = 0; x < dv; x++) STORE_O(o, places[i] + x, sums[x * WIDE + i] * part[i]);
 }

@@ -64,16 +64,32 @@ __attribute__((reqd_work_group_size(1, 1, 1))) __kernel void few(
         const int k_step = d, v_step = dv;
         widen(k + j0 * k_n, k_n, count, d, held);
 #endif
-        for (int j = 0; j < count; j++, keys += k_step)
-            for (int r = 0; r < here; r++) {
-                V sum = (V)(0);
-                T rest = 0;
+        for (int r = 0; r < here; r++) {
+            const SPACE T *key = keys;
+            int j = 0;
+            for (; j + 4 <= count; j += 4, key += 4 * k_step) {
+                V s0 = (V)(0), s1 = (V)(0), s2 = (V)(0), s3 = (V)(0);
+                CAT(R, 4) rest = (CAT(R, 4))(0);
                 int x = 0;
-                for (; x + W <= d; x += W)
-                    sum = FUSED(VLOAD(0, keys + x), VLOAD(0, of_q[r] + x), sum);
-                for (; x < d; x++) rest = FUSED(keys[x], of_q[r][x], rest);
-                scores[r][j] = total(sum) + rest;
+                for (; x + W <= d; x += W) {
+                    const V of = VLOAD(0, of_q[r] + x);
+                    s0 = FUSED(VLOAD(0, key + x), of, s0);
+                    s1 = FUSED(VLOAD(0, key + k_step + x), of, s1);
+                    s2 = FUSED(VLOAD(0, key + 2 * k_step + x), of, s2);
+                    s3 = FUSED(VLOAD(0, key + 3 * k_step + x), of, s3);
+                }
+                for (; x < d; x++)
+                    rest = FUSED((CAT(R, 4))(key[x], key[k_step + x], key[2 * k_step + x],
+                                             key[3 * k_step + x]),
+                                 (CAT(R, 4))(of_q[r][x]), rest);
+                vstore4(four_totals(s0, s1, s2, s3) + rest, 0, scores[r] + j);
             }
+            for (; j < count; j++, key += k_step) {
+                T sum = 0;
+                for (int x = 0; x < d; x++) sum = FUSED(key[x], of_q[r][x], sum);
+                scores[r][j] = sum;
+            }
+        }
         for (int r = 0; r < here; r++) {
             for (int j = 0; masked && j < count; j++) {
                 const long at = masks[r] + (j0 + j) * mask_n;

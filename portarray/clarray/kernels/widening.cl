@@ -37,3 +37,21 @@ static R total(V v) {
     HALVES(v)
     return v2.x + v2.y;
 }
+
+/* The sums over four vectors: neighbours are added until a number of each is left. */
+#define NEIGHBOURS(a, b) ((V)((a).even, (b).even) + (V)((a).odd, (b).odd))
+static CAT(R, 4) four_totals(V a, V b, V c, V d) {
+#if W == 2
+    return (CAT(R, 4))(a.x + a.y, b.x + b.y, c.x + c.y, d.x + d.y);
+#else
+    const V ab = NEIGHBOURS(a, b), cd = NEIGHBOURS(c, d), all = NEIGHBOURS(ab, cd);
+#if W == 4
+    return all;
+#elif W == 8
+    return all.even + all.odd;
+#else
+    const CAT(R, 8) half_of = all.even + all.odd;
+    return half_of.even + half_of.odd;
+#endif
+#endif
+}

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from portarray.clarray.arguments import array_of
+from portarray.clarray.arguments import array_of, integer_of
 from portarray.clarray.array import Array, empty
 from portarray.clarray.dtypes import bfloat16, kind_of
 from portarray.clarray.engine.copy import cast, contiguous, fill
@@ -37,8 +37,8 @@ Shape = tuple[int, ...]
 
 _BOOL = np.dtype(np.bool_)
 _INT64 = np.dtype(np.int64)
-_FEW = 4
-"""Up to so many queries for each head, reading keys and values takes longer than arithmetic."""
+_FEW = 12
+"""Up to so many queries for each key head a tile of them would be mostly empty."""
 _TOGETHER = 8
 """``TOGETHER`` of ``kernels/neural_attention.cl``."""
 _SHORTEST = 64
@@ -126,7 +126,11 @@ def attention(
     ValueError
         If shapes do not fit, or arrays are on two devices.
     """
-    q, k, v = array_of(q, "attention", "q"), array_of(k, "attention", "k"), array_of(v, "attention")
+    q, k, v = (
+        array_of(q, "attention", "q"),
+        array_of(k, "attention", "k"),
+        array_of(v, "attention", "v"),
+    )
     one_device("attention", q, k)
     one_device("attention", q, v)
     plain = q.ndim == 2
@@ -140,7 +144,7 @@ def attention(
     if isinstance(key_length, Array):
         length, length_at = _length(key_length, q)
     elif key_length is not None:
-        n = min(max(key_length, 0), n)
+        n = min(max(integer_of(key_length, "key_length"), 0), n)
     if mask is not None:
         mask = _mask(mask, q, k)
     if n and out.size and q.shape[-1]:
@@ -307,12 +311,13 @@ def _plan(
     if device.traits.local_memory or room is None:
         kernel, join, tiles, strips = _one(device, dtype, -(-dv // _GROUP)), None, queries, 0
     else:
-        few = queries <= _FEW
+        few = group * queries <= _FEW
         kernel = _kernel(device, dtype, room, d == dv == room, "few" if few else "many")
         join = _kernel(device, dtype, room, d == dv == room, "join")
         tile = tile_of(device, dtype)
-        tiles = 0 if few else -(-queries // tile.wide)
+        tiles = 0 if few else -(-group * queries // tile.wide)
         strips = key_heads * -(-group * queries // _TOGETHER) if few else 0
+        heads = key_heads
     return _Plan(kernel, join, layout_storage(device, table), parts, tiles, strips, heads, batch)
 
 
