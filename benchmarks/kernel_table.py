@@ -232,10 +232,10 @@ def candidates(row: Row, arrays: Mapping[str, Any], device: pa.Device) -> Candid
         with pa.config(tuned_kernels=False):
             return finish(kernel(*positional, **options).native)
 
-    version, function = served(row, device, positional, options)
+    said = pa.kernels.explain(row.kernel, *positional, **options)
     actions: dict[str, Action] = {OURS: run}
     results = {OURS: host(call(), device)}
-    if version == "tuned":
+    if said.version == "tuned":
         actions[GENERIC] = generic
         with pa.config(tuned_kernels=False):
             results[GENERIC] = host(call(), device)
@@ -250,24 +250,13 @@ def candidates(row: Row, arrays: Mapping[str, Any], device: pa.Device) -> Candid
     nbytes = row.touched(arrays, results[OURS].size)
     return Candidates(
         device,
-        version,
-        function,
+        said.version,
+        said.function,
         "" if hand is None else hand[0],
         nbytes,
         actions,
         results,
     )
-
-
-def served(
-    row: Row, device: pa.Device, positional: Sequence[Any], options: Mapping[str, Any]
-) -> tuple[str, str]:
-    """Return which version serves a call, and its function."""
-    if not hasattr(pa.kernels, "explain"):
-        rows = device.room.tuned_kernels(row.kernel)
-        return ("tuned", rows[0].name) if rows else ("generic", "generic")
-    said = pa.kernels.explain(row.kernel, *positional, **options)
-    return said.version, said.function
 
 
 def names_of_dtypes(device: pa.Device) -> set[str]:

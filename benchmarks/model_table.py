@@ -188,7 +188,8 @@ def measured(plan: Plan, devices: Sequence[pa.Device]) -> dict[str, Any]:
     speed = max(limits.values())
     prompt = prompt_of(file, plan.prompt)
     per_token = bytes_per_token(file.config, plan, len(prompt))
-    head = {
+    limit = speed / per_token
+    head: dict[str, Any] = {
         "machine": {
             "python": platform.python_version(),
             "machine": platform.machine(),
@@ -208,7 +209,7 @@ def measured(plan: Plan, devices: Sequence[pa.Device]) -> dict[str, Any]:
         "repeats": plan.repeats,
         "bandwidth": limits,
         "bytes_per_token": per_token,
-        "limit": speed / per_token,
+        "limit": limit,
     }
     show_head(head)
     lines: list[Line] = []
@@ -221,7 +222,7 @@ def measured(plan: Plan, devices: Sequence[pa.Device]) -> dict[str, Any]:
             model = TorchLlama(file, device=beside, dtype=plan.dtype)
             plain[beside] = Runner(model, lambda logits: int(logits.argmax()), plan, prompt)
         try:
-            line = measure(plan, device, file, plain[beside], beside, prompt, head["limit"])
+            line = measure(plan, device, file, plain[beside], beside, prompt, limit)
         except Exception as error:  # noqa: BLE001  (told; the other devices are measured)
             print(f"{device!s:<18} FAILS: {type(error).__name__}: {error}", file=sys.stderr)
             continue

@@ -115,11 +115,8 @@ class TorchLlama:
         config, length = self.config, x.shape[0]
         end = cache.length + length
         rows = F.linear(self._normed(x, layer.attention_norm), layer.qkv)
-        q, k, v = (
-            rows.view(1, length, -1, config.head_dim)
-            .transpose(1, 2)
-            .split((config.heads, config.kv_heads, config.kv_heads), dim=1)
-        )
+        sizes = [config.heads, config.kv_heads, config.kv_heads]
+        q, k, v = torch.split(rows.view(1, length, -1, config.head_dim).transpose(1, 2), sizes, 1)
         keys, values = cache.keys[number], cache.values[number]
         keys[:, :, cache.length : end] = _rotated(k, cos, sin)
         values[:, :, cache.length : end] = v

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import json
-import time
-from types import TracebackType
 from typing import get_args
 
 import click
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from portarray._cli.bar import Bar
 from portarray._devices import memory, selection
 from portarray._devices.device import Device
 from portarray._devices.summary import gib
 from portarray._movement.matrix import Cell, Matrix, matrix
-from portarray._movement.progress import DELAY
 from portarray._movement.routes import Kind
 
 __all__ = ["routes"]
@@ -53,7 +50,7 @@ def routes(names: tuple[str, ...], measure: bool, megabytes: int | None, as_json
     devices = _devices(names)
     size = megabytes or (64 if measure else 1)
     _check(size)
-    with _Bar() as bar:
+    with Bar("measuring routes") as bar:
         found = matrix(devices, nbytes=size * MEGABYTE, measure=measure, progress=bar.update)
     if as_json:
         click.echo(json.dumps(found.as_dict(), indent=2, ensure_ascii=False))
@@ -77,40 +74,6 @@ def _check(megabytes: int) -> None:
             f"--megabytes {megabytes}: that takes {gib(needed)} of the host's memory, of which "
             f"{gib(free)} are free"
         )
-
-
-class _Bar:
-    """A progress bar on stderr, for what takes longer than a moment."""
-
-    def __init__(self) -> None:
-        console = Console(stderr=True)
-        self._begin = time.monotonic()
-        self._progress = Progress(
-            TextColumn("measuring routes"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-            console=console,
-            transient=True,
-            disable=not console.is_terminal,
-        )
-        self._task = self._progress.add_task("", total=None)
-
-    def __enter__(self) -> _Bar:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._progress.stop()
-
-    def update(self, done: int, total: int) -> None:
-        if time.monotonic() - self._begin > DELAY:
-            self._progress.start()
-        self._progress.update(self._task, completed=done, total=total)
 
 
 def _show(found: Matrix, console: Console) -> None:

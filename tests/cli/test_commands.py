@@ -35,7 +35,7 @@ def run(*arguments: str) -> Result:
 def test_help_and_version() -> None:
     result = run("--help")
     assert result.exit_code == 0
-    assert {"devices", "prefer", "routes", "support"} <= set(result.stdout.split())
+    assert {"bench", "devices", "prefer", "routes", "support"} <= set(result.stdout.split())
     assert run("--version").stdout == f"portarray {pa.__version__}\n"
 
 

@@ -1,0 +1,54 @@
+"""What is measured: a name, a size, and how a device does it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import portarray as pa
+
+if TYPE_CHECKING:
+    from portarray._bench.timing import Action
+
+__all__ = ["Case", "ended", "random"]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One measurement, which any device can do.
+
+    Parameters
+    ----------
+    name : str
+        What is done; the same for all sizes.
+    size : int
+        How much of it, in the subject's unit.
+    make : callable
+        Puts what is needed on a device, and returns what to time, which waits for its result.
+    """
+
+    name: str
+    size: int
+    make: Callable[[pa.Device], Action]
+
+
+def random(device: pa.Device, *shape: int, scale: float = 1.0) -> pa.Array:
+    """Return normally distributed float32, the same on every device."""
+    values = np.random.default_rng(7).standard_normal(shape, np.float32)
+    return pa.asarray(values * np.float32(scale), device=device, copy=True)
+
+
+def ended(run: Callable[..., pa.Array], *arguments: Any, **options: Any) -> Action:
+    """Return a call that ends when a number of its result has been read.
+
+    Waiting for the device is not enough: MLX computes what somebody asks for.
+    """
+
+    def action() -> None:
+        result = run(*arguments, **options)
+        complex(result[(0,) * result.ndim])
+
+    return action

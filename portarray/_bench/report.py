@@ -1,0 +1,90 @@
+"""What was measured, ready to be printed, drawn, and written as JSON."""
+
+from __future__ import annotations
+
+import os
+import platform
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+import portarray as pa
+
+__all__ = ["Figure", "Report"]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One case on one device.
+
+    Parameters
+    ----------
+    name : str
+        What was done.
+    size : int
+        How much of it, in the report's unit.
+    device : str
+        Where.
+    seconds : float or None
+        The shortest time; None where there is none.
+    spread : float or None
+        How much longer the median was, relatively; None where one time alone is known.
+    ratio : float or None
+        The time as a multiple of the baseline's.
+    problem : str
+        Why there is no time, or an empty string.
+    """
+
+    name: str
+    size: int
+    device: str
+    seconds: float | None = None
+    spread: float | None = None
+    ratio: float | None = None
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The figures of one subject.
+
+    Parameters
+    ----------
+    subject : str
+        ``"kernels"``, ``"ops"``, ``"model"`` or ``"transfer"``.
+    unit : str
+        What sizes count.
+    baseline : str
+        What ratios are of: a device, or one copy in NumPy.
+    devices : tuple of Device
+        In the order of columns.
+    figures : tuple of Figure
+        Case after case, device after device.
+    """
+
+    subject: str
+    unit: str
+    baseline: str
+    devices: tuple[pa.Device, ...]
+    figures: tuple[Figure, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as dictionaries, lists, texts and numbers, fit for JSON."""
+        return {
+            "subject": self.subject,
+            "unit": self.unit,
+            "baseline": self.baseline,
+            "machine": {
+                "python": platform.python_version(),
+                "machine": platform.machine(),
+                "cores": os.cpu_count(),
+                "numpy": np.__version__,
+                "portarray": pa.__version__,
+            },
+            "devices": {
+                str(device): {"name": device.name, "version": device.room.devices.version()}
+                for device in self.devices
+            },
+            "figures": [asdict(figure) for figure in self.figures],
+        }
