@@ -20,6 +20,7 @@ extensions = [
     "numpydoc",
     "myst_parser",
     "support_table",
+    "kernel_table",
 ]
 exclude_patterns = ["_build", "_templates"]
 templates_path = ["_templates"]

@@ -18,7 +18,10 @@ from portarray.backends import protocol
 
 ROOT = Path(__file__).parents[1]
 # Pages whose code stands on its own, with the names that the reader is expected to have.
-PAGES = ("README.md", "docs/index.md", "docs/getting_started.md", "docs/moving_data.md")
+PAGES = (
+    *("README.md", "docs/index.md", "docs/getting_started.md", "docs/moving_data.md"),
+    "docs/kernels.md",
+)
 
 
 def modules() -> Iterator[str]:

@@ -40,7 +40,7 @@ def _totals(found: Overview) -> nodes.table:
         for place in found.places
         if place.totals
     ]
-    return _table(["device", *WAYS], lines)
+    return table_of(["device", *WAYS], lines)
 
 
 def _chapters(found: Overview) -> Iterable[tuple[str, nodes.table]]:
@@ -51,7 +51,7 @@ def _chapters(found: Overview) -> Iterable[tuple[str, nodes.table]]:
         chapters.setdefault(row.chapter, {})[row.function] = None
     for chapter, names in chapters.items():
         lines = [[f"{name}()", *(served[name, place.device] for place in places)] for name in names]
-        yield chapter, _table(["function", *map(_title, places)], lines)
+        yield chapter, table_of(["function", *map(_title, places)], lines)
 
 
 def _reasons(places: list[Place]) -> nodes.bullet_list:
@@ -78,7 +78,8 @@ def _section(title: str, body: nodes.Node) -> nodes.section:
     return section
 
 
-def _table(head: list[str], lines: list[list[str]]) -> nodes.table:
+def table_of(head: list[str], lines: list[list[str]]) -> nodes.table:
+    """Return a table; cells that end in parentheses are set as code."""
     table = nodes.table()
     group = nodes.tgroup(cols=len(head))
     table += group

@@ -134,10 +134,13 @@ def explain(kernel: str | Callable[..., Any], /, *args: Any, **options: Any) -> 
     Examples
     --------
     >>> import portarray as pa
+    >>> x = pa.ones(3, device="numpy")
     >>> with pa.config(tuned_kernels=False):
-    ...     print(pa.kernels.explain("silu", pa.ones(3, device="numpy")))
-    silu of float64 on numpy:cpu:0: portarray.kernels.generic.silu (generic)
-      why: pa.config(tuned_kernels=False) asks for the generic version
+    ...     found = pa.kernels.explain("silu", x)
+    >>> found.version, found.function
+    ('generic', 'portarray.kernels.generic.silu')
+    >>> found.why
+    'pa.config(tuned_kernels=False) asks for the generic version'
     """
     name = kernel if isinstance(kernel, str) else getattr(kernel, "__name__", repr(kernel))
     if name not in _KERNELS:
