@@ -73,7 +73,16 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("_api", "linalg", "fft", "kernels"),
     },
     "_bench": {"", "errors", "_config", "_devices", "_array", "_movement", "kernels"},
-    "_cli": {"errors", "_version", "_config", "_devices", "_array", "_movement", "_bench"},
+    "_cli": {
+        "errors",
+        "_version",
+        "_config",
+        "_devices",
+        "_array",
+        "_movement",
+        "_bench",
+        "kernels",
+    },
     "__main__": {"_cli"},
 }
 NATIVE_ARRAYS = {"_array", "_movement"}  # where an array's native part may be read

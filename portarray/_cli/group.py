@@ -23,6 +23,7 @@ _BUILT_IN = {
     "prefer": "portarray._cli.prefer:prefer",
     "routes": "portarray._cli.routes:routes",
     "support": "portarray._cli.support:support",
+    "verify": "portarray._cli.verify:verify",
 }
 
 

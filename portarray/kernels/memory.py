@@ -91,18 +91,19 @@ def estimate_inference_memory(
     vocab: SupportsIndex,
     heads: SupportsIndex,
     kv_heads: SupportsIndex | None = None,
+    head_dim: SupportsIndex | None = None,
     context: SupportsIndex,
     bytes_per_value: SupportsIndex = 4,
     tied_embedding: bool = False,
 ) -> InferenceMemory:
     """Estimate the memory that a model of the Llama architecture takes at inference.
 
-    In values, each of ``bytes_per_value``, with ``head_dim = hidden // heads``:
+    In values, each of ``bytes_per_value``:
 
     - embedding and head: ``2 * vocab * hidden``, or half of it where ``tied_embedding``
-    - a layer: ``2 * hidden**2 + 2 * hidden * kv_heads * head_dim + 3 * hidden * intermediate +
-      2 * hidden``, for the projections of queries and of the output, those of keys and values, the
-      gated feed-forward network, and two norms
+    - a layer: ``2 * hidden * heads * head_dim + 2 * hidden * kv_heads * head_dim + 3 * hidden *
+      intermediate + 2 * hidden``, for the projections of queries and of the output, those of keys
+      and values, the gated feed-forward network, and two norms
     - the final norm: ``hidden``
     - the KV cache: ``2 * layers * context * kv_heads * head_dim``
     - the workspace: ``16 * hidden``, the activations of one token
@@ -120,9 +121,11 @@ def estimate_inference_memory(
     vocab : int
         Number of tokens known.
     heads : int
-        Query heads; ``hidden`` must be a multiple.
+        Query heads.
     kv_heads : int, optional
         Key and value heads, of which ``heads`` must be a multiple; None for as many as ``heads``.
+    head_dim : int, optional
+        Features of a head; None for ``hidden // heads``, and then ``hidden`` must be a multiple.
     context : int
         Tokens that the KV cache holds.
     bytes_per_value : int
@@ -167,18 +170,19 @@ def estimate_inference_memory(
     kv_heads = heads if kv_heads is None else _count("kv_heads", kv_heads)
     context = _count("context", context)
     size = _count("bytes_per_value", bytes_per_value)
-    if hidden % heads:
+    if head_dim is None and hidden % heads:
         raise ValueError(
-            f"hidden={hidden} is not a multiple of heads={heads}: every head has hidden // heads "
-            f"features"
+            f"hidden={hidden} is not a multiple of heads={heads}; name head_dim, the features of a "
+            f"head, where it is not hidden // heads"
         )
+    features = hidden // heads if head_dim is None else _count("head_dim", head_dim)
     if heads % kv_heads:
         raise ValueError(
             f"heads={heads} is not a multiple of kv_heads={kv_heads}: every key head serves as "
             f"many query heads as any other"
         )
-    keys = kv_heads * (hidden // heads)
-    layer = 2 * hidden**2 + 2 * hidden * keys + 3 * hidden * intermediate + 2 * hidden
+    queries, keys = heads * features, kv_heads * features
+    layer = 2 * hidden * queries + 2 * hidden * keys + 3 * hidden * intermediate + 2 * hidden
     return InferenceMemory(
         embedding=(1 if tied_embedding else 2) * vocab * hidden * size,
         layer=layer * size,

@@ -61,6 +61,10 @@ def test_options() -> None:
     assert estimate(bytes_per_value=2).total * 2 == estimate().total
     assert estimate(tied_embedding=True).embedding * 2 == estimate().embedding
     assert estimate(kv_heads=None) == estimate(kv_heads=32)
+    assert estimate(head_dim=128) == estimate()
+    odd = estimate(hidden=5120, heads=32, head_dim=96)
+    assert odd.layer == 4 * (5120 * 2 * (32 + 8) * 96 + 3 * 5120 * 14336 + 2 * 5120)
+    assert odd.kv_cache == 4 * 2 * 32 * 4096 * 8 * 96
     assert estimate(context=np.int64(4096)) == estimate()
     # What is large stays exact.
     assert estimate(context=10**15).kv_cache == 10**15 * estimate().kv_cache // 4096
@@ -100,6 +104,7 @@ def test_each_device_is_held_against_it(device: str) -> None:
         ({"vocab": 0}, ValueError, "vocab=0 is below 1"),
         ({"bytes_per_value": -4}, ValueError, "bytes_per_value=-4 is below 1"),
         ({"heads": 30}, ValueError, "hidden=4096 is not a multiple of heads=30"),
+        ({"head_dim": 0}, ValueError, "head_dim=0 is below 1"),
         ({"kv_heads": 5}, ValueError, "heads=32 is not a multiple of kv_heads=5"),
         ({"kv_heads": 64}, ValueError, "heads=32 is not a multiple of kv_heads=64"),
     ],

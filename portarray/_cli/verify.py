@@ -1,0 +1,129 @@
+"""``portarray verify``."""
+
+from __future__ import annotations
+
+import json
+
+import click
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from portarray._cli.bar import Bar
+from portarray._devices import selection
+from portarray.kernels.verify import DTYPES, Verification, VerificationRow
+from portarray.kernels.verify import verify as verified
+
+__all__ = ["verify"]
+
+
+@click.command()
+@click.option(
+    "--device",
+    "-d",
+    "names",
+    multiple=True,
+    help="A device text; may be repeated. Default: every functional device.",
+)
+@click.option("--kernel", "-k", "kernels", multiple=True, help="Only this kernel; may be repeated.")
+@click.option(
+    "--tolerance",
+    type=float,
+    help="How many times its bound an error may be.  [default: 1]",
+)
+@click.option(
+    "--examples",
+    "-n",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    help="Calls of each kernel in each dtype.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="What the calls are drawn from.",
+)
+@click.option("--generic", is_flag=True, help="Verify the generic versions alone.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
+@click.pass_context
+def verify(
+    context: click.Context,
+    names: tuple[str, ...],
+    kernels: tuple[str, ...],
+    tolerance: float | None,
+    examples: int,
+    seed: int,
+    generic: bool,
+    as_json: bool,
+) -> None:
+    """Compare every kernel with a reference in float64, on every device.
+
+    Figures are errors in units of their bounds: what is above 1, or above the tolerance, is out of
+    bounds and listed with the call that made it. The exit status is 1 if anything is.
+    """
+    devices = list(dict.fromkeys(map(selection.device, names))) or selection.devices()
+    console = Console()
+    found: list[Verification] = []
+    for device in devices:
+        with Bar(f"verifying {device}") as bar:
+            try:
+                one = verified(
+                    device,
+                    kernels or None,
+                    tolerance,
+                    examples=examples,
+                    seed=seed,
+                    version="generic" if generic else "table",
+                    progress=bar.update,
+                )
+            except ValueError as error:
+                raise click.UsageError(str(error)) from None
+        found.append(one)
+        if not as_json:
+            _show(one, console)
+    if as_json:
+        click.echo(json.dumps([one.as_dict() for one in found], indent=2, ensure_ascii=False))
+    if not all(one.ok for one in found):
+        context.exit(1)
+
+
+def _show(found: Verification, console: Console) -> None:
+    """Print a device's table: a row for each kernel, a column for each dtype."""
+    rows = {(row.kernel, row.dtype): row for row in found.rows}
+    columns = [dtype for dtype in DTYPES if any(row.dtype == dtype for row in found.rows)]
+    table = Table(title=f"{found.device} ({escape(found.device.name)})", title_justify="left")
+    table.add_column("kernel")
+    for dtype in columns:
+        table.add_column(dtype, justify="right", no_wrap=True)
+    table.add_column("versions", overflow="fold")
+    for kernel in dict.fromkeys(row.kernel for row in found.rows):
+        of_kernel = [rows[kernel, dtype] for dtype in columns]
+        table.add_row(kernel, *map(_cell, of_kernel), escape(_versions(of_kernel)))
+    console.print(table)
+    for row in found.failures:
+        console.print(f"[red]{escape(str(row.case))}")
+        console.print(f"  {escape(row.problem)}")
+    outside = sum(row.outside for row in found.rows)
+    console.print(
+        f"{found.cases} cases in {found.seconds:.1f} s, {outside} out of bounds"
+        + (f" times {found.tolerance:g}" if found.tolerance != 1 else "")
+    )
+
+
+def _cell(row: VerificationRow) -> str:
+    """Return the worst error of a kernel in a dtype, and how many were out of bounds."""
+    if row.outside:
+        return f"[red]{row.worst:.3g} ({row.outside} of {row.cases})"
+    return f"[green]{row.worst:.3f}"
+
+
+def _versions(rows: list[VerificationRow]) -> str:
+    """Return how many calls of a kernel each version served."""
+    counts: dict[str, int] = {}
+    for row in rows:
+        for name, number in row.versions.items():
+            counts[name] = counts.get(name, 0) + number
+    return ", ".join(f"{name} ({number})" for name, number in counts.items())

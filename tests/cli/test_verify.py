@@ -1,0 +1,95 @@
+"""``portarray verify``: its tables, its JSON and its exit status."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import portarray as pa
+
+pytest.importorskip("click", reason="the extra 'cli' is not installed")
+pytest.importorskip("rich", reason="the extra 'cli' is not installed")
+
+from click.testing import CliRunner, Result
+
+from portarray._cli import bar
+from portarray._cli.group import portarray
+
+
+def run(*arguments: str, columns: int = 200) -> Result:
+    runner = CliRunner(env={"COLUMNS": str(columns)})
+    return runner.invoke(portarray, ["verify", *arguments], catch_exceptions=False)
+
+
+def test_the_table() -> None:
+    result = run("-d", "numpy", "--examples", "2", "-k", "softmax", "-k", "rms_norm")
+    assert result.exit_code == 0
+    lines = result.stdout.splitlines()
+    assert lines[0].startswith("numpy:cpu:0 (")
+    found = pa.kernels.verify("numpy", ["softmax", "rms_norm"], examples=2)
+    for kernel in ("softmax", "rms_norm"):
+        (line,) = (line for line in lines if f" {kernel} " in line)
+        for row in found.rows:
+            assert row.kernel != kernel or f" {row.worst:.3f} " in line
+    assert "12 cases in " in lines[-1]
+    assert lines[-1].endswith(" s, 0 out of bounds")
+
+
+def test_every_device_is_verified_unless_some_are_named() -> None:
+    result = run("--json", "--examples", "1", "--kernel", "relu")
+    assert result.exit_code == 0
+    found = json.loads(result.stdout)
+    assert [one["device"] for one in found] == [str(device) for device in pa.devices()]
+    assert all(one["ok"] for one in found)
+    twice = run("--json", "-n", "1", "-k", "relu", "-d", "numpy", "-d", "numpy:cpu", "--seed", "9")
+    (one,) = json.loads(twice.stdout)
+    assert (one["device"], one["seed"], one["examples"]) == ("numpy:cpu:0", 9, 1)
+    again = pa.kernels.verify("numpy", "relu", examples=1, seed=9).as_dict()
+    assert {**one, "seconds": 0} == {**json.loads(json.dumps(again)), "seconds": 0}
+
+
+@pytest.mark.parametrize("columns", [200, 60])
+def test_what_is_out_of_bounds_is_told(columns: int) -> None:
+    strict = ("-d", "numpy", "-k", "log_softmax", "-n", "3", "--tolerance", "1e-9")
+    result = run(*strict, columns=columns)
+    assert result.exit_code == 1
+    text = " ".join(result.stdout.split())  # as if no line were folded
+    assert "out of bounds times 1e-09" in text
+    assert " of 3)" in text
+    for dtype in ("float32", "float64", "float16"):
+        assert f"log_softmax {dtype}, case " in text
+    assert "with an error of at most" in text
+    report = run(*strict, "--json")
+    assert report.exit_code == 1
+    (found,) = json.loads(report.stdout)
+    assert not found["ok"]
+    assert found["rows"][0]["input"].startswith("x float32 (")
+    assert found["rows"][0]["problem"]
+
+
+def test_generic_versions_alone() -> None:
+    result = run("--json", "--generic", "-n", "1", "-k", "silu", "-d", "numpy")
+    (found,) = json.loads(result.stdout)
+    assert [row["versions"] for row in found["rows"]] == [{"generic": 1}] * 3
+
+
+def test_a_bar_is_shown_when_it_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as if it were a terminal
+    monkeypatch.setattr(bar, "DELAY", 0.0)
+    result = run("-n", "1", "-k", "relu", "-d", "numpy", "--json")
+    assert "verifying numpy:cpu:0" in result.stderr
+    assert json.loads(result.stdout)
+
+
+def test_wrong_input() -> None:
+    result = run("-d", "nmpy")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Error: 'nmpy' names no device")
+    result = run("-d", "numpy", "-k", "softmaxx")
+    assert result.exit_code == 2
+    assert "'softmaxx' is no kernel; there are matmul" in result.stderr
+    result = run("-d", "numpy", "--tolerance", "0")
+    assert result.exit_code == 2
+    assert "tolerance=0.0 is out of range" in result.stderr
+    assert run("--examples", "0").exit_code == 2
