@@ -1,0 +1,209 @@
+"""Attention by blocks of queries and keys, compiled by XLA.
+
+``jax.nn.dot_product_attention`` keeps all scores in memory, and its rows that see nothing are not
+zeros. Here the scores of one block are in memory at a time, as in "FlashAttention" (Dao et al.,
+NeurIPS 2022, https://arxiv.org/abs/2205.14135), and blocks that no query may see are left out.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+__all__ = ["attention"]
+
+_AT_ONCE = 2**20  # scores up to which there is one block
+_FEW = 16  # queries up to which there is one block, whose memory grows with the keys alone
+_QUERIES = 256
+_KEYS = 512
+_SCORES = 9 * _QUERIES * _KEYS  # of one block
+
+
+class _Rules(NamedTuple):
+    """Which keys a query sees."""
+
+    length: int  # of the queries
+    keys: int
+    causal: bool
+    used: jax.Array | None  # how many keys count, where that is known on the device alone
+    mask: jax.Array | None  # (..., kv_heads, share, queries, keys), any of which may be 1
+
+
+@partial(jax.jit, static_argnames=("scale", "causal"))
+def attention(
+    q: jax.Array,
+    k: jax.Array,
+    v: jax.Array,
+    /,
+    *,
+    scale: float | None,
+    causal: bool,
+    mask: jax.Array | None,
+    key_length: Any,
+) -> jax.Array:
+    """Attend, as :func:`portarray.kernels.attention` tells; lengths of keys may be traced."""
+    if q.ndim == 2:
+        q, k, v = q[None], k[None], v[None]
+        options = {"scale": scale, "causal": causal, "mask": mask, "key_length": key_length}
+        alone: jax.Array = attention(q, k, v, **options)[0]
+        return alone
+    *lead, heads, length, features = q.shape
+    kv_heads, keys, width = v.shape[-3:]
+    if 0 in (*lead, heads, length, keys, width):
+        return jnp.zeros((*q.shape[:-1], width), q.dtype)
+    share = heads // kv_heads
+    if mask is not None:
+        *axes, masks, rows, columns = (1,) * (q.ndim - mask.ndim) + mask.shape
+        groups = (1, 1) if masks == 1 else (kv_heads, share)
+        mask = mask.reshape(*axes, *groups, rows, columns)
+    used = None if key_length is None else jnp.asarray(key_length).astype(jnp.int32)
+    rules = _Rules(length, keys, causal and (length > 1 or used is None), used, mask)
+    grouped = q.reshape(*lead, kv_heads, share, length, features)
+    scale = 1 / math.sqrt(max(features, 1)) if scale is None else scale
+    if length <= _FEW or math.prod(lead) * heads * length * keys <= _AT_ONCE:
+        _, total, out = _step(rules, scale, grouped, k, v, 0, 0)
+        return _ended(total, out).reshape(*q.shape[:-1], width).astype(q.dtype)
+    out = _by_blocks(rules, scale, grouped, k, v)
+    return out.reshape(*q.shape[:-1], width)
+
+
+def _by_blocks(rules: _Rules, scale: float, q: jax.Array, k: jax.Array, v: jax.Array) -> jax.Array:
+    """Attend block by block; the last block of an uneven number overlaps the one before."""
+    *lead, kv_heads, share, length, _ = q.shape
+    wide = jnp.promote_types(q.dtype, jnp.float32)
+    number = math.prod((*lead, kv_heads, share))
+    queries, keys = _sizes(number, length, rules.keys)
+    last_row, last_column = length - queries, rules.keys - keys
+    row_blocks, column_blocks = -(-length // queries), -(-rules.keys // keys)
+    used = rules.keys if rules.used is None else rules.used
+
+    # Its blocks are computed again for gradients, which would keep all scores otherwise.
+    @partial(jax.checkpoint, prevent_cse=False)
+    def rows(index: Any) -> jax.Array:
+        row = jnp.minimum(index * queries, last_row)
+        block = lax.dynamic_slice_in_dim(q, row, queries, axis=-2)
+        limit = used - length + row + queries if rules.causal else used
+
+        def visit(state: _State, index: Any) -> _State:
+            start = index * keys
+            column = jnp.minimum(start, last_column)
+            some_k, some_v = (lax.dynamic_slice_in_dim(x, column, keys, axis=-2) for x in (k, v))
+            part = _step(rules, scale, block, some_k, some_v, row, column, start)
+            return _joined(state, part)
+
+        def step(state: _State, index: Any) -> tuple[_State, None]:
+            if not rules.causal and rules.used is None:
+                return visit(state, index), None
+            return lax.cond(index * keys < limit, visit, lambda state, _: state, state, index), None
+
+        shape = (*block.shape[:-1], 1)
+        nothing = (
+            jnp.full(shape, -jnp.inf, wide),
+            jnp.zeros(shape, wide),
+            jnp.zeros((*shape[:-1], v.shape[-1]), wide),
+        )
+        (_, total, out), _ = lax.scan(step, nothing, jnp.arange(column_blocks, dtype=jnp.int32))
+        return _ended(total, out).astype(q.dtype)
+
+    blocks = lax.map(rows, jnp.arange(row_blocks, dtype=jnp.int32))
+    out = jnp.moveaxis(blocks, 0, -3)
+    out = out.reshape(*out.shape[:-3], row_blocks * queries, v.shape[-1])
+    if row_blocks * queries == length:
+        return out
+    even = (row_blocks - 1) * queries
+    return jnp.concatenate((out[..., :even, :], out[..., even - length :, :]), axis=-2)
+
+
+# The largest score of each query so far, the sum of its weights, the weighted sum of values.
+_State = tuple[jax.Array, jax.Array, jax.Array]
+
+
+def _sizes(number: int, length: int, keys: int) -> tuple[int, int]:
+    """Return how many queries and keys a block has: smaller ones where there are many heads."""
+    queries, columns = _QUERIES, _KEYS
+    while number * queries * columns > _SCORES and queries > _FEW:
+        if columns > queries:
+            columns //= 2
+        else:
+            queries //= 2
+    return min(queries, length), min(columns, keys)
+
+
+def _step(
+    rules: _Rules,
+    scale: float,
+    q: jax.Array,
+    k: jax.Array,
+    v: jax.Array,
+    row: Any,
+    column: Any,
+    start: Any = None,
+) -> _State:
+    """Attend from a block of queries to a block of keys.
+
+    They begin at a row and a column of the scores; keys before ``start`` were counted already.
+    """
+    wide = jnp.promote_types(q.dtype, jnp.float32)
+    if q.shape[-2] <= _FEW:
+        q, k = q.astype(wide), k.astype(wide)  # faster than products of 16-bit numbers
+    scores = jnp.einsum("...gqd,...kd->...gqk", q, k, preferred_element_type=wide) * scale
+    queries, keys = scores.shape[-2:]
+    place = column + lax.iota(jnp.int32, keys)
+    seen = None if start is None or rules.keys % keys == 0 else place >= start
+    if rules.causal:
+        used = rules.keys if rules.used is None else rules.used
+        rows = row + lax.iota(jnp.int32, queries)
+        seen = _both(seen, place <= rows[:, None] + (used - rules.length))
+    elif rules.used is not None:
+        seen = _both(seen, place < rules.used)
+    if rules.mask is not None:
+        mask = _part(rules.mask, -2, row, queries, rules.length)
+        mask = _part(mask, -1, column, keys, rules.keys)
+        if mask.dtype == jnp.bool_:
+            seen = _both(seen, mask)
+        else:
+            scores = scores + mask.astype(wide)
+    if seen is not None:
+        scores = jnp.where(seen, scores, -jnp.inf)
+    # Any shift gives the same weights, so gradients need not go through it.
+    top = lax.stop_gradient(jnp.max(scores, axis=-1, keepdims=True))
+    weights = jnp.exp(scores - _finite(top))
+    v = v.astype(wide)
+    if rules.used is not None:
+        # What lies behind the keys in use gets the weight 0, and 0 times infinity is NaN.
+        v = jnp.where((place < rules.used)[:, None], v, 0)
+    total = jnp.sum(weights, axis=-1, keepdims=True)
+    return top, total, jnp.einsum("...gqk,...kd->...gqd", weights, v)
+
+
+def _joined(one: _State, other: _State) -> _State:
+    """Return what both blocks come to."""
+    top = jnp.maximum(one[0], other[0])
+    shares = [jnp.exp(part[0] - _finite(top)) for part in (one, other)]
+    total = one[1] * shares[0] + other[1] * shares[1]
+    return top, total, one[2] * shares[0] + other[2] * shares[1]
+
+
+def _ended(total: jax.Array, out: jax.Array) -> jax.Array:
+    """Divide by the weights' sum; rows that see nothing have none, and are zeros."""
+    return out / jnp.where(total == 0, 1, total)
+
+
+def _finite(top: jax.Array) -> jax.Array:
+    return jnp.where(top == -jnp.inf, 0, top)
+
+
+def _both(one: jax.Array | None, other: jax.Array) -> jax.Array:
+    return other if one is None else one & other
+
+
+def _part(mask: jax.Array, axis: int, start: Any, size: int, whole: int) -> jax.Array:
+    """Return a part of a mask along an axis, where it is not 1 long."""
+    if mask.shape[axis] == 1 or size == whole:
+        return mask
+    return lax.dynamic_slice_in_dim(mask, start, size, axis=axis)
