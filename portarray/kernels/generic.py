@@ -252,7 +252,7 @@ def rope(
 
 # --- attention ----------------------------------------------------------------------------------
 
-_SCORES = 2**22  # how many scores are in memory at once, where that is enough for _FEWEST queries
+_SCORES = 2**21  # how many scores are in memory at once, where that is enough for _FEWEST queries
 _FEWEST = 16
 
 
