@@ -1,7 +1,7 @@
-/* x times the distribution function of the normal distribution, to some ULP for every x; needs
-   real.cl. Its tail is exp(-t*t/2) times a slow function of t, in single precision a polynomial in
-   1 / (1 + 0.36 t), a minimax fit with a relative error of 7e-8. erf, of which textbooks make it,
-   is no relative figure where it is near -1, and compilers have it element by element. */
+/* x times the distribution function of the normal distribution; needs real.cl. In single precision
+   to some ULP for every x: the function's tail is exp(-t*t/2) times a slow function of t, which is a
+   polynomial in 1 / (1 + 0.36 t) here, a minimax fit with a relative error of 7e-8. Textbooks make
+   it of erf, which says nothing of the tail, and which drivers compute element by element. */
 static R r_gelu(R x) {
 #if R_IS_DOUBLE
     return K(0.5) * x * erfc(x * -K(0.70710678118654752440));
@@ -25,7 +25,7 @@ static R r_gelu(R x) {
 
 /* The same with (1 + tanh(y / 2)) / 2 for the distribution function, without its cancellation. */
 static R r_gelu_tanh(R x) {
-    const R y = x * fma(x * x, K(0.0713548162726), K(1.59576912160573));
+    const R y = x * fma(x * x, K(0.07135481627260025), K(1.5957691216057308));
     const R e = exp(-fabs(y));
     return (x < 0 ? x * e : x) / (1 + e);
 }
