@@ -104,9 +104,7 @@ TUNED: Mapping[str, tuple[TunedKernel, ...]] = {
     "relu": _of(_relu, "jax.nn.relu", FLOATING, "relu 512x576"),
     "rms_norm": _jit(generic.rms_norm, "rms_norm 512x576", "eps"),
     "layer_norm": _jit(generic.layer_norm, "layer_norm 512x576", "eps"),
-    "rope_tables": _of(
-        _tables, "jax.jit of the generic kernel", INTEGERS, "rope 32x1024x128 without tables"
-    ),
+    "rope_tables": _of(_tables, "jax.jit of the generic kernel", INTEGERS, "rope_tables 1024x128"),
     "rope": _of(_rope, "jax.jit of the generic kernel", FLOATING, "rope 9x1024x64"),
     "attention": _of(
         attention, "jax.jit of attention by blocks", FLOATING, "attention 9x1024x64 causal"
