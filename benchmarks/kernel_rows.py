@@ -33,6 +33,7 @@ WEIGHTED = {"rms_norm": ("weight",), "layer_norm": ("weight", "bias")}
 GROWTH: Mapping[str, tuple[int, ...]] = {
     **dict.fromkeys(ROW_WISE, (1, 8, 64, 512, 4096)),  # rows
     "rope": (1, 16, 128, 1024, 4096),  # length
+    "rope_tables": (1, 16, 128, 1024, 4096),  # length
     "attention": (16, 64, 256, 1024, 4096),  # length
     "linear": (1, 8, 64, 512),  # rows
     "matmul": (16, 64, 256, 1024),  # side
@@ -84,7 +85,10 @@ class Row:
             options["tables"] = (given.pop("cos"), given.pop("sin"))
         if "mask" in given:
             options["mask"] = given.pop("mask")
-        return tuple(given.values()), options
+        positional = list(given.values())
+        if "dimensions" in options:
+            positional.append(options.pop("dimensions"))
+        return tuple(positional), options
 
     def touched(self, arrays: Arrays, size: int) -> int:
         """Return the bytes that a call must read and write, if its result has so many elements."""
@@ -109,6 +113,8 @@ def growth(kernel: str, size: int) -> Row:
         return _row_wise(kernel, size, HIDDEN[-1])
     if kernel == "rope":
         return _rope(*_between(HEADS[0], size))
+    if kernel == "rope_tables":
+        return _rope_tables(size, HEADS[0][1])
     if kernel == "attention":
         return _attention(*_between(HEADS[0], size), causal=True)
     if kernel == "linear":
@@ -133,6 +139,7 @@ def _float32() -> Iterator[Row]:
     yield _rope(*_between(HEADS[1], 1024), interleaved=True)
     yield _rope(*_between(HEADS[1], 1024), tables=False)
     yield _rope(*_between(HEADS[0], 1))
+    yield _rope_tables(1024, HEADS[1][1])
     for one in HEADS:
         for length in LENGTHS:
             yield replace(_attention(*_between(one, length), causal=True), promised=True)
@@ -219,6 +226,13 @@ def _rope(
 
     variant = " interleaved" if interleaved else "" if tables else " without tables"
     return Row(f"rope {heads}x{length}x{dim}{variant}", "rope", make, {"interleaved": interleaved})
+
+
+def _rope_tables(length: int, dim: int) -> Row:
+    def make(rng: np.random.Generator) -> Arrays:
+        return {"positions": np.arange(length)}
+
+    return Row(f"rope_tables {length}x{dim}", "rope_tables", make, {"dimensions": dim})
 
 
 def _attention(

@@ -218,31 +218,27 @@ def candidates(row: Row, arrays: Mapping[str, Any], device: pa.Device) -> Candid
     finish = finisher(device)
     kernel = getattr(pa.kernels, row.kernel)
 
-    def call() -> pa.Array:
-        positional, options = row.arguments(ours)
-        found: pa.Array = kernel(*positional, **options)
-        return found
-
     positional, options = row.arguments(ours)
 
-    def run() -> object:
-        return finish(kernel(*positional, **options).native)
+    def run() -> None:
+        for x in several(kernel(*positional, **options)):
+            finish(x.native)
 
-    def generic() -> object:
+    def generic() -> None:
         with pa.config(tuned_kernels=False):
-            return finish(kernel(*positional, **options).native)
+            run()
 
     said = pa.kernels.explain(row.kernel, *positional, **options)
     actions: dict[str, Action] = {OURS: run}
-    results = {OURS: host(call(), device)}
+    results = {OURS: host(several(kernel(*positional, **options)), device)}
     if said.version == "tuned":
         actions[GENERIC] = generic
         with pa.config(tuned_kernels=False):
-            results[GENERIC] = host(call(), device)
+            results[GENERIC] = host(several(kernel(*positional, **options)), device)
     hand = by_hand(row, device, natives)
     if hand is not None:
         try:
-            results[BY_HAND] = host(pa.asarray(hand[1](), device=device), device)
+            results[BY_HAND] = host([pa.asarray(hand[1](), device=device)], device)
         except Exception as error:  # noqa: BLE001  (told; what remains is measured)
             say("FAILS", row, f"by hand on {device}", error)
         else:
@@ -275,10 +271,16 @@ def put(x: np.ndarray[Any, Any], dtype: str, device: pa.Device) -> pa.Array:
     return pa.asarray(x, device=device, copy=True)
 
 
-def host(x: pa.Array, device: pa.Device) -> np.ndarray[Any, Any]:
-    """Return an array's values in float64."""
+def several(result: Any) -> Sequence[pa.Array]:
+    """Return the arrays of a result: rope_tables has two."""
+    return result if isinstance(result, tuple) else [result]
+
+
+def host(arrays: Sequence[pa.Array], device: pa.Device) -> np.ndarray[Any, Any]:
+    """Return the values of arrays of one shape in float64."""
     pa.synchronize(device)
-    return np.asarray(pa.astype(x, pa.float32).to_device("numpy")).astype(np.float64)
+    narrow = [pa.astype(x, pa.float32).to_device("numpy") for x in arrays]
+    return np.stack([np.asarray(x) for x in narrow]).astype(np.float64)
 
 
 def finished(run: Callable[[], Any], finish: Callable[[Any], object]) -> Action:

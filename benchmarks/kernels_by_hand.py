@@ -95,7 +95,7 @@ _TABLE: dict[str, dict[str, str]] = {
         "attention": "jax.nn.dot_product_attention(q_by_length, k_by_length, v_by_length, "
         "mask=mask, is_causal=causal)",
         "attention decode": "jax.nn.dot_product_attention(q_by_length, k_by_length, v_by_length, "
-        "key_value_seq_lengths=jnp.asarray([key_length]))",
+        "key_value_seq_lengths=jnp.asarray([key_length], jnp.int32))",
         "cross_entropy": "-jnp.mean(jnp.take_along_axis(jax.nn.log_softmax(logits), "
         "targets[:, None], -1))",
     },
