@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -112,11 +113,10 @@ class ModelFile:
         return int(self._tensors[name].n_bytes)
 
     def tensor(self, name: str) -> Values:
-        """Return a tensor in float32, dequantized on the host: read from the file now."""
+        """Return a tensor in float32: dequantized on the host; if it is F32, the mapped file."""
         tensor = self._tensors[name]
-        values = quants.dequantize(tensor.data, tensor.tensor_type)
-        # F32 comes as a view of the file: what is read once must not change with it.
-        return np.array(values, dtype=np.float32, copy=values.base is not None)
+        values: Values = quants.dequantize(tensor.data, tensor.tensor_type)
+        return values
 
     def _check_tensors(self) -> None:
         expected = shapes(self.config)
@@ -184,7 +184,7 @@ def _opened(path: Path) -> GGUFReader:
 def _unreadable(path: Path, error: Exception) -> LlamaError:
     """Return what to say of a file that the package gguf cannot read."""
     if "GGMLQuantizationType" in str(error):
-        number = str(error).split()[0]
+        number = re.findall(r"\d+", str(error))[-1]
         return LlamaError(
             f"{path.name} has a tensor of the quantization number {number}, which the installed "
             "package gguf does not know: pip install --upgrade gguf, or take a file in Q8_0"

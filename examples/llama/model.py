@@ -152,6 +152,7 @@ def needed_memory(config: Config, *, context: int, dtype: str) -> InferenceMemor
         vocab=config.vocab,
         heads=config.heads,
         kv_heads=config.kv_heads,
+        head_dim=config.head_dim,
         context=context,
         bytes_per_value=DTYPES[dtype],
         tied_embedding=config.tied,

@@ -56,7 +56,7 @@ class Sampler:
         if self.temperature == 0:
             return int(pa.argmax(logits))
         # Some tens of thousands of numbers: the host draws, so that all devices draw the same.
-        values = np.asarray(logits.to_device("numpy")).astype(np.float64)
+        values = np.asarray(pa.astype(logits, "float32").to_device("numpy"), dtype=np.float64)
         chosen, chances = likeliest(values / self.temperature, self.top_p)
         drawn = np.searchsorted(np.cumsum(chances), self._random.random(), side="right")
         return int(chosen[min(int(drawn), len(chosen) - 1)])
