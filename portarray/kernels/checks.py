@@ -16,6 +16,7 @@ from typing import Any
 from portarray._api import arguments
 from portarray._array import array as _array
 from portarray._array import dispatch, dtypes
+from portarray._array.kernel import shape_of
 from portarray._array.operands import refused
 
 __all__ = [
@@ -70,17 +71,17 @@ def linear(name: str, arrays: Arrays, options: Options) -> None:
     x, weight, bias = arrays
     _numeric(name, "x", x)
     _beside(name, "x", x, "weight", weight)
-    shape, matrix = x.shape, weight.shape
+    shape, matrix = shape_of(x), shape_of(weight)
     if len(matrix) != 2 or not shape or shape[-1] != matrix[1]:
         raise ValueError(
-            f"{name} got x of shape {shape} and weight of shape {matrix}; "
+            f"{name} got x of shape {x.shape} and weight of shape {weight.shape}; "
             f"x must be (..., in) and weight (out, in)"
         )
     if bias is not None:
         _beside(name, "x", x, "bias", bias)
-        if bias.shape != matrix[:1]:
+        if shape_of(bias) != (matrix[0],):
             raise ValueError(
-                f"{name} got weight of shape {matrix} and bias of shape {bias.shape}; "
+                f"{name} got weight of shape {weight.shape} and bias of shape {bias.shape}; "
                 f"with a weight of shape (out, in) the bias must be ({matrix[0]},)"
             )
 
@@ -129,7 +130,7 @@ def rms_norm(name: str, arrays: Arrays, options: Options) -> None:
     last = _last(name, x, options)
     if weight is not None:
         _beside(name, "x", x, "weight", weight)
-        if weight.shape != last:
+        if shape_of(weight) != last:
             raise _no_vector(name, x, "weight", weight)
 
 
@@ -140,25 +141,25 @@ def layer_norm(name: str, arrays: Arrays, options: Options) -> None:
     last = _last(name, x, options)
     if weight is not None:
         _beside(name, "x", x, "weight", weight)
-        if weight.shape != last:
+        if shape_of(weight) != last:
             raise _no_vector(name, x, "weight", weight)
     if bias is not None:
         _beside(name, "x", x, "bias", bias)
-        if bias.shape != last:
+        if shape_of(bias) != last:
             raise _no_vector(name, x, "bias", bias)
 
 
 def _last(name: str, x: Any, options: Options) -> tuple[int, ...]:
     """Return the shape of the last axis alone, after checking that there is one; and eps."""
-    last: tuple[int, ...] = x.shape[-1:]
-    if not last:
+    shape = shape_of(x)
+    if not shape:
         raise ValueError(f"{name} got a 0-d array; it normalizes the last axis, so it needs one")
     eps = options["eps"]
     if type(eps) is not float:
         eps = options["eps"] = _number(eps, "eps")
     if not eps >= 0.0:
         raise ValueError(f"eps is {eps}; it must not be negative")
-    return last
+    return (shape[-1],)
 
 
 def _no_vector(name: str, x: Any, what: str, vector: Any) -> ValueError:
@@ -176,9 +177,9 @@ def rope(name: str, arrays: Arrays, options: Options) -> None:
     x, positions = arrays
     tables = options["tables"]
     _floating(name, "x", x)
-    shape = x.shape
+    shape = shape_of(x)
     if len(shape) < 2:
-        raise ValueError(f"{name} got x of shape {shape}; it must be (..., length, dim)")
+        raise ValueError(f"{name} got x of shape {x.shape}; it must be (..., length, dim)")
     if type(options["interleaved"]) is not bool:
         options["interleaved"] = bool(options["interleaved"])
     if tables is not None:
@@ -187,43 +188,53 @@ def rope(name: str, arrays: Arrays, options: Options) -> None:
                 f"{name} got both positions and tables; tables hold the angles of the positions "
                 f"already, so give one of the two"
             )
-        options["tables"] = _tables(name, x, shape, tables)
+        if type(tables) is not tuple or len(tables) != 2:
+            tables = options["tables"] = _pair(name, tables)
+        _tables(name, x, shape, *tables)
         return
     options["theta"] = _theta(options["theta"])
-    _even(name, shape[-1], f"x has shape {shape}")
+    _even(name, shape[-1], f"x has shape {x.shape}")
     if positions is not None:
         _array_of_integers(name, "positions", positions)
-        if positions.shape != shape[-2:-1] and not _fits(positions.shape, shape[:-1]):
+        if shape_of(positions) != (shape[-2],) and not _fits(positions.shape, shape[:-1]):
             raise ValueError(
-                f"{name} got x of shape {shape} and positions of shape {positions.shape}; "
-                f"positions must broadcast to {shape[:-1]}, as ({shape[-2]},) does"
+                f"{name} got x of shape {x.shape} and positions of shape {positions.shape}; "
+                f"positions must broadcast to {x.shape[:-1]}, as ({shape[-2]},) does"
             )
 
 
-def _tables(name: str, x: Any, shape: tuple[int, ...], tables: Any) -> tuple[Any, Any]:
-    """Return the tables of cosines and sines as a tuple after checking them."""
+def _pair(name: str, tables: Any) -> tuple[Any, Any]:
+    """Return the two tables as a tuple."""
     if not isinstance(tables, (tuple, list)) or len(tables) != 2:
         raise TypeError(
             f"{name} got tables of type {type(tables).__name__}; give a pair (cos, sin), "
             f"as pa.kernels.rope_tables returns it"
         )
-    cos, sin = tables
-    _beside(name, "x", x, "tables[0]", cos)
-    _beside(name, "x", x, "tables[1]", sin)
-    size = cos.shape
-    if sin.shape != size:
-        raise ValueError(f"{name} got tables of shapes {size} and {sin.shape}; they must be equal")
+    return tables[0], tables[1]
+
+
+def _tables(name: str, x: Any, shape: tuple[int, ...], cos: Any, sin: Any) -> None:
+    """Check the tables of cosines and sines."""
+    if type(cos) is not _array.Array or cos._lane is not x._lane:
+        _beside(name, "x", x, "tables[0]", cos)
+    if type(sin) is not _array.Array or sin._lane is not x._lane:
+        _beside(name, "x", x, "tables[1]", sin)
+    size = shape_of(cos)
+    if shape_of(sin) != size:
+        raise ValueError(
+            f"{name} got tables of shapes {cos.shape} and {sin.shape}; they must be equal"
+        )
     if not size or 2 * size[-1] > shape[-1]:
         raise ValueError(
-            f"{name} got x of shape {shape} and tables of shape {size}; the last axis of the "
-            f"tables must be at most half as long as that of x: {shape[-1] // 2}"
+            f"{name} got x of shape {x.shape} and tables of shape {cos.shape}; the last axis of "
+            f"the tables must be at most half as long as that of x: {shape[-1] // 2}"
         )
-    if size[:-1] != shape[-2:-1] and not _fits(size[:-1], shape[:-1]):
+    plain = len(size) == 2 and size[0] == shape[-2]
+    if not plain and not _fits(size[:-1], shape[:-1]):
         raise ValueError(
-            f"{name} got x of shape {shape} and tables of shape {size}; "
-            f"the axes before the last must broadcast to {shape[:-1]}, as ({shape[-2]},) does"
+            f"{name} got x of shape {x.shape} and tables of shape {cos.shape}; "
+            f"the axes before the last must broadcast to {x.shape[:-1]}, as ({shape[-2]},) does"
         )
-    return cos, sin
 
 
 def rope_tables(name: str, arrays: Arrays, options: Options) -> None:
@@ -264,30 +275,33 @@ def attention(name: str, arrays: Arrays, options: Options) -> None:
     """Check queries, keys, values and what hides keys."""
     q, k, v = arrays
     _floating(name, "q", q)
-    _beside(name, "q", q, "k", k)
-    _beside(name, "q", q, "v", v)
-    queries, keys, values = q.shape, k.shape, v.shape
-    if len(queries) < 2 or not len(queries) == len(keys) == len(values):
+    if type(k) is not _array.Array or k._lane is not q._lane:
+        _beside(name, "q", q, "k", k)
+    if type(v) is not _array.Array or v._lane is not q._lane:
+        _beside(name, "q", q, "v", v)
+    queries, keys, values = shape_of(q), shape_of(k), shape_of(v)
+    axes = len(queries)
+    if axes < 2 or axes != len(keys) or axes != len(values):
         raise ValueError(
-            f"{name} got q of shape {queries}, k of shape {keys} and v of shape {values}; "
+            f"{name} got q of shape {q.shape}, k of shape {k.shape} and v of shape {v.shape}; "
             f"they need the same number of axes, two or more: (..., heads, length, dim)"
         )
-    if keys[:-1] != values[:-1]:
+    if keys != values and keys[:-1] != values[:-1]:
         raise ValueError(
-            f"{name} got k of shape {keys} and v of shape {values}; "
+            f"{name} got k of shape {k.shape} and v of shape {v.shape}; "
             f"all axes but the last must be equal"
         )
-    if queries[-1] != keys[-1] or queries[:-3] != keys[:-3]:
+    if queries[-1] != keys[-1] or (axes > 3 and queries[:-3] != keys[:-3]):
         raise ValueError(
-            f"{name} got q of shape {queries} and k of shape {keys}; "
+            f"{name} got q of shape {q.shape} and k of shape {k.shape}; "
             f"the last axis and all axes before the heads must be equal"
         )
-    if len(queries) > 2:
+    if axes > 2:
         heads, shared = queries[-3], keys[-3]
         if heads != shared and (not shared or heads % shared):
             raise ValueError(
-                f"{name} got q of shape {queries} and k of shape {keys}: {heads} heads of queries "
-                f"cannot share {shared} heads of keys; the one number must divide the other"
+                f"{name} got q of shape {q.shape} and k of shape {k.shape}: {heads} heads of "
+                f"queries cannot share {shared} heads of keys; the one number must divide the other"
             )
     scale, causal = options["scale"], options["causal"]
     if scale is not None and type(scale) is not float:
@@ -296,10 +310,10 @@ def attention(name: str, arrays: Arrays, options: Options) -> None:
         options["causal"] = bool(causal)
     mask = options["mask"]
     if mask is not None:
-        _mask(name, q, mask, (*queries[:-1], keys[-2]))
+        _mask(name, q, mask, (*q.shape[:-1], keys[-2]))
     length = options["key_length"]
     if length is not None:
-        options["key_length"] = _key_length(name, q, length, keys)
+        options["key_length"] = _key_length(name, q, length, k, keys[-2])
 
 
 def _mask(name: str, q: Any, mask: Any, scores: tuple[int, ...]) -> None:
@@ -318,27 +332,27 @@ def _mask(name: str, q: Any, mask: Any, scores: tuple[int, ...]) -> None:
         )
 
 
-def _key_length(name: str, q: Any, length: Any, keys: tuple[int, ...]) -> Any:
+def _key_length(name: str, q: Any, length: Any, k: Any, keys: int) -> Any:
     """Return a number of keys as an int where it is one, after checking it."""
     if type(length) is _array.Array:
         dispatch.check_device(name, q._lane, length._lane)
-        if length.ndim or length.dtype.kind not in "iu":
+        if length.ndim or length._lane.kind not in "iu":
             raise TypeError(
                 f"{name} got key_length of shape {length.shape} and {length.dtype}; "
                 f"it must be an int or a 0-d array of integers"
             )
         return length
     try:
-        number = index(length)
+        number = length if type(length) is int else index(length)
     except TypeError:
         raise TypeError(
             f"key_length is {length!r}; it must be an int or a 0-d array of integers, "
             f"made with pa.asarray(n, device=...)"
         ) from None
-    if not 0 <= number <= keys[-2]:
+    if not 0 <= number <= keys:
         raise ValueError(
-            f"key_length is {number}, and k of shape {keys} has {keys[-2]} keys; "
-            f"use a number from 0 to {keys[-2]}"
+            f"key_length is {number}, and k of shape {k.shape} has {keys} keys; "
+            f"use a number from 0 to {keys}"
         )
     return number
 
