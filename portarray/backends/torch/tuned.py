@@ -33,6 +33,9 @@ _INDICES = frozenset({torch.int32, torch.int64})
 
 def softmax(x: Tensor, /, *, axis: int = -1) -> Tensor:
     """Return the softmax along an axis."""
+    if x.dtype in _NARROW and x.device.type == "cpu" and axis not in (-1, x.ndim - 1):
+        # Along other axes PyTorch rounds exponentials to x's dtype there.
+        return torch.softmax(x, axis, dtype=torch.float32).to(x.dtype)
     return torch.softmax(x, axis)
 
 
