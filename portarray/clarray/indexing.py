@@ -12,7 +12,7 @@ from portarray.clarray.dtypes import bfloat16, kind_of
 from portarray.clarray.engine.compaction import compress
 from portarray.clarray.engine.copy import assign, cast
 from portarray.clarray.engine.gather import Index, Places, gather, scatter, scatter_masked
-from portarray.clarray.engine.keys import Key, apart, from_start, full_mask
+from portarray.clarray.engine.keys import Key, apart, basic, from_start, full_mask
 from portarray.clarray.engine.operands import one_device, python_scalar
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.layout import broadcast_shapes, broadcast_strides
@@ -49,6 +49,9 @@ def getitem(x: Array, key: Any) -> Array:
     if type(key) is int and x.shape:  # for loops over the first axis
         offset = x.offset + from_start(key, 0, x.shape) * x.strides[0]
         return _view(x, x.shape[1:], x.strides[1:], offset)
+    found = basic(x, key)
+    if found is not None:
+        return found
     mask = full_mask(x, key)
     if mask is not None and x.shape:
         return compress(mask, x)
@@ -96,6 +99,10 @@ def setitem(x: Array, key: Any, value: Any) -> None:
             )
     else:
         value = _scalar(value, x.dtype)
+    target = basic(x, key)
+    if target is not None:
+        assign(target, _fitted(value, target.shape) if isinstance(value, Array) else value)
+        return
     if not isinstance(value, Array) or not value.ndim:
         mask = full_mask(x, key)
         if mask is not None:
@@ -126,6 +133,8 @@ def _fitted(value: Array, shape: Shape) -> Array:
     ValueError
         If it does not broadcast to the target.
     """
+    if value.shape == shape:
+        return value
     extra = max(value.ndim - len(shape), 0)
     if value.shape[:extra] == (1,) * extra:
         value = value.view(value.shape[extra:], value.strides[extra:], value.offset)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 __all__ = [
     "broadcast_shapes",
@@ -18,6 +19,7 @@ __all__ = [
 Shape = tuple[int, ...]
 
 
+@lru_cache(maxsize=4096)
 def strides_of(shape: Shape) -> Shape:
     """Return the strides of a C-contiguous array."""
     strides = [1] * len(shape)

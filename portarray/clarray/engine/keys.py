@@ -17,11 +17,66 @@ from portarray.clarray.engine.overlap import overlap
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.layout import broadcast_shapes, broadcast_strides, collapse
 
-__all__ = ["Key", "apart", "from_start", "full_mask"]
+__all__ = ["Key", "apart", "basic", "from_start", "full_mask"]
 
 Shape: TypeAlias = tuple[int, ...]
 
 _LONG = np.dtype(np.int64)
+_is_basic = frozenset({int, slice, type(None), type(Ellipsis)}).issuperset
+
+
+def basic(x: Array, key: Any) -> Array | None:
+    """Return the view that a key of integers, slices, None and one Ellipsis gives.
+
+    Loops index more often than they compute, and such keys need none of the steps below.
+
+    Returns
+    -------
+    Array or None
+        None for other keys, for those that are wrong, and where there are no elements.
+    """
+    parts = key if type(key) is tuple else (key,)
+    if not _is_basic(map(type, parts)):
+        return None
+    sizes, steps, offset = x.shape, x.strides, x.offset
+    ellipses = parts.count(Ellipsis)
+    left = len(sizes) - len(parts) + parts.count(None) + ellipses  # axes without a part
+    if left < 0 or ellipses > 1:
+        return None
+    shape: list[int] = []
+    strides: list[int] = []
+    axis = 0
+    for part in parts:
+        kind = type(part)
+        if kind is slice:
+            try:
+                start, stop, step = part.indices(sizes[axis])
+            except (TypeError, ValueError):
+                return None
+            size = stop - start if step == 1 else len(range(start, stop, step))
+            if size <= 0:
+                return None
+            offset += start * steps[axis]
+            shape.append(size)
+            strides.append(step * steps[axis])
+            axis += 1
+        elif kind is int:
+            size = sizes[axis]
+            if not -size <= part < size:
+                return None
+            offset += (part if part >= 0 else part + size) * steps[axis]
+            axis += 1
+        elif part is None:
+            shape.append(1)
+            strides.append(0)
+        else:
+            shape += sizes[axis : axis + left]
+            strides += steps[axis : axis + left]
+            axis += left
+    if axis < len(sizes):
+        shape += sizes[axis:]
+        strides += steps[axis:]
+    return None if 0 in shape else x.view(tuple(shape), tuple(strides), offset)
 
 
 class Key:

@@ -26,6 +26,8 @@ __all__ = [
     "squeeze",
 ]
 
+_are_int = frozenset({int}).issuperset
+
 
 def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
     """Repeat arrays so that all have one shape.
@@ -165,9 +167,9 @@ def reshape(x: Array, /, shape: ShapeLike, *, copy: bool | None = None) -> Array
     target = _inferred(shape, x.shape)
     if copy:
         x = _copy(x)
-    strides: tuple[int, ...] | None = layout.strides_of(target)
-    if not x.contiguous:
-        strides = layout.reshaped_strides(x.shape, x.strides, target)
+    if x.contiguous:
+        return Array(x.storage, x.dtype, target, layout.strides_of(target), x.offset, True)
+    strides = layout.reshaped_strides(x.shape, x.strides, target)
     if strides is None:
         if copy is False:
             raise ValueError(
@@ -181,8 +183,9 @@ def reshape(x: Array, /, shape: ShapeLike, *, copy: bool | None = None) -> Array
 
 def _inferred(shape: ShapeLike, own: tuple[int, ...]) -> tuple[int, ...]:
     """Return a shape of as many elements, with the size in place of -1."""
+    plain = isinstance(shape, tuple) and _are_int(map(type, shape))
     given = list(shape) if isinstance(shape, Sequence) else [shape]
-    sizes = [integer_of(one, "shape") for one in given]
+    sizes = given if plain else [integer_of(one, "shape") for one in given]
     total = math.prod(own)
     if sizes.count(-1) == 1:
         place = sizes.index(-1)
@@ -191,7 +194,7 @@ def _inferred(shape: ShapeLike, own: tuple[int, ...]) -> tuple[int, ...]:
         if rest <= 0 or total % rest:
             raise ValueError(f"an array of shape {own} has no shape {shape!r}: {total} elements")
         sizes[place] = total // rest
-    target = shape_of(sizes)
+    target = tuple(sizes) if plain and min(sizes, default=0) >= 0 else shape_of(sizes)
     if math.prod(target) != total:
         raise ValueError(
             f"an array of shape {own} has {total} elements, shape {target} has {math.prod(target)}"
