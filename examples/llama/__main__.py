@@ -9,8 +9,14 @@ NEEDED = ("click", "gguf", "jinja2", "rich", "tokenizers")
 
 def main() -> None:
     """Run the command; say how to install what it needs where that is missing."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that lacks a sign shows another one instead of failing.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
     try:
         from examples.llama.command import llama
+
+        llama(prog_name="python -m examples.llama")
     except ModuleNotFoundError as error:
         if error.name not in NEEDED:
             raise
@@ -18,11 +24,6 @@ def main() -> None:
             f"The language model needs {error.name}, which is not installed.\n"
             f'Install it with: pip install "portarray[cli,llm]"'
         )
-    for stream in (sys.stdout, sys.stderr):
-        # A terminal that lacks a sign shows another one instead of failing.
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")
-    llama(prog_name="python -m examples.llama")
 
 
 if __name__ == "__main__":

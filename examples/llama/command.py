@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import click
@@ -69,7 +69,7 @@ def llama(
         raise click.UsageError("--system is part of the chat template, which --raw leaves out")
     try:
         sampler = Sampler(temperature, top_p, seed)
-        with ERRORS.status("reading the file"):
+        with ERRORS.status("reading the file") if ERRORS.is_terminal else nullcontext():
             file = ModelFile(path or default_file())
             text = Tokenizer.of(file)
         given = text.encode(prompt) if raw else text.chat(prompt, system=system)
@@ -93,7 +93,13 @@ def llama(
 def _bar(file: ModelFile) -> Iterator[Callable[[int], None]]:
     """Show a bar on the standard error while weights are loaded."""
     columns = (TextColumn("loading {task.description}"), BarColumn(), DownloadColumn())
-    with Progress(*columns, TimeRemainingColumn(), console=ERRORS, transient=True) as bar:
+    with Progress(
+        *columns,
+        TimeRemainingColumn(),
+        console=ERRORS,
+        transient=True,
+        disable=not ERRORS.is_terminal,
+    ) as bar:
         task = bar.add_task(file.path.stem, total=file.nbytes)
         yield lambda size: bar.advance(task, size)
 

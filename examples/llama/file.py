@@ -7,13 +7,15 @@ import re
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from gguf import GGML_QUANT_SIZES, GGUFReader, ReaderTensor, quants
 
 from examples.llama.config import Config
 from examples.llama.errors import LlamaError
+
+if TYPE_CHECKING:
+    from gguf import GGUFReader, ReaderTensor
 
 __all__ = ["ModelFile", "default_file"]
 
@@ -114,6 +116,8 @@ class ModelFile:
 
     def tensor(self, name: str) -> Values:
         """Return a tensor in float32: dequantized on the host; if it is F32, the mapped file."""
+        from gguf import quants
+
         tensor = self._tensors[name]
         values: Values = quants.dequantize(tensor.data, tensor.tensor_type)
         return values
@@ -163,6 +167,8 @@ def shapes(config: Config) -> dict[str, tuple[int, ...]]:
 
 def _opened(path: Path) -> GGUFReader:
     """Map a file and read what stands before its tensors."""
+    from gguf import GGUFReader
+
     if not path.is_file():
         raise LlamaError(f"there is no file {path}")
     with path.open("rb") as stream:
@@ -199,6 +205,8 @@ def _unreadable(path: Path, error: Exception) -> LlamaError:
 
 def _check_types(file: str, tensors: list[ReaderTensor]) -> None:
     """Refuse quantizations that the package gguf knows but cannot dequantize."""
+    from gguf import GGML_QUANT_SIZES, quants
+
     for kind in {tensor.tensor_type for tensor in tensors}:
         _, size = GGML_QUANT_SIZES[kind]
         try:

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
-from typing import Any
-
-import jinja2
-import tokenizers
-from jinja2.sandbox import ImmutableSandboxedEnvironment
-from tokenizers import decoders, models, pre_tokenizers
+from typing import TYPE_CHECKING, Any
 
 from examples.llama.errors import LlamaError
 from examples.llama.file import ModelFile
+
+if TYPE_CHECKING:
+    import tokenizers
 
 __all__ = ["SPLITS", "Stream", "Tokenizer"]
 
@@ -143,6 +141,8 @@ class Tokenizer:
 
     def render(self, messages: Sequence[Mapping[str, str]]) -> str:
         """Return a conversation in the file's form, up to where the answer begins."""
+        import jinja2
+
         try:
             text: str = self._template.render(
                 messages=messages,
@@ -159,6 +159,9 @@ class Tokenizer:
 
     @cached_property
     def _template(self) -> Any:
+        import jinja2
+        from jinja2.sandbox import ImmutableSandboxedEnvironment
+
         source = self._metadata.get("tokenizer.chat_template")
         if source is None:
             raise LlamaError(
@@ -188,6 +191,9 @@ class Tokenizer:
         return self._metadata[key]
 
     def _build(self) -> tokenizers.Tokenizer:
+        import tokenizers
+        from tokenizers import decoders, models, pre_tokenizers
+
         model = self._metadata.get("tokenizer.ggml.model")
         if model != "gpt2":
             raise LlamaError(
@@ -228,6 +234,8 @@ class Stream:
     """
 
     def __init__(self, tokenizer: Tokenizer, built: tokenizers.Tokenizer) -> None:
+        from tokenizers import decoders
+
         self._tokenizer = tokenizer
         self._built = built
         self._stream = decoders.DecodeStream(skip_special_tokens=True)

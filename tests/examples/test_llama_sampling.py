@@ -1,0 +1,84 @@
+"""The next token: the likeliest, or by chance."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+for needed in ("gguf", "tokenizers", "jinja2"):
+    pytest.importorskip(needed, reason=f"{needed}, which examples/llama needs, is not installed")
+
+import portarray as pa  # noqa: E402
+from examples.llama import LlamaError, Sampler  # noqa: E402
+from examples.llama.sampling import likeliest  # noqa: E402
+
+LOGITS = np.random.default_rng(0).standard_normal(50).astype(np.float32) * 3
+
+
+def test_the_likeliest_is_taken_and_of_equal_ones_the_first(device: str) -> None:
+    values = LOGITS.copy()
+    values[[7, 30]] = values.max() + 1
+    assert Sampler()(pa.asarray(values, device=device)) == 7
+
+
+def test_a_seed_draws_the_same_on_every_device(device: str) -> None:
+    sampler = Sampler(0.8, 0.9, seed=5)
+    here = [sampler(pa.asarray(LOGITS, device=device)) for _ in range(20)]
+    there = Sampler(0.8, 0.9, seed=5)
+    assert here == [there(pa.asarray(LOGITS, device="numpy")) for _ in range(20)]
+    assert len(set(here)) > 1
+
+
+def test_tokens_come_as_often_as_they_are_likely() -> None:
+    temperature, draws = 1.5, 4000
+    sampler = Sampler(temperature, seed=1)
+    logits = pa.asarray(LOGITS[:6], device="numpy")
+    counts = np.bincount([sampler(logits) for _ in range(draws)], minlength=6)
+    chances = np.exp(LOGITS[:6].astype(np.float64) / temperature)
+    wanted = draws * chances / chances.sum()
+    assert np.sum((counts - wanted) ** 2 / wanted) < 20.5  # chi square, 5 degrees, 0.1 %
+
+
+def test_top_p_keeps_the_fewest_tokens_that_suffice() -> None:
+    random = np.random.default_rng(2)
+    for _ in range(200):
+        logits = random.standard_normal(random.integers(1, 12)) * random.uniform(0, 5)
+        top_p = random.uniform(0.01, 1)
+        chances = np.exp(logits) / np.exp(logits).sum()
+        kept, found = likeliest(logits, top_p)
+        rest = np.setdiff1d(np.arange(len(logits)), kept)
+        assert chances[kept].sum() >= top_p - 1e-12
+        assert chances[kept[:-1]].sum() < top_p
+        assert rest.size == 0 or chances[rest].max() <= chances[kept].min()
+        np.testing.assert_allclose(found, chances[kept] / chances[kept].sum())
+
+
+def test_a_small_top_p_is_greedy() -> None:
+    sampler = Sampler(2.0, 1e-9)
+    assert {sampler(pa.asarray(LOGITS, device="numpy")) for _ in range(10)} == {LOGITS.argmax()}
+
+
+def test_logits_of_narrow_dtypes() -> None:
+    for device in pa.devices():
+        try:
+            logits = pa.asarray(LOGITS, dtype="bfloat16", device=device)
+        except pa.errors.DTypeNotSupportedError:
+            continue
+        assert 0 <= Sampler(1.0, seed=0)(logits) < 50
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"temperature": -0.1}, "a temperature of -0.1: it must be 0 or more"),
+        ({"temperature": float("inf")}, "a temperature of inf"),
+        ({"temperature": float("nan")}, "a temperature of nan"),
+        ({"top_p": 0.0}, "a top_p of 0.0: it must be above 0 and at most 1"),
+        ({"top_p": 1.1}, "a top_p of 1.1"),
+        ({"top_p": float("nan")}, "a top_p of nan"),
+    ],
+)
+def test_options_that_mean_nothing(options: dict[str, float], said: str) -> None:
+    with pytest.raises(LlamaError) as caught:
+        Sampler(**options)
+    assert said in str(caught.value)
