@@ -62,7 +62,8 @@ def attention(
     Raises
     ------
     ValueError
-        If shapes do not fit, `kv_heads` does not divide `heads`, or `key_length` is out of range.
+        If shapes do not fit, `dim` is 0, `kv_heads` does not divide `heads`, or `key_length` is out
+        of range.
     TypeError
         If an argument is no portarray array, dtypes differ or are not real floating-point, or the
         mask is neither boolean nor of the dtype of `q`.

@@ -261,9 +261,10 @@ def _theta(theta: Any) -> float:
 
 
 def _even(name: str, dimensions: int, given: str) -> None:
-    if dimensions % 2:
+    if dimensions % 2 or not dimensions:
+        what = "odd" if dimensions else "none"
         raise ValueError(
-            f"{name} turns pairs of features, and {dimensions} is odd: {given}; use an even "
+            f"{name} turns pairs of features, and {dimensions} is {what}: {given}; use an even "
             f"number, or turn only a part of the features with tables of rope_tables"
         )
 
@@ -295,6 +296,11 @@ def attention(name: str, arrays: Arrays, options: Options) -> None:
         raise ValueError(
             f"{name} got q of shape {q.shape} and k of shape {k.shape}; "
             f"the last axis and all axes before the heads must be equal"
+        )
+    if not queries[-1]:
+        raise ValueError(
+            f"{name} got q of shape {q.shape} and k of shape {k.shape}; "
+            f"the last axis must not be empty, since scores are made of it"
         )
     if axes > 2:
         heads, shared = queries[-3], keys[-3]

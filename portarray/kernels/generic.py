@@ -288,7 +288,7 @@ def attention(
         return xp.zeros((*q.shape[:-1], v.shape[-1]), dtype=q.dtype, device=place)
     # Heads that share keys become rows of one product, so that no key is repeated in memory.
     share = heads // kv_heads
-    scale = 1 / math.sqrt(max(features, 1)) if scale is None else scale
+    scale = 1 / math.sqrt(features) if scale is None else scale
     rows = xp.reshape(_wide(xp, q) * scale, (*lead, kv_heads, share, length, features))
     columns, values = xp.matrix_transpose(_wide(xp, k)), _wide(xp, v)
     mask = None if mask is None else _by_group(xp, mask, q.shape, share)

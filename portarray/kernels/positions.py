@@ -55,7 +55,7 @@ def rope(
     Raises
     ------
     ValueError
-        If shapes do not fit, the number of features is odd, or `theta` is not positive.
+        If shapes do not fit, the number of features is odd or 0, or `theta` is not positive.
     TypeError
         If an argument is no portarray array, dtypes are wrong, or both positions and tables are
         given.
@@ -104,7 +104,7 @@ def rope_tables(
     Raises
     ------
     ValueError
-        If `dimensions` is odd or negative, or `theta` is not positive.
+        If `dimensions` is odd or not positive, or `theta` is not positive.
     TypeError
         If `positions` is no portarray array of integers, or `dtype` is not real floating-point.
     DTypeNotSupportedError

@@ -83,6 +83,7 @@ ROWS: list[Refused] = [
 
 POSITIONS: list[Refused] = [
     (lambda: K.rope(x(5, 7)), ValueError, ("(5, 7)", "7 is odd")),
+    (lambda: K.rope(x(5, 0)), ValueError, ("(5, 0)", "0 is none")),
     (lambda: K.rope(x(6)), ValueError, ("(6,)", "(..., length, dim)")),
     (lambda: K.rope(x(5, 6), due(4)), ValueError, ("(5, 6)", "(4,)", "(5,)")),
     (lambda: K.rope(x(2, 5, 6), due(2)), ValueError, ("(2,)", "(2, 5)")),
@@ -113,6 +114,7 @@ ATTENTION: list[Refused] = [
     (attend(k=(0, 7, 4), v=(0, 7, 3)), ValueError, ("2 heads", "0 heads")),
     (attend(q=(1, 5, 4)), ValueError, ("1 heads", "2 heads")),
     (attend(q=(2, 5, 8)), ValueError, ("(2, 5, 8)", "(2, 7, 4)")),
+    (attend(q=(2, 5, 0), k=(2, 7, 0)), ValueError, ("(2, 5, 0)", "empty")),
     (attend(v=(2, 6, 3)), ValueError, ("(2, 7, 4)", "(2, 6, 3)")),
     (attend(q=(5, 4)), ValueError, ("(5, 4)", "(2, 7, 4)", "(2, 7, 3)")),
     (attend((4,), (4,), (4,)), ValueError, ("(4,)", "two or more")),

@@ -65,9 +65,17 @@ def test_shapes_without_values(device: str) -> None:
         x = pa.zeros(shape, dtype=pa.float32, device=device)
         for kernel in (softmax, log_softmax, silu, gelu, rms_norm, layer_norm):
             assert kernel(x).shape == shape
-    q, k = (pa.zeros((2, n, 4), dtype=pa.float32, device=device) for n in (3, 0))
-    assert seen(pa.kernels.attention(q, k, k)).tolist() == np.zeros((2, 3, 4)).tolist()
-    assert pa.kernels.attention(k, q, q).shape == (2, 0, 4)
+    empty, ones = (pa.ones((2, n, 4), dtype=pa.float32, device=device) for n in (0, 3))
+    assert seen(pa.kernels.attention(ones, empty, empty)).tolist() == np.zeros((2, 3, 4)).tolist()
+    assert pa.kernels.attention(empty, ones, ones).shape == (2, 0, 4)
+    assert pa.kernels.linear(empty, ones[0]).shape == (2, 0, 3)
+    assert rope(empty).shape == (2, 0, 4)
+    # Sums of nothing are 0.
+    none, bias = empty[0].mT, ones[0, 0]
+    assert seen(pa.kernels.linear(none[:, :0], ones[0].mT[:, :0], bias)).tolist() == [[1.0] * 4] * 4
+    indices = pa.zeros((0, 2), dtype=pa.int64, device=device)
+    assert pa.kernels.embedding(indices, ones[0]).shape == (0, 2, 4)
+    assert float(cross_entropy(empty[0], indices[:, 0], reduction="sum")) == 0
 
 
 def test_large_values_stay_finite(device: str) -> None:
