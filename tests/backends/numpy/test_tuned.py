@@ -176,12 +176,14 @@ def values_of(rng: np.random.Generator, dtype: str) -> None:
     for shape in ((), (9,), (3, 50), (0, 3)):
         x = 4 * normal(rng, *shape, dtype=dtype)
         close(KERNELS["silu"](x), reference.silu(exact(x)), dtype)
-        want = reference.gelu(exact(x), approximate="tanh")
-        close(KERNELS["gelu"](x, approximate="tanh"), want, dtype)
+        for approximate in ("none", "tanh") if dtype != "float64" else ("tanh",):
+            want = reference.gelu(exact(x), approximate=approximate)
+            close(KERNELS["gelu"](x, approximate=approximate), want, dtype)
     most = 6e4 if dtype == "float16" else 1e30
     large = np.asarray([-most, -1000.0, 1000.0, most]).astype(dtype)
     want = np.asarray([-0.0, -0.0, 1000.0, most]).astype(dtype)
-    np.testing.assert_array_equal(KERNELS["gelu"](large, approximate="tanh"), want)
+    for approximate in ("none", "tanh"):
+        np.testing.assert_array_equal(KERNELS["gelu"](large, approximate=approximate), want)
     np.testing.assert_array_equal(KERNELS["silu"](large), want)
 
 
@@ -242,6 +244,16 @@ def test_products(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
             close(got, want, dtype)
     many = np.full((2, 5000), 2, dtype)
     close(KERNELS["linear"](many, many, None), np.full((2, 2), 20000.0), dtype)
+
+
+def test_exact_gelu_is_that_of_float32() -> None:
+    x = np.linspace(-14, 14, 30001, dtype=np.float32)
+    want = reference.gelu(exact(x))
+    error = np.abs(KERNELS["gelu"](x, approximate="none") - want) / np.maximum(np.abs(x), 1e-9)
+    assert error.max() < 3 * 2.0**-24
+    refuses = tuned.TUNED["gelu"][1].refuses
+    assert refuses is not None
+    assert "float32 only" in refuses(exact(x), approximate="none")
 
 
 def test_rows_along_other_axes_are_refused() -> None:

@@ -25,7 +25,14 @@ TUNED: Mapping[str, tuple[TunedKernel, ...]] = {
     ),
     "silu": (TunedKernel(rows.silu, "blocks of values", _FLOATS, "silu 512x4096"),),
     "gelu": (
-        TunedKernel(rows.gelu, "blocks of values", _FLOATS, "gelu 512x4096 tanh", rows.not_by_tanh),
+        TunedKernel(rows.gelu, "blocks of values", _FLOATS - {"float64"}, "gelu 512x4096"),
+        TunedKernel(
+            rows.gelu,
+            "blocks of values",
+            frozenset({"float64"}),
+            "gelu 512x4096 tanh",
+            rows.not_by_tanh,
+        ),
     ),
     "rms_norm": (TunedKernel(rows.rms_norm, "blocks of rows", _FLOATS, "rms_norm 512x4096"),),
     "layer_norm": (TunedKernel(rows.layer_norm, "blocks of rows", _FLOATS, "layer_norm 512x4096"),),
