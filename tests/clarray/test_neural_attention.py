@@ -208,4 +208,4 @@ def test_what_does_not_fit_is_refused(device: Device) -> None:
         ((x, x, x), {"key_length": 1.5}, TypeError, "key_length"),
     ):
         with pytest.raises(error, match=words):
-            attention(*arguments, **options)  # type: ignore[arg-type]
+            attention(*arguments, **options)

@@ -44,7 +44,8 @@ def check(x: Values, weight: Values, bias: Values | None, got: Values) -> None:
     assert got.shape == wide.shape
     computed = np.float64 if x.dtype.itemsize == 8 else np.float32
     bound = 16 * float(np.finfo(computed).eps) * size
-    bound += np.abs(wide) * float(ml_dtypes.finfo(x.dtype).eps)
+    stored = float(ml_dtypes.finfo(x.dtype).eps)
+    bound += np.abs(wide) * stored
     assert np.all(np.abs(got.astype(np.float64) - wide) <= bound)
 
 
@@ -121,4 +122,4 @@ def test_what_does_not_fit_is_refused(device: Device) -> None:
         ((x, x, four), ValueError, r"\(4,\)"),
     ):
         with pytest.raises(error, match=words):
-            linear(*arguments)  # type: ignore[arg-type]
+            linear(*arguments)

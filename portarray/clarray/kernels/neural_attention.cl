@@ -37,7 +37,7 @@ enum {
 static void widen(const __global S *from, long step, int rows, int width, T *to) {
     for (int r = 0; r < rows; r++, from += step, to += width) {
         int x = 0;
-        for (; x + W <= width; x += W) VSTORE(WIDENED(VLOAD(0, from + x)), 0, to + x);
+        for (; x + W <= width; x += W) VSTORE(WIDE_LOAD(0, from + x), 0, to + x);
         for (; x < width; x++) to[x] = LOAD_S(from, x);
     }
 }

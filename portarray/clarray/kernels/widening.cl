@@ -4,23 +4,14 @@
 #define VLOAD CAT(vload, W)
 #define VSTORE CAT(vstore, W)
 
+/* Vector number i after a pointer to global memory, as R. Of vectors vload_half is one instruction
+   where that of single numbers is a call. */
 #if DENSE
-#define WIDENED(v) (v)
+#define WIDE_LOAD VLOAD
+#elif BF16
+#define WIDE_LOAD(i, p) CAT(as_float, W)(CAT(convert_uint, W)(VLOAD(i, p)) << 16)
 #else
-#define UINTS CAT(uint, W)
-static V widened(CAT(ushort, W) v) {
-    const UINTS all = CAT(convert_uint, W)(v);
-#if BF16
-    return CAT(as_float, W)(all << 16);
-#else /* float_from_half of types.cl */
-    const UINTS size = all & 0x7fff;
-    const UINTS normal = (size << 13) + (size < 0x7c00 ? (UINTS)(0x38000000) : (UINTS)(0x70000000));
-    const V subnormal = CAT(convert_float, W)(size) * 0x1p-24f;
-    const UINTS found = size < 0x400 ? CAT(as_uint, W)(subnormal) : normal;
-    return CAT(as_float, W)(found | ((all & 0x8000) << 16));
-#endif
-}
-#define WIDENED widened
+#define WIDE_LOAD(i, p) CAT(vload_half, W)(i, (const __global half *)(p))
 #endif
 
 #if W == 16

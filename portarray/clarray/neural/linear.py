@@ -31,8 +31,10 @@ __all__ = ["linear", "matmul"]
 DType = np.dtype[Any]
 Shape = tuple[int, ...]
 
-_FEW = 8
-"""Up to so many rows, reading the weights takes longer than arithmetic."""
+_FEW = 32
+"""Up to so many rows, products without packing are faster."""
+_TOGETHER = 8
+"""Rows that are computed together at most."""
 _PARTS_EACH = 4
 """Work-items for each unit, all with as many rows of weights."""
 _PART = 1 << 15
@@ -175,11 +177,13 @@ def _plan(
         parts -= parts % device.traits.units
     each = -(-n // parts)
     shape = (*x[:-1], n)
+    together = -(-rows // -(-rows // _TOGETHER))  # strips as equal as can be
     text = source(device, dtype, dtype, "widening") + source_of("neural_linear")
     kernel = device.kernel(
-        text, "few_rows", 4, [np.int64] * 8, (f"-DM={rows}", f"-DBF16={int(dtype == bfloat16)}")
-    )
-    values = (0 if bias is None else bias[1][0], n, depth, strides[0], each)
+        text, "few_rows", 4, [np.int64] * 9,
+        (f"-DM={together}", f"-DBF16={int(dtype == bfloat16)}"),
+    )  # fmt: skip
+    values = (0 if bias is None else bias[1][0], rows, n, depth, strides[0], each)
     return _Plan(
         kernel, (-(-n // each),), values, shape, strides_of(shape), rows * n * dtype.itemsize
     )
