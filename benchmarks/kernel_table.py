@@ -140,22 +140,13 @@ def measured(
     threads: int,
     *,
     growing: bool = False,
-) -> dict[str, Any]:
-    """Measure, print, and return the report."""
+    keep: Callable[[dict[str, Any]], object],
+) -> None:
+    """Measure and print; hand the report out after each row and at the end."""
     torch = optional("torch")
     if torch is not None:
         torch.set_num_threads(threads)
-    lines: list[Line] = []
-    for row in rows:
-        found = measure(row, devices, repeats)
-        show(row, found)
-        lines += found
-    judged = [] if growing else targets(lines)
-    if not growing and any(device.library == "numpy" for device in devices):
-        judged += memory_of_attention(rows)
-    for target in judged:
-        print(f"{'holds' if target.holds else 'MISSED':<7} {target.promise}: {target.figure}")
-    return {
+    report: dict[str, Any] = {
         "machine": {
             "python": platform.python_version(),
             "machine": platform.machine(),
@@ -169,9 +160,23 @@ def measured(
             for device in devices
         },
         "repeats": repeats,
-        "rows": [asdict(line) for line in lines],
-        "targets": [asdict(target) for target in judged],
+        "rows": [],
+        "targets": [],
     }
+    lines: list[Line] = []
+    for row in rows:
+        found = measure(row, devices, repeats)
+        show(row, found)
+        lines += found
+        report["rows"] += [asdict(line) for line in found]
+        keep(report)
+    judged = [] if growing else targets(lines)
+    if not growing and any(device.library == "numpy" for device in devices):
+        judged += memory_of_attention(rows)
+    for target in judged:
+        print(f"{'holds' if target.holds else 'MISSED':<7} {target.promise}: {target.figure}")
+    report["targets"] = [asdict(target) for target in judged]
+    keep(report)
 
 
 def measure(row: Row, devices: Sequence[pa.Device], repeats: int) -> list[Line]:

@@ -22,9 +22,10 @@ instead, and ``--list`` names the rows and measures nothing.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 from pathlib import Path
+
+from reports import write
 
 __all__ = ["main", "prepare"]
 
@@ -69,7 +70,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=THREADS, help="threads of every candidate")
     parser.add_argument("--growth", action="store_true", help="measure at growing sizes")
     parser.add_argument("--list", action="store_true", help="print the rows' names")
-    parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    parser.add_argument("--json", type=Path, help="also write the figures, row by row")
     options = parser.parse_args()
     for name in ("repeats", "threads"):
         value = getattr(options, name)
@@ -90,11 +91,14 @@ def main() -> None:
     if options.list:
         print(*(row.name for row in rows), sep="\n")
         return
-    report = kernel_table.measured(
-        rows, devices, options.repeats, options.threads, growing=options.growth
+    kernel_table.measured(
+        rows,
+        devices,
+        options.repeats,
+        options.threads,
+        growing=options.growth,
+        keep=lambda report: write(report, options.json),
     )
-    if options.json is not None:
-        options.json.write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

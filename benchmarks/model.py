@@ -26,6 +26,7 @@ import sys
 from pathlib import Path
 
 from kernels import THREADS, prepare
+from reports import write
 
 
 def main() -> None:
@@ -44,7 +45,7 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=32, help="tokens that one turn makes")
     parser.add_argument("--repeats", type=int, default=5, help="turns of each candidate")
     parser.add_argument("--threads", type=int, default=THREADS, help="threads of every candidate")
-    parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    parser.add_argument("--json", type=Path, help="also write the figures, device by device")
     parser.add_argument("--plot", type=Path, help="also draw them: a name that ends in .svg")
     parser.add_argument("--read", type=Path, help="take the figures of this file; measure nothing")
     options = parser.parse_args()
@@ -81,11 +82,11 @@ def main() -> None:
                 options.repeats,
                 options.threads,
             )
-            report = model_table.measured(plan, devices)
+            report = model_table.measured(
+                plan, devices, keep=lambda report: write(report, options.json)
+            )
         except (pa.errors.PortarrayError, LlamaError) as error:
             parser.error(str(error))
-    if options.json is not None:
-        options.json.write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n", "utf-8")
     if options.plot is not None:
         from model_picture import draw  # what it needs is not installed everywhere
 

@@ -180,8 +180,10 @@ class Runner:
             self.made.append(token)
 
 
-def measured(plan: Plan, devices: Sequence[pa.Device]) -> dict[str, Any]:
-    """Measure, print, and return the report."""
+def measured(
+    plan: Plan, devices: Sequence[pa.Device], *, keep: Callable[[dict[str, Any]], object]
+) -> dict[str, Any]:
+    """Measure, print, and return the report; hand it out after each device too."""
     torch.set_num_threads(plan.threads)
     file = llama.ModelFile(plan.file or llama.default_file())
     limits = bandwidth(READ, max(3, plan.repeats))
@@ -189,7 +191,7 @@ def measured(plan: Plan, devices: Sequence[pa.Device]) -> dict[str, Any]:
     prompt = prompt_of(file, plan.prompt)
     per_token = bytes_per_token(file.config, plan, len(prompt))
     limit = speed / per_token
-    head: dict[str, Any] = {
+    report: dict[str, Any] = {
         "machine": {
             "python": platform.python_version(),
             "machine": platform.machine(),
@@ -210,8 +212,10 @@ def measured(plan: Plan, devices: Sequence[pa.Device]) -> dict[str, Any]:
         "bandwidth": limits,
         "bytes_per_token": per_token,
         "limit": limit,
+        "rows": [],
+        "targets": [],
     }
-    show_head(head)
+    show_head(report)
     lines: list[Line] = []
     plain: dict[str, Runner] = {}
     for device in devices:
@@ -228,15 +232,15 @@ def measured(plan: Plan, devices: Sequence[pa.Device]) -> dict[str, Any]:
             continue
         show(line)
         lines.append(line)
+        report["rows"].append(asdict(line))
+        keep(report)
         gc.collect()
         pa.reclaim(device)
     judged = targets(lines, plan.dtype)
     show_targets(judged)
-    return {
-        **head,
-        "rows": [asdict(line) for line in lines],
-        "targets": [asdict(target) for target in judged],
-    }
+    report["targets"] = [asdict(target) for target in judged]
+    keep(report)
+    return report
 
 
 def bytes_per_token(config: llama.Config, plan: Plan, prompt: int) -> int:

@@ -1,7 +1,7 @@
 """The Llama architecture in plain PyTorch, as one writes it by hand: what model.py compares with.
 
-Eager functions alone, inference mode, matrices that read the same input joined, and a cache of keys
-and values that is allocated once. Nothing of portarray computes here; the file is read by
+Eager functions alone, inference mode, the matrices of queries, keys and values joined, and a cache
+of keys and values that is allocated once. Nothing of portarray computes here; the file is read by
 examples/llama, so that the weights are the same.
 """
 
@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812  (as everybody does)
 from torch import Tensor
 
-from examples.llama.config import Config
+from examples.llama import positions
 from examples.llama.file import ModelFile
 from examples.llama.weights import unpermuted
 
@@ -39,7 +39,8 @@ class Layer:
     qkv: Tensor
     output: Tensor
     mlp_norm: Tensor
-    gate_up: Tensor
+    gate: Tensor
+    up: Tensor
     down: Tensor
 
 
@@ -68,7 +69,7 @@ class TorchLlama:
         self.layers = [self._layer(file, number) for number in range(self.config.layers)]
         self.norm = read("output_norm")
         self.head = self.embedding if self.config.tied else read("output")
-        self.cos, self.sin = (self._put(table) for table in _tables(self.config))
+        self.cos, self.sin = (self._put(table) for table in _tables(file))
 
     @property
     def nbytes(self) -> int:
@@ -76,7 +77,7 @@ class TorchLlama:
         each = [self.embedding, self.norm, *([] if self.config.tied else [self.head])]
         for layer in self.layers:
             each += [layer.attention_norm, layer.qkv, layer.output]
-            each += [layer.mlp_norm, layer.gate_up, layer.down]
+            each += [layer.mlp_norm, layer.gate, layer.up, layer.down]
         return sum(x.nbytes for x in each)
 
     def cache(self, context: int) -> Cache:
@@ -131,13 +132,15 @@ class TorchLlama:
         return F.linear(mixed.transpose(1, 2).reshape(length, -1), layer.output)
 
     def _mlp(self, x: Tensor, layer: Layer) -> Tensor:
-        gate, up = F.linear(self._normed(x, layer.mlp_norm), layer.gate_up).chunk(2, dim=-1)
-        return F.linear(F.silu(gate) * up, layer.down)
+        x = self._normed(x, layer.mlp_norm)
+        return F.linear(F.silu(F.linear(x, layer.gate)) * F.linear(x, layer.up), layer.down)
 
     def _normed(self, x: Tensor, weight: Tensor) -> Tensor:
         return F.rms_norm(x, (self.config.hidden,), weight, self.config.eps)
 
     def _put(self, values: np.ndarray) -> Tensor:
+        # What is mapped from the file cannot be written, at which PyTorch warns.
+        values = np.require(values, requirements="W")
         return torch.from_numpy(values).to(self.device, self.dtype, copy=True)
 
     def _layer(self, file: ModelFile, number: int) -> Layer:
@@ -151,15 +154,15 @@ class TorchLlama:
             qkv=self._put(np.concatenate([q, k, read("attn_v")])),
             output=self._put(read("attn_output")),
             mlp_norm=self._put(read("ffn_norm")),
-            gate_up=self._put(np.concatenate([read("ffn_gate"), read("ffn_up")])),
+            gate=self._put(read("ffn_gate")),
+            up=self._put(read("ffn_up")),
             down=self._put(read("ffn_down")),
         )
 
 
-def _tables(config: Config) -> tuple[np.ndarray, np.ndarray]:
+def _tables(file: ModelFile) -> tuple[np.ndarray, np.ndarray]:
     """Return cosines and sines of every position, as wide as a head."""
-    rates = config.theta ** (-np.arange(0, config.head_dim, 2) / config.head_dim)
-    angles = np.arange(config.context)[:, None] * rates
+    angles = np.arange(file.config.context)[:, None] * positions.rates(file)
     angles = np.concatenate([angles, angles], axis=-1)
     return np.cos(angles), np.sin(angles)
 
