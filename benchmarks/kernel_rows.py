@@ -172,6 +172,7 @@ def _some() -> Iterator[Row]:
     """Yield the rows that are measured in other dtypes too."""
     for kernel in ROW_WISE:
         yield _row_wise(kernel, ROWS, HIDDEN[-1])
+    yield _row_wise("gelu", ROWS, HIDDEN[-1], variant="tanh", approximate="tanh")
     yield _rope(*_between(HEADS[1], 1024))
     yield _attention(*_between(HEADS[0], 1024), causal=True)
     yield _decode_attention(*GROUPED[0])

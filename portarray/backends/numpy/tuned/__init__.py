@@ -30,7 +30,7 @@ TUNED: Mapping[str, tuple[TunedKernel, ...]] = {
             rows.gelu,
             "blocks of values",
             frozenset({"float64"}),
-            "gelu 512x4096 tanh",
+            "gelu 512x4096 tanh float64",
             rows.not_by_tanh,
         ),
     ),
