@@ -1,0 +1,233 @@
+"""``portarray bench``: measures what it says where it says; figures are no matter of a test."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import portarray as pa
+
+pytest.importorskip("click", reason="the extra 'cli' is not installed")
+pytest.importorskip("rich", reason="the extra 'cli' is not installed")
+
+from click.testing import CliRunner, Result
+
+from portarray._bench import kernels, measure, model, ops, plot
+from portarray._bench.report import Figure, Report
+from portarray._bench.timing import Times, turns
+from portarray._cli import bar
+from portarray._cli.group import portarray
+from portarray._movement import matrix
+
+
+@pytest.fixture(autouse=True)
+def shortly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measure, "TURN", 0.0)
+    monkeypatch.setattr(measure, "REST", 0.0)
+    monkeypatch.setattr(measure, "BYTES", (40, 400))
+    monkeypatch.setattr(matrix, "LEAST", 0.0)
+    monkeypatch.setattr(ops, "SIZES", (10, 100))
+    monkeypatch.setattr(ops, "SIDES", (3, 5))
+    monkeypatch.setattr(ops, "LONGEST_SORT", 50)
+    monkeypatch.setattr(kernels, "TOKENS", (1, 3))
+    for name, size in {"HIDDEN": 12, "INTERMEDIATE": 16, "HEAD_DIM": 4, "LAYERS": 2}.items():
+        monkeypatch.setattr(model, name, size)
+    monkeypatch.setattr(model, "PROMPTS", (2, 4))
+    monkeypatch.setattr(model, "CACHED", (3,))
+
+
+def run(*arguments: object, columns: int = 300) -> Result:
+    runner = CliRunner(env={"COLUMNS": str(columns)})
+    command = ["bench", *map(str, arguments)]
+    return runner.invoke(portarray, command, catch_exceptions=False)
+
+
+@pytest.mark.parametrize("subject", ["kernels", "ops", "model"])
+def test_every_case_is_measured(subject: str) -> None:
+    result = run(subject, "--device", "numpy", "--repeats", 2, "--json", "-")
+    assert result.exit_code == 0, result.output
+    report = json.loads(result.stdout)
+    assert (report["subject"], report["baseline"]) == (subject, "numpy:cpu:0")
+    wanted = [(case.name, case.size) for case in measure.SUBJECTS[subject][1]()]
+    assert [(one["name"], one["size"]) for one in report["figures"]] == wanted
+    for figure in report["figures"]:
+        assert figure["problem"] == ""
+        assert figure["seconds"] > 0
+        assert figure["spread"] >= 0
+        assert figure["ratio"] == 1
+    names = {name for name, _ in wanted}
+    if subject == "kernels":
+        same = {name for name in pa.kernels.__all__ if name in names}
+        assert same == names
+    elif subject == "ops":
+        assert {"add", "exp", "sum", "matmul", "sort"} <= names
+    else:
+        assert names == {"prompt", "decode"}
+
+
+def test_every_device_can_do_it(device: str) -> None:
+    result = run("kernels", "--only", "norm", "--device", device, "--json", "-", "--repeats", 1)
+    figures = json.loads(result.stdout)["figures"]
+    assert {figure["name"] for figure in figures} == {"rms_norm", "layer_norm"}
+    assert [figure["problem"] for figure in figures if figure["problem"]] == []
+    decode = run("model", "--only", "decode", "--device", device, "--json", "-", "--repeats", 1)
+    (figure,) = json.loads(decode.stdout)["figures"]
+    assert figure["problem"] == ""
+    assert figure["device"] == device
+
+
+def test_decoding_goes_on_where_the_prompt_ended() -> None:
+    device = pa.device("numpy")
+    decoder = model.Decoder(device, 5)
+    x = pa.asarray(np.random.default_rng(1).standard_normal((5, model.HIDDEN), np.float32))
+    at_once = np.asarray(decoder(x, 0))
+    decoder = model.Decoder(device, 5)
+    parts = [np.asarray(decoder(x[begin : begin + 1, :], begin)) for begin in range(5)]
+    np.testing.assert_allclose(np.concatenate(parts), at_once, rtol=1e-4, atol=1e-5)
+
+
+def test_moves(fake: str) -> None:
+    result = run("transfer", "--device", "numpy", "--device", "fake:cuda:0", "--json", "-")
+    report = json.loads(result.stdout)
+    assert report["baseline"] == "one copy in NumPy"
+    assert [(one["name"], one["device"], one["size"]) for one in report["figures"]] == [
+        (name, device, size)
+        for size in (40, 400)
+        for name, device in (
+            ("from numpy:cpu:0", "fake:cuda:0"),
+            ("from fake:cuda:0", "numpy:cpu:0"),
+        )
+    ]
+    assert all(one["ratio"] > 0 for one in report["figures"])
+    shown = run("transfer", "--device", "numpy", "--device", "fake:cuda:0")
+    assert "times one copy in NumPy" in shown.stdout
+
+
+@pytest.mark.parametrize("columns", [300, 60])
+def test_the_table_in_wide_and_narrow_terminals(fake: str, columns: int) -> None:
+    options = ["--device", "fake:cuda:0", "--baseline", "numpy", "--only", "a"]
+    result = run("ops", *options, "--repeats", "1", columns=columns)
+    assert result.exit_code == 0
+    words = set(result.stdout.split())
+    assert {"add", "matmul", "take", "numpy", "fake", "cuda:0", "1.00"} <= words
+    assert "exp" not in words
+    assert "times numpy:cpu:0; below 1 is faster" in " ".join(result.stdout.split())
+    assert max(map(len, result.stdout.splitlines())) <= columns
+
+
+def test_a_device_that_fails_is_told_and_the_others_are_measured(
+    fake: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def exp(x: pa.Array) -> pa.Array:
+        if x.device.library == "fake":
+            raise RuntimeError("the card fell off [the bus]")
+        return pa.exp(x)
+
+    monkeypatch.setitem(ops._ONE, "exp", exp)
+    options = ["ops", "--device", "numpy", "--device", "fake:cuda:0", "--only", "exp"]
+    shown = run(*options, "--repeats", 1)
+    assert shown.exit_code == 0
+    assert "exp, 10, fake:cuda:0: RuntimeError: the card fell off [the bus]" in shown.stdout
+    figures = json.loads(run(*options, "--repeats", 1, "--json", "-").stdout)["figures"]
+    assert [one["seconds"] is None for one in figures] == [False, True] * 2
+    baseless = run(*options, "--baseline", "fake:cuda:0", "--json", "-", "--repeats", 1)
+    assert all(one["ratio"] is None for one in json.loads(baseless.stdout)["figures"])
+
+
+def test_files(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="the extra 'bench' is not installed")
+    picture, file = tmp_path / "bench.svg", tmp_path / "bench.json"
+    options = ["--device", "numpy", "--only", "softmax", "--repeats", 1]
+    shown = run(*options, "--plot", picture, "--json", file)
+    assert "log_softmax" in shown.stdout
+    assert json.loads(file.read_text("utf-8"))["subject"] == "kernels"
+    assert "<svg" in picture.read_text("utf-8")
+    wrong = run(*options, "--plot", tmp_path / "bench.doc")
+    assert wrong.exit_code == 1
+    assert "matplotlib draws no .doc; take ." in wrong.stderr
+    missing = run(*options, "--plot", tmp_path / "nowhere" / "bench.svg")
+    assert f"there is no folder {tmp_path / 'nowhere'}" in missing.stderr
+    unwritten = run(*options, "--json", tmp_path / "nowhere" / "bench.json")
+    assert unwritten.exit_code == 1
+    assert "No such file" in unwritten.stderr
+
+
+def test_a_picture_shows_every_device_and_case(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="the extra 'bench' is not installed")
+    devices = tuple(pa.devices())
+    figures = [
+        Figure(name, size, str(device), size * 1e-6, 0.0, 1.0)
+        for name in ("one", "two", "three", "four")
+        for size in (1, 10, 100)
+        for device in devices[1:]  # the first failed
+    ]
+    file = tmp_path / "growth.svg"
+    plot.draw(Report("ops", "elements", str(devices[0]), devices, tuple(figures)), file)
+    again = tmp_path / "again.svg"
+    plot.draw(Report("ops", "elements", str(devices[0]), devices, tuple(figures)), again)
+    assert file.read_bytes() == again.read_bytes()
+    drawn = file.read_text("utf-8")
+    assert drawn.count('id="axes_') == 6  # two rows of three, the last two empty
+
+
+def test_without_matplotlib_nothing_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "matplotlib.figure", raising=False)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setattr(measure, "turns", None)
+    result = run("--plot", tmp_path / "bench.svg")
+    assert result.exit_code == 1
+    assert 'pip install "portarray[bench]"' in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["kernel"], 2, "'kernel' is not one of 'kernels', 'ops', 'model', 'transfer'"),
+        (["--device", "nmpy"], 1, "'nmpy' names no device"),
+        (["--baseline", "nmpy"], 1, "'nmpy' names no device"),
+        (["--repeats", "0"], 2, "0 is not in the range x>=1"),
+        (["ops", "--only", "add up"], 2, "--only add up: ops has add, exp"),
+        (["transfer", "--only", "numpy"], 2, "--only picks cases, of which transfer has none"),
+        (["transfer", "--baseline", "numpy"], 2, "are to one copy in NumPy"),
+        (["transfer", "--device", "numpy"], 2, "two devices, not numpy:cpu:0 alone"),
+    ],
+)
+def test_wrong_input(arguments: list[str], code: int, message: str) -> None:
+    result = run(*arguments)
+    assert result.exit_code == code
+    assert message in " ".join(result.stderr.split())
+
+
+def test_a_progress_bar_is_shown_when_it_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    options = ["--device", "numpy", "--only", "silu", "--repeats", 1, "--json", "-"]
+    assert run(*options).stderr == ""
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as if it were a terminal
+    monkeypatch.setattr(bar, "DELAY", 0.0)
+    assert "measuring kernels" in run(*options).stderr
+
+
+def test_turns_and_their_spread() -> None:
+    calls: list[str] = []
+
+    def action(name: str) -> Any:
+        return lambda: calls.append(name)
+
+    waits: list[int] = []
+    found = turns(
+        {"a": action("a"), "b": action("b")}, 4, 0.0, before=lambda: waits.append(len(calls))
+    )
+    assert [len(times.each) for times in found.values()] == [4, 4]
+    assert len(waits) == 8
+    assert sorted(calls[-8:]) == ["a"] * 4 + ["b"] * 4
+    assert sorted(calls[-8:-6]) == ["a", "b"]  # each once before the next turn
+    times = Times([2.0, 1.0, 1.5])
+    assert (times.shortest, times.spread) == (1.0, 0.5)
+    ended = turns({"a": action("a")}, 9, 0.0, limit=0.0)
+    assert len(ended["a"].each) == 3
