@@ -40,7 +40,7 @@ def check(file: Path) -> None:
         If matplotlib is not installed, does not know the format, or the folder is missing.
     """
     try:
-        from matplotlib.figure import Figure as Canvas
+        from matplotlib import figure
     except ModuleNotFoundError as error:
         if error.name != "matplotlib":
             raise
@@ -48,7 +48,7 @@ def check(file: Path) -> None:
             "--plot needs matplotlib, which is not installed.\n"
             'Install it with: pip install "portarray[bench]"'
         ) from error
-    known = Canvas().canvas.get_supported_filetypes()
+    known = figure.Figure().canvas.get_supported_filetypes()
     if file.suffix[1:].lower() not in known:
         raise PlotError(
             f"--plot {file}: matplotlib draws no {file.suffix or 'file without an ending'}; take "
