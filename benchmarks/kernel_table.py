@@ -1,10 +1,11 @@
-"""Measuring, judging and printing the kernels' table; see kernels.py, which starts it."""
+"""Measuring the kernels' table; see kernels.py, which starts it."""
 
 from __future__ import annotations
 
 import os
 import platform
 import sys
+import time
 import tracemalloc
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -12,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from installed import optional
+from kernel_report import Line, Target, show, show_targets, targets
 from kernel_rows import GROWTH, Row, growth
 from kernel_rows import rows as all_rows
 from kernels_by_hand import by_hand
@@ -20,7 +22,7 @@ from overhead import finisher
 import portarray as pa
 from portarray._bench.timing import Action, Times, turns
 
-__all__ = ["Line", "Target", "measured", "selected", "targets"]
+__all__ = ["measured", "selected"]
 
 TURN = 5e-3  # seconds that one turn of a candidate takes at least
 LIMIT = 2.0  # seconds of measuring after which a candidate gets no more turns
@@ -30,71 +32,8 @@ GENERIC = "generic"
 BY_HAND = "by hand"
 AGAIN = "by hand again"
 
-TARGET_TORCH = 1.05
-TARGET_OTHERS = 1.10  # JAX, MLX
-TARGET_CLARRAY: Mapping[str, float] = {
-    **dict.fromkeys(("softmax", "rms_norm", "silu", "rope"), 1.0),
-    "attention": 1.5,
-}
-TARGET_NUMPY = 2.0  # times as fast as the generic attention at the greatest length
-GREATEST = "4096x"
-MOST_NOISE = 0.10  # with more the machine was busy, and nothing is proved
-
 # By how much results may differ, as a share of the greatest: a wrong result has no time.
 AGREE = {"float64": 1e-6, "float32": 1e-3, "float16": 2e-2, "bfloat16": 6e-2}
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One row on one device.
-
-    Parameters
-    ----------
-    row, kernel, dtype, device : str
-        What was measured where.
-    version, function : str
-        ``"tuned"`` or ``"generic"``, and what serves the call.
-    seconds : float
-        Of one call through portarray, the shortest.
-    spread : float
-        How much longer the median was, relatively.
-    to_generic, to_hand, to_torch : float or None
-        The time as a multiple of the generic version's, of the library's own function's, and of
-        PyTorch's on the same kind of device.
-    hand : str
-        The library's own function, as Python text.
-    noise : float
-        By how much two measurements of the library's own function differed, relatively.
-    bandwidth : float
-        Gigabytes per second: arguments and result once each.
-    promised : bool
-        Whether promises are about this row.
-    """
-
-    row: str
-    kernel: str
-    dtype: str
-    device: str
-    version: str
-    function: str
-    seconds: float
-    spread: float
-    to_generic: float | None
-    to_hand: float | None
-    to_torch: float | None
-    hand: str
-    noise: float
-    bandwidth: float
-    promised: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """A promise, with the figure that was measured."""
-
-    promise: str
-    figure: str
-    holds: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +47,7 @@ class Candidates:
     nbytes: int
     actions: Mapping[str, Action]
     results: Mapping[str, np.ndarray[Any, Any]]
+    first: Mapping[str, float]
 
 
 def selected(
@@ -141,8 +81,8 @@ def measured(
     *,
     growing: bool = False,
     keep: Callable[[dict[str, Any]], object],
-) -> None:
-    """Measure and print; hand the report out after each row and at the end."""
+) -> dict[str, Any]:
+    """Measure, print, and return the report; hand it out after each row too."""
     torch = optional("torch")
     if torch is not None:
         torch.set_num_threads(threads)
@@ -166,17 +106,16 @@ def measured(
     lines: list[Line] = []
     for row in rows:
         found = measure(row, devices, repeats)
-        show(row, found)
+        show(row.name, found)
         lines += found
         report["rows"] += [asdict(line) for line in found]
         keep(report)
     judged = [] if growing else targets(lines)
     if not growing and any(device.library == "numpy" for device in devices):
         judged += memory_of_attention(rows)
-    for target in judged:
-        print(f"{'holds' if target.holds else 'MISSED':<7} {target.promise}: {target.figure}")
+    show_targets(judged)
     report["targets"] = [asdict(target) for target in judged]
-    keep(report)
+    return report
 
 
 def measure(row: Row, devices: Sequence[pa.Device], repeats: int) -> list[Line]:
@@ -202,7 +141,14 @@ def measure(row: Row, devices: Sequence[pa.Device], repeats: int) -> list[Line]:
         if one.device in devices or how in (BY_HAND, AGAIN)
     }
     names = {f"{device} {how}": (device, how) for device, how in actions}
-    times = turns({name: actions[key] for name, key in names.items()}, repeats, TURN, limit=LIMIT)
+    first = {(str(one.device), how): took for one in brought for how, took in one.first.items()}
+    times = turns(
+        {name: actions[key] for name, key in names.items()},
+        repeats,
+        TURN,
+        limit=LIMIT,
+        known={name: first[key] for name, key in names.items()},
+    )
     by_key = {key: times[name] for name, key in names.items()}
     return [line(row, one, by_key) for one in brought if one.device in devices]
 
@@ -235,28 +181,37 @@ def candidates(row: Row, arrays: Mapping[str, Any], device: pa.Device) -> Candid
 
     said = pa.kernels.explain(row.kernel, *positional, **options)
     actions: dict[str, Action] = {OURS: run}
-    results = {OURS: host(several(kernel(*positional, **options)), device)}
+    results: dict[str, np.ndarray[Any, Any]] = {}
+    first: dict[str, float] = {}
+
+    def once(how: str, call: Callable[[], Sequence[pa.Array]]) -> None:
+        begin = time.perf_counter()
+        results[how] = host(call(), device)
+        first[how] = time.perf_counter() - begin
+
+    once(OURS, lambda: several(kernel(*positional, **options)))
     if said.version == "tuned":
         actions[GENERIC] = generic
         with pa.config(tuned_kernels=False):
-            results[GENERIC] = host(several(kernel(*positional, **options)), device)
+            once(GENERIC, lambda: several(kernel(*positional, **options)))
     hand = by_hand(row, device, natives)
     if hand is not None:
         try:
-            results[BY_HAND] = host([pa.asarray(hand[1](), device=device)], device)
+            once(BY_HAND, lambda: [pa.asarray(hand[1](), device=device)])
         except Exception as error:  # noqa: BLE001  (told; what remains is measured)
             say("FAILS", row, f"by hand on {device}", error)
         else:
             actions[BY_HAND] = actions[AGAIN] = finished(hand[1], finish)
-    nbytes = row.touched(arrays, results[OURS].size)
+            first[AGAIN] = first[BY_HAND]
     return Candidates(
         device,
         said.version,
         said.function,
         "" if hand is None else hand[0],
-        nbytes,
+        row.touched(arrays, results[OURS].size),
         actions,
         results,
+        first,
     )
 
 
@@ -342,65 +297,6 @@ def line(row: Row, one: Candidates, times: Mapping[tuple[str, str], Times]) -> L
         one.nbytes / seconds / 1e9,
         row.promised,
     )
-
-
-def show(row: Row, lines: Sequence[Line]) -> None:
-    """Print one row as soon as it is measured."""
-    print(f"\n{row.name}")
-    if not lines:
-        print("  not run: no device here has this dtype, or all failed")
-    for one in lines:
-        figures = "  ".join(
-            f"{'      -' if value is None else f'{value:7.2f}'} x {name}"
-            for name, value in (
-                ("torch", one.to_torch),
-                ("by hand", one.to_hand),
-                ("generic", one.to_generic),
-            )
-        )
-        print(
-            f"  {one.device:<19} {one.seconds * 1e6:>10.1f} us +{one.spread:<4.0%} {figures}  "
-            f"{one.bandwidth:>6.1f} GB/s  {one.function}"
-        )
-    sys.stdout.flush()
-
-
-def targets(lines: Sequence[Line]) -> list[Target]:
-    """Judge the promises by the figures, whose noise counts in portarray's favour."""
-    found = []
-    for one in lines:
-        if not one.promised:
-            continue
-        library = one.device.partition(":")[0]
-        noise = min(one.noise, MOST_NOISE)
-        most = TARGET_TORCH if library == "torch" else TARGET_OTHERS
-        if library in ("torch", "jax", "mlx") and one.to_hand is not None:
-            found.append(
-                Target(
-                    f"at most {most} of the time by hand: {one.row}, {one.device}",
-                    f"{one.to_hand:.3f}, noise {noise:.3f}",
-                    one.to_hand - noise <= most,
-                )
-            )
-        limit = TARGET_CLARRAY.get(one.kernel)
-        if library == "clarray" and limit is not None and one.to_torch is not None:
-            found.append(
-                Target(
-                    f"at most {limit} of PyTorch's time: {one.row}, {one.device}",
-                    f"{one.to_torch:.3f}",
-                    one.to_torch <= limit + 0.03,
-                )
-            )
-        greatest = one.kernel == "attention" and GREATEST in one.row
-        if library == "numpy" and greatest and one.to_generic is not None:
-            found.append(
-                Target(
-                    f"at least {TARGET_NUMPY} times as fast as generic: {one.row}, {one.device}",
-                    f"{1 / one.to_generic:.2f}",
-                    1 / one.to_generic >= TARGET_NUMPY,
-                )
-            )
-    return found
 
 
 def memory_of_attention(rows: Sequence[Row]) -> list[Target]:

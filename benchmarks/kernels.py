@@ -13,18 +13,22 @@ have their turn. Figures are ratios of the shortest times, below 1 is faster; on
 compare. Promises are judged at the rows of a model's sizes in float32, and nothing fails.
 
     python benchmarks/kernels.py [--device D ...] [--kernel K ...] [--row TEXT ...] [--repeats N]
-        [--dtype float32 ...] [--growth] [--list] [--json FILE]
+        [--dtype float32 ...] [--growth] [--list] [--json FILE] [--table FILE]
 
 ``--row`` keeps the rows in whose name this begins a word, ``--growth`` measures growing sizes
-instead, and ``--list`` names the rows and measures nothing.
+instead, and ``--list`` names the rows and measures nothing. ``--read FILE ...`` takes the figures
+of earlier runs, to print them or to write them as one table: ``--table kernels.md``.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+import kernel_report
 from reports import write
 
 __all__ = ["main", "prepare"]
@@ -71,11 +75,23 @@ def main() -> None:
     parser.add_argument("--growth", action="store_true", help="measure at growing sizes")
     parser.add_argument("--list", action="store_true", help="print the rows' names")
     parser.add_argument("--json", type=Path, help="also write the figures, row by row")
+    parser.add_argument(
+        "--table", type=Path, help="also write a table for a page: multiples of PyTorch's time"
+    )
+    parser.add_argument("--read", type=Path, nargs="+", help="take the figures of these files")
     options = parser.parse_args()
     for name in ("repeats", "threads"):
         value = getattr(options, name)
         if value < 1:
             parser.error(f"--{name} {value}: at least 1 is needed")
+    if options.read is not None:
+        try:
+            report = kernel_report.merged(options.read)
+        except (OSError, ValueError) as error:
+            parser.error(f"--read: {error}")
+        kernel_report.show_all(report)
+        finish(report, options)
+        return
     prepare(options.threads)
 
     # Not before: the libraries read the environment when they are imported.
@@ -91,7 +107,7 @@ def main() -> None:
     if options.list:
         print(*(row.name for row in rows), sep="\n")
         return
-    kernel_table.measured(
+    report = kernel_table.measured(
         rows,
         devices,
         options.repeats,
@@ -99,6 +115,14 @@ def main() -> None:
         growing=options.growth,
         keep=lambda report: write(report, options.json),
     )
+    finish(report, options)
+
+
+def finish(report: Mapping[str, Any], options: argparse.Namespace) -> None:
+    """Write the files that are asked for."""
+    write(report, options.json)
+    if options.table is not None:
+        options.table.write_text(kernel_report.markdown(report), "utf-8")
 
 
 if __name__ == "__main__":

@@ -87,6 +87,7 @@ def main() -> None:
             )
         except (pa.errors.PortarrayError, LlamaError) as error:
             parser.error(str(error))
+    write(report, options.json)
     if options.plot is not None:
         from model_picture import draw  # what it needs is not installed everywhere
 

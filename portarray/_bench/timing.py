@@ -48,6 +48,7 @@ def turns(
     rest: float = 0.0,
     before: Action | None = None,
     limit: float = float("inf"),
+    known: Mapping[str, float] | None = None,
 ) -> dict[str, Times]:
     """Measure actions in turns, in an order that is shuffled anew each time.
 
@@ -67,6 +68,9 @@ def turns(
     limit : float
         Seconds after which an action gets no more turns, unless it had fewer than
         :data:`FEWEST`.
+    known : mapping, optional
+        Seconds that actions took which have been called already. Those that took longer than the
+        limit get one turn alone.
 
     Returns
     -------
@@ -76,8 +80,12 @@ def turns(
     timers = {
         name: timeit.Timer(action, timer=time.perf_counter) for name, action in actions.items()
     }
-    loops = {}
+    loops = dict.fromkeys(timers, 1)
+    fewest = dict.fromkeys(timers, FEWEST)
     for name, timer in timers.items():
+        if known is not None and known[name] > limit:
+            fewest[name] = 1
+            continue
         timer.timeit(1)  # it may build or load something
         once = timer.timeit(1)
         if once < seconds:
@@ -89,7 +97,7 @@ def turns(
     for _ in range(repeats):
         random.shuffle(order)
         for name in order:
-            if spent[name] > limit and len(found[name].each) >= FEWEST:
+            if spent[name] > limit and len(found[name].each) >= fewest[name]:
                 continue
             if before is not None:
                 before()

@@ -151,6 +151,16 @@ def test_one_short_run(
             assert row["hand"]
     for target in report["targets"]:
         assert target["promise"] in printed
+    page, both = tmp_path / "kernels.md", tmp_path / "both.json"
+    command = ["kernels.py", "--read", str(file), str(file), "--table", str(page)]
+    monkeypatch.setattr(sys, "argv", [*command, "--json", str(both)])
+    kernels.main()
+    assert capsys.readouterr().out == printed
+    assert json.loads(both.read_text("utf-8")) == report
+    head, _, *body = page.read_text("utf-8").splitlines()
+    assert head == f"| kernel | {' | '.join(f'`{device}`' for device in devices)} |"
+    assert [cells.split(" | ")[0] for cells in body] == ["| softmax 512x576", "| silu 1x1536"]
+    assert all(cells.count("|") == len(devices) + 2 for cells in body)
 
 
 @pytest.mark.parametrize(
@@ -178,7 +188,8 @@ def test_targets_are_judged(
     holds: bool,
 ) -> None:
     given: dict[str, Any] = {"to_generic": None, "to_hand": None, "to_torch": None, "noise": 0.0}
-    line = table.Line(
+    told = importlib.import_module("kernel_report")
+    line = told.Line(
         row=f"{kernel} 9x4096x64",
         kernel=kernel,
         dtype="float32",
@@ -192,7 +203,7 @@ def test_targets_are_judged(
         promised=True,
         **{**given, **figures},
     )
-    (target,) = table.targets([line])
+    (target,) = told.targets([line])
     assert target.promise.startswith(promise)
     assert target.holds is holds
 
@@ -205,6 +216,7 @@ def test_targets_are_judged(
         (["--kernel", "sotfmax"], "--kernel sotfmax: known are softmax"),
         (["--row", "softmax 7x7"], "no row is of this kernel, dtype and name"),
         (["--device", "numpi"], "'numpi' names no device"),
+        (["--read", "nothing.json"], "--read: "),
     ],
 )
 def test_bad_options_are_refused(
