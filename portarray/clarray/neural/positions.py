@@ -250,6 +250,7 @@ def _table_kernel(device: Device, dtype: DType, positions: DType) -> Kernel:
             f"-DSTORE_C={table.store}",
             f"-DP={cl_type(positions).storage}",
             f"-DA={cl_type(angle).compute}",
+            f"-DTURN={math.ldexp(2 * math.pi, -64).hex()}{'' if angle.itemsize == 8 else 'f'}",
         )
         source = source_of("neural_tables")
         found = device.kernel(source, "rope_tables", 4, (LONG,) * 3, options)
@@ -259,6 +260,8 @@ def _table_kernel(device: Device, dtype: DType, positions: DType) -> Kernel:
 
 @lru_cache(maxsize=64)
 def _rates(device: Device, half: int, theta: float) -> Array:
-    """Return how fast each pair turns."""
-    angle = default_dtype(device, "real floating")
-    return from_numpy(theta ** (np.arange(half) / -half).astype(angle), device)
+    """Return how fast each pair turns, as kernels read it."""
+    turns = [theta ** (-pair / half) / (2 * math.pi) for pair in range(half)]
+    return from_numpy(
+        np.array([int(turn % 1 * 2**64) % 2**64 for turn in turns], np.uint64), device
+    )
