@@ -1,0 +1,184 @@
+"""Attention for MLX.
+
+On processors ``mlx.core.fast.scaled_dot_product_attention`` keeps all scores in memory, and
+multiplies by keys whose transpose does not lie in memory as it should. Blocks of queries need
+less of the one, and a copy of the keys mends the other. On GPUs, where this was not run, it is one
+fused kernel for all queries. It gives NaN to rows that see nothing, which are zeros here.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import mlx.core as mx
+
+from portarray.backends.mlx.namespace.promotion import on_cpu
+
+__all__ = ["attention"]
+
+_SCORES = 2**19  # of one block: several are in memory at a time
+_FEWEST = 16  # queries of a block
+_FEW = 4  # queries of a head up to which a transpose in memory costs more than it saves
+_GPU_SCORES = 2**28
+
+
+def attention(
+    q: mx.array,
+    k: mx.array,
+    v: mx.array,
+    /,
+    *,
+    scale: float | None,
+    causal: bool,
+    mask: mx.array | None,
+    key_length: Any,
+) -> mx.array:
+    """Attend, as :func:`portarray.kernels.attention` tells, to what is not empty."""
+    used = None  # how many keys count, where only the device knows
+    if isinstance(key_length, int):
+        k, v = k[..., :key_length, :], v[..., :key_length, :]
+    elif key_length is not None:
+        used = key_length.astype(mx.int32)
+        # What lies behind the keys in use gets the weight 0, and 0 times infinity is NaN.
+        v = mx.where(mx.arange(v.shape[-2])[:, None] < used, v, mx.zeros((), v.dtype))
+    *lead, heads, length, features = (1, *q.shape) if q.ndim == 2 else q.shape
+    shared, (keys, width) = k.shape[-3] if k.ndim > 2 else 1, v.shape[-2:]
+    batch, scale = math.prod(lead), 1 / math.sqrt(features) if scale is None else scale
+    rows = q.reshape(batch, heads, length, features)
+    columns = k.reshape(batch, shared, keys, features)
+    values = v.reshape(batch, shared, keys, width)
+    if mask is not None:
+        mask = _in_four_axes(mask, lead)
+    if on_cpu():
+        rows, values = _wide(rows) * scale, _wide(values)
+        columns = _wide(columns).swapaxes(-1, -2)
+        if length * heads // shared > _FEW:
+            columns = mx.contiguous(columns)
+    # Where there are fewer keys than queries, the first queries come before all keys.
+    before = max(length - keys, 0) if causal and used is None else 0
+    blocks = [mx.zeros((batch, heads, before, width), dtype=q.dtype)] if before else []
+    step = max(_FEWEST, (_SCORES if on_cpu() else _GPU_SCORES) // (batch * heads * keys))
+    for start in range(before, length, step):
+        stop = min(start + step, length)
+        # As many keys as the last query of the block may see.
+        limit = keys + stop - length if causal and used is None else keys
+        some = rows[..., start:stop, :]
+        part = None if mask is None else _part(mask, start, stop, limit)
+        if on_cpu():
+            seen = _seen(
+                start - length, stop - start, limit, causal, keys if used is None else used
+            )
+            out = _attend(some, columns[..., :limit], values[..., :limit, :], seen, part)
+            blocks.append(out.astype(q.dtype))
+        else:
+            given = some, columns[..., :limit, :], values[..., :limit, :]
+            if part is None and used is None:
+                fused = mx.fast.scaled_dot_product_attention
+                blocks.append(fused(*given, scale=scale, mask="causal" if causal else None))
+            else:
+                count = keys if used is None else used
+                seen = _seen(start - length, stop - start, limit, causal, count)
+                blocks.append(_fused(*given, scale, seen, part))
+    out = blocks[0] if len(blocks) == 1 else mx.concatenate(blocks, axis=-2)
+    return out.reshape(*q.shape[:-1], width)
+
+
+def refuses(
+    q: mx.array,
+    k: mx.array,
+    v: mx.array,
+    /,
+    *,
+    scale: float | None,
+    causal: bool,
+    mask: mx.array | None,
+    key_length: Any,
+) -> str:
+    """Return why :func:`attention` cannot take its arguments."""
+    empty = not (q.size and k.size and v.size) or (key_length.__class__ is int and not key_length)
+    return "there is nothing to attend to" if empty else ""
+
+
+def _attend(
+    rows: mx.array,
+    columns: mx.array,
+    values: mx.array,
+    seen: mx.array | None,
+    mask: mx.array | None,
+) -> mx.array:
+    """Attend from queries, (batch, heads, queries, features), to all keys given, transposed."""
+    batch, heads, queries, features = rows.shape
+    shared, keys = columns.shape[1], columns.shape[-1]
+    # Heads that share keys become rows of one product, so that no key is repeated in memory.
+    flat = rows.reshape(batch, shared, heads // shared * queries, features)
+    scores = (flat @ columns).reshape(batch, heads, queries, keys)
+    if mask is not None and mask.dtype != mx.bool_:
+        scores = scores + _wide(mask)
+    elif mask is not None:
+        seen = mask if seen is None else mx.logical_and(seen, mask)
+    if seen is not None:
+        scores = mx.where(seen, scores, -mx.inf)
+    weights = mx.softmax(scores, axis=-1, precise=True)
+    out = weights.reshape(*flat.shape[:-1], keys) @ values
+    out = out.reshape(batch, heads, queries, values.shape[-1])
+    if seen is None and mask is None:
+        return out
+    return mx.where(mx.max(scores, axis=-1, keepdims=True) == -mx.inf, 0.0, out)
+
+
+def _fused(
+    rows: mx.array,
+    columns: mx.array,
+    values: mx.array,
+    scale: float,
+    seen: mx.array | None,
+    mask: mx.array | None,
+) -> mx.array:
+    """Attend as :func:`_attend` does, with MLX's own function."""
+    if mask is not None and mask.dtype != mx.bool_:
+        if seen is not None:
+            mask = mx.where(seen, mask, mx.array(-mx.inf, mask.dtype))
+        blind = mx.max(mask, axis=-1, keepdims=True) == -mx.inf
+    else:
+        if mask is None:
+            mask = seen
+        elif seen is not None:
+            mask = mx.logical_and(seen, mask)
+        assert mask is not None
+        blind = mx.logical_not(mx.any(mask, axis=-1, keepdims=True))
+    out = mx.fast.scaled_dot_product_attention(rows, columns, values, scale=scale, mask=mask)
+    return mx.where(blind, mx.zeros((), out.dtype), out)
+
+
+def _seen(behind: int, queries: int, limit: int, causal: bool, used: Any) -> mx.array | None:
+    """Tell which keys a block of queries sees, (queries, limit), or None for all of them.
+
+    The block's first query sees ``behind + 1`` keys more than are in use; the next sees one more.
+    """
+    if isinstance(used, int) and (not causal or used + behind + 1 >= limit):
+        return None
+    last = used - 1
+    if causal:
+        last = mx.arange(queries)[:, None] + (used + behind)
+    return mx.less_equal(mx.arange(limit)[None, :], last)
+
+
+def _in_four_axes(mask: mx.array, lead: list[int]) -> mx.array:
+    """Return a mask with axes (batch, heads, queries, keys), of which any may be 1 long."""
+    *axes, heads, queries, keys = (1,) * (len(lead) + 3 - mask.ndim) + tuple(mask.shape)
+    mask = mask.reshape(*axes, heads, queries, keys)
+    if math.prod(axes) > 1:
+        mask = mx.broadcast_to(mask, (*lead, heads, queries, keys))
+    return mask.reshape(-1, heads, queries, keys)
+
+
+def _part(mask: mx.array, start: int, stop: int, limit: int) -> mx.array:
+    """Return a mask for some queries and the first keys."""
+    if mask.shape[-2] != 1:
+        mask = mask[..., start:stop, :]
+    return mask if mask.shape[-1] == 1 else mask[..., :limit]
+
+
+def _wide(x: mx.array) -> mx.array:
+    return x.astype(mx.float32) if x.dtype.size == 2 else x

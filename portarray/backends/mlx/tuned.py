@@ -1,0 +1,180 @@
+"""Core kernels for MLX: its fused functions, and fewer passes than the standard's names allow.
+
+On processors most of MLX's fused functions are made of its plain ones. What counts there is that
+each operation is a pass over memory, that matrices multiply twice as fast where the second one is
+contiguous, and that float16 is computed on number by number, so that it is widened first. On GPUs,
+where none of this was run, 16-bit numbers go to MLX's fused functions as they are.
+
+float64, which processors alone have, is left to the generic kernels: MLX's own exponentials and
+norms are computed in float32 (mlx/backend/cpu/simd/math.h, mlx/fast.cpp).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import mlx.core as mx
+
+from portarray.backends.mlx import attention, limits
+from portarray.backends.mlx.namespace.exponential import exp
+from portarray.backends.mlx.namespace.promotion import on_cpu
+from portarray.backends.protocol import TunedKernel
+
+__all__ = ["TUNED"]
+
+FLOATING = frozenset({"float16", "bfloat16", "float32"})
+
+_FEW = 4  # rows up to which a weight's transpose costs more than it saves
+
+
+def _linear(x: mx.array, weight: mx.array, bias: mx.array | None, /) -> mx.array:
+    """Multiply by a transposed weight, which processors do best once it lies so in memory."""
+    rows = x.reshape(-1, x.shape[-1]) if x.ndim > 2 else x
+    if on_cpu():
+        rows, matrix = _wide(rows), _wide(weight).T
+        if rows.size > _FEW * rows.shape[-1]:
+            matrix = mx.contiguous(matrix)
+        out = mx.matmul(rows, matrix)
+        if bias is not None:
+            out = out + _wide(bias)
+        out = _as(out, x)
+    elif bias is None:
+        out = mx.matmul(rows, weight.T)
+    else:
+        out = mx.addmm(bias, rows, weight.T)
+    return out.reshape(*x.shape[:-1], weight.shape[0]) if x.ndim > 2 else out
+
+
+def _no_linear(x: mx.array, weight: mx.array, bias: mx.array | None, /) -> str:
+    return "" if x.size and weight.size else "there is nothing to add up"
+
+
+def _softmax(x: mx.array, /, *, axis: int) -> mx.array:
+    return _as(mx.softmax(_widened(x), axis=axis, precise=True), x)
+
+
+def _no_softmax(x: mx.array, /, *, axis: int) -> str:
+    if not x.size:
+        return "MLX's loops over empty arrays may never end"
+    return "MLX's own is no faster on processors" if on_cpu() else ""
+
+
+def _silu(x: mx.array, /) -> mx.array:
+    if x.dtype == mx.float32:
+        return x / (1 + exp(-x))  # MLX's own loses digits far from 0
+    wide = _wide(x)
+    return _as(wide / (1 + mx.exp(-wide)), x)
+
+
+def _gelu(x: mx.array, /, *, approximate: str) -> mx.array:
+    wide = _wide(x)
+    if approximate == "tanh":
+        # (1 + tanh(y)) / 2 is 1 / (1 + exp(-2 y)), which does not cancel far below 0.
+        slope = -math.sqrt(8 / math.pi)
+        return _as(wide / (1 + mx.exp(wide * (slope + 0.044715 * slope * (wide * wide)))), x)
+    return _as(wide * (0.5 + 0.5 * mx.erf(wide * math.sqrt(0.5))), x)
+
+
+def _relu(x: mx.array, /) -> mx.array:
+    return mx.maximum(x, 0.0)
+
+
+def _rms_norm(x: mx.array, weight: mx.array | None, /, *, eps: float) -> mx.array:
+    weight = None if weight is None else _widened(weight)
+    return _as(mx.fast.rms_norm(_widened(x), weight, eps), x)
+
+
+def _no_rms_norm(x: mx.array, weight: mx.array | None, /, *, eps: float) -> str:
+    return "" if x.size else "MLX's loops over empty arrays may never end"
+
+
+def _layer_norm(
+    x: mx.array, weight: mx.array | None, bias: mx.array | None, /, *, eps: float
+) -> mx.array:
+    weight = None if weight is None else _widened(weight)
+    bias = None if bias is None else _widened(bias)
+    return _as(mx.fast.layer_norm(_widened(x), weight, bias, eps), x)
+
+
+def _no_layer_norm(
+    x: mx.array, weight: mx.array | None, bias: mx.array | None, /, *, eps: float
+) -> str:
+    return _no_rms_norm(x, weight, eps=eps)
+
+
+def _rope(
+    x: mx.array,
+    positions: mx.array | None,
+    /,
+    *,
+    tables: tuple[mx.array, mx.array],
+    theta: float,
+    interleaved: bool,
+) -> mx.array:
+    """Multiply pairs by cosines, and pairs the other way round by sines: two passes and a sum."""
+    wide = _wide(x)
+    cos, sin = (_wide(table) for table in tables)
+    half = cos.shape[-1]
+    turning = wide if 2 * half == x.shape[-1] else wide[..., : 2 * half]
+    shape = (half, 2) if interleaved else (2, half)
+    pairs = turning.reshape(*x.shape[:-1], *shape)
+    axis = -1 if interleaved else -2
+    swapped = pairs[..., ::-1] if interleaved else pairs[..., ::-1, :]
+    turned = pairs * mx.expand_dims(cos, axis) + swapped * mx.stack([-sin, sin], axis)
+    out = turned.reshape(turning.shape)
+    return _as(out if turning is wide else mx.concatenate([out, wide[..., 2 * half :]], -1), x)
+
+
+def _no_rope(
+    x: mx.array,
+    positions: mx.array | None,
+    /,
+    *,
+    tables: tuple[mx.array, mx.array] | None,
+    theta: float,
+    interleaved: bool,
+) -> str:
+    if tables is None:
+        return "MLX computes angles in float32, and far positions need more"
+    return "" if x.size else "there is nothing to turn"
+
+
+def _wide(x: mx.array) -> mx.array:
+    return x.astype(mx.float32) if x.dtype.size == 2 else x
+
+
+def _widened(x: mx.array) -> mx.array:
+    """Return numbers in float32 for those of MLX's functions that GPUs have for 16 bits too."""
+    return _wide(x) if on_cpu() else x
+
+
+def _as(out: mx.array, x: mx.array) -> mx.array:
+    return out if out.dtype == x.dtype else out.astype(x.dtype)
+
+
+def _row(
+    function: Callable[..., Any],
+    name: str,
+    wins: str,
+    refuses: Callable[..., str] | None = None,
+) -> tuple[TunedKernel]:
+    return (TunedKernel(limits.bounded(name, function), name, FLOATING, wins, refuses),)
+
+
+TUNED: Mapping[str, tuple[TunedKernel, ...]] = {
+    "linear": _row(_linear, "mlx.core.matmul", "linear prompt 1536x576", _no_linear),
+    "softmax": _row(_softmax, "mlx.core.softmax", "softmax 512x4096", _no_softmax),
+    "silu": _row(_silu, "one exponential and a quotient", "silu 512x4096"),
+    "gelu": _row(_gelu, "mlx.core.erf", "gelu 512x4096"),
+    "relu": _row(_relu, "mlx.core.maximum", "relu 512x576"),
+    "rms_norm": _row(_rms_norm, "mlx.core.fast.rms_norm", "rms_norm 1x576", _no_rms_norm),
+    "layer_norm": _row(
+        _layer_norm, "mlx.core.fast.layer_norm", "layer_norm 512x4096", _no_layer_norm
+    ),
+    "rope": _row(_rope, "mlx.core.multiply and add", "rope 32x1024x128", _no_rope),
+    "attention": _row(
+        attention.attention, "attention in blocks", "attention 9x1024x64 causal", attention.refuses
+    ),
+}
