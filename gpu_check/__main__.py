@@ -2,14 +2,16 @@
 
 From a checkout, on a machine that need not have a network::
 
-    python gpu_check [--json FILE] [--official FOLDER] [--device DEVICE ...] [--minutes N]
+    python gpu_check [--json FILE] [--official FOLDER] [--device DEVICE ...] [--part PART ...]
+        [--minutes N]
 
 It looks for every GPU that an installed library drives (NVIDIA's OpenCL counts, through clarray),
 runs portarray's conformance suite on each, and the official one where a folder with it is given,
-moves data between all pairs of devices that have a GPU among them, and times calls beside the
-library's own. Each part is a process of its own with a time limit, so that a driver that hangs or
-dies costs its own part and nothing else. What was not there or not reached is 'not run', never
-'passed'.
+moves data between all pairs of devices that have a GPU among them, times calls beside the library's
+own, verifies the kernels, and times them and a language model beside PyTorch's eager functions,
+beside the card's bandwidth and beside the CPU. Each part is a process of its own with a time limit,
+so that a driver that hangs or dies costs its own part and nothing else. What was not there or not
+reached is 'not run', never 'passed'.
 
 Python must have NumPy, array-api-compat and at least one library with a GPU; the suites and the
 movement need what ``conformance/pyproject.toml`` names. Packages that are missing may come along in
@@ -32,10 +34,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import neural
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-# Shares of the time that is left when a part starts; the last one gets the rest.
-SHARES = {"movement": 0.15, "speed": 0.25, "suite": 0.6, "official": 1.0}
+# How the time is shared out between the parts that are still to come.
+SHARES = {
+    "movement": 15,
+    "speed": 15,
+    "verify": 10,
+    "kernels": 25,
+    "model": 15,
+    "suite": 50,
+    "official": 40,
+}
+NOT_ASKED = "it was not asked for"
 START = 60.0  # seconds for importing all libraries and trying their devices
 
 
@@ -44,11 +57,17 @@ class Check:
     """One run: where the time stands, and what was found."""
 
     deadline: float
+    parts: list[str]
     report: dict[str, Any] = field(default_factory=dict)
 
     def left(self) -> float:
         """Return the seconds that are left."""
         return max(0.0, self.deadline - time.monotonic())
+
+    def share(self, name: str) -> float:
+        """Return the seconds that a part may take, whose turn it is."""
+        rest = self.parts[self.parts.index(name) :]
+        return self.left() * SHARES[name] / sum(SHARES[one] for one in rest)
 
     def part(self, script: str, *arguments: str, seconds: float) -> tuple[list[Any], str]:
         """Run a part in a process of its own.
@@ -101,7 +120,10 @@ def main() -> int:
     """Check, print, and write JSON where it is asked for."""
     options = parsed()
     started = time.monotonic()
-    check = Check(deadline=started + 60 * options.minutes)
+    asked = [name for name in SHARES if name in (options.part or SHARES)]
+    if options.official is None:
+        asked = [name for name in asked if name != "official"]
+    check = Check(started + 60 * options.minutes, asked)
     found, trouble = check.part("machine.py", seconds=min(START, check.left()))
     if not found:
         print(f"the machine could not be looked at: {trouble}")
@@ -135,6 +157,9 @@ def parsed() -> argparse.Namespace:
         metavar="DEVICE",
         help="check these instead of every GPU; may be repeated",
     )
+    parser.add_argument(
+        "--part", action="append", choices=SHARES, help="only this part; may be repeated"
+    )
     parser.add_argument("--minutes", type=float, default=8.0, metavar="N", help="time in all")
     options = parser.parse_args()
     if options.minutes <= 0:
@@ -163,38 +188,111 @@ def not_there(report: dict[str, Any]) -> dict[str, str]:
 
 
 def measure(check: Check, devices: list[str], official: Path | None) -> None:
-    """Run every part on every device."""
-    report = check.report
-    rows, trouble = check.part("movement.py", *devices, seconds=SHARES["movement"] * check.left())
-    report["movement"] = {"rows": rows, "not_run": trouble}
-    report["speed"] = {}
-    for place, device in enumerate(devices):
-        seconds = SHARES["speed"] * check.left() / (len(devices) - place)
-        report["speed"][device] = speed(device, seconds)
-    if not report["kernels"]:
-        report["kernels"] = {"not_run": "this version of portarray has no kernels"}
-    suites = {"suite": (), "official": ("--official", str(official))} if official else {"suite": ()}
-    for name, more in suites.items():
-        report[name] = {}
-        share = SHARES[name] if official else 1.0
-        until = check.left() * (1 - share)
+    """Run every part that is asked for on every device."""
+    report, parts = check.report, check.parts
+    left_out = {"not_run": NOT_ASKED}
+    report["movement"] = {"rows": [], **left_out}
+    if "movement" in parts:
+        rows, trouble = check.part("movement.py", *devices, seconds=check.share("movement"))
+        report["movement"] = {"rows": rows, "not_run": trouble}
+    nothing = {"rows": [], "cases": 0, "outside": 0, "failures": [], **left_out}
+    for name, run_one in (("speed", speed), ("verify", verified)):
+        report[name] = dict.fromkeys(devices, nothing)
+        if name in parts:
+            seconds = check.share(name) / len(devices)
+            report[name] = {device: run_one(check, device, seconds) for device in devices}
+    report["bandwidth"] = {}
+    if "kernels" in parts or "model" in parts:
+        rows, _ = check.part("bandwidth.py", *devices, seconds=min(START, 0.25 * check.left()))
+        report["bandwidth"] = {row["device"]: row["bytes_per_second"] for row in rows}
+    for name, run_all in (("kernels", kernels), ("model", model)):
+        report[name] = {"rows": [], **left_out}
+        if name in parts:
+            report[name] = run_all(check, devices, report["bandwidth"])
+    suites(check, devices, official)
+
+
+def suites(check: Check, devices: list[str], official: Path | None) -> None:
+    """Run our suite, and the official one where there is a copy."""
+    for name in ("suite", "official"):
+        check.report[name] = {device: {**totals([]), "not_run": NOT_ASKED} for device in devices}
+        if name not in check.parts:
+            continue
+        more = ("--official", str(official)) if name == "official" else ()
+        until = check.left() - check.share(name)
         for place, device in enumerate(devices):
             seconds = (check.left() - until) / (len(devices) - place)
             found, trouble = check.part("suite.py", device, *more, seconds=seconds)
-            report[name][device] = {**totals(found), "not_run": trouble}
-    if not official:
-        report["official"] = {"not_run": "no folder with the official suite was given"}
+            check.report[name][device] = {**totals(found), "not_run": trouble}
+    if official is None:
+        check.report["official"] = {"not_run": "no folder with the official suite was given"}
 
 
-def speed(device: str, seconds: float) -> dict[str, Any]:
+def verified(check: Check, device: str, seconds: float) -> dict[str, Any]:
+    """Verify the kernels on a device; return the worst of each kernel and dtype."""
+    found, trouble = check.part("verification.py", device, seconds=seconds)
+    worst: dict[tuple[str, str], dict[str, Any]] = {}
+    for row in found:
+        key = row["kernel"], row["dtype"]
+        before = worst.get(key)
+        if before is None or error_of(row) > error_of(before):
+            worst[key] = row
+    return {
+        "rows": list(worst.values()),
+        "cases": sum(row["cases"] for row in found),
+        "outside": sum(row["outside"] for row in found),
+        "failures": [row for row in found if row["outside"]],
+        "not_run": trouble,
+    }
+
+
+def error_of(row: dict[str, Any]) -> float:
+    """Return a row's worst error in units of its bound; infinite where JSON has none."""
+    return float("inf") if row["worst"] is None else float(row["worst"])
+
+
+def kernels(check: Check, devices: list[str], speeds: dict[str, float]) -> dict[str, Any]:
+    """Time the kernels beside PyTorch's own functions, the devices' memory and the CPU."""
+    cpu = neural.reference_cpu(check.report)
+    places = list(dict.fromkeys([*devices, cpu]))
+    common = ("--device", *places, "--repeats", "5", "--dtype", "float32")
+    threads = ("--threads", str(os.cpu_count() or 1))
+    seconds = check.share("kernels") / 2
+    rows, troubles = [], []
+    for more in (("--growth", "--row", *neural.MOVING), ("--row", *neural.COMPUTING)):
+        found, trouble = benchmark("kernels.py", *common, *threads, *more, seconds=seconds)
+        rows += found.get("rows", [])
+        troubles += [trouble] if trouble else []
+    return {"rows": neural.kernel_rows(rows, speeds, cpu), "not_run": "; ".join(troubles)}
+
+
+def model(check: Check, devices: list[str], speeds: dict[str, float]) -> dict[str, Any]:
+    """Time the language model beside plain PyTorch, the devices' memory and the CPU."""
+    cpu = neural.reference_cpu(check.report)
+    places = list(dict.fromkeys([*devices, cpu]))
+    threads = ("--threads", str(os.cpu_count() or 1))
+    more = ("--device", *places, "--repeats", "3", *threads)
+    found, trouble = benchmark("model.py", *more, seconds=check.share("model"))
+    return {**found, "rows": neural.model_rows(found, speeds, cpu), "not_run": trouble}
+
+
+def speed(check: Check, device: str, seconds: float) -> dict[str, Any]:
     """Time calls on a device beside the library's own, by the benchmark of overhead."""
+    more = ("--device", device, "--repeats", "30")
+    found, trouble = benchmark("overhead.py", *more, seconds=seconds)
+    return {"rows": [], **found, "not_run": trouble}
+
+
+def benchmark(script: str, *arguments: str, seconds: float) -> tuple[dict[str, Any], str]:
+    """Run a benchmark; return its report, empty where it came to none, and why it did not end."""
+    if seconds < 1:
+        return {}, "no time was left"
     with tempfile.TemporaryDirectory(prefix="gpu-check-") as folder:
-        out = Path(folder) / "overhead.json"
-        command = [sys.executable, str(ROOT / "benchmarks" / "overhead.py")]
-        command += ["--device", device, "--repeats", "30", "--json", str(out)]
-        trouble = run(command, seconds)
+        out = Path(folder) / "report.json"
+        command = [sys.executable, str(ROOT / "benchmarks" / script), *arguments]
+        trouble = run([*command, "--json", str(out)], seconds)
         found: dict[str, Any] = json.loads(out.read_text("utf-8")) if out.exists() else {}
-    return {**found, "not_run": trouble}
+    return found, trouble
 
 
 def totals(found: list[Any]) -> dict[str, Any]:
@@ -230,11 +328,18 @@ def show(report: dict[str, Any], absent: dict[str, str]) -> int:
             part = report[name].get(device, report[name])
             failures += len(part.get("failures", ()))
             # Asked for by name or found functional, and yet nothing could be run on it.
-            failures += name == "suite" and not part["counts"]
+            failures += name == "suite" and not part["counts"] and part["not_run"] != NOT_ASKED
             counts = ", ".join(f"{n} {status}" for status, n in part.get("counts", {}).items())
             print(f"    {name:9} {counts or 'nothing'}{reason_of(part)}")
             for row in part.get("failures", ()):
                 print(f"      {row['case']}: {row['message'].strip().splitlines()[-1:]}")
+        part = report["verify"][device]
+        failures += part["outside"] + (not part["cases"] and part["not_run"] != NOT_ASKED)
+        print(
+            f"    verify    {part['cases']} cases, {part['outside']} out of bounds{reason_of(part)}"
+        )
+        for row in part["failures"]:
+            print(f"      {row['kernel']} {row['dtype']}: {row['input']}: {row['problem']}")
         part = report["speed"][device]
         missed = [t["promise"] for t in part.get("targets", ()) if not t["holds"]]
         print(f"    speed     {len(part.get('rows', ()))} rows{reason_of(part)}")
@@ -246,7 +351,7 @@ def show(report: dict[str, Any], absent: dict[str, str]) -> int:
     print(f"  movement: {len(rows)} pairs, {len(wrong)} wrong{reason_of(report['movement'])}")
     for row in wrong:
         print(f"    {row['source']} to {row['target']}: {'; '.join(row['wrong'][:3])}")
-    print(f"  kernels:{reason_of(report['kernels'])}")
+    neural.show(report)
     print(f"{failures} failures in {report['seconds']} s")
     return failures
 

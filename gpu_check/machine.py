@@ -38,7 +38,6 @@ def machine() -> dict[str, Any]:
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors",
         "numpy": np.__version__,
         "drivers": drivers(),
-        "kernels": hasattr(pa, "kernels"),
         "distributions": distributions(),
     }
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+
+BEGAN = time.monotonic()
+"""When the part was started, before it imports what it checks."""
 
 
 def arguments(

@@ -388,14 +388,15 @@ def _judged(
         return 0.0, ""
     got = _host(result).astype(np.float64)
     bound = np.broadcast_to(bound, want.shape)
-    error = np.abs(got - want) / bound
-    error = np.where(got == want, 0.0, error)
-    error = np.where(np.isnan(want), np.where(np.isnan(got), 0.0, np.inf), error)
-    # What the dtype cannot hold is infinite, or its largest number where that is near enough.
-    over = np.isfinite(want) & (np.abs(want) + bound >= precision.largest)
-    beyond = (np.sign(got) == np.sign(want)) & (np.abs(got) + bound >= precision.largest)
-    error = np.where(over, np.where(beyond, 0.0, np.inf), error)
-    error = np.where(np.isnan(error) | (np.isfinite(want) & ~np.isfinite(bound)), np.inf, error)
+    with np.errstate(all="ignore"):
+        error = np.abs(got - want) / bound
+        error = np.where(got == want, 0.0, error)
+        error = np.where(np.isnan(want), np.where(np.isnan(got), 0.0, np.inf), error)
+        # What the dtype may not hold is infinite, or its largest number where that is near enough.
+        over = np.isfinite(want) & (np.abs(want) + bound >= precision.largest)
+        beyond = (np.sign(got) == np.sign(want)) & (np.abs(got) + bound >= precision.largest)
+        error = np.where(over & beyond, 0.0, error)
+        error = np.where(np.isnan(error) | (np.isfinite(want) & ~np.isfinite(bound)), np.inf, error)
     place = np.unravel_index(int(np.argmax(error)), error.shape)
     at = ", ".join(str(int(one)) for one in place)
     return float(error[place]), (

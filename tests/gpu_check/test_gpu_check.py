@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 
 import portarray as pa
 
+Capture = pytest.CaptureFixture[str]
 FOLDER = Path(__file__).parents[2] / "gpu_check"
 
 
@@ -41,7 +43,8 @@ def test_a_machine_without_a_gpu_is_not_a_pass(tmp_path: Path) -> None:
 
 
 def test_every_part_reports_on_a_device(tmp_path: Path) -> None:
-    status, printed, report = check(tmp_path, "--device", "numpy", "--minutes", "0.6")
+    parts = ("--part", "movement", "--part", "speed", "--part", "suite")
+    status, printed, report = check(tmp_path, "--device", "numpy", *parts, "--minutes", "0.6")
     assert status == 0, printed
     suite = report["suite"]["numpy"]
     assert suite["counts"]["passed"] > 50
@@ -55,7 +58,65 @@ def test_every_part_reports_on_a_device(tmp_path: Path) -> None:
         assert row["gigabytes_per_second"] > 0
         assert row["route"] in ("library", "memory", "dlpack", "staged", "host")
         assert bool(row["why"]) is bool(row["copies"])
+    assert report["speed"]["numpy"]["rows"] or report["speed"]["numpy"]["not_run"]
     assert report["seconds"] < 60
+
+
+def test_kernels_and_the_model_report_on_a_device(tmp_path: Path) -> None:
+    parts = ("--part", "verify", "--part", "kernels", "--part", "model")
+    status, printed, report = check(tmp_path, "--device", "numpy", *parts, "--minutes", "0.5")
+    verified = report["verify"]["numpy"]
+    assert verified["outside"] == 0, printed
+    assert verified["cases"] >= 30  # of one kernel, at least
+    assert status == 0, printed
+    assert f"verify    {verified['cases']} cases, 0 out of bounds" in printed
+    assert report["bandwidth"].get("numpy:cpu:0", 1e9) > 1e8
+    for part in (report["kernels"], report["model"]):
+        assert part["rows"] or part["not_run"]
+        assert {row["device"] for row in part["rows"]} <= {"numpy:cpu:0"}
+    assert report["movement"] == {"rows": [], "not_run": "it was not asked for"}
+    assert report["suite"]["numpy"]["not_run"] == "it was not asked for"
+
+
+def test_figures_of_a_gpu(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    monkeypatch.syspath_prepend(str(FOLDER))
+    neural = importlib.import_module("neural")
+    libraries = [{"devices": [{"device": "numpy:cpu:0"}, {"device": "torch:cpu:0"}]}]
+    assert neural.reference_cpu({"libraries": libraries}) == "torch:cpu:0"
+    assert neural.reference_cpu({"libraries": []}) == "numpy:cpu:0"
+    kernel = {"row": "softmax 4096x4096", "to_torch": 1.1, "bandwidth": 1500.0, "seconds": 1e-4}
+    found = [
+        {**kernel, "device": "cupy:cuda:0"},
+        {**kernel, "device": "torch:cpu:0", "bandwidth": 15.0, "seconds": 1e-2},
+        {**kernel, "device": "cupy:cuda:0", "row": "matmul 1024x1024x1024"},
+    ]
+    (moving, computing) = neural.kernel_rows(found, {"cupy:cuda:0": 2e12}, "torch:cpu:0")
+    assert moving["share_of_bandwidth"] == pytest.approx(0.75)
+    assert moving["times_the_cpu"] == pytest.approx(100)
+    assert computing["share_of_bandwidth"] is computing["times_the_cpu"] is None
+    rates = {"prompt_rate": 1e4, "prompt_to_torch": 1.5, "decode_to_torch": 2.0, "same": 33}
+    decoder = {
+        "bytes_per_token": 5e8,
+        "rows": [
+            {**rates, "device": "cupy:cuda:0", "decode_rate": 800.0},
+            {**rates, "device": "torch:cpu:0", "decode_rate": 20.0},
+        ],
+    }
+    (model,) = neural.model_rows(decoder, {"cupy:cuda:0": 2e12}, "torch:cpu:0")
+    assert model["share_of_bandwidth"] == pytest.approx(0.2)
+    assert model["times_the_cpu"] == pytest.approx(40)
+    kernels = {"rows": [moving, computing], "not_run": ""}
+    neural.show({"kernels": kernels, "model": {"rows": [model], "not_run": "it was ended"}})
+    printed = capsys.readouterr().out
+    assert "1.10 of torch  0.75 of the bandwidth  100.00 times the CPU" in printed
+    assert "model: 1 rows; not run: it was ended" in printed
+    assert "decoding   800.0/s  2.00 of torch  0.20 of the bandwidth  40.00 times" in printed
+    # The rows that are asked for are the benchmark's.
+    monkeypatch.syspath_prepend(str(FOLDER.parent / "benchmarks"))
+    table = importlib.import_module("kernel_table")
+    for texts, growing in ((neural.MOVING, True), (neural.COMPUTING, False)):
+        for text in texts:
+            assert table.selected(None, [text], ["float32"], growing)
 
 
 def test_a_part_that_fails_costs_itself_alone(tmp_path: Path) -> None:

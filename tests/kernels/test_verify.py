@@ -19,7 +19,7 @@ from portarray.backends.protocol import TunedKernel
 from portarray.kernels import bounds, reference
 from portarray.kernels.cases import DRAWN, draw
 from portarray.kernels.explain import _KERNELS as KERNELS
-from portarray.kernels.verify import Case, Verification, verify
+from portarray.kernels.verify import Case, Verification, _judged, verify
 
 DEVICE = "fake:cuda:1"
 
@@ -135,6 +135,21 @@ def test_what_is_found_can_be_made_again(planted: Planted) -> None:
     bound = bounds.rms_norm(bounds.Precision(row.dtype), want, *wide, **options)  # type: ignore[arg-type]
     error = np.abs(np.asarray(again.to_device("numpy"), dtype=np.float64) - want)
     assert np.max(error / bound) == pytest.approx(row.worst)
+
+
+def test_numbers_beyond_the_dtype() -> None:
+    precision = bounds.Precision("float16")
+    want = np.array([65452.4, 70000.0, -70000.0, 65504.0, np.inf, -np.inf, np.nan, 65452.4, 1e6])
+    right = [65440.0, np.inf, -np.inf, np.inf, np.inf, -np.inf, np.nan, 65472.0, np.inf]
+    wrong = [65312.0, -np.inf, -65000.0, np.nan, 65504.0, np.nan, np.inf, -np.inf, 65000.0]
+    bound = precision.rounded(np.zeros_like(want), want)
+    for at in range(want.size):
+        for values, ok in ((right, True), (wrong, False)):
+            x = pa.asarray(np.float16(values[at : at + 1]), device="numpy")
+            error, said = _judged(
+                x, want[at : at + 1], bound[at : at + 1], precision, pa.device("numpy")
+            )
+            assert (error <= 1) == ok, said
 
 
 def test_an_error_is_a_finding(planted: Planted, monkeypatch: pytest.MonkeyPatch) -> None:
