@@ -15,6 +15,8 @@ __all__ = ["beside", "integers", "real", "vector", "within"]
 
 DType = np.dtype[Any]
 
+_UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
+
 
 def real(x: object, function: str, name: str = "x") -> Array:
     """Return an argument that must be an array of a real floating-point dtype.
@@ -104,6 +106,9 @@ def within(indices: Array, size: int, what: str, ignored: int | None = None) -> 
         If one lies outside.
     """
     values = to_numpy(indices)
+    # Negative ones are large as unsigned numbers.
+    if not values.size or values.view(_UNSIGNED[values.itemsize]).max() < size:
+        return
     outside = (values < 0) | (values >= size)
     if ignored is not None:
         outside &= values != ignored
