@@ -25,6 +25,8 @@ SHAPES = {
     "row by column": ((1, 300), (300, 1)),
     "few rows": ((3, 300), (300, 130)),
     "few columns": ((130, 300), (300, 5)),
+    "tens of rows": ((21, 300), (300, 130)),
+    "few rows in a batch": ((3, 2, 5, 300), (3, 1, 300, 70)),
     "in registers": ((37, 50), (50, 45)),
     "packed": ((100, 120), (120, 110)),
     "packed, large": ((290, 260), (260, 250)),
@@ -115,7 +117,7 @@ def test_dtypes(device: Device, dtype: str) -> None:
     # Building a program of register tiles takes PoCL seconds for each dtype.
     names = ("small", "row by matrix", "matrix by column", "long sums", "four batch axes")
     if "Intel" in device.platform_name or dtype in ("float64", "complex64"):
-        names += ("packed", "packed, large", "packed, deep")
+        names += ("packed", "packed, large", "packed, deep", "few rows in a batch")
     for name in names:
         a, b = (drawn(rng, shape, found) for shape in SHAPES[name])
         check(a, b, to_numpy(matmul(laid(a, "plain", device), laid(b, "transposed", device))))

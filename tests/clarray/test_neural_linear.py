@@ -10,8 +10,8 @@ import pytest
 
 from portarray.clarray.array import Array
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
-from portarray.clarray.linear_algebra import matrix_transpose
-from portarray.clarray.neural import linear, matmul
+from portarray.clarray.linear_algebra import matmul, matrix_transpose
+from portarray.clarray.neural import linear
 from portarray.clarray.runtime.device import Device
 
 Values = np.ndarray[Any, Any]

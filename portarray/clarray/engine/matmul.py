@@ -4,7 +4,7 @@ Kernels, chosen by size, layout and the device's traits (:func:`_launch`):
 
 - ``each``: a work-item for each element, for what nothing else fits;
 - ``direct``: register tiles without packing, for small products;
-- ``dots`` and ``bands``: few rows, where memory is what takes time;
+- ``few_rows`` and ``bands``: few rows, where memory is what takes time;
 - ``pack_rows``, ``pack_columns`` and ``tiles``: register tiles over packed panels, on processors;
 - ``squares``: tiles in local memory, on devices whose work-groups have some.
 
@@ -25,6 +25,7 @@ import numpy as np
 from portarray.clarray.array import Array, empty
 from portarray.clarray.dtypes import kind_of, promote, real_dtype_of
 from portarray.clarray.engine.copy import cast, contiguous, fill
+from portarray.clarray.engine.matmul_rows import FEW, columns_each, rows_kernel, takes
 from portarray.clarray.engine.parts import as_parts
 from portarray.clarray.engine.reduction import Reduction, reduce
 from portarray.clarray.engine.tiles import Tile, source, tile_of
@@ -241,11 +242,13 @@ def _launch(device: Device, dtype: DType, out: DType, task: _Task, conjugate: bo
         if not (conjugate or narrow) and work >= 32**3:
             _squares(device, dtype, out, task)
             return
-    elif dtype.kind != "c" and dtype.itemsize >= 4:
+    elif takes(dtype):
         tile = tile_of(device, dtype)
-        if narrow and max(m, n) * depth >= 32 * _SHORT and _narrow(device, dtype, out, task):
+        few = min(m, n) <= FEW and max(m, n) * depth >= 32 * _SHORT
+        if few and _narrow(device, dtype, out, task):
             return
-        if work <= _DIRECT and task.b_n == 1 and n >= tile.width and m > 1 and out == dtype:
+        dense = dtype.itemsize >= 4 and out == dtype
+        if dense and work <= _DIRECT and task.b_n == 1 and n >= tile.width and m > 1:
             _direct(device, dtype, task)
             return
         if work >= _PACKED:
@@ -261,22 +264,12 @@ def _narrow(device: Device, dtype: DType, out: DType, task: _Task) -> bool:
     """Launch a kernel for few rows or columns; tell whether there is one for the layout."""
     if task.m > task.n:
         task = task.transposed()
-    if task.b_n == 1 and task.n >= _SHORT and task.n >= 4 * task.m:
+    dense = dtype.itemsize >= 4 and task.m < _NARROW
+    if dense and task.b_n == 1 and task.n >= _SHORT and task.n >= 4 * task.m:
         _bands(device, dtype, out, task)
         return True
     if task.b_k == 1 and task.depth >= _SHORT:
-        if task.a_k != 1:  # the few rows are cheap to copy
-            rows = contiguous(
-                Array(
-                    task.a, dtype, (*task.batch, task.m, task.depth),
-                    (*task.a_batch, task.a_m, task.a_k), task.a_at, False,
-                )
-            )  # fmt: skip
-            a_0, a_1, a_2, a_m, _ = rows.strides
-            task = task._replace(
-                a=rows.storage, a_at=rows.offset, a_m=a_m, a_k=1, a_batch=(a_0, a_1, a_2)
-            )
-        _dots(device, dtype, out, task)
+        _few_rows(device, dtype, out, task)
         return True
     return False
 
@@ -315,11 +308,24 @@ def _direct(device: Device, dtype: DType, task: _Task) -> None:
     )  # fmt: skip
 
 
-def _dots(device: Device, dtype: DType, out: DType, task: _Task) -> None:
-    _kernel(device, dtype, out, "dots", 3, 18).launch(
-        (-(-task.n // 4), task.matrices), (1, 1), (task.a, task.b, task.c),
-        task.a_at, task.b_at, task.c_at, task.m, task.n, task.depth,
-        task.a_m, task.b_n, task.c_m, task.c_n, task.batch[1], task.batch[2],
+def _few_rows(device: Device, dtype: DType, out: DType, task: _Task) -> None:
+    """Launch products of few rows with b dense along the summed axis."""
+    halves = dtype.itemsize == 2
+    if task.a_k != 1 or halves:  # the few rows are cheap to copy
+        rows = Array(
+            task.a, dtype, (*task.batch, task.m, task.depth),
+            (*task.a_batch, task.a_m, task.a_k), task.a_at, False,
+        )  # fmt: skip
+        rows = cast(rows, np.dtype(np.float32)) if halves else contiguous(rows)
+        a_0, a_1, a_2, a_m, _ = rows.strides
+        task = task._replace(
+            a=rows.storage, a_at=rows.offset, a_m=a_m, a_k=1, a_batch=(a_0, a_1, a_2)
+        )
+    each = columns_each(device, dtype, task.n, task.depth, task.matrices)
+    rows_kernel(device, dtype, out, task.m).launch(
+        (-(-task.n // each), task.matrices), (1, 1), (task.a, task.b, task.b, task.c),
+        task.a_at, task.b_at, -1, task.c_at, task.m, task.n, task.depth,
+        task.a_m, task.b_n, task.c_m, task.c_n, each, task.batch[1], task.batch[2],
         *task.a_batch, *task.b_batch,
     )  # fmt: skip
 

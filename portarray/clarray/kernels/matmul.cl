@@ -41,61 +41,6 @@ __kernel void each(
 #define VLOAD CAT(vload, W)
 #define VSTORE CAT(vstore, W)
 
-static T total(V v) {
-    T part[W], sum = 0;
-    VSTORE(v, 0, part);
-    for (int x = 0; x < W; x++) sum += part[x];
-    return sum;
-}
-
-/* Few rows in a, and both operands dense along the summed axis: every work-item takes four columns
-   of b (rows of its transpose) and each row of a. */
-__attribute__((reqd_work_group_size(1, 1, 1))) __kernel void dots(
-    const __global T *a, const __global T *b, __global O *c, long a_at, long b_at, long c_at,
-    long m, long n, long depth, long a_m, long b_n, long c_m, long c_n, long n1, long n2, long a_0,
-    long a_1, long a_2, long b_0, long b_1, long b_2) {
-    const long j = 4 * get_global_id(0), z = get_global_id(1);
-    a += a_at + PLACE(z, a_0, a_1, a_2);
-    b += b_at + PLACE(z, b_0, b_1, b_2) + j * b_n;
-    c += c_at + z * m * n + j * c_n;
-    const long last = n - j - 1; /* columns that are not there repeat the last one */
-    const __global T *b1 = b + min(last, 1L) * b_n, *b2 = b + min(last, 2L) * b_n,
-                     *b3 = b + min(last, 3L) * b_n;
-    for (long i = 0; i < m; i++, a += a_m) {
-        V s0 = (V)(0), s1 = (V)(0), s2 = (V)(0), s3 = (V)(0);
-        T t0 = 0, t1 = 0, t2 = 0, t3 = 0;
-        long k = 0;
-        if (n == 1) { /* four sums along the axis instead */
-            for (; k + 4 * W <= depth; k += 4 * W) {
-                s0 = VMULADD(VLOAD(0, a + k), VLOAD(0, b + k), s0);
-                s1 = VMULADD(VLOAD(1, a + k), VLOAD(1, b + k), s1);
-                s2 = VMULADD(VLOAD(2, a + k), VLOAD(2, b + k), s2);
-                s3 = VMULADD(VLOAD(3, a + k), VLOAD(3, b + k), s3);
-            }
-            s0 = (s0 + s1) + (s2 + s3);
-            for (; k < depth; k++) t0 = MULADD(a[k], b[k], t0);
-        } else {
-            for (; k + W <= depth; k += W) {
-                const V left = VLOAD(0, a + k);
-                s0 = VMULADD(left, VLOAD(0, b + k), s0);
-                s1 = VMULADD(left, VLOAD(0, b1 + k), s1);
-                s2 = VMULADD(left, VLOAD(0, b2 + k), s2);
-                s3 = VMULADD(left, VLOAD(0, b3 + k), s3);
-            }
-            for (; k < depth; k++) {
-                t0 = MULADD(a[k], b[k], t0);
-                t1 = MULADD(a[k], b1[k], t1);
-                t2 = MULADD(a[k], b2[k], t2);
-                t3 = MULADD(a[k], b3[k], t3);
-            }
-        }
-        STORE_O(c, i * c_m, total(s0) + t0);
-        if (last > 0) STORE_O(c, i * c_m + c_n, total(s1) + t1);
-        if (last > 1) STORE_O(c, i * c_m + 2 * c_n, total(s2) + t2);
-        if (last > 2) STORE_O(c, i * c_m + 3 * c_n, total(s3) + t3);
-    }
-}
-
 /* Small matrices with b and c dense along their rows: register tiles of four rows without packing.
    A work-item takes some rows of some matrices. Rows that are not there repeat the last one; the
    last columns are computed again where vectors do not fit, hence n >= W. */

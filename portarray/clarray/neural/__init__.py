@@ -2,7 +2,7 @@
 
 from portarray.clarray.neural.activations import gelu, relu, silu
 from portarray.clarray.neural.attention import attention
-from portarray.clarray.neural.linear import linear, matmul
+from portarray.clarray.neural.linear import linear
 from portarray.clarray.neural.lookup import embedding
 from portarray.clarray.neural.losses import cross_entropy
 from portarray.clarray.neural.normalization import layer_norm, rms_norm
@@ -17,7 +17,6 @@ __all__ = [
     "layer_norm",
     "linear",
     "log_softmax",
-    "matmul",
     "relu",
     "rms_norm",
     "rope",

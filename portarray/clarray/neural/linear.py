@@ -13,32 +13,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from portarray.clarray import linear_algebra
 from portarray.clarray.arguments import array_of
 from portarray.clarray.arithmetic import add
 from portarray.clarray.array import Array
-from portarray.clarray.dtypes import bfloat16, kind_of
+from portarray.clarray.dtypes import kind_of
 from portarray.clarray.engine.copy import cast, contiguous
 from portarray.clarray.engine.matmul import product
+from portarray.clarray.engine.matmul_rows import FEW, columns_each, rows_kernel
 from portarray.clarray.engine.operands import one_device
-from portarray.clarray.engine.tiles import source
 from portarray.clarray.layout import strides_of
 from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.programs import Kernel, source_of
+from portarray.clarray.runtime.programs import Kernel
 
-__all__ = ["linear", "matmul"]
+__all__ = ["linear"]
 
 DType = np.dtype[Any]
 Shape = tuple[int, ...]
 
-_FEW = 32
-"""Up to so many rows, products without packing are faster."""
-_TOGETHER = 8
-"""Rows that are computed together at most."""
-_PARTS_EACH = 4
-"""Work-items for each unit, all with as many rows of weights."""
-_PART = 1 << 15
-"""Bytes of weights that a work-item reads at least: less is not worth launching it."""
 _FLOAT32 = np.dtype(np.float32)
 
 
@@ -46,7 +37,7 @@ class _Plan(NamedTuple):
     """What calls with operands of the same layout have in common."""
 
     kernel: Kernel
-    size: tuple[int]
+    size: tuple[int, int]
     values: tuple[int, ...]
     shape: Shape
     strides: Shape
@@ -95,20 +86,6 @@ def linear(x: Array, weight: Array, bias: Array | None = None, /) -> Array:
     return result
 
 
-def matmul(x1: Array, x2: Array, /) -> Array:
-    """Return the matrix product of two arrays, as :func:`~portarray.clarray.matmul`.
-
-    Few rows times a matrix that is dense along the summed axis, such as a transposed matrix of
-    weights, take the way of :func:`linear`.
-    """
-    x1, x2 = array_of(x1, "matmul", "x1"), array_of(x2, "matmul", "x2")
-    if x2.ndim == 2:
-        found = _few(x1, x2.view(x2.shape[::-1], x2.strides[::-1], x2.offset), None)
-        if found is not None:
-            return found
-    return linear_algebra.matmul(x1, x2)
-
-
 def _check(x: Array, weight: Array, bias: Array | None) -> None:
     """Raise unless arrays have dtypes and shapes that fit."""
     one_device("linear", x, weight)
@@ -138,7 +115,7 @@ def _few(x: Array, weight: Array, bias: Array | None) -> Array | None:
         return None
     plan = _plan(
         device, x.dtype, x.shape, weight.shape, weight.strides,
-        None if bias is None else (bias.shape, bias.strides),
+        None if bias is None else bias.shape,
     )  # fmt: skip
     if plan is None:
         return None
@@ -146,11 +123,13 @@ def _few(x: Array, weight: Array, bias: Array | None) -> Array | None:
         x = cast(x, _FLOAT32)
     elif not x.contiguous:
         x = contiguous(x)
+    if bias is not None:
+        bias = contiguous(bias)
     out = device.pool.take(plan.nbytes)
     storages = (x.storage, weight.storage, (weight if bias is None else bias).storage, out)
     plan.kernel.launch(
-        plan.size, (1,), storages, x.offset, weight.offset, -1 if bias is None else bias.offset,
-        *plan.values,
+        plan.size, (1, 1), storages, x.offset, weight.offset, -1 if bias is None else bias.offset,
+        0, *plan.values,
     )  # fmt: skip
     return Array(out, weight.dtype, plan.shape, plan.strides, 0, True)
 
@@ -162,28 +141,20 @@ def _plan(
     x: Shape,
     weight: Shape,
     strides: Shape,
-    bias: tuple[Shape, Shape] | None,
+    bias: Shape | None,
 ) -> _Plan | None:
     """Return how few rows are multiplied; None where that is not the way."""
     if device.traits.local_memory or kind_of(dtype) != "real" or not x or len(weight) != 2:
         return None
     n, depth = weight
     rows = math.prod(x[:-1])
-    fits = x[-1] == depth and strides[1] == 1 and (bias is None or bias[0] == (n,))
-    if not (fits and 1 <= rows <= _FEW and n and depth):
+    fits = x[-1] == depth and strides[1] == 1 and bias in (None, (n,))
+    if not (fits and 1 <= rows <= FEW and n and depth):
         return None
-    parts = min(_PARTS_EACH * device.traits.units, max(1, n * depth * dtype.itemsize // _PART))
-    if parts > device.traits.units:
-        parts -= parts % device.traits.units
-    each = -(-n // parts)
+    each = columns_each(device, dtype, n, depth, 1)
     shape = (*x[:-1], n)
-    together = -(-rows // -(-rows // _TOGETHER))  # strips as equal as can be
-    text = source(device, dtype, dtype, "widening") + source_of("neural_linear")
-    kernel = device.kernel(
-        text, "few_rows", 4, [np.int64] * 9,
-        (f"-DM={together}", f"-DBF16={int(dtype == bfloat16)}"),
-    )  # fmt: skip
-    values = (0 if bias is None else bias[1][0], rows, n, depth, strides[0], each)
     return _Plan(
-        kernel, (-(-n // each),), values, shape, strides_of(shape), rows * n * dtype.itemsize
-    )
+        rows_kernel(device, dtype, dtype, rows), (-(-n // each), 1),
+        (rows, n, depth, depth, strides[0], n, 1, each, 1, 1, 0, 0, 0, 0, 0, 0),
+        shape, strides_of(shape), rows * n * dtype.itemsize,
+    )  # fmt: skip

@@ -1,6 +1,8 @@
-/* x times a transposed matrix for few rows of x, where reading the matrix once is what takes time.
-   Follows widening.cl. The including program defines M, how many rows are computed together, and as
-   for matmul.cl S, O, R, V, W and FUSED. Rows of the matrix are dense; x is of type R, and dense. */
+/* Products of few rows of a with a matrix that is dense along the summed axis, such as a transposed
+   one of weights, where reading it once is what takes time.
+
+   Follows widening.cl. Besides what matmul.cl is given, the including program defines R, the type of
+   a and of sums, M, how many rows are computed together, and FUSED or what stands for it in R. */
 
 #if M == 1
 #define AT_ONCE 1 /* rows of the matrix */
@@ -18,29 +20,29 @@
 
 /* COUNT elements of M rows of the result, from number j on. */
 #define PRODUCTS(COUNT) do { \
-        const __global S *row = w + j * w_n; \
+        const __global S *row = b + j * b_n; \
         V sum[M][COUNT][DEEP]; \
         R rest[M][COUNT]; \
         UNROLL for (int i = 0; i < M; i++) \
             UNROLL for (int r = 0; r < COUNT; r++) { \
-                rest[i][r] = bias_at < 0 ? 0 : LOAD_S(bias, bias_at + (j + r) * bias_n); \
+                rest[i][r] = bias_at < 0 ? 0 : (R)LOAD_S(bias, bias_at + j + r); \
                 UNROLL for (int y = 0; y < DEEP; y++) sum[i][r][y] = (V)(0); \
             } \
         long k = 0; \
         for (; k + DEEP * W <= depth; k += DEEP * W) \
             UNROLL for (int y = 0; y < DEEP; y++) { \
-                V of_w[COUNT]; \
-                UNROLL for (int r = 0; r < COUNT; r++) of_w[r] = WIDE_LOAD(y, row + r * w_n + k); \
+                V of_b[COUNT]; \
+                UNROLL for (int r = 0; r < COUNT; r++) of_b[r] = WIDE_LOAD(y, row + r * b_n + k); \
                 UNROLL for (int i = 0; i < M; i++) { \
-                    const V of_x = VLOAD(y, of + i * depth + k); \
+                    const V of_a = VLOAD(y, of + i * a_m + k); \
                     UNROLL for (int r = 0; r < COUNT; r++) \
-                        sum[i][r][y] = FUSED(of_x, of_w[r], sum[i][r][y]); \
+                        sum[i][r][y] = VMULADD(of_a, of_b[r], sum[i][r][y]); \
                 } \
             } \
         for (; k < depth; k++) \
             UNROLL for (int i = 0; i < M; i++) \
                 UNROLL for (int r = 0; r < COUNT; r++) \
-                    rest[i][r] = FUSED(of[i * depth + k], LOAD_S(row, r * w_n + k), rest[i][r]); \
+                    rest[i][r] = MULADD(of[i * a_m + k], (R)LOAD_S(row, r * b_n + k), rest[i][r]); \
         UNROLL for (int r = 0; r < COUNT; r++) \
             UNROLL for (int i = 0; i < M; i += 4) { \
                 UNROLL for (int z = i; z < min(i + 4, M); z++) \
@@ -52,25 +54,33 @@
                     vstore4(four_totals(SUMMED(i, r), SUMMED(i + 1, r), SUMMED(i + 2, r), \
                                         SUMMED(i + 3, r)), 0, all); \
                 UNROLL for (int z = i; z < min(i + 4, M); z++) \
-                    STORE_O(to, z * n + j + r, all[z - i] + rest[z][r]); \
+                    STORE_O(to, z * c_m + (j + r) * c_n, all[z - i] + rest[z][r]); \
             } \
     } while (0)
 
-/* Where rows of x are no multiple of M, some are computed twice. */
+/* Where rows are no multiple of M, some are computed twice. */
 #define ALL_ROWS(COUNT) \
-    for (long i0 = 0; i0 < rows; i0 += M) { \
-        const long first = min(i0, rows - M); \
-        const __global R *of = x + first * depth; \
-        __global O *to = out + first * n; \
+    for (long i0 = 0; i0 < m; i0 += M) { \
+        const long first = min(i0, m - M); \
+        const __global R *of = a + first * a_m; \
+        __global O *to = c + first * c_m; \
         PRODUCTS(COUNT); \
     }
 
-/* A work-item is `each` rows of the matrix. */
+#define PLACE(z, s0, s1, s2) \
+    ((z) ? ((z) / (n1 * n2)) * (s0) + ((z) / n2 % n1) * (s1) + ((z) % n2) * (s2) : 0)
+
+/* A work-item is `each` columns of one matrix of the result: rows of b's transpose, b_n apart. Where
+   bias_at is not negative, a dense vector is added to each row. */
 __attribute__((reqd_work_group_size(1, 1, 1))) __kernel void few_rows(
-    const __global R *x, const __global S *w, const __global S *bias, __global O *out, long x_at,
-    long w_at, long bias_at, long bias_n, long rows, long n, long depth, long w_n, long each) {
-    x += x_at;
-    w += w_at;
+    const __global R *a, const __global S *b, const __global S *bias, __global O *c, long a_at,
+    long b_at, long bias_at, long c_at, long m, long n, long depth, long a_m, long b_n, long c_m,
+    long c_n, long each, long n1, long n2, long a_0, long a_1, long a_2, long b_0, long b_1,
+    long b_2) {
+    const long z = get_global_id(1);
+    a += a_at + PLACE(z, a_0, a_1, a_2);
+    b += b_at + PLACE(z, b_0, b_1, b_2);
+    c += c_at + z * m * n;
     long j = each * get_global_id(0);
     const long end = min(j + each, n);
     for (; j + AT_ONCE <= end; j += AT_ONCE) ALL_ROWS(AT_ONCE);
