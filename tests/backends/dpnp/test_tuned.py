@@ -1,0 +1,43 @@
+"""dpnp's versions of the core kernels: buffers that are written over, and are nobody else's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("dpnp")
+
+import portarray as pa
+from portarray.kernels import reference
+
+TOLERANCE = {"float16": 1e-3, "float32": 1e-6, "float64": 1e-14}
+ROWS: list[tuple[str, dict[str, Any]]] = [
+    ("silu", {}),
+    ("gelu", {"approximate": "none"}),
+    ("gelu", {"approximate": "tanh"}),
+]
+
+
+@pytest.mark.parametrize(("name", "options"), ROWS)
+def test_activations(name: str, options: dict[str, Any]) -> None:
+    device = pa.device("dpnp")
+    present = pa.namespace(device).__array_namespace_info__().dtypes(device=device.native)
+    rng = np.random.default_rng(8)
+    for dtype in TOLERANCE:
+        if dtype not in present:
+            continue
+        values = np.concatenate((rng.normal(scale=4, size=120), [0, -30, 30, -200, 200, 6e4, -6e4]))
+        x = pa.asarray(values, device=device, dtype=np.dtype(dtype))
+        for given in (x, x[::-2], x[7], x[:0]):
+            kept = np.array(given, dtype=np.float64)
+            got = getattr(pa.kernels, name)(given, **options)
+            want = getattr(reference, name)(kept, **options)
+            assert got.dtype == dtype
+            assert got.shape == given.shape
+            np.testing.assert_allclose(
+                np.array(got, dtype=np.float64), want, rtol=TOLERANCE[dtype], atol=1e-6
+            )
+            np.testing.assert_array_equal(np.array(given, dtype=np.float64), kept)
+        assert pa.kernels.explain(name, x, **options).version == "tuned"
