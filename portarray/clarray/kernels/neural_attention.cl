@@ -141,11 +141,13 @@ __attribute__((reqd_work_group_size(1, 1, 1))) __kernel void many(
     long places[WIDE], masks[WIDE], limits[WIDE];
     long head = shared * table[GROUP] + first / queries, m = first % queries;
     long lowest = n, highest = -1;
+    bool alike = true; /* the mask is the same for all queries */
     for (int i = 0; i < here; i++) {
         const __global S *from = q + q_at + z * table[Q_B] + head * table[Q_H] + m * table[Q_M];
         for (int x = 0; x < d; x++) of_q[x * WIDE + i] = LOAD_S(from, x * q_d) * scale;
         places[i] = o_at + z * table[O_B] + head * table[O_H] + m * dv;
         masks[i] = mask_at + z * table[MASK_B] + head * table[MASK_H] + m * table[MASK_M];
+        alike = alike && masks[i] == masks[0];
         limits[i] = causal ? m + n - queries : n - 1;
         lowest = min(lowest, limits[i]);
         highest = max(highest, limits[i]);
@@ -181,20 +183,23 @@ __attribute__((reqd_work_group_size(1, 1, 1))) __kernel void many(
             SCORES(ROWS, keys + j * k_step, k_step, scores + j * WIDE);
         for (; j < count; j++) SCORES(1, keys + j * k_step, k_step, scores + j * WIDE);
         if (masked) {
-            for (j = 0; j < count; j++) {
-                T part[WIDE];
-                for (int i = 0; i < WIDE; i++) {
-                    const long place = masks[i] + (j0 + j) * mask_n;
-                    part[i] = masked == BOOL_MASK ? (T)mask[place]
-                                                  : LOAD_S((const __global S *)mask, place);
-                }
+            T given[KEYS * WIDE];
+            for (int i = 0; i < (alike ? 1 : WIDE); i++) {
+                const long from = masks[i] + j0 * mask_n;
+                if (masked == BOOL_MASK)
+                    for (j = 0; j < count; j++) given[j * WIDE + i] = mask[from + j * mask_n];
+                else
+                    for (j = 0; j < count; j++)
+                        given[j * WIDE + i] = LOAD_S((const __global S *)mask, from + j * mask_n);
+            }
+            for (j = 0; j < count; j++)
                 UNROLL for (int c = 0; c < COLUMNS; c++) {
-                    const V found = VLOAD(c, scores + j * WIDE), one = VLOAD(c, part);
+                    const V found = VLOAD(c, scores + j * WIDE);
+                    const V one = alike ? (V)(given[j * WIDE]) : VLOAD(c, given + j * WIDE);
                     VSTORE(masked == BOOL_MASK ? (one != 0 ? found : (V)(-INFINITY))
                                                : FUSED(one, (V)(LOG2_E), found),
                            c, scores + j * WIDE);
                 }
-            }
         }
         if (j0 + count - 1 > lowest) {
             T last[WIDE];
