@@ -8,7 +8,15 @@ from examples.llama.config import Config
 from examples.llama.errors import LlamaError
 from portarray.typing import DType
 
-__all__ = ["Cache"]
+__all__ = ["Cache", "check_context"]
+
+
+def check_context(config: Config, context: int | None) -> None:
+    """Refuse a cache that is longer than what the model was made for."""
+    if context is not None and not 0 < context <= config.context:
+        raise LlamaError(
+            f"a context of {context} tokens: this model was made for 1 to {config.context}"
+        )
 
 
 class Cache:
@@ -49,10 +57,7 @@ class Cache:
         device: pa.Device,
         dtype: DType,
     ) -> None:
-        if not 0 < context <= config.context:
-            raise LlamaError(
-                f"a context of {context} tokens: this model was made for 1 to {config.context}"
-            )
+        check_context(config, context)
         shape = (config.kv_heads, context, config.head_dim)
         self.context = context
         self.length = 0

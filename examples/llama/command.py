@@ -15,7 +15,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 import portarray as pa
 from examples.llama.errors import LlamaError
 from examples.llama.file import ModelFile, default_file
-from examples.llama.generate import Generation, generate
+from examples.llama.generate import Generation, context_for, generate
 from examples.llama.model import DTYPES, Model, load
 from examples.llama.sampling import Sampler
 from examples.llama.tokenizer import Tokenizer
@@ -73,10 +73,10 @@ def llama(
             file = ModelFile(path or default_file())
             text = Tokenizer.of(file)
         given = text.encode(prompt) if raw else text.chat(prompt, system=system)
-        needed = context or min(len(given) + tokens, file.config.context)
+        length = context_for(file.config, len(given), tokens, context)
         with _bar(file) as advance:
-            model = load(file, device=device, dtype=dtype, context=needed, progress=advance)
-        made = generate(model, text, given, tokens=tokens, sampler=sampler, context=context)
+            model = load(file, device=device, dtype=dtype, context=length, progress=advance)
+        made = generate(model, text, given, tokens=tokens, sampler=sampler, context=length)
         for piece in made:
             if not as_json:
                 click.echo(piece, nl=False)

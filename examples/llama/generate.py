@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import portarray as pa
+from examples.llama.cache import check_context
+from examples.llama.config import Config
 from examples.llama.errors import LlamaError
 from examples.llama.model import Model
 from examples.llama.sampling import Sampler
@@ -61,21 +63,45 @@ class Generation:
         return self._pieces
 
 
-def context_for(model: Model, prompt: int, tokens: int) -> int:
+def context_for(config: Config, prompt: int, tokens: int, context: int | None = None) -> int:
     """Return the length of a cache for a prompt and what follows.
+
+    Parameters
+    ----------
+    config : Config
+        The model's sizes.
+    prompt, tokens : int
+        Tokens of the prompt, and how many are to follow.
+    context : int, optional
+        The length that is asked for; by default it is enough for all.
+
+    Returns
+    -------
+    int
+        The length.
 
     Raises
     ------
     LlamaError
-        If the model was not made for so many.
+        If they do not fit, or the model was not made for so many.
     """
+    if tokens < 1:
+        raise LlamaError(f"{tokens} tokens: ask for at least 1 (--tokens)")
+    check_context(config, context)
     needed = prompt + tokens
-    if needed > model.config.context:
+    if needed > config.context:
         raise LlamaError(
             f"{prompt} tokens of the prompt and {tokens} more are {needed}, but the model was made "
-            f"for {model.config.context}: shorten the prompt or ask for fewer (--tokens)"
+            f"for {config.context}: shorten the prompt or ask for fewer (--tokens)"
         )
-    return min(-(-needed // BLOCK) * BLOCK, model.config.context)
+    if context is None:
+        return min(-(-needed // BLOCK) * BLOCK, config.context)
+    if needed > context:
+        raise LlamaError(
+            f"{prompt} tokens of the prompt and {tokens} more are {needed}, but the cache has room "
+            f"for {context}: make it longer (--context) or ask for fewer (--tokens)"
+        )
+    return context
 
 
 def generate(
@@ -114,15 +140,7 @@ def generate(
     LlamaError
         If prompt and tokens do not fit in the cache or in what the model was made for.
     """
-    if tokens < 1:
-        raise LlamaError(f"{tokens} tokens: ask for at least 1 (--tokens)")
-    length = context_for(model, len(prompt), tokens) if context is None else context
-    if len(prompt) + tokens > length:
-        raise LlamaError(
-            f"{len(prompt)} tokens of the prompt and {tokens} more are {len(prompt) + tokens}, but "
-            f"the cache has room for {length}: make it longer (--context) or ask for fewer "
-            "(--tokens)"
-        )
+    length = context_for(model.config, len(prompt), tokens, context)
     made = Generation(list(prompt))
     made._pieces = _pieces(made, model, tokenizer, tokens, sampler or Sampler(), length)
     return made
