@@ -41,8 +41,8 @@ _FEW = 12
 """Up to so many queries for each key head a tile of them would be mostly empty."""
 _TOGETHER = 8
 """``TOGETHER`` of ``kernels/neural_attention.cl``."""
-_SHORTEST = 64
-"""Keys of a range at least: a block of the kernel."""
+_SHORTEST = 128
+"""Keys of a range at least: for fewer, joining ranges takes longer than they save."""
 _RANGES_EACH = 4
 """Ranges for each unit."""
 _FEATURES = (64, 128, 256, 512)
