@@ -135,8 +135,8 @@ class Drawing:
         return round(float(np.exp(self.rng.uniform(0, np.log(most)))))
 
     def view(self, shape: Shape) -> View:
-        """Return how an array lies in memory: in order, but for one in four."""
-        if len(shape) == 0 or self.chance(0.75):
+        """Return how an array lies in memory: in order, but for one in five."""
+        if len(shape) == 0 or self.chance(0.8):
             return "plain"
         view: View = self.one_of(*VIEWS)
         return view
