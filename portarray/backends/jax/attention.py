@@ -66,10 +66,27 @@ def attention(
     grouped = q.reshape(*lead, kv_heads, share, length, features)
     scale = 1 / math.sqrt(max(features, 1)) if scale is None else scale
     if length <= _FEW or math.prod(lead) * heads * length * keys <= _AT_ONCE:
-        _, total, out = _step(rules, scale, grouped, k, v, 0, 0)
-        return _ended(total, out).reshape(*q.shape[:-1], width).astype(q.dtype)
-    out = _by_blocks(rules, scale, grouped, k, v)
+        out = _at_once(rules, scale, grouped, k, v)
+    else:
+        out = _by_blocks(rules, scale, grouped, k, v)
     return out.reshape(*q.shape[:-1], width)
+
+
+def _at_once(rules: _Rules, scale: float, q: jax.Array, k: jax.Array, v: jax.Array) -> jax.Array:
+    """Attend to all keys at once, and to no more than twice those in use."""
+
+    def first(keys: int) -> jax.Array:
+        _, total, out = _step(rules, scale, q, k[..., :keys, :], v[..., :keys, :], 0, 0)
+        return _ended(total, out).astype(q.dtype)
+
+    if rules.used is None:
+        return first(rules.keys)
+    sizes = [rules.keys]
+    while sizes[0] > _KEYS:
+        sizes.insert(0, -(-sizes[0] // 2))
+    above = sum((rules.used > size).astype(jnp.int32) for size in sizes[:-1])
+    out: jax.Array = lax.switch(above, [partial(first, size) for size in sizes])
+    return out
 
 
 def _by_blocks(rules: _Rules, scale: float, q: jax.Array, k: jax.Array, v: jax.Array) -> jax.Array:

@@ -56,6 +56,15 @@ def test_blocks() -> None:
     compare(q, k, v, mask=mask[0, :1])
 
 
+def test_one_query_against_a_cache() -> None:
+    q, k, v = drawn(6, 2, 2, KEYS)
+    for used in (0, 1, 325, 326, 650, 651, KEYS):
+        compare(q, k, v, key_length=used)
+    mask = np.random.default_rng(5).random((2, KEYS)) < 0.5
+    for used in (2, 400, KEYS):
+        compare(q, k, v, causal=True, mask=mask, key_length=used)
+
+
 def test_more_queries_than_keys() -> None:
     compare(*drawn(64, KEYS, 64, 300), causal=True)
 
