@@ -33,7 +33,7 @@ _INDICES = frozenset({torch.int32, torch.int64})
 
 def softmax(x: Tensor, /, *, axis: int = -1) -> Tensor:
     """Return the softmax along an axis."""
-    if x.dtype in _NARROW and x.device.type == "cpu" and axis not in (-1, x.ndim - 1):
+    if x.dtype in _NARROW and x.is_cpu and axis not in (-1, x.ndim - 1):
         # Along other axes PyTorch rounds exponentials to x's dtype there.
         return torch.softmax(x, axis, dtype=torch.float32).to(x.dtype)
     return torch.softmax(x, axis)
@@ -41,20 +41,24 @@ def softmax(x: Tensor, /, *, axis: int = -1) -> Tensor:
 
 def log_softmax(x: Tensor, /, *, axis: int = -1) -> Tensor:
     """Return the logarithm of the softmax along an axis."""
-    if x.dtype in _NARROW and x.device.type == "cpu":
+    if x.dtype in _NARROW and x.is_cpu:
         # There PyTorch rounds the logarithm of the sum to x's dtype before it subtracts.
         return torch.log_softmax(x, axis, dtype=torch.float32).to(x.dtype)
     return torch.log_softmax(x, axis)
 
 
 def gelu(x: Tensor, /, *, approximate: str = "none") -> Tensor:
-    """Return x times the normal distribution function of x, exact or as a tanh."""
-    if approximate == "none" or x.device.type != "cpu" or x.numel() < 8192:
+    """Return x times the normal distribution function of x, exact or as a tanh.
+
+    PyTorch's own doubles x before it halves it: in float32 on the CPU, half of the largest number
+    and more gives inf, and inf gives NaN.
+    """
+    if approximate == "none" or not x.is_cpu or x.numel() < 8192:
         return functional.gelu(x, approximate=approximate)
     # On the CPU, PyTorch's own takes twice the time of these. (1 + tanh(z)) / 2 is sigmoid(2 z).
     wide = x.float() if x.dtype in _NARROW else x
     slope = 2 * math.sqrt(2 / math.pi)
-    inner = torch.addcmul(_constant(slope, x.device), wide, wide, value=0.044715 * slope)
+    inner = torch.addcmul(_constant(slope, wide.dtype), wide, wide, value=0.044715 * slope)
     if wide.requires_grad:
         out = wide * torch.sigmoid(wide * inner)
     else:
@@ -68,21 +72,26 @@ def rms_norm(x: Tensor, weight: Tensor | None = None, /, *, eps: float = 1e-6) -
     ``torch.nn.functional.rms_norm`` is made of six functions on the CPU; these are four.
     """
     size = x.shape[-1]
-    if x.device.type != "cpu" or not size:
+    if not x.is_cpu or not size:
         return torch.rms_norm(x, (size,), weight, eps)
-    narrow = x.dtype in _NARROW
-    norm = torch.linalg.vector_norm(
-        x, dim=-1, keepdim=True, dtype=torch.float32 if narrow else None
-    )
-    root = torch.rsqrt(torch.addcmul(_constant(eps, x.device), norm, norm, value=1 / size))
-    out = x * root if weight is None else x * root * weight
-    return out.to(x.dtype) if narrow else out
+    dtype = x.dtype
+    wide = torch.float32 if dtype in _NARROW else dtype
+    norm = _norm(x, 2, -1, True, dtype=wide)
+    root = torch.addcmul(_constant(eps, wide), norm, norm, value=1 / size).rsqrt_()
+    out = x * root
+    if weight is not None:
+        followed = weight.requires_grad or x.requires_grad
+        out = out * weight if followed else out.mul_(weight)
+    return out if dtype is wide else out.to(dtype)
+
+
+_norm = torch.linalg.vector_norm
 
 
 @lru_cache(maxsize=64)
-def _constant(value: float, device: torch.device) -> Tensor:
-    """Return a number as a tensor; it takes the dtype of what it meets."""
-    return torch.tensor(value, dtype=torch.float64, device=device)
+def _constant(value: float, dtype: torch.dtype) -> Tensor:
+    """Return a number as a tensor on the CPU."""
+    return torch.tensor(value, dtype=dtype)
 
 
 def layer_norm(
@@ -98,8 +107,8 @@ def layer_norm(
 
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None, /) -> Tensor:
-    """Return ``x @ weight.T + bias``."""
-    if x.dtype in _NARROW and x.device.type == "cpu" and _is_widened(x, bias):
+    """Return ``x @ weight.T + bias`` of narrow numbers."""
+    if x.is_cpu and _is_widened(x, bias):
         wide = x.float()
         rows = max(1, WEIGHTS // max(1, weight.shape[1]))
         parts = [functional.linear(wide, part.float()) for part in torch.split(weight, rows)]
@@ -118,8 +127,8 @@ def _is_widened(x: Tensor, bias: Tensor | None) -> bool:
 
 
 def matmul(x1: Tensor, x2: Tensor, /) -> Tensor:
-    """Multiply matrices."""
-    if x1.dtype is torch.float16 and x1.device.type == "cpu" and min(x1.ndim, x2.ndim) > 1:
+    """Multiply matrices of narrow numbers."""
+    if x1.dtype is torch.float16 and x1.is_cpu and min(x1.ndim, x2.ndim) > 1:
         return torch.matmul(x1.float(), x2.float()).to(torch.float16)
     return torch.matmul(x1, x2)
 
@@ -214,7 +223,8 @@ def attention(
     key_length: Any = None,
 ) -> Tensor:
     """Return ``softmax(scale * q @ k.T + mask) @ v``, head by head."""
-    length, keys = q.shape[-2], k.shape[-2]
+    *lead, length, size = q.shape
+    *groups, keys, _ = k.shape
     if key_length is not None:
         used = min(max(int(key_length), 0), keys)
         if used != keys:
@@ -224,26 +234,20 @@ def attention(
     if length == 1:
         causal = False  # the last query sees all keys
     if (
-        mask is None
-        and (not causal or length == keys)
-        and q.shape[-1] == v.shape[-1]
-        and q.device.type == "cpu"
-        and q.dtype not in _NARROW
+        mask is not None
+        or (causal and length != keys)
+        or not 1 <= len(lead) <= 2
+        or not q.is_cpu
+        or q.dtype in _NARROW
+        or v.shape[-1] != size
     ):
-        if q.ndim == 4:
-            return functional.scaled_dot_product_attention(
-                q, k, v, is_causal=causal, scale=scale, enable_gqa=q.shape[1] != k.shape[1]
-            )
-        if q.ndim == 3:
-            return functional.scaled_dot_product_attention(
-                q.unsqueeze(0),
-                k.unsqueeze(0),
-                v.unsqueeze(0),
-                is_causal=causal,
-                scale=scale,
-                enable_gqa=q.shape[0] != k.shape[0],
-            ).squeeze(0)
-    return _attention(q, k, v, scale, causal, mask)
+        return _attention(q, k, v, scale, causal, mask)
+    if len(lead) == 1:
+        q, k, v = q.unsqueeze(0), k.unsqueeze(0), v.unsqueeze(0)
+    out = functional.scaled_dot_product_attention(
+        q, k, v, is_causal=causal, scale=scale, enable_gqa=lead != groups
+    )
+    return out.squeeze(0) if len(lead) == 1 else out
 
 
 def _attention(
@@ -255,7 +259,7 @@ def _attention(
         return q.new_zeros((*shape[:-1], size))
     heads, groups = (shape[-3], k.shape[-3]) if q.ndim > 2 else (1, 1)
     scale = 1 / math.sqrt(shape[-1]) if scale is None else scale
-    if dtype in _NARROW and q.device.type == "cpu":
+    if dtype in _NARROW and q.is_cpu:
         # PyTorch's fused function is two to seven times slower on these than on float32.
         q, k, v = q.float(), k.float(), v.float()
         mask = mask.float() if mask is not None and mask.dtype is not torch.bool else mask
@@ -324,7 +328,7 @@ def _blocks(
 
 def _is_fused(q: Tensor) -> bool:
     """Tell whether PyTorch attends to a block of keys at a time on a device."""
-    return q.device.type == "cpu" or q.dtype is not torch.float64
+    return q.is_cpu or q.dtype is not torch.float64
 
 
 def _masked(q: Tensor, k: Tensor, v: Tensor, scale: float, mask: Tensor | None) -> Tensor:
@@ -333,20 +337,31 @@ def _masked(q: Tensor, k: Tensor, v: Tensor, scale: float, mask: Tensor | None) 
         return functional.scaled_dot_product_attention(q, k, v, scale=scale)
     mask = mask.expand(*mask.shape[:-2], q.shape[-2], k.shape[-2])
     out = functional.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=scale)
-    if q.device.type == "cpu":
+    if q.is_cpu:
         return out
     # Elsewhere it depends on the function that PyTorch picks whether they are zeros or NaN.
     seen = mask if mask.dtype is torch.bool else mask > -math.inf
     return torch.where(seen.any(-1, keepdim=True), out, 0.0)
 
 
-_FLOATS = frozenset({"float16", "bfloat16", "float32", "float64"})
+_WIDE = frozenset({"float32", "float64"})
+_NARROW_NAMES = frozenset({"float16", "bfloat16"})
+_FLOATS = _WIDE | _NARROW_NAMES
 _NUMBERS = _FLOATS | {"int8", "int16", "int32", "int64", "uint8", "complex64", "complex128"}
 
+# Where a function of PyTorch does right as it is, it stands here itself: a call costs nothing more.
 TUNED: Mapping[str, tuple[TunedKernel, ...]] = {
-    "matmul": (TunedKernel(matmul, "torch.matmul", _FLOATS, "matmul 512x576x1536 float16"),),
+    "matmul": (TunedKernel(matmul, "torch.matmul", _NARROW_NAMES, "matmul 512x576x1536 float16"),),
     "linear": (
-        TunedKernel(linear, "torch.nn.functional.linear", _FLOATS, "linear prompt 1536x576"),
+        TunedKernel(
+            functional.linear, "torch.nn.functional.linear", _WIDE, "linear decode 1536x576"
+        ),
+        TunedKernel(
+            linear,
+            "torch.nn.functional.linear",
+            _NARROW_NAMES,
+            "linear decode 1536x576 bfloat16",
+        ),
     ),
     "softmax": (TunedKernel(softmax, "torch.softmax", _FLOATS, "softmax 512x4096"),),
     "log_softmax": (

@@ -35,6 +35,7 @@ def three_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(blocks, "SMALL", 0)
     monkeypatch.setattr(blocks, "BLOCK", 64)
     monkeypatch.setattr(blocks, "SHARED", 0)
+    monkeypatch.setattr(products, "SHARED", 0)
     monkeypatch.setattr(heads, "SHARED", 0)
     monkeypatch.setattr(heads, "KEYS", 8)
     monkeypatch.setattr(heads, "PRODUCT", 8 * 9 * 3)
@@ -236,7 +237,7 @@ def test_products(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(products, "WEIGHTS", 500)  # several parts, and one that is not full
     rng = np.random.default_rng(7)
     weight, bias = normal(rng, 33, 50, dtype=dtype), normal(rng, 33, dtype=dtype)
-    for lead in ((), (1,), (4,), (2, 3), (0,), (1, 1)):
+    for lead in ((), (1,), (4,), (2, 3), (0,), (1, 1), (70,)):
         x = normal(rng, *lead, 50, dtype=dtype)
         for added in (None, bias):
             want = np.asarray(exact(x) @ exact(weight).T + (0 if added is None else exact(added)))
@@ -254,6 +255,30 @@ def test_exact_gelu_is_that_of_float32() -> None:
     refuses = tuned.TUNED["gelu"][1].refuses
     assert refuses is not None
     assert "float32 only" in refuses(exact(x), approximate="none")
+
+
+def test_one_row_by_a_matrix_in_threads(three_threads: None) -> None:
+    rng = np.random.default_rng(10)
+    for rows in (1, 5, 40):
+        x, weight, bias = normal(rng, 1, 50), normal(rng, rows, 50), normal(rng, rows)
+        close(KERNELS["linear"](x, weight, bias), x @ weight.T + bias, "float64")
+        every_other = weight[:, ::2]
+        close(KERNELS["linear"](x[:, ::2], every_other, None), x[:, ::2] @ every_other.T, "float64")
+
+
+@pytest.mark.parametrize("hidden", [math.nan, math.inf])
+def test_keys_that_are_not_seen_do_not_count(hidden: float) -> None:
+    rng = np.random.default_rng(11)
+    q, k, v = (normal(rng, 2, 6, 8) for _ in range(3))
+    k[0, 3, 5] = hidden
+    got = KERNELS["attention"](q, k, v, **{**NO_OPTIONS, "causal": True})
+    want = reference.attention(q[:, :3], k[:, :3], v[:, :3], causal=True)
+    np.testing.assert_allclose(got[:, :3], want, rtol=1e-12)
+    shown = np.ones((6, 6), bool)
+    shown[:, 3] = False
+    got = KERNELS["attention"](q, k, v, **{**NO_OPTIONS, "mask": shown})
+    few = [0, 1, 2, 4, 5]
+    np.testing.assert_allclose(got, reference.attention(q, k[:, few], v[:, few]), rtol=1e-12)
 
 
 def test_rows_along_other_axes_are_refused() -> None:

@@ -14,7 +14,11 @@ __all__ = ["TUNED"]
 _FLOATS = frozenset({"float16", "float32", "float64"})
 
 TUNED: Mapping[str, tuple[TunedKernel, ...]] = {
-    "linear": (TunedKernel(linear, "numpy.matmul", _FLOATS, "linear prompt 1536x576 bias"),),
+    "linear": (
+        TunedKernel(
+            linear, "numpy.matmul, numpy.vecdot for one row", _FLOATS, "linear decode 49152x576"
+        ),
+    ),
     "softmax": (
         TunedKernel(rows.softmax, "blocks of rows", _FLOATS, "softmax 512x4096", rows.not_last),
     ),

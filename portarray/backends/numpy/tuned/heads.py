@@ -226,7 +226,7 @@ def _attend(
         if shown is not None and shown.dtype != bool:
             scores += _in_part(shown, start * part, shape)
         for begin, seen_there in visible:
-            scores[:, begin:] += _infinite(seen_there, scores.dtype)
+            _hide(scores[:, begin:], seen_there)
         if stop * part > keys:
             scores[:, -1, :, keys - stop * part :] = -math.inf
         new = scores.max((1, 3))[..., None]
@@ -269,9 +269,9 @@ def _in_part(mask: Array, first: int, shape: tuple[int, int, int, int]) -> Array
     return columns.reshape(-1, rows, parts, part).swapaxes(1, 2)
 
 
-def _infinite(visible: Array, dtype: np.dtype[Any]) -> Array:
-    """Return 0 where a key is seen and -inf where it is not, without a branch for each."""
-    bits = np.dtype(f"i{dtype.itemsize}")
-    minus = np.array(-math.inf, dtype).view(bits)
-    found: Array = ((visible.astype(bits) - 1) & minus).view(dtype)
-    return found
+def _hide(scores: Array, visible: Array) -> None:
+    """Put -inf where a key is not seen, whatever is there, without a branch for each."""
+    bits = scores.view(f"i{scores.dtype.itemsize}")
+    hidden = visible.astype(bits.dtype) - 1  # all bits where it is not, none where it is
+    np.bitwise_and(bits, ~hidden, out=bits)
+    np.bitwise_or(bits, hidden & scores.dtype.type(-math.inf).view(bits.dtype), out=bits)
