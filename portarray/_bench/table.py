@@ -25,6 +25,11 @@ def tables(report: Report, width: int) -> Iterator[Table]:
         What was measured.
     width : int
         Columns of the terminal.
+
+    Yields
+    ------
+    Table
+        The figures, and at the end what they mean.
     """
     names = [str(device) for device in report.devices]
     lines: dict[tuple[str, int], dict[str, Figure]] = {}
