@@ -118,25 +118,49 @@ def test_narrow_products_round_once(dtype: str) -> None:
         weight, bias = normal(rng, 30, 700, dtype=dtype), 64 * normal(rng, 30, dtype=dtype)
         for added in (None, bias):
             want = reference.linear(exact(x), exact(weight), exact(added))
-            got = exact(tuned.linear(x, weight, added))
+            got = exact(tuned.narrow_linear(x, weight, added))
             # Half a unit in the last place, and what float32 errs by.
             unit = torch.finfo(getattr(torch, dtype)).eps
             assert np.all(np.abs(got - want) <= 0.5 * unit * np.abs(want) + 1e-4)
     many = torch.ones(3, 5000, dtype=getattr(torch, dtype))
     assert (
-        tuned.linear(many, many, None).tolist()
+        tuned.narrow_linear(many, many, None).tolist()
         == [[4992.0 if dtype == "bfloat16" else 5000.0] * 3] * 3
     )
-    assert tuned.matmul(many, many.T)[0, 0] == tuned.linear(many, many, None)[0, 0]
+    assert tuned.matmul(many, many.T)[0, 0] == tuned.narrow_linear(many, many, None)[0, 0]
 
 
 def test_wide_weights_are_converted_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(4)
     x, weight = (normal(rng, n, 50, dtype="float16") for n in (5, 33))
     bias = normal(rng, 33, dtype="float16")
-    want = tuned.linear(x, weight, bias)
+    want = tuned.narrow_linear(x, weight, bias)
     monkeypatch.setattr(tuned, "WEIGHTS", 500)
-    assert torch.equal(tuned.linear(x, weight, bias), want)
+    assert torch.equal(tuned.narrow_linear(x, weight, bias), want)
+
+
+def test_one_row_by_a_large_matrix() -> None:
+    rng = np.random.default_rng(10)
+    weight, bias = normal(rng, 400, 500), normal(rng, 400)
+    assert weight.numel() >= tuned.READ
+    for shape in ((500,), (1, 500), (1, 1, 500), (2, 500)):
+        x = normal(rng, *shape)
+        for added in (None, bias):
+            want = reference.linear(exact(x), exact(weight), exact(added))
+            got = tuned.linear(x, weight, added)
+            assert got.shape == want.shape
+            close(got, want, "float64")
+    # What has no memory of its own, and what gradients are wanted of.
+    x = normal(rng, 1, 500)
+    want = tuned.linear(x, weight, None)
+    imaginary = torch.complex(x, -x).conj().imag
+    assert imaginary.is_neg()
+    torch.testing.assert_close(tuned.linear(imaginary, weight, None), want)
+    rows = torch.func.vmap(lambda row: tuned.linear(row, weight, None))(x)
+    torch.testing.assert_close(rows, want)
+    x.requires_grad_()
+    tuned.linear(x, weight, bias).sum().backward()
+    torch.testing.assert_close(x.grad, weight.sum(0, keepdim=True))
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
