@@ -324,7 +324,7 @@ def _attention(d: Drawing) -> Drawn:
         return leading, groups * d.size(3), groups, *sizes
 
     leading, heads, kv_heads, length, keys, features, out = d.shape(
-        ((), 9, 3, 1, 300, 64, 64),
+        ((), 9, 3, 1, 1100, 64, 64),
         ((1,), 9, 3, 129, 129, 64, 64),
         ((), 4, 4, 7, 300, 128, 128),
         ((2,), 2, 1, 129, 7, 16, 8),
