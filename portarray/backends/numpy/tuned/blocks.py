@@ -20,7 +20,7 @@ BLOCK = 1 << 16
 SMALL = 1 << 13
 """Numbers up to which calls take more time than what they compute."""
 
-SHARED = 1 << 18
+SHARED = 1 << 19
 """Numbers from which on other threads are worth waking: they take about 50 microseconds to come."""
 
 BUFFER = 512
