@@ -8,6 +8,7 @@ and the checks of what they are given, are in :mod:`portarray.kernels`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -166,12 +167,14 @@ def version(
         return None, tuple((row, why) for row in kernel.candidates(lane))
     given = dict(options)
     natives = kernel.natives(lane, arrays, given)
+    device = lane.device
     refused: list[tuple[TunedKernel, str]] = []
     for row in kernel.candidates(lane):
         if lane.dtype.name not in row.dtypes:
             why = f"it takes {', '.join(sorted(row.dtypes))}, not {lane.dtype}"
         else:
-            why = "" if row.refuses is None else row.refuses(*natives, **given)
+            with device.room.scope(device.native) or nullcontext():  # as when it is called
+                why = "" if row.refuses is None else row.refuses(*natives, **given)
         if not why:
             return row, tuple(refused)
         refused.append((row, why))

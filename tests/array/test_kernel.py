@@ -48,6 +48,7 @@ class Table:
 
 
 def short(x: Any, y: Any = None, /, *, times: Any = 1) -> str:
+    assert importlib.import_module("fake.devices").LIBRARY.current == x.device.index
     return f"x has {x.shape[0]} values, fewer than 4" if x.shape[0] < 4 else ""
 
 
