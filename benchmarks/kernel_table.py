@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import platform
 import sys
 import time
 import tracemalloc
@@ -20,6 +18,7 @@ from kernels_by_hand import by_hand
 from overhead import finisher
 
 import portarray as pa
+from portarray._bench.report import surroundings
 from portarray._bench.timing import Action, Times, turns
 
 __all__ = ["measured", "selected"]
@@ -87,18 +86,7 @@ def measured(
     if torch is not None:
         torch.set_num_threads(threads)
     report: dict[str, Any] = {
-        "machine": {
-            "python": platform.python_version(),
-            "machine": platform.machine(),
-            "cores": os.cpu_count(),
-            "threads": threads,
-            "numpy": np.__version__,
-            "portarray": pa.__version__,
-        },
-        "devices": {
-            str(device): {"name": device.name, "version": device.room.devices.version()}
-            for device in devices
-        },
+        **surroundings(devices, threads=threads),
         "repeats": repeats,
         "rows": [],
         "targets": [],

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+from drawing import GREY, SETTINGS
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -14,13 +15,6 @@ __all__ = ["draw"]
 _BAR = "#4f9d9f"
 _TORCH = "#e07a5f"
 _LIMIT = "#b48a1e"
-_GREY = "#767676"  # to be read on white and on black
-_SETTINGS: dict[Any, Any] = {
-    "font.family": "sans-serif",
-    "font.size": 9,
-    "svg.fonttype": "path",
-    "svg.hashsalt": "portarray",  # the same figures make the same file
-}
 
 
 def draw(report: dict[str, Any], file: Path) -> None:
@@ -34,7 +28,7 @@ def draw(report: dict[str, Any], file: Path) -> None:
         Where to.
     """
     rows = report["rows"]
-    with mpl.rc_context(_SETTINGS):
+    with mpl.rc_context(SETTINGS):
         figure = Figure(figsize=(8.0, 1.5 + 0.34 * len(rows)), layout="constrained")
         left, right = figure.subplots(1, 2, sharey=True)
         _panel(left, rows, "prompt", f"prompt of {report['prompt']} tokens")
@@ -52,7 +46,7 @@ def draw(report: dict[str, Any], file: Path) -> None:
             loc="outside lower center",
             ncols=2,
             frameon=False,
-            labelcolor=_GREY,
+            labelcolor=GREY,
             fontsize=8.5,
         )
         metadata = {"Date": None} if file.suffix == ".svg" else None
@@ -82,10 +76,10 @@ def _panel(axes: Axes, rows: list[dict[str, Any]], phase: str, title: str) -> No
             ha="left" if short else "right",
             va="center",
             size=7.5,
-            color=_GREY if short else "#ffffff",
+            color=GREY if short else "#ffffff",
         )
-    axes.set_xlabel(f"tokens per second: {title}", color=_GREY)
-    axes.tick_params(colors=_GREY, length=0)
+    axes.set_xlabel(f"tokens per second: {title}", color=GREY)
+    axes.tick_params(colors=GREY, length=0)
     for name, spine in axes.spines.items():
         spine.set_visible(name == "bottom")
-        spine.set_color(_GREY)
+        spine.set_color(GREY)

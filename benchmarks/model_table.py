@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
-import platform
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -19,6 +17,7 @@ from torch_llama import TorchLlama
 import portarray as pa
 from examples import llama
 from portarray import _host_memory
+from portarray._bench.report import surroundings
 from portarray._bench.timing import Times, turns
 
 __all__ = ["Line", "Plan", "bandwidth", "measured", "show_all", "targets"]
@@ -192,18 +191,7 @@ def measured(
     per_token = bytes_per_token(file.config, plan, len(prompt))
     limit = speed / per_token
     report: dict[str, Any] = {
-        "machine": {
-            "python": platform.python_version(),
-            "machine": platform.machine(),
-            "cores": os.cpu_count(),
-            "threads": plan.threads,
-            "torch": torch.__version__,
-            "portarray": pa.__version__,
-        },
-        "devices": {
-            str(device): {"name": device.name, "version": device.room.devices.version()}
-            for device in devices
-        },
+        **surroundings(devices, threads=plan.threads, torch=torch.__version__),
         "file": file.path.name,
         "dtype": plan.dtype,
         "prompt": len(prompt),

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+from drawing import GREY, SETTINGS
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
@@ -14,13 +15,6 @@ __all__ = ["draw"]
 # Told apart without colour too: the lightness falls with the number of copies.
 _COLOURS = {0: "#a8dadc", 1: "#f4c95d", 2: "#e07a5f"}
 _INK = "#1b1b1b"  # on the cells
-_GREY = "#767676"  # around them: to be read on white and on black
-_SETTINGS: dict[Any, Any] = {
-    "font.family": "sans-serif",
-    "font.size": 9,
-    "svg.fonttype": "path",
-    "svg.hashsalt": "portarray",  # the same figures make the same file
-}
 
 
 def draw(report: dict[str, Any], file: Path) -> None:
@@ -36,7 +30,7 @@ def draw(report: dict[str, Any], file: Path) -> None:
     devices = list(report["devices"])
     place = {device: number for number, device in enumerate(devices)}
     size = len(devices)
-    with mpl.rc_context(_SETTINGS):
+    with mpl.rc_context(SETTINGS):
         figure = Figure(figsize=(1.6 + 0.95 * size, 1.9 + 0.62 * size), layout="constrained")
         axes = figure.add_subplot()
         axes.set_xlim(-0.5, size - 0.5)
@@ -53,9 +47,9 @@ def draw(report: dict[str, Any], file: Path) -> None:
         axes.set_yticks(range(size), labels)
         axes.xaxis.tick_top()
         axes.xaxis.set_label_position("top")
-        axes.set_xlabel("to", color=_GREY, labelpad=8)
-        axes.set_ylabel("from", color=_GREY)
-        axes.tick_params(length=0, labelcolor=_GREY)
+        axes.set_xlabel("to", color=GREY, labelpad=8)
+        axes.set_ylabel("from", color=GREY)
+        axes.tick_params(length=0, labelcolor=GREY)
         for spine in axes.spines.values():
             spine.set_visible(False)
         axes.legend(
@@ -63,7 +57,7 @@ def draw(report: dict[str, Any], file: Path) -> None:
             loc="upper left",
             bbox_to_anchor=(0, -0.01),
             frameon=False,
-            labelcolor=_GREY,
+            labelcolor=GREY,
             fontsize=8.5,
         )
         metadata = {"Date": None} if file.suffix == ".svg" else None

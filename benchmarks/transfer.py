@@ -31,7 +31,6 @@ import argparse
 import json
 import mmap
 import os
-import platform
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -42,6 +41,7 @@ from by_hand import by_hand, function
 from overhead import finisher
 
 import portarray as pa
+from portarray._bench.report import surroundings
 from portarray._bench.timing import side_by_side
 
 TINY = 4
@@ -306,17 +306,7 @@ def measured(devices: Sequence[pa.Device], nbytes: int, repeats: int) -> dict[st
     tiny = calls(devices, repeats)
     judged = targets(rows, tiny)
     return {
-        "machine": {
-            "python": platform.python_version(),
-            "machine": platform.machine(),
-            "cores": os.cpu_count(),
-            "numpy": np.__version__,
-            "portarray": pa.__version__,
-        },
-        "devices": {
-            str(device): {"name": device.name, "version": device.room.devices.version()}
-            for device in devices
-        },
+        **surroundings(devices),
         "nbytes": nbytes,
         "repeats": repeats,
         "rows": [asdict(row) for row in rows],

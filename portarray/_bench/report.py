@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 
 import portarray as pa
 
-__all__ = ["Figure", "Report"]
+__all__ = ["Figure", "Report", "surroundings"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,16 +76,27 @@ class Report:
             "subject": self.subject,
             "unit": self.unit,
             "baseline": self.baseline,
-            "machine": {
-                "python": platform.python_version(),
-                "machine": platform.machine(),
-                "cores": os.cpu_count(),
-                "numpy": np.__version__,
-                "portarray": pa.__version__,
-            },
-            "devices": {
-                str(device): {"name": device.name, "version": device.room.devices.version()}
-                for device in self.devices
-            },
+            **surroundings(self.devices),
             "figures": [asdict(figure) for figure in self.figures],
         }
+
+
+def surroundings(devices: Iterable[pa.Device], **more: object) -> dict[str, Any]:
+    """Return what figures depend on beside what was measured: the machine, devices, versions.
+
+    ``more`` goes to what is said of the machine.
+    """
+    return {
+        "machine": {
+            "python": platform.python_version(),
+            "machine": platform.machine(),
+            "cores": os.cpu_count(),
+            "numpy": np.__version__,
+            "portarray": pa.__version__,
+            **more,
+        },
+        "devices": {
+            str(device): {"name": device.name, "version": device.room.devices.version()}
+            for device in devices
+        },
+    }
