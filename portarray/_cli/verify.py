@@ -11,7 +11,8 @@ from rich.table import Table
 
 from portarray._cli.bar import Bar
 from portarray._devices import selection
-from portarray.kernels.verify import DTYPES, Verification, VerificationRow
+from portarray.kernels.verification import DTYPES, VerificationRow
+from portarray.kernels.verify import Verification
 from portarray.kernels.verify import verify as verified
 
 __all__ = ["verify"]

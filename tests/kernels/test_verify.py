@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import sys
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -16,10 +15,11 @@ import wrong_kernels
 import portarray as pa
 from portarray.backends import registry
 from portarray.backends.protocol import TunedKernel
-from portarray.kernels import bounds, reference
+from portarray.kernels import bounds, reference, verification
 from portarray.kernels.cases import DRAWN, draw
 from portarray.kernels.explain import _KERNELS as KERNELS
-from portarray.kernels.verify import Case, Verification, _judged, verify
+from portarray.kernels.verification import Case, _judged
+from portarray.kernels.verify import Verification
 
 DEVICE = "fake:cuda:1"
 
@@ -109,7 +109,7 @@ def test_a_right_kernel_passes(planted: Planted, kernel: str) -> None:
 def test_a_fault_is_found(
     planted: Planted, kernel: str, fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sys.modules[verify.__module__], "DTYPES", ("float32",))
+    monkeypatch.setattr(verification, "DTYPES", ("float32",))
     found = planted(kernel, fault)
     assert not found.ok
     row = found.failures[0]

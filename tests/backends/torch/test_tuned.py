@@ -10,7 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from portarray.backends.torch import tuned  # noqa: E402
+from portarray.backends.torch import attention, tuned  # noqa: E402
 from portarray.kernels import reference  # noqa: E402
 
 FLOATS = ("float32", "float64", "float16", "bfloat16")
@@ -41,7 +41,7 @@ def attend(q: Any, k: Any, v: Any, **options: Any) -> None:
     """Compare attention with the reference, and see that it writes into nothing."""
     options = {**NO_OPTIONS, **options}
     before = [x.clone() for x in (q, k, v)]
-    got = tuned.attention(q, k, v, **options)
+    got = attention.attention(q, k, v, **options)
     for x, old in zip((q, k, v), before, strict=True):
         assert torch.equal(x, old)
     given = {name: exact(value) for name, value in options.items()}
@@ -54,7 +54,7 @@ def attend(q: Any, k: Any, v: Any, **options: Any) -> None:
 
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_attention_of_every_form(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tuned, "QUERIES", 3)  # several blocks, and one that is not full
+    monkeypatch.setattr(attention, "QUERIES", 3)  # several blocks, and one that is not full
     rng = np.random.default_rng(1)
     for lead, heads, groups, length, keys, size, out in [
         ((), 6, 2, 1, 9, 8, 8),
@@ -106,8 +106,8 @@ def test_masks_are_made_block_by_block() -> None:
             return result
 
     with Watch():
-        tuned.attention(q, k, k, **{**NO_OPTIONS, "causal": True})
-    assert max(made) <= tuned.QUERIES * 8192
+        attention.attention(q, k, k, **{**NO_OPTIONS, "causal": True})
+    assert max(made) <= attention.QUERIES * 8192
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
@@ -249,7 +249,7 @@ def test_gradients_are_those_of_the_formulas() -> None:
     assert check(lambda x, w: tuned.rms_norm(x, w, eps=1e-6), (x, weight))
     assert check(lambda x: tuned.rope(x, None, tables=tables, theta=1e4, interleaved=False), x)
     assert check(
-        lambda q, k: tuned.attention(q, k, k, **{**NO_OPTIONS, "causal": True}), (x, x[:, :2])
+        lambda q, k: attention.attention(q, k, k, **{**NO_OPTIONS, "causal": True}), (x, x[:, :2])
     )
     large = normal(rng, 9000).requires_grad_()
     tuned.gelu(large, approximate="tanh").sum().backward()

@@ -1,0 +1,254 @@
+"""One kernel in one dtype against the float64 reference, with inputs that are drawn."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from portarray import kernels
+from portarray._api.creation import asarray
+from portarray._api.manipulation import permute_dims
+from portarray._array import call, dispatch, dtypes
+from portarray._array.array import Array
+from portarray._devices import selection
+from portarray.kernels import bounds, reference
+from portarray.kernels.bounds import Precision
+from portarray.kernels.cases import Drawn, Part, draw
+
+if TYPE_CHECKING:
+    from portarray._devices.device import Device
+
+__all__ = ["DTYPES", "Case", "VerificationRow", "verified"]
+
+DTYPES = ("float32", "float64", "float16", "bfloat16")
+"""Dtypes that kernels are verified in, where a device has them."""
+
+Values = np.ndarray[Any, np.dtype[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One drawn call of a kernel.
+
+    Parameters
+    ----------
+    kernel : str
+        Its name.
+    dtype : str
+        Of its floating-point arrays.
+    seed, number : int
+        What the call is drawn from.
+    """
+
+    kernel: str
+    dtype: str
+    seed: int
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.kernel} {self.dtype}, case {self.number} of seed {self.seed}: {self.draw()}"
+
+    def draw(self) -> Drawn:
+        """Return the arguments as they are drawn, in NumPy's memory."""
+        return draw(self.kernel, self.dtype, self.seed, self.number)
+
+    def arguments(self, device: object) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return the arguments on a device, with the views that they are.
+
+        Parameters
+        ----------
+        device : device-like
+            Where to.
+
+        Returns
+        -------
+        tuple
+            Positional arguments of the kernel.
+        dict
+            Keyword arguments.
+        """
+        return _placed(self.draw(), selection.device(device))
+
+
+@dataclass(frozen=True, slots=True)
+class VerificationRow:
+    """One kernel in one dtype.
+
+    Parameters
+    ----------
+    kernel, dtype : str
+        What was verified.
+    cases : int
+        How many calls.
+    outside : int
+        How many of them were out of bounds, or wrong otherwise.
+    worst : float
+        The largest error, in units of its bound; infinity where a result cannot be compared.
+    case : Case or None
+        The call in which that was; the first that was wrong, where one was.
+    problem : str
+        What was wrong in it, or an empty string.
+    versions : mapping
+        How many calls each version served: a tuned one by its name, or ``"generic"``.
+    """
+
+    kernel: str
+    dtype: str
+    cases: int
+    outside: int
+    worst: float
+    case: Case | None
+    problem: str = ""
+    versions: Mapping[str, int] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything, fit for JSON; an infinite error is None."""
+        return {
+            "kernel": self.kernel,
+            "dtype": self.dtype,
+            "cases": self.cases,
+            "outside": self.outside,
+            "worst": self.worst if np.isfinite(self.worst) else None,
+            "problem": self.problem,
+            "versions": dict(self.versions),
+            "seed": None if self.case is None else self.case.seed,
+            "number": None if self.case is None else self.case.number,
+            "input": None if self.case is None else str(self.case.draw()),
+        }
+
+
+def verified(
+    kernel: str, dtype: str, cases: Iterator[Case], device: Device, factor: float
+) -> VerificationRow:
+    """Verify a kernel in a dtype."""
+    worst, at, problem = -1.0, None, ""
+    number = outside = 0
+    versions: Counter[str] = Counter()
+    for case in cases:
+        number += 1
+        try:
+            served, found = _compared(case, device)
+        except Exception as error:  # noqa: BLE001 - whatever a kernel raises is the finding
+            served, found = "", (float("inf"), f"{type(error).__name__}: {error}")
+        versions.update([served] if served else [])
+        error_found, said = found
+        wrong = error_found > factor
+        outside += wrong
+        if error_found > worst:
+            worst, at, problem = error_found, case, said if wrong else ""
+    return VerificationRow(kernel, dtype, number, outside, worst, at, problem, dict(versions))
+
+
+def _compared(case: Case, device: Device) -> tuple[str, tuple[float, str]]:
+    """Return which version served a case, the error in units of its bound, and what it is."""
+    drawn = case.draw()
+    arrays, options = _placed(drawn, device)
+    explained = kernels.explain(case.kernel, *arrays, **options)
+    result = getattr(kernels, case.kernel)(*arrays, **options)
+    exact = [one if one is None or isinstance(one, int) else one.exact for one in drawn.arrays]
+    plain = {name: _exact(value) for name, value in drawn.options.items() if name != "dtype"}
+    wide = dtypes.canonical("float64") in dispatch.dtypes_of(device)
+    precision = Precision(case.dtype, "float64" if wide else "float32")
+    results = result if isinstance(result, tuple) else (result,)
+    with np.errstate(all="ignore"):
+        wanted = getattr(reference, case.kernel)(*exact, **plain)
+        limit = getattr(bounds, _BOUNDS.get(case.kernel, case.kernel))
+        found = (0.0, "")
+        wanted = wanted if isinstance(wanted, tuple) else (wanted,)
+        for one, want in zip(results, wanted, strict=True):
+            bound = limit(precision, want, *exact, **plain)
+            found = max(found, _judged(one, want, bound, precision, device))
+    changed = _changed(drawn, (*arrays, *options.values()))
+    if changed:
+        found = float("inf"), f"the call changed its argument {changed}"
+    return explained.function if explained.version == "tuned" else "generic", found
+
+
+_BOUNDS = {"relu": "exact", "embedding": "exact"}
+
+
+def _exact(value: Any) -> Any:
+    """Return an option for the reference: arrays in float64, arrays of one integer as that."""
+    if isinstance(value, tuple):
+        return tuple(map(_exact, value))
+    if not hasattr(value, "exact"):
+        return value
+    exact = value.exact
+    return int(exact) if exact.ndim == 0 else exact
+
+
+def _judged(
+    result: object, want: Values, bound: Values, precision: Precision, device: Device
+) -> tuple[float, str]:
+    """Return a result's largest error in units of its bound, and what it is."""
+    if not isinstance(result, Array):
+        return float("inf"), f"the result is no Array but {type(result).__name__}"
+    for name, seen, due in (
+        ("dtype", result.dtype.name, precision.dtype),
+        ("shape", result.shape, want.shape),
+        ("device", str(result.device), str(device)),
+    ):
+        if seen != due:
+            return float("inf"), f"the result's {name} is {seen}, due is {due}"
+    if not result.size:
+        return 0.0, ""
+    got = call.host_view(result).astype(np.float64)
+    bound = np.broadcast_to(bound, want.shape)
+    with np.errstate(all="ignore"):
+        error = np.abs(got - want) / bound
+        error = np.where(got == want, 0.0, error)
+        error = np.where(np.isnan(want), np.where(np.isnan(got), 0.0, np.inf), error)
+        # What the dtype may not hold is infinite, or its largest number where that is near enough.
+        over = np.isfinite(want) & (np.abs(want) + bound >= precision.largest)
+        beyond = (np.sign(got) == np.sign(want)) & (np.abs(got) + bound >= precision.largest)
+        error = np.where(over & beyond, 0.0, error)
+        error = np.where(np.isnan(error) | (np.isfinite(want) & ~np.isfinite(bound)), np.inf, error)
+    place = np.unravel_index(int(np.argmax(error)), error.shape)
+    at = ", ".join(str(int(one)) for one in place)
+    return float(error[place]), (
+        f"result[{at}] is {got[place]!s}, due is {want[place]!s} with an error of at most "
+        f"{bound[place]:.3g}"
+    )
+
+
+def _placed(drawn: Drawn, device: Device) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return drawn arguments on a device."""
+
+    def place(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(map(place, value))
+        return _on(value, device) if isinstance(value, Part) else value
+
+    return tuple(map(place, drawn.arrays)), {k: place(v) for k, v in drawn.options.items()}
+
+
+def _on(part: Part, device: Device) -> Array:
+    """Return a drawn array on a device, lying in memory as it should."""
+    values = part.values
+    if values.dtype not in dispatch.dtypes_of(device):  # int64
+        values = values.astype(dispatch.default_dtype(device, "i"))
+    if part.view == "transposed":
+        backwards = tuple(reversed(range(values.ndim)))
+        stored = asarray(np.ascontiguousarray(values.transpose(backwards)), device=device)
+        return permute_dims(stored, backwards)
+    if part.view == "strided":
+        return asarray(np.repeat(values, 2, axis=-1), device=device)[..., ::2]
+    if part.view == "offset":
+        padded = np.concatenate([values[..., :1], values], axis=-1)
+        return asarray(padded, device=device)[..., 1:]
+    return asarray(values, device=device, copy=True)
+
+
+def _changed(drawn: Drawn, given: tuple[Any, ...]) -> str:
+    """Return the name of an argument that no longer holds what was drawn, or an empty string."""
+    flat = [x for one in given for x in (one if isinstance(one, tuple) else (one,))]
+    arrays = [x for x in flat if isinstance(x, Array)]
+    for part, x in zip(drawn.parts(), arrays, strict=True):
+        values = part.exact
+        if not np.array_equal(call.host_view(x).astype(values.dtype), values):
+            return part.name
+    return ""
