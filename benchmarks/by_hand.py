@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from installed import optional
+from installed import MODULES, optional
 
 import portarray as pa
 
@@ -33,18 +33,6 @@ class ByHand:
     text: str
     note: str = ""
 
-
-# What the texts call by these names.
-_MODULES = {
-    "cl": "portarray.clarray",
-    "cupy": "cupy",
-    "dpnp": "dpnp",
-    "jax": "jax",
-    "jnp": "jax.numpy",
-    "mx": "mlx.core",
-    "np": "numpy",
-    "torch": "torch",
-}
 
 _CHANGES = "JAX's array changes with x where x happens to be aligned to 64 bytes"
 _WRITES = "what is written into the result changes {}'s array, which is never to change"
@@ -135,7 +123,7 @@ def _key(device: pa.Device) -> str:
 
 def function(way: ByHand, device: pa.Device) -> Callable[[Any], Any]:
     """Return a way as function of the native array: what is printed is what is run."""
-    names = {name: optional(module) for name, module in _MODULES.items() if f"{name}." in way.text}
+    names = {name: optional(module) for name, module in MODULES.items() if f"{name}." in way.text}
     names["device"] = device.native
     made: Callable[[Any], Any] = eval(f"lambda x: {way.text}", names)
     return made

@@ -5,7 +5,22 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-__all__ = ["optional"]
+__all__ = ["MODULES", "optional"]
+
+MODULES = {
+    "F": "torch.nn.functional",
+    "cl": "portarray.clarray",
+    "cupy": "cupy",
+    "dpnp": "dpnp",
+    "jax": "jax",
+    "jnp": "jax.numpy",
+    "mx": "mlx.core",
+    "nn": "mlx.nn",
+    "np": "numpy",
+    "special": "cupyx.scipy.special",
+    "torch": "torch",
+}
+"""What texts of calls by hand name: each name and its module."""
 
 
 def optional(module: str) -> Any:

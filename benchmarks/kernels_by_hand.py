@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from installed import optional
+from installed import MODULES, optional
 from kernel_rows import Row
 
 import portarray as pa
@@ -21,20 +21,6 @@ __all__ = ["LARGEST_SCORES", "by_hand"]
 
 LARGEST_SCORES = 1 << 30
 """Bytes of scores up to which attention is written by hand where that stores all of them."""
-
-_MODULES = {
-    "F": "torch.nn.functional",
-    "cl": "portarray.clarray",
-    "cupy": "cupy",
-    "dpnp": "dpnp",
-    "jax": "jax",
-    "jnp": "jax.numpy",
-    "mx": "mlx.core",
-    "nn": "mlx.nn",
-    "np": "numpy",
-    "special": "cupyx.scipy.special",
-    "torch": "torch",
-}
 
 _PLAIN = {
     "matmul": "x1 @ x2",
@@ -137,7 +123,7 @@ def by_hand(
     arrays = {name: x for name, x in natives.items() if name not in ("cos", "sin")}
     names: dict[str, Any] = {
         name: optional(module)
-        for name, module in _MODULES.items()
+        for name, module in MODULES.items()
         if re.search(rf"\b{name}\b", text)
     }
     names.update(rotated=rotated, rms_normed=rms_normed, mask=None, approximate="none")

@@ -13,7 +13,12 @@ import portarray as pa
 if TYPE_CHECKING:
     from portarray._bench.timing import Action
 
-__all__ = ["Case", "ended", "random"]
+__all__ = ["HEADS", "HEAD_DIM", "HIDDEN", "INTERMEDIATE", "KV_HEADS", "Case", "ended", "random"]
+
+# The sizes of SmolLM2-135M.
+HIDDEN = 576
+INTERMEDIATE = 1536
+HEADS, KV_HEADS, HEAD_DIM = 9, 3, 64
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,16 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import portarray as pa
-from portarray._bench.cases import Case, ended, random
+from portarray._bench.cases import (
+    HEAD_DIM,
+    HEADS,
+    HIDDEN,
+    INTERMEDIATE,
+    KV_HEADS,
+    Case,
+    ended,
+    random,
+)
 
 if TYPE_CHECKING:
     from portarray._bench.timing import Action
@@ -15,10 +24,7 @@ __all__ = ["UNIT", "cases"]
 
 UNIT = "tokens"
 TOKENS = (1, 32, 512)
-HIDDEN = 576
-INTERMEDIATE = 1536
 CLASSES = 4096
-HEADS, KV_HEADS, HEAD_DIM = 9, 3, 64
 
 Make = Callable[[pa.Device, int], "Action"]
 

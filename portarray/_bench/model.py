@@ -10,7 +10,16 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 import portarray as pa
-from portarray._bench.cases import Case, ended, random
+from portarray._bench.cases import (
+    HEAD_DIM,
+    HEADS,
+    HIDDEN,
+    INTERMEDIATE,
+    KV_HEADS,
+    Case,
+    ended,
+    random,
+)
 from portarray.kernels import attention, linear, rms_norm, rope, silu
 
 if TYPE_CHECKING:
@@ -20,9 +29,6 @@ __all__ = ["UNIT", "Decoder", "cases"]
 
 UNIT = "tokens"  # of a prompt: read at once; of decoding one: those in the cache
 LAYERS = 8
-HIDDEN = 576
-INTERMEDIATE = 1536
-HEADS, KV_HEADS, HEAD_DIM = 9, 3, 64
 PROMPTS = (16, 128, 512)
 CACHED = (128, 512, 2048)
 

@@ -13,6 +13,7 @@ from portarray._bench.measure import SUBJECTS, measured, moves
 from portarray._bench.report import Report
 from portarray._bench.table import tables
 from portarray._cli.bar import Bar
+from portarray._cli.choice import chosen
 from portarray._devices import selection
 from portarray._devices.device import Device
 
@@ -60,7 +61,7 @@ def bench(
     Devices take turns, each call ends when a number of its result has been read, and the shortest
     time counts. Sizes grow: a call's own cost shows at the small ones, the work at the large ones.
     """
-    devices = list(dict.fromkeys(map(selection.device, names))) or selection.devices()
+    devices = chosen(names)
     base = _baseline(baseline, devices, subject)
     if plot is not None:
         picture.check(plot)

@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from portarray._cli.bar import Bar
+from portarray._cli.choice import chosen
 from portarray._devices import memory, selection
 from portarray._devices.device import Device
 from portarray._devices.summary import gib
@@ -47,7 +48,7 @@ def routes(names: tuple[str, ...], measure: bool, megabytes: int | None, as_json
     DEVICE is a text such as cuda or torch:cuda:1; by default every functional device. The array is
     a plain one of dtype float32. Rows are where it comes from, columns where it goes.
     """
-    devices = _devices(names)
+    devices = chosen(names)
     size = megabytes or (64 if measure else 1)
     _check(size)
     with Bar("measuring routes") as bar:
@@ -56,13 +57,6 @@ def routes(names: tuple[str, ...], measure: bool, megabytes: int | None, as_json
         click.echo(json.dumps(found.as_dict(), indent=2, ensure_ascii=False))
         return
     _show(found, Console())
-
-
-def _devices(names: tuple[str, ...]) -> list[Device]:
-    """Return the devices that are asked for, each once."""
-    if not names:
-        return selection.devices()
-    return list(dict.fromkeys(map(selection.device, names)))
 
 
 def _check(megabytes: int) -> None:

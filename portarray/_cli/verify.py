@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from portarray._cli.bar import Bar
-from portarray._devices import selection
+from portarray._cli.choice import chosen
 from portarray.kernels.verification import DTYPES, VerificationRow
 from portarray.kernels.verify import Verification
 from portarray.kernels.verify import verify as verified
@@ -65,7 +65,7 @@ def verify(
     Figures are errors in units of their bounds: what is above 1, or above the tolerance, is out of
     bounds and listed with the call that made it. The exit status is 1 if anything is.
     """
-    devices = list(dict.fromkeys(map(selection.device, names))) or selection.devices()
+    devices = chosen(names)
     console = Console()
     found: list[Verification] = []
     for device in devices:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import cupy
 
+from portarray.backends.cupy.widening import WIDE
+
 __all__ = [
     "distance",
     "exponentials",
@@ -26,10 +28,9 @@ __all__ = [
     "total32",
 ]
 
-_WIDE = """
-template <typename T> __device__ inline float portarray_wide(T x) { return float(x); }
-__device__ inline double portarray_wide(double x) { return x; }
-
+_CODE = (
+    WIDE
+    + """
 template <typename W> __device__ inline W portarray_silu(W x) { return x / (W(1) + exp(-x)); }
 
 template <typename W> __device__ inline W portarray_gelu(W x) {
@@ -41,16 +42,17 @@ template <typename W> __device__ inline W portarray_gelu_tanh(W x) {
     return x / (W(1) + exp(x * (W(-1.5957691216057308) + W(-0.07135481627260025) * (x * x))));
 }
 """
+)
 
 
 def _elementwise(inputs: str, outputs: str, operation: str, name: str) -> cupy.ElementwiseKernel:
-    return cupy.ElementwiseKernel(inputs, outputs, operation, f"portarray_{name}", preamble=_WIDE)
+    return cupy.ElementwiseKernel(inputs, outputs, operation, f"portarray_{name}", preamble=_CODE)
 
 
 def _sum(inputs: str, output: str, term: str, name: str) -> cupy.ReductionKernel:
     """Return a sum over an axis, of the dtype of its result."""
     return cupy.ReductionKernel(
-        inputs, output, term, "a + b", "sum = a", "0", f"portarray_{name}", preamble=_WIDE
+        inputs, output, term, "a + b", "sum = a", "0", f"portarray_{name}", preamble=_CODE
     )
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import cupy
 
+from portarray.backends.cupy.widening import WIDE
+
 __all__ = [
     "acosh",
     "arange",
@@ -37,12 +39,11 @@ __all__ = [
 
 # --- real numbers -------------------------------------------------------------------------------
 
-# float16 is computed on as float. CuPy's own divide first, which loses the remainder of large
-# quotients, and miss the standard's special cases.
-_DIVISION = """
-template <typename T> __device__ inline float portarray_wide(T x) { return float(x); }
-__device__ inline double portarray_wide(double x) { return x; }
-
+# CuPy's own divide first, which loses the remainder of large quotients, and miss the standard's
+# special cases.
+_DIVISION = (
+    WIDE
+    + """
 template <typename W> __device__ inline W portarray_remainder(W x, W y) {
     W rest = fmod(x, y);
     if (rest != 0 && (rest < 0) != (y < 0)) rest += y;
@@ -61,6 +62,7 @@ template <typename W> __device__ inline W portarray_floor_divide(W x, W y) {
     return whole == 0 ? copysign(whole, ratio) : whole;
 }
 """
+)
 
 floor_divide = cupy.ElementwiseKernel(
     "T x, T y",
