@@ -191,8 +191,8 @@ class _Mover:
         self._native = native
         self._classes: dict[type, bool] = {}
         # By the identity of native arrays, which one tree may have in several places: as they are,
-        # and in the arrays around them.
-        self.moved: dict[int, Array] = {}
+        # and in the arrays around them. Kept with them, so that no other gets the identity.
+        self.moved: dict[int, tuple[Any, Array]] = {}
 
     def is_array(self, value: Any) -> bool:
         """Tell whether a value is an array: of numbers, and no more than an array."""
@@ -228,11 +228,12 @@ class _Mover:
         device = self._device
         known = self.moved.get(id(native))
         if known is None:
-            known = self.moved[id(native)] = conversion.moved(
+            there = conversion.moved(
                 x, device, copy=None, narrow=self._narrow, non_blocking=self._non_blocking
             )
-            return known
-        return x if x._lane.device is device else outcome.wrap(known._native, device)
+            self.moved[id(native)] = native, there
+            return there
+        return x if x._lane.device is device else outcome.wrap(known[1]._native, device)
 
 
 _ATOMS = (type(None), *dtypes.SCALARS, str, bytes)

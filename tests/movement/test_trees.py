@@ -220,6 +220,20 @@ def test_numpy_arrays_of_other_byte_order_and_in_files(device: str, tmp_path: Pa
     assert {type(x) for x in pa.to_device([swapped, mapped], device, native=False)} == {pa.Array}
 
 
+@pytest.mark.parametrize("native", [None, False])
+def test_many_mapped_arrays_keep_their_own_values(
+    device: str, native: bool | None, tmp_path: Path
+) -> None:
+    for count in range(8):
+        sample(count).tofile(tmp_path / f"{count}")
+    mapped = [
+        np.memmap(tmp_path / f"{count}", dtype=np.float32, mode="r", shape=(2, 3))
+        for count in range(8)
+    ]
+    for count, one in enumerate(pa.to_device(mapped, device, native=native)):
+        np.testing.assert_array_equal(host(one), sample(count))
+
+
 def test_every_dtype_of_both_goes_through(device: str) -> None:
     names = set(pa.__array_namespace_info__().dtypes(device=device))
     tree = {
