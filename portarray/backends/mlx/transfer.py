@@ -16,7 +16,7 @@ import numpy as np
 
 from portarray import _dlpack as dlpack
 from portarray.backends.copying import copied
-from portarray.backends.mlx import devices, limits
+from portarray.backends.mlx import devices, filling, limits
 
 __all__ = [
     "check_shape",
@@ -70,6 +70,9 @@ def from_host(
     check_shape(array.shape)
     limits.check(array.shape, array.nbytes)
     native = _NATIVE.get(array.dtype)
+    if filling.serves(array.nbytes):
+        with under(device):
+            return filling.filled(array, native or _NATIVE[array.dtype.newbyteorder("=")])
     if native is None or not _copies_well(array):
         native = _NATIVE[array.dtype.newbyteorder("=")]
         array = copied(array)
@@ -189,6 +192,8 @@ def move(
     """
     if not copy:
         return x
+    if filling.serves(x.nbytes):
+        return from_host(to_host(x, copy=None), device, copy=True)
     limits.check(x.shape, x.nbytes)
     with under(device):
         return evaluated(mx.array(x))
