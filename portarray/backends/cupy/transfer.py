@@ -7,7 +7,8 @@ from another library's memory is waited for here, since that library may then us
 
 from __future__ import annotations
 
-from typing import Any
+import os
+from typing import Any, Literal
 
 import cupy
 import numpy as np
@@ -31,6 +32,9 @@ __all__ = [
 
 # DLPack's device types.
 _CPU, _CUDA, _ROCM, _CUDA_MANAGED = 1, 2, 10, 13
+
+_SHARES = os.environ.get("CUPY_ENABLE_UMP", "0") != "0"
+"""Whether CuPy takes NumPy's memory as it is, even where a copy is asked for."""
 
 
 def on_host(device: Any) -> bool:
@@ -57,8 +61,13 @@ def from_host(
         )
     # For CuPy, which before version 14 does not swap bytes.
     array = np.asarray(array, dtype=array.dtype.newbyteorder("="))
+    if _SHARES:
+        array = array.copy()
+    # CuPy fills arrays without axes with a scalar, and memory with 0 where that is -0.0.
+    given = np.atleast_1d(array)
     with device:
-        return cupy.array(array, copy=True, blocking=not non_blocking and _is_read_late(array))
+        x = cupy.array(given, copy=True, blocking=not non_blocking and _is_read_late(given))
+        return x if array.ndim else x.reshape(())
 
 
 def _is_read_late(array: np.ndarray[Any, Any]) -> bool:
@@ -84,18 +93,31 @@ def to_host(x: ndarray, *, copy: bool | None) -> np.ndarray[Any, Any]:
             f"copy=False, but an array on {x.device} cannot be read by NumPy without a copy; "
             f"pass copy=None or copy=True"
         )
-    with x.device:  # its current stream is the one to wait for
-        host: np.ndarray[Any, Any] = x.get()
-    return host
+    return _read(x, np.ndarray(x.shape, x.dtype, order=_order(x)))
 
 
 def staged(x: ndarray) -> np.ndarray[Any, Any]:
     """Return an array as NumPy array in page-locked memory."""
     with x.device:
         memory = cupy.cuda.alloc_pinned_memory(max(1, x.nbytes))
-        locked: np.ndarray[Any, Any] = np.ndarray(x.shape, x.dtype, memory)
-        x.get(out=locked)
-    return locked
+    return _read(x, np.ndarray(x.shape, x.dtype, memory, order=_order(x)))
+
+
+def _read(x: ndarray, host: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return a NumPy array with the elements of an array, when they are there."""
+    with x.device:  # its current stream is the one to wait for
+        # Without memory to write to CuPy may show the array's own, before that is computed
+        # (CUPY_ENABLE_UMP).
+        x.get(out=host)
+    return host
+
+
+def _order(x: ndarray) -> Literal["C", "F"]:
+    """Return the order in which an array's elements are read, as they lie if that is possible.
+
+    For another order CuPy makes a copy on the GPU.
+    """
+    return "F" if x.flags.f_contiguous and not x.flags.c_contiguous else "C"
 
 
 def move(x: ndarray, device: Any, *, copy: bool | None, non_blocking: bool = False) -> ndarray:
@@ -120,11 +142,13 @@ def move(x: ndarray, device: Any, *, copy: bool | None, non_blocking: bool = Fal
     # CuPy cannot copy strided arrays between devices, and orders no streams of two devices.
     with source:
         x = cupy.ascontiguousarray(x)
-    _wait(device, source)
+    # It copies on the target's stream, and with ROCm on the source's.
+    copying, other = (source, device) if runtime.is_hip else (device, source)
+    _wait(copying, other)
     with device:
         moved = x.copy()
-    # Before it is copied, what comes next on the source may not reuse its memory.
-    _wait(source, device)
+    # Until it is copied, what comes next on the other one may not use or reuse the memory.
+    _wait(other, copying)
     return moved
 
 

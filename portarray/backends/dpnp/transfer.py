@@ -139,10 +139,13 @@ def to_host(x: dpnp.ndarray, *, copy: bool | None) -> np.ndarray[Any, Any]:
             f"copy=False, but {x.device} has memory of its own, which NumPy cannot read; "
             f"pass copy=None or copy=True"
         )
-    if x.get_array().usm_data.nbytes > x.nbytes:
-        x = dpnp.copy(x)  # asnumpy copies all memory that x is a view of
-    values: np.ndarray[Any, Any] = x.asnumpy()
+    values: np.ndarray[Any, Any] = _alone(x).asnumpy()
     return values
+
+
+def _alone(x: dpnp.ndarray) -> dpnp.ndarray:
+    """Return an array in memory of its own size: dpnp copies all memory that one is a view of."""
+    return dpnp.copy(x) if x.get_array().usm_data.nbytes > x.nbytes else x
 
 
 class _HostMemory:
@@ -181,6 +184,7 @@ def move(
             f"copy=False, but moving an array from {x.device} to {device} copies it; "
             f"pass copy=None or copy=True"
         )
+    x = _alone(x)
     x.sycl_queue.wait()
     return x.to_device(device)
 
@@ -237,7 +241,11 @@ def from_dlpack(x: Any, device: Device | None, *, copy: bool | None) -> dpnp.nda
         )
     shared = dpnp.from_dlpack(dlpack.take(x))
     place = device or devices.native_device(*devices.locate(shared))
-    return move(adopt(shared, copy=copy), place, copy=copy)
+    found = move(adopt(shared, copy=copy), place, copy=copy)
+    if copy:
+        # From now on the producer may write into its memory, on a queue of its own.
+        found.sycl_queue.wait()
+    return found
 
 
 def to_dlpack(

@@ -42,6 +42,7 @@ __all__ = [
 
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 _CPU = torch.device("cpu")
+_PER_THREAD = 2  # DLPack's number for CUDA's default stream of the thread
 
 # PyTorch has no types for this.
 _from_dlpack: Callable[[Any], torch.Tensor] = torch.utils.dlpack.from_dlpack
@@ -259,6 +260,8 @@ def from_dlpack(x: Any, device: torch.device | None, *, copy: bool | None) -> to
     if kind in dlpack.HOST_KINDS:
         return _from_host_memory(x, kind, _CPU if device is None else device, copy=copy)
     if kind == STREAMED and not torch.cuda.is_available():
+        if copy is False:
+            raise _refusal(f"this PyTorch cannot use the memory of DLPack device {(kind, index)}")
         values = np.from_dlpack(x, device="cpu")
         return from_host(values, _CPU if device is None else device, copy=None)
     held = dlpack.take(x, stream=_stream(kind, index)) if _HAS_VERSIONS else None
@@ -280,6 +283,8 @@ def _wait_for(device: torch.device) -> None:
         torch.cuda.current_stream(device).synchronize()
     elif device.type == "xpu":
         torch.xpu.current_stream(device).synchronize()
+    elif device.type == "mps":
+        torch.mps.synchronize()  # type: ignore[no-untyped-call, unused-ignore]
 
 
 def _from_host_memory(
@@ -352,14 +357,16 @@ def to_dlpack(
         )
     if source is x and copy is True:
         source = _cloned(source)
-    if source.device.type == "xpu":
-        # Consumers on Intel's GPUs can name no stream: what they get is computed.
-        _wait_for(source.device)
     # The room has done the moving and copying, so PyTorch is asked for the tensor as it is.
     options: dict[str, Any] = {"max_version": max_version} if _HAS_VERSIONS else {}
     if source.device.type != "cuda":
+        # Consumers can name no stream: what they get is computed.
+        _wait_for(source.device)
         return source.__dlpack__(stream=stream, **options)
     with torch.cuda.device(source.device):  # PyTorch exports tensors on the current GPU only
+        if stream == _PER_THREAD:  # and refuses to order this stream
+            _wait_for(source.device)
+            stream = -1
         return source.__dlpack__(stream=stream, **options)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -114,3 +115,54 @@ def test_export_elsewhere_is_refused(ghost: Any, monkeypatch: pytest.MonkeyPatch
         transfer.to_dlpack(x, dl_device=(2, 0), copy=None, **options)
     with pytest.raises(BufferError, match="copy=False, but the array on <CUDA Device 1>"):
         transfer.to_dlpack(x, dl_device=(1, 0), copy=False, **options)
+
+
+def test_arrays_without_axes_keep_the_sign_of_zero(
+    ghost: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # CuPy makes them by filling with a scalar: https://github.com/cupy/cupy/blob/v14.2.0/cupy/
+    # _core/core.pyx, _array_default and ndarray.fill, which sets memory to 0 for -0.0.
+    given = []
+
+    def array(values: Any, **options: Any) -> Any:
+        given.append((values, options))
+        return ghost(values.shape, values.dtype.name)
+
+    monkeypatch.setattr(cupy, "array", array)
+    monkeypatch.setattr(transfer, "_is_read_late", lambda values: True)
+    for values in (np.asarray(-0.0), np.asarray(-0.0, ">f4"), np.zeros((2, 0)), np.ones((2, 3)).T):
+        for non_blocking in (False, True):
+            x = transfer.from_host(values, nullcontext(), copy=None, non_blocking=non_blocking)
+            seen, options = given.pop()
+            assert x.shape == values.shape
+            assert seen.ndim > 0
+            assert seen.dtype.isnative
+            assert np.array_equal(np.signbit(seen).ravel(), np.signbit(values).ravel())
+            assert options == {"copy": True, "blocking": not non_blocking}
+
+
+@pytest.mark.parametrize("is_hip", [False, True])
+def test_both_gpus_wait_for_a_copy_between_them(
+    monkeypatch: pytest.MonkeyPatch, is_hip: bool
+) -> None:
+    events: list[Any] = []
+
+    class Ghost:
+        device = nullcontext("source")
+
+        def copy(self) -> str:
+            events.append("copied")
+            return "copy"
+
+    target = nullcontext("target")
+    monkeypatch.setattr(cupy, "ascontiguousarray", lambda x: x)
+    monkeypatch.setattr(cupy.cuda.runtime, "is_hip", is_hip)
+    monkeypatch.setattr(
+        transfer,
+        "_wait",
+        lambda later, earlier: events.append((later.enter_result, earlier.enter_result)),
+    )
+    assert transfer.move(Ghost(), target, copy=None) == "copy"
+    # On the target's stream, with ROCm on the source's, after what is under way on the other.
+    stream, other = ("source", "target") if is_hip else ("target", "source")
+    assert events == [(stream, other), "copied", (other, stream)]

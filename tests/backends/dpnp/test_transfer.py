@@ -222,3 +222,44 @@ def test_broadcast_views_are_not_written_through() -> None:
     with pytest.raises(ValueError, match="read-only"):
         view[0, 0] = 1.0
     assert x.tolist() == [0.0, 0.0, 0.0]
+
+
+class Elsewhere:
+    """What a library that portarray does not know has in SYCL's memory."""
+
+    def __init__(self, x: Any) -> None:
+        self.x = x
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        kind, index = self.x.__dlpack_device__()
+        return int(kind), index
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.x.__dlpack__(**options)
+
+
+@needs_cpu
+def test_what_others_have_in_sycls_memory_was_read_when_it_was_copied() -> None:
+    values = dpnp.full(4_000_000, 7, dtype="f4", device=NATIVE)
+    seen = transfer.to_host(values, copy=False)
+    for _ in range(3):
+        seen[...] = 7
+        x = transfer.from_dlpack(Elsewhere(values), NATIVE, copy=True)
+        seen[...] = -1
+        assert float(dpnp.min(x)) == 7
+    shared = transfer.from_dlpack(Elsewhere(values), NATIVE, copy=False)
+    assert float(dpnp.max(shared)) == -1
+
+
+@needs_cpu
+def test_a_part_of_an_array_moves_to_another_device_alone() -> None:
+    first, *_ = NATIVE.sycl_device.create_sub_devices(partition=1)
+    other = dpnp.tensor.Device.create_device(dpctl.SyclQueue(first))
+    whole = dpnp.arange(1200, dtype="f4", device=NATIVE).reshape(30, 40)
+    for part in (whole, whole[5], whole[:, 3], whole[::-1, ::2], whole[:0], whole[3, 4]):
+        moved = transfer.move(part, other, copy=None)
+        assert moved.sycl_device == first
+        assert moved.get_array().usm_data.nbytes <= max(part.nbytes, 4)
+        np.testing.assert_array_equal(moved.asnumpy(), part.asnumpy())
+    wide = dpnp.broadcast_to(whole[0], (50, 40))
+    np.testing.assert_array_equal(transfer.move(wide, other, copy=None).asnumpy(), wide.asnumpy())

@@ -253,3 +253,13 @@ def test_weak_types_end_at_the_door() -> None:
     weak = pa.asarray(jnp.asarray(1.0) * 1)
     half = pa.asarray([1.0], dtype=pa.float16, device=CPU)
     assert (weak + half).dtype == weak.dtype
+
+
+def test_a_consumer_that_wants_no_order_gets_the_array() -> None:
+    # XLA takes the number for the address of a stream.
+    x = jnp.arange(3.0)
+    for version in (None, (1, 0)):
+        capsule = transfer.to_dlpack(x, stream=-1, max_version=version, dl_device=None, copy=None)
+        np.testing.assert_array_equal(dlpack.host_values(dlpack.Held(capsule)), np.arange(3.0))
+    with pytest.raises(jax.errors.JaxRuntimeError):
+        x.__dlpack__(stream=-1)

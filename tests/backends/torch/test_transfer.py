@@ -184,6 +184,17 @@ def test_dlpack_shares_memory(old: bool) -> None:
     assert array[0] == 1
 
 
+@pytest.mark.skipif(torch.cuda.is_available(), reason="PyTorch reads a GPU's memory here")
+def test_a_gpus_memory_is_copied_only_where_that_is_allowed() -> None:
+    array = np.arange(3.0)
+    for device in (None, CPU):
+        with pytest.raises(ValueError, match="copy=False, but "):
+            transfer.from_dlpack(Exporter(array, kind=2), device, copy=False)
+    # The producer copies it to the host when it is asked to.
+    tensor = transfer.from_dlpack(Exporter(array, kind=2), None, copy=None)
+    assert tensor.tolist() == [0.0, 1.0, 2.0]
+
+
 def test_dlpack_never_writes_into_read_only_memory() -> None:
     array = read_only()
     for source in (array, Exporter(array)):
