@@ -56,7 +56,7 @@ def restored(values: np.ndarray[Any, Any], dtype: str, device: str) -> Array:
     values = np.asarray(values).view(dtypes.canonical(dtype))
     if not values.flags.aligned:  # a buffer may begin anywhere
         values = values.copy()
-    return conversion.asarray(values, device=_home_of_pickle(device))
+    return conversion.from_host(values, _home_of_pickle(device))
 
 
 def _home_of_pickle(text: str) -> Device:

@@ -71,7 +71,7 @@ def read(
 
 def _placed(stored: files.Stored, name: str, device: Device, *, narrow: bool) -> Array:
     try:
-        return conversion.asarray(stored.values(name), device=device, narrow=narrow)
+        return conversion.from_host(stored.values(name), device, narrow=narrow, own=True)
     except Exception as error:
         error.add_note(f"The array is {name!r} in {stored.path!r}.")
         raise
@@ -161,7 +161,9 @@ def _shared(stored: files.Stored) -> dict[str, str]:
 def _structure(stored: files.Stored, shared: Mapping[str, str]) -> Any:
     """Return the structure of the tree in a file: a flat dict where the file does not say."""
     flat = dict.fromkeys(sorted((*stored.places, *shared)))
-    found = stored.notes.get(_STRUCTURE, flat)
+    if _STRUCTURE not in stored.notes:
+        return flat
+    found = stored.notes[_STRUCTURE]
     try:
         sound = sorted(structures.names_in(found)) == list(flat)
     except (TypeError, RecursionError):
@@ -205,6 +207,12 @@ def _metadata(metadata: object) -> dict[str, str]:
             )
         if key == files.OWN:
             raise ValueError(f"the metadata key {key!r} is portarray's own; use another")
+        try:
+            (key + value).encode()
+        except UnicodeEncodeError:
+            raise ValueError(
+                f"metadata[{key!r}] has a lone surrogate, and texts in files are UTF-8; replace it"
+            ) from None
     return dict(metadata)
 
 

@@ -14,9 +14,11 @@ import mmap
 import os
 import re
 import stat
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -104,6 +106,8 @@ def _replaced(path: str) -> Iterator[str]:
     target = os.path.realpath(path)  # links stay links
     folder = os.path.dirname(target)
     earlier = _to_be_replaced(path, target)
+    if earlier is None and not os.path.basename(path):  # "models/"
+        raise IsADirectoryError(errno.EISDIR, "that is a folder's name; name a file in it", path)
     temporary = os.path.join(folder, f".portarray-{os.urandom(8).hex()}.tmp")
     try:
         # Its mode is what any new file gets.
@@ -242,20 +246,27 @@ def read(path: str) -> Stored:
     for _ in range(_ATTEMPTS):
         _check_regular(path)
         with open(path, "rb") as file:
-            metadata, places, size = _header(path, library)
+            begin = 8 + int.from_bytes(file.read(8), "little")
+            metadata, places, end = _header(path, library, begin)
             # The library opens the path itself. While this file is open, no other has its number.
             if os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
-                memory = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+                memory = _mapped(file.fileno())
                 break
     else:
         raise OSError(errno.EAGAIN, "others replace the file faster than it can be read", path)
-    begin = len(memory) - size
-    if begin != 8 + int.from_bytes(memory[:8], "little"):
+    if len(memory) != end:
         raise _damaged(path, "its length has changed while it was read")
-    places = {name: place._replace(start=begin + place.start) for name, place in places.items()}
     notes = _notes(path, metadata.pop(OWN, "{}"))
     pairs = _pairs(path, notes.pop(_COMPLEX128, []), places)
     return Stored(path, metadata, notes, dict(sorted(places.items())), pairs, memory)
+
+
+def _mapped(descriptor: int) -> mmap.mmap:
+    """Map a whole file privately: what is written there stays in this process."""
+    if sys.version_info >= (3, 13) and sys.platform != "win32":
+        # Python keeps a descriptor for each mapping, and programs may have a thousand of them.
+        return mmap.mmap(descriptor, 0, access=mmap.ACCESS_COPY, trackfd=False)
+    return mmap.mmap(descriptor, 0, access=mmap.ACCESS_COPY)
 
 
 def _check_regular(path: str) -> None:
@@ -267,18 +278,17 @@ def _check_regular(path: str) -> None:
         raise OSError(errno.EINVAL, "only a regular file can be loaded, and this is none", path)
 
 
-def _header(path: str, library: Any) -> tuple[dict[str, str], dict[str, _Place], int]:
-    """Return metadata, places counted from where the data begins, and the length of the data."""
+def _header(path: str, library: Any, start: int) -> tuple[dict[str, str], dict[str, _Place], int]:
+    """Return metadata, the places of arrays whose data begins at ``start``, and where it ends."""
     places = {}
-    start = 0
     try:
         with library.safe_open(path, framework="np") as file:
             # In this order arrays follow each other without gaps: the format allows none.
             for name in file.offset_keys():
                 entry = file.get_slice(name)
-                shape = tuple(entry.get_shape())
-                places[name] = _Place(entry.get_dtype(), shape, start)
-                start += math.prod(shape) * _bits(entry.get_dtype()) // 8
+                code, shape = entry.get_dtype(), tuple(entry.get_shape())
+                places[name] = _Place(code, shape, start)
+                start += math.prod(shape) * _bits(code) // 8
             return dict(file.metadata() or {}), places, start
     except library.SafetensorError as error:
         raise _damaged(path, str(error)) from error
@@ -347,6 +357,7 @@ _DTYPES: dict[str, type[np.generic]] = {
 }
 
 
+@cache
 def _dtype(code: str) -> np.dtype[Any] | None:
     """Return the dtype of the format's name for it, None where portarray has none."""
     if code == "BF16":
@@ -360,6 +371,7 @@ def _dtype(code: str) -> np.dtype[Any] | None:
     return found.newbyteorder("<")
 
 
+@cache
 def _bits(code: str) -> int:
     """Return the size of an element in bits, which is a part of the name: ``"F8_E4M3"``."""
     digits = re.search(r"\d+", code)

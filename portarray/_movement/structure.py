@@ -41,78 +41,106 @@ def taken_apart(tree: Any, check: Callable[[Any, str], None]) -> tuple[dict[str,
         deep.
     """
     leaves: dict[str, Leaf] = {}
-
-    def visit(node: Any, path: tuple[str, ...], place: str, around: frozenset[int]) -> Any:
-        if id(node) in around:
-            raise ValueError(f"{place} is within itself: trees without end cannot be saved")
-        around |= {id(node)}
-        if isinstance(node, Mapping):
-            for key in node:
-                if not isinstance(key, str):
-                    raise TypeError(
-                        f"the key {key!r} in {place} is no string, and files name arrays by "
-                        f"strings; use str(key)"
-                    )
-                try:
-                    key.encode()
-                except UnicodeEncodeError:
-                    raise ValueError(
-                        f"the key {key!r} in {place} has a lone surrogate, and names in files are "
-                        f"UTF-8; rename it"
-                    ) from None
-            return {
-                key: visit(value, (*path, key), f"{place}[{key!r}]", around)
-                for key, value in node.items()
-            }
-        if type(node) in (list, tuple):
-            inner = [
-                visit(value, (*path, str(i)), f"{place}[{i}]", around)
-                for i, value in enumerate(node)
-            ]
-            return [type(node).__name__, *inner]
-        check(node, place)
-        name = ".".join(path) if path else ALONE
-        if name == "__metadata__":
-            raise ValueError(f"{place} cannot be named '__metadata__': files keep that; rename it")
-        if name in leaves:
-            raise ValueError(
-                f"{leaves[name].place} and {place} would both be named {name!r} in the file; "
-                f"rename one"
-            )
-        leaves[name] = Leaf(node, place)
-        return None
-
     try:
-        structure = visit(tree, (), "tree", frozenset())
+        structure = _apart(tree, None, "tree", set(), leaves, check)
     except RecursionError:
         raise ValueError("the tree is nested too deeply for a file") from None
     return leaves, structure
 
 
-def names_in(structure: Any, path: tuple[str, ...] = ()) -> Iterator[str]:
-    """Yield the names of the arrays in a tree, in its order. Raises TypeError if it is none."""
+# What recurses here are functions of the module. A function within another that calls itself is a
+# cycle of references: every array of the tree would live until the garbage collector runs.
+
+
+def _apart(
+    node: Any,
+    path: str | None,
+    place: str,
+    around: set[int],
+    leaves: dict[str, Leaf],
+    check: Callable[[Any, str], None],
+) -> Any:
+    """Put the arrays of a tree within a tree among the leaves, and return its structure."""
+    pairs: Iterable[tuple[Any, Any]]
+    if isinstance(node, Mapping):
+        pairs = node.items()
+    elif type(node) in (list, tuple):
+        pairs = enumerate(node)
+    else:
+        check(node, place)
+        _add(node, ALONE if path is None else path, place, leaves)
+        return None
+    if id(node) in around:
+        raise ValueError(f"{place} is within itself: trees without end cannot be saved")
+    around.add(id(node))
+    named = isinstance(node, Mapping)
+    inner = {}
+    for key, value in pairs:
+        name = _text(key, place) if named else str(key)
+        inside = name if path is None else f"{path}.{name}"
+        inner[name] = _apart(value, inside, f"{place}[{key!r}]", around, leaves, check)
+    around.remove(id(node))
+    return inner if named else [type(node).__name__, *inner.values()]
+
+
+def _text(key: Any, place: str) -> str:
+    """Return a mapping's key as the text that it is, whatever its class would print."""
+    if not isinstance(key, str):
+        raise TypeError(
+            f"the key {key!r} in {place} is no string, and files name arrays by strings; use "
+            f"str(key)"
+        )
+    try:
+        key.encode()
+    except UnicodeEncodeError:
+        raise ValueError(
+            f"the key {key!r} in {place} has a lone surrogate, and names in files are UTF-8; "
+            f"rename it"
+        ) from None
+    return str.__str__(key)
+
+
+def _add(value: Any, name: str, place: str, leaves: dict[str, Leaf]) -> None:
+    if name == "__metadata__":
+        raise ValueError(f"{place} cannot be named '__metadata__': files keep that; rename it")
+    if name in leaves:
+        raise ValueError(
+            f"{leaves[name].place} and {place} would both be named {name!r} in the file; rename one"
+        )
+    leaves[name] = Leaf(value, place)
+
+
+def names_in(structure: Any) -> list[str]:
+    """Return the names of the arrays in a tree, in its order. Raises TypeError if it is none."""
+    names: list[str] = []
+    _collect(structure, None, names)
+    return names
+
+
+def _collect(structure: Any, path: str | None, names: list[str]) -> None:
+    pairs: Iterable[tuple[Any, Any]]
     if structure is None:
-        yield ".".join(path) if path else ALONE
-    elif isinstance(structure, dict):
-        for key, inner in structure.items():
-            yield from names_in(inner, (*path, key))
+        names.append(ALONE if path is None else path)
+        return
+    if isinstance(structure, dict):
+        pairs = structure.items()
     elif isinstance(structure, list) and structure and structure[0] in ("list", "tuple"):
-        for place, inner in enumerate(structure[1:]):
-            yield from names_in(inner, (*path, str(place)))
+        pairs = enumerate(structure[1:])
     else:
         raise TypeError(f"{structure!r} describes no tree")
+    for key, inner in pairs:
+        _collect(inner, f"{key}" if path is None else f"{path}.{key}", names)
 
 
 def put_together(structure: Any, arrays: Iterable[Any]) -> Any:
     """Return the tree of a structure and its arrays, which come in its order."""
-    rest = iter(arrays)
+    return _together(structure, iter(arrays))
 
-    def visit(node: Any) -> Any:
-        if node is None:
-            return next(rest)
-        if isinstance(node, dict):
-            return {key: visit(inner) for key, inner in node.items()}
-        inner = [visit(part) for part in node[1:]]
-        return inner if node[0] == "list" else tuple(inner)
 
-    return visit(structure)
+def _together(node: Any, rest: Iterator[Any]) -> Any:
+    if node is None:
+        return next(rest)
+    if isinstance(node, dict):
+        return {key: _together(inner, rest) for key, inner in node.items()}
+    inner = [_together(part, rest) for part in node[1:]]
+    return inner if node[0] == "list" else tuple(inner)

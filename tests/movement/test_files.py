@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import collections
+import enum
 import errno
+import gc
 import json
 import os
 import re
@@ -128,6 +130,25 @@ def test_any_tree_of_any_arrays(path: Path, fake: str) -> None:
     pa.save(path, mapping)
     assert type(pa.load(path)) is dict
     assert list(pa.load(path)) == ["z", "a"]
+
+
+class Name(enum.StrEnum):
+    """Keys that are strings, and print as something else."""
+
+    WEIGHT = "weight"
+
+    def __str__(self) -> str:
+        return "Name.WEIGHT"
+
+    __format__ = __repr__ = __str__
+
+
+def test_keys_are_the_strings_that_they_are(path: Path) -> None:
+    pa.save(path, {"layer": {Name.WEIGHT: pa.ones(2)}, np.str_("b"): [pa.zeros(1)]})
+    again = pa.load(path)
+    assert (list(again), list(again["layer"])) == (["layer", "b"], ["weight"])
+    assert {type(key) for key in (*again, *again["layer"])} == {str}
+    assert set(safetensors.numpy.load_file(path)) == {"layer.weight", "b.0"}
 
 
 def _shape_of(tree: Any) -> Any:
@@ -313,6 +334,45 @@ def test_what_saving_and_loading_cost_in_memory(path: Path) -> None:
     assert resident("VmRSS") - before > nbytes / 2  # what is used is read, and counted here
 
 
+@pytest.fixture
+def uncollected() -> Iterator[None]:
+    """Keep the garbage collector from running."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("uncollected")
+def test_arrays_live_no_longer_than_their_tree(device: str, path: Path) -> None:
+    values = np.ones(3, np.float32)
+    tree: dict[str, Any] = {"a": [pa.asarray(values, device=device)]}
+    tree["b"] = pa.asarray(values + 1, device=device)
+    seen = [weakref.ref(tree["a"][0]), weakref.ref(tree["b"])]
+    pa.save(path, tree)
+    tree["c"] = object()
+    with pytest.raises(TypeError, match="no array"):
+        pa.save(path, tree)
+    del tree
+    again = pa.load(path, device=device)
+    seen += [weakref.ref(again["a"][0]), weakref.ref(again["b"])]
+    del again
+    assert [x() for x in seen] == [None] * 4
+
+
+@linux
+@pytest.mark.usefixtures("uncollected")
+def test_descriptors_of_files_that_are_loaded(path: Path) -> None:
+    pa.save(path, {"a": [pa.ones(3), pa.ones(2)]})
+    pa.load(path, device="numpy")
+    before = len(os.listdir("/proc/self/fd"))
+    kept = [pa.load(path, device="numpy") for _ in range(10)]
+    each = 0 if sys.version_info >= (3, 13) else 1  # Python's mmap keeps one
+    assert len(os.listdir("/proc/self/fd")) - before == 10 * each
+    del kept
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
 def test_memory_that_is_not_aligned_is_copied(path: Path) -> None:
     header = b'{"w":{"dtype":"F64","shape":[2],"data_offsets":[0,16]}}'
     data = np.asarray([1.0, 2.0]).tobytes()
@@ -410,6 +470,8 @@ def test_where_nothing_can_be_saved(path: Path, monkeypatch: pytest.MonkeyPatch)
     assert found.value.filename == str(path / "sub" / "file")
     with pytest.raises(IsADirectoryError, match="a folder cannot be saved to"):
         pa.save(path.parent, pa.ones(2))
+    with pytest.raises(IsADirectoryError, match="that is a folder's name; name a file in it"):
+        pa.save(f"{path}{os.sep}", pa.ones(2))
     with pytest.raises(TypeError, match="type dict; it is the first argument"):
         pa.save({"x": pa.ones(2)}, "x.safetensors")  # type: ignore[arg-type]
     if hasattr(os, "mkfifo"):
@@ -446,11 +508,11 @@ def test_an_error_leaves_no_arrays_behind(
     made: list[weakref.ref[pa.Array]] = []
 
     def watched(*args: Any, **kwargs: Any) -> pa.Array:
-        x = conversion.asarray(*args, **kwargs)
+        x = conversion.from_host(*args, **kwargs)
         made.append(weakref.ref(x))
         return x
 
-    watching = types.SimpleNamespace(asarray=watched)
+    watching = types.SimpleNamespace(from_host=watched)
     pa.save(path, {"a": np.ones(2, np.float32), "b": np.ones(2)})
     monkeypatch.setattr(stored, "conversion", watching)
     with pytest.raises(pa.DTypeNotSupportedError) as caught:

@@ -115,6 +115,8 @@ def test_trees_that_cannot_be_saved(what: str, path: Path) -> None:
         ({"epoch": 3}, TypeError, r"metadata\['epoch'\] is 3, and files keep text under text"),
         ({3: "x"}, TypeError, r"metadata\[3\] is 'x'"),
         ({"portarray": "x"}, ValueError, "key 'portarray' is portarray's own; use another"),
+        ({"by": "\ud800"}, ValueError, r"metadata\['by'\] has a lone surrogate"),
+        ({"\udcff": "x"}, ValueError, r"metadata\['\\udcff'\] has a lone surrogate"),
     ],
 )
 def test_metadata_is_text(metadata: Any, error: type[Exception], message: str, path: Path) -> None:
