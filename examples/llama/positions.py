@@ -35,7 +35,7 @@ def tables(
     """
     angles = np.arange(context)[:, None] * rates
     cos, sin = (
-        pa.asarray(part.astype(dtype), device=device, copy=True)
+        pa.asarray(part, dtype=dtype, device=device, copy=True)
         for part in (np.cos(angles), np.sin(angles))
     )
     return cos, sin

@@ -115,7 +115,7 @@ def load_weights(
 
     def put(values: Values) -> pa.Array:
         # Memory of the device's own: what is shared with NumPy has to be in step with the host.
-        return pa.asarray(values.astype(dtype, copy=False), device=device, copy=True)
+        return pa.asarray(values, dtype=dtype, device=device, copy=True)
 
     embedding = put(read("token_embd"))
     layers = tuple(_layer(config, f"blk.{n}", read, put) for n in range(config.layers))

@@ -142,25 +142,60 @@ class Array(metaclass=_Uncalled):
         return interop.namespace(api_version)
 
     def to_device(
-        self, device: object, /, *, stream: Any = None, copy: bool | None = None
+        self,
+        device: object,
+        /,
+        *,
+        stream: Any = None,
+        copy: bool | None = None,
+        narrow: bool = False,
     ) -> Array:
         """Return the array on another device; the array itself where it is there already.
 
         Parameters
         ----------
         device : device-like
-            Device, text or native device.
-        stream : optional
-            Only None is accepted: portarray orders the work itself.
+            As for :func:`portarray.device`.
+        stream : None
+            Only None is accepted: portarray orders the work of both devices itself.
         copy : bool, optional
-            True always copies, False raises ValueError where a copy is needed.
+            None shares memory where both libraries are safe with it, and copies elsewhere. True
+            always copies. False raises ValueError where a copy is needed.
+        narrow : bool, default: False
+            Whether to accept the nearest dtype, such as float32 for float64, where the device
+            lacks the array's. Integers that do not fit it wrap around, floats become infinite.
+
+        Returns
+        -------
+        Array
+            Of the same shape, with the same values, bit for bit unless narrowed. Where nothing is
+            copied both arrays have one memory; :func:`portarray.transfer_plan` says whether.
 
         Raises
         ------
+        UnknownDeviceError, DeviceNotFunctionalError
+            If the text names no device, or one that cannot be used here.
         DTypeNotSupportedError
-            If the device lacks the dtype; nothing is narrowed in silence.
+            If the device lacks the dtype, unless `narrow`.
+        OutOfMemoryError
+            If memory runs out on the way.
+        ValueError
+            If ``copy=False`` cannot be met, if `stream` is not None, or if the array is a tensor
+            that requires grad and goes to another library.
+
+        See Also
+        --------
+        portarray.to_device : Moves all arrays of a tree.
+        portarray.transfer_plan : Says what would be copied, and why.
+
+        Examples
+        --------
+        >>> import portarray as pa
+        >>> x = pa.asarray([1.0, 2.0, 3.0], device="cpu")
+        >>> x.to_device("numpy").device
+        Device('numpy:cpu:0')
         """
-        return interop.to_device(self, device, stream=stream, copy=copy)
+        return interop.to_device(self, device, stream=stream, copy=copy, narrow=narrow)
 
     def __dlpack__(
         self,
@@ -379,7 +414,7 @@ class Array(metaclass=_Uncalled):
 
     def tolist(self) -> Any:
         """Return the values as nested lists of Python scalars; a scalar for a 0-d array."""
-        return call.host_view(self).tolist()
+        return call.read(self).tolist()
 
     # --- Python's and NumPy's protocols -------------------------------------------------------
 

@@ -18,7 +18,7 @@ import numpy as np
 from portarray._array import array as _array
 from portarray._array import dispatch, dtypes
 from portarray._array.operands import COMPARISONS, common, from_scalar, refused, scalar
-from portarray._array.outcome import reraise, wrapped
+from portarray._array.outcome import countable, reraise, wrapped
 from portarray._devices import selection
 
 if TYPE_CHECKING:
@@ -30,12 +30,14 @@ __all__ = [
     "beside",
     "binary",
     "called",
+    "check_countable",
     "create",
     "floating",
     "host_view",
     "integral",
     "learn",
     "promoted",
+    "read",
     "sequence",
     "several",
     "spread",
@@ -143,6 +145,15 @@ def beside(name: str, lane: Lane, first: Any, second: Any) -> Array:
         out._lane = result
         return out
     return wrapped(native, result)
+
+
+def check_countable(name: str, x: Any, shape: tuple[int, ...], *, times: bool = False) -> None:
+    """Refuse a result whose bytes 64 bits cannot count.
+
+    ``shape`` is that of the result, or the numbers by which x gets larger where ``times``.
+    """
+    if type(x) is _array.Array:
+        countable((*x.shape, *shape) if times else shape, x._lane, name)
 
 
 def called(name: str, lane: Lane, natives: Sequence[Any], options: dict[str, Any]) -> Any:
@@ -290,6 +301,7 @@ def create(
     *,
     dtype: object,
     device: object,
+    shape: tuple[int, ...],
     default: str = "real floating",
     **options: Any,
 ) -> Array:
@@ -305,6 +317,8 @@ def create(
         None takes that of ``default``.
     device : device-like or None
         None takes the default device.
+    shape : tuple of int
+        Shape of the result.
     default : {"real floating", "complex floating", "integral", "bool"}
         The kind whose default dtype is used.
     **options
@@ -318,6 +332,7 @@ def create(
     else:
         wanted = dispatch.default_dtype(where, _DEFAULTS[default])
     lane = dispatch.lane_of(where, wanted)
+    countable(shape, lane, name)
     own = {"dtype": lane.native, "device": where.native}
     return called(name, lane, args, {**own, **options})  # type: ignore[no-any-return]
 
@@ -339,6 +354,15 @@ def _in_default(x: Array, kind: str) -> Array:
     device = x._lane.device
     target = dispatch.lane_of(device, dispatch.default_dtype(device, kind))
     return wrapped(target.cast(x._native), target)
+
+
+def read(x: Array) -> np.ndarray[Any, Any]:
+    """Return an array's values as a NumPy array to read on the spot; nobody may keep it."""
+    device = x._lane.device
+    try:
+        return device.room.read(x._native)
+    except Exception as error:  # noqa: BLE001  (translated and raised again)
+        reraise(error, "reading", device)
 
 
 def host_view(x: Array, *, copy: bool | None = None) -> np.ndarray[Any, Any]:

@@ -66,16 +66,22 @@ def asarray(
     return _from_python(obj, wanted, where, copy=copy, narrow=narrow)
 
 
-def from_host(values: np.ndarray[Any, Any], device: Device, *, narrow: bool = False) -> Array:
+def from_host(
+    values: np.ndarray[Any, Any], device: Device, *, narrow: bool = False, own: bool = False
+) -> Array:
     """Return an array of host values in one of portarray's own dtypes.
 
     What :func:`asarray` returns, with less to ask: files and pickles have thousands of arrays.
+    ``own`` says that nobody else has the memory, so that the device has all of it.
     """
     lane = dispatch.dtypes_of(device).get(values.dtype)
-    if lane is None or not values.dtype.isnative:
+    if lane is None or values.dtype.num != lane.dtype.num:  # see _under_one_name
         return asarray(values, device=device, narrow=narrow)
     try:
-        native = device.room.transfer.from_host(values, device.native, copy=None)
+        if own:
+            native = device.room.keep(values, device.native)
+        else:
+            native = device.room.transfer.from_host(values, device.native, copy=None)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
         outcome.reraise(error, "moving", device)
     return outcome.wrapped(native, lane)
@@ -98,9 +104,15 @@ def astype(x: Any, dtype: object, /, *, copy: bool = True, device: object = None
             return outcome.wrapped(target.cast(x._native), target)
         # Convert on the side that knows both dtypes; either device may lack the other's.
         if wanted in dispatch.dtypes_of(lane.device):
-            here = dispatch.lane_of(lane.device, wanted)
-            return moved(outcome.wrapped(here.cast(x._native), here), where, copy=None)
-        return outcome.wrapped(target.cast(moved(x, where, copy=None)._native), target)
+            native = dispatch.lane_of(lane.device, wanted).cast(x._native)
+            native = routes.move(native, lane.device, where, copy=None, own=True)
+            return outcome.wrapped(native, target)
+        if lane.dtype in dispatch.dtypes_of(where):
+            return outcome.wrapped(target.cast(moved(x, where, copy=None)._native), target)
+        # Neither knows both, as bfloat16 from NumPy's float64 to where that is missing.
+        with np.errstate(all="ignore"):
+            values = lane.device.room.read(x._native).astype(wanted)
+        return from_host(values, where, own=True)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
         outcome.reraise(error, "astype", where, lane.device)
 
@@ -121,12 +133,13 @@ def moved(
     target = lane_for(lane.dtype, device, narrow=narrow)
     native = x._native
     try:
-        if target.dtype != lane.dtype:
+        new = target.dtype != lane.dtype
+        if new:
             if copy is False:
                 raise _needs_copy(lane.dtype, target.dtype)
             native = dispatch.lane_of(here, target.dtype).cast(native)
             copy = None  # that is one, and nobody else's
-        native = routes.move(native, here, device, copy=copy, non_blocking=non_blocking)
+        native = routes.move(native, here, device, copy=copy, non_blocking=non_blocking, own=new)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
         outcome.reraise(error, "moving", device, here)
     return outcome.wrapped(native, target)
@@ -249,8 +262,7 @@ def _from_python(
             order = "" if given.dtype.isnative else f" of byte order {given.dtype.byteorder!r}"
             raise _made_anew(obj, order)
         converted = values.astype(lane.dtype, copy=False)
-        fresh = not shares or converted is not values
-        if fresh:
+        if not shares or converted is not values:
             native = device.room.keep(converted, device.native)
         else:
             native = device.room.transfer.from_host(converted, device.native, copy=copy)

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from portarray._array import array as _array
-from portarray._array import call, conversion, operands, outcome
+from portarray._array import call, conversion, dispatch, operands, outcome
 from portarray._devices import selection
+from portarray._dlpack import host_capsule
 from portarray._movement import routes
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
+    from portarray._devices.device import Device
     from portarray.typing import Namespace
 
 __all__ = [
@@ -41,7 +43,9 @@ def namespace(api_version: str) -> Namespace[Array]:
     return _array._NAMESPACE[0]
 
 
-def to_device(x: Array, device: object, *, stream: Any, copy: bool | None) -> Array:
+def to_device(
+    x: Array, device: object, *, stream: object, copy: bool | None, narrow: bool
+) -> Array:
     """Return an array on another device; see :meth:`portarray.Array.to_device`."""
     if stream is not None:
         raise ValueError(
@@ -50,17 +54,12 @@ def to_device(x: Array, device: object, *, stream: Any, copy: bool | None) -> Ar
     copy = copy if copy is None else conversion.truth(copy)
     if device is None:
         raise TypeError("to_device(None) names no device; pass a device, or its text")
-    return conversion.moved(x, selection.resolve(device), copy=copy)
+    return conversion.moved(x, selection.resolve(device), copy=copy, narrow=narrow)
 
 
 def to_numpy(x: Array, dtype: Any, copy: bool | None) -> np.ndarray[Any, np.dtype[Any]]:
     """Return an array's values for ``numpy.asarray``."""
-    device = x.device
-    if not device.room.transfer.on_host(device.native):
-        raise TypeError(
-            f"NumPy cannot read the memory of {device}; move the array to the host first: "
-            f"numpy.asarray(x.to_device('numpy'))"
-        )
+    _check_on_host(x.device)
     wanted = None if dtype is None else np.dtype(dtype)
     if wanted is None or wanted == x.dtype:
         return call.host_view(x, copy=copy)
@@ -68,7 +67,16 @@ def to_numpy(x: Array, dtype: Any, copy: bool | None) -> np.ndarray[Any, np.dtyp
         raise ValueError(
             f"copy=False, but converting {x.dtype} to {wanted} needs a copy; pass copy=None"
         )
-    return call.host_view(x).astype(wanted)
+    return call.read(x).astype(wanted)
+
+
+def _check_on_host(device: Device) -> None:
+    """Refuse devices whose memory NumPy cannot read."""
+    if not device.room.transfer.on_host(device.native):
+        raise TypeError(
+            f"NumPy cannot read the memory of {device}; move the array to the host first: "
+            f"numpy.asarray(x.to_device('numpy'))"
+        )
 
 
 _UFUNCS: dict[str, str] = {
@@ -181,12 +189,16 @@ def ufunc(function: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str,
 
 def _on_host(function: Any, inputs: tuple[Any, ...]) -> Any:
     """Run a foreign ufunc on host views; the result is an array of the inputs' device."""
-    device = next(x.device for x in inputs if isinstance(x, _array.Array))
-    values = [to_numpy(x, None, None) if isinstance(x, _array.Array) else x for x in inputs]
+    lanes = [x._lane for x in inputs if isinstance(x, _array.Array)]
+    device = lanes[0].device
+    for lane in lanes:
+        dispatch.check_device(f"ufunc {function.__name__}", lanes[0], lane)
+    _check_on_host(device)
+    values = [call.read(x) if isinstance(x, _array.Array) else x for x in inputs]
     result = function(*values)
     if isinstance(result, tuple):
-        return tuple(conversion.asarray(r, device=device) for r in result)
-    return conversion.asarray(result, device=device)
+        return tuple(conversion.from_host(np.asarray(r), device, own=True) for r in result)
+    return conversion.from_host(np.asarray(result), device, own=True)
 
 
 def no_out(name: str, out: object) -> None:
@@ -224,7 +236,7 @@ def dlpack(
         # The standard lets every consumer ask for host memory, and few libraries answer.
         if copy is False:
             raise BufferError(f"copy=False, but {device} is not host memory; pass copy=None")
-        return call.host_view(x, copy=True).__dlpack__(max_version=max_version)
+        return host_capsule(call.host_view(x, copy=True), max_version=max_version)
     try:
         return room.transfer.to_dlpack(
             x._native, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy

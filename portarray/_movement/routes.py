@@ -64,7 +64,13 @@ def _kind_for(x: Any, source: Device, target: Device) -> Kind:
 
 
 def move(
-    x: Any, source: Device, target: Device, *, copy: bool | None, non_blocking: bool = False
+    x: Any,
+    source: Device,
+    target: Device,
+    *,
+    copy: bool | None,
+    non_blocking: bool = False,
+    own: bool = False,
 ) -> Any:
     """Return a native array of one device as native array of another.
 
@@ -79,6 +85,9 @@ def move(
         is needed.
     non_blocking : bool
         Whether it may return before data has arrived on a device with memory of its own.
+    own : bool
+        Whether nobody else has x or sees its memory, so that the target has all of that; copy is
+        None then.
     """
     kind = _kind_for(x, source, target)
     onto = target.room.transfer
@@ -94,16 +103,13 @@ def move(
         # Each side refuses what it cannot share, and says why.
         values = source.room.transfer.to_host(x, copy=False)
         return onto.from_host(values, target.native, copy=False)
-    given = _given(x, source, target, kind, copy)
+    given = _given(x, source, target, kind, copy, own=own)
     if given.whose == "lent":
         return onto.from_host(given.values, target.native, copy=True)
-    return onto.from_host(
-        given.values,
-        target.native,
-        # A copy that nobody else has need not be copied for the sake of copy=True.
-        copy=copy if given.whose == "shared" else None,
-        non_blocking=non_blocking and kind != "memory" and not given.locked,
-    )
+    early = non_blocking and kind != "memory" and not given.locked
+    if given.whose == "own":
+        return target.room.keep(given.values, target.native, non_blocking=early)
+    return onto.from_host(given.values, target.native, copy=copy, non_blocking=early)
 
 
 class _Given(NamedTuple):
@@ -113,7 +119,8 @@ class _Given(NamedTuple):
     why: str
     """Why that is not memory which the target may keep; empty where it may."""
     whose: Literal["shared", "lent", "own"]
-    """The source's memory, which the target may keep or has to copy on the spot; or a copy."""
+    """The source's memory, which the target may keep or has to copy on the spot; or memory that
+    nobody else has."""
     locked: bool = False
     """Whether a copy lies in page-locked memory."""
 
@@ -124,6 +131,8 @@ def _given(
     target: Device,
     kind: Kind,
     copy: bool | None,
+    *,
+    own: bool = False,
     planned: np.dtype[Any] | None = None,
 ) -> _Given:
     """Return what a native array's device gives for it.
@@ -134,6 +143,8 @@ def _given(
     room = source.room
     why = room.why_copied_out(x)
     if not why:
+        if own:
+            return _Given(room.transfer.to_host(x, copy=None), "", "own")
         values = room.lend(x)
         if values is None:
             return _Given(room.transfer.to_host(x, copy=None), "", "shared")
@@ -206,7 +217,9 @@ class _Offered:
 
 @dataclass(frozen=True, slots=True)
 class TransferPlan:
-    """How an array would go from one device to another.
+    """How an array would go from one device to another; :func:`portarray.transfer_plan` makes it.
+
+    ``print(plan)`` says all of it in one line.
 
     Parameters
     ----------
@@ -273,7 +286,7 @@ def _reasons(
         return (room.why_copied(x, target.native),)
     if kind == "dlpack":
         return room.why_copied_on_export(x), _why_copied_over(room, onto)
-    given = _given(x, source, target, kind, None, dtype)
+    given = _given(x, source, target, kind, None, planned=dtype)
     if given.whose == "lent":
         return (given.why,)
     return given.why, onto.why_copied_in(given.values, target.native)

@@ -34,12 +34,23 @@ def copied(
         return np.array(array, dtype=dtype, order=order, copy=True, subok=False)
     memory = np.empty(array.nbytes + ROOM + alignment, dtype=np.uint8)
     offset = place_for(array, memory.ctypes.data, alignment=alignment)
-    strides = None
+    strides: list[int] | None = None
     if order == "K" and not array.flags.c_contiguous:
-        strides = np.empty_like(array, dtype=dtype, order="K", subok=False).strides
+        strides = _in_same_order(array, dtype.itemsize)
     copy: np.ndarray[Any, Any] = np.ndarray(array.shape, dtype, memory, offset, strides)
     copy[...] = array
     return copy
+
+
+def _in_same_order(array: np.ndarray[Any, Any], itemsize: int) -> list[int]:
+    """Return strides without gaps whose axes lie in the order of an array's, as NumPy's "K"."""
+    strides = [0] * array.ndim
+    step = itemsize
+    outermost_first = sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis]))
+    for axis in reversed(outermost_first):
+        strides[axis] = step
+        step *= array.shape[axis]
+    return strides
 
 
 def place_for(array: np.ndarray[Any, Any], start: int, *, alignment: int) -> int:

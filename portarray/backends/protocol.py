@@ -357,6 +357,14 @@ class Room:
         hook = getattr(self.devices, "configuration", None)
         return None if hook is None else hook()
 
+    def setting_for(self, dtype: np.dtype[Any]) -> str:
+        """Return what the user sets so that devices get a dtype that they lack now, as a clause.
+
+        **May**, where :meth:`configuration` decides; by default nothing does. Errors say it.
+        """
+        hook = getattr(self.devices, "setting_for", None)
+        return "" if hook is None else str(hook(dtype))
+
     def settled(self, dtype: Any) -> bool:
         """Tell whether devices have a native dtype whatever the user's settings are.
 
@@ -473,15 +481,20 @@ class Room:
         hook = getattr(self.transfer, "lend", None)
         return None if hook is None else hook(x)
 
-    def keep(self, array: np.ndarray[Any, Any], device: Any) -> Any:
+    def read(self, x: Any) -> np.ndarray[Any, Any]:
+        """Return a native array's values as NumPy array to read on the spot, not to be kept."""
+        lent = None if self.why_copied_out(x) else self.lend(x)
+        return self.transfer.to_host(x, copy=None) if lent is None else lent
+
+    def keep(self, array: np.ndarray[Any, Any], device: Any, *, non_blocking: bool = False) -> Any:
         """Make a native array from a NumPy array that nobody else has, in its memory or not.
 
         **May**, where memory that NumPy sees costs something; by default ``from_host`` shares it.
         """
         hook = getattr(self.transfer, "keep", None)
         if hook is None:
-            return self.transfer.from_host(array, device, copy=None)
-        return hook(array, device)
+            return self.transfer.from_host(array, device, copy=None, non_blocking=non_blocking)
+        return hook(array, device, non_blocking=non_blocking)
 
     def staged(self, x: Any) -> np.ndarray[Any, Any] | None:
         """Return a copy in page-locked host memory, from where other GPUs read it fastest.
@@ -503,9 +516,7 @@ class Room:
     def peek(self, x: Any) -> np.ndarray[Any, Any]:
         """Return a native array's values for printing. **May**, where to_host can refuse them."""
         hook = getattr(self.transfer, "peek", None)
-        values: np.ndarray[Any, Any] = (
-            self.transfer.to_host(x, copy=None) if hook is None else hook(x)
-        )
+        values: np.ndarray[Any, Any] = self.read(x) if hook is None else hook(x)
         return values
 
     def tuned_kernels(self, name: str) -> tuple[TunedKernel, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import pickle
 from typing import Any
 
@@ -249,6 +250,13 @@ def test_ufuncs_of_scipy_run_on_the_host_view(device: str) -> None:
     assert _erf()(x, out=out) is out
     same(out, _erf()(a))
     same(_erf()(x.astype(pa.float32)), _erf()(a.astype(np.float32)))
+
+
+def test_ufuncs_of_scipy_take_arrays_of_one_device(device: str, fake: str) -> None:
+    for first, second in itertools.permutations((device, fake)):
+        x, y = (pa.asarray([0.25], dtype="float32", device=one) for one in (first, second))
+        with pytest.raises(pa.DeviceMismatchError, match="ufunc xlogy got arrays on"):
+            special._ufuncs.xlogy(x, y)
 
 
 def test_ufuncs_of_scipy_need_host_memory(fake: str) -> None:

@@ -6,6 +6,7 @@ as soon as the call returns, and freed.
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -147,3 +148,15 @@ def test_private_copies(order: Any) -> None:
             assert copy.strides == expected.strides
             if copy.nbytes > 2**15:
                 assert copy.ctypes.data % alignment == 0
+
+
+@pytest.mark.parametrize("order", ["C", "K"])
+def test_a_copy_takes_no_more_memory_than_it_has(order: Any) -> None:
+    given = np.zeros((1024, 1024))[::-1].T
+    tracemalloc.start()
+    try:
+        copy = copied(given, order=order)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert copy.nbytes < most < 1.1 * copy.nbytes

@@ -69,6 +69,9 @@ def check_narrowing(source: str, target: str, name: str) -> None:
         pa.asarray(x, device=target, narrow=True),
         pa.asarray(x.native, device=target, narrow=True),
         pa.asarray(values, device=target, narrow=True),
+        x.to_device(target, narrow=True),
+        pa.from_dlpack(x, device=target, narrow=True),
+        pa.from_dlpack(x.native, device=target, narrow=True),
         pa.to_device(tree, target, narrow=True)["b"][0],
     ):
         assert (y.dtype.name, str(y.device)) == (near, str(pa.device(target)))
@@ -106,6 +109,23 @@ def test_narrowed_values_are_rounded_as_numpy_rounds_them(device: str, nofloat64
     y = pa.asarray(pa.asarray(values, device=device), device=nofloat64, narrow=True)
     np.testing.assert_array_equal(seen(y), wanted)
     np.testing.assert_array_equal(np.signbit(seen(y)), np.signbit(wanted))
+
+
+def test_conversions_that_neither_device_knows_are_done_on_the_host(device: str) -> None:
+    """JAX, for one, has bfloat16 and no 64-bit numbers; NumPy's device has these and not that."""
+    if "bfloat16" not in dtypes(device):
+        pytest.skip(f"{device} has no bfloat16")
+    for name in ("float64", "int64", "uint64", "bool", "float32"):
+        values = np.asarray([0, 1, 3, 300]).astype(name)
+        for copy in (None, True):
+            x = pa.asarray(values, dtype=pa.bfloat16, device=device, copy=copy)
+            assert (x.dtype.name, str(x.device)) == ("bfloat16", device)
+            np.testing.assert_array_equal(seen(x).astype(name), values)
+        back = pa.astype(x, name, device="numpy")
+        assert (back.dtype, back.device) == (values.dtype, pa.device("numpy"))
+        np.testing.assert_array_equal(back.native, values)
+    with pytest.raises(ValueError, match="converting float64 to bfloat16 needs a copy"):
+        pa.asarray(np.ones(2), dtype=pa.bfloat16, device=device, copy=False)
 
 
 def test_narrowing_is_not_done_where_it_is_not_needed(device: str) -> None:

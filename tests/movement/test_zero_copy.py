@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import special
 
 import portarray as pa
 
@@ -201,6 +202,39 @@ def test_read_only_memory_of_the_user() -> None:
         x[0] = 9.0
         assert (float(x[0]), a[0]) == (9.0, 0.0), target
         assert pa.asarray(a, device=target, copy=True).tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("target", [text for text in DEVICES if LIBRARY[text] == "clarray"])
+def test_what_was_made_for_a_device_is_its_own(target: str) -> None:
+    """clarray's calls wait for the kernels that use memory which others see."""
+
+    def marked(x: pa.Array) -> bool:
+        found: bool = x.native.storage.shared
+        return found
+
+    a = np.arange(6.0)
+    x = pa.asarray(a, device=target)
+    assert marked(x)
+    made: dict[str, pa.Array] = {
+        "converted": pa.asarray(a, dtype="float32", device=target),
+        "converted and copied": pa.asarray(a, dtype="float32", device=target, copy=True),
+        "converted from there": pa.astype(pa.asarray(a, device="numpy"), "int32", device=target),
+        "of another byte order": pa.asarray(a.astype(">f8"), device=target),
+        "of a list": pa.asarray([1.0, 2.0], device=target),
+    }
+    if "torch:cpu:0" in DEVICES:
+        conjugated = pa.asarray(pa.namespace("torch").asarray([1j, 2j]).conj(), device=target)
+        assert conjugated.tolist() == [-1j, -2j]
+        made["resolved"] = conjugated
+    # Whoever reads on the spot keeps nothing.
+    y = made["copied"] = pa.asarray(a, device=target, copy=True)
+    made["of a ufunc"] = special._ufuncs.erf(y)
+    repr(y), y.tolist(), y[0].item(), float(y[0]), np.asarray(y, dtype=np.float32)
+    for name, one in made.items():
+        assert not marked(one), name
+    # Who is handed the memory does.
+    assert np.asarray(y) is not None
+    assert marked(y)
 
 
 # --- sharing with JAX, on request -----------------------------------------------------------------

@@ -23,7 +23,6 @@ __all__ = [
     "lend",
     "move",
     "on_host",
-    "peek",
     "to_dlpack",
     "to_host",
     "why_copied",
@@ -53,7 +52,7 @@ def from_host(
     return from_numpy(array, device, copy=copy)
 
 
-def keep(array: np.ndarray[Any, Any], device: Device) -> Array:
+def keep(array: np.ndarray[Any, Any], device: Device, *, non_blocking: bool = False) -> Array:
     """Make an array from a NumPy array that nobody else has: no function waits for its kernels."""
     return from_numpy(array, device, copy=None, shared=False)
 
@@ -88,11 +87,6 @@ def to_host(x: Array, *, copy: bool | None) -> np.ndarray[Any, Any]:
 
 def lend(x: Array) -> np.ndarray[Any, Any]:
     """Return an array's memory to read on the spot, without the mark that it is shared."""
-    return to_numpy(x)
-
-
-def peek(x: Array) -> np.ndarray[Any, Any]:
-    """Return values for printing, looked at on the spot: the memory is not shared for that."""
     return to_numpy(x)
 
 
