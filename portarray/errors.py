@@ -140,16 +140,29 @@ class DTypeNotSupportedError(PortarrayError, TypeError):
         The dtype of the same kind to use there, or an empty string.
     moving : bool
         Whether data was being moved, so that ``narrow=True`` is a fix.
+    setting : str
+        What the user of the library sets so that it has the dtype, or an empty string.
     """
 
-    def __init__(self, dtype: str, device: str, nearest: str = "", *, moving: bool = False) -> None:
+    def __init__(
+        self,
+        dtype: str,
+        device: str,
+        nearest: str = "",
+        *,
+        moving: bool = False,
+        setting: str = "",
+    ) -> None:
         self.dtype = dtype
         self.device = device
         self.nearest = nearest
         self.moving = moving
+        self.setting = setting
         fix = f"; the nearest dtype it has is {nearest}" if nearest else ""
         if moving and nearest:
             fix += f". Convert before moving, or pass narrow=True to accept {nearest}"
+        if setting:
+            fix += f". To have {dtype}: {setting}"
         super().__init__(f"{device} has no {dtype}{fix}")
 
 

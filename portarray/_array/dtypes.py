@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from portarray.backends.promotion import KIND_ORDER, Kind, kind_of, promote
 from portarray.errors import DTypeNotSupportedError
+
+if TYPE_CHECKING:
+    from portarray._devices.device import Device
 
 __all__ = [
     "ACCEPTED",
@@ -123,12 +126,16 @@ def nearest(dtype: DType, available: set[DType]) -> DType | None:
 
 
 def missing(
-    dtype: DType, device: object, available: set[DType], *, moving: bool = False
+    dtype: DType, device: Device, available: set[DType], *, moving: bool = False
 ) -> Exception:
     """Return the error for a dtype that a device lacks."""
     near = nearest(dtype, available)
     return DTypeNotSupportedError(
-        str(dtype), str(device), "" if near is None else str(near), moving=moving
+        str(dtype),
+        str(device),
+        "" if near is None else str(near),
+        moving=moving,
+        setting=device.room.setting_for(dtype),
     )
 
 

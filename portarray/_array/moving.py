@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -40,19 +40,51 @@ def transfer_plan(x: Array, device: object, *, narrow: bool = False) -> Transfer
 
     Raises
     ------
+    TypeError
+        If x is no :class:`Array`; native arrays are made one by :func:`asarray`.
+    UnknownDeviceError, DeviceNotFunctionalError
+        If the text names no device, or one that cannot be used here.
     DTypeNotSupportedError
         If the device lacks the dtype, unless ``narrow``.
+
+    Notes
+    -----
+    A plan is for this array as it is now: reversed, read-only or unaligned ones may be copied where
+    others are not. ``portarray routes`` shows the plans of a plain array between all devices.
 
     Examples
     --------
     >>> import portarray as pa
     >>> x = pa.zeros(3, device="numpy")
-    >>> pa.transfer_plan(x, "numpy").copies
-    0
+    >>> plan = pa.transfer_plan(x, "numpy")
+    >>> plan.copies, plan.nbytes, plan.why
+    (0, 0, '')
+    >>> print(plan)
+    numpy:cpu:0 → numpy:cpu:0: library, without a copy
     """
     return conversion.planned(x, selection.resolve(device), narrow=narrow)
 
 
+@overload
+def to_device(
+    tree: Array,
+    device: object,
+    *,
+    narrow: bool = False,
+    non_blocking: bool = False,
+    native: Literal[False] | None = None,
+    progress: bool | None = None,
+) -> Array: ...
+@overload
+def to_device(
+    tree: Any,
+    device: object,
+    *,
+    narrow: bool = False,
+    non_blocking: bool = False,
+    native: bool | None = None,
+    progress: bool | None = None,
+) -> Any: ...
 def to_device(
     tree: Any,
     device: object,
@@ -96,12 +128,14 @@ def to_device(
 
     Raises
     ------
+    UnknownDeviceError, DeviceNotFunctionalError
+        If the text names no device, or one that cannot be used here.
     DTypeNotSupportedError
         If the device lacks the dtype of an array, unless ``narrow``.
     OutOfMemoryError
-        If the device's memory runs out.
+        If memory runs out on the way.
     ValueError
-        If the tree is within itself.
+        If the tree is within itself, or a tensor that requires grad would go to another library.
     TypeError
         If the tree itself is an object that is passed on as it is, see below, since nothing would
         be moved; None, scalars and texts are let through.
@@ -153,13 +187,25 @@ def to_device(
     if moved is tree and not (
         isinstance(tree, _ATOMS) or mover.is_array(tree) or trees.is_tree(tree)
     ):
-        name = f"{type(tree).__module__}.{type(tree).__qualname__}".removeprefix("builtins.")
-        raise TypeError(
-            f"to_device takes arrays and trees of them, and this {name} is neither: nothing would "
-            f"be moved. Pass what is in it, as a dict or a list, or say how its class is taken "
-            f"apart with optree.register_pytree_node(..., namespace={trees.NAMESPACE!r})"
-        )
+        raise TypeError(_unmoved(tree, trees.NAMESPACE))
     return moved
+
+
+def _unmoved(value: Any, namespace: str) -> str:
+    """Return what to say of a value in which nothing would be moved."""
+    name = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
+    if isinstance(value, np.ndarray):
+        return (
+            f"to_device moves arrays of numbers, and this {name} of dtype {value.dtype} is passed "
+            f"on as it is: nothing would be moved. Pass an array of numbers: of a masked array "
+            f"x.filled(value), of a matrix numpy.asarray(x), of labels their codes"
+        )
+    return (
+        f"to_device takes arrays and trees of them, and this {name} is neither: nothing would be "
+        f"moved. Pass what is in it, as a dict or a list (of a module its state_dict() or "
+        f"parameters(), of a data frame its columns as NumPy arrays), or say how its class is "
+        f"taken apart with optree.register_pytree_node(..., namespace={namespace!r})"
+    )
 
 
 def _bar(device: Device) -> Watch:

@@ -25,24 +25,27 @@ __all__ = ["from_dlpack", "imported", "is_producer", "refuse_capsule"]
 _CUDA, _CUDA_MANAGED = 2, 13  # DLPack's kDLCUDA and kDLCUDAManaged
 
 
-def from_dlpack(x: Any, /, *, device: object = None, copy: bool | None = None) -> Array:
+def from_dlpack(
+    x: Any, /, *, device: object = None, copy: bool | None = None, narrow: bool = False
+) -> Array:
     """Return an array that shares memory with any DLPack producer; see the public docstring."""
     copy = copy if copy is None else conversion.truth(copy)
     if isinstance(x, _array.Array):
-        return conversion.moved(
-            x, x.device if device is None else selection.resolve(device), copy=copy
-        )
+        where = x.device if device is None else selection.resolve(device)
+        return conversion.moved(x, where, copy=copy, narrow=narrow)
     owner = conversion.home(x)
     if owner is not None:
         where = owner if device is None else selection.resolve(device)
-        return conversion.moved(conversion.adopted(x, owner, copy=copy), where, copy=copy)
+        taken = conversion.adopted(x, owner, copy=copy)
+        return conversion.moved(taken, where, copy=copy, narrow=narrow)
     if not is_producer(x):
         refuse_capsule(x, "from_dlpack")
         raise TypeError(
             f"from_dlpack needs an object with __dlpack__ and __dlpack_device__, not "
             f"{type(x).__name__}; use pa.asarray"
         )
-    return imported(x, None if device is None else selection.resolve(device), copy=copy)
+    where = None if device is None else selection.resolve(device)
+    return imported(x, where, copy=copy, narrow=narrow)
 
 
 def is_producer(obj: object) -> bool:

@@ -276,7 +276,23 @@ def _sound(head: str, rest: list[str]) -> bool:
     return len(platforms) <= 1 and all(platform in info.ranks for platform in platforms)
 
 
+_ELSEWHERE = {
+    "mps": "metal",
+    "xpu": "oneapi",
+    "sycl": "oneapi",
+    "hip": "rocm",
+    "host": "cpu",
+    "np": "numpy",
+    "jnp": "jax",
+    "mx": "mlx",
+}
+"""What other libraries call platforms, and people libraries, to portarray's words."""
+
+
 def _resembling(word: str, known: list[str]) -> list[str]:
     import difflib  # only wrong texts need it
 
+    own = _ELSEWHERE.get(word.lower())
+    if own in known:
+        return [own]
     return difflib.get_close_matches(word.lower(), known, n=3, cutoff=0.6)

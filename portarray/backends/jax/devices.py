@@ -39,6 +39,7 @@ __all__ = [
     "owns",
     "reclaim",
     "recognize",
+    "setting_for",
     "settled",
     "synchronize",
     "translated",
@@ -116,6 +117,13 @@ def describe(platform: str, index: int) -> Description:
 def configuration() -> bool:
     """Return whether 64-bit dtypes exist: the user's setting, in this thread and now."""
     return bool(_config.jax_enable_x64)
+
+
+def setting_for(dtype: np.dtype[Any]) -> str:
+    """Return what the user sets so that there are 64-bit dtypes, as a clause."""
+    if dtype not in _WITH_64_BITS or configuration():
+        return ""
+    return "jax.config.update('jax_enable_x64', True), or JAX_ENABLE_X64=1 before JAX is imported"
 
 
 def settled(dtype: np.dtype[Any]) -> bool:

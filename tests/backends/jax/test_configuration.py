@@ -64,8 +64,9 @@ def test_absent_dtypes_are_refused_and_nothing_is_narrowed(dtype: str) -> None:
     )
     with jax.enable_x64(False):
         for attempt in attempts:
-            with pytest.raises(DTypeNotSupportedError, match=dtype):
+            with pytest.raises(DTypeNotSupportedError, match=dtype) as caught:
                 attempt()
+            assert "'jax_enable_x64', True" in str(caught.value)
         narrow = pa.asarray(values, device=CPU, narrow=True)
         assert narrow.dtype.itemsize == values.dtype.itemsize // 2
         assert narrow.tolist() == values.tolist()
