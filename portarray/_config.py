@@ -54,11 +54,12 @@ class Config:
 
     @property
     def unpickle_device(self) -> str | None:
-        """Where an unpickled array goes whose own device does not function here.
+        """Where an unpickled array goes whose own device does not function, or lacks its dtype.
 
         The text of a device, ``"cpu"`` by default, which is taken with a
         :class:`portarray.errors.DeviceSelectionWarning`; None raises
-        :class:`portarray.errors.DeviceNotFunctionalError` instead.
+        :class:`portarray.errors.DeviceNotFunctionalError`, or
+        :class:`portarray.errors.DTypeNotSupportedError`, instead.
         """
         return self._unpickle_device
 

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
-from portarray._array import call, conversion, dtypes, outcome
+from portarray._array import call, conversion, dispatch, dtypes, outcome
 from portarray._config import config
 from portarray._devices import notices, selection
-from portarray.errors import DeviceNotFunctionalError, UnknownDeviceError
+from portarray.errors import (
+    DeviceNotFunctionalError,
+    DTypeNotSupportedError,
+    UnknownDeviceError,
+)
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
@@ -53,27 +58,44 @@ def restored(values: np.ndarray[Any, Any], dtype: str, device: str) -> Array:
     memory shares these, as NumPy's do.
     """
     # joblib, for one, maps arrays in a file into memory: a class of NumPy's of its own.
-    values = np.asarray(values).view(dtypes.canonical(dtype))
+    values = np.asarray(values)
+    if not values.dtype.isnative:  # of a machine that has bytes in the other order
+        values = values.astype(values.dtype.newbyteorder("="))
+    wanted = dtypes.canonical(dtype)
+    values = values.view(wanted)
     if not values.flags.aligned:  # a buffer may begin anywhere
         values = values.copy()
-    return conversion.from_host(values, _home_of_pickle(device))
+    return conversion.from_host(values, _home_of_pickle(device, wanted))
 
 
-def _home_of_pickle(text: str) -> Device:
+def _home_of_pickle(text: str, dtype: np.dtype[Any]) -> Device:
     """Return the device that an array was pickled on, or ``config.unpickle_device``."""
     try:
-        return selection.device(text)
-    except (DeviceNotFunctionalError, UnknownDeviceError) as error:
-        # The library is not even known where its plugin is not installed.
-        reasons = {text: error.rule} if isinstance(error, UnknownDeviceError) else error.reasons
-        fallback = config.unpickle_device
-        if fallback is None:
-            raise DeviceNotFunctionalError(
-                text,
-                reasons,
-                "The array was pickled there. Unpickle it where that functions, or name a device "
-                "to take instead: pa.config(unpickle_device='cpu')",
-            ) from error
+        home = selection.device(text)
+    except DeviceNotFunctionalError as error:
+        return _fallback(text, error.reasons, error)
+    except UnknownDeviceError as error:  # a library's plugin is not installed
+        return _fallback(text, {text: error.rule}, error)
+    available = dispatch.dtypes_of(home)
+    if dtype in available:
+        return home
+    # Other hardware of the same name, or other settings of its library.
+    lacking = dtypes.missing(dtype, home, set(available))
+    return _fallback(text, {text: str(lacking)}, lacking)
+
+
+def _fallback(text: str, reasons: Mapping[str, str], error: Exception) -> Device:
+    """Return ``config.unpickle_device``, with a warning that says why."""
+    fallback = config.unpickle_device
+    if fallback is None:
+        if isinstance(error, DTypeNotSupportedError):
+            raise error
+        raise DeviceNotFunctionalError(
+            text,
+            reasons,
+            "The array was pickled there. Unpickle it where that functions, or name a device "
+            "to take instead: pa.config(unpickle_device='cpu')",
+        ) from error
     taken = selection.device(fallback)
     why = "; ".join(
         reason if candidate == text else f"{candidate}: {reason}"

@@ -17,7 +17,7 @@ import pytest
 
 import portarray as pa
 from portarray import errors
-from portarray._array import dispatch
+from portarray._array import dispatch, pickling
 from portarray._devices import notices
 from portarray.backends import registry
 
@@ -248,6 +248,45 @@ def test_a_card_that_is_not_here(
         assert pickle.loads(single).tolist() == [1.0, 2.0]
     with pa.config(unpickle_device="fake:cuda:1"), pytest.raises(pa.DeviceNotFunctionalError):
         pickle.loads(stored)
+
+
+def test_a_device_without_the_dtype_that_it_had(nofloat64: str) -> None:
+    x = pa.asarray([1.0, 2.0], dtype=pa.float32, device=nofloat64)
+    _, (_, _, device) = x.__reduce_ex__(5)
+    elsewhere = pickle.dumps(
+        Rebuilt(pickling.restored, (np.asarray([1.0, 2.0]), "float64", device))
+    )
+    with pytest.warns(
+        errors.DeviceSelectionWarning,
+        match="'nofloat64:metal:0' is on numpy:cpu:0 now.*has no float64; the nearest dtype",
+    ):
+        y = pickle.loads(elsewhere)
+    assert (str(y.device), y.dtype, y.tolist()) == ("numpy:cpu:0", np.float64, [1.0, 2.0])
+    with (
+        pa.config(unpickle_device=None),
+        pytest.raises(pa.DTypeNotSupportedError, match="nofloat64:metal:0 has no float64"),
+    ):
+        pickle.loads(elsewhere)
+
+
+class Rebuilt:
+    """What is pickled as a call, as a program on another machine would have written it."""
+
+    def __init__(self, *call: Any) -> None:
+        self.call = call
+
+    def __reduce__(self) -> Any:
+        return self.call
+
+
+@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
+def test_a_machine_of_other_byte_order(device: str, protocol: int) -> None:
+    for x in arrays(device):
+        restored, (values, *names) = x.__reduce_ex__(protocol)
+        assert values.dtype.isnative
+        there = values.astype(values.dtype.newbyteorder())
+        y = pickle.loads(pickle.dumps(Rebuilt(restored, (there, *names)), protocol))
+        assert the_same(y, x)
 
 
 def test_a_process_that_is_spawned(monkeypatch: pytest.MonkeyPatch) -> None:
