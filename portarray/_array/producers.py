@@ -44,8 +44,8 @@ def from_dlpack(
             f"from_dlpack needs an object with __dlpack__ and __dlpack_device__, not "
             f"{type(x).__name__}; use pa.asarray"
         )
-    where = None if device is None else selection.resolve(device)
-    return imported(x, where, copy=copy, narrow=narrow)
+    target = None if device is None else selection.resolve(device)
+    return imported(x, target, copy=copy, narrow=narrow)
 
 
 def is_producer(obj: object) -> bool:
