@@ -49,6 +49,7 @@ SHARES = {
     "official": 40,
 }
 NOT_ASKED = "it was not asked for"
+WAYS = ("to_card", "to_host")
 START = 60.0  # seconds for importing all libraries and trying their devices
 
 
@@ -94,7 +95,12 @@ class Check:
 def run(command: list[str], seconds: float) -> str:
     """Run a command; return why it failed, or an empty string."""
     paths = [str(ROOT), str(ROOT / "conformance"), os.environ.get("PYTHONPATH", "")]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in paths if path)}
+    environment = {
+        # Else JAX takes three quarters of a card's memory from the other libraries.
+        "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(path for path in paths if path),
+    }
     try:
         done = subprocess.run(
             command,
@@ -191,10 +197,15 @@ def measure(check: Check, devices: list[str], official: Path | None) -> None:
     """Run every part that is asked for on every device."""
     report, parts = check.report, check.parts
     left_out = {"not_run": NOT_ASKED}
-    report["movement"] = {"rows": [], **left_out}
+    report["movement"] = {"bus": [], "rows": [], "devices": [], **left_out}
     if "movement" in parts:
-        rows, trouble = check.part("movement.py", *devices, seconds=check.share("movement"))
-        report["movement"] = {"rows": rows, "not_run": trouble}
+        found, trouble = check.part("movement.py", *devices, seconds=check.share("movement"))
+        report["movement"] = {
+            "bus": [row for row in found if "bus" in row],
+            "rows": [row for row in found if "source" in row],
+            "devices": [row for row in found if "device" in row],
+            "not_run": trouble,
+        }
     nothing = {"rows": [], "cases": 0, "outside": 0, "failures": [], **left_out}
     for name, run_one in (("speed", speed), ("verify", verified)):
         report[name] = dict.fromkeys(devices, nothing)
@@ -345,15 +356,23 @@ def show(report: dict[str, Any], absent: dict[str, str]) -> int:
         print(f"    speed     {len(part.get('rows', ()))} rows{reason_of(part)}")
         for promise in missed:
             print(f"      missed: {promise}")
-    rows = report["movement"]["rows"]
-    wrong = [row for row in rows if row["wrong"]]
-    failures += len(wrong)
-    print(f"  movement: {len(rows)} pairs, {len(wrong)} wrong{reason_of(report['movement'])}")
-    for row in wrong:
-        print(f"    {row['source']} to {row['target']}: {'; '.join(row['wrong'][:3])}")
+    failures += show_movement(report["movement"])
     neural.show(report)
     print(f"{failures} failures in {report['seconds']} s")
     return failures
+
+
+def show_movement(movement: dict[str, Any]) -> int:
+    """Print what was found of moving data; return the number of failures."""
+    wrong = [row for row in (*movement["devices"], *movement["rows"]) if row["wrong"]]
+    print(f"  movement: {len(movement['rows'])} pairs, {len(wrong)} wrong{reason_of(movement)}")
+    for row in wrong:
+        where = row.get("device") or f"{row['source']} to {row['target']}"
+        print(f"    {where}: {'; '.join(row['wrong'][:3])}")
+    for row in movement["bus"]:
+        speeds = [f"{row[way] / 1e9:.1f} GB/s {way.replace('_', ' the ')}" for way in WAYS]
+        print(f"    {row['bus']}, page-locked: {', '.join(speeds)}")
+    return len(wrong)
 
 
 def reason_of(part: dict[str, Any]) -> str:

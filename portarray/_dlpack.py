@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["CPU", "HOST_KINDS", "Held", "as_bfloat16", "host_values", "kind_name", "take"]
+__all__ = ["CPU", "HOST_KINDS", "Held", "host_capsule", "host_values", "kind_name", "take"]
 
 CPU = (1, 0)
 """DLPack's kDLCPU, of which there is one."""
@@ -243,7 +243,12 @@ def host_values(x: Any) -> np.ndarray[Any, Any]:
     return values.view(dtype)
 
 
-def as_bfloat16(capsule: Any) -> Any:
-    """Return an unused capsule of 16-bit integers, which NumPy exports, as one of bfloat16."""
+def host_capsule(
+    values: np.ndarray[Any, Any], *, max_version: tuple[int, int] | None, copy: bool | None = None
+) -> Any:
+    """Return NumPy's capsule of an array, bfloat16 included, which NumPy does not export."""
+    if values.dtype.name != "bfloat16":
+        return values.__dlpack__(max_version=max_version, copy=copy)
+    capsule = values.view(np.uint16).__dlpack__(max_version=max_version, copy=copy)
     _tensor_in(capsule).dtype.code = _BFLOAT16[0]
     return capsule

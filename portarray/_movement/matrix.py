@@ -14,7 +14,7 @@ from portarray._devices.device import Device
 from portarray._movement import routes
 from portarray._movement.routes import TransferPlan
 
-__all__ = ["Cell", "Matrix", "Memcpy", "matrix"]
+__all__ = ["Cell", "Matrix", "Memcpy", "matrix", "memcpy", "row", "shortest"]
 
 DTYPE = np.dtype(np.float32)
 """What is moved: a dtype that every device has."""
@@ -156,17 +156,29 @@ def matrix(
     values = np.ones(max(1, nbytes // DTYPE.itemsize), DTYPE)
     cells: list[Cell] = []
     for source in devices:
-        for cell in _row(values, source, devices, measure):
+        for cell in row(values, source, devices, measure=measure):
             cells.append(cell)
             if progress is not None:
                 progress(len(cells), len(devices) ** 2)
-    return Matrix(tuple(devices), values.nbytes, tuple(cells), _memcpy(values) if measure else None)
+    return Matrix(tuple(devices), values.nbytes, tuple(cells), memcpy(values) if measure else None)
 
 
-def _row(
-    values: np.ndarray[Any, Any], source: Device, devices: Sequence[Device], measure: bool
+def row(
+    values: np.ndarray[Any, Any], source: Device, devices: Sequence[Device], *, measure: bool
 ) -> Iterator[Cell]:
-    """Yield the routes from one device."""
+    """Yield the routes of an array of dtype float32 from one device to others.
+
+    Parameters
+    ----------
+    values : numpy.ndarray
+        What is moved.
+    source : Device
+        Where it is put first.
+    devices : sequence of Device
+        Where it goes.
+    measure : bool
+        Also take the time of each route.
+    """
     try:
         x = source.room.transfer.from_host(values, source.native, copy=True)
     except Exception as error:  # noqa: BLE001  (a device that fails says so in its cells)
@@ -202,18 +214,18 @@ def _time_of_move(x: Any, plan: TransferPlan) -> float:
         del y
 
     memory.synchronize(source)
-    return _shortest(move)
+    return shortest(move)
 
 
-def _memcpy(values: np.ndarray[Any, Any]) -> Memcpy:
+def memcpy(values: np.ndarray[Any, Any]) -> Memcpy:
     """Return the time of one copy of an array in host memory."""
     warm = np.empty_like(values)
     return Memcpy(
-        warm=_shortest(lambda: np.copyto(warm, values)), fresh=_shortest(lambda: values.copy())
+        warm=shortest(lambda: np.copyto(warm, values)), fresh=shortest(lambda: values.copy())
     )
 
 
-def _shortest(action: Callable[[], object]) -> float:
+def shortest(action: Callable[[], object]) -> float:
     """Return the shortest time of an action in seconds, after it was done once."""
     action()
     end = time.perf_counter() + LEAST

@@ -100,11 +100,7 @@ def dlpack(
         raise BufferError(f"copy=False, but {x.device} has memory of its own; pass copy=None")
     # A copy is made at once, so that nobody sees the memory itself.
     values = to_numpy(x) if copy else share(x)
-    if x.dtype != bfloat16:
-        return values.__dlpack__(max_version=max_version, copy=copy)
-    return _dlpack.as_bfloat16(
-        values.view(np.uint16).__dlpack__(max_version=max_version, copy=copy)
-    )
+    return _dlpack.host_capsule(values, max_version=max_version, copy=copy)
 
 
 def array(x: Array, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
