@@ -151,7 +151,8 @@ def _legend(found: Matrix, marks: dict[str, str]) -> Table:
     for kind in get_args(Kind):
         if any(plan.route == kind for plan in plans):
             table.add_row(kind, _ROUTES[kind])
-    if found.memcpy is not None:
+    timed = {bool(plan.copies) for plan in plans if found.memcpy is not None}
+    if found.memcpy is not None and True in timed:
         fresh, warm = (found.nbytes / one / 1e9 for one in (found.memcpy.fresh, found.memcpy.warm))
         table.add_row(
             "×",
@@ -159,6 +160,7 @@ def _legend(found: Matrix, marks: dict[str, str]) -> Table:
             f"allocated for it, which takes {found.memcpy.fresh * 1e3:.3g} ms ({fresh:.1f} GB/s); "
             f"into memory that was used before: {warm:.1f} GB/s",
         )
+    if False in timed:
         table.add_row("µs", "time of one call that copies nothing")
     for reason, mark in marks.items():
         table.add_row(mark, escape(reason))

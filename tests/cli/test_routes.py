@@ -106,6 +106,8 @@ def test_measured_without_a_copy(nofloat64: str) -> None:
     shown = run("numpy", nofloat64, "--measure", "--megabytes", "1").stdout
     assert "shared" in shown
     assert " µs " in shown
+    assert "memcpy" not in shown  # which no figure is a multiple of
+    assert "µs" not in run("numpy", "--measure", "--megabytes", "1").stdout
 
 
 def test_a_device_that_fails_says_so_in_its_cells(monkeypatch: pytest.MonkeyPatch) -> None:
