@@ -30,8 +30,10 @@ WAYS: Mapping[str, Way] = {
 }
 """The standard's ways to another device: called with the namespace, an array and the device."""
 
+_ALONE = (1, 2)
+
 VIEWS: Mapping[str, Callable[[Any, Any], Any]] = {
-    "0-d": lambda xp, x: x[1, 2, ...],
+    "0-d": lambda xp, x: x[(*_ALONE, ...)],
     "empty": lambda xp, x: x[:0, :],
     "strided": lambda xp, x: x[::2, 1::3],
     "reversed": lambda xp, x: xp.flip(x),
@@ -138,7 +140,11 @@ def values(name: str, shape: tuple[int, ...] = (6, 8)) -> NumpyArray:
         if name in _FORMATS:
             numbers = drawn.view(f"u{_FORMATS[name].bits // 8}")
             special = _FORMATS[name].special()
-            numbers[rng.permutation(numbers.size)[: len(special)]] = special
+            # The number of the 0-d array is -0.0, which who fills memory with a scalar may lose.
+            alone = np.arange(numbers.size).reshape(*shape, -1)[_ALONE]
+            others = rng.permutation(np.delete(np.arange(numbers.size), alone))
+            numbers[others[: len(special)]] = special
+            numbers[alone] = 1 << (_FORMATS[name].bits - 1)
         found = drawn.view(dtype)
     found = found.reshape(shape)
     found.flags.writeable = False
