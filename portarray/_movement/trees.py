@@ -1,21 +1,22 @@
 """Trees: what holds arrays is taken apart and put together around their images.
 
 Containers and registered classes are optree's, see :data:`NAMESPACE`, and JAX's where that is
-imported. Of classes that neither knows, dataclasses and scikit-learn's estimators are copied, and
-their attributes are theirs to hold arrays in. All else is passed on as it is. Nothing here knows
-what an array is: callers say.
+imported. Of classes that neither knows, dataclasses, attrs' classes and scikit-learn's estimators
+are copied, and their attributes are theirs to hold arrays in. All else is passed on as it is.
+Nothing here knows what an array is: callers say.
 """
 
 from __future__ import annotations
 
 import copy
 import sys
-from collections.abc import Callable, Sequence
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import fields, is_dataclass
-from functools import partial
+from enum import Enum
 from types import MemberDescriptorType
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from portarray._devices.memory import let_go
 
@@ -66,31 +67,19 @@ def mapped(
         Whatever ``image`` raises, with a note that has the array's path. The images made so far
         are released then, also by the frames of the traceback.
     """
-    before = sys.exception()  # of the caller's, and none of ours to clear
-    parts = _Parts(is_array)
-    images: list[Any] = []
+    parts = _Parts(tree, is_array)
     try:
-        parts.take(tree)
-        images += parts.values
-        with nullcontext() if watch is None else watch.begin([images[i] for i in parts.arrays]):
-            for place in parts.arrays:
-                parts.at = place
-                images[place] = image(images[place])
-                if watch is not None:
-                    watch.step()
-        for place in parts.order:
-            parts.at = place
-            node = parts.nodes[place]
-            images[place] = node.rebuild([images[part] for part in node.places])
-        return images[0]
+        parts.take()
+        parts.change(image, watch)
+        return parts.together()
     except BaseException as error:
         try:
-            if isinstance(error, Exception) and parts.at:
-                error.add_note(f"at {parts.path(parts.at)}")
+            path = parts.where() if isinstance(error, Exception) else ""
+            if path:
+                error.add_note(f"at {path}")
         finally:  # keys have texts of their own, which may fail
-            images.clear()
             parts.clear()
-            let_go(error, before)
+            let_go(error)
         raise
 
 
@@ -99,40 +88,197 @@ def is_tree(value: Any) -> bool:
     return _way_of(value) is not None
 
 
+class _Way(Protocol):
+    """How values of one class are taken apart and put together."""
+
+    def take(self, value: Any, /) -> tuple[list[Any], Any]:
+        """Return what a value holds, in a list of its own, and what else the way has to know."""
+
+    def rebuild(self, node: _Node, /) -> Any:
+        """Return a value like a node's with the parts that the node has by now."""
+
+    def text(self, node: _Node, number: int, /) -> str:
+        """Return how a part is reached, by its number: ``".weight"``."""
+
+
 class _Node:
     """A container or object that was taken apart.
 
     Attributes
     ----------
+    value : Any
+        It; its image once that is made.
+    way : _Way
+        Its class's.
     parts : list
-        What it holds.
-    rebuild : callable
-        Makes one like it from the images of its parts.
-    text : callable
-        Returns how a part is reached, by its number: ``".weight"``.
-    places : list of int
-        Where the parts stand among the values of the tree, as far as they were taken.
+        What it holds; their images, as far as they are made.
+    rest : Any
+        What else the way has to know.
+    above, number : _Node, int
+        The node that holds it, the first that does, and as which part. Above the tree is one more,
+        above which is None.
+    taken : int
+        How many of the parts were looked at.
     whole : bool
         Whether all parts were taken, and theirs.
+    again : sequence of tuple
+        Parts that were met before, by number: their nodes, or places.
     """
 
-    __slots__ = ("parts", "places", "rebuild", "text", "whole")
+    __slots__ = ("above", "again", "number", "parts", "rest", "taken", "value", "way", "whole")
 
-    def __init__(
-        self,
-        parts: list[Any],
-        rebuild: Callable[[list[Any]], Any],
-        text: Callable[[int], str],
-    ) -> None:
-        self.parts = parts
-        self.rebuild = rebuild
-        self.text = text
-        self.places: list[int] = []
+    def __init__(self, value: Any, way: _Way, above: _Node | None, number: int) -> None:
+        self.value = value
+        self.way = way
+        self.above = above
+        self.number = number
+        self.parts, self.rest = way.take(value)
+        self.taken = 0
         self.whole = False
+        self.again: Sequence[tuple[int, _Node | _Place]] = ()  # of most nothing
+
+    def meet(self, number: int, first: _Node | _Place) -> None:
+        """Take note of a part that was met before."""
+        if not isinstance(self.again, list):
+            self.again = []
+        self.again.append((number, first))
 
 
-_Way = Callable[[Any], _Node]
-"""How objects of a class are taken apart."""
+_Place = tuple[_Node, int]
+"""A node, and which of its parts."""
+
+
+class _Parts:
+    """A tree taken apart, each object in one place.
+
+    Attributes
+    ----------
+    arrays : list
+        Places of the arrays, in the tree's order.
+    nodes : list of _Node
+        The containers and objects, each after those that it holds; last one that holds the tree.
+    """
+
+    __slots__ = ("_at", "_is_array", "_open", "_root", "arrays", "nodes")
+
+    def __init__(self, tree: Any, is_array: Callable[[Any], bool]) -> None:
+        self.arrays: list[_Place] = []
+        self.nodes: list[_Node] = []
+        self._root = _Node([tree], _BUILT_IN[list], None, 0)
+        self._open = [self._root]  # nodes whose parts are being taken, each within the one before
+        self._at: _Place = self._root, 0  # the place that is being worked on
+        self._is_array = is_array
+
+    def take(self) -> None:
+        """Take the tree apart."""
+        is_array, opened = self._is_array, self._open
+        ways: dict[type, _Way | None] = {}  # of the classes in the tree
+        # By identity. Nodes keep their parts, so that no other object gets the identity of one that
+        # a container made for the occasion.
+        arrays: dict[int, _Place] = {}
+        nodes: dict[int, _Node] = {}
+        while opened:
+            node = opened[-1]
+            parts = node.parts
+            for number in range(node.taken, len(parts)):
+                node.taken = number
+                part = parts[number]
+                cls = type(part)
+                if cls in ways:
+                    way = ways[cls]
+                else:
+                    way = ways[cls] = _way_of(part)
+                if way is None:
+                    if is_array(part):
+                        place = node, number
+                        first = arrays.setdefault(id(part), place)
+                        if first is place:
+                            self.arrays.append(place)
+                        else:
+                            node.meet(number, first)
+                    continue
+                inner = nodes.get(id(part))
+                if inner is None:
+                    nodes[id(part)] = inner = _Node(part, way, node, number)
+                    opened.append(inner)
+                    node.taken = number + 1
+                    break
+                if not inner.whole:
+                    raise self._without_end(node, number, inner)
+                node.meet(number, inner)
+            else:
+                node.whole = True
+                self.nodes.append(opened.pop())
+
+    def _without_end(self, node: _Node, number: int, first: _Node) -> ValueError:
+        """Return the error to raise where a part is what it is part of."""
+        self._open.clear()  # the message says where
+        again, where = _path(node, number), _path(first.above, first.number)
+        return ValueError(
+            f"the tree has no end: {again} is {where} again. Move what is within it, or leave the "
+            f"reference out and set it afterwards"
+        )
+
+    def change(self, image: Callable[[Any], Any], watch: Watch | None) -> None:
+        """Put images in the arrays' places."""
+        watching: AbstractContextManager[object] = nullcontext()
+        if watch is not None:
+            watching = watch.begin([node.parts[number] for node, number in self.arrays])
+        with watching:
+            for place in self.arrays:
+                self._at = place
+                node, number = place
+                node.parts[number] = image(node.parts[number])
+                if watch is not None:
+                    watch.step()
+
+    def together(self) -> Any:
+        """Return the tree of the images."""
+        for node in self.nodes:
+            if node.above is not None:
+                self._at = node.above, node.number
+            for number, first in node.again:
+                node.parts[number] = (
+                    first.value if isinstance(first, _Node) else first[0].parts[first[1]]
+                )
+            node.value = node.way.rebuild(node)
+            if node.above is not None:
+                node.above.parts[node.number] = node.value
+        return self._root.value[0]
+
+    def where(self) -> str:
+        """Return the path of the place that is being worked on; empty where that says nothing."""
+        node, number = (self._open[-1], self._open[-1].taken) if self._open else self._at
+        return "" if node is self._root else _path(node, number)
+
+    def clear(self) -> None:
+        """Forget the tree and its images."""
+        for found in (self.arrays, self.nodes, self._open, self._root.parts, self._root.value):
+            found.clear()
+        self._at = self._root, 0
+
+
+_SHOWN = 16  # levels at either end of a long path
+
+
+def _path(node: _Node | None, number: int) -> str:
+    """Return how a part is reached from the tree: ``"tree['layers'][3].weight"``."""
+    places: list[_Place] = []
+    while node is not None and node.above is not None:
+        places.append((node, number))
+        node, number = node.above, node.number
+    places.reverse()
+
+    def text(some: Iterable[_Place]) -> str:
+        return "".join(node.way.text(node, number) for node, number in some)
+
+    hidden = len(places) - 2 * _SHOWN
+    if hidden <= 0:
+        return f"tree{text(places)}"
+    return f"tree{text(places[:_SHOWN])} ... {hidden} levels ... {text(places[-_SHOWN:])}"
+
+
+# --- how classes are taken apart ----------------------------------------------------------------
 
 
 def _way_of(value: Any) -> _Way | None:
@@ -142,143 +288,98 @@ def _way_of(value: Any) -> _Way | None:
     cls = type(value)
     if value is None:
         return None
-    if optree.register_pytree_node.get(cls, namespace=NAMESPACE) is not None:
-        return _take_container
+    if cls in _BUILT_IN:
+        return _BUILT_IN[cls]
+    entry = optree.register_pytree_node.get(cls, namespace=NAMESPACE)
+    if entry is not None:
+        is_named_tuple = entry.kind is optree.PyTreeKind.NAMEDTUPLE
+        return _NamedTuple(cls._make) if is_named_tuple else _Registered()
     if _is_known_to_jax(value):
-        return _take_as_jax
-    if is_dataclass(cls) or issubclass(cls, _of_scikit_learn()):
-        return _attributes_of(cls)
+        return _RegisteredWithJax()
+    if issubclass(cls, Enum):  # whose members are the only ones
+        return None
+    if is_dataclass(cls) or hasattr(cls, "__attrs_attrs__") or issubclass(cls, _of_scikit_learn()):
+        return _Attributes(cls)
     return None
 
 
-class _Parts:
-    """A tree taken apart: its values by place, each object in one place.
+class _Sequence:
+    """Lists and tuples."""
 
-    Attributes
-    ----------
-    values : list
-        Containers, arrays and all else. They are kept, so that no other object gets the identity of
-        one that a container made for the occasion.
-    arrays : list of int
-        Places of the arrays.
-    nodes : dict
-        The containers and objects by place.
-    order : list of int
-        Places of the nodes, each after those that it holds.
-    at : int
-        The place that is being worked on; 0, that of the tree itself, where that says nothing.
-    """
+    def __init__(self, make: Callable[[list[Any]], Any]) -> None:
+        self._make = make
 
-    __slots__ = (
-        "_above",
-        "_is_array",
-        "_open",
-        "_places",
-        "_ways",
-        "arrays",
-        "at",
-        "nodes",
-        "order",
-        "values",
-    )
+    def take(self, value: Any, /) -> tuple[list[Any], Any]:
+        return list(value), None
 
-    def __init__(self, is_array: Callable[[Any], bool]) -> None:
-        self.values: list[Any] = []
-        self.arrays: list[int] = []
-        self.nodes: dict[int, _Node] = {}
-        self.order: list[int] = []
-        self.at = 0
-        self._above: list[int] = []  # the place of the node that holds a place, the first that does
-        self._places: dict[int, int] = {}  # by identity, of nodes and arrays
-        self._open: list[int] = []  # nodes whose parts are being taken, each within the one before
-        self._ways: dict[type, _Way | None] = {}  # of the classes in the tree
-        self._is_array = is_array
+    def rebuild(self, node: _Node, /) -> Any:
+        return self._make(node.parts)
 
-    def take(self, tree: Any) -> None:
-        """Take a tree apart."""
-        self._take(tree, 0)
-        while self._open:
-            place = self._open[-1]
-            node = self.nodes[place]
-            taken, parts = node.places, node.parts
-            depth = len(self._open)
-            while len(taken) < len(parts):
-                taken.append(self._take(parts[len(taken)], place))
-                if len(self._open) > depth:  # that part first
-                    break
-            else:
-                node.whole = True
-                self.order.append(self._open.pop())
-        self.at = 0
-
-    def _take(self, value: Any, above: int) -> int:
-        """Return the place of a value, a new one unless it has one; nodes are opened."""
-        known = self._places.get(id(value))
-        if known is not None:
-            node = self.nodes.get(known)
-            if node is not None and not node.whole:
-                self.at = 0  # the message says more
-                again = self.path(above) + self.nodes[above].text(len(self.nodes[above].places))
-                raise ValueError(
-                    f"the tree has no end: {again} is {self.path(known)} again. Move what is "
-                    f"within it, or leave the reference out and set it afterwards"
-                )
-            return known
-        place = len(self.values)
-        self.values.append(value)
-        self._above.append(above)
-        self.at = place
-        cls = type(value)
-        if cls not in self._ways:
-            self._ways[cls] = _way_of(value)
-        way = self._ways[cls]
-        if way is not None:
-            self._places[id(value)] = place
-            self.nodes[place] = way(value)
-            self._open.append(place)
-        elif self._is_array(value):
-            self._places[id(value)] = place
-            self.arrays.append(place)
-        return place
-
-    def path(self, place: int) -> str:
-        """Return how a place is reached from the tree: ``"tree['layers'][3].weight"``."""
-        texts: list[str] = []
-        while place:
-            above = self._above[place]
-            node = self.nodes[above]
-            number = node.places.index(place) if place in node.places else len(node.places)
-            texts.append(node.text(number))
-            place = above
-        return "tree" + "".join(reversed(texts))
-
-    def clear(self) -> None:
-        """Forget the tree."""
-        for found in (self.values, self.nodes, self.order, self.arrays, self._above, self._places):
-            found.clear()
+    def text(self, node: _Node, number: int, /) -> str:
+        return f"[{number}]"
 
 
-def _take_container(value: Any) -> _Node:
-    """Take apart what optree knows."""
-    import optree
+class _NamedTuple(_Sequence):
+    """Named tuples of one class; ``_make`` passes by what it does when it is called."""
 
-    flat = optree.tree_flatten_one_level(value, none_is_leaf=True, namespace=NAMESPACE)
-    standard = isinstance(value, dict) and flat.kind is not optree.PyTreeKind.CUSTOM
+    def text(self, node: _Node, number: int, /) -> str:
+        return f".{node.value._fields[number]}"
 
-    def rebuild(images: list[Any]) -> Any:
-        if not standard:
-            return flat.unflatten_func(flat.metadata, images)
-        # optree sorts keys, and before 0.20 does not undo that. A copy has the order, and what
-        # PyTorch notes on the dict of a model's state.
-        made = copy.copy(value)
-        made.update(zip(flat.entries, images, strict=True))
+
+class _Mapping:
+    """Dicts. optree would sort the keys, which not all can be, and before 0.20 keep that order."""
+
+    def take(self, value: Any, /) -> tuple[list[Any], Any]:
+        return list(value.values()), list(value)
+
+    def rebuild(self, node: _Node, /) -> Any:
+        made = copy.copy(node.value)  # with what PyTorch notes on the dict of a model's state
+        made.update(zip(node.rest, node.parts, strict=True))
         return made
 
-    def text(number: int) -> str:
-        entry = flat.path_entry_type(flat.entries[number], flat.type, flat.kind)
-        return str(entry.codify(""))
+    def text(self, node: _Node, number: int, /) -> str:
+        return f"[{node.rest[number]!r}]"
 
-    return _Node(flat.children, rebuild, text)
+
+_BUILT_IN: dict[type, _Way] = {
+    list: _Sequence(list),
+    tuple: _Sequence(tuple),
+    **dict.fromkeys((dict, OrderedDict, defaultdict), _Mapping()),
+}
+"""What optree and JAX let nobody register anew."""
+
+
+class _Registered:
+    """What optree knows."""
+
+    def take(self, value: Any, /) -> tuple[list[Any], Any]:
+        import optree
+
+        flat = optree.tree_flatten_one_level(value, none_is_leaf=True, namespace=NAMESPACE)
+        return list(flat.children), flat
+
+    def rebuild(self, node: _Node, /) -> Any:
+        return node.rest.unflatten_func(node.rest.metadata, tuple(node.parts))
+
+    def text(self, node: _Node, number: int, /) -> str:
+        flat = node.rest
+        return str(flat.path_entry_type(flat.entries[number], flat.type, flat.kind).codify(""))
+
+
+class _RegisteredWithJax:
+    """What JAX knows."""
+
+    def take(self, value: Any, /) -> tuple[list[Any], Any]:
+        parts, structure = _one_level(value, sys.modules["jax.tree_util"].tree_flatten)
+        return list(parts), structure
+
+    def rebuild(self, node: _Node, /) -> Any:
+        return sys.modules["jax.tree_util"].tree_unflatten(node.rest, node.parts)
+
+    def text(self, node: _Node, number: int, /) -> str:
+        jax = sys.modules["jax.tree_util"]
+        ways, _ = _one_level(node.value, jax.tree_flatten_with_path)
+        return str(jax.keystr(ways[number][0]))
 
 
 def _one_level(value: Any, flatten: Callable[..., Any]) -> Any:
@@ -293,18 +394,6 @@ def _is_known_to_jax(value: Any) -> bool:
     return jax is not None and jax.default_registry.flatten_one_level(value) is not None
 
 
-def _take_as_jax(value: Any) -> _Node:
-    """Take apart an object as JAX does."""
-    jax = sys.modules["jax.tree_util"]
-    parts, structure = _one_level(value, jax.tree_flatten)
-
-    def text(number: int) -> str:
-        ways, _ = _one_level(value, jax.tree_flatten_with_path)
-        return str(jax.keystr(ways[number][0]))
-
-    return _Node(parts, partial(jax.tree_unflatten, structure), text)
-
-
 def _of_scikit_learn() -> tuple[type, ...]:
     """Return the classes of scikit-learn's objects that hold arrays, where it is imported."""
     places = (("sklearn.base", "BaseEstimator"), ("sklearn.utils", "Bunch"))
@@ -312,73 +401,67 @@ def _of_scikit_learn() -> tuple[type, ...]:
     return tuple(cls for cls in found if cls is not None)
 
 
-def _attributes_of(cls: type) -> _Way:
-    """Return how objects of a class are taken apart that hold arrays in their attributes."""
-    slots = [
-        member
-        for base in cls.__mro__
-        if "__slots__" in base.__dict__
-        for member in base.__dict__.values()
-        if isinstance(member, MemberDescriptorType)
-    ]
-    # Of a field that is not given the default may be an attribute of the class alone.
-    defaults = [
-        (field.name, getattr(cls, field.name))
-        for field in (fields(cls) if is_dataclass(cls) else ())
-        if hasattr(cls, field.name)
-    ]
+class _Item(NamedTuple):
+    """A place in an object that is a dict or a list as well."""
 
-    def take(value: Any) -> _Node:
-        own = getattr(value, "__dict__", {})
-        found: list[_Held] = [
-            (f".{name}", part, partial(_set_attribute, name)) for name, part in own.items()
+    key: Any
+
+
+class _Attributes:
+    """Objects of one class that hold arrays in their attributes: copied, and those exchanged."""
+
+    def __init__(self, cls: type) -> None:
+        self._slots = [
+            member
+            for base in cls.__mro__
+            if "__slots__" in base.__dict__
+            for member in base.__dict__.values()
+            if isinstance(member, MemberDescriptorType)
         ]
-        found += [
-            (f".{name}", part, partial(_set_attribute, name))
-            for name, part in defaults
-            if name not in own and not isinstance(part, MemberDescriptorType)
-        ]
-        for slot in slots:
+        # Of a field that is not given the default may be an attribute of the class alone.
+        self._defaults = {
+            field.name: getattr(cls, field.name)
+            for field in (fields(cls) if is_dataclass(cls) else ())
+            if hasattr(cls, field.name)
+            and not isinstance(getattr(cls, field.name), MemberDescriptorType)
+        }
+
+    def take(self, value: Any, /) -> tuple[list[Any], Any]:
+        found: dict[Any, Any] = {**self._defaults, **getattr(value, "__dict__", {})}
+        for slot in self._slots:
             with suppress(AttributeError):  # never set
-                found.append((f".{slot.__name__}", slot.__get__(value), slot.__set__))
+                found[slot] = slot.__get__(value)
         if isinstance(value, dict):  # some of whose keys are its attributes, in some libraries
-            found += [(f"[{key!r}]", part, partial(_set_item, key)) for key, part in value.items()]
-        return _Node(
-            [part for _, part, _ in found],
-            partial(_copied, value, found),
-            lambda number: found[number][0],
-        )
+            found.update((_Item(key), part) for key, part in value.items())
+        elif isinstance(value, list):
+            found.update((_Item(place), part) for place, part in enumerate(value))
+        return list(found.values()), found
 
-    return take
+    def rebuild(self, node: _Node, /) -> Any:
+        made = copy.copy(node.value)
+        changed = [
+            (key, image)
+            for (key, part), image in zip(node.rest.items(), node.parts, strict=True)
+            if image is not part
+        ]
+        if changed and made is node.value:
+            name = type(made).__qualname__
+            raise TypeError(
+                f"copy.copy of {name} returns the same object, whose arrays must stay as they are; "
+                f"say how {name} is taken apart with optree.register_pytree_node(..., "
+                f"namespace={NAMESPACE!r})"
+            )
+        for key, image in changed:  # whatever rules the class has for assignments: it is made anew
+            if isinstance(key, str):
+                made.__dict__[key] = image
+            elif isinstance(key, _Item):
+                (dict if isinstance(made, dict) else list).__setitem__(made, key.key, image)
+            else:
+                key.__set__(made, image)
+        return made
 
-
-_Held = tuple[str, Any, Callable[[Any, Any], None]]
-"""How a part of an object is reached, the part, and what puts another in its place in a copy."""
-
-
-def _set_attribute(name: str, made: Any, image: Any) -> None:
-    made.__dict__[name] = image  # whatever rules the class has for assignments: it is made anew
-
-
-def _set_item(key: Any, made: dict[Any, Any], image: Any) -> None:
-    dict.__setitem__(made, key, image)
-
-
-def _copied(value: Any, found: list[_Held], images: list[Any]) -> Any:
-    """Return a copy of an object with the images of its parts."""
-    made = copy.copy(value)
-    changed = [
-        (put, image)
-        for (_, part, put), image in zip(found, images, strict=True)
-        if image is not part
-    ]
-    if changed and made is value:
-        name = type(value).__qualname__
-        raise TypeError(
-            f"copy.copy of {name} returns the same object, whose arrays must stay as they are; "
-            f"say how {name} is taken apart with optree.register_pytree_node(..., "
-            f"namespace={NAMESPACE!r})"
-        )
-    for put, image in changed:
-        put(made, image)
-    return made
+    def text(self, node: _Node, number: int, /) -> str:
+        key = list(node.rest)[number]
+        if isinstance(key, _Item):
+            return f"[{key.key!r}]"
+        return f".{key if isinstance(key, str) else key.__name__}"

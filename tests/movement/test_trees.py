@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import time
+import tracemalloc
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Iterator
 from pathlib import Path
@@ -76,6 +78,38 @@ def test_containers_keep_their_class_and_order(device: str) -> None:
     assert {str(one.device) for one in arrays_in(tree)} == {"numpy:cpu:0"}
     back = pa.to_device(moved, "numpy")
     np.testing.assert_array_equal(host(back["a"]["b"]), sample() + 2)
+
+
+class Point(Pair):
+    """A named tuple that is made from something else than its fields."""
+
+    def __new__(cls, both: Any) -> Point:
+        return super().__new__(cls, both, both)
+
+
+def test_named_tuples_with_a_constructor_of_their_own(device: str) -> None:
+    moved = pa.to_device([Point(pa.asarray(sample(), device="numpy"))], device)[0]
+    assert type(moved) is Point
+    assert moved.left is moved.right
+    assert str(moved.left.device) == device
+
+
+class Unordered:
+    """A key that cannot be compared; optimizers have tensors for keys."""
+
+    def __lt__(self, other: object) -> bool:
+        raise RuntimeError("ambiguous")
+
+
+def test_keys_stay_as_they_are(device: str) -> None:
+    x = pa.asarray(sample(), device="numpy")
+    keys: list[Any] = [Unordered(), 2, Unordered(), "b", float("nan"), (1, "a"), None]
+    tree = {key: [x, number] for number, key in enumerate(keys)}
+    for given in (tree, OrderedDict(tree), defaultdict(list, tree)):
+        moved = pa.to_device(given, device)
+        assert [a is b for a, b in zip(moved, keys, strict=True)] == [True] * len(keys)
+        assert [part[1] for part in moved.values()] == list(range(len(keys)))
+        assert str(moved[2][0].device) == device
 
 
 def test_an_array_alone_is_a_tree(device: str) -> None:
@@ -296,6 +330,19 @@ def test_moving_a_tree_costs_little_over_its_arrays() -> None:
     # Nothing is moved on the way, so that only the tree is left.
     each = (best(lambda: pa.to_device(tree, target))) / len(xs)
     assert each < 10e-6, f"{each * 1e6:.1f} µs for each array"
+
+
+def test_what_is_no_array_takes_little_memory() -> None:
+    numbers = list(range(1000, 101_000))
+    pairs = [[number, number] for number in range(20_000)]
+    pa.to_device([numbers[:2], pairs[:2]], "numpy")
+    for tree, most in ((numbers, 30), (pairs, 600)):
+        gc.collect()
+        tracemalloc.start()
+        pa.to_device(tree, "numpy")
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert peak / len(tree) < most, f"{peak / len(tree):.0f} bytes for each"
 
 
 def test_bad_arguments() -> None:

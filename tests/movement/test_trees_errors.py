@@ -98,8 +98,18 @@ def test_what_is_there_twice_is_no_cycle() -> None:
     assert moved[0] is moved[1]
 
 
+def test_paths_of_deep_trees_are_cut() -> None:
+    tree: Any = {"values": np.ones(2, np.longdouble)}
+    for _ in range(1000):
+        tree = [0, tree]
+    with pytest.raises(TypeError, match="no dtype of portarray") as caught:
+        pa.to_device(tree, "numpy")
+    ends = "[1]" * 16, f"{'[1]' * 15}['values']"
+    assert caught.value.__notes__ == [f"at tree{ends[0]} ... 969 levels ... {ends[1]}"]
+
+
 def test_depth_has_no_limit() -> None:
-    depth = 20_000
+    depth = 100_000
     device = str(pa.devices()[-1])
     x = some()
     tree: Any = x

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections import OrderedDict
 from dataclasses import InitVar, dataclass, field, fields
+from enum import Enum
 from typing import Any, ClassVar
 
 import numpy as np
@@ -148,6 +149,57 @@ def test_dataclasses_of_every_kind(device: str) -> None:
     assert list(moved["output"]) == ["weight"]
     assert moved["output"]["weight"] is one
     assert tree["output"]["weight"] is x
+
+
+@dataclass
+class Rows(list[Any]):
+    """Rows, and what they are of."""
+
+    weight: Any
+
+
+def test_a_dataclass_that_is_a_list_has_its_items(device: str) -> None:
+    x = x_on_numpy()
+    rows = Rows(x)
+    rows.extend([x, 3])
+    moved = pa.to_device(rows, device)
+    assert type(moved) is Rows
+    assert where(moved.weight) == device
+    assert list(moved) == [moved.weight, 3]
+    assert rows[0] is x
+
+
+class Kind(Plain, Enum):
+    """Constants that are dataclasses; there are no others than these."""
+
+    FIRST = (np.ones(3), "first")
+
+
+def test_constants_are_themselves(device: str) -> None:
+    assert pa.to_device({"kind": Kind.FIRST}, device)["kind"] is Kind.FIRST
+    assert type(Kind.FIRST.weight) is np.ndarray
+
+
+@pytest.mark.parametrize("options", [{}, {"frozen": True}, {"slots": False}])
+def test_classes_of_attrs(device: str, options: dict[str, bool]) -> None:
+    attrs = pytest.importorskip("attrs")
+
+    @attrs.define(**options)
+    class Layer:
+        weight: Any
+        name: str = "attrs"
+        made: Any = attrs.field(init=False, default=None)
+
+        def __attrs_post_init__(self) -> None:
+            assert str(self.weight.device) == "numpy:cpu:0"  # checked once, when it is made
+
+    layer = Layer(x_on_numpy())
+    moved = pa.to_device([layer, layer], device)
+    assert moved[0] is moved[1]
+    assert type(moved[0]) is Layer
+    assert where(moved[0].weight) == device
+    assert moved[0].name == "attrs"
+    assert where(layer.weight) == "numpy:cpu:0"
 
 
 def test_objects_that_are_shared_stay_shared(device: str) -> None:
