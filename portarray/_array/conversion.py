@@ -329,8 +329,8 @@ def _host_values(
     except ValueError as error:
         if "inhomogeneous" in str(error):
             raise ValueError(
-                f"the nested sequence is ragged: {error}. Every row must have the same length; "
-                f"pad the rows, or make one array each"
+                f"the nested sequence is ragged: {str(error).rstrip('.')}. Every row must have the "
+                f"same length; pad the rows, or make one array each"
             ) from error
         if copy is False:
             raise _made_anew(obj) from error
@@ -348,10 +348,16 @@ def _host_values(
             "m": "time spans",
             "V": "records" if values.dtype.names else values.dtype.name,
         }
+        fix = "Convert the values first, for example numpy.asarray(values).astype(float)"
+        if values.dtype.kind == "O" and not values.shape:  # it is no sequence of anything
+            fix = (
+                "Pass an array, or a nested list of numbers: list(x) of an iterator or a set, "
+                "x.toarray() of a sparse array"
+            )
         raise TypeError(
             f"arrays of {what[values.dtype.kind]} cannot be made (NumPy reads the "
             f"{type(obj).__name__} as dtype {values.dtype}); portarray holds booleans and numbers. "
-            f"Convert the values first, for example numpy.asarray(values).astype(float)"
+            f"{fix}"
         )
     return values
 
