@@ -360,7 +360,7 @@ def read(x: Array) -> np.ndarray[Any, Any]:
     """Return an array's values as a NumPy array to read on the spot; nobody may keep it."""
     device = x._lane.device
     try:
-        return device.room.read(x._native)
+        return device.room.read(x._native, device.native)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
         reraise(error, "reading", device)
 

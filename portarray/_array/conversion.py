@@ -111,7 +111,7 @@ def astype(x: Any, dtype: object, /, *, copy: bool = True, device: object = None
             return outcome.wrapped(target.cast(moved(x, where, copy=None)._native), target)
         # Neither knows both, as bfloat16 from NumPy's float64 to where that is missing.
         with np.errstate(all="ignore"):
-            values = lane.device.room.read(x._native).astype(wanted)
+            values = lane.device.room.read(x._native, lane.device.native).astype(wanted)
         return from_host(values, where, own=True)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
         outcome.reraise(error, "astype", where, lane.device)

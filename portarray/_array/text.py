@@ -66,7 +66,7 @@ def _values(x: Array) -> np.ndarray[Any, Any]:
 
 def _peek(x: Array) -> np.ndarray[Any, Any]:
     try:
-        return x.device.room.peek(x._native)
+        return x.device.room.peek(x._native, x.device.native)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
         outcome.reraise(error, "printing", x.device)
 

@@ -141,7 +141,7 @@ def _given(
     that nothing is written to stands for it.
     """
     room = source.room
-    why = room.why_copied_out(x)
+    why = room.why_copied_out(x, source.native)
     if not why:
         if own:
             return _Given(room.transfer.to_host(x, copy=None), "", "own")

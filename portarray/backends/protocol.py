@@ -394,24 +394,27 @@ class Room:
         context: AbstractContextManager[Any] = nullcontext() if hook is None else hook()
         return context
 
-    def why_copied_out(self, x: Any) -> str:
+    # Every move asks for several of the hooks below. They are looked up in the module's dictionary,
+    # since getattr takes half a microsecond to find that a module lacks a name.
+
+    def why_copied_out(self, x: Any, device: Any) -> str:
         """Return why ``to_host(x, copy=None)`` copies, as a clause; empty where it does not.
 
-        **Should** where the default is wrong: memory that is host memory is not copied.
+        **Should** where the default is wrong: memory that is host memory is not copied. The hook
+        is asked for the array alone, which is on the device.
         """
-        hook = getattr(self.transfer, "why_copied_out", None)
+        hook = self.transfer.__dict__.get("why_copied_out")
         if hook is not None:
             reason: str = hook(x)
             return reason
-        place = self.devices.native_device(*self.devices.locate(x))
-        return "" if self.transfer.on_host(place) else f"{place} has memory of its own"
+        return "" if self.transfer.on_host(device) else f"{device} has memory of its own"
 
     def why_copied_in(self, array: np.ndarray[Any, Any], device: Any) -> str:
         """Return why ``from_host(array, device, copy=None)`` copies; empty where it does not.
 
         **Should** where the default is wrong: memory that is host memory is not copied.
         """
-        hook = getattr(self.transfer, "why_copied_in", None)
+        hook = self.transfer.__dict__.get("why_copied_in")
         if hook is not None:
             reason: str = hook(array, device)
             return reason
@@ -422,7 +425,7 @@ class Room:
 
         **Should** where the default is wrong: two devices have two memories.
         """
-        hook = getattr(self.transfer, "why_copied", None)
+        hook = self.transfer.__dict__.get("why_copied")
         if hook is not None:
             reason: str = hook(x, device)
             return reason
@@ -434,7 +437,7 @@ class Room:
 
         **May**; by default it never does. Asked of arrays in memory that is not the host's.
         """
-        hook = getattr(self.transfer, "why_copied_on_export", None)
+        hook = self.transfer.__dict__.get("why_copied_on_export")
         reason: str = "" if hook is None else hook(x)
         return reason
 
@@ -445,7 +448,7 @@ class Room:
         to or comes from a library whose arrays change. On the host NumPy's arrays say that
         themselves: ``to_host`` returns them read-only.
         """
-        hook = getattr(self.transfer, "constant", None)
+        hook = self.transfer.__dict__.get("constant")
         found: bool = False if hook is None else hook()
         return found
 
@@ -457,7 +460,7 @@ class Room:
         says of arrays there; an array of another type (CUDA's managed memory) goes by the host
         where the other library does not read that.
         """
-        hook = getattr(self.transfer, "place", None)
+        hook = self.transfer.__dict__.get("place")
         if hook is not None:
             found: tuple[int, int] | None = hook(device)
             return found
@@ -468,7 +471,7 @@ class Room:
 
         **Should**, as :meth:`place`; the default is none: host memory comes by ``from_host``.
         """
-        hook = getattr(self.transfer, "reads", None)
+        hook = self.transfer.__dict__.get("reads")
         found: frozenset[int] = frozenset() if hook is None else hook(device)
         return found
 
@@ -478,12 +481,12 @@ class Room:
         **May**, where that mark costs something; None means that ``to_host`` leaves none. Asked
         only where :meth:`why_copied_out` has no reason.
         """
-        hook = getattr(self.transfer, "lend", None)
+        hook = self.transfer.__dict__.get("lend")
         return None if hook is None else hook(x)
 
-    def read(self, x: Any) -> np.ndarray[Any, Any]:
-        """Return a native array's values as NumPy array to read on the spot, not to be kept."""
-        lent = None if self.why_copied_out(x) else self.lend(x)
+    def read(self, x: Any, device: Any) -> np.ndarray[Any, Any]:
+        """Return the values of a device's array as NumPy array to read on the spot, not to keep."""
+        lent = None if self.why_copied_out(x, device) else self.lend(x)
         return self.transfer.to_host(x, copy=None) if lent is None else lent
 
     def keep(self, array: np.ndarray[Any, Any], device: Any, *, non_blocking: bool = False) -> Any:
@@ -491,7 +494,7 @@ class Room:
 
         **May**, where memory that NumPy sees costs something; by default ``from_host`` shares it.
         """
-        hook = getattr(self.transfer, "keep", None)
+        hook = self.transfer.__dict__.get("keep")
         if hook is None:
             return self.transfer.from_host(array, device, copy=None, non_blocking=non_blocking)
         return hook(array, device, non_blocking=non_blocking)
@@ -501,7 +504,7 @@ class Room:
 
         **May**; None means that the library has no such memory, and ``to_host`` is taken.
         """
-        hook = getattr(self.transfer, "staged", None)
+        hook = self.transfer.__dict__.get("staged")
         return None if hook is None else hook(x)
 
     def adopt(self, x: Any, *, copy: bool | None) -> Any:
@@ -510,13 +513,16 @@ class Room:
         **May**; by default it is that already. For libraries whose arrays do not all meet in one
         call, such as SYCL arrays of several queues. ``copy`` as in :meth:`Transfer.from_host`.
         """
-        hook = getattr(self.transfer, "adopt", None)
+        hook = self.transfer.__dict__.get("adopt")
         return x if hook is None else hook(x, copy=copy)
 
-    def peek(self, x: Any) -> np.ndarray[Any, Any]:
-        """Return a native array's values for printing. **May**, where to_host can refuse them."""
-        hook = getattr(self.transfer, "peek", None)
-        values: np.ndarray[Any, Any] = self.read(x) if hook is None else hook(x)
+    def peek(self, x: Any, device: Any) -> np.ndarray[Any, Any]:
+        """Return the values of a device's array for printing.
+
+        **May**, where ``to_host`` can refuse them; the hook is asked for the array alone.
+        """
+        hook = self.transfer.__dict__.get("peek")
+        values: np.ndarray[Any, Any] = self.read(x, device) if hook is None else hook(x)
         return values
 
     def tuned_kernels(self, name: str) -> tuple[TunedKernel, ...]:

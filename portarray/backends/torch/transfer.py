@@ -161,7 +161,7 @@ def _why_not_shown(array: np.ndarray[Any, Any]) -> str:
 
 def why_copied_out(x: torch.Tensor) -> str:
     """Return why NumPy cannot use a tensor's memory; empty where it can."""
-    if not on_host(x.device):
+    if not x.is_cpu:
         return f"{x.device} has memory of its own"
     if x.is_conj() or x.is_neg():
         return "the tensor is lazily conjugated or negated"
