@@ -129,11 +129,11 @@ def hosted(device: str) -> str:
 
 
 @pytest.mark.skipif(not STATM.exists(), reason="the resident size is read from /proc")
-def test_unused_capsules_leave_no_memory_behind(device: str) -> None:
+def test_unused_capsules_leave_no_memory_behind(hosted: str) -> None:
     pages: list[int] = []
     kinds: tuple[dict[str, Any], ...] = ({}, {"max_version": (1, 0)}, {"copy": True})
     for turn in range(2000):
-        x = pa.ones((16384,), dtype=pa.float32, device=device)  # written, and so resident
+        x = pa.ones((16384,), dtype=pa.float32, device=hosted)  # written, and so resident
         capsule = x.__dlpack__(**kinds[turn % 3])
         del x, capsule
         if turn % 1000 == 999:
@@ -159,8 +159,8 @@ def test_used_capsules_leave_no_memory_behind(hosted: str) -> None:
     assert (pages[1] - pages[0]) * PAGE < 4 * 2**20  # one kept of three would be 6 MiB
 
 
-def test_capsules_are_of_the_version_asked_for(device: str) -> None:
-    x = pa.asarray(numbers(), device=device)
+def test_capsules_are_of_the_version_asked_for(hosted: str) -> None:
+    x = pa.asarray(numbers(), device=hosted)
     for version in VERSIONS:
         for copy in (None, True):
             shown = repr(x.__dlpack__(max_version=version, copy=copy))
@@ -336,8 +336,8 @@ def test_producers_that_fail(device: str) -> None:
             pa.from_dlpack(Broken(nothing), device=device)
 
 
-def test_bare_capsules_are_refused(device: str) -> None:
-    x = pa.asarray(numbers(), device=device)
+def test_bare_capsules_are_refused(hosted: str) -> None:
+    x = pa.asarray(numbers(), device=hosted)
     capsule = x.__dlpack__()
     for target in DEVICES:
         with pytest.raises(TypeError, match=r"PyCapsule.*pass the object that made"):
