@@ -167,7 +167,7 @@ def to_host(x: mx.array, *, copy: bool | None) -> np.ndarray[Any, Any]:
     if host.dtype is not dtype:
         # MLX's 64-bit integers come as another type of NumPy's, and bfloat16 not at all.
         host = host.view(dtype)
-    if copy:
+    if copy or mx.cuda.is_available():  # where host is memory that CUDA moves to and fro
         return copied(host)
     host.flags.writeable = False
     return host

@@ -243,3 +243,14 @@ def test_dlpack_in_narrows_nothing() -> None:
         transfer.from_dlpack(third, CPU, copy=False)
     native = mx.zeros(2)
     assert transfer.from_dlpack(native, CPU, copy=False) is native
+
+
+def test_what_lies_in_cudas_memory_is_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = mx.arange(6.0)
+    monkeypatch.setattr(mx.cuda, "is_available", lambda: True)
+    for copy in (None, True):
+        values = transfer.to_host(x, copy=copy)
+        values[...] = -1.0
+        assert x.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
+    with pytest.raises(ValueError, match="copy=False, but an MLX array on a CUDA device"):
+        transfer.to_host(x, copy=False)
