@@ -71,6 +71,12 @@ _METAL_DTYPES = {
     for dtype, native in DTYPES.items()
     if native not in (torch.float64, torch.complex128)
 }
+_OLD_METAL_DTYPES = {
+    dtype: native
+    for dtype, native in _METAL_DTYPES.items()
+    if native not in (torch.bfloat16, torch.complex64)
+}
+"""Before macOS 14: https://github.com/pytorch/pytorch/pull/119641"""
 
 
 def version() -> str:
@@ -146,7 +152,11 @@ def describe(platform: str, index: int) -> Description:
 
 def dtypes(platform: str, index: int) -> Mapping[np.dtype[Any], torch.dtype]:
     """Return every dtype that a device has, NumPy's to PyTorch's."""
-    return _METAL_DTYPES if platform == "metal" else DTYPES
+    if platform != "metal":
+        return DTYPES
+    mps = torch.backends.mps
+    is_old = mps.is_available() and not mps.is_macos_or_newer(14, 0)
+    return _OLD_METAL_DTYPES if is_old else _METAL_DTYPES
 
 
 def recognize(device: object) -> tuple[str, int] | None:

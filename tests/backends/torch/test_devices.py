@@ -37,10 +37,16 @@ def test_a_tensor_without_data_has_no_place() -> None:
         devices.locate(torch.zeros(1, device="meta"))
 
 
-def test_metal_has_no_double_precision() -> None:
+def test_metal_has_no_double_precision(monkeypatch: pytest.MonkeyPatch) -> None:
     names = {dtype.name for dtype in devices.dtypes("metal", 0)}
     assert not names & {"float64", "complex128"}
+    if torch.backends.mps.is_available() and not torch.backends.mps.is_macos_or_newer(14, 0):
+        pytest.skip("macOS is older than 14")
     assert {"float32", "complex64", "bfloat16"} <= names
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
+    monkeypatch.setattr(torch.backends.mps, "is_macos_or_newer", lambda major, minor: major < 14)
+    older = {dtype.name for dtype in devices.dtypes("metal", 0)}
+    assert older == names - {"complex64", "bfloat16"}
 
 
 def test_memory_runs_out() -> None:
