@@ -97,8 +97,9 @@ def to_device(
     """Return a tree like the given one with all its arrays on a device.
 
     A tree is an array, or anything that holds arrays in any depth: dict, OrderedDict, defaultdict,
-    list, tuple, namedtuple, deque, instances of dataclasses, scikit-learn's estimators, and classes
-    that are registered with JAX, or with optree, globally or in its namespace ``"portarray"``.
+    list, tuple, namedtuple, deque, instances of dataclasses and of attrs' classes, scikit-learn's
+    estimators, and classes that are registered with JAX, or with optree, globally or in its
+    namespace ``"portarray"``.
 
     Parameters
     ----------
@@ -210,9 +211,9 @@ def _unmoved(value: Any, namespace: str) -> str:
 
 def _bar(device: Device) -> Watch:
     """Return a bar for a tree on its way to a device."""
-    from portarray._movement.progress import Bar
+    from portarray._movement.progress import TreeBar
 
-    return Bar(f"to {device}")
+    return TreeBar(f"to {device}")
 
 
 class _Mover:

@@ -12,10 +12,10 @@ from portarray._bench import plot as picture
 from portarray._bench.measure import SUBJECTS, measured, moves
 from portarray._bench.report import Report
 from portarray._bench.table import tables
-from portarray._cli.bar import Bar
 from portarray._cli.choice import chosen
 from portarray._devices import selection
 from portarray._devices.device import Device
+from portarray._movement.progress import Bar
 
 __all__ = ["bench"]
 

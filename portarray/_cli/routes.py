@@ -10,12 +10,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from portarray._cli.bar import Bar
 from portarray._cli.choice import chosen
 from portarray._devices import memory, selection
 from portarray._devices.device import Device
 from portarray._devices.summary import gib
 from portarray._movement.matrix import Cell, Matrix, matrix
+from portarray._movement.progress import Bar
 from portarray._movement.routes import Kind
 
 __all__ = ["routes"]

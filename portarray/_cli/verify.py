@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from portarray._cli.bar import Bar
 from portarray._cli.choice import chosen
+from portarray._movement.progress import Bar
 from portarray.kernels.verification import DTYPES, VerificationRow
 from portarray.kernels.verify import Verification
 from portarray.kernels.verify import verify as verified

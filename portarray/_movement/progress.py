@@ -8,12 +8,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-__all__ = ["DELAY", "Bar"]
+__all__ = ["DELAY", "Bar", "TreeBar"]
 
 DELAY = 1.0
 """Seconds after which a bar appears."""
@@ -23,7 +24,7 @@ INTERVAL = 0.05
 
 
 class Bar:
-    """A bar in bytes, which appears when the work takes long and is gone when it ends.
+    """A bar that appears when the work takes long and is gone when it ends, however that ends.
 
     Nothing is shown where the standard error is no terminal.
 
@@ -31,6 +32,8 @@ class Bar:
     ----------
     label : str
         What is done.
+    in_bytes : bool
+        Whether the work is counted in bytes.
 
     Raises
     ------
@@ -38,7 +41,7 @@ class Bar:
         If rich is not installed.
     """
 
-    def __init__(self, label: str) -> None:
+    def __init__(self, label: str, *, in_bytes: bool = False) -> None:
         if find_spec("rich") is None:
             raise ModuleNotFoundError(
                 "the progress bar needs rich, which is not installed: "
@@ -46,44 +49,43 @@ class Bar:
                 name="rich",
             )
         self._label = label
-        self._arrays: Sequence[Any] = ()
-        self._done = 0
+        self._in_bytes = in_bytes
         self._due = 0.0
-        self._shown: tuple[Progress, TaskID, list[int]] | None = None
+        self._shown: tuple[Progress, TaskID] | None = None
 
-    @contextmanager
-    def begin(self, arrays: Sequence[Any]) -> Iterator[None]:
-        """Start with what is to come; the bar is gone on leaving, however that is left."""
-        self._arrays = arrays
-        self._done = 0
+    def __enter__(self) -> Self:
         self._due = time.monotonic() + DELAY
-        try:
-            yield
-        finally:
-            self._arrays = ()
-            if self._shown is not None:
-                self._shown[0].stop()
-                self._shown = None
+        return self
 
-    def step(self) -> None:
-        """Take note that one more is done."""
-        self._done += 1
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._shown is not None:
+            self._shown[0].stop()
+            self._shown = None
+
+    def update(self, done: int, total: int) -> None:
+        """Take note of how much is done."""
         now = time.monotonic()
         if now < self._due:
             return
         self._due = now + INTERVAL
-        if self._shown is not None:
-            progress, task, sums = self._shown
-            progress.update(task, completed=sums[self._done])
-        elif self._done < len(self._arrays):
+        if self._shown is None and done < total:
             self._show()
+        if self._shown is not None:
+            progress, task = self._shown
+            progress.update(task, completed=done, total=total)
 
     def _show(self) -> None:
-        """Draw the bar as far as it is."""
+        """Draw the bar, unless nobody would see it."""
         from rich.console import Console
         from rich.progress import (
             BarColumn,
             DownloadColumn,
+            MofNCompleteColumn,
             Progress,
             TextColumn,
             TimeRemainingColumn,
@@ -94,17 +96,52 @@ class Bar:
         if not console.is_terminal:
             self._due = math.inf
             return
-        sizes = (int(getattr(array, "nbytes", 0)) for array in self._arrays)
-        sums = list(accumulate(sizes, initial=0))
+        amounts = (
+            (DownloadColumn(binary_units=True), TransferSpeedColumn())
+            if self._in_bytes
+            else (MofNCompleteColumn(),)
+        )
         progress = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(),
-            DownloadColumn(binary_units=True),
-            TransferSpeedColumn(),
+            *amounts,
             TimeRemainingColumn(),
             console=console,
             transient=True,
         )
-        task = progress.add_task(self._label, total=sums[-1], completed=sums[self._done])
+        self._shown = progress, progress.add_task(self._label, total=None)
         progress.start()
-        self._shown = progress, task, sums
+
+
+class TreeBar(Bar):
+    """A bar in bytes for the arrays of a tree.
+
+    Parameters
+    ----------
+    label : str
+        What is done.
+    """
+
+    def __init__(self, label: str) -> None:
+        super().__init__(label, in_bytes=True)
+        self._sums = [0]
+        self._done = 0
+
+    @contextmanager
+    def begin(self, arrays: Sequence[Any]) -> Iterator[None]:
+        """Start with what is to come; the bar is gone on leaving."""
+        self._sums = list(accumulate(map(_size, arrays), initial=0))
+        self._done = 0
+        with self:
+            yield
+
+    def step(self) -> None:
+        """Take note that the next one is done."""
+        self._done += 1
+        self.update(self._sums[self._done], self._sums[-1])
+
+
+def _size(array: Any) -> int:
+    """Return an array's size in bytes; 0 where its library does not say it as most do."""
+    size = getattr(array, "nbytes", 0)
+    return size if isinstance(size, int) else 0

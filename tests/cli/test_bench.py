@@ -20,9 +20,8 @@ from click.testing import CliRunner, Result
 from portarray._bench import kernels, measure, model, ops, plot
 from portarray._bench.report import Figure, Report
 from portarray._bench.timing import Times, turns
-from portarray._cli import bar
 from portarray._cli.group import portarray
-from portarray._movement import matrix
+from portarray._movement import matrix, progress
 
 
 @pytest.fixture(autouse=True)
@@ -208,7 +207,7 @@ def test_a_progress_bar_is_shown_when_it_takes_long(monkeypatch: pytest.MonkeyPa
     options = ["--device", "numpy", "--only", "silu", "--repeats", 1, "--json", "-"]
     assert run(*options).stderr == ""
     monkeypatch.setenv("FORCE_COLOR", "1")  # as if it were a terminal
-    monkeypatch.setattr(bar, "DELAY", 0.0)
+    monkeypatch.setattr(progress, "DELAY", 0.0)
     assert "measuring kernels" in run(*options).stderr
 
 

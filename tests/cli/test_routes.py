@@ -14,10 +14,9 @@ pytest.importorskip("rich", reason="the extra 'cli' is not installed")
 
 from click.testing import CliRunner, Result
 
-from portarray._cli import bar
 from portarray._cli import routes as command
 from portarray._cli.group import portarray
-from portarray._movement import matrix
+from portarray._movement import matrix, progress
 
 
 @pytest.fixture(autouse=True)
@@ -132,7 +131,7 @@ def test_a_progress_bar_is_shown_on_stderr_when_it_takes_long(
     assert run("numpy", "fake:cuda:0", "--json").stderr == ""
     monkeypatch.setenv("FORCE_COLOR", "1")  # as if it were a terminal
     assert "measuring" not in run("numpy", "fake:cuda:0", "--json").stderr
-    monkeypatch.setattr(bar, "DELAY", 0.0)
+    monkeypatch.setattr(progress, "DELAY", 0.0)
     result = run("numpy", "fake:cuda:0", "--json")
     assert "measuring routes" in result.stderr
     assert json.loads(result.stdout)["devices"] == ["numpy:cpu:0", "fake:cuda:0"]

@@ -13,8 +13,8 @@ pytest.importorskip("rich", reason="the extra 'cli' is not installed")
 
 from click.testing import CliRunner, Result
 
-from portarray._cli import bar
 from portarray._cli.group import portarray
+from portarray._movement import progress
 
 
 def run(*arguments: str, columns: int = 200) -> Result:
@@ -76,7 +76,7 @@ def test_generic_versions_alone() -> None:
 
 def test_a_bar_is_shown_when_it_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")  # as if it were a terminal
-    monkeypatch.setattr(bar, "DELAY", 0.0)
+    monkeypatch.setattr(progress, "DELAY", 0.0)
     result = run("-n", "1", "-k", "relu", "-d", "numpy", "--json")
     assert "verifying numpy:cpu:0" in result.stderr
     assert json.loads(result.stdout)

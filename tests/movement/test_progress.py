@@ -115,6 +115,22 @@ def test_nothing_is_drawn_where_there_is_no_terminal() -> None:
     assert written == ""
 
 
+@needs_rich
+def test_sizes_that_are_told_otherwise_are_no_matter() -> None:
+    class Other:
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return 1, 0
+
+        def __dlpack__(self, **options: Any) -> Any:
+            return np.ones(2).__dlpack__(**options)
+
+        def nbytes(self) -> int:
+            return 16
+
+    moved = pa.to_device([Other(), np.ones(2)], "numpy", native=False, progress=True)
+    assert [float(pa.sum(x)) for x in moved] == [2.0, 2.0]
+
+
 def test_without_rich_nothing_is_moved(monkeypatch: pytest.MonkeyPatch) -> None:
     class Asked:
         asked = False
