@@ -1,300 +1,153 @@
 """Thousands of random moves between devices: values stay right, and memory stays flat.
 
-Walks go from device to device at random: one after the other first, then in several threads at once
-that also hand arrays to each other. Each step draws the way (``to_device``, ``asarray``,
-``from_dlpack``, ``pa.to_device``), ``copy=``, and now and then a new array with its dtype, shape
-and layout; it checks every value bit by bit after the move, and that a copy is one. The same moves
-are made until the resident size stays the same, a few times at most, and then once more; it is read
-after each time, after ``gc.collect()`` and ``pa.reclaim()``. The exit status is 1 where a value was
-wrong, a call raised what it should not, or memory grew in the last run.
+Walks (``walks.py``) go from device to device at random: one after the other first, then in several
+threads at once that also hand arrays to each other. Before anything is measured such runs are made
+until the resident size stays the same, a few times at most, for libraries load and build much that
+stays. Each run has moves of its own, drawn from a seed of its own. The resident size is read after
+each run, after ``gc.collect()`` and ``pa.reclaim()``, and compared with that before the first
+measured one; ``--rounds`` makes more runs, in which a slow leak adds up. What libraries count as in
+use and how many objects Python has is printed too: both show a leak long before the size does. (All
+threads share one heap, for glibc keeps what was freed on the heaps of threads, by random amounts.)
 
-    python benchmarks/soak.py [--moves N] [--threads N] [--seed N] [--device DEVICE ...]
-                              [--json soak.json]
+The exit status is 1 where a value was wrong, a call raised what it should not, or memory grew. A
+run that makes no move for ``--stall`` seconds prints what every thread does, and ends with 1 too.
+
+    python benchmarks/soak.py [--moves N] [--threads N] [--rounds N] [--seed N] [--stall SECONDS]
+                              [--device DEVICE ...] [--json soak.json]
 """
 
 from __future__ import annotations
 
 import argparse
+import ctypes
+import faulthandler
 import gc
-import json
 import os
 import platform
-import random
 import sys
 import threading
 import time
-import traceback
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from itertools import count
 from pathlib import Path
 from typing import Any
 
-import ml_dtypes
-import numpy as np
+import reports
 from installed import optional
+from walks import Mailbox, Tally, Walk
 
 import portarray as pa
 
 GROWTH = 0.02  # of the resident size, that is allowed between warm-up and end
-WARM_UPS = 5  # most runs before memory is looked at; threads have heaps that fill in the first few
-LARGE = 0.02  # the share of arrays that are
-SHAPES = ((), (0, 3), (7,), (1,), (4, 6), (3, 1, 5), (64, 33))
-LARGE_SHAPE = (512, 257)
-DTYPES = tuple(
-    np.dtype(name)
-    for name in (
-        *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
-        *("float16", ml_dtypes.bfloat16, "float32", "float64", "complex64", "complex128"),
-    )
-)
-KEPT = 12  # errors whose text is kept
+WARM_UPS = 6  # most runs before memory is looked at; threads have heaps that fill in the first few
+STALL = 60.0  # seconds without a move after which something hangs
 
-Host = np.ndarray[Any, Any]
+Run = Callable[[int], Tally]
+"""Makes moves from a seed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What is held while no array is alive any more."""
+
+    resident: int  # bytes of this process that lie in memory
+    objects: int  # that Python's garbage collector knows
+    used: dict[str, int]  # bytes in use by the account of each device that keeps one
+
+    def growth(self, earlier: Held) -> float:
+        """By how much the resident size grew since, as a share."""
+        return self.resident / earlier.resident - 1
 
 
 @dataclass(slots=True)
 class Phase:
-    """What one part of the run did."""
+    """What one part of the run did, and what was held before and after it."""
 
     name: str
-    moves: int = 0
-    seconds: float = 0.0
-    refused: int = 0  # dtypes that the target lacks, and copy=False where a copy is needed
-    routes: Counter[str] = field(default_factory=Counter)
-    wrong: int = 0
-    errors: list[str] = field(default_factory=list)
-    before: int = 0
-    after: int = 0
+    before: Held  # before the first part of all
+    after: Held
+    seconds: float
+    tally: Tally
 
     @property
     def growth(self) -> float:
-        """By how much the resident size grew, as a share."""
-        return self.after / self.before - 1 if self.before else 0.0
+        """By how much the resident size grew since before the first part, as a share."""
+        return self.after.growth(self.before)
 
-    def add(self, other: Phase) -> None:
-        """Take in what another thread did."""
-        self.moves += other.moves
-        self.refused += other.refused
-        self.routes += other.routes
-        self.wrong += other.wrong
-        self.errors += other.errors[: KEPT - len(self.errors)]
-
-    def note(self, text: str) -> None:
-        """Note that something is wrong."""
-        self.wrong += 1
-        if len(self.errors) < KEPT:
-            self.errors.append(text)
-
-
-def drawn(rng: random.Random, dtype: np.dtype[Any]) -> Host:
-    """Return a random host array: any bits, any layout, perhaps not to be written."""
-    shape = LARGE_SHAPE if rng.random() < LARGE else rng.choice(SHAPES)
-    layout = rng.choice(("C", "F", "strided", "reversed", "broadcast", "read-only"))
-    stored = tuple(2 * n for n in shape) if layout == "strided" else shape
-    if layout == "broadcast" and shape:
-        stored = (1, *shape[1:])
-    count = int(np.prod(stored, dtype=int)) * dtype.itemsize
-    if dtype == np.bool_:
-        x = np.frombuffer(rng.randbytes(count), np.uint8).reshape(stored) % 2 == 1
-    else:
-        x = np.frombuffer(bytearray(rng.randbytes(count)), dtype).reshape(stored)
-    if layout == "F":
-        x = np.asfortranarray(x)
-    elif layout == "strided":
-        x = x[(slice(None, None, 2),) * x.ndim]
-    elif layout == "reversed":
-        x = x[(slice(None, None, -1),) * x.ndim]
-    elif layout == "broadcast":
-        x = np.broadcast_to(x, shape)
-    x = np.asarray(x)  # keys make scalars of arrays without axes
-    x.flags.writeable = layout not in ("broadcast", "read-only")
-    return x
+    def report(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        return {
+            "name": self.name,
+            "moves": self.tally.moves,
+            "seconds": self.seconds,
+            "refused": self.tally.refused,
+            "wrong": self.tally.wrong,
+            "errors": self.tally.errors,
+            "resident_before": self.before.resident,
+            "resident_after": self.after.resident,
+            "growth": self.growth,
+            "objects_before": self.before.objects,
+            "objects_after": self.after.objects,
+            "used_before": self.before.used,
+            "used_after": self.after.used,
+            "routes": dict(sorted(self.tally.routes.items())),
+        }
 
 
-def viewed(x: pa.Array, values: Host, rng: random.Random) -> tuple[pa.Array, Host]:
-    """Return a random view of an array, made on its device, and of its values."""
-    if not x.ndim:
-        return x, values
-    kind = rng.randrange(3)
-    if kind == 0:
-        return x[::-1, ...], values[::-1, ...]
-    if kind == 1:
-        axes = tuple(reversed(range(x.ndim)))
-        return pa.permute_dims(x, axes), values.transpose(axes)
-    return x[..., 1:], values[..., 1:]
+@dataclass(slots=True)
+class Watchdog:
+    """Ends the process with all threads' stacks where nothing moves for long.
+
+    It waits in a thread that needs no Python, so that it sees also who keeps the interpreter lock.
+    """
+
+    stall: float  # seconds; 0 never ends it
+    _set: float = field(default=0.0, init=False)
+
+    def moved(self) -> None:
+        """Note that something moved; for any thread."""
+        now = time.monotonic()
+        # Each setting ends a thread and starts one.
+        if self.stall and now - self._set > self.stall / 20:
+            self._set = now
+            faulthandler.dump_traceback_later(self.stall, exit=True)
+
+    def stop(self) -> None:
+        """Watch no longer."""
+        if self.stall:
+            faulthandler.cancel_dump_traceback_later()
 
 
-def read(x: pa.Array) -> Host:
-    """Return the values of an array on any device."""
-    try:
-        return np.asarray(x)
-    except TypeError:  # its memory is no host memory
-        pass
-    if x.dtype == ml_dtypes.bfloat16:
-        return np.asarray(pa.astype(x, "float32").to_device("numpy")).astype(x.dtype)
-    return np.asarray(x.to_device("numpy"))
+def share_one_heap() -> None:
+    """Let all threads allocate from one heap, where glibc would give each its own.
+
+    What was freed at the end of those heaps stays resident, and no call gives it back: up to 64 MB
+    each, more than the leaks that are looked for. To be called before other threads allocate.
+    """
+    if platform.libc_ver()[0] == "glibc":
+        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
 
 
-def same(values: Host, expected: Host) -> bool:
-    """Tell whether two arrays are equal bit by bit; NaNs need to be NaNs only."""
-    if values.dtype != expected.dtype or values.shape != expected.shape:
-        return False
-    if values.tobytes() == expected.tobytes():
-        return True
-    if values.dtype.kind not in "fcV":
-        return False
-    # Libraries may quiet a signalling NaN on its way.
-    parts = {"c8": "f4", "c16": "f8"}.get(values.dtype.str[1:])
-    if parts:
-        values, expected = (np.ascontiguousarray(one).view(parts) for one in (values, expected))
-    nans = np.isnan(expected)
-    return bool(np.array_equal(np.isnan(values), nans)) and (
-        values[~nans].tobytes() == expected[~nans].tobytes()
+_M_ARENA_MAX = -8  # as malloc.h has it
+
+
+def held(devices: Sequence[pa.Device]) -> Held:
+    """Return what is held once all that can go is gone."""
+    for _ in range(2):  # what one library lets go of may be what another one holds
+        gc.collect()
+        pa.synchronize()
+        pa.reclaim()
+    gc.collect()
+    used = {str(one): pa.memory(one).used for one in devices}
+    return Held(
+        _resident(),
+        len(gc.get_objects()),
+        {name: nbytes for name, nbytes in used.items() if nbytes is not None},
     )
 
 
-class Mailbox:
-    """Arrays that one thread leaves for another."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._kept: list[tuple[pa.Array, Host]] = []
-
-    def swap(self, x: pa.Array, values: Host, rng: random.Random) -> tuple[pa.Array | None, Host]:
-        """Leave an array and take a random one, if there are some."""
-        with self._lock:
-            self._kept.append((x, values))
-            if len(self._kept) < 4:
-                return None, values
-            return self._kept.pop(rng.randrange(len(self._kept)))
-
-
-class Walk:
-    """One array's way from device to device."""
-
-    def __init__(
-        self, seed: int, devices: Sequence[pa.Device], mailbox: Mailbox | None = None
-    ) -> None:
-        self._rng = random.Random(seed)
-        self._seed = seed
-        self._devices = devices
-        self._mailbox = mailbox
-        self._x: pa.Array | None = None
-        self._values: Host = np.empty(0)
-        self._ways = _WAYS
-        self.phase = Phase("")
-
-    def run(self, moves: int) -> None:
-        """Make so many moves; what goes wrong is noted, and the walk goes on with a new array."""
-        for number in range(moves):
-            what = "no array"
-            try:
-                if self._x is None or self._rng.random() < 0.1:
-                    self._begin()
-                assert self._x is not None
-                target = self._rng.choice(self._devices)
-                copy = self._rng.choice((None, None, True, False))
-                name, way = self._rng.choice(self._ways)
-                what = (
-                    f"{name} of {self._x.dtype}{self._x.shape} from {self._x.device} to {target}, "
-                    f"copy={copy}"
-                )
-                self._step(target, copy, name, way, what, number)
-            except Exception:  # noqa: BLE001  (noted, and the run fails)
-                self.phase.note(f"seed {self._seed}, move {number}, {what}:\n{_last_error()}")
-                self._x = None
-            self.phase.moves += 1
-        self._x = None
-
-    def _begin(self) -> None:
-        device = self._rng.choice(self._devices)
-        host = drawn(self._rng, self._rng.choice(held(device)))
-        x = pa.asarray(host, device=device)
-        values = host.copy()
-        if self._rng.random() < 0.4:
-            x, values = viewed(x, values, self._rng)
-        self._x, self._values = x, values
-
-    def _step(
-        self, target: pa.Device, copy: bool | None, name: str, way: Way, what: str, number: int
-    ) -> None:
-        x = self._x
-        assert x is not None
-        lacks = self._values.dtype not in held(target)
-        try:
-            y = way(x, target, copy)
-        except pa.errors.DTypeNotSupportedError:
-            if not lacks:
-                raise
-            self.phase.refused += 1
-            self._x = None
-            return
-        except (ValueError, BufferError):
-            if copy is not False:
-                raise
-            self.phase.refused += 1
-            return
-        self.phase.routes[f"{x.device.library} → {target.library}"] += 1
-        if y.device is not target:
-            raise AssertionError(f"it came to {y.device}")
-        if not same(read(y), self._values):
-            raise AssertionError(f"values differ:\n{read(y)!r}\n{self._values!r}")
-        if copy and self._values.size and self._rng.random() < 0.2:
-            x[...] = 0
-            if not same(read(y), self._values):
-                raise AssertionError("the copy changed with its source")
-        self._x = y
-        if self._mailbox is not None and self._rng.random() < 0.2:
-            self._x, self._values = self._mailbox.swap(y, self._values, self._rng)
-
-
-def in_a_tree(x: pa.Array, device: pa.Device, copy: bool | None) -> pa.Array:
-    """Move an array with two others, of which one is the same; trees share what they can."""
-    tree = {"x": [x, x], "other": (x[..., None], "text")}
-    moved: dict[str, Any] = pa.to_device(tree, device)
-    if moved["x"][0] is not moved["x"][1]:
-        raise AssertionError("what is shared in a tree came apart")
-    found: pa.Array = moved["x"][0]
-    if copy is False and found is not x:
-        raise ValueError("a tree does not promise to share")
-    return pa.asarray(found, copy=True) if copy else found
-
-
-Way = Callable[[pa.Array, pa.Device, bool | None], pa.Array]
-_WAYS: tuple[tuple[str, Way], ...] = (
-    ("to_device", lambda x, device, copy: x.to_device(device, copy=copy)),
-    ("asarray", lambda x, device, copy: pa.asarray(x, device=device, copy=copy)),
-    ("from_dlpack", lambda x, device, copy: pa.from_dlpack(x, device=device, copy=copy)),
-    ("a tree", lambda x, device, copy: in_a_tree(x, device, copy)),
-)
-
-
-@cache
-def held(device: pa.Device) -> list[np.dtype[Any]]:
-    """Return the dtypes that a device has."""
-    found = []
-    for dtype in DTYPES:
-        try:
-            pa.empty(0, dtype=dtype, device=device)
-        except pa.errors.DTypeNotSupportedError:
-            continue
-        found.append(dtype)
-    return found
-
-
-def _last_error() -> str:
-    lines = traceback.format_exc(limit=-6).splitlines()
-    return "\n".join(f"    {line}" for line in lines)
-
-
-def resident() -> int:
-    """Return the bytes of this process that lie in memory, once all that can go is gone."""
-    gc.collect()
-    pa.synchronize()
-    pa.reclaim()
-    gc.collect()
+def _resident() -> int:
     psutil = optional("psutil")
     if psutil is not None:
         return int(psutil.Process().memory_info().rss)
@@ -302,75 +155,116 @@ def resident() -> int:
     return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
-def in_a_row(moves: int, seed: int, devices: Sequence[pa.Device]) -> Phase:
-    """Make moves one after the other."""
-    walk = Walk(seed, devices)
-    walk.run(moves)
-    return walk.phase
-
-
-def at_once(moves: int, threads: int, seed: int, devices: Sequence[pa.Device]) -> Phase:
-    """Make as many moves in each of several threads, which hand arrays to each other."""
+def at_once(
+    moves: int, threads: int, seed: str, devices: Sequence[pa.Device], moved: Callable[[], None]
+) -> Tally:
+    """Make so many moves in all, in several threads that hand arrays to each other."""
     mailbox = Mailbox()
-    walks = [Walk(seed + number, devices, mailbox) for number in range(threads)]
-    running = [threading.Thread(target=walk.run, args=(moves,)) for walk in walks]
+    walks = [Walk(f"{seed}/{number}", devices, mailbox, moved) for number in range(threads)]
+    each = max(1, moves // threads)
+    running = [threading.Thread(target=walk.run, args=(each,)) for walk in walks]
     for thread in running:
         thread.start()
     for thread in running:
         thread.join()
-    total = Phase("")
+    total = Tally()
     for walk in walks:
-        total.add(walk.phase)
+        total.add(walk.tally)
     return total
 
 
-def measured(name: str, run: Callable[[int, int], Phase], moves: int, seed: int) -> Phase:
-    """Make the moves until the resident size stays about the same, and then once more; note it.
+def soak(
+    moves: int,
+    threads: int,
+    seed: int,
+    devices: Sequence[pa.Device],
+    *,
+    rounds: int = 1,
+    stall: float = STALL,
+    tell: Callable[[Phase], None] = lambda phase: None,
+) -> list[Phase]:
+    """Make moves in a row and then from threads at once, as often as asked; return what each did.
 
-    The same moves, for each new combination of dtype, layout and devices may load or build
-    something that stays.
+    Parameters
+    ----------
+    moves, threads, seed, devices
+        How many moves each part makes, in how many threads (0 leaves that part out), where the
+        seeds begin, and among which devices.
+    rounds : int
+        How often both parts are made once memory has settled.
+    stall : float
+        Seconds without a move after which the process is ended; 0 waits for ever.
+    tell : callable
+        Called with each part that is done.
     """
-    warm = Phase("")
-    before = 0
+    watchdog = Watchdog(stall)
+
+    def in_a_row(number: int) -> Tally:
+        walk = Walk(f"{seed}/{number}", devices, moved=watchdog.moved)
+        walk.run(moves)
+        return walk.tally
+
+    parts: dict[str, Run] = {"in a row": in_a_row}
+    if threads:
+        parts[f"{threads} threads"] = lambda number: at_once(
+            moves, threads, f"{seed}/{number}", devices, watchdog.moved
+        )
+    watchdog.moved()
+    try:
+        return _measured(parts, rounds, devices, watchdog, tell)
+    finally:
+        watchdog.stop()
+
+
+def _measured(
+    parts: dict[str, Run],
+    rounds: int,
+    devices: Sequence[pa.Device],
+    watchdog: Watchdog,
+    tell: Callable[[Phase], None],
+) -> list[Phase]:
+    """Make every part until memory stays about the same, and then so many rounds that count."""
+    numbers = count()
+    warm = Tally()
+    before: Held | None = None
     for _ in range(WARM_UPS):
         earlier = before
-        warm.add(run(moves, seed))
-        before = resident()
-        if earlier and before < earlier * (1 + GROWTH / 2):
+        for run in parts.values():
+            warm.add(run(next(numbers)))
+        before = held(devices)
+        watchdog.moved()
+        if earlier is not None and before.growth(earlier) < GROWTH / 4:
             break
-    started = time.perf_counter()
-    phase = run(moves, seed)
-    phase.seconds = time.perf_counter() - started
-    phase.after = resident()
-    phase.name, phase.before = name, before
-    phase.wrong += warm.wrong
-    phase.errors = (warm.errors + phase.errors)[:KEPT]
-    return phase
-
-
-def soak(moves: int, threads: int, seed: int, devices: Sequence[pa.Device]) -> list[Phase]:
-    """Make moves in a row and then from threads at once; return what both did."""
-    phases = [measured("in a row", lambda n, s: in_a_row(n, s, devices), moves, seed)]
-    if threads:
-        each = max(1, moves // threads)
-        phases.append(
-            measured(
-                f"{threads} threads", lambda n, s: at_once(n, threads, s, devices), each, seed + 1
-            )
-        )
+    assert before is not None
+    phases: list[Phase] = []
+    for _ in range(rounds):
+        for name, run in parts.items():
+            started = time.perf_counter()
+            tally = run(next(numbers))
+            seconds = time.perf_counter() - started
+            if not phases:  # what went wrong before counts too
+                tally.wrong += warm.wrong
+                tally.errors[:0] = warm.errors
+            phases.append(Phase(name, before, held(devices), seconds, tally))
+            watchdog.moved()
+            tell(phases[-1])
     return phases
 
 
-def show(phases: Sequence[Phase]) -> None:
-    """Print the figures and what went wrong."""
-    for phase in phases:
-        print(
-            f"{phase.name}: {phase.moves:,} moves in {phase.seconds:.1f} s, {phase.refused:,} "
-            f"refused as they must be, {phase.wrong} wrong; resident {phase.before / 2**20:.1f} → "
-            f"{phase.after / 2**20:.1f} MiB ({phase.growth:+.2%})"
-        )
-        for text in phase.errors:
-            print(f"  {text}")
+def show(phase: Phase) -> None:
+    """Print what a part did and what went wrong."""
+    tally, before, after = phase.tally, phase.before, phase.after
+    more = {name: after.used[name] - nbytes for name, nbytes in before.used.items()}
+    in_use = ", ".join(f"{name} {nbytes:+,}" for name, nbytes in more.items() if nbytes)
+    print(
+        f"{phase.name}: {tally.moves:,} moves in {phase.seconds:.1f} s, {tally.refused:,} "
+        f"refused as they must be, {tally.wrong} wrong; resident {before.resident / 2**20:.1f} → "
+        f"{after.resident / 2**20:.1f} MiB ({phase.growth:+.2%}), objects "
+        f"{after.objects - before.objects:+,}, bytes in use {in_use or 'as before'}",
+        flush=True,
+    )
+    for text in tally.errors:
+        print(f"  {text}")
 
 
 def main() -> int:
@@ -378,7 +272,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--moves", type=int, default=10_000, help="moves in a row, and at once")
     parser.add_argument("--threads", type=int, default=8, help="0 leaves the threads out")
+    parser.add_argument("--rounds", type=int, default=1, help="how often, with new moves each time")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--stall",
+        type=float,
+        default=STALL,
+        metavar="SECONDS",
+        help="how long no move may be made until this ends with all stacks; 0 waits for ever",
+    )
     parser.add_argument(
         "--device",
         action="append",
@@ -387,44 +289,44 @@ def main() -> int:
     )
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
     options = parser.parse_args()
-    if options.moves < 1 or options.threads < 0:
-        parser.error("--moves is 1 or more, --threads 0 or more")
+    if options.moves < 1 or options.threads < 0 or options.rounds < 1 or options.stall < 0:
+        parser.error("--moves and --rounds are 1 or more, --threads and --stall 0 or more")
     try:
         devices = [pa.device(text) for text in options.device or map(str, pa.devices())]
     except pa.errors.PortarrayError as error:
         parser.error(f"--device: {error}")
-    phases = soak(options.moves, options.threads, options.seed, devices)
-    show(phases)
-    if options.json is not None:
-        report = {
-            "machine": {
-                "python": platform.python_version(),
-                "machine": platform.machine(),
-                "portarray": pa.__version__,
-            },
-            "devices": {
-                str(d): {"name": d.name, "version": d.room.devices.version()} for d in devices
-            },
-            "seed": options.seed,
-            "phases": [
-                {
-                    "name": phase.name,
-                    "moves": phase.moves,
-                    "seconds": phase.seconds,
-                    "refused": phase.refused,
-                    "wrong": phase.wrong,
-                    "errors": phase.errors,
-                    "resident_before": phase.before,
-                    "resident_after": phase.after,
-                    "growth": phase.growth,
-                    "routes": dict(sorted(phase.routes.items())),
-                }
-                for phase in phases
-            ],
-        }
-        options.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
-    return int(any(phase.wrong or phase.growth > GROWTH for phase in phases))
+    phases: list[Phase] = []
+
+    def tell(phase: Phase) -> None:
+        show(phase)
+        phases.append(phase)
+        reports.write(_report(options.seed, devices, phases), options.json)
+
+    soak(
+        options.moves,
+        options.threads,
+        options.seed,
+        devices,
+        rounds=options.rounds,
+        stall=options.stall,
+        tell=tell,
+    )
+    return int(any(phase.tally.wrong for phase in phases) or phases[-1].growth > GROWTH)
+
+
+def _report(seed: int, devices: Sequence[pa.Device], phases: Sequence[Phase]) -> dict[str, Any]:
+    return {
+        "machine": {
+            "python": platform.python_version(),
+            "machine": platform.machine(),
+            "portarray": pa.__version__,
+        },
+        "devices": {str(d): {"name": d.name, "version": d.room.devices.version()} for d in devices},
+        "seed": seed,
+        "phases": [phase.report() for phase in phases],
+    }
 
 
 if __name__ == "__main__":
+    share_one_heap()
     sys.exit(main())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -25,6 +26,12 @@ def soak(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return importlib.import_module("soak")
 
 
+@pytest.fixture
+def walks(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    return importlib.import_module("walks")
+
+
 def test_moves_in_a_row_and_from_threads(
     soak: ModuleType,
     tmp_path: Path,
@@ -33,16 +40,19 @@ def test_moves_in_a_row_and_from_threads(
 ) -> None:
     """Values only: what short runs first load is more than memory may grow in long ones."""
     file = tmp_path / "soak.json"
-    monkeypatch.setattr(soak, "GROWTH", 1.0)
-    command = ["soak.py", "--moves", "400", "--threads", "8", "--seed", "3", "--json", str(file)]
-    monkeypatch.setattr(sys, "argv", command)
+    monkeypatch.setattr(soak, "GROWTH", 4.0)  # after one warm-up growth is as good as none
+    moves = ["--moves", "400", "--threads", "8", "--seed", "3", "--rounds", "2", "--stall", "0"]
+    monkeypatch.setattr(sys, "argv", ["soak.py", *moves, "--json", str(file)])
     status = soak.main()
     printed = capsys.readouterr().out
     assert status == 0, printed
     report = json.loads(file.read_text())
-    row, threads = report["phases"]
+    row, threads, again, _ = report["phases"]
     assert row["moves"] == threads["moves"] == 400
     assert row["wrong"] == threads["wrong"] == 0
+    assert row["routes"] != again["routes"]  # each round has moves of its own
+    # Whatever was moved is gone, and of few moves nothing else stays.
+    assert threads["used_after"].keys() == threads["used_before"].keys() >= {"mlx:cpu:0"}
     # Every device is come to, and most moves are made.
     assert len({route.split()[-1] for route in row["routes"]}) == len(
         {device.library for device in pa.devices()}
@@ -51,16 +61,16 @@ def test_moves_in_a_row_and_from_threads(
     assert row["resident_before"] > 0
 
 
-def test_the_soak_finds_what_is_wrong(soak: ModuleType) -> None:
+def test_the_soak_finds_what_is_wrong(walks: ModuleType) -> None:
     """A value that changed on its way, a call that raises, and a copy that is none."""
     host = pa.device("numpy")
 
     def walked(way: object, moves: int = 60) -> list[str]:
-        walk = soak.Walk(5, [host])
+        walk = walks.Walk(5, [host])
         walk._ways = (("planted", way),)
         walk.run(moves)
-        errors: list[str] = walk.phase.errors
-        assert walk.phase.wrong >= len(errors)
+        errors: list[str] = walk.tally.errors
+        assert walk.tally.wrong >= len(errors)
         return errors
 
     def changed(x: pa.Array, device: pa.Device, copy: bool | None) -> pa.Array:
@@ -92,19 +102,70 @@ def test_the_soak_finds_what_is_wrong(soak: ModuleType) -> None:
     ],
 )
 def test_same_looks_at_bits(
-    values: list[complex], expected: list[complex], equal: bool, soak: ModuleType
+    values: list[complex], expected: list[complex], equal: bool, walks: ModuleType
 ) -> None:
-    assert soak.same(np.asarray(values), np.asarray(expected)) is equal
+    assert walks.same(np.asarray(values), np.asarray(expected)) is equal
 
 
-def test_what_was_moved_is_anyones(device: str, soak: ModuleType) -> None:
+PLANTED = {
+    "leaking": "kept.append(np.ones(4096)); return x.to_device(device, copy=copy)",
+    "hanging": "time.sleep(30); return x.to_device(device, copy=copy)",
+    "clinging": "ctypes.PyDLL(None).usleep(9_000_000); return x",
+}
+
+
+def soaked(way: str, *options: str) -> subprocess.CompletedProcess[str]:
+    """Run the soak as a program in which every move is made in a planted way."""
+    program = f"""
+import ctypes, sys, time
+import numpy as np
+import soak, walks
+
+kept = []
+
+def planted(x, device, copy):
+    {PLANTED[way]}
+
+walks.WAYS = (("planted", planted),)
+soak.share_one_heap()
+sys.exit(soak.main())
+"""
+    moves = ("--moves", "200", "--threads", "2", "--device", "numpy")
+    return subprocess.run(
+        [sys.executable, "-c", program, *moves, *options],
+        cwd=BENCHMARKS,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+def test_the_soak_finds_a_leak() -> None:
+    done = soaked("leaking", "--rounds", "2")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert " 0 wrong" in done.stdout
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("way", ["hanging", "clinging"])
+def test_the_soak_ends_what_hangs(way: str) -> None:
+    """Asleep, and asleep with the interpreter lock held."""
+    done = soaked(way, "--stall", "1")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "Timeout" in done.stderr
+    assert "in planted" in done.stderr
+    assert "in run" in done.stderr
+
+
+def test_what_was_moved_is_anyones(device: str, walks: ModuleType) -> None:
     """Arrays that one thread moved to a device are read, moved and computed with by another."""
     where = pa.device(device)
     made: dict[str, tuple[pa.Array, np.ndarray[Any, Any]]] = {}
     errors: list[str] = []
 
     def move() -> None:
-        for dtype in soak.held(where):
+        for dtype in walks.held(where):
             for shape in ((2, 3), (0, 3), ()):
                 values = np.ones(shape, dtype)
                 x = pa.asarray(values, device=device, copy=True)
@@ -115,9 +176,9 @@ def test_what_was_moved_is_anyones(device: str, soak: ModuleType) -> None:
 
     def use() -> None:
         for name, (x, values) in made.items():
-            if not soak.same(soak.read(x), values):
+            if not walks.same(walks.read(x), values):
                 errors.append(f"{name} differs")
-            if not soak.same(soak.read(pa.flip(x)), np.flip(values)):
+            if not walks.same(walks.read(pa.flip(x)), np.flip(values)):
                 errors.append(f"{name} flipped differs")
 
     for work in (move, use):

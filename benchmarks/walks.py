@@ -1,0 +1,282 @@
+"""Random moves of arrays between devices, each checked value by value.
+
+A walk draws, for each step, the way (``to_device``, ``asarray``, ``from_dlpack``,
+``pa.to_device``), ``copy=``, now and then a new array with its dtype, shape and layout, and now and
+then something that the device computes right before, perhaps late. It checks every value bit by
+bit after the move, and that a copy is one.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import traceback
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+import portarray as pa
+
+__all__ = ["KEPT", "WAYS", "Mailbox", "Tally", "Walk", "held", "read", "same"]
+
+LARGE = 0.02  # the share of arrays that are
+SHAPES = ((), (0, 3), (7,), (1,), (4, 6), (3, 1, 5), (64, 33))
+LARGE_SHAPE = (512, 257)
+COMPUTED = 0.05  # the share of moves before which the device computes
+DTYPES = tuple(
+    np.dtype(name)
+    for name in (
+        *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+        *("float16", ml_dtypes.bfloat16, "float32", "float64", "complex64", "complex128"),
+    )
+)
+KEPT = 12
+"""Errors whose text is kept."""
+
+Host = np.ndarray[Any, Any]
+
+
+@dataclass(slots=True)
+class Tally:
+    """What walks did."""
+
+    moves: int = 0
+    refused: int = 0  # dtypes that the target lacks, and copy=False where a copy is needed
+    routes: Counter[str] = field(default_factory=Counter)
+    wrong: int = 0
+    errors: list[str] = field(default_factory=list)
+
+    def add(self, other: Tally) -> None:
+        """Take in what another one did."""
+        self.moves += other.moves
+        self.refused += other.refused
+        self.routes += other.routes
+        self.wrong += other.wrong
+        self.errors += other.errors[: KEPT - len(self.errors)]
+
+    def note(self, text: str) -> None:
+        """Note that something is wrong."""
+        self.wrong += 1
+        if len(self.errors) < KEPT:
+            self.errors.append(text)
+
+
+def drawn(rng: random.Random, dtype: np.dtype[Any]) -> Host:
+    """Return a random host array: any bits, any layout, perhaps not to be written."""
+    shape = LARGE_SHAPE if rng.random() < LARGE else rng.choice(SHAPES)
+    layout = rng.choice(("C", "F", "strided", "reversed", "broadcast", "read-only"))
+    stored = tuple(2 * n for n in shape) if layout == "strided" else shape
+    if layout == "broadcast" and shape:
+        stored = (1, *shape[1:])
+    count = int(np.prod(stored, dtype=int)) * dtype.itemsize
+    if dtype == np.bool_:
+        x = np.frombuffer(rng.randbytes(count), np.uint8).reshape(stored) % 2 == 1
+    else:
+        x = np.frombuffer(bytearray(rng.randbytes(count)), dtype).reshape(stored)
+    if layout == "F":
+        x = np.asfortranarray(x)
+    elif layout == "strided":
+        x = x[(slice(None, None, 2),) * x.ndim]
+    elif layout == "reversed":
+        x = x[(slice(None, None, -1),) * x.ndim]
+    elif layout == "broadcast":
+        x = np.broadcast_to(x, shape)
+    x = np.asarray(x)  # keys make scalars of arrays without axes
+    x.flags.writeable = layout not in ("broadcast", "read-only")
+    return x
+
+
+def viewed(x: pa.Array, values: Host, rng: random.Random) -> tuple[pa.Array, Host]:
+    """Return a random view of an array, made on its device, and of its values."""
+    if not x.ndim:
+        return x, values
+    kind = rng.randrange(3)
+    if kind == 0:
+        return x[::-1, ...], values[::-1, ...]
+    if kind == 1:
+        axes = tuple(reversed(range(x.ndim)))
+        return pa.permute_dims(x, axes), values.transpose(axes)
+    return x[..., 1:], values[..., 1:]
+
+
+def computed(x: pa.Array, values: Host) -> tuple[pa.Array, Host]:
+    """Return an array that its device makes anew, perhaps only once it is read, and its values."""
+    if not x.ndim:
+        return x, values
+    for _ in range(2):
+        x, values = pa.roll(x, 1, axis=0), np.roll(values, 1, axis=0)
+    return x, values
+
+
+def read(x: pa.Array) -> Host:
+    """Return the values of an array on any device."""
+    try:
+        return np.asarray(x)
+    except TypeError:  # its memory is no host memory
+        pass
+    if x.dtype == ml_dtypes.bfloat16:
+        return np.asarray(pa.astype(x, "float32").to_device("numpy")).astype(x.dtype)
+    return np.asarray(x.to_device("numpy"))
+
+
+def same(values: Host, expected: Host) -> bool:
+    """Tell whether two arrays are equal bit by bit; NaNs need to be NaNs only."""
+    if values.dtype != expected.dtype or values.shape != expected.shape:
+        return False
+    if values.tobytes() == expected.tobytes():
+        return True
+    if values.dtype.kind not in "fcV":
+        return False
+    # Libraries may quiet a signalling NaN on its way.
+    parts = {"c8": "f4", "c16": "f8"}.get(values.dtype.str[1:])
+    if parts:
+        values, expected = (np.ascontiguousarray(one).view(parts) for one in (values, expected))
+    nans = np.isnan(expected)
+    return bool(np.array_equal(np.isnan(values), nans)) and (
+        values[~nans].tobytes() == expected[~nans].tobytes()
+    )
+
+
+class Mailbox:
+    """Arrays that one thread leaves for another."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: list[tuple[pa.Array, Host]] = []
+
+    def swap(self, x: pa.Array, values: Host, rng: random.Random) -> tuple[pa.Array | None, Host]:
+        """Leave an array and take a random one, if there are some."""
+        with self._lock:
+            self._kept.append((x, values))
+            if len(self._kept) < 4:
+                return None, values
+            return self._kept.pop(rng.randrange(len(self._kept)))
+
+
+class Walk:
+    """One array's way from device to device."""
+
+    def __init__(
+        self,
+        seed: int | str,
+        devices: Sequence[pa.Device],
+        mailbox: Mailbox | None = None,
+        moved: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._rng = random.Random(seed)
+        self._seed = seed
+        self._devices = devices
+        self._mailbox = mailbox
+        self._moved = moved
+        self._x: pa.Array | None = None
+        self._values: Host = np.empty(0)
+        self._ways = WAYS
+        self.tally = Tally()
+
+    def run(self, moves: int) -> None:
+        """Make so many moves; what goes wrong is noted, and the walk goes on with a new array."""
+        for number in range(moves):
+            what = "no array"
+            try:
+                if self._x is None or self._rng.random() < 0.1:
+                    self._begin()
+                assert self._x is not None
+                target = self._rng.choice(self._devices)
+                copy = self._rng.choice((None, None, True, False))
+                name, way = self._rng.choice(self._ways)
+                what = (
+                    f"{name} of {self._x.dtype}{self._x.shape} from {self._x.device} to {target}, "
+                    f"copy={copy}"
+                )
+                if self._rng.random() < COMPUTED:
+                    self._x, self._values = computed(self._x, self._values)
+                self._step(target, copy, way)
+            except Exception:  # noqa: BLE001  (noted, and the run fails)
+                self.tally.note(f"seed {self._seed}, move {number}, {what}:\n{_last_error()}")
+                self._x = None
+            self.tally.moves += 1
+            self._moved()
+        self._x = None
+
+    def _begin(self) -> None:
+        device = self._rng.choice(self._devices)
+        host = drawn(self._rng, self._rng.choice(held(device)))
+        x = pa.asarray(host, device=device)
+        values = host.copy()
+        if self._rng.random() < 0.4:
+            x, values = viewed(x, values, self._rng)
+        self._x, self._values = x, values
+
+    def _step(self, target: pa.Device, copy: bool | None, way: Way) -> None:
+        x = self._x
+        assert x is not None
+        lacks = self._values.dtype not in held(target)
+        try:
+            y = way(x, target, copy)
+        except pa.errors.DTypeNotSupportedError:
+            if not lacks:
+                raise
+            self.tally.refused += 1
+            self._x = None
+            return
+        except (ValueError, BufferError):
+            if copy is not False:
+                raise
+            self.tally.refused += 1
+            return
+        self.tally.routes[f"{x.device.library} → {target.library}"] += 1
+        if y.device is not target:
+            raise AssertionError(f"it came to {y.device}")
+        if not same(read(y), self._values):
+            raise AssertionError(f"values differ:\n{read(y)!r}\n{self._values!r}")
+        if copy and self._values.size and self._rng.random() < 0.2:
+            x[...] = 0
+            if not same(read(y), self._values):
+                raise AssertionError("the copy changed with its source")
+        self._x = y
+        if self._mailbox is not None and self._rng.random() < 0.2:
+            self._x, self._values = self._mailbox.swap(y, self._values, self._rng)
+
+
+def in_a_tree(x: pa.Array, device: pa.Device, copy: bool | None) -> pa.Array:
+    """Move an array with two others, of which one is the same; trees share what they can."""
+    tree = {"x": [x, x], "other": (x[..., None], "text")}
+    moved: dict[str, Any] = pa.to_device(tree, device)
+    if moved["x"][0] is not moved["x"][1]:
+        raise AssertionError("what is shared in a tree came apart")
+    found: pa.Array = moved["x"][0]
+    if copy is False and found is not x:
+        raise ValueError("a tree does not promise to share")
+    return pa.asarray(found, copy=True) if copy else found
+
+
+Way = Callable[[pa.Array, pa.Device, bool | None], pa.Array]
+WAYS: tuple[tuple[str, Way], ...] = (
+    ("to_device", lambda x, device, copy: x.to_device(device, copy=copy)),
+    ("asarray", lambda x, device, copy: pa.asarray(x, device=device, copy=copy)),
+    ("from_dlpack", lambda x, device, copy: pa.from_dlpack(x, device=device, copy=copy)),
+    ("a tree", lambda x, device, copy: in_a_tree(x, device, copy)),
+)
+
+
+@cache
+def held(device: pa.Device) -> list[np.dtype[Any]]:
+    """Return the dtypes that a device has."""
+    found = []
+    for dtype in DTYPES:
+        try:
+            pa.empty(0, dtype=dtype, device=device)
+        except pa.errors.DTypeNotSupportedError:
+            continue
+        found.append(dtype)
+    return found
+
+
+def _last_error() -> str:
+    lines = traceback.format_exc(limit=-6).splitlines()
+    return "\n".join(f"    {line}" for line in lines)
