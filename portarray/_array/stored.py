@@ -95,8 +95,12 @@ def _check_array(x: Any, place: str) -> None:
         except TypeError as error:
             raise TypeError(f"{place} cannot be saved: {error}") from error
         return
-    if conversion.home(x) is not None or hasattr(x, "__dlpack__"):
-        return
+    try:
+        if conversion.home(x) is not None or hasattr(x, "__dlpack__"):
+            return
+    except Exception as error:
+        error.add_note(f"at {place}")
+        raise
     if hasattr(x, "_asdict"):
         fix = "use its _asdict(): files have mappings, lists and tuples"
     elif isinstance(x, (*dtypes.SCALARS, str)):
@@ -140,7 +144,7 @@ def _values(x: Any, place: str) -> Values:
         if type(x) is not _array.Array:
             # NumPy's are read above, so this is where the array is, or the way of any producer.
             x = conversion.asarray(x)
-        return call.host_view(x)
+        return call.read(x)
     except Exception as error:
         error.add_note(f"at {place}")
         raise

@@ -8,6 +8,7 @@ import errno
 import gc
 import json
 import os
+import pickle
 import re
 import stat
 import subprocess
@@ -382,6 +383,17 @@ def test_memory_that_is_not_aligned_is_copied(path: Path) -> None:
         for device in pa.devices():
             if "float64" in pa.__array_namespace_info__().dtypes(device=device):
                 assert values_of(pa.load(path, device=device)["w"]).tolist() == [1.0, 2.0]
+
+
+def test_saving_leaves_no_mark_on_arrays_of_clarray(path: Path) -> None:
+    clarray = pytest.importorskip("portarray.clarray")
+    if not pa.functional("clarray"):
+        pytest.skip("no OpenCL device is here")
+    x = pa.asarray(clarray.ones(3, dtype=clarray.float32)) + 1
+    pa.save(path, {"x": x, "native": x.native, "strided": x[::2]})
+    pickle.dumps(x, 4)
+    assert not x.native.storage.shared  # of marked memory each call waits for its kernels
+    assert pa.load(path, device="numpy")["strided"].tolist() == [2.0, 2.0]
 
 
 # --- whole or not at all --------------------------------------------------------------------------

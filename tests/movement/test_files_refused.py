@@ -97,6 +97,15 @@ def nested(depth: int) -> Any:
 WRONG["a tree of great depth"] = (nested(5000), ValueError, "nested too deeply for a file")
 
 
+def test_what_a_library_refuses_is_said_with_its_place(path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    for wrong in (torch.ones(2, device="meta"), torch.ones(2).to_sparse()):
+        with pytest.raises((TypeError, ValueError)) as caught:
+            pa.save(path, {"a": [ONE, wrong]})
+        assert caught.value.__notes__ == ["at tree['a'][1]"]
+    assert not path.exists()
+
+
 @pytest.mark.parametrize("what", WRONG)
 def test_trees_that_cannot_be_saved(what: str, path: Path) -> None:
     tree, error, message = WRONG[what]
