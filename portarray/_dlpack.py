@@ -136,8 +136,9 @@ class Held:
     ----------
     read_only : bool
         Whether the capsule marks its memory read-only; capsules before DLPack 1.0 cannot.
-    reversed : bool
-        Whether a stride is negative, with which PyTorch ends the process.
+    odd : bool
+        Whether a stride is negative, with which PyTorch ends the process, or the first element lies
+        behind the pointer, which it refuses.
     dtype : numpy.dtype or None
         Of the elements; None where NumPy and ml_dtypes have no such type.
     versioned : bool
@@ -151,7 +152,7 @@ class Held:
         If it is no capsule.
     """
 
-    __slots__ = ("_capsule", "_device", "_producer", "dtype", "read_only", "reversed", "versioned")
+    __slots__ = ("_capsule", "_device", "_producer", "dtype", "odd", "read_only", "versioned")
 
     def __init__(self, capsule: Any, producer: str = "object") -> None:
         self.read_only = False
@@ -164,7 +165,8 @@ class Held:
         # Whoever takes the capsule may free this before the capsule itself is gone.
         tensor = _tensor_in(capsule)
         strides = tensor.strides
-        self.reversed = bool(strides) and any(strides[i] < 0 for i in range(tensor.ndim))
+        backwards = bool(strides) and any(strides[i] < 0 for i in range(tensor.ndim))
+        self.odd = backwards or tensor.byte_offset != 0
         self.dtype = _dtype_of(tensor)
         self._capsule = capsule
         # Not what the producer says: PyTorch counts Intel's GPUs by themselves, its capsules count

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import portarray as pa
+from portarray import _dlpack as dlpack
 
 DEVICES = [str(device) for device in pa.devices()]
 LIBRARY = {text: text.partition(":")[0] for text in DEVICES}
@@ -231,6 +232,29 @@ def test_an_array_that_changes_after_its_capsule_was_made(hosted: str) -> None:
 
 
 # --- in ---------------------------------------------------------------------------------------
+
+
+class Behind(Producer):
+    """Gives the address of its memory, and says how many bytes behind that the data begins."""
+
+    def _capsule(self, version: tuple[int, int] | None) -> Any:
+        capsule = super()._capsule(version)
+        tensor = dlpack._tensor_in(capsule)
+        tensor.data -= 8
+        tensor.byte_offset = 8
+        return capsule
+
+
+class OldBehind(Behind, OldProducer):
+    """The same before DLPack 1.0."""
+
+
+@pytest.mark.parametrize("kind", [Behind, OldBehind])
+def test_data_may_begin_behind_its_pointer(device: str, kind: type[Producer]) -> None:
+    for copy in (None, True):
+        values = numbers(16)
+        x = pa.from_dlpack(kind(values), device=device, copy=copy)
+        np.testing.assert_array_equal(np.asarray(x.to_device("numpy")), numbers(16))
 
 
 @pytest.mark.parametrize("kind", PRODUCERS)

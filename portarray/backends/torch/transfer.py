@@ -293,9 +293,9 @@ def _from_host_memory(
     if isinstance(x, np.ndarray):
         return from_host(x, device, copy=copy)
     held = dlpack.take(x)
-    # PyTorch reads capsules of page-locked memory not even where they are its own, ends the process
-    # at a negative stride, and overlooks the mark of read-only memory.
-    odd = kind != CPU or held.reversed or held.read_only
+    # PyTorch reads capsules of page-locked memory not even where they are its own, and overlooks the
+    # mark of read-only memory.
+    odd = kind != CPU or held.odd or held.read_only
     odd = odd or (held.versioned and not _HAS_VERSIONS)
     if odd or copy or not on_host(device):
         return from_host(dlpack.host_values(held), device, copy=copy)
