@@ -183,7 +183,10 @@ class HostFallbackError(PortarrayError, RuntimeError):
 
 
 class OutOfMemoryError(PortarrayError, MemoryError):
-    """The device has not enough memory for an allocation.
+    """The device has not enough memory for an allocation; one error for every library, in bytes.
+
+    Arrays that were there before are whole, and what the failed call had made so far is gone while
+    the error is handled.
 
     Parameters
     ----------

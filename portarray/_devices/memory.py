@@ -32,10 +32,29 @@ def memory(device: object = None) -> MemoryFigures:
 
     Notes
     -----
+    Raises
+    ------
+    UnknownDeviceError, DeviceNotFunctionalError
+        If the text names no device, or one that cannot be used here.
+
+    See Also
+    --------
+    reclaim : Gives pooled memory back.
+    device : Takes ``memory=``, the bytes that must be free.
+
     ``used`` and ``pooled`` are None for NumPy, PyTorch and dpnp on CPUs, which keep no account.
     JAX pools nothing on CPUs. MLX counts all its devices as one.
     """
     where = selection.resolve(device)
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> figures = pa.memory("numpy")
+    >>> figures.used is None  # NumPy keeps no account
+    True
+    >>> f"{figures.free / 2**30:.1f} GiB are free"  # doctest: +SKIP
+    '11.4 GiB are free'
     with _current(where):
         return where.room.memory(where.native)
 
@@ -52,6 +71,21 @@ def reclaim(device: object = None) -> None:
         As for :func:`portarray.device`; every device used so far.
     """
     meant = _meant(device)
+
+    Raises
+    ------
+    UnknownDeviceError, DeviceNotFunctionalError
+        If the text names no device, or one that cannot be used here.
+
+    Notes
+    -----
+    What the C library keeps is given back on Linux with glibc, and on macOS. The next calls
+    allocate anew, and JAX compiles anew: this is for when memory is short, and not for every step.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.reclaim("numpy")
     for where in meant:
         with _current(where):
             where.room.reclaim(where.native)
@@ -76,6 +110,23 @@ def synchronize(device: object = None) -> None:
         If work that was started earlier found no memory, where the library tells so late.
     """
     for where in _meant(device):
+    UnknownDeviceError, DeviceNotFunctionalError
+        If the text names no device, or one that cannot be used here.
+
+    Notes
+    -----
+    MLX computes what is read. What nobody asked for yet is not started by this: read it, or call
+    ``mlx.core.eval(x.native)``.
+
+    Examples
+    --------
+    >>> import time
+    >>> import portarray as pa
+    >>> x = pa.ones((100, 100), device="numpy")
+    >>> begin = time.perf_counter()
+    >>> y = x @ x
+    >>> pa.synchronize(x.device)
+    >>> seconds = time.perf_counter() - begin
         try:
             with _current(where):
                 where.room.synchronize(where.native)
