@@ -30,8 +30,6 @@ def memory(device: object = None) -> MemoryFigures:
         device computes in the machine's memory, ``total`` and ``free`` are the machine's, or what
         the limits of a container or process leave of it.
 
-    Notes
-    -----
     Raises
     ------
     UnknownDeviceError, DeviceNotFunctionalError
@@ -42,10 +40,10 @@ def memory(device: object = None) -> MemoryFigures:
     reclaim : Gives pooled memory back.
     device : Takes ``memory=``, the bytes that must be free.
 
+    Notes
+    -----
     ``used`` and ``pooled`` are None for NumPy, PyTorch and dpnp on CPUs, which keep no account.
     JAX pools nothing on CPUs. MLX counts all its devices as one.
-    """
-    where = selection.resolve(device)
 
     Examples
     --------
@@ -55,6 +53,8 @@ def memory(device: object = None) -> MemoryFigures:
     True
     >>> f"{figures.free / 2**30:.1f} GiB are free"  # doctest: +SKIP
     '11.4 GiB are free'
+    """
+    where = selection.resolve(device)
     with _current(where):
         return where.room.memory(where.native)
 
@@ -69,8 +69,6 @@ def reclaim(device: object = None) -> None:
     ----------
     device : device-like, optional
         As for :func:`portarray.device`; every device used so far.
-    """
-    meant = _meant(device)
 
     Raises
     ------
@@ -86,6 +84,8 @@ def reclaim(device: object = None) -> None:
     --------
     >>> import portarray as pa
     >>> pa.reclaim("numpy")
+    """
+    meant = _meant(device)
     for where in meant:
         with _current(where):
             where.room.reclaim(where.native)
@@ -108,8 +108,6 @@ def synchronize(device: object = None) -> None:
     ------
     OutOfMemoryError
         If work that was started earlier found no memory, where the library tells so late.
-    """
-    for where in _meant(device):
     UnknownDeviceError, DeviceNotFunctionalError
         If the text names no device, or one that cannot be used here.
 
@@ -127,6 +125,8 @@ def synchronize(device: object = None) -> None:
     >>> y = x @ x
     >>> pa.synchronize(x.device)
     >>> seconds = time.perf_counter() - begin
+    """
+    for where in _meant(device):
         try:
             with _current(where):
                 where.room.synchronize(where.native)
