@@ -69,21 +69,29 @@ def write(
         If safetensors is not installed.
     """
     library = _library()
-    stored = {}
+    specs = {}
     pairs = []
+    alive = []  # the library is told addresses alone
     for name, array in arrays.items():
-        # The library reads memory as if it were of one block.
-        values = array if array.flags.c_contiguous else array.copy(order="C")
+        # It reads memory as if it were of one block.
+        values = array.astype(array.dtype.newbyteorder("<"), order="C", copy=False)
         if values.dtype.kind == "c" and values.dtype.itemsize == 16:
             values = values.reshape(*values.shape, 1).view(values.real.dtype)
             pairs.append(name)
-        stored[name] = values
+        alive.append(values)
+        # Its save_file does this too; most of the time there goes to NumPy's names of dtypes.
+        specs[name] = library.TensorSpec(
+            dtype=_name_of(values.dtype),
+            shape=values.shape,
+            data_ptr=values.__array_interface__["data"][0],
+            data_len=values.nbytes,
+        )
     own = {**notes, **({_COMPLEX128: pairs} if pairs else {})}
     text = json.dumps(own, ensure_ascii=False, separators=(",", ":"))
     every = {**metadata, OWN: text} if own else dict(metadata)
     with _replaced(path) as temporary:
         try:
-            library.numpy.save_file(stored, temporary, metadata=every or None)
+            library.serialize_file(specs, temporary, metadata=every or None)
         except library.SafetensorError as error:
             raise _unwritten(path, str(error)) from error
 
@@ -358,6 +366,11 @@ _DTYPES: dict[str, type[np.generic]] = {
 
 
 @cache
+def _name_of(dtype: np.dtype[Any]) -> str:
+    return dtype.name
+
+
+@cache
 def _dtype(code: str) -> np.dtype[Any] | None:
     """Return the dtype of the format's name for it, None where portarray has none."""
     if code == "BF16":
@@ -381,7 +394,7 @@ def _bits(code: str) -> int:
 def _library() -> Any:
     """Return the safetensors library."""
     try:
-        import safetensors.numpy
+        import safetensors
     except ModuleNotFoundError as error:
         if error.name != "safetensors":
             raise
