@@ -34,7 +34,10 @@ def reduce(x: Array, protocol: SupportsIndex) -> tuple[Any, ...]:
     values = call.host_view(x) if operator.index(protocol) >= 5 else call.read(x)
     one_block = values.flags.c_contiguous or values.flags.f_contiguous
     if not one_block and operator.index(protocol) >= 5:
-        values = values.copy()  # NumPy has buffers of one block only
+        try:
+            values = values.copy()  # NumPy has buffers of one block only
+        except MemoryError as error:
+            outcome.reraise(error, "pickling", x._lane.device)
     if x._lane.dtype.kind == "V":
         values = values.view(np.uint16)  # nor has it any of bfloat16
     return restored, (values, dtypes.name_of(x._lane.dtype), str(x._lane.device))

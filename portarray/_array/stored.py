@@ -48,7 +48,10 @@ def read(
     path: object, device: Device, *, narrow: bool, names: Iterable[str] | None
 ) -> tuple[Any, dict[str, str]]:
     """Return the tree in a file and its metadata; see :func:`portarray.load`."""
-    stored = files.read(_path(path))
+    try:
+        stored = files.read(_path(path))
+    except MemoryError as error:  # of addresses to map the file to
+        outcome.reraise(error, "loading")
     shared = _shared(stored)
     if names is None:
         structure = _structure(stored, shared)

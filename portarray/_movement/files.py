@@ -271,10 +271,15 @@ def read(path: str) -> Stored:
 
 def _mapped(descriptor: int) -> mmap.mmap:
     """Map a whole file privately: what is written there stays in this process."""
-    if sys.version_info >= (3, 13) and sys.platform != "win32":
-        # Python keeps a descriptor for each mapping, and programs may have a thousand of them.
-        return mmap.mmap(descriptor, 0, access=mmap.ACCESS_COPY, trackfd=False)
-    return mmap.mmap(descriptor, 0, access=mmap.ACCESS_COPY)
+    try:
+        if sys.version_info >= (3, 13) and sys.platform != "win32":
+            # Python keeps a descriptor for each mapping, and programs may have a thousand of them.
+            return mmap.mmap(descriptor, 0, access=mmap.ACCESS_COPY, trackfd=False)
+        return mmap.mmap(descriptor, 0, access=mmap.ACCESS_COPY)
+    except OSError as error:
+        if error.errno == errno.ENOMEM:
+            raise MemoryError(str(error)) from error
+        raise
 
 
 def _check_regular(path: str) -> None:

@@ -334,6 +334,46 @@ def test_a_folder_that_may_not_be_written() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the system limits no memory")
+@pytest.mark.parametrize("what", ["for the library", "for the mapping"])
+def test_no_memory_to_map_a_file(what: str, path: Path) -> None:
+    nbytes = 1 << 34
+    path.write_bytes(
+        file_of({"x": {"dtype": "U8", "shape": [nbytes], "data_offsets": [0, nbytes]}})
+    )
+    os.truncate(path, path.stat().st_size + nbytes)  # of which the disk has nothing
+    limit = "resource.setrlimit(resource.RLIMIT_AS, (1 << 33, 1 << 33))\n"
+    mapping = (
+        "from portarray._movement import files\n"
+        "mapped = files._mapped\n"
+        "def limited(descriptor):\n"
+        f"    {limit}"
+        "    return mapped(descriptor)\n"
+        "files._mapped = limited\n"
+    )
+    out = _refused(
+        (limit if what == "for the library" else mapping) + "try:\n"
+        f"    pa.load({str(path)!r}, device='numpy')\n"
+        "except pa.OutOfMemoryError as error:\n"
+        "    print(error)\n"
+    )
+    assert "out of memory" in out
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system limits no memory")
+def test_no_memory_to_copy_what_is_pickled() -> None:
+    out = _refused(
+        "import pickle\n"
+        "x = pa.asarray(np.broadcast_to(np.ones(1), (1 << 31,)), device='numpy')\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (1 << 33, 1 << 33))\n"
+        "try:\n"
+        "    pickle.dumps(x, 5)\n"
+        "except pa.OutOfMemoryError as error:\n"
+        "    print(error)\n"
+    )
+    assert out.startswith("numpy:cpu:0 is out of memory (asked 17,179,869,184 bytes")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system limits no memory")
 def test_no_memory_to_copy_what_is_saved(path: Path) -> None:
     out = _refused(
         "resource.setrlimit(resource.RLIMIT_AS, (1 << 33, 1 << 33))\n"
