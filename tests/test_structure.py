@@ -56,13 +56,14 @@ MAY_IMPORT: dict[str, set[str]] = {
     "backends.host": {"backends.protocol", "backends.numpy"},
     "backends.assembly": {"backends.protocol", "backends.host"},
     "_devices": {
-        *("errors", "_version", "_host_memory"),
+        *("errors", "_version", "_host_memory", "backends.sizes"),
         *("backends.protocol", "backends.registry", "backends.assembly"),
     },
     "_movement": {"errors", "backends.protocol", "backends.registry", "_devices"},
     "_array": {
         *("errors", "_config", "_devices", "_movement", "backends.promotion"),
         *("backends.protocol", "backends.registry", "backends.assembly", "_dlpack"),
+        "backends.sizes",
     },
     "_api": {"errors", "_devices", "_array"},
     "linalg": {"_api", "_array"},

@@ -9,6 +9,7 @@ import numpy as np
 from portarray._array import array as _array
 from portarray._array import dispatch
 from portarray._devices import memory
+from portarray.backends import sizes
 from portarray.errors import DeviceNotFunctionalError, PortarrayError
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from portarray._array.dispatch import Lane
     from portarray._devices.device import Device
 
-__all__ = ["reraise", "wrap", "wrapped"]
+__all__ = ["countable", "reraise", "wrap", "wrapped"]
 
 _asarray = np.asarray
 _ndarray = np.ndarray
@@ -56,6 +57,17 @@ def _as_array(native: Any, lane: Lane) -> Any:
     if isinstance(native, (np.generic, np.ndarray)):
         return device.room.transfer.from_host(np.asarray(native), device.native, copy=None)
     raise TypeError(f"{device.library} returned {type(native).__name__} where an array was due")
+
+
+def countable(shape: tuple[int, ...], lane: Lane, name: str) -> None:
+    """Refuse a shape whose bytes 64 bits cannot count, before a library sees it.
+
+    Some end the process there, or return an array without elements.
+    """
+    try:
+        sizes.counted(shape, lane.dtype.itemsize)
+    except sizes.TooLargeError as error:
+        reraise(error, name, lane.device)
 
 
 def reraise(error: Exception, name: str, *devices: Device) -> NoReturn:

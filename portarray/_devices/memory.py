@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import traceback
 from contextlib import AbstractContextManager, nullcontext
 
 from portarray import _host_memory
 from portarray._devices import discovery, selection
 from portarray._devices.device import Device
+from portarray.backends import sizes
 from portarray.backends.protocol import MemoryFigures
 from portarray.errors import OutOfMemoryError
 
@@ -151,7 +153,9 @@ def out_of_memory(error: BaseException, *devices: Device) -> OutOfMemoryError | 
         Those that took part, the one that was to have the result first.
     """
     known = [one for one in devices if one.room.devices.is_out_of_memory(error)]
-    if isinstance(error, MemoryError):
+    if isinstance(error, sizes.TooLargeError):
+        where = devices[0]
+    elif isinstance(error, MemoryError):
         # Nearly always the host's, where data is on its way to a device or from it.
         own = [one for one in known if not _on_host(one)]
         where = next(iter([*own, *filter(_on_host, devices)]), None) or selection.cpu_device()
@@ -166,27 +170,28 @@ def out_of_memory(error: BaseException, *devices: Device) -> OutOfMemoryError | 
     )
 
 
-def let_go(error: BaseException, before: BaseException | None = None) -> None:
+def let_go(error: BaseException) -> None:
     """Let the frames that an error, and those that led to it, went through forget their variables.
 
     Whoever handles the error has its traceback, and would keep alive what those frames were about
-    to return, such as copies on their way.
-
-    Parameters
-    ----------
-    error : BaseException
-        The error.
-    before : BaseException, optional
-        One that was being handled already, whose frames are its handler's.
+    to return, such as copies on their way. An error that a caller was handling already when this
+    one came, which Python keeps as its context, stays as it is: that is for the caller to look at.
     """
+    running = {frame for frame, _ in traceback.walk_stack(sys._getframe())}
     found: list[BaseException] = []
     ahead: list[BaseException | None] = [error]
     while ahead:
         one = ahead.pop()
-        if one is not None and one is not before and one not in found:
-            found.append(one)
-            traceback.clear_frames(one.__traceback__)
-            ahead += [one.__cause__, one.__context__]
+        if one is None or one in found:
+            continue
+        trace = one.__traceback__
+        # A traceback begins in the frame that handles the error: of those that libraries handled
+        # on the way it has returned.
+        if one is not error and trace is not None and trace.tb_frame in running:
+            continue
+        found.append(one)
+        traceback.clear_frames(trace)
+        ahead += [one.__cause__, one.__context__]
 
 
 def _on_host(device: Device) -> bool:

@@ -47,6 +47,13 @@ def absurd() -> None:
     flat = pa.ones((1 << 18, 1), dtype="float32", device=DEVICE)
     row = pa.ones((1, 1 << 21), dtype="float32", device=DEVICE)
     column = pa.ones((1 << 22, 1), dtype="float32", device=DEVICE)
+
+    def square() -> pa.Array:
+        return pa.broadcast_to(KEPT[0][3], (1 << 21, 1 << 21))  # JAX makes it, others a view
+
+    def block() -> pa.Array:
+        return pa.broadcast_to(KEPT[0], (1 << 21, 1 << 20, 1000))
+
     wide = np.broadcast_to(np.float32(1), ABSURD)
     wide.flags.writeable = False
     ways: dict[str, Callable[[], pa.Array]] = {
@@ -60,14 +67,15 @@ def absurd() -> None:
         "add": lambda: needed(thin + flat),
         "matmul": lambda: needed(column @ row),
         "repeat": lambda: needed(pa.repeat(KEPT[0], 1 << 33)),
-        "uncountable": lambda: pa.zeros((1 << 32, 1 << 32), device=DEVICE),
-        "uncountable eye": lambda: pa.eye(1 << 32, device=DEVICE),
+        "roll": lambda: needed(pa.roll(square(), 3, axis=1)),
+        "gather": lambda: needed(square()[pa.zeros((1 << 14,), dtype="int32", device=DEVICE)]),
+        "reshape": lambda: needed(pa.reshape(block(), (1 << 30, -1))),
+        "inv": lambda: needed(pa.linalg.inv(square())),
+        "fft": lambda: needed(pa.real(pa.fft.fft(pa.astype(KEPT[0], "complex64"), n=1 << 42))),
     }
     if DEVICE.library == "mlx":  # one axis of MLX's holds 2**31 elements at most
         ways["arange"] = ways["eye"]
         ways["repeat"] = lambda: needed(pa.tile(flat, (1, 1 << 30)))
-        ways["uncountable"] = lambda: pa.zeros((1 << 30, 1 << 30, 1 << 30), device=DEVICE)
-        ways["uncountable eye"] = ways["uncountable"]
     for name, way in ways.items():
         error = caught(way)
         assert error.total is not None, name

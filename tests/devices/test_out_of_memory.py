@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import traceback
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +34,7 @@ def test_running_out_in_every_way(device: str) -> None:
     )
     said = done.stdout.split("\n")
     assert done.returncode == 0, f"{said}\n{done.stderr}"
-    assert {"zeros", "asarray", "to_device", "add", "matmul", "done"} <= set(said)
+    assert {"zeros", "asarray", "to_device", "add", "matmul", "fft", "done"} <= set(said)
     if sys.platform == "linux":
         assert {"limited create", "limited compute", "limited move out"} <= set(said)
 
@@ -77,6 +79,78 @@ def test_what_had_been_made_is_let_go_while_the_error_is_handled(fake: str) -> N
     assert isinstance(cause, MemoryError)
     assert out_of_memory(cause, pa.device("numpy")) is not None
     assert Made.alive == 0
+
+
+def test_what_the_caller_was_handling_stays_as_it_is() -> None:
+    """The frames of an earlier error are its handler's, and so are generators among them."""
+
+    def told() -> Iterator[str]:
+        try:
+            evidence = "kept"
+            raise KeyError(evidence)
+        except KeyError as error:
+            found.append(error)
+            yield evidence
+            yield "goes on"
+
+    def handling() -> None:
+        try:
+            raise found[0]
+        except KeyError:
+            pa.zeros((1 << 24, 1 << 24), device="numpy")
+
+    found: list[KeyError] = []
+    generator = told()
+    assert next(generator) == "kept"
+    with pytest.raises(pa.errors.OutOfMemoryError) as caught:
+        handling()
+    assert caught.value.__cause__ is not None
+    assert caught.value.__cause__.__context__ is found[0]
+    frames = [frame for frame, _ in traceback.walk_tb(found[0].__traceback__)]
+    assert [one.f_locals.get("evidence") for one in frames] == [None, "kept"]
+    assert next(generator) == "goes on"
+
+
+def test_sizes_that_64_bits_do_not_count(device: str) -> None:
+    """Libraries end the process there, return nothing or complain about types, each its own way."""
+    x = pa.ones((4,), dtype="float32", device=device)
+    ways: list[Callable[[int], object]] = [
+        lambda n: pa.zeros((n,), device=device),
+        lambda n: pa.empty((n, 3), device=device),
+        lambda n: pa.ones((n, 0), device=device),
+        lambda n: pa.full((2, n), 3, device=device),
+        lambda n: pa.eye(n, device=device),
+        lambda n: pa.eye(1, n, device=device),
+        lambda n: pa.arange(n, dtype="float32", device=device),
+        lambda n: pa.arange(0, -4 * n, -1, dtype="float32", device=device),
+        lambda n: pa.arange(0.0, 1.0, 0.25 / n, dtype="float32", device=device),
+        lambda n: pa.linspace(0, 1, n, device=device),
+        lambda n: pa.logspace(0, 1, n, device=device),
+        lambda n: pa.broadcast_to(x, (n, 4)),
+        lambda n: pa.tile(x, n),
+        lambda n: pa.tile(x, (n, 1)),
+        lambda n: pa.repeat(x, n),
+        lambda n: pa.repeat(pa.reshape(x, (2, 2)), n, axis=0),
+        lambda n: pa.fft.fftfreq(n, device=device),
+    ]
+    for number, way in enumerate(ways):
+        for n in (1 << 61, 1 << 62, 1 << 63, 1 << 70):
+            with pytest.raises(pa.errors.OutOfMemoryError, match="smaller pieces") as caught:
+                way(n)
+            assert caught.value.device == device, number
+            assert caught.value.asked is not None
+            assert caught.value.asked >= 1 << 63
+            assert "pa.reclaim" not in str(caught.value)
+    with pytest.raises(pa.errors.OutOfMemoryError):
+        pa.arange(-1e308, 1e308, 1e-300, dtype="float32", device=device)
+    assert pa.sum(x).item() == 4
+
+
+def test_what_is_too_large_for_a_card_is_not_the_hosts_fault(fake: str) -> None:
+    card = pa.device(f"{fake}:cuda:0")
+    with pytest.raises(pa.errors.OutOfMemoryError) as caught:
+        pa.zeros((1 << 62,), device=card)
+    assert caught.value.device == str(card)
 
 
 def test_the_hosts_memory_is_not_a_cards(fake: str) -> None:

@@ -45,8 +45,8 @@ def empty(
     OutOfMemoryError
         If the device has not enough memory.
     """
-    args = (arguments.shape(shape),)
-    return call.create("empty", args, dtype=dtype, device=device)
+    sizes = arguments.shape(shape)
+    return call.create("empty", (sizes,), dtype=dtype, device=device, shape=sizes)
 
 
 def empty_like(
@@ -69,7 +69,7 @@ def empty_like(
     if device is None:
         return call.apply("empty_like", (x,), dtype=dtype)
     shape, dtype = _pattern("empty_like", x, dtype)
-    return call.create("empty", (shape,), dtype=dtype, device=device)
+    return call.create("empty", (shape,), dtype=dtype, device=device, shape=shape)
 
 
 def full(
@@ -114,9 +114,11 @@ def full(
         dtype = dispatch.default_dtype(selection.resolve(device), "i")
     value = arguments.fill_value(value, dtype)
     default = {bool: "bool", int: "integral", float: "real floating", complex: "complex floating"}
-    args = (arguments.shape(shape), value)
+    sizes = arguments.shape(shape)
     kind = default[type(value)]
-    return call.create("full", args, dtype=dtype, device=device, default=kind)
+    return call.create(
+        "full", (sizes, value), dtype=dtype, device=device, shape=sizes, default=kind
+    )
 
 
 def full_like(
@@ -154,7 +156,7 @@ def full_like(
     value = arguments.fill_value(fill_value, wanted)
     if device is None:
         return call.apply("full_like", (x,), fill_value=value, dtype=dtype)
-    return call.create("full", (shape, value), dtype=wanted, device=device)
+    return call.create("full", (shape, value), dtype=wanted, device=device, shape=shape)
 
 
 def ones(
@@ -184,8 +186,8 @@ def ones(
     ValueError
         If a size is negative.
     """
-    args = (arguments.shape(shape),)
-    return call.create("ones", args, dtype=dtype, device=device)
+    sizes = arguments.shape(shape)
+    return call.create("ones", (sizes,), dtype=dtype, device=device, shape=sizes)
 
 
 def ones_like(
@@ -208,7 +210,7 @@ def ones_like(
     if device is None:
         return call.apply("ones_like", (x,), dtype=dtype)
     shape, dtype = _pattern("ones_like", x, dtype)
-    return call.create("ones", (shape,), dtype=dtype, device=device)
+    return call.create("ones", (shape,), dtype=dtype, device=device, shape=shape)
 
 
 def zeros(
@@ -238,8 +240,8 @@ def zeros(
     ValueError
         If a size is negative.
     """
-    args = (arguments.shape(shape),)
-    return call.create("zeros", args, dtype=dtype, device=device)
+    sizes = arguments.shape(shape)
+    return call.create("zeros", (sizes,), dtype=dtype, device=device, shape=sizes)
 
 
 def zeros_like(
@@ -262,7 +264,7 @@ def zeros_like(
     if device is None:
         return call.apply("zeros_like", (x,), dtype=dtype)
     shape, dtype = _pattern("zeros_like", x, dtype)
-    return call.create("zeros", (shape,), dtype=dtype, device=device)
+    return call.create("zeros", (shape,), dtype=dtype, device=device, shape=shape)
 
 
 def _pattern(function: str, x: Array, dtype: DTypeLike | None) -> tuple[tuple[int, ...], DTypeLike]:

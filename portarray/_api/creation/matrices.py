@@ -53,7 +53,8 @@ def eye(
     columns = rows if n_cols is None else arguments.size(n_cols, "n_cols")
     # A diagonal beyond the corners is empty; some libraries overflow there.
     k = max(-rows, min(columns, index(k)))
-    return call.create("eye", (rows, columns), dtype=dtype, device=device, k=k)
+    shape = (rows, columns)
+    return call.create("eye", shape, dtype=dtype, device=device, shape=shape, k=k)
 
 
 def tril(x: Array, /, *, k: int = 0) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import sys
 from math import isfinite
 from typing import TYPE_CHECKING, Literal
 
@@ -82,7 +83,17 @@ def arange(
         return conversion.astype(real, dtype, copy=False)
     exact = builtins.all(isinstance(one, int) for one in bounds)
     default = "integral" if exact else "real floating"
-    return call.create("arange", bounds, dtype=dtype, device=device, default=default)
+    return call.create(
+        "arange", bounds, dtype=dtype, device=device, shape=(_count(*bounds),), default=default
+    )
+
+
+def _count(start: float, stop: float, step: float) -> int:
+    """Return about how many numbers an ``arange`` has."""
+    try:
+        return max(0, int((stop - start) // step))
+    except (OverflowError, ValueError):  # beyond what floats hold
+        return sys.maxsize
 
 
 def linspace(
@@ -133,11 +144,13 @@ def linspace(
     is_complex = isinstance(first, complex) or isinstance(last, complex)
     if is_complex and dtype is not None and dtypes.kind_of(dtypes.canonical(dtype)) != "c":
         raise TypeError(f"linspace got complex bounds and dtype {dtype}; use a complex dtype")
+    count = arguments.size(num, "num")
     return call.create(
         "linspace",
-        (first, last, arguments.size(num, "num")),
+        (first, last, count),
         dtype=dtype,
         device=device,
+        shape=(count,),
         default="complex floating" if is_complex else "real floating",
         endpoint=endpoint,
     )

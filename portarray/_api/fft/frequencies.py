@@ -152,4 +152,4 @@ def _frequencies(
     if dtype is not None and dtypes.kind_of(dtypes.canonical(dtype)) != "f":
         raise TypeError(f"{name} got dtype {dtype}; frequencies are real floating-point numbers")
     spacing = arguments.real_number(d, "d")
-    return call.create(name, (n,), dtype=dtype, device=device, d=spacing)
+    return call.create(name, (n,), dtype=dtype, device=device, shape=(n,), d=spacing)

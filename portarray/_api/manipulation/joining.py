@@ -166,6 +166,7 @@ def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Arr
         arguments.indices(repeats, "repeats")
     else:
         repeats = arguments.size(repeats, "repeats")
+        call.check_countable("repeat", x, (repeats,), times=True)
     return call.apply("repeat", (x, repeats), axis=axis)
 
 
@@ -203,6 +204,7 @@ def tile(x: Array, repetitions: ShapeLike, /) -> Array:
     counts = arguments.integers(repetitions, "repetitions")
     if counts and min(counts) < 0:
         raise ValueError(f"repetitions is {repetitions!r}; numbers must not be negative")
+    call.check_countable("tile", x, counts, times=True)
     return call.apply("tile", (x,), counts)
 
 

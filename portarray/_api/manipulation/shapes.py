@@ -108,7 +108,9 @@ def broadcast_to(x: Array, /, shape: ShapeLike) -> Array:
     ValueError
         If `x` does not broadcast to the shape.
     """
-    return call.apply("broadcast_to", (x,), shape=arguments.shape(shape))
+    sizes = arguments.shape(shape)
+    call.check_countable("broadcast_to", x, sizes)
+    return call.apply("broadcast_to", (x,), shape=sizes)
 
 
 def expand_dims(x: Array, /, axis: Axes) -> Array:

@@ -10,6 +10,7 @@ where that came too late there are no devices here.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
@@ -231,9 +232,16 @@ def owns(x: object) -> bool:
     return isinstance(x, (dpnp.ndarray, usm_ndarray))
 
 
+# What SYCL's runtime says where a driver has no memory for a kernel, which it names or numbers:
+# https://github.com/intel/llvm/blob/sycl/unified-runtime/include/unified-runtime/ur_api.h
+_NO_MEMORY = re.compile(r"UR_RESULT_ERROR_OUT_OF_(HOST_MEMORY|DEVICE_MEMORY|RESOURCES)")
+
+
 def is_out_of_memory(error: BaseException) -> bool:
     """Tell whether an error means that the device's memory ran out."""
     if isinstance(error, USMAllocationError):
+        return True
+    if isinstance(error, RuntimeError) and _NO_MEMORY.search(str(error)):
         return True
     # Sizes that 64 bits do not count come out negative.
     return isinstance(error, ValueError) and "request allocation must be positive" in str(error)

@@ -174,11 +174,19 @@ def is_failure(error: BaseException) -> bool:
 
 
 def translated(error: Exception) -> Exception | None:
-    """Return a RuntimeError that says what to do about work left behind in another thread.
+    """Return the error that says what to do, of those of which MLX says too little.
+
+    An axis that it cannot count is a ValueError. Work left behind in another thread stays a
+    RuntimeError.
 
     Each thread has streams of its own, which compute its arrays and end with it:
     https://github.com/ml-explore/mlx/blob/v0.32.0/mlx/stream.cpp
     """
+    if isinstance(error, OverflowError) and "outside the supported range" in str(error):
+        return ValueError(
+            f"MLX's arrays have axes of at most {2**31 - 1} elements; use several axes or arrays "
+            f"({error})"
+        )
     if not (isinstance(error, RuntimeError) and _OTHER_THREAD in str(error)):
         return None
     return RuntimeError(

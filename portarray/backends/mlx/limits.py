@@ -16,6 +16,7 @@ from typing import Any
 import mlx.core as mx
 
 from portarray.backends import machine, sizes
+from portarray.backends.protocol import served_by
 
 __all__ = ["bounded", "bounded_one", "bounded_two", "check"]
 
@@ -25,13 +26,12 @@ _FAULTY = not mx.is_available(mx.gpu)
 _FEW = 1 << 20  # elements, and for them asking the system would cost more than it saves
 _LITTLE = 1 << 22  # bytes, likewise
 
-# Their results lie in the memory of operands, or are numbers.
+# Their results lie in the memory of operands or are numbers, or they look for themselves.
 _VIEWS = frozenset(
     (
         *("asarray", "broadcast_arrays", "broadcast_to", "expand_dims", "flip", "from_dlpack"),
         *("getitem", "imag", "item", "matrix_transpose", "moveaxis", "permute_dims", "positive"),
-        *("real", "reshape", "roll", "squeeze", "unstack", "linalg.diagonal"),
-        "linalg.matrix_transpose",
+        *("real", "reshape", "squeeze", "unstack", "linalg.diagonal", "linalg.matrix_transpose"),
     )
 )
 
@@ -48,19 +48,39 @@ def check(shape: Sequence[int], nbytes: int) -> None:
         return
     free = machine.memory().free
     if free is not None and nbytes > free + mx.get_cache_memory():
-        raise sizes.too_large(shape, nbytes)
+        raise sizes.TooLargeError(shape, nbytes)
 
 
-def bounded(name: str, function: _Function) -> _Function:
-    """Return a function of the standard that raises where its result gets no memory."""
+def bounded(name: str, function: _Function, *, steps: bool = False) -> _Function:
+    """Return a function of the standard that raises where its result gets no memory.
+
+    Parameters
+    ----------
+    name : str
+        The function's, as the standard has it.
+    function : callable
+        What serves it.
+    steps : bool
+        Whether MLX computes it in several steps, whose results are as large as the largest operand
+        and there beside the result. So are all composed functions and transforms.
+    """
     if name in _VIEWS or not _FAULTY:
         return function
+    steps = steps or name.startswith("fft.") or served_by(function) == "composed"
+    at_once = name.startswith("linalg.")  # by LAPACK, in copies of the operands
 
     def checked(*args: Any, **options: Any) -> Any:
+        more = 0
+        if steps or at_once:
+            for one in args:
+                if type(one) is mx.array and one.size > _FEW:
+                    more = max(more, one.nbytes)
+                    if at_once:
+                        check(one.shape, one.nbytes)
         result = function(*args, **options)
-        large = type(result) is mx.array and result.size > _FEW
+        large = type(result) is mx.array and (more or result.size > _FEW)
         if large and not any(result is one for one in args):
-            check(result.shape, result.nbytes)
+            check(result.shape, result.nbytes + (max(more, result.nbytes) if steps else 0))
         return result
 
     return checked

@@ -160,7 +160,7 @@ def _row(
     wins: str,
     refuses: Callable[..., str] | None = None,
 ) -> tuple[TunedKernel]:
-    return (TunedKernel(limits.bounded(name, function), name, FLOATING, wins, refuses),)
+    return (TunedKernel(limits.bounded(name, function, steps=True), name, FLOATING, wins, refuses),)
 
 
 TUNED: Mapping[str, tuple[TunedKernel, ...]] = {

@@ -14,7 +14,7 @@ import mlx.core as mx
 import numpy as np
 
 from portarray.backends import sizes
-from portarray.backends.mlx import devices, transfer
+from portarray.backends.mlx import devices, limits, transfer
 from portarray.backends.mlx.namespace.promotion import (
     COMPLEX,
     INTEGRAL,
@@ -72,7 +72,7 @@ def check_size(shape: Sequence[int], dtype: mx.Dtype) -> tuple[int, ...]:
     if asked > _NEVER_TOO_LARGE:
         total = devices.memory(mx.default_device()).total
         if total is not None and asked > total:
-            raise sizes.too_large(shape, asked)
+            raise sizes.TooLargeError(shape, asked)
     transfer.check_shape(shape)
     return shape
 
@@ -102,6 +102,7 @@ def arange(
         # One rounding to the dtype at the end, not one for each of product and sum.
         wide = widest_float()
         check_size((numbers.size,), wide)
+        limits.check((numbers.size,), 2 * numbers.size * wide.size)  # one and the next of the steps
         values = mx.arange(numbers.size, dtype=wide)
         values = values * array_of(numbers.step, wide) + array_of(numbers.start, wide)
         return values.astype(dtype)
@@ -109,6 +110,7 @@ def arange(
 
 def _integers(start: int, step: int, count: int, dtype: mx.Dtype) -> mx.array:
     check_size((count,), mx.int64)
+    limits.check((count,), 2 * count * mx.int64.size)
     if count:
         # Each end is checked against the dtype.
         for end in (start, start + (count - 1) * step):
@@ -279,6 +281,7 @@ def _spaced(start: float, stop: float, num: int, endpoint: bool) -> mx.array:
     """Return evenly spaced numbers of the most precise dtype; the last one is exact."""
     dtype = widest_float()
     (num,) = check_size((num,), dtype)
+    limits.check((num,), 3 * num * dtype.size)  # the places, the values and the result
     steps = num - 1 if endpoint else num
     places = mx.arange(num, dtype=dtype)
     first, last = array_of(start, dtype), array_of(stop, dtype)

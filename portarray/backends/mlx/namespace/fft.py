@@ -11,6 +11,8 @@ from typing import Literal
 
 import mlx.core as mx
 
+from portarray.backends.mlx.namespace.creation import check_size
+
 __all__ = ["fft", "fftn", "ifft", "ifftn", "irfft", "irfftn", "rfft", "rfftn"]
 
 Norm = Literal["backward", "ortho", "forward"]
@@ -20,14 +22,14 @@ def fft(
     x: mx.array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward"
 ) -> mx.array:
     """Transform along an axis."""
-    return mx.fft.fft(_single("fft", x), n, axis, norm)
+    return mx.fft.fft(_single("fft", x, n), n, axis, norm)
 
 
 def ifft(
     x: mx.array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward"
 ) -> mx.array:
     """Transform back along an axis."""
-    return mx.fft.ifft(_single("ifft", x), n, axis, norm)
+    return mx.fft.ifft(_single("ifft", x, n), n, axis, norm)
 
 
 def fftn(
@@ -39,7 +41,7 @@ def fftn(
     norm: Norm = "backward",
 ) -> mx.array:
     """Transform along axes."""
-    return mx.fft.fftn(_single("fftn", x), _sizes(s), _places(x, s, axes), norm)
+    return mx.fft.fftn(_single("fftn", x, *(s or ())), _sizes(s), _places(x, s, axes), norm)
 
 
 def ifftn(
@@ -51,21 +53,21 @@ def ifftn(
     norm: Norm = "backward",
 ) -> mx.array:
     """Transform back along axes."""
-    return mx.fft.ifftn(_single("ifftn", x), _sizes(s), _places(x, s, axes), norm)
+    return mx.fft.ifftn(_single("ifftn", x, *(s or ())), _sizes(s), _places(x, s, axes), norm)
 
 
 def rfft(
     x: mx.array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward"
 ) -> mx.array:
     """Transform real numbers along an axis."""
-    return mx.fft.rfft(_real("rfft", x), n, axis, norm)
+    return mx.fft.rfft(_real("rfft", x, n), n, axis, norm)
 
 
 def irfft(
     x: mx.array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward"
 ) -> mx.array:
     """Transform back to real numbers along an axis."""
-    return mx.fft.irfft(_single("irfft", x), n, axis, norm)
+    return mx.fft.irfft(_single("irfft", x, n), n, axis, norm)
 
 
 def rfftn(
@@ -77,7 +79,7 @@ def rfftn(
     norm: Norm = "backward",
 ) -> mx.array:
     """Transform real numbers along axes."""
-    return mx.fft.rfftn(_real("rfftn", x), _sizes(s), _places(x, s, axes), norm)
+    return mx.fft.rfftn(_real("rfftn", x, *(s or ())), _sizes(s), _places(x, s, axes), norm)
 
 
 def irfftn(
@@ -89,24 +91,25 @@ def irfftn(
     norm: Norm = "backward",
 ) -> mx.array:
     """Transform back to real numbers along axes."""
-    return mx.fft.irfftn(_single("irfftn", x), _sizes(s), _places(x, s, axes), norm)
+    return mx.fft.irfftn(_single("irfftn", x, *(s or ())), _sizes(s), _places(x, s, axes), norm)
 
 
-def _single(name: str, x: mx.array) -> mx.array:
-    """Refuse arrays that MLX cannot transform, or would in too low a precision."""
+def _single(name: str, x: mx.array, *lengths: int | None) -> mx.array:
+    """Refuse arrays and lengths that MLX cannot transform, or would in too low a precision."""
     if x.dtype == mx.float64:
         raise TypeError(
             f"{name} of float64 is complex128, which MLX has not; convert to float32 with astype"
         )
     if x.ndim == 0:
         raise ValueError(f"{name} needs at least one axis")
+    check_size([length for length in lengths if length is not None], mx.complex64)
     return x
 
 
-def _real(name: str, x: mx.array) -> mx.array:
+def _real(name: str, x: mx.array, *lengths: int | None) -> mx.array:
     if x.dtype == mx.complex64:
         raise TypeError(f"{name} transforms real numbers; take fft for complex ones")
-    return _single(name, x)
+    return _single(name, x, *lengths)
 
 
 def _sizes(s: Sequence[int] | None) -> tuple[int, ...] | None:

@@ -15,7 +15,7 @@ from typing import Any
 import mlx.core as mx
 import numpy as np
 
-from portarray.backends.mlx import transfer
+from portarray.backends.mlx import limits, transfer
 from portarray.backends.mlx.namespace.promotion import Scalar, array_of, on_cpu
 
 __all__ = ["getitem", "item", "setitem", "take", "take_along_axis"]
@@ -36,7 +36,9 @@ def getitem(x: mx.array, key: Key, /) -> mx.array:
     out = x[basic]
     if not places:
         return out
-    return _gather(*_merged(out, advanced))
+    out = _gather(*_merged(out, advanced))
+    limits.check(out.shape, out.nbytes)
+    return out
 
 
 def setitem(x: mx.array, key: Key, value: mx.array | Scalar, /) -> mx.array:

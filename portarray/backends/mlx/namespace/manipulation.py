@@ -156,7 +156,12 @@ def reshape(x: mx.array, /, shape: tuple[int, ...], *, copy: bool | None = None)
             "copy=False, but MLX's arrays have no views: a change of one never shows in another; "
             "pass copy=None or copy=True"
         )
+    if x.size > _MANY:  # so many only as a view that repeats them, which reshaping may copy
+        check_size(shape, x.dtype)
     return mx.reshape(x, shape)
+
+
+_MANY = 2**31 - 1
 
 
 def _completed(shape: tuple[int, ...], x: mx.array) -> tuple[int, ...]:
