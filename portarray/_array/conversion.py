@@ -285,6 +285,8 @@ def _has_dtype(obj: Any) -> bool:
         return True
     if isinstance(first, dtypes.SCALARS):
         return False
+    if first is not obj and home(first) is not None:
+        return True
     if any(hasattr(obj, f"__array{name}__") for name in ("", "_interface", "_struct")):
         return True
     try:
@@ -313,10 +315,11 @@ def _host_values(
     try:
         try:
             values = np.asarray(obj, copy=False if copy is False else None)
-        except TypeError:
+        except (TypeError, ValueError):
             if not isinstance(obj, (list, tuple)):
                 raise
-            obj = _with_values(obj)  # NumPy cannot read arrays of devices with their own memory
+            # NumPy cannot read arrays of devices with their own memory, nor others' bfloat16.
+            obj = _with_values(obj)
             values = np.asarray(obj)
         if (
             sequence
@@ -326,6 +329,8 @@ def _host_values(
         ):
             # NumPy reads integers beyond int64 as floats or objects unless it is told the dtype.
             values = np.asarray(obj, dtype=dtype)
+        elif sequence and values.dtype.kind in "Of" and _beyond_64_bits(values, obj):
+            values = np.asarray(obj, dtype=np.uint64 if dtype is None else np.float64)
     except ValueError as error:
         if "inhomogeneous" in str(error):
             raise ValueError(
@@ -336,14 +341,16 @@ def _host_values(
             raise _made_anew(obj) from error
         raise
     except OverflowError as error:
+        fix = "" if dtype else "; pass dtype=pa.float64 to round what is too large"
         raise OverflowError(
-            f"a value does not fit {dtype or 'any integer dtype'}: {error}"
+            f"a value does not fit {dtype or 'any integer dtype'}: {error}{fix}"
         ) from error
-    if values.dtype.kind in "OSUVMm" and values.dtype.name != "bfloat16":
+    if values.dtype.kind in "OSUTVMm" and values.dtype.name != "bfloat16":
         what = {
             "O": "Python objects",
             "S": "bytes",
             "U": "strings",
+            "T": "strings",
             "M": "dates",
             "m": "time spans",
             "V": "records" if values.dtype.names else values.dtype.name,
@@ -362,13 +369,23 @@ def _host_values(
     return values
 
 
+def _beyond_64_bits(values: np.ndarray[Any, Any], obj: Any) -> bool:
+    """Tell whether NumPy read Python's integers as floats or objects, for they are too large."""
+    if values.dtype.kind == "f" and not (values.size and np.abs(values).max() >= 2.0**63):
+        return False
+    if isinstance(obj, (list, tuple)):
+        return all(_beyond_64_bits(values, item) for item in obj)
+    return type(obj) is int
+
+
 def _with_values(obj: Any) -> Any:
     """Return a nested sequence with the values of arrays in the arrays' places."""
     if isinstance(obj, (list, tuple)):
         return [_with_values(item) for item in obj]
     if isinstance(obj, _array.Array):
-        return obj.device.room.transfer.to_host(obj._native, copy=None)
-    return obj
+        return obj.device.room.read(obj._native, obj.device.native)
+    owner = home(obj)
+    return obj if owner is None else owner.room.read(obj, owner.native)
 
 
 def _under_one_name(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

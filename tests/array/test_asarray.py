@@ -100,6 +100,37 @@ def test_pandas(device: str) -> None:
         pa.asarray(pandas.Series(["a", None], dtype=object), device=device)
 
 
+def test_rows_bring_their_dtype(device: str) -> None:
+    """Whatever library they are of: a default dtype would narrow them in silence elsewhere."""
+    having = {
+        str(one): {dtype.name for dtype in one.room.devices.dtypes(one.platform, one.index)}
+        for one in pa.devices()
+    }
+    for name in sorted(having[device] & {"int16", "float32", "bfloat16", "int64", "float64"}):
+        for shape in ((), (3,)):
+            values = np.full(shape, 2).astype(np.dtype(getattr(pa, name)))
+            row = pa.asarray(values, device=device)
+            for rows in ([row, row], [row.native, row.native], [[row.native]], (row.native,)):
+                for target, names in having.items():
+                    if name in names:
+                        x = pa.asarray(rows, device=target)
+                        assert x.dtype == values.dtype, (name, target)
+                        assert (x == 2).all().item()
+                    else:
+                        with pytest.raises(pa.DTypeNotSupportedError, match=f"has no {name}"):
+                            pa.asarray(rows, device=target)
+
+
+def test_integers_beyond_64_bits_are_not_rounded_in_silence(device: str) -> None:
+    for values in (2**64, [2**63, -1], [[2**70], [1]], (-(2**63) - 1,)):
+        with pytest.raises(OverflowError, match=r"any integer dtype: .*dtype=pa\.float64"):
+            pa.asarray(values, device=device)
+        x = pa.asarray(values, dtype=pa.float32, device=device)
+        np.testing.assert_array_equal(seen(x), np.asarray(values, dtype=np.float32))
+    assert pa.asarray([2**63, 1], device="numpy").dtype == pa.uint64
+    assert pa.asarray([2.0**70, 1], device="numpy").tolist() == [2.0**70, 1]
+
+
 REFUSED: dict[str, tuple[Any, str]] = {
     "str": ("text", "arrays of strings cannot be made"),
     "list of str": (["a", "b"], "arrays of strings cannot be made"),
@@ -113,6 +144,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "dates": ([datetime(2020, 1, 1)], "arrays of Python objects cannot be made"),
     "datetime64": (np.asarray(["2020"], dtype="M8[Y]"), "arrays of dates cannot be made"),
     "timedelta64": (np.asarray([1], dtype="m8[s]"), "arrays of time spans cannot be made"),
+    "StringDType": (np.asarray(["a"], np.dtypes.StringDType()), "arrays of strings cannot be made"),
     "records": (np.zeros(1, dtype="i4,f4"), "arrays of records cannot be made"),
     "float8": (np.zeros(1, ml_dtypes.float8_e4m3fn), "arrays of float8_e4m3fn cannot be made"),
 }

@@ -161,6 +161,21 @@ def test_arrays_of_other_things(device: str, kind: str) -> None:
         pa.from_dlpack(values, device=device)
 
 
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+def test_tensors_that_are_no_arrays(device: str) -> None:
+    torch = pytest.importorskip("torch")
+    rows = [torch.ones(2), torch.ones(3)]
+    refused = {
+        torch.eye(2).to_sparse(): r"torch\.sparse_coo is no array.*to_dense",
+        torch.nested.nested_tensor(rows): "nested tensor is no array.*to_padded_tensor",
+        torch.nested.nested_tensor(rows, layout=torch.jagged): "nested tensor is no array",
+    }
+    for tensor, why in refused.items():
+        for call in (pa.asarray, pa.from_dlpack, lambda x, **to: pa.to_device([x], **to)):
+            with pytest.raises(TypeError, match=why):
+                call(tensor, device=device if device != "torch:cpu:0" else "numpy")
+
+
 def test_foreign_byte_order_is_converted(device: str) -> None:
     names = {"uint16", "int32", "int64", "float16", "float32", "float64", "complex64", "complex128"}
     for name in sorted(names & dtypes(device)):

@@ -24,6 +24,7 @@ from portarray.backends.torch.places import (
 )
 
 __all__ = [
+    "adopt",
     "dlpack_device",
     "from_dlpack",
     "from_host",
@@ -168,6 +169,25 @@ def why_copied_out(x: torch.Tensor) -> str:
     return ""
 
 
+def adopt(x: torch.Tensor, *, copy: bool | None) -> torch.Tensor:
+    """Return a tensor that a program made itself, if it has what arrays have: shape and strides.
+
+    Raises
+    ------
+    TypeError
+        If it is sparse or nested, or of a layout of oneDNN's.
+    """
+    if x.is_nested:
+        raise TypeError(
+            "a nested tensor is no array: its rows differ in length. Pass x.to_padded_tensor(value)"
+        )
+    if x.layout is not torch.strided:
+        raise TypeError(
+            f"a tensor of layout {x.layout} is no array: it has no strides. Pass x.to_dense()"
+        )
+    return x
+
+
 def to_host(x: torch.Tensor, *, copy: bool | None) -> np.ndarray[Any, Any]:
     """Return a tensor as NumPy array.
 
@@ -293,8 +313,8 @@ def _from_host_memory(
     if isinstance(x, np.ndarray):
         return from_host(x, device, copy=copy)
     held = dlpack.take(x)
-    # PyTorch reads capsules of page-locked memory not even where they are its own, and overlooks the
-    # mark of read-only memory.
+    # PyTorch reads capsules of page-locked memory not even where they are its own, and overlooks
+    # the mark of read-only memory.
     odd = kind != CPU or held.odd or held.read_only
     odd = odd or (held.versioned and not _HAS_VERSIONS)
     if odd or copy or not on_host(device):
