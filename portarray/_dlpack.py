@@ -12,7 +12,16 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["CPU", "HOST_KINDS", "Held", "host_capsule", "host_values", "kind_name", "take"]
+__all__ = [
+    "CPU",
+    "HOST_KINDS",
+    "NEWEST",
+    "Held",
+    "host_capsule",
+    "host_values",
+    "kind_name",
+    "take",
+]
 
 CPU = (1, 0)
 """DLPack's kDLCPU, of which there is one."""
@@ -84,7 +93,8 @@ _DTYPES = {
     (6, 8, 1): np.dtype(bool),
 }
 """NumPy's own dtypes by DLPack's code, bits and lanes."""
-_NEWEST = (1, 0)  # the version of DLPack that brought flags; what is asked for
+NEWEST = (1, 0)
+"""The version of DLPack that brought flags; what producers are asked for."""
 
 _is_capsule_of = ctypes.pythonapi.PyCapsule_IsValid
 _is_capsule_of.argtypes = (ctypes.py_object, ctypes.c_char_p)
@@ -185,7 +195,14 @@ class Held:
         return self._device
 
 
-def take(x: Any, *, stream: Any = None, to_host: bool = False) -> Held:
+def take(
+    x: Any,
+    *,
+    stream: Any = None,
+    to_host: bool = False,
+    copy: bool = False,
+    max_version: tuple[int, int] | None = NEWEST,
+) -> Held:
     """Ask a producer for its capsule, once.
 
     Parameters
@@ -196,6 +213,10 @@ def take(x: Any, *, stream: Any = None, to_host: bool = False) -> Held:
         The consumer's stream, in DLPack's numbers; None on devices that have none.
     to_host : bool
         Whether the producer shall copy its data to the host, which few can.
+    copy : bool
+        Whether the producer shall copy its data where that is.
+    max_version : tuple of int or None
+        The newest version that the consumer reads; None where it knows of no versions.
 
     Raises
     ------
@@ -207,16 +228,18 @@ def take(x: Any, *, stream: Any = None, to_host: bool = False) -> Held:
     if type(x) is Held:
         return x
     name = type(x).__name__
-    if to_host:
-        try:
-            return Held(x.__dlpack__(max_version=_NEWEST, dl_device=CPU), name)
-        except TypeError as error:
-            raise BufferError(
-                f"{name} copies nothing to the CPU for others ({error}); copy it there first"
-            ) from error
     options = {} if stream is None else {"stream": stream}
+    if to_host or copy:
+        asked = {"dl_device": CPU} if to_host else {"copy": True, **options}
+        try:
+            return Held(x.__dlpack__(max_version=max_version, **asked), name)
+        except TypeError as error:
+            where = " to the CPU" if to_host else ""
+            raise BufferError(
+                f"{name} copies nothing{where} for others ({error}); copy it first"
+            ) from error
     try:
-        capsule = x.__dlpack__(max_version=_NEWEST, **options)
+        capsule = x.__dlpack__(max_version=max_version, **options)
     except TypeError:  # producers of DLPack before 1.0 know no versions
         capsule = x.__dlpack__(**options)
     return Held(capsule, name)

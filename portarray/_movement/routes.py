@@ -285,7 +285,8 @@ def _reasons(
     if kind == "library":
         return (room.why_copied(x, target.native),)
     if kind == "dlpack":
-        return room.why_copied_on_export(x), _why_copied_over(room, onto)
+        over = _why_copied_over(room, onto) or onto.why_copied_over(_Offered(x, room))
+        return room.why_copied_on_export(x), over
     given = _given(x, source, target, kind, None, planned=dtype)
     if given.whose == "lent":
         return (given.why,)

@@ -441,6 +441,15 @@ class Room:
         reason: str = "" if hook is None else hook(x)
         return reason
 
+    def why_copied_over(self, x: Any) -> str:
+        """Return why ``from_dlpack(x, device, copy=None)`` copies, as a clause; empty where not.
+
+        **May**; by default it never does. Asked of producers whose memory ``reads`` names.
+        """
+        hook = self.transfer.__dict__.get("why_copied_over")
+        reason: str = "" if hook is None else hook(x)
+        return reason
+
     def constant(self) -> bool:
         """Tell whether arrays never change, so that their memory is for others only to read.
 

@@ -272,8 +272,10 @@ def to_dlpack(
                 f"an array on {x.device} can be exported to its own DLPack device {own} and to "
                 f"the CPU ({_DLPACK_CPU}, 0), not to {wanted}"
             )
+        if copy:  # a copy of dpnp's own has all memory that x is a view of, and is laid out like x
+            x = dpnp.copy(x, order="C")
         x.sycl_queue.wait()
-        return x.__dlpack__(stream=stream, max_version=max_version, copy=copy)
+        return x.__dlpack__(stream=stream, max_version=max_version)
     if own[0] != _DLPACK_CPU and copy is False:
         raise BufferError(f"copy=False, but the array on {x.device} has memory of its own")
     host = to_host(x, copy=copy is True or own[0] != _DLPACK_CPU)

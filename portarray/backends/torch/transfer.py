@@ -39,6 +39,7 @@ __all__ = [
     "why_copied_in",
     "why_copied_on_export",
     "why_copied_out",
+    "why_copied_over",
 ]
 
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
@@ -50,6 +51,9 @@ _from_dlpack: Callable[[Any], torch.Tensor] = torch.utils.dlpack.from_dlpack
 
 # Older releases know no versions of DLPack: capsules of the first are all that they give and take.
 _HAS_VERSIONS = "max_version" in inspect.signature(torch.Tensor.__dlpack__).parameters
+_NEWEST = dlpack.NEWEST if _HAS_VERSIONS else None
+
+_ODD = "tensors have no negative strides, and begin where the memory that is handed over does"
 
 _LARGE = 4 << 20
 """Bytes from which NumPy asks Linux for huge pages, which PyTorch does not. First writes into such
@@ -284,17 +288,30 @@ def from_dlpack(x: Any, device: torch.device | None, *, copy: bool | None) -> to
             raise _refusal(f"this PyTorch cannot use the memory of DLPack device {(kind, index)}")
         values = np.from_dlpack(x, device="cpu")
         return from_host(values, _CPU if device is None else device, copy=None)
-    held = dlpack.take(x, stream=_stream(kind, index)) if _HAS_VERSIONS else None
-    tensor = _from_dlpack(x if held is None else held.__dlpack__())
-    target = tensor.device if device is None else device
-    read_only = held is not None and held.read_only
-    if read_only and copy is False:
+    stream = _stream(kind, index)
+    held = dlpack.take(x, stream=stream, max_version=_NEWEST)
+    if held.odd:
+        if copy is False:
+            raise _refusal(_ODD)
+        held = dlpack.take(x, stream=stream, max_version=_NEWEST, copy=True)
+        copy = None
+        if held.odd:
+            raise BufferError(f"{_ODD}, and neither is a copy that the producer made")
+    if held.read_only and copy is False:
         raise _refusal("the data is read-only and tensors are always writable")
-    found = move(tensor, target, copy=True if read_only else copy)
+    tensor = _from_dlpack(held.__dlpack__())
+    target = tensor.device if device is None else device
+    found = move(tensor, target, copy=True if held.read_only else copy)
     if found is not tensor:
         # Once nobody holds its memory the producer may use it again, on a stream of its own.
         _wait_for(tensor.device)
     return found
+
+
+def why_copied_over(x: Any) -> str:
+    """Return why a tensor cannot use what a producer has on a GPU; empty where it can."""
+    kind, _ = x.__dlpack_device__()
+    return _ODD if dlpack.take(x, stream=-1 if kind == STREAMED else None).odd else ""
 
 
 def _wait_for(device: torch.device) -> None:

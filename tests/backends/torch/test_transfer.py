@@ -184,6 +184,41 @@ def test_dlpack_shares_memory(old: bool) -> None:
     assert array[0] == 1
 
 
+class Once(Exporter):
+    """Counts how often it is asked for a copy."""
+
+    copied = 0
+
+    def __dlpack__(self, **options: Any) -> Any:
+        self.copied += options.get("copy") is True
+        return super().__dlpack__(**options)
+
+
+@pytest.mark.parametrize("copy", [None, True])
+def test_layouts_of_a_gpus_memory_that_tensors_lack_are_copied(copy: bool | None) -> None:
+    # With negative strides PyTorch ends the process. (14 is oneAPI's memory, which PyTorch takes
+    # as its capsule says; this one says the CPU.)
+    array = np.arange(6.0).reshape(2, 3)
+    for view in (array[::-1], array[:, ::-1], np.flip(array)):
+        producer = Once(view, kind=14)
+        tensor = transfer.from_dlpack(producer, None, copy=copy)
+        np.testing.assert_array_equal(tensor.numpy(), view)
+        assert producer.copied == 1
+        tensor[...] = -1.0
+        assert array[0, 0] == 0
+        with pytest.raises(ValueError, match="copy=False, but tensors have no negative strides"):
+            transfer.from_dlpack(Once(view, kind=14), None, copy=False)
+        assert "negative strides" in transfer.why_copied_over(Once(view, kind=14))
+        with pytest.raises(BufferError, match="copies nothing for others"):
+            transfer.from_dlpack(Exporter(view, kind=14, old=True), None, copy=None)
+    for view in (array, array.T, array[:, 1]):
+        assert transfer.why_copied_over(Once(view, kind=14)) == ""
+        plain = Once(view, kind=14)
+        shared = transfer.from_dlpack(plain, None, copy=None)
+        assert shared.data_ptr() == view.ctypes.data
+        assert not plain.copied
+
+
 @pytest.mark.skipif(torch.cuda.is_available(), reason="PyTorch reads a GPU's memory here")
 def test_a_gpus_memory_is_copied_only_where_that_is_allowed() -> None:
     array = np.arange(3.0)
