@@ -8,6 +8,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -181,6 +182,35 @@ def test_bytes_that_were_asked_for_are_read_from_messages(name: str) -> None:
         ),
     }[name]
     assert [asked(RuntimeError(text)) for text, _ in said] == [bytes_ for _, bytes_ in said]
+
+
+def test_the_words_of_a_users_error_are_no_shortage(device: str) -> None:
+    class Producer:
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return (1, 0)
+
+        def __dlpack__(self, **_: object) -> object:
+            raise RuntimeError("there is not enough memory of better days")
+
+    with pytest.raises(Exception, match="better days") as caught:
+        pa.from_dlpack(Producer(), device=device)
+    assert not isinstance(caught.value, MemoryError)
+
+
+def test_the_words_of_a_callback_under_jax_are_no_shortage() -> None:
+    if not pa.functional("jax:cpu"):
+        pytest.skip("JAX is not here")
+    jax = pytest.importorskip("jax")
+
+    def fails(x: object) -> object:
+        raise RuntimeError("Out of memory, said the user; RESOURCE_EXHAUSTED")
+
+    def called(x: Any) -> Any:
+        return jax.pure_callback(fails, jax.ShapeDtypeStruct((3,), np.float32), x)
+
+    with pytest.raises(Exception, match="said the user") as caught:
+        pa.asarray(jax.jit(called)(np.ones(3, np.float32)), device="jax:cpu").tolist()
+    assert out_of_memory(caught.value, pa.device("jax:cpu")) is None
 
 
 def test_numpys_error_tells_what_was_asked() -> None:

@@ -203,10 +203,12 @@ def is_out_of_memory(error: BaseException) -> bool:
     """Tell whether XLA could not allocate.
 
     JAX raises ValueError for it at times, and where work failed that was started earlier, the
-    error says so in its text only.
+    error says so in its text only. What callbacks of the user raise stands there below the first
+    line.
     """
     if isinstance(error, jax.errors.JaxRuntimeError):
-        return "RESOURCE_EXHAUSTED" in str(error) or "Out of memory" in str(error)
+        first = str(error).partition("\n")[0]
+        return "RESOURCE_EXHAUSTED" in first or "Out of memory" in first
     return isinstance(error, ValueError) and str(error).startswith("RESOURCE_EXHAUSTED")
 
 

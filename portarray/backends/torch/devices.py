@@ -201,12 +201,15 @@ def is_out_of_memory(error: BaseException) -> bool:
         return False
     # The CPU allocator and Metal raise plain RuntimeErrors; only the text tells.
     text = str(error)
-    return (
-        "not enough memory" in text
-        or "DefaultCPUAllocator: can't allocate" in text
-        or "MPS backend out of memory" in text
-        or "Storage size calculation overflowed" in text
-    )
+    return text == "std::bad_alloc" or any(words in text for words in _NO_MEMORY)
+
+
+_NO_MEMORY = (
+    "DefaultCPUAllocator: can't allocate memory",
+    "DefaultCPUAllocator: not enough memory",  # on Windows
+    "MPS backend out of memory",
+    "Storage size calculation overflowed",
+)
 
 
 def asked(error: BaseException) -> int | None:
