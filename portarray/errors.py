@@ -95,11 +95,16 @@ class DeviceNotFunctionalError(PortarrayError, RuntimeError):
         self.asked = asked
         self.reasons = dict(reasons)
         self.fix = fix
-        if len(self.reasons) == 1:
-            ((candidate, reason),) = self.reasons.items()
-            detail = f": {reason}" if candidate == asked else f": {candidate}: {reason}"
+        alike: dict[str, list[str]] = {}  # what is not installed is so on every platform
+        for name, reason in self.reasons.items():
+            alike.setdefault(reason, []).append(name)
+        told = [f"{', '.join(names)}: {reason}" for reason, names in alike.items()]
+        if len(told) == 1:
+            ((reason, names),) = alike.items()
+            its = len(names) > 1 and all(name.startswith(f"{asked}:") for name in names)
+            detail = f": {reason}" if its or names == [asked] else f": {told[0]}"
         else:
-            detail = "".join(f"\n  {name}: {reason}" for name, reason in self.reasons.items())
+            detail = "".join(f"\n  {one}" for one in told)
             detail = f"; every candidate was refused:{detail}" if detail else ""
         end = f"\n{fix}" if fix else ""
         super().__init__(f"{asked!r} is not functional{detail}{end}")

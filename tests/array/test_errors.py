@@ -88,3 +88,13 @@ def test_running_out_of_memory(fake: str, monkeypatch: pytest.MonkeyPatch) -> No
     assert isinstance(caught.value.__cause__, FakeMemoryError)
     assert "pa.reclaim('fake:cuda:0')" in str(caught.value)
     assert x.tolist() == [1.0, 2.0]
+
+
+def test_one_reason_for_several_devices_is_told_once() -> None:
+    absent = "PyTorch is not installed"
+    reasons = {"torch:cuda": absent, "torch:cpu": absent}
+    alone = errors.DeviceNotFunctionalError("torch", reasons)
+    assert str(alone) == "'torch' is not functional: PyTorch is not installed"
+    assert alone.reasons == reasons
+    among = str(errors.DeviceNotFunctionalError("gpu", {**reasons, "mlx:metal": "no Metal"}))
+    assert "\n  torch:cuda, torch:cpu: PyTorch is not installed\n  mlx:metal: no Metal" in among
