@@ -23,7 +23,7 @@ def save(
     ----------
     path : str or os.PathLike
         The file; one that exists is replaced. It gets that name as it is, with no ending added.
-        Links are followed.
+        Symbolic links are followed; what else is hard-linked to the file keeps the earlier one.
     tree : Array, native array, NumPy array, or mappings, lists and tuples of them
         From any device. The keys of mappings are strings. Arrays in trees within trees are named
         by the path to them, joined by dots: ``{"layer": [x, y]}`` is ``layer.0`` and ``layer.1``
@@ -37,7 +37,8 @@ def save(
     TypeError
         If something in the tree is no array, or a key no string. Nothing is written.
     ValueError
-        If two arrays would have one name, or the tree is within itself. Nothing is written.
+        If two arrays would have one name, or the tree is within itself or of more than 200 levels.
+        Nothing is written.
     OSError
         If the file cannot be written. The earlier one stays as it is.
     ModuleNotFoundError

@@ -106,6 +106,8 @@ def _check_array(x: Any, place: str) -> None:
         raise
     if hasattr(x, "_asdict"):
         fix = "use its _asdict(): files have mappings, lists and tuples"
+    elif callable(getattr(x, "state_dict", None)):
+        fix = "save its state_dict()"
     elif isinstance(x, (*dtypes.SCALARS, str)):
         fix = "make it an array with pa.asarray, or write it into metadata={...} as text"
     else:
@@ -173,7 +175,7 @@ def _structure(stored: files.Stored, shared: Mapping[str, str]) -> Any:
     found = stored.notes[_STRUCTURE]
     try:
         sound = sorted(structures.names_in(found)) == list(flat)
-    except (TypeError, RecursionError):
+    except TypeError:
         sound = False
     if not sound:
         raise _unfit(stored, _STRUCTURE)

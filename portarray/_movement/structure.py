@@ -9,10 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-__all__ = ["ALONE", "Leaf", "names_in", "put_together", "taken_apart"]
+__all__ = ["ALONE", "DEEPEST", "Leaf", "names_in", "put_together", "taken_apart"]
 
 ALONE = "array"
 """The name of an array that is the whole tree."""
+
+
+DEEPEST = 200
+"""How many levels a tree may have; Python's stack has a few more for who loads it."""
 
 
 class Leaf(NamedTuple):
@@ -41,11 +45,7 @@ def taken_apart(tree: Any, check: Callable[[Any, str], None]) -> tuple[dict[str,
         deep.
     """
     leaves: dict[str, Leaf] = {}
-    try:
-        structure = _apart(tree, None, "tree", set(), leaves, check)
-    except RecursionError:
-        raise ValueError("the tree is nested too deeply for a file") from None
-    return leaves, structure
+    return leaves, _apart(tree, None, "tree", set(), leaves, check)
 
 
 # What recurses here are functions of the module. A function within another that calls itself is a
@@ -72,6 +72,8 @@ def _apart(
         return None
     if id(node) in around:
         raise ValueError(f"{place} is within itself: trees without end cannot be saved")
+    if len(around) == DEEPEST:
+        raise ValueError(f"the tree is nested too deeply for a file: more than {DEEPEST} levels")
     around.add(id(node))
     named = isinstance(node, Mapping)
     inner = {}
@@ -113,11 +115,11 @@ def _add(value: Any, name: str, place: str, leaves: dict[str, Leaf]) -> None:
 def names_in(structure: Any) -> list[str]:
     """Return the names of the arrays in a tree, in its order. Raises TypeError if it is none."""
     names: list[str] = []
-    _collect(structure, None, names)
+    _collect(structure, None, names, 0)
     return names
 
 
-def _collect(structure: Any, path: str | None, names: list[str]) -> None:
+def _collect(structure: Any, path: str | None, names: list[str], depth: int) -> None:
     pairs: Iterable[tuple[Any, Any]]
     if structure is None:
         names.append(ALONE if path is None else path)
@@ -128,8 +130,10 @@ def _collect(structure: Any, path: str | None, names: list[str]) -> None:
         pairs = enumerate(structure[1:])
     else:
         raise TypeError(f"{structure!r} describes no tree")
+    if depth == DEEPEST:
+        raise TypeError(f"a tree of more than {DEEPEST} levels")
     for key, inner in pairs:
-        _collect(inner, f"{key}" if path is None else f"{path}.{key}", names)
+        _collect(inner, f"{key}" if path is None else f"{path}.{key}", names, depth + 1)
 
 
 def put_together(structure: Any, arrays: Iterable[Any]) -> Any:

@@ -152,6 +152,17 @@ def test_keys_are_the_strings_that_they_are(path: Path) -> None:
     assert set(safetensors.numpy.load_file(path)) == {"layer.weight", "b.0"}
 
 
+def test_the_deepest_tree(path: Path) -> None:
+    tree: Any = np.ones(1)
+    for level in range(structure.DEEPEST):
+        tree = {"a": tree} if level % 2 else [tree]
+    pa.save(path, tree)
+    again = pa.load(path)
+    for level in reversed(range(structure.DEEPEST)):
+        again = again["a" if level % 2 else 0]
+    assert again.tolist() == [1.0]
+
+
 def _shape_of(tree: Any) -> Any:
     if isinstance(tree, pa.Array):
         return tree.shape

@@ -94,7 +94,11 @@ def nested(depth: int) -> Any:
     return tree
 
 
-WRONG["a tree of great depth"] = (nested(5000), ValueError, "nested too deeply for a file")
+WRONG["a tree of great depth"] = (
+    nested(201),
+    ValueError,
+    "nested too deeply for a file: more than 200 levels",
+)
 
 
 def test_what_a_library_refuses_is_said_with_its_place(path: Path) -> None:
@@ -103,6 +107,8 @@ def test_what_a_library_refuses_is_said_with_its_place(path: Path) -> None:
         with pytest.raises((TypeError, ValueError)) as caught:
             pa.save(path, {"a": [ONE, wrong]})
         assert caught.value.__notes__ == ["at tree['a'][1]"]
+    with pytest.raises(TypeError, match=r"of type Linear and no array; save its state_dict\(\)"):
+        pa.save(path, torch.nn.Linear(2, 2))
     assert not path.exists()
 
 
@@ -201,6 +207,10 @@ BROKEN: dict[str, tuple[bytes | Callable[[Path], None], str]] = {
     "a structure with less": (noted({"structure": {}}), "'structure' that do not fit"),
     "a structure of numbers": (noted({"structure": {"w": 3}}), "'structure' that do not fit"),
     "a structure of sets": (noted({"structure": ["set", None]}), "'structure' that do not fit"),
+    "a structure of great depth": (
+        noted('{"structure": ' + '["list", ' * 600 + "null" + "]" * 600 + "}"),
+        "'structure' that do not fit",
+    ),
     "shared with nothing": (noted({"shared": {"v": "u"}}), "'shared' that do not fit"),
     "shared numbers": (noted({"shared": {"v": [3]}}), "'shared' that do not fit"),
     "shared of a list": (noted({"shared": [3]}), "'shared' that do not fit"),
