@@ -200,7 +200,13 @@ def __getattr__(name: str) -> _typing.Any:
         from portarray._array.dtypes import bfloat16
 
         return bfloat16().type
-    raise AttributeError(f"module 'portarray' has no attribute {name!r}")
+    from portarray._array import interop
+
+    ours = interop.renamed(name)
+    fix = f"; what is called so elsewhere is pa.{ours}" if ours else ""
+    raise AttributeError(
+        f"module 'portarray' has no attribute {name!r}{fix}", name=name, obj=_sys.modules[__name__]
+    )
 
 
 _array._NAMESPACE.append(_sys.modules[__name__])

@@ -150,6 +150,31 @@ _UFUNCS: dict[str, str] = {
 """NumPy's ufuncs by name to the standard's functions that answer them."""
 
 
+_RENAMED: dict[str, str] = {
+    **_UFUNCS,
+    **dict.fromkeys(("array", "tensor", "from_numpy", "as_tensor", "asanyarray"), "asarray"),
+    **dict.fromkeys(("concatenate", "cat"), "concat"),
+    **dict.fromkeys(("dot", "mm", "bmm"), "matmul"),
+    **dict.fromkeys(("transpose", "permute", "swapaxes"), "permute_dims"),
+    **dict.fromkeys(("ravel", "flatten"), "reshape"),
+    "in1d": "isin",
+    "cumsum": "cumulative_sum",
+    "cumprod": "cumulative_prod",
+    "unique": "unique_values",
+    "clamp": "clip",
+    "amax": "max",
+    "amin": "min",
+    "device_put": "to_device",
+}
+"""Functions of other libraries by name to what they are in the standard, or here."""
+
+
+def renamed(name: str) -> str | None:
+    """Return the name here of what other libraries call otherwise, None where there is none."""
+    ours = _RENAMED.get(name)
+    return ours if ours != name else None
+
+
 def ufunc(function: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Answer a ufunc: NumPy's by our functions, another library's on the host view.
 

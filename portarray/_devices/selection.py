@@ -359,10 +359,13 @@ def _from_native(obj: object) -> Device:
         found = room.devices.recognize(obj)
         if found is not None:
             return discovery.get_device(room.info.library, *found)
+    name = f"{type(obj).__module__}.{type(obj).__qualname__}"
+    # Arrays are passed by mistake, and would be printed at length.
+    said = f"an array ({name})" if hasattr(obj, "__array__") else f"{obj!r} ({name})"
     raise TypeError(
-        f"{obj!r} ({type(obj).__module__}.{type(obj).__qualname__}) names no device; use a text "
-        f"such as 'cpu', 'cuda:1' or 'torch:cuda:1', a portarray.Device, or a device object of a "
-        f"library that is imported; of an array x, x.device"
+        f"{said} names no device; use a text such as 'cpu', 'cuda:1' or 'torch:cuda:1', a "
+        f"portarray.Device, or a device object of a library that is imported; of an array x, "
+        f"x.device"
     )
 
 
