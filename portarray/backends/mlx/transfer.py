@@ -90,7 +90,7 @@ def _over_host_memory(array: np.ndarray[Any, Any]) -> mx.array:
         return mx.from_dlpack(array, copy=False)
     except (TypeError, ValueError, BufferError) as error:
         raise ValueError(
-            f"copy=False, but MLX cannot use this memory of NumPy's without a copy "
+            f"copy=False, but MLX cannot use this memory without a copy "
             f"({str(error).splitlines()[0]}); pass copy=None or copy=True"
         ) from error
 

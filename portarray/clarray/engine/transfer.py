@@ -168,7 +168,7 @@ def why_not_borrowed(values: Values, device: Device) -> str:
     if not device.host_memory:
         return f"{device} has memory of its own"
     if not values.flags.writeable:
-        return "the NumPy array is read-only and clarray's arrays are always writable"
+        return "the array is read-only and clarray's arrays are always writable"
     return _misplaced(values)
 
 
@@ -182,10 +182,10 @@ def _misplaced(values: Values) -> str:
         return ""
     # OpenCL C aligns complex numbers as a whole; NumPy only their parts.
     if _address(values) % itemsize:
-        return f"the NumPy array's memory is not aligned to {itemsize} bytes"
+        return f"the array's memory is not aligned to {itemsize} bytes"
     for size, stride in zip(values.shape, values.strides, strict=True):
         if size > 1 and stride % itemsize:
-            return f"the NumPy array's strides are no multiples of its item size {itemsize}"
+            return f"the array's strides are no multiples of its item size {itemsize}"
     return ""
 
 
