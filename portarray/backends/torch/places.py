@@ -8,10 +8,12 @@ import torch
 
 from portarray import _dlpack as dlpack
 
-__all__ = ["CPU", "CUDA", "STREAMED", "dlpack_device", "on_host", "place", "reads"]
+__all__ = ["CPU", "CPU_DEVICE", "CUDA", "STREAMED", "dlpack_device", "on_host", "place", "reads"]
 
 # DLPack's types of devices.
 CPU, CUDA, _ROCM, _ONEAPI = 1, 2, 10, 14
+
+CPU_DEVICE = torch.device("cpu")
 
 STREAMED = _ROCM if torch.version.hip else CUDA
 """The type whose producers are told a stream: PyTorch calls AMD's cards "cuda" too."""

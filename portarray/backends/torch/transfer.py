@@ -1,20 +1,30 @@
-"""Tensors in and out: host memory and DLPack."""
+"""Tensors in and out: other devices and DLPack; host memory is :mod:`~.host_memory`'s matter."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import torch
-import torch.utils.dlpack
 
 from portarray import _dlpack as dlpack
-from portarray.backends.copying import copied
+from portarray.backends.torch.host_memory import (
+    from_capsule,
+    from_host,
+    over,
+    peek,
+    refusal,
+    refuse_grad,
+    shown,
+    staged,
+    to_host,
+    why_copied_in,
+    why_copied_out,
+)
 from portarray.backends.torch.places import (
     CPU,
+    CPU_DEVICE,
     CUDA,
     STREAMED,
     dlpack_device,
@@ -42,12 +52,7 @@ __all__ = [
     "why_copied_over",
 ]
 
-_BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
-_CPU = torch.device("cpu")
 _PER_THREAD = 2  # DLPack's number for CUDA's default stream of the thread
-
-# PyTorch has no types for this.
-_from_dlpack: Callable[[Any], torch.Tensor] = torch.utils.dlpack.from_dlpack
 
 # Older releases know no versions of DLPack: capsules of the first are all that they give and take.
 _HAS_VERSIONS = "max_version" in inspect.signature(torch.Tensor.__dlpack__).parameters
@@ -59,118 +64,6 @@ _LARGE = 4 << 20
 """Bytes from which NumPy asks Linux for huge pages, which PyTorch does not. First writes into such
 memory take a fifth of the time, so that large copies on the CPU are made in NumPy's.
 https://numpy.org/doc/stable/reference/global_state.html"""
-
-
-def from_host(
-    array: np.ndarray[Any, Any],
-    device: torch.device,
-    *,
-    copy: bool | None,
-    non_blocking: bool = False,
-) -> torch.Tensor:
-    """Make a tensor on a device from a NumPy array.
-
-    A read-only array is copied, for a tensor has no such mark and would write into it; so is one
-    with negative strides, a foreign byte order or an unaligned buffer, which tensors cannot have.
-
-    Parameters
-    ----------
-    array : numpy.ndarray
-        Of a dtype that the device has.
-    device : torch.device
-        Where to.
-    copy : bool or None
-        None shares memory where it can, True always copies, False raises where it cannot share.
-
-    Raises
-    ------
-    ValueError
-        If ``copy=False`` and memory cannot be shared.
-    """
-    if not on_host(device):
-        if copy is False:
-            raise _refusal(why_copied_in(array, device))
-        return _uploaded(array, device, non_blocking=non_blocking)
-    obstacle = why_copied_in(array, device)
-    if copy is False and obstacle:
-        raise _refusal(obstacle)
-    if obstacle or copy:
-        array = copied(array)
-    return _over(array)
-
-
-def _refusal(obstacle: str) -> ValueError:
-    return ValueError(f"copy=False, but {obstacle}; pass copy=None or copy=True")
-
-
-def _over(array: np.ndarray[Any, Any]) -> torch.Tensor:
-    """Return a tensor over a NumPy array's memory."""
-    if array.dtype == _BFLOAT16:
-        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
-    return torch.from_numpy(array)
-
-
-def _uploaded(
-    array: np.ndarray[Any, Any], device: torch.device, *, non_blocking: bool
-) -> torch.Tensor:
-    """Return a tensor in a GPU's memory; the array was read when this returns."""
-    host = _readable(array)
-    if non_blocking and device.type == "cuda":
-        # A GPU fetches data on its own time from page-locked memory only. PyTorch keeps its own
-        # such memory until the GPU is done with it.
-        locked = torch.empty_like(host, pin_memory=True)
-        return locked.copy_(host).to(device, non_blocking=True)
-    return host.to(device)
-
-
-def _readable(array: np.ndarray[Any, Any]) -> torch.Tensor:
-    """Return a tensor of an array's elements to be read only, over its memory where that goes."""
-    if _why_not_shown(array):
-        return _over(copied(array))
-    if array.flags.writeable:
-        return _over(array)
-    # PyTorch warns of tensors over read-only memory, unless that comes by DLPack.
-    if array.dtype == _BFLOAT16:
-        return _from_dlpack(array.view(np.int16).__dlpack__(max_version=(1, 0))).view(
-            torch.bfloat16
-        )
-    return _from_dlpack(array.__dlpack__(max_version=(1, 0)))
-
-
-def why_copied_in(array: np.ndarray[Any, Any], device: torch.device) -> str:
-    """Return why a tensor cannot use a NumPy array's memory; empty where it can."""
-    if not on_host(device):
-        return f"{device} has memory of its own"
-    if not array.flags.writeable:
-        return "the array is read-only and tensors are always writable"
-    return _why_not_shown(array)
-
-
-def _why_not_shown(array: np.ndarray[Any, Any]) -> str:
-    """Return why no tensor has the layout of a NumPy array; empty where one has."""
-    if not array.dtype.isnative:
-        return f"tensors have no byte order {array.dtype.byteorder!r}"
-    if not array.flags.aligned:
-        return "the array's memory is not aligned"
-    itemsize = array.dtype.itemsize
-    for stride in array.strides:  # also those along axes of length 1, which PyTorch looks at
-        if stride < 0:
-            return "tensors have no negative strides"
-        if stride % itemsize:
-            return "the array's strides are no multiples of its item size"
-    if array.dtype.kind == "c" and array.ctypes.data % itemsize:
-        # NumPy aligns their parts only, and PyTorch may end the process.
-        return f"PyTorch needs complex numbers at addresses divisible by their size {itemsize}"
-    return ""
-
-
-def why_copied_out(x: torch.Tensor) -> str:
-    """Return why NumPy cannot use a tensor's memory; empty where it can."""
-    if not x.is_cpu:
-        return f"{x.device} has memory of its own"
-    if x.is_conj() or x.is_neg():
-        return "the tensor is lazily conjugated or negated"
-    return ""
 
 
 def adopt(x: torch.Tensor, *, copy: bool | None) -> torch.Tensor:
@@ -192,47 +85,6 @@ def adopt(x: torch.Tensor, *, copy: bool | None) -> torch.Tensor:
     return x
 
 
-def to_host(x: torch.Tensor, *, copy: bool | None) -> np.ndarray[Any, Any]:
-    """Return a tensor as NumPy array.
-
-    Raises
-    ------
-    ValueError
-        If ``copy=False`` and the tensor is not in host memory, or is lazily conjugated or negated.
-    RuntimeError
-        If the tensor requires grad.
-    """
-    _refuse_grad(x, "NumPy")
-    obstacle = why_copied_out(x)
-    if obstacle:
-        if copy is False:
-            raise _refusal(obstacle)
-        return _shown(x.resolve_conj().resolve_neg().cpu())
-    return copied(_shown(x)) if copy else _shown(x)
-
-
-def _shown(x: torch.Tensor) -> np.ndarray[Any, Any]:
-    """Return NumPy's view of a tensor in host memory."""
-    if x.dtype is torch.bfloat16:
-        return x.view(torch.int16).numpy().view(_BFLOAT16)
-    host: np.ndarray[Any, Any] = x.numpy()
-    return host
-
-
-def staged(x: torch.Tensor) -> np.ndarray[Any, Any] | None:
-    """Return a GPU's tensor as NumPy array in page-locked memory; None where there is none."""
-    if not reads(x.device):
-        return None
-    _refuse_grad(x, "NumPy")
-    locked = torch.empty_like(x, device=_CPU, pin_memory=True)
-    return _shown(locked.copy_(x))
-
-
-def peek(x: torch.Tensor) -> np.ndarray[Any, Any]:
-    """Return values for printing; what is printed needs no gradient."""
-    return to_host(x.detach(), copy=None)
-
-
 def move(
     x: torch.Tensor, device: torch.device, *, copy: bool | None, non_blocking: bool = False
 ) -> torch.Tensor:
@@ -246,7 +98,7 @@ def move(
     if x.device == device:
         return _cloned(x) if copy else x
     if copy is False:
-        raise _refusal(f"moving a tensor from {x.device} to {device} copies it")
+        raise refusal(f"moving a tensor from {x.device} to {device} copies it")
     # To the host PyTorch would return a tensor that is still to be filled, with nothing that waits.
     return x.to(device, non_blocking=non_blocking and not on_host(device))
 
@@ -254,7 +106,7 @@ def move(
 def _cloned(x: torch.Tensor) -> torch.Tensor:
     """Return a copy on the same device."""
     if on_host(x.device) and x.nbytes >= _LARGE and not (x.requires_grad or why_copied_out(x)):
-        return _over(to_host(x, copy=True))
+        return over(to_host(x, copy=True))
     return x.clone()
 
 
@@ -280,26 +132,26 @@ def from_dlpack(x: Any, device: torch.device | None, *, copy: bool | None) -> to
     """
     kind, index = map(int, x.__dlpack_device__())
     if copy is False and device is not None and not _same_place((kind, index), device):
-        raise _refusal(f"the data lies on DLPack device {(kind, index)} and not on {device}")
+        raise refusal(f"the data lies on DLPack device {(kind, index)} and not on {device}")
     if kind in dlpack.HOST_KINDS:
-        return _from_host_memory(x, kind, _CPU if device is None else device, copy=copy)
+        return _from_host_memory(x, kind, CPU_DEVICE if device is None else device, copy=copy)
     if kind == STREAMED and not torch.cuda.is_available():
         if copy is False:
-            raise _refusal(f"this PyTorch cannot use the memory of DLPack device {(kind, index)}")
+            raise refusal(f"this PyTorch cannot use the memory of DLPack device {(kind, index)}")
         values = np.from_dlpack(x, device="cpu")
-        return from_host(values, _CPU if device is None else device, copy=None)
+        return from_host(values, CPU_DEVICE if device is None else device, copy=None)
     stream = _stream(kind, index)
     held = dlpack.take(x, stream=stream, max_version=_NEWEST)
     if held.odd:
         if copy is False:
-            raise _refusal(_ODD)
+            raise refusal(_ODD)
         held = dlpack.take(x, stream=stream, max_version=_NEWEST, copy=True)
         copy = None
         if held.odd:
             raise BufferError(f"{_ODD}, and neither is a copy that the producer made")
     if held.read_only and copy is False:
-        raise _refusal("the data is read-only and tensors are always writable")
-    tensor = _from_dlpack(held.__dlpack__())
+        raise refusal("the data is read-only and tensors are always writable")
+    tensor = from_capsule(held.__dlpack__())
     target = tensor.device if device is None else device
     found = move(tensor, target, copy=True if held.read_only else copy)
     if found is not tensor:
@@ -336,9 +188,9 @@ def _from_host_memory(
     odd = odd or (held.versioned and not _HAS_VERSIONS)
     if odd or copy or not on_host(device):
         return from_host(dlpack.host_values(held), device, copy=copy)
-    tensor = _from_dlpack(held.__dlpack__())
+    tensor = from_capsule(held.__dlpack__())
     if tensor.is_complex():  # which PyTorch itself takes at any address
-        return from_host(_shown(tensor), device, copy=copy)
+        return from_host(shown(tensor), device, copy=copy)
     return tensor
 
 
@@ -375,7 +227,7 @@ def to_dlpack(
     RuntimeError
         If the tensor requires grad.
     """
-    _refuse_grad(x, "DLPack")
+    refuse_grad(x, "DLPack")
     source = x
     if source.is_conj() or source.is_neg():
         source = source.resolve_conj().resolve_neg()
@@ -410,11 +262,3 @@ def to_dlpack(
 def why_copied_on_export(x: torch.Tensor) -> str:
     """Return why a capsule of a tensor holds a copy; empty where it shows the tensor's memory."""
     return "the tensor is lazily conjugated or negated" if x.is_conj() or x.is_neg() else ""
-
-
-def _refuse_grad(x: torch.Tensor, to: str) -> None:
-    if x.requires_grad:
-        raise RuntimeError(
-            f"a tensor that requires grad cannot be handed to {to}, which would lose its "
-            f"gradient in silence; call .detach() on the tensor first"
-        )

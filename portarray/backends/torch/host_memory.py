@@ -1,0 +1,196 @@
+"""Tensors from host memory and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import torch
+import torch.utils.dlpack
+
+from portarray.backends.copying import copied
+from portarray.backends.torch.places import CPU_DEVICE, on_host, reads
+
+__all__ = [
+    "from_capsule",
+    "from_host",
+    "over",
+    "peek",
+    "refusal",
+    "refuse_grad",
+    "shown",
+    "staged",
+    "to_host",
+    "why_copied_in",
+    "why_copied_out",
+]
+
+_BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+
+# PyTorch has no types for this.
+from_capsule: Callable[[Any], torch.Tensor] = torch.utils.dlpack.from_dlpack
+
+
+def from_host(
+    array: np.ndarray[Any, Any],
+    device: torch.device,
+    *,
+    copy: bool | None,
+    non_blocking: bool = False,
+) -> torch.Tensor:
+    """Make a tensor on a device from a NumPy array.
+
+    A read-only array is copied, for a tensor has no such mark and would write into it; so is one
+    with negative strides, a foreign byte order or an unaligned buffer, which tensors cannot have.
+
+    Parameters
+    ----------
+    array : numpy.ndarray
+        Of a dtype that the device has.
+    device : torch.device
+        Where to.
+    copy : bool or None
+        None shares memory where it can, True always copies, False raises where it cannot share.
+
+    Raises
+    ------
+    ValueError
+        If ``copy=False`` and memory cannot be shared.
+    """
+    if not on_host(device):
+        if copy is False:
+            raise refusal(why_copied_in(array, device))
+        return _uploaded(array, device, non_blocking=non_blocking)
+    obstacle = why_copied_in(array, device)
+    if copy is False and obstacle:
+        raise refusal(obstacle)
+    if obstacle or copy:
+        array = copied(array)
+    return over(array)
+
+
+def refusal(obstacle: str) -> ValueError:
+    """Return the error where memory cannot be shared."""
+    return ValueError(f"copy=False, but {obstacle}; pass copy=None or copy=True")
+
+
+def over(array: np.ndarray[Any, Any]) -> torch.Tensor:
+    """Return a tensor over a NumPy array's memory."""
+    if array.dtype == _BFLOAT16:
+        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
+    return torch.from_numpy(array)
+
+
+def _uploaded(
+    array: np.ndarray[Any, Any], device: torch.device, *, non_blocking: bool
+) -> torch.Tensor:
+    """Return a tensor in a GPU's memory; the array was read when this returns."""
+    host = _readable(array)
+    if non_blocking and device.type == "cuda":
+        # A GPU fetches data on its own time from page-locked memory only. PyTorch keeps its own
+        # such memory until the GPU is done with it.
+        locked = torch.empty_like(host, pin_memory=True)
+        return locked.copy_(host).to(device, non_blocking=True)
+    return host.to(device)
+
+
+def _readable(array: np.ndarray[Any, Any]) -> torch.Tensor:
+    """Return a tensor of an array's elements to be read only, over its memory where that goes."""
+    if _why_not_shown(array):
+        return over(copied(array))
+    if array.flags.writeable:
+        return over(array)
+    # PyTorch warns of tensors over read-only memory, unless that comes by DLPack.
+    if array.dtype == _BFLOAT16:
+        return from_capsule(array.view(np.int16).__dlpack__(max_version=(1, 0))).view(
+            torch.bfloat16
+        )
+    return from_capsule(array.__dlpack__(max_version=(1, 0)))
+
+
+def why_copied_in(array: np.ndarray[Any, Any], device: torch.device) -> str:
+    """Return why a tensor cannot use a NumPy array's memory; empty where it can."""
+    if not on_host(device):
+        return f"{device} has memory of its own"
+    if not array.flags.writeable:
+        return "the array is read-only and tensors are always writable"
+    return _why_not_shown(array)
+
+
+def _why_not_shown(array: np.ndarray[Any, Any]) -> str:
+    """Return why no tensor has the layout of a NumPy array; empty where one has."""
+    if not array.dtype.isnative:
+        return f"tensors have no byte order {array.dtype.byteorder!r}"
+    if not array.flags.aligned:
+        return "the array's memory is not aligned"
+    itemsize = array.dtype.itemsize
+    for stride in array.strides:  # also those along axes of length 1, which PyTorch looks at
+        if stride < 0:
+            return "tensors have no negative strides"
+        if stride % itemsize:
+            return "the array's strides are no multiples of its item size"
+    if array.dtype.kind == "c" and array.ctypes.data % itemsize:
+        # NumPy aligns their parts only, and PyTorch may end the process.
+        return f"PyTorch needs complex numbers at addresses divisible by their size {itemsize}"
+    return ""
+
+
+def why_copied_out(x: torch.Tensor) -> str:
+    """Return why NumPy cannot use a tensor's memory; empty where it can."""
+    if not x.is_cpu:
+        return f"{x.device} has memory of its own"
+    if x.is_conj() or x.is_neg():
+        return "the tensor is lazily conjugated or negated"
+    return ""
+
+
+def to_host(x: torch.Tensor, *, copy: bool | None) -> np.ndarray[Any, Any]:
+    """Return a tensor as NumPy array.
+
+    Raises
+    ------
+    ValueError
+        If ``copy=False`` and the tensor is not in host memory, or is lazily conjugated or negated.
+    RuntimeError
+        If the tensor requires grad.
+    """
+    refuse_grad(x, "NumPy")
+    obstacle = why_copied_out(x)
+    if obstacle:
+        if copy is False:
+            raise refusal(obstacle)
+        return shown(x.resolve_conj().resolve_neg().cpu())
+    return copied(shown(x)) if copy else shown(x)
+
+
+def shown(x: torch.Tensor) -> np.ndarray[Any, Any]:
+    """Return NumPy's view of a tensor in host memory."""
+    if x.dtype is torch.bfloat16:
+        return x.view(torch.int16).numpy().view(_BFLOAT16)
+    host: np.ndarray[Any, Any] = x.numpy()
+    return host
+
+
+def staged(x: torch.Tensor) -> np.ndarray[Any, Any] | None:
+    """Return a GPU's tensor as NumPy array in page-locked memory; None where there is none."""
+    if not reads(x.device):
+        return None
+    refuse_grad(x, "NumPy")
+    locked = torch.empty_like(x, device=CPU_DEVICE, pin_memory=True)
+    return shown(locked.copy_(x))
+
+
+def peek(x: torch.Tensor) -> np.ndarray[Any, Any]:
+    """Return values for printing; what is printed needs no gradient."""
+    return to_host(x.detach(), copy=None)
+
+
+def refuse_grad(x: torch.Tensor, to: str) -> None:
+    """Refuse a tensor whose gradient would be lost."""
+    if x.requires_grad:
+        raise RuntimeError(
+            f"a tensor that requires grad cannot be handed to {to}, which would lose its "
+            f"gradient in silence; call .detach() on the tensor first"
+        )
