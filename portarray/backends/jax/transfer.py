@@ -175,7 +175,7 @@ class _Compact:
         self._x = x
 
     def __dlpack__(self, *, stream: Any = None) -> Any:
-        return self._x.__dlpack__(stream=stream, max_version=(1, 0), copy=True)
+        return self._x.__dlpack__(stream=stream, copy=True)  # XLA reads no capsules of DLPack 1.0
 
     def __dlpack_device__(self) -> Any:
         return self._x.__dlpack_device__()

@@ -263,3 +263,12 @@ def test_a_consumer_that_wants_no_order_gets_the_array() -> None:
         np.testing.assert_array_equal(dlpack.host_values(dlpack.Held(capsule)), np.arange(3.0))
     with pytest.raises(jax.errors.JaxRuntimeError):
         x.__dlpack__(stream=-1)
+
+
+def test_xla_takes_the_copy_that_a_producer_makes_of_what_has_gaps() -> None:
+    # On GPUs alone, where it is the producer's memory; the capsules are the same ones here.
+    gaps = np.arange(12, dtype=np.float32).reshape(3, 4)[:, ::2]
+    with pytest.raises(jax.errors.JaxRuntimeError, match="strid"):
+        jnp.from_dlpack(gaps, copy=False)
+    found = jnp.from_dlpack(transfer._Compact(gaps))
+    np.testing.assert_array_equal(np.asarray(found), gaps)
