@@ -89,6 +89,8 @@ def _found() -> tuple[tuple[dpctl.SyclDevice, ...], dict[str, str]]:
             reasons[_title(native)] = reason
         else:
             usable.append(native)
+    if reasons and deadly and deadly not in reasons.values():
+        reasons["all"] = deadly  # what to do about it
     return tuple(usable), reasons
 
 

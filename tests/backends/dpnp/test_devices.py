@@ -228,6 +228,7 @@ except pa.errors.DeviceNotFunctionalError as error:
     if "Intel" not in first:
         assert "PoCL has no unified shared memory" in said
         assert "pip install intel-opencl-rt" in said
+        assert "Ask portarray for dpnp's devices before anything else asks SYCL" in said
 
 
 @needs_pocl
