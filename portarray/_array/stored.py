@@ -121,9 +121,11 @@ def _described(x: Any) -> str:
     return f"{text} of type {name}" if len(text) <= 40 else f"of type {name}"
 
 
-def _on_host(leaves: Mapping[str, structures.Leaf]) -> tuple[dict[str, Values], dict[str, str]]:
+def _on_host(
+    leaves: Mapping[str, structures.Leaf],
+) -> tuple[dict[str, files.Block], dict[str, str]]:
     """Return arrays' values, each once, and the names of all others to that of the first."""
-    values: dict[str, Values] = {}
+    values: dict[str, files.Block] = {}
     shared: dict[str, str] = {}
     objects: dict[int, str] = {}
     memories: dict[object, str] = {}
@@ -132,10 +134,11 @@ def _on_host(leaves: Mapping[str, structures.Leaf]) -> tuple[dict[str, Values], 
         if first == name:
             found = _values(x, place)
             # PyTorch hands out a tensor for each name of a parameter, all with the same memory.
-            memory = (found.__array_interface__["data"], found.shape, found.strides, found.dtype)
+            address = files.address_of(found)
+            memory = (address, found.shape, found.strides, found.dtype)
             first = memories.setdefault(memory, name) if found.size else name
         if first == name:
-            values[name] = found
+            values[name] = files.Block(found, address)
         else:
             shared[name] = first
     return values, shared

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["OWN", "Stored", "read", "write"]
+__all__ = ["OWN", "Block", "Stored", "address_of", "read", "write"]
 
 Values = np.ndarray[Any, Any]
 
@@ -40,9 +40,22 @@ _ATTEMPTS = 100  # to read a file that others replace meanwhile
 # --- writing --------------------------------------------------------------------------------------
 
 
+class Block(NamedTuple):
+    """An array's values, and the address of the first of them."""
+
+    values: Values
+    address: int
+
+
+def address_of(values: Values) -> int:
+    """Return the address of an array's first element, which takes NumPy longer than most else."""
+    address: int = values.__array_interface__["data"][0]
+    return address
+
+
 def write(
     path: str,
-    arrays: Mapping[str, Values],
+    arrays: Mapping[str, Block],
     metadata: Mapping[str, str],
     notes: Mapping[str, Any],
 ) -> None:
@@ -54,7 +67,7 @@ def write(
     ----------
     path : str
         The file.
-    arrays : mapping of str to numpy.ndarray
+    arrays : mapping of str to Block
         Of portarray's dtypes.
     metadata : mapping of str to str
         The user's.
@@ -72,9 +85,11 @@ def write(
     specs = {}
     pairs = []
     alive = []  # the library is told addresses alone
-    for name, array in arrays.items():
+    for name, (array, address) in arrays.items():
         # It reads memory as if it were of one block.
         values = array.astype(array.dtype.newbyteorder("<"), order="C", copy=False)
+        if values is not array:
+            address = address_of(values)
         if values.dtype.kind == "c" and values.dtype.itemsize == 16:
             values = values.reshape(*values.shape, 1).view(values.real.dtype)
             pairs.append(name)
@@ -83,7 +98,7 @@ def write(
         specs[name] = library.TensorSpec(
             dtype=_name_of(values.dtype),
             shape=values.shape,
-            data_ptr=values.__array_interface__["data"][0],
+            data_ptr=address,
             data_len=values.nbytes,
         )
     own = {**notes, **({_COMPLEX128: pairs} if pairs else {})}
