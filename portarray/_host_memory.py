@@ -18,9 +18,15 @@ if sys.platform != "win32":
 __all__ = ["available", "resident", "total", "trim"]
 
 
-@cache
 def total() -> int | None:
     """Return the bytes that this process could ever use; None where the system does not tell."""
+    known = [one for one in (_machine(), _address_limit()) if one is not None]
+    return min(known, default=None)
+
+
+@cache
+def _machine() -> int | None:
+    """Return the machine's bytes, or what the control groups leave of them."""
     machine = _windows()[0] or _pages("SC_PHYS_PAGES")
     limits = [limit for limit, _ in _groups() if limit is not None]
     return min([machine, *limits] if machine else limits, default=None)
@@ -70,15 +76,19 @@ def _sizes() -> tuple[int | None, int | None]:
     return int(found[0]) * page, int(found[1]) * page
 
 
-def _addresses_left() -> int | None:
-    """Return the bytes that ``ulimit -v`` leaves to this process; None where it sets no limit."""
+def _address_limit() -> int | None:
+    """Return the bytes of addresses that ``ulimit -v`` allows; None where it sets no limit."""
     if sys.platform == "win32":
         return None
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if limit == resource.RLIM_INFINITY:
-        return None
-    taken, _ = _sizes()
-    return None if taken is None else max(0, limit - taken)
+    return None if limit == resource.RLIM_INFINITY else limit
+
+
+def _addresses_left() -> int | None:
+    """Return the bytes that ``ulimit -v`` leaves to this process; None where it sets no limit."""
+    limit = _address_limit()
+    taken = None if limit is None else _sizes()[0]
+    return None if limit is None or taken is None else max(0, limit - taken)
 
 
 _LIMITS = ("memory.max", "memory.limit_in_bytes")

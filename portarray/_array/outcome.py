@@ -76,9 +76,14 @@ def reraise(error: Exception, name: str, *devices: Device) -> NoReturn:
     ``devices`` are those that took part, the one that was to have the result first.
     """
     translated = _translated(error, name, devices)
-    if translated is error:
-        raise error
-    raise translated from error
+    try:
+        if translated is error:
+            raise error
+        raise translated from error
+    finally:
+        # This frame is in the traceback: what it holds, the error among it, would live until the
+        # garbage collector comes by, and with it all that the caller's frames hold.
+        del error, translated
 
 
 def _translated(error: Exception, name: str, devices: tuple[Device, ...]) -> Exception:

@@ -109,7 +109,9 @@ class Choice:
             if short
             else "`portarray devices` shows what functions here."
         )
-        return DeviceNotFunctionalError(self.asked, self.reasons, fix)
+        # Those that function and lack memory come first: what can be done is about them.
+        first = {name: why for name, why in self.reasons.items() if name in short}
+        return DeviceNotFunctionalError(self.asked, {**first, **self.reasons}, fix)
 
     def _note(self, error: DeviceNotFunctionalError, *, fault: bool) -> None:
         self.reasons.update(error.reasons)

@@ -136,7 +136,10 @@ def synchronize(device: object = None) -> None:
             short = out_of_memory(error, where)
             if short is None:
                 raise
-            raise short from error
+            try:
+                raise short from error
+            finally:
+                del short  # else this frame and the error would hold each other
 
 
 def out_of_memory(error: BaseException, *devices: Device) -> OutOfMemoryError | None:
@@ -177,7 +180,8 @@ def let_go(error: BaseException) -> None:
     to return, such as copies on their way. An error that a caller was handling already when this
     one came, which Python keeps as its context, stays as it is: that is for the caller to look at.
     """
-    running = {frame for frame, _ in traceback.walk_stack(sys._getframe())}
+    # By identity: a set of frames would hold this one, and this one the set.
+    running = {id(frame) for frame, _ in traceback.walk_stack(sys._getframe())}
     found: list[BaseException] = []
     ahead: list[BaseException | None] = [error]
     while ahead:
@@ -187,7 +191,7 @@ def let_go(error: BaseException) -> None:
         trace = one.__traceback__
         # A traceback begins in the frame that handles the error: of those that libraries handled
         # on the way it has returned.
-        if one is not error and trace is not None and trace.tb_frame in running:
+        if one is not error and trace is not None and id(trace.tb_frame) in running:
             continue
         found.append(one)
         traceback.clear_frames(trace)

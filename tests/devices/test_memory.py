@@ -79,7 +79,7 @@ def test_machines_without_files_of_linux_say_none(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(_host_memory, "_read", lambda file: "")
     monkeypatch.setattr(_host_memory, "_pages", lambda name: None)
     monkeypatch.setattr(_host_memory, "_groups", lambda: ())
-    monkeypatch.setattr(_host_memory, "_addresses_left", lambda: None)
+    monkeypatch.setattr(_host_memory, "_address_limit", lambda: None)
     figures = pa.memory("numpy")
     assert figures.free is None
     assert pa.device("numpy", memory=10**18) is pa.device("numpy")  # who knows
@@ -101,7 +101,7 @@ def test_limits_of_containers_count(monkeypatch: pytest.MonkeyPatch) -> None:
     files = dict(GROUPS)
     monkeypatch.setattr(_host_memory, "_read", lambda file: files.get(file, ""))
     monkeypatch.setattr(_host_memory, "_pages", lambda name: 9_216_000)
-    _host_memory.total.cache_clear()
+    _host_memory._machine.cache_clear()
     _host_memory._groups.cache_clear()
     try:
         assert pa.memory("numpy") == MemoryFigures(total=3_000_000, free=1_000_000)
@@ -110,7 +110,7 @@ def test_limits_of_containers_count(monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(pa.errors.DeviceNotFunctionalError, match="2,400,000 bytes"):
             pa.device("numpy", memory=2_500_000)
     finally:
-        _host_memory.total.cache_clear()
+        _host_memory._machine.cache_clear()
         _host_memory._groups.cache_clear()
 
 
@@ -123,6 +123,7 @@ limit = pages * os.sysconf("SC_PAGE_SIZE") + (200 << 20)
 resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 free = pa.memory("numpy").free
 assert 150 << 20 < free <= 200 << 20, free
+assert pa.memory("numpy").total == limit
 x = pa.ones((100 << 20,), dtype="uint8", device="numpy")
 assert pa.memory("numpy").free < 110 << 20
 try:
@@ -132,6 +133,12 @@ except pa.errors.DeviceNotFunctionalError as error:
 else:
     raise AssertionError("there is too little")
 assert pa.device("numpy", memory=50 << 20)
+try:
+    pa.zeros((limit // 8 + 1,), dtype="float64", device="numpy")
+except pa.errors.OutOfMemoryError as error:
+    assert error.asked > error.total and "pa.reclaim" not in str(error), error
+else:
+    raise AssertionError("the limit is lower")
 """
 
 
@@ -185,6 +192,8 @@ def test_choosing_by_free_memory_on_real_devices() -> None:
         with pytest.raises(pa.errors.DeviceNotFunctionalError) as caught:
             pa.device("auto", memory=1 << 60)
         assert set(map(str, devices)) <= set(caught.value.reasons)
+        assert "are needed" in next(iter(caught.value.reasons.values()))
+        assert "'auto'" in str(caught.value).splitlines()[0]
 
 
 def test_synchronize_waits_for_every_device_and_thread() -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import os
 import subprocess
 import sys
 import traceback
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -110,6 +113,50 @@ def test_what_the_caller_was_handling_stays_as_it_is() -> None:
     frames = [frame for frame, _ in traceback.walk_tb(found[0].__traceback__)]
     assert [one.f_locals.get("evidence") for one in frames] == [None, "kept"]
     assert next(generator) == "goes on"
+
+
+def test_errors_hold_nothing_once_they_are_handled(device: str) -> None:
+    """What the caller's frames hold goes with them; no garbage collector has to come by."""
+
+    class Local:
+        pass
+
+    class Producer:
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return (1, 0)
+
+        def __dlpack__(self, **_: object) -> object:
+            raise BufferError("no")
+
+    def attempt(way: Callable[[], object]) -> weakref.ref[Local]:
+        local = Local()
+        with contextlib.suppress(MemoryError, ValueError, TypeError, IndexError, BufferError):
+            way()
+            raise AssertionError(f"{way} is right")
+        return weakref.ref(local)
+
+    x = pa.ones((4, 3), dtype="float32", device=device)
+    ways: list[Callable[[], object]] = [
+        lambda: pa.zeros((1 << 20, 1 << 20), dtype="float32", device=device),
+        lambda: pa.zeros((1 << 62, 8), device=device),
+        lambda: x + pa.ones((5,), dtype="float32", device=device),
+        lambda: pa.reshape(x, (5, 5)),
+        lambda: x[7, 7],
+        lambda: pa.from_dlpack(Producer(), device=device),
+        lambda: pa.asarray(["a"], device=device),
+        lambda: pa.asarray([1, 2], device=device, copy=False),
+        lambda: pa.to_device({"x": x, "bad": Producer()}, device),
+        lambda: x.to_device("nowhere"),
+    ]
+    for way in ways:
+        attempt(way)  # whatever a first call leaves in caches
+    gc.collect()
+    gc.disable()
+    try:
+        alive = [number for number, way in enumerate(ways) if attempt(way)() is not None]
+    finally:
+        gc.enable()
+    assert alive == []
 
 
 def test_sizes_that_64_bits_do_not_count(device: str) -> None:
