@@ -216,6 +216,11 @@ def lane_for(dtype: DType, device: Device, *, narrow: bool) -> Lane:
         return lane
     near = dtypes.nearest(dtype, set(available))
     if narrow and near is not None:
+        if not isinstance(narrow, (bool, np.bool_)):  # a dtype, say, which would not be taken
+            raise TypeError(
+                f"narrow={narrow!r}: pass True or False; {device} has {near} for {dtype}, and "
+                f"another dtype is chosen with x.astype or asarray(..., dtype=)"
+            )
         return available[near]
     raise dtypes.missing(dtype, device, set(available), moving=True)
 

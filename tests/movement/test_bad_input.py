@@ -76,6 +76,9 @@ def check_narrowing(source: str, target: str, name: str) -> None:
     ):
         assert (y.dtype.name, str(y.device)) == (near, str(pa.device(target)))
         np.testing.assert_array_equal(seen(y), values.astype(near))
+    for wrong in (pa.float16, "float16", 1):
+        with pytest.raises(TypeError, match=rf"narrow=.*: pass True or False; .* has {near} for"):
+            x.to_device(target, narrow=wrong)
     plan = pa.transfer_plan(x, target, narrow=True)
     assert plan.copies >= 1
     assert name in plan.why
