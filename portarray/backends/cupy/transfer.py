@@ -16,6 +16,7 @@ from cupy import ndarray
 from cupy.cuda import Device, pinned_memory, runtime
 
 from portarray import _dlpack as dlpack
+from portarray.backends.cupy.devices import is_out_of_memory
 
 __all__ = [
     "dlpack_device",
@@ -96,10 +97,15 @@ def to_host(x: ndarray, *, copy: bool | None) -> np.ndarray[Any, Any]:
     return _read(x, np.ndarray(x.shape, x.dtype, order=_order(x)))
 
 
-def staged(x: ndarray) -> np.ndarray[Any, Any]:
-    """Return an array as NumPy array in page-locked memory."""
+def staged(x: ndarray) -> np.ndarray[Any, Any] | None:
+    """Return an array as NumPy array in page-locked memory; None where there is too little."""
     with x.device:
-        memory = cupy.cuda.alloc_pinned_memory(max(1, x.nbytes))
+        try:
+            memory = cupy.cuda.alloc_pinned_memory(max(1, x.nbytes))
+        except runtime.CUDARuntimeError as error:
+            if not is_out_of_memory(error):
+                raise
+            return None
     return _read(x, np.ndarray(x.shape, x.dtype, memory, order=_order(x)))
 
 

@@ -199,7 +199,7 @@ def is_out_of_memory(error: BaseException) -> bool:
         return True
     if not isinstance(error, RuntimeError):
         return False
-    # The CPU allocator and Metal raise plain RuntimeErrors; only the text tells.
+    # All but the GPUs' own allocators raise plain RuntimeErrors; only the text tells.
     text = str(error)
     return text == "std::bad_alloc" or any(words in text for words in _NO_MEMORY)
 
@@ -209,6 +209,9 @@ _NO_MEMORY = (
     "DefaultCPUAllocator: not enough memory",  # on Windows
     "MPS backend out of memory",
     "Storage size calculation overflowed",
+    "CUDA error: out of memory",  # page-locked memory, for one
+    "HIP error: out of memory",
+    "_STATUS_ALLOC_FAILED",  # what NVIDIA's and AMD's libraries take for themselves
 )
 
 

@@ -11,6 +11,7 @@ import torch
 import torch.utils.dlpack
 
 from portarray.backends.copying import copied
+from portarray.backends.torch.devices import is_out_of_memory
 from portarray.backends.torch.places import CPU_DEVICE, on_host, reads
 
 __all__ = [
@@ -91,9 +92,21 @@ def _uploaded(
     if non_blocking and device.type == "cuda":
         # A GPU fetches data on its own time from page-locked memory only. PyTorch keeps its own
         # such memory until the GPU is done with it.
-        locked = torch.empty_like(host, pin_memory=True)
-        return locked.copy_(host).to(device, non_blocking=True)
+        locked = _page_locked(host)
+        if locked is not None:
+            return locked.to(device, non_blocking=True)
     return host.to(device)
+
+
+def _page_locked(x: torch.Tensor) -> torch.Tensor | None:
+    """Return a copy in page-locked memory; None where there is too little of that."""
+    try:
+        locked = torch.empty_like(x, device=CPU_DEVICE, pin_memory=True)
+    except RuntimeError as error:
+        if not is_out_of_memory(error):
+            raise
+        return None
+    return locked.copy_(x)
 
 
 def _readable(array: np.ndarray[Any, Any]) -> torch.Tensor:
@@ -174,12 +187,15 @@ def shown(x: torch.Tensor) -> np.ndarray[Any, Any]:
 
 
 def staged(x: torch.Tensor) -> np.ndarray[Any, Any] | None:
-    """Return a GPU's tensor as NumPy array in page-locked memory; None where there is none."""
+    """Return a GPU's tensor as NumPy array in page-locked memory; None where there is too little.
+
+    Metal has none, and the host's own memory needs none.
+    """
     if not reads(x.device):
         return None
     refuse_grad(x, "NumPy")
-    locked = torch.empty_like(x, device=CPU_DEVICE, pin_memory=True)
-    return shown(locked.copy_(x))
+    locked = _page_locked(x)
+    return None if locked is None else shown(locked)
 
 
 def peek(x: torch.Tensor) -> np.ndarray[Any, Any]:

@@ -166,3 +166,23 @@ def test_both_gpus_wait_for_a_copy_between_them(
     # On the target's stream, with ROCm on the source's, after what is under way on the other.
     stream, other = ("source", "target") if is_hip else ("target", "source")
     assert events == [(stream, other), "copied", (other, stream)]
+
+
+def test_what_cannot_be_page_locked_goes_through_other_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Ghost:
+        device = nullcontext()
+        nbytes = 1 << 40
+
+    said = ["cudaErrorMemoryAllocation: out of memory", "cudaErrorIllegalAddress: it is gone"]
+
+    def fail(size: int) -> None:
+        error = cupy.cuda.runtime.CUDARuntimeError.__new__(cupy.cuda.runtime.CUDARuntimeError)
+        RuntimeError.__init__(error, said.pop(0))
+        raise error
+
+    monkeypatch.setattr(cupy.cuda, "alloc_pinned_memory", fail)
+    assert transfer.staged(Ghost()) is None
+    with pytest.raises(cupy.cuda.runtime.CUDARuntimeError, match="IllegalAddress"):
+        transfer.staged(Ghost())

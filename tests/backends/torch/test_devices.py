@@ -55,6 +55,12 @@ def test_memory_runs_out() -> None:
     assert devices.is_out_of_memory(caught.value)
     assert not devices.is_out_of_memory(RuntimeError("shape mismatch"))
     assert not devices.is_out_of_memory(ValueError("not enough memory"))
+    for text in (
+        "CUDA error: out of memory\nCUDA kernel errors might be asynchronously reported",
+        "HIP error: out of memory",
+        "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
+    ):
+        assert devices.is_out_of_memory(RuntimeError(text)), text
 
 
 def test_a_failing_gpu_is_no_wrong_input() -> None:
