@@ -446,14 +446,24 @@ def test_a_file_that_may_not_be_written_is_not_replaced(path: Path) -> None:
     assert left == "['x.safetensors']"
 
 
-def test_an_interrupted_save(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (KeyboardInterrupt(), "^$"),
+        # Where a full disk of another machine, or one that fails, is found out.
+        (OSError(errno.EIO, "Input/output error"), "error; it was not written: '.*x.safetensors'"),
+    ],
+)
+def test_an_interrupted_save(
+    error: BaseException, message: str, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pa.save(path, pa.ones(2))
 
     def interrupted(descriptor: int) -> None:
-        raise KeyboardInterrupt
+        raise error
 
     monkeypatch.setattr(os, "fsync", interrupted)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(type(error), match=message):
         pa.save(path, pa.zeros(2))
     assert os.listdir(path.parent) == [path.name]
     assert pa.load(path).tolist() == [1.0, 1.0]
