@@ -40,7 +40,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 # How the time is shared out between the parts that are still to come.
 SHARES = {
-    "movement": 15,
+    "movement": 25,
     "speed": 15,
     "verify": 10,
     "kernels": 25,

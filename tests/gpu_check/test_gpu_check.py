@@ -126,6 +126,26 @@ def test_figures_of_a_gpu(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> N
             assert table.selected(None, [text], ["float32"], growing)
 
 
+def test_what_is_read_too_late_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(FOLDER))
+    movement = importlib.import_module("movement")
+    device = pa.device("numpy")
+    assert movement.alone(device) == {"device": "numpy:cpu:0", "wrong": []}
+    assert movement.bus_of(device) == {}  # there is no page-locked memory to measure with
+    monkeypatch.setattr(device.room.transfer, "staged", lambda x: x.copy(), raising=False)
+    assert movement.alone(device)["wrong"] == []
+    speeds = movement.bus_of(device)
+    assert min(speeds["to_card"], speeds["to_host"]) > 1e8
+    limits = movement.Limits(0.01, {(1, 0): speeds})
+    other = next((one for one in pa.devices() if one.library == "dpnp"), None)
+    if other is not None:
+        row = movement.timed(device, other, limits)
+        assert row["ratio_to_bus"] == pytest.approx(row["seconds"] * speeds["to_card"] / 2**26)
+    monkeypatch.setattr(pa, "asarray", lambda values, **_options: pa.from_dlpack(values))
+    said = movement.alone(device)["wrong"]
+    assert said[0].startswith("from page-locked memory that was written at once: ")
+
+
 def test_a_part_that_fails_costs_itself_alone(tmp_path: Path) -> None:
     status, printed, report = check(tmp_path, "--device", "cupy:rocm:7", "--minutes", "1")
     assert "cupy:rocm" in report["suite"]["cupy:rocm:7"]["not_run"]
