@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gc
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
 from typing import Any
 
@@ -259,7 +259,7 @@ def memory(device: jax.Device) -> MemoryFigures:
         if device.platform != "cpu":
             return MemoryFigures()
         whole = machine.memory()
-        used = sum(x.nbytes for x in _live_arrays("cpu") if x.devices() == {device})
+        used = sum(x.nbytes for x in _alive_on(device))
         return MemoryFigures(total=whole.total, free=whole.free, used=used, pooled=0)
     used = figures.get("bytes_in_use")
     total = figures.get("bytes_limit")
@@ -273,6 +273,18 @@ def memory(device: jax.Device) -> MemoryFigures:
     )
 
 
+def _alive_on(device: jax.Device) -> Iterator[jax.Array]:
+    """Yield the arrays on a device; another thread may delete, or donate, each at any time."""
+    alone = len(_local(device.platform)) == 1  # asking each costs as much as all else
+    for x in _live_arrays(device.platform):
+        try:
+            here = alone or x.devices() == {device}
+        except RuntimeError:  # it has been deleted
+            continue
+        if here:
+            yield x
+
+
 def synchronize(device: jax.Device) -> None:
     """Wait for all work on a device.
 
@@ -280,10 +292,9 @@ def synchronize(device: jax.Device) -> None:
     array that is alive is waited for too. Where its work failed, whoever reads it is told.
     """
     with at_once():
-        for x in _live_arrays(device.platform):
-            if x.devices() == {device}:
-                with suppress(jax.errors.JaxRuntimeError):
-                    x.block_until_ready()
+        for x in _alive_on(device):
+            with suppress(jax.errors.JaxRuntimeError):
+                x.block_until_ready()
         last = jax.device_put(np.zeros((), np.int32), device)
         (last + last).block_until_ready()
 

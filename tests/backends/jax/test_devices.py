@@ -70,6 +70,15 @@ def test_synchronize_waits() -> None:
     assert time.perf_counter() - begun < needed / 4
 
 
+def test_arrays_that_another_thread_deletes_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As donation does, between the list of what is alive and the question where it is."""
+    gone = jnp.ones(8)
+    gone.delete()
+    monkeypatch.setattr(devices, "_live_arrays", lambda platform: [gone])
+    pa.synchronize("jax:cpu")
+    assert pa.memory("jax:cpu").used is not None
+
+
 def test_out_of_memory() -> None:
     with pytest.raises(OutOfMemoryError) as caught:
         pa.zeros((1 << 44,), dtype=pa.float32, device="jax:cpu")
