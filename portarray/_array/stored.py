@@ -48,9 +48,11 @@ def read(
     path: object, device: Device, *, narrow: bool, names: Iterable[str] | None
 ) -> tuple[Any, dict[str, str]]:
     """Return the tree in a file and its metadata; see :func:`portarray.load`."""
+    where = _path(path)
     try:
-        stored = files.read(_path(path))
+        stored = files.read(where)
     except MemoryError as error:  # of addresses to map the file to
+        vars(error)["asked"] = os.path.getsize(where)
         outcome.reraise(error, "loading")
     shared = _shared(stored)
     if names is None:
