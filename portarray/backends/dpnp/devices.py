@@ -24,6 +24,7 @@ from dpnp.tensor import Device, usm_ndarray
 
 from portarray._opencl import loader
 from portarray.backends import machine
+from portarray.backends.dpnp import first_use
 from portarray.backends.protocol import Description, MemoryFigures
 
 __all__ = [
@@ -91,6 +92,8 @@ def _found() -> tuple[tuple[dpctl.SyclDevice, ...], dict[str, str]]:
             usable.append(native)
     if reasons and deadly and deadly not in reasons.values():
         reasons["all"] = deadly  # what to do about it
+    if usable:
+        first_use.settle()
     return tuple(usable), reasons
 
 
