@@ -56,7 +56,7 @@ def typed(module: ModuleType) -> tuple[Any, int] | None:
 
     None for modules without one: those of Cython.
     """
-    for function in vars(module).values():
+    for function in module.__dict__.values():
         found = _SIGNATURE.search(str(function.__doc__)) if callable(function) else None
         if found is None:
             continue
