@@ -52,7 +52,7 @@ def read(
     try:
         stored = files.read(where)
     except MemoryError as error:  # of addresses to map the file to
-        vars(error)["asked"] = os.path.getsize(where)
+        error.__dict__["asked"] = os.path.getsize(where)
         outcome.reraise(error, "loading")
     shared = _shared(stored)
     if names is None:
