@@ -243,6 +243,9 @@ def dlpack(
     """Return a DLPack capsule; see :meth:`portarray.Array.__dlpack__`."""
     device = x.device
     room = device.room
+    copy = copy if copy is None else conversion.truth(copy)
+    max_version = _two_integers("max_version", max_version)
+    dl_device = _two_integers("dl_device", dl_device)
     if stream is not None and room.place(device.native) == routes.HOST:
         if stream != -1:  # "do not synchronize", which is so anyway
             raise BufferError(
@@ -251,7 +254,7 @@ def dlpack(
             )
         stream = None
     own = room.transfer.dlpack_device(x._native)
-    wanted = own if dl_device is None else (int(dl_device[0]), int(dl_device[1]))
+    wanted = dl_device or own
     if wanted not in (own, routes.HOST):
         raise BufferError(
             f"dl_device={wanted}: an array on {device} can be exported to its own DLPack device "
@@ -268,6 +271,17 @@ def dlpack(
         )
     except Exception as error:  # noqa: BLE001  (translated and raised again)
         outcome.reraise(error, "__dlpack__", device)
+
+
+def _two_integers(name: str, value: Any) -> tuple[int, int] | None:
+    """Return what a consumer of DLPack asks for, checked: no library refuses it clearly."""
+    if value is None:
+        return None
+    try:
+        first, second = map(int, value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name}={value!r}: DLPack wants two integers, such as (1, 0)") from None
+    return first, second
 
 
 def dlpack_device(x: Array) -> tuple[int, int]:

@@ -169,6 +169,21 @@ def test_capsules_are_of_the_version_asked_for(hosted: str) -> None:
             assert (f'"dltensor{"_versioned" if versioned else ""}"') in shown, version
 
 
+def test_consumers_that_ask_for_nonsense(device: str) -> None:
+    x = pa.asarray(numbers(), device=device)
+    for options in (
+        *({"dl_device": one} for one in ("cpu", (1,), 1, (1, None))),
+        *({"max_version": one} for one in ("1", (1,), 1, (1, None))),
+    ):
+        ((name, _),) = options.items()
+        with pytest.raises(TypeError, match=rf"{name}=.*two integers, such as \(1, 0\)"):
+            x.__dlpack__(**options)  # type: ignore[arg-type]
+    for copy in ("yes", 1):
+        with pytest.raises(TypeError, match=r"copy=.*pass True, False or None"):
+            x.__dlpack__(copy=copy)  # type: ignore[arg-type]
+    assert '"dltensor"' in repr(x.__dlpack__(dl_device=np.asarray([1, 0]), copy=np.True_))  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("consumer", CONSUMERS)
 def test_every_consumer_takes_every_version(hosted: str, consumer: str) -> None:
     for version in versions(consumer):
