@@ -181,15 +181,12 @@ def to_device(
     shown = config.progress if progress is None else progress
     watch = _bar(where) if shown else None
     mover = _Mover(where, narrow=narrow, non_blocking=non_blocking, native=native)
+    if not (isinstance(tree, _ATOMS) or mover.is_array(tree) or trees.is_tree(tree)):
+        raise TypeError(_unmoved(tree, trees.NAMESPACE))
     try:
-        moved = trees.mapped(tree, mover.image, is_array=mover.is_array, watch=watch)
+        return trees.mapped(tree, mover.image, is_array=mover.is_array, watch=watch)
     finally:
         mover.moved.clear()  # this frame is part of every traceback
-    if moved is tree and not (
-        isinstance(tree, _ATOMS) or mover.is_array(tree) or trees.is_tree(tree)
-    ):
-        raise TypeError(_unmoved(tree, trees.NAMESPACE))
-    return moved
 
 
 def _unmoved(value: Any, namespace: str) -> str:

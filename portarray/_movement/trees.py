@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from types import MemberDescriptorType
-from typing import Any, NamedTuple, Protocol
+from types import MemberDescriptorType, TracebackType
+from typing import Any, NamedTuple, Protocol, Self
 
 from portarray._devices.memory import let_go
 
@@ -67,20 +67,10 @@ def mapped(
         Whatever ``image`` raises, with a note that has the array's path. The images made so far
         are released then, also by the frames of the traceback.
     """
-    parts = _Parts(tree, is_array)
-    try:
+    with _Parts(tree, is_array) as parts:
         parts.take()
         parts.change(image, watch)
         return parts.together()
-    except BaseException as error:
-        try:
-            path = parts.where() if isinstance(error, Exception) else ""
-            if path:
-                error.add_note(f"at {path}")
-        finally:  # keys have texts of their own, which may fail
-            parts.clear()
-            let_go(error)
-        raise
 
 
 def is_tree(value: Any) -> bool:
@@ -151,6 +141,8 @@ _Place = tuple[_Node, int]
 class _Parts:
     """A tree taken apart, each object in one place.
 
+    Left on an error it is forgotten, by the error's frames too; the error has a note of where.
+
     Attributes
     ----------
     arrays : list
@@ -168,6 +160,25 @@ class _Parts:
         self._open = [self._root]  # nodes whose parts are being taken, each within the one before
         self._at: _Place = self._root, 0  # the place that is being worked on
         self._is_array = is_array
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is None:
+            return
+        try:
+            path = self._where() if isinstance(error, Exception) else ""
+            if path:
+                error.add_note(f"at {path}")
+        finally:  # keys have texts of their own, which may fail
+            self._clear()
+            let_go(error)
 
     def take(self) -> None:
         """Take the tree apart."""
@@ -246,12 +257,12 @@ class _Parts:
                 node.above.parts[node.number] = node.value
         return self._root.value[0]
 
-    def where(self) -> str:
+    def _where(self) -> str:
         """Return the path of the place that is being worked on; empty where that says nothing."""
         node, number = (self._open[-1], self._open[-1].taken) if self._open else self._at
         return "" if node is self._root else _path(node, number)
 
-    def clear(self) -> None:
+    def _clear(self) -> None:
         """Forget the tree and its images."""
         for found in (self.arrays, self.nodes, self._open, self._root.parts, self._root.value):
             found.clear()
