@@ -64,8 +64,8 @@ def bounded(name: str, function: _Function, *, steps: bool = False) -> _Function
     function : callable
         What serves it.
     steps : bool
-        Whether MLX computes it in several steps, whose results are as large as the largest operand
-        and there beside the result. So are all composed functions and transforms.
+        Whether MLX computes it in several steps, so that two arrays as large as the largest operand
+        or the result are there at once. So are all composed functions and transforms.
     """
     if name in _VIEWS or not _FAULTY:
         return function
@@ -83,7 +83,7 @@ def bounded(name: str, function: _Function, *, steps: bool = False) -> _Function
         result = function(*args, **options)
         large = type(result) is mx.array and (more or result.size > _FEW)
         if large and not any(result is one for one in args):
-            check(result.shape, result.nbytes + (max(more, result.nbytes) if steps else 0))
+            check(result.shape, 2 * max(more, result.nbytes) if steps else result.nbytes)
         return result
 
     return checked
