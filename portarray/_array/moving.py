@@ -170,7 +170,7 @@ def to_device(
     >>> type(pa.to_device({"bias": np.ones(2)}, "numpy", native=False)["bias"]).__name__
     'Array'
     """
-    from portarray._movement import trees  # most programs move single arrays
+    from portarray._movement import trees, ways  # most programs move single arrays
 
     if device is None:
         raise TypeError("to_device(tree, None) names no device; pass a device, or its text")
@@ -182,7 +182,7 @@ def to_device(
     watch = _bar(where) if shown else None
     mover = _Mover(where, narrow=narrow, non_blocking=non_blocking, native=native)
     if not (isinstance(tree, _ATOMS) or mover.is_array(tree) or trees.is_tree(tree)):
-        raise TypeError(_unmoved(tree, trees.NAMESPACE))
+        raise TypeError(_unmoved(tree, ways.NAMESPACE))
     try:
         return trees.mapped(tree, mover.image, is_array=mover.is_array, watch=watch)
     finally:

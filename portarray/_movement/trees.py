@@ -1,29 +1,19 @@
 """Trees: what holds arrays is taken apart and put together around their images.
 
-Containers and registered classes are optree's, see :data:`NAMESPACE`, and JAX's where that is
-imported. Of classes that neither knows, dataclasses, attrs' classes and scikit-learn's estimators
-are copied, and their attributes are theirs to hold arrays in. All else is passed on as it is.
-Nothing here knows what an array is: callers say.
+What a class holds is told in ``ways.py``. Nothing here knows what an array is: callers say.
 """
 
 from __future__ import annotations
 
-import copy
-import sys
-from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import fields, is_dataclass
-from enum import Enum
-from types import MemberDescriptorType, TracebackType
-from typing import Any, NamedTuple, Protocol, Self
+from contextlib import AbstractContextManager, nullcontext
+from types import TracebackType
+from typing import Any, Protocol, Self
 
 from portarray._devices.memory import let_go
+from portarray._movement.ways import LIST, Way, way_of
 
-__all__ = ["NAMESPACE", "Watch", "is_tree", "mapped"]
-
-NAMESPACE = "portarray"
-"""optree's namespace in which classes are found that are registered for portarray alone."""
+__all__ = ["Watch", "is_tree", "mapped"]
 
 
 class Watch(Protocol):
@@ -75,20 +65,7 @@ def mapped(
 
 def is_tree(value: Any) -> bool:
     """Tell whether a value is taken apart."""
-    return _way_of(value) is not None
-
-
-class _Way(Protocol):
-    """How values of one class are taken apart and put together."""
-
-    def take(self, value: Any, /) -> tuple[list[Any], Any]:
-        """Return what a value holds, in a list of its own, and what else the way has to know."""
-
-    def rebuild(self, node: _Node, /) -> Any:
-        """Return a value like a node's with the parts that the node has by now."""
-
-    def text(self, node: _Node, number: int, /) -> str:
-        """Return how a part is reached, by its number: ``".weight"``."""
+    return way_of(value) is not None
 
 
 class _Node:
@@ -98,7 +75,7 @@ class _Node:
     ----------
     value : Any
         It; its image once that is made.
-    way : _Way
+    way : Way
         Its class's.
     parts : list
         What it holds; their images, as far as they are made.
@@ -117,7 +94,7 @@ class _Node:
 
     __slots__ = ("above", "again", "number", "parts", "rest", "taken", "value", "way", "whole")
 
-    def __init__(self, value: Any, way: _Way, above: _Node | None, number: int) -> None:
+    def __init__(self, value: Any, way: Way, above: _Node | None, number: int) -> None:
         self.value = value
         self.way = way
         self.above = above
@@ -156,7 +133,7 @@ class _Parts:
     def __init__(self, tree: Any, is_array: Callable[[Any], bool]) -> None:
         self.arrays: list[_Place] = []
         self.nodes: list[_Node] = []
-        self._root = _Node([tree], _BUILT_IN[list], None, 0)
+        self._root = _Node([tree], LIST, None, 0)
         self._open = [self._root]  # nodes whose parts are being taken, each within the one before
         self._at: _Place = self._root, 0  # the place that is being worked on
         self._is_array = is_array
@@ -183,7 +160,7 @@ class _Parts:
     def take(self) -> None:
         """Take the tree apart."""
         is_array, opened = self._is_array, self._open
-        ways: dict[type, _Way | None] = {}  # of the classes in the tree
+        ways: dict[type, Way | None] = {}  # of the classes in the tree
         # By identity. Nodes keep their parts, so that no other object gets the identity of one that
         # a container made for the occasion.
         arrays: dict[int, _Place] = {}
@@ -198,7 +175,7 @@ class _Parts:
                 if cls in ways:
                     way = ways[cls]
                 else:
-                    way = ways[cls] = _way_of(part)
+                    way = ways[cls] = way_of(part)
                 if way is None:
                     if is_array(part):
                         place = node, number
@@ -252,7 +229,7 @@ class _Parts:
                 node.parts[number] = (
                     first.value if isinstance(first, _Node) else first[0].parts[first[1]]
                 )
-            node.value = node.way.rebuild(node)
+            node.value = node.way.rebuild(node.value, node.parts, node.rest)
             if node.above is not None:
                 node.above.parts[node.number] = node.value
         return self._root.value[0]
@@ -281,198 +258,9 @@ def _path(node: _Node | None, number: int) -> str:
     places.reverse()
 
     def text(some: Iterable[_Place]) -> str:
-        return "".join(node.way.text(node, number) for node, number in some)
+        return "".join(node.way.text(node.value, node.rest, number) for node, number in some)
 
     hidden = len(places) - 2 * _SHOWN
     if hidden <= 0:
         return f"tree{text(places)}"
     return f"tree{text(places[:_SHOWN])} ... {hidden} levels ... {text(places[-_SHOWN:])}"
-
-
-# --- how classes are taken apart ----------------------------------------------------------------
-
-
-def _way_of(value: Any) -> _Way | None:
-    """Return how objects of a value's class are taken apart, None for those that are not."""
-    import optree  # most programs move no trees
-
-    cls = type(value)
-    if value is None:
-        return None
-    if cls in _BUILT_IN:
-        return _BUILT_IN[cls]
-    entry = optree.register_pytree_node.get(cls, namespace=NAMESPACE)
-    if entry is not None:
-        is_named_tuple = entry.kind is optree.PyTreeKind.NAMEDTUPLE
-        return _NamedTuple(cls._make) if is_named_tuple else _Registered()
-    if _is_known_to_jax(value):
-        return _RegisteredWithJax()
-    if issubclass(cls, Enum):  # whose members are the only ones
-        return None
-    if is_dataclass(cls) or hasattr(cls, "__attrs_attrs__") or issubclass(cls, _of_scikit_learn()):
-        return _Attributes(cls)
-    return None
-
-
-class _Sequence:
-    """Lists and tuples."""
-
-    def __init__(self, make: Callable[[list[Any]], Any]) -> None:
-        self._make = make
-
-    def take(self, value: Any, /) -> tuple[list[Any], Any]:
-        return list(value), None
-
-    def rebuild(self, node: _Node, /) -> Any:
-        return self._make(node.parts)
-
-    def text(self, node: _Node, number: int, /) -> str:
-        return f"[{number}]"
-
-
-class _NamedTuple(_Sequence):
-    """Named tuples of one class; ``_make`` passes by what it does when it is called."""
-
-    def text(self, node: _Node, number: int, /) -> str:
-        return f".{node.value._fields[number]}"
-
-
-class _Mapping:
-    """Dicts. optree would sort the keys, which not all can be, and before 0.20 keep that order."""
-
-    def take(self, value: Any, /) -> tuple[list[Any], Any]:
-        return list(value.values()), list(value)
-
-    def rebuild(self, node: _Node, /) -> Any:
-        made = copy.copy(node.value)  # with what PyTorch notes on the dict of a model's state
-        made.update(zip(node.rest, node.parts, strict=True))
-        return made
-
-    def text(self, node: _Node, number: int, /) -> str:
-        return f"[{node.rest[number]!r}]"
-
-
-_BUILT_IN: dict[type, _Way] = {
-    list: _Sequence(list),
-    tuple: _Sequence(tuple),
-    **dict.fromkeys((dict, OrderedDict, defaultdict), _Mapping()),
-}
-"""What optree and JAX let nobody register anew."""
-
-
-class _Registered:
-    """What optree knows."""
-
-    def take(self, value: Any, /) -> tuple[list[Any], Any]:
-        import optree
-
-        flat = optree.tree_flatten_one_level(value, none_is_leaf=True, namespace=NAMESPACE)
-        return list(flat.children), flat
-
-    def rebuild(self, node: _Node, /) -> Any:
-        return node.rest.unflatten_func(node.rest.metadata, tuple(node.parts))
-
-    def text(self, node: _Node, number: int, /) -> str:
-        flat = node.rest
-        return str(flat.path_entry_type(flat.entries[number], flat.type, flat.kind).codify(""))
-
-
-class _RegisteredWithJax:
-    """What JAX knows."""
-
-    def take(self, value: Any, /) -> tuple[list[Any], Any]:
-        parts, structure = _one_level(value, sys.modules["jax.tree_util"].tree_flatten)
-        return list(parts), structure
-
-    def rebuild(self, node: _Node, /) -> Any:
-        return sys.modules["jax.tree_util"].tree_unflatten(node.rest, node.parts)
-
-    def text(self, node: _Node, number: int, /) -> str:
-        jax = sys.modules["jax.tree_util"]
-        ways, _ = _one_level(node.value, jax.tree_flatten_with_path)
-        return str(jax.keystr(ways[number][0]))
-
-
-def _one_level(value: Any, flatten: Callable[..., Any]) -> Any:
-    """Return what one of JAX's functions makes of a value whose parts are not looked into."""
-    first = iter((False,))  # what it asks about first is the value
-    return flatten(value, is_leaf=lambda _: next(first, True))
-
-
-def _is_known_to_jax(value: Any) -> bool:
-    """Tell whether an object is of a class that is registered with JAX, if that is imported."""
-    jax = sys.modules.get("jax.tree_util")
-    return jax is not None and jax.default_registry.flatten_one_level(value) is not None
-
-
-def _of_scikit_learn() -> tuple[type, ...]:
-    """Return the classes of scikit-learn's objects that hold arrays, where it is imported."""
-    places = (("sklearn.base", "BaseEstimator"), ("sklearn.utils", "Bunch"))
-    found = (getattr(sys.modules.get(module), name, None) for module, name in places)
-    return tuple(cls for cls in found if cls is not None)
-
-
-class _Item(NamedTuple):
-    """A place in an object that is a dict or a list as well."""
-
-    key: Any
-
-
-class _Attributes:
-    """Objects of one class that hold arrays in their attributes: copied, and those exchanged."""
-
-    def __init__(self, cls: type) -> None:
-        self._slots = [
-            member
-            for base in cls.__mro__
-            if "__slots__" in base.__dict__
-            for member in base.__dict__.values()
-            if isinstance(member, MemberDescriptorType)
-        ]
-        # Of a field that is not given the default may be an attribute of the class alone.
-        self._defaults = {
-            field.name: getattr(cls, field.name)
-            for field in (fields(cls) if is_dataclass(cls) else ())
-            if hasattr(cls, field.name)
-            and not isinstance(getattr(cls, field.name), MemberDescriptorType)
-        }
-
-    def take(self, value: Any, /) -> tuple[list[Any], Any]:
-        found: dict[Any, Any] = {**self._defaults, **getattr(value, "__dict__", {})}
-        for slot in self._slots:
-            with suppress(AttributeError):  # never set
-                found[slot] = slot.__get__(value)
-        if isinstance(value, dict):  # some of whose keys are its attributes, in some libraries
-            found.update((_Item(key), part) for key, part in value.items())
-        elif isinstance(value, list):
-            found.update((_Item(place), part) for place, part in enumerate(value))
-        return list(found.values()), found
-
-    def rebuild(self, node: _Node, /) -> Any:
-        made = copy.copy(node.value)
-        changed = [
-            (key, image)
-            for (key, part), image in zip(node.rest.items(), node.parts, strict=True)
-            if image is not part
-        ]
-        if changed and made is node.value:
-            name = type(made).__qualname__
-            raise TypeError(
-                f"copy.copy of {name} returns the same object, whose arrays must stay as they are; "
-                f"say how {name} is taken apart with optree.register_pytree_node(..., "
-                f"namespace={NAMESPACE!r})"
-            )
-        for key, image in changed:  # whatever rules the class has for assignments: it is made anew
-            if isinstance(key, str):
-                made.__dict__[key] = image
-            elif isinstance(key, _Item):
-                (dict if isinstance(made, dict) else list).__setitem__(made, key.key, image)
-            else:
-                key.__set__(made, image)
-        return made
-
-    def text(self, node: _Node, number: int, /) -> str:
-        key = list(node.rest)[number]
-        if isinstance(key, _Item):
-            return f"[{key.key!r}]"
-        return f".{key if isinstance(key, str) else key.__name__}"
