@@ -33,17 +33,27 @@ def memory() -> MemoryFigures:
 def in_large_pages(address: int, nbytes: int) -> None:
     """Ask Linux to put memory that nobody has touched yet into large pages, as NumPy does.
 
-    The first touch of each page costs more than the copy of its 4 KiB. Where Linux does not offer
-    that, and for little memory, nothing happens.
+    The first touch of each page costs more than the copy of its 4 KiB. What lies before the first
+    large page and behind the last is taken in one call rather than page by page. Where Linux does
+    not offer that, and for little memory, nothing happens.
     """
     if nbytes < _LARGE or sys.platform != "linux":
         return
     first = -(-address // mmap.PAGESIZE) * mmap.PAGESIZE
-    length = ctypes.c_size_t(address + nbytes - first)
-    ctypes.CDLL(None).madvise(ctypes.c_void_p(first), length, mmap.MADV_HUGEPAGE)
+    last = (address + nbytes) // mmap.PAGESIZE * mmap.PAGESIZE
+    _advise(first, address + nbytes, mmap.MADV_HUGEPAGE)
+    _advise(first, -(-first // _PAGE) * _PAGE, _MADV_POPULATE_WRITE)
+    _advise(last // _PAGE * _PAGE, last, _MADV_POPULATE_WRITE)
 
 
 _LARGE = 1 << 22  # bytes; as in NumPy
+_PAGE = 1 << 21  # bytes of a large page, where pages have 4 KiB
+_MADV_POPULATE_WRITE = 23  # of Linux 5.14; earlier ones refuse it
+
+
+def _advise(start: int, end: int, advice: int) -> None:
+    if end > start:
+        ctypes.CDLL(None).madvise(ctypes.c_void_p(start), ctypes.c_size_t(end - start), advice)
 
 
 def _linux_name() -> str:

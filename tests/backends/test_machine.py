@@ -1,6 +1,7 @@
 """The processor's name and the host's memory."""
 
 import mmap
+import platform
 import re
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from portarray import _host_memory
 from portarray.backends import machine
 
 
@@ -36,6 +38,24 @@ def test_large_pages() -> None:
         machine.in_large_pages(place, 2**24 - 100)
         assert _asked_for(place + mmap.PAGESIZE)
         del values
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux asks for large pages")
+def test_what_lies_around_large_pages_is_there_before_it_is_written() -> None:
+    if tuple(map(int, re.findall(r"\d+", platform.release())[:2])) < (5, 14):
+        pytest.skip("this Linux takes no pages at once")
+    with mmap.mmap(-1, 2**24, mmap.MAP_PRIVATE) as memory:
+        values = np.frombuffer(memory, dtype=np.uint8)
+        start = values.ctypes.data
+        place = -(-start // 2**21) * 2**21 + 5 * mmap.PAGESIZE + 100
+        before = _host_memory.resident()
+        machine.in_large_pages(place, 2**23)
+        after = _host_memory.resident()
+        del values
+    assert before is not None
+    assert after is not None
+    # 2 MiB but for what lies before the place; other threads may take some memory meanwhile.
+    assert abs(after - before - 2**21) < 2**19
 
 
 def _asked_for(address: int) -> bool:
