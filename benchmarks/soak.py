@@ -1,19 +1,21 @@
 """Thousands of random moves between devices: values stay right, and memory stays flat.
 
 Walks (``walks.py``) go from device to device at random: one after the other first, then in several
-threads at once that also hand arrays to each other. Before anything is measured such runs are made
-until the resident size stays the same, a few times at most, for libraries load and build much that
-stays. Each run has moves of its own, drawn from a seed of its own. The resident size is read after
-each run, after ``gc.collect()`` and ``pa.reclaim()``, and compared with that before the first
-measured one; ``--rounds`` makes more runs, in which a slow leak adds up. What libraries count as in
-use and how many objects Python has is printed too: both show a leak long before the size does. (All
-threads share one heap, for glibc keeps what was freed on the heaps of threads, by random amounts.)
+threads at once that also hand arrays to each other. Before anything is measured every dtype, layout
+and view is moved once on every device, and then such runs are made until the resident size stays
+the same, a few times at most: libraries load and build much that stays, dpnp two megabytes for each
+of its kernels. Each run has moves of its own, drawn from a seed of its own. The resident size is
+read after each run, after ``gc.collect()`` and ``pa.reclaim()``, and compared with that before the
+first measured one; ``--rounds`` makes more runs, in which a slow leak adds up. What libraries count
+as in use and how many objects Python has is printed too: both show a leak long before the size
+does. (All threads share one heap, for glibc keeps what was freed on the heaps of threads, by random
+amounts.)
 
 The exit status is 1 where a value was wrong, a call raised what it should not, or memory grew. A
 run that makes no move for ``--stall`` seconds prints what every thread does, and ends with 1 too.
 
     python benchmarks/soak.py [--moves N] [--threads N] [--rounds N] [--seed N] [--stall SECONDS]
-                              [--device DEVICE ...] [--json soak.json]
+                              [--device DEVICE ...] [--no-rehearsal] [--json soak.json]
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ from typing import Any
 
 import reports
 from installed import optional
-from walks import Mailbox, Tally, Walk
+from walks import Mailbox, Tally, Walk, rehearse
 
 import portarray as pa
 
@@ -181,6 +183,7 @@ def soak(
     *,
     rounds: int = 1,
     stall: float = STALL,
+    rehearsed: bool = True,
     tell: Callable[[Phase], None] = lambda phase: None,
 ) -> list[Phase]:
     """Make moves in a row and then from threads at once, as often as asked; return what each did.
@@ -194,6 +197,8 @@ def soak(
         How often both parts are made once memory has settled.
     stall : float
         Seconds without a move after which the process is ended; 0 waits for ever.
+    rehearsed : bool
+        Whether every dtype, layout and view is moved once before anything else.
     tell : callable
         Called with each part that is done.
     """
@@ -211,6 +216,8 @@ def soak(
         )
     watchdog.moved()
     try:
+        if rehearsed:
+            rehearse(devices, watchdog.moved)
         return _measured(parts, rounds, devices, watchdog, tell)
     finally:
         watchdog.stop()
@@ -275,6 +282,11 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=1, help="how often, with new moves each time")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
+        "--no-rehearsal",
+        action="store_true",
+        help="begin with random moves, for a short look in which memory does not matter",
+    )
+    parser.add_argument(
         "--stall",
         type=float,
         default=STALL,
@@ -309,6 +321,7 @@ def main() -> int:
         devices,
         rounds=options.rounds,
         stall=options.stall,
+        rehearsed=not options.no_rehearsal,
         tell=tell,
     )
     return int(any(phase.tally.wrong for phase in phases) or phases[-1].growth > GROWTH)

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import product
 from typing import Any
 
 import ml_dtypes
@@ -22,11 +23,13 @@ import numpy as np
 
 import portarray as pa
 
-__all__ = ["KEPT", "WAYS", "Mailbox", "Tally", "Walk", "held", "read", "same"]
+__all__ = ["KEPT", "WAYS", "Mailbox", "Tally", "Walk", "held", "read", "rehearse", "same"]
 
 LARGE = 0.02  # the share of arrays that are
 SHAPES = ((), (0, 3), (7,), (1,), (4, 6), (3, 1, 5), (64, 33))
 LARGE_SHAPE = (512, 257)
+LAYOUTS = ("C", "F", "strided", "reversed", "broadcast", "read-only")
+VIEWS = 3
 COMPUTED = 0.05  # the share of moves before which the device computes
 DTYPES = tuple(
     np.dtype(name)
@@ -69,7 +72,11 @@ class Tally:
 def drawn(rng: random.Random, dtype: np.dtype[Any]) -> Host:
     """Return a random host array: any bits, any layout, perhaps not to be written."""
     shape = LARGE_SHAPE if rng.random() < LARGE else rng.choice(SHAPES)
-    layout = rng.choice(("C", "F", "strided", "reversed", "broadcast", "read-only"))
+    return made(rng, dtype, shape, rng.choice(LAYOUTS))
+
+
+def made(rng: random.Random, dtype: np.dtype[Any], shape: tuple[int, ...], layout: str) -> Host:
+    """Return a host array of random bits in one of the layouts."""
     stored = tuple(2 * n for n in shape) if layout == "strided" else shape
     if layout == "broadcast" and shape:
         stored = (1, *shape[1:])
@@ -91,11 +98,10 @@ def drawn(rng: random.Random, dtype: np.dtype[Any]) -> Host:
     return x
 
 
-def viewed(x: pa.Array, values: Host, rng: random.Random) -> tuple[pa.Array, Host]:
-    """Return a random view of an array, made on its device, and of its values."""
+def viewed(x: pa.Array, values: Host, kind: int) -> tuple[pa.Array, Host]:
+    """Return one of the views of an array, made on its device, and of its values."""
     if not x.ndim:
         return x, values
-    kind = rng.randrange(3)
     if kind == 0:
         return x[::-1, ...], values[::-1, ...]
     if kind == 1:
@@ -210,7 +216,7 @@ class Walk:
         x = pa.asarray(host, device=device)
         values = host.copy()
         if self._rng.random() < 0.4:
-            x, values = viewed(x, values, self._rng)
+            x, values = viewed(x, values, self._rng.randrange(VIEWS))
         self._x, self._values = x, values
 
     def _step(self, target: pa.Device, copy: bool | None, way: Way) -> None:
@@ -254,6 +260,30 @@ def in_a_tree(x: pa.Array, device: pa.Device, copy: bool | None) -> pa.Array:
     if copy is False and found is not x:
         raise ValueError("a tree does not promise to share")
     return pa.asarray(found, copy=True) if copy else found
+
+
+def rehearse(devices: Sequence[pa.Device], moved: Callable[[], None] = lambda: None) -> None:
+    """Do what walks do once with every dtype, layout and view on every device.
+
+    Libraries that compile, or load, keep something for each of them, and random moves meet the
+    last ones late.
+    """
+    rng = random.Random(0)
+    shapes = [shape for shape in SHAPES if 0 not in shape]
+    for device in devices:
+        for dtype, shape, layout in product(held(device), shapes, LAYOUTS):
+            x = pa.asarray(made(rng, dtype, shape, layout), device=device)
+            values = read(x)
+            for kind in range(VIEWS if shape else 1):
+                view, seen = viewed(x, values, kind)
+                # A view of this device, and what another one's view is when it comes here.
+                for one in (view, pa.asarray(seen, device=device)):
+                    anew, _ = computed(one, seen)
+                    copy = anew.to_device(device, copy=True)
+                    copy[...] = 0
+                    read(pa.asarray(one, copy=True))
+                    read(one)
+            moved()
 
 
 Way = Callable[[pa.Array, pa.Device, bool | None], pa.Array]

@@ -42,7 +42,7 @@ def test_moves_in_a_row_and_from_threads(
     file = tmp_path / "soak.json"
     monkeypatch.setattr(soak, "GROWTH", 4.0)  # after one warm-up growth is as good as none
     moves = ["--moves", "400", "--threads", "8", "--seed", "3", "--rounds", "2", "--stall", "0"]
-    monkeypatch.setattr(sys, "argv", ["soak.py", *moves, "--json", str(file)])
+    monkeypatch.setattr(sys, "argv", ["soak.py", "--no-rehearsal", *moves, "--json", str(file)])
     status = soak.main()
     printed = capsys.readouterr().out
     assert status == 0, printed
@@ -132,7 +132,7 @@ sys.exit(soak.main())
 """
     moves = ("--moves", "200", "--threads", "2", "--device", "numpy")
     return subprocess.run(
-        [sys.executable, "-c", program, *moves, *options],
+        [sys.executable, "-c", program, "--no-rehearsal", *moves, *options],
         cwd=BENCHMARKS,
         capture_output=True,
         text=True,
