@@ -25,6 +25,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from promises import Target, show_targets
+
 SIZE = 1 << 24
 GROWTH = (1_000, 100_000, 10_000_000, 100_000_000)
 TARGET_TINY = 7e-6
@@ -85,15 +87,6 @@ class Measured:
     candidate: str
     seconds: float
     ratio: float
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """A promise, with the figure that was measured."""
-
-    promise: str
-    figure: str
-    holds: bool
 
 
 def rows() -> list[Row]:
@@ -465,9 +458,7 @@ def main() -> None:
                 )
             first = first_use(3)
         judged = targets(measured, tiny_times, first, 0.0 if options.only else peak())
-        print()
-        for target in judged:
-            print(f"{'holds' if target.holds else 'MISSED':<7} {target.promise}: {target.figure}")
+        show_targets(judged)
     if options.json is not None:
         report = {
             "machine": {

@@ -35,6 +35,7 @@ import numpy as np
 import reports
 from files_by_hand import by_hand, function
 from overhead import finisher
+from promises import Target, show_targets
 
 import portarray as pa
 from portarray._bench.report import surroundings
@@ -104,15 +105,6 @@ class Row:
     def hand(self) -> float | None:
         """The time of the fastest way by hand, None where there is none."""
         return min((other.seconds for other in self.others), default=None)
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """A promise, with the figure that was measured."""
-
-    promise: str
-    figure: str
-    holds: bool
 
 
 def trees(nbytes: int) -> dict[str, Tree]:
@@ -319,9 +311,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         rows = measured(devices, nbytes, options.repeats, Path(folder), show)
     judged = targets(rows)
-    print()
-    for target in judged:
-        print(f"{'holds' if target.holds else 'MISSED':<7} {target.promise}: {target.figure}")
+    show_targets(judged)
     report = {
         **surroundings(devices),
         "nbytes": nbytes,

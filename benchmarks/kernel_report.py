@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Line", "Target", "markdown", "merged", "show", "show_targets", "targets"]
+from promises import Target, show_targets
+
+__all__ = ["Line", "markdown", "merged", "show", "targets"]
 
 TARGET_TORCH = 1.05
 TARGET_OTHERS = 1.10  # JAX, MLX
@@ -64,15 +66,6 @@ class Line:
     noise: float
     bandwidth: float
     promised: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """A promise, with the figure that was measured."""
-
-    promise: str
-    figure: str
-    holds: bool
 
 
 def show(row: str, lines: Sequence[Line]) -> None:
@@ -136,13 +129,6 @@ def targets(lines: Sequence[Line]) -> list[Target]:
                 )
             )
     return found
-
-
-def show_targets(judged: Sequence[Target]) -> None:
-    """Print whether promises hold."""
-    print()
-    for target in judged:
-        print(f"{'holds' if target.holds else 'MISSED':<7} {target.promise}: {target.figure}")
 
 
 def merged(files: Sequence[Path]) -> dict[str, Any]:

@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 from installed import optional
-from kernel_report import Line, Target, show, show_targets, targets
+from kernel_report import Line, show, targets
 from kernel_rows import GROWTH, Row, growth
 from kernel_rows import rows as all_rows
 from kernels_by_hand import by_hand
 from overhead import finisher
+from promises import Target, show_targets
 
 import portarray as pa
 from portarray._bench.report import surroundings

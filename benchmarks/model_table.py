@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from promises import Target, show_targets
 from torch_llama import TorchLlama
 
 import portarray as pa
@@ -88,15 +89,6 @@ class Line:
     spread: float
     memory: int | None
     same: int
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """A promise, with the figure that was measured."""
-
-    promise: str
-    figure: str
-    holds: bool
 
 
 def bandwidth(nbytes: int, repeats: int) -> dict[str, float]:
@@ -361,12 +353,6 @@ def show(line: Line) -> None:
         f"{line.torch_decode_rate:>7.1f}/s",
         flush=True,
     )
-
-
-def show_targets(judged: Sequence[Target]) -> None:
-    print()
-    for target in judged:
-        print(f"{'holds' if target.holds else 'MISSED':<7} {target.promise}: {target.figure}")
 
 
 def show_all(report: Mapping[str, Any]) -> None:

@@ -30,6 +30,7 @@ from typing import Any
 import array_api_compat
 import numpy as np
 from installed import optional
+from promises import Target, show_targets
 
 import portarray as pa
 from portarray._bench.timing import Action, side_by_side
@@ -60,15 +61,6 @@ class Measured:
     baseline: str
     ratio: float
     difference: float
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """A promise about portarray, with the figure that was measured."""
-
-    promise: str
-    figure: str
-    holds: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,9 +299,7 @@ def show(rows: list[Measured], judged: list[Target]) -> None:
             f"{row.size:>10}  {row.what:<15} {row.candidate:<47} {row.seconds * 1e6:>7.2f} us "
             f"{row.ratio:>8.2f} {row.difference * 1e6:>+8.2f} us  vs {row.baseline}"
         )
-    print()
-    for target in judged:
-        print(f"{'holds' if target.holds else 'MISSED':<7} {target.promise}: {target.figure}")
+    show_targets(judged)
 
 
 def sizes(devices: Sequence[pa.Device]) -> dict[int, list[pa.Device]]:

@@ -39,6 +39,7 @@ from typing import Any
 import numpy as np
 from by_hand import by_hand, function
 from overhead import finisher
+from promises import Target, show_targets
 
 import portarray as pa
 from portarray._bench.report import surroundings
@@ -118,15 +119,6 @@ class Call:
     target: str
     seconds: float
     others: list[Other]
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """A promise, with the figure that was measured."""
-
-    promise: str
-    figure: str
-    holds: bool
 
 
 def pairs(devices: Sequence[pa.Device]) -> list[tuple[pa.Device, pa.Device]]:
@@ -332,10 +324,7 @@ def show_rest(report: dict[str, Any]) -> None:
             for call in report["calls"]
         ]
     )
-    print()
-    for target in report["targets"]:
-        print(f"{'holds' if target['holds'] else 'MISSED':<7} {target['promise']}: ", end="")
-        print(target["figure"])
+    show_targets([Target(**target) for target in report["targets"]])
 
 
 def main() -> None:
