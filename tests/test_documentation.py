@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import doctest
 import importlib
 import pkgutil
@@ -77,7 +76,7 @@ def _hooks() -> Iterator[str]:
     """Yield every name that a room must, should or may have, as protocol.py says it."""
     for part in (protocol.Devices, protocol.Transfer, protocol.Room):
         yield from (name for name in vars(part) if not name.startswith("_"))
-    yield from (field.name for field in dataclasses.fields(protocol.RoomInfo))
+    yield from protocol.RoomInfo._fields
     yield from protocol.__all__
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -33,8 +32,7 @@ _KINDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class FloatInfo:
+class FloatInfo(NamedTuple):
     """Limits of a floating-point dtype, as :func:`finfo` returns them.
 
     Attributes
@@ -59,8 +57,7 @@ class FloatInfo:
     dtype: DType
 
 
-@dataclass(frozen=True, slots=True)
-class IntegerInfo:
+class IntegerInfo(NamedTuple):
     """Limits of an integer dtype, as :func:`iinfo` returns them.
 
     Attributes

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -162,8 +161,7 @@ def planned(x: Array, device: Device, *, narrow: bool) -> routes.TransferPlan:
         found = routes.plan(new, here, device, dtype=target.dtype)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
         outcome.reraise(error, "transfer_plan", device, here)
-    return replace(
-        found,
+    return found._replace(
         nbytes=found.nbytes + x.size * target.dtype.itemsize,
         reasons=(f"{device} has no {lane.dtype} and takes {target.dtype}", *found.reasons),
     )

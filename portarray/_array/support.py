@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 from portarray._array import dispatch, dtypes
 from portarray._devices import discovery, selection
@@ -29,8 +28,7 @@ _NOT_ON_DEVICES = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """One function on one device.
 
     Attributes
@@ -54,8 +52,7 @@ class Row:
     dtypes: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where functions are served: a device, or what is not here.
 
     Attributes
@@ -73,12 +70,11 @@ class Place:
 
     device: str
     state: State
-    reason: str = ""
-    totals: Mapping[Served, int] = field(default_factory=dict)
+    reason: str
+    totals: Mapping[Served, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Overview:
+class Overview(NamedTuple):
     """The whole support table.
 
     Attributes
@@ -138,7 +134,9 @@ def overview(devices: Iterable[object] = ()) -> Overview:
         reasons = "; ".join(dict.fromkeys(status.reasons.values()))
         places += _counted(declared, "declared", reasons)
         if not declared:
-            absent += [Place(name, "not run", reason) for name, reason in status.reasons.items()]
+            absent += [
+                Place(name, "not run", reason, {}) for name, reason in status.reasons.items()
+            ]
     return Overview([*places, *absent], rows)
 
 

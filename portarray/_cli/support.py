@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 
 import click
 from rich.console import Console
@@ -47,8 +46,8 @@ def support(names: tuple[str, ...], ways: tuple[str, ...], short: bool, as_json:
     found = overview(names)
     rows = _chosen(found.rows, ways)
     if as_json:
-        listed = [] if short else [asdict(row) for row in rows]
-        text = {"places": [asdict(place) for place in found.places], "rows": listed}
+        listed = [] if short else [row._asdict() for row in rows]
+        text = {"places": [place._asdict() for place in found.places], "rows": listed}
         click.echo(json.dumps(text, indent=2))
         return
     console = Console()

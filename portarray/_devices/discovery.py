@@ -15,8 +15,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from portarray._devices import device as device_module
 from portarray._devices.device import Device
@@ -158,8 +157,7 @@ def forget() -> None:
         markers.forget()
 
 
-@dataclass(frozen=True, slots=True)
-class LibraryStatus:
+class LibraryStatus(NamedTuple):
     """What is known about one library on this machine.
 
     Parameters
@@ -179,15 +177,15 @@ class LibraryStatus:
     info: RoomInfo
     installed: bool
     version: str | None
-    devices: list[Device] = field(default_factory=list)
-    reasons: dict[str, str] = field(default_factory=dict)
+    devices: list[Device]
+    reasons: dict[str, str]
 
 
 def status(library: str) -> LibraryStatus:
     """Find out everything about one known library."""
     info = _info(library)
     installed = is_installed(info)
-    found = LibraryStatus(info, installed, version(info) if installed else None)
+    found = LibraryStatus(info, installed, version(info) if installed else None, [], {})
     for platform in sorted(info.ranks, key=PLATFORMS.index):
         try:
             number = count(library, platform)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import traceback
 from contextlib import AbstractContextManager, nullcontext
 
 from portarray import _host_memory
@@ -180,6 +179,8 @@ def let_go(error: BaseException) -> None:
     to return, such as copies on their way. An error that a caller was handling already when this
     one came, which Python keeps as its context, stays as it is: that is for the caller to look at.
     """
+    import traceback  # late: only errors need it
+
     # By identity: a set of frames would hold this one, and this one the set.
     running = {id(frame) for frame, _ in traceback.walk_stack(sys._getframe())}
     found: list[BaseException] = []

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from portarray._devices import discovery, memory, selection
 from portarray._devices.device import Device
@@ -18,8 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Summary", "gib", "summary"]
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(NamedTuple):
     """Every library and device of this machine; ``print`` it, or take :meth:`as_dict`.
 
     Parameters
@@ -136,7 +134,7 @@ def _as_dict(status: LibraryStatus) -> dict[str, Any]:
                 "device": str(device),
                 "name": device.name,
                 "kind": device.kind,
-                "memory": asdict(memory.memory(device)),
+                "memory": memory.memory(device)._asdict(),
             }
             for device in status.devices
         ],

@@ -9,7 +9,6 @@ ask the same functions what is copied and why.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -215,8 +214,7 @@ class _Offered:
         return self._room.transfer.dlpack_device(self._x)
 
 
-@dataclass(frozen=True, slots=True)
-class TransferPlan:
+class TransferPlan(NamedTuple):
     """How an array would go from one device to another; :func:`portarray.transfer_plan` makes it.
 
     ``print(plan)`` says all of it in one line.

@@ -33,9 +33,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
 from types import ModuleType
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -64,8 +63,7 @@ Kind = Literal["cpu", "gpu", "accelerator"]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-@dataclass(frozen=True, slots=True)
-class RoomInfo:
+class RoomInfo(NamedTuple):
     """What a room says about itself before its library is imported.
 
     Parameters
@@ -102,8 +100,7 @@ class RoomInfo:
         return self.install.get(platform, self.install.get("", ""))
 
 
-@dataclass(frozen=True, slots=True)
-class Description:
+class Description(NamedTuple):
     """Name and kind of one device.
 
     Parameters
@@ -118,8 +115,7 @@ class Description:
     kind: Kind
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryFigures:
+class MemoryFigures(NamedTuple):
     """Memory of one device in bytes; None where the library cannot say.
 
     Parameters
@@ -138,8 +134,7 @@ class MemoryFigures:
     pooled: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TunedKernel:
+class TunedKernel(NamedTuple):
     """One version of a core kernel that is made for a library.
 
     Parameters
@@ -256,7 +251,6 @@ class Transfer(Protocol):
         """Return DLPack's device type and index of a native array."""
 
 
-@dataclass(slots=True)
 class Room:
     """A loaded room: its modules, and every optional hook with its default.
 
@@ -270,11 +264,21 @@ class Room:
         Its functions; see the module docstring.
     """
 
-    info: RoomInfo
-    devices: Devices
-    transfer: Transfer
-    namespace: ModuleType
-    tuned: ModuleType | None = field(default=None)
+    __slots__ = ("devices", "info", "namespace", "transfer", "tuned")
+
+    def __init__(
+        self,
+        info: RoomInfo,
+        devices: Devices,
+        transfer: Transfer,
+        namespace: ModuleType,
+        tuned: ModuleType | None = None,
+    ) -> None:
+        self.info = info
+        self.devices = devices
+        self.transfer = transfer
+        self.namespace = namespace
+        self.tuned = tuned
 
     def memory(self, device: Any) -> MemoryFigures:
         """Memory of a native device. **Should**; the default knows nothing."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from inspect import signature
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from portarray._array.kernel import version
 from portarray._config import config
@@ -53,8 +52,7 @@ _KERNELS: dict[str, tuple[Kernel, Callable[..., Any]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(NamedTuple):
     """Which version of a kernel serves a call, as :func:`explain` returns it.
 
     ``str`` of it is the text to read.

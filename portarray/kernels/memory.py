@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass
-from typing import SupportsIndex
+from typing import NamedTuple, SupportsIndex
 
 __all__ = ["InferenceMemory", "estimate_inference_memory"]
 
@@ -12,8 +11,7 @@ WORKSPACE = 16
 """Hidden states that are in memory at once: what one token's activations take, roughly."""
 
 
-@dataclass(frozen=True, slots=True)
-class InferenceMemory:
+class InferenceMemory(NamedTuple):
     """What the weights, the cache and the activations of a language model take, in bytes.
 
     It is an index of its total, so that it can be given wherever a number of bytes is due:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from portarray._array import dispatch
 from portarray._config import config
@@ -24,8 +23,7 @@ __all__ = ["Verification", "verify"]
 Version = Literal["table", "generic"]
 
 
-@dataclass(frozen=True, slots=True)
-class Verification:
+class Verification(NamedTuple):
     """What :func:`verify` found on a device.
 
     Parameters
