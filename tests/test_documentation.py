@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import portarray as pa
-from portarray.backends import protocol
+from portarray.backends import protocol, room
 
 ROOT = Path(__file__).parents[1]
 # Pages whose code stands on its own, with the names that the reader is expected to have.
@@ -73,8 +73,8 @@ def test_code_of_the_page_on_scikit_learn() -> None:
 
 
 def _hooks() -> Iterator[str]:
-    """Yield every name that a room must, should or may have, as protocol.py says it."""
-    for part in (protocol.Devices, protocol.Transfer, protocol.Room):
+    """Yield every name that a room must, should or may have."""
+    for part in (protocol.Devices, protocol.Transfer, room.Room):
         yield from (name for name in vars(part) if not name.startswith("_"))
     yield from protocol.RoomInfo._fields
     yield from protocol.__all__

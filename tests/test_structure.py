@@ -31,7 +31,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "typing": set(),
     "backends": set(),  # the package itself: empty
     "backends.protocol": set(),
-    "backends.registry": {"backends.protocol"},
+    "backends.room": {"backends.protocol"},
+    "backends.registry": {"backends.protocol", "backends.room"},
     "backends.composed": {"backends.protocol"},
     "_dlpack": set(),  # what capsules hold, for whatever imports them
     "_host_memory": set(),  # what the system says, for whatever computes on the host
@@ -53,13 +54,13 @@ MAY_IMPORT: dict[str, set[str]] = {
         "_host_memory",
         "_opencl",
     },  # a library for itself, which happens to lie here
-    "backends.host": {"backends.protocol", "backends.numpy"},
-    "backends.assembly": {"backends.protocol", "backends.host"},
+    "backends.host": {"backends.room", "backends.numpy"},
+    "backends.assembly": {"backends.protocol", "backends.room", "backends.host"},
     "_devices": {
-        *("errors", "_version", "_host_memory", "backends.sizes"),
-        *("backends.protocol", "backends.registry", "backends.assembly"),
+        *("errors", "_version", "_host_memory", "backends.sizes", "backends.protocol"),
+        *("backends.room", "backends.registry", "backends.assembly"),
     },
-    "_movement": {"errors", "backends.protocol", "backends.registry", "_devices"},
+    "_movement": {"errors", "backends.room", "backends.registry", "_devices"},
     "_array": {
         *("errors", "_config", "_devices", "_movement", "backends.promotion"),
         *("backends.protocol", "backends.registry", "backends.assembly", "_dlpack"),

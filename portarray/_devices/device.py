@@ -7,7 +7,8 @@ from types import TracebackType
 from typing import Any, NamedTuple, NoReturn, Self
 
 from portarray.backends import registry
-from portarray.backends.protocol import PLATFORMS, Kind, Room, RoomInfo
+from portarray.backends.protocol import PLATFORMS, Kind, RoomInfo
+from portarray.backends.room import Room
 from portarray.errors import UnknownDeviceError
 
 __all__ = ["SCOPES", "WORDS", "Device", "DeviceText", "make", "parse"]

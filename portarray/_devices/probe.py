@@ -20,7 +20,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from portarray.backends import assembly, registry
-from portarray.backends.protocol import Room
+from portarray.backends.room import Room
 from portarray.errors import PortarrayError
 
 __all__ = ["Step", "compute", "in_child", "main", "reason_of"]

@@ -17,7 +17,7 @@ import numpy as np
 from portarray._devices.device import Device
 
 if TYPE_CHECKING:
-    from portarray.backends.protocol import Room
+    from portarray.backends.room import Room
 
 __all__ = ["HOST", "Kind", "TransferPlan", "kind_of", "move", "plan"]
 

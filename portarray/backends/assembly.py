@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from portarray.backends import host
-from portarray.backends.protocol import Room, Served, served_by
+from portarray.backends.protocol import Served, served_by
+from portarray.backends.room import Room
 
 __all__ = ["CHAPTERS", "NativeNamespace", "find", "served"]
 

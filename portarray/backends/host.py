@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from portarray.backends.protocol import Room
+from portarray.backends.room import Room
 
 __all__ = ["dtypes_on", "function"]
 

@@ -14,7 +14,8 @@ import threading
 from collections.abc import Iterator
 from types import ModuleType
 
-from portarray.backends.protocol import PLATFORMS, Devices, Room, RoomInfo, Transfer
+from portarray.backends.protocol import PLATFORMS, Devices, RoomInfo, Transfer
+from portarray.backends.room import Room
 
 __all__ = [
     "add_room",
