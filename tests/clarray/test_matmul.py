@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from portarray.clarray.array import Array
-from portarray.clarray.engine import matmul as engine
+from portarray.clarray.engine import matmul_launch, matmul_packed
 from portarray.clarray.engine.tiles import tile_of
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.linear_algebra import matmul
@@ -155,10 +155,10 @@ def test_broadcast_operands_are_packed_once(monkeypatch: pytest.MonkeyPatch) -> 
 def test_large_products_are_cut_into_blocks(
     device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine, "_ROWS_AT_ONCE", 64)
-    monkeypatch.setattr(engine, "_COLUMNS_AT_ONCE", 64)
-    monkeypatch.setattr(engine, "_SCRATCH", 1 << 15)
-    monkeypatch.setattr(engine, "_DIRECT", 0)
+    monkeypatch.setattr(matmul_packed, "_ROWS_AT_ONCE", 64)
+    monkeypatch.setattr(matmul_packed, "_COLUMNS_AT_ONCE", 64)
+    monkeypatch.setattr(matmul_packed, "_SCRATCH", 1 << 15)
+    monkeypatch.setattr(matmul_launch, "_DIRECT", 0)
     rng = np.random.default_rng(4)
     a = drawn(rng, (3, 150, 90), np.dtype(np.float32))
     b = drawn(rng, (3, 90, 170), np.dtype(np.float32))

@@ -1,0 +1,152 @@
+"""Which kernel computes products of matrices, by size, layout and the device's traits.
+
+- ``each``: a work-item for each element, for what nothing else fits;
+- ``direct``: register tiles without packing, for small products;
+- ``few_rows`` and ``bands``: few rows, where memory is what takes time;
+- ``pack_rows``, ``pack_columns`` and ``tiles``: register tiles over packed panels, on processors;
+- ``squares``: tiles in local memory, on devices whose work-groups have some.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from portarray.clarray.array import Array
+from portarray.clarray.engine.copy import cast, contiguous
+from portarray.clarray.engine.matmul_packed import packed_products
+from portarray.clarray.engine.matmul_rows import FEW, columns_each, rows_kernel, takes
+from portarray.clarray.engine.matmul_tasks import Task, kernel_of
+from portarray.clarray.engine.tiles import tile_of
+from portarray.clarray.runtime.device import Device
+
+__all__ = ["launch"]
+
+DType = np.dtype[Any]
+
+_NARROW = 12
+"""Matrices of fewer rows or columns waste most of a register tile."""
+_PACKED = 96**3
+"""From so many multiplications on packing pays."""
+_DIRECT = 256**3
+"""Up to so many, register tiles without packing are faster, where b is dense along its rows."""
+_SHORT = 32
+"""Sums of fewer terms are faster with a work-item for each than with vectors along them."""
+_SUMS = 2048
+"""Sums that a band has in fast memory; ``SUMS`` of ``kernels/matmul.cl``."""
+_BANDS_EACH = 4
+"""Bands for each unit."""
+
+
+def launch(device: Device, dtype: DType, out: DType, task: Task, conjugate: bool) -> None:
+    """Choose a kernel, and launch it."""
+    m, n, depth = task.m, task.n, task.depth
+    work = m * n * depth
+    narrow = min(m, n) < _NARROW
+    if device.traits.local_memory:
+        if not (conjugate or narrow) and work >= 32**3:
+            _squares(device, dtype, out, task)
+            return
+    elif takes(dtype):
+        tile = tile_of(device, dtype)
+        few = min(m, n) <= FEW and max(m, n) * depth >= 32 * _SHORT
+        if few and _narrow(device, dtype, out, task):
+            return
+        dense = dtype.itemsize >= 4 and out == dtype
+        if dense and work <= _DIRECT and task.b_n == 1 and n >= tile.width and m > 1:
+            _direct(device, dtype, task)
+            return
+        if work >= _PACKED:
+            packed_products(device, dtype, out, task)
+            return
+    elif not (conjugate or narrow) and work >= _PACKED:
+        packed_products(device, dtype, out, task)
+        return
+    _each(device, dtype, out, task, conjugate)
+
+
+def _narrow(device: Device, dtype: DType, out: DType, task: Task) -> bool:
+    """Launch a kernel for few rows or columns; tell whether there is one for the layout."""
+    if task.m > task.n:
+        task = task.transposed()
+    dense = dtype.itemsize >= 4 and task.m < _NARROW
+    if dense and task.b_n == 1 and task.n >= _SHORT and task.n >= 4 * task.m:
+        _bands(device, dtype, out, task)
+        return True
+    if task.b_k == 1 and task.depth >= _SHORT:
+        _few_rows(device, dtype, out, task)
+        return True
+    return False
+
+
+def _each(device: Device, dtype: DType, out: DType, task: Task, conjugate: bool) -> None:
+    group = device.traits.group
+    count = task.m * task.n * task.matrices
+    kernel_of(device, dtype, out, "each", 3, 22).launch(
+        (-(-count // group) * group,), (group,), (task.a, task.b, task.c),
+        task.a_at, task.b_at, task.c_at, count, task.m, task.n, task.depth,
+        task.a_m, task.a_k, task.b_k, task.b_n, task.c_m, task.c_n, task.batch[1], task.batch[2],
+        *task.a_batch, *task.b_batch, int(conjugate),
+    )  # fmt: skip
+
+
+def _direct(device: Device, dtype: DType, task: Task) -> None:
+    # About so many multiplications for each work-item that launching it is not what takes time.
+    worth = 1 << 15
+    each = max(1, worth // (task.m * task.n * task.depth))
+    rows = min(-(-task.m // 4) * 4, max(4, worth // (task.n * task.depth) // 4 * 4))
+    kernel_of(device, dtype, dtype, "direct", 3, 21).launch(
+        (-(-task.m // rows), -(-task.matrices // each)), (1, 1), (task.a, task.b, task.c),
+        task.a_at, task.b_at, task.c_at, task.m, task.n, task.depth,
+        task.a_m, task.a_k, task.b_k, task.c_m, task.batch[1], task.batch[2],
+        *task.a_batch, *task.b_batch, rows, each, task.matrices,
+    )  # fmt: skip
+
+
+def _few_rows(device: Device, dtype: DType, out: DType, task: Task) -> None:
+    """Launch products of few rows with b dense along the summed axis."""
+    halves = dtype.itemsize == 2
+    if task.a_k != 1 or halves:  # the few rows are cheap to copy
+        rows = Array(
+            task.a, dtype, (*task.batch, task.m, task.depth),
+            (*task.a_batch, task.a_m, task.a_k), task.a_at, False,
+        )  # fmt: skip
+        rows = cast(rows, np.dtype(np.float32)) if halves else contiguous(rows)
+        a_0, a_1, a_2, a_m, _ = rows.strides
+        task = task._replace(
+            a=rows.storage, a_at=rows.offset, a_m=a_m, a_k=1, a_batch=(a_0, a_1, a_2)
+        )
+    each = columns_each(device, dtype, task.n, task.depth, task.matrices)
+    rows_kernel(device, dtype, out, task.m).launch(
+        (-(-task.n // each), task.matrices), (1, 1), (task.a, task.b, task.b, task.c),
+        task.a_at, task.b_at, -1, task.c_at, task.m, task.n, task.depth,
+        task.a_m, task.b_n, task.c_m, task.c_n, each, task.batch[1], task.batch[2],
+        *task.a_batch, *task.b_batch,
+    )  # fmt: skip
+
+
+def _bands(device: Device, dtype: DType, out: DType, task: Task) -> None:
+    # Bands of whole cache lines, as wide as leaves some for each unit: the wider, the faster rows
+    # of b come from memory.
+    strips = -(-task.m // 4) * task.matrices
+    share = task.n * strips // (_BANDS_EACH * device.traits.units)
+    band = min(_SUMS // min(4, task.m), max(64, share // 64 * 64))
+    kernel_of(device, dtype, out, "bands", 3, 20).launch(
+        (-(-task.n // band), -(-task.m // 4), task.matrices), (1, 1, 1),
+        (task.a, task.b, task.c),
+        task.a_at, task.b_at, task.c_at, task.m, task.n, task.depth,
+        task.a_m, task.a_k, task.b_k, task.c_m, task.c_n, task.batch[1], task.batch[2],
+        *task.a_batch, *task.b_batch, band,
+    )  # fmt: skip
+
+
+def _squares(device: Device, dtype: DType, out: DType, task: Task) -> None:
+    side, group = 64, 16  # SIDE and GROUP of kernels/matmul_local.cl
+    kernel_of(device, dtype, out, "squares", 3, 20).launch(
+        (-(-task.n // side) * group, -(-task.m // side) * group, task.matrices), (group, group, 1),
+        (task.a, task.b, task.c),
+        task.a_at, task.b_at, task.c_at, task.m, task.n, task.depth,
+        task.a_m, task.a_k, task.b_k, task.b_n, task.c_m, task.c_n, task.batch[1], task.batch[2],
+        *task.a_batch, *task.b_batch,
+    )  # fmt: skip
