@@ -17,7 +17,7 @@ from portarray.clarray.engine.operands import beside, one_device, python_scalar
 from portarray.clarray.engine.reduction import Reduction, reduce
 from portarray.clarray.engine.search import search, unravel
 from portarray.clarray.engine.transfer import from_numpy
-from portarray.clarray.statistical import refuse_empty
+from portarray.clarray.statistical.terms import refuse_empty
 
 __all__ = ["argmax", "argmin", "count_nonzero", "nonzero", "searchsorted", "where"]
 

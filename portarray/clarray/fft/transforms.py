@@ -1,0 +1,112 @@
+"""What all transforms share: checks, and NumPy's functions on the host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from portarray.clarray.arguments import array_of, axes_of, axis_of, integer_of
+from portarray.clarray.array import Array
+from portarray.clarray.dtypes import kind_of
+from portarray.clarray.engine import host
+
+__all__ = ["Norm", "along_one", "along_several", "checked"]
+
+Norm: TypeAlias = Literal["backward", "ortho", "forward"]
+_NORMS = ("backward", "ortho", "forward")
+
+
+def checked(x: object, function: str, norm: str, real: bool = False) -> Array:
+    """Return an argument that must be a floating-point array, a real one where that is asked."""
+    found = array_of(x, function)
+    kinds = ("real",) if real else ("real", "complex")
+    if kind_of(found.dtype) not in kinds:
+        wanted = "real floating-point" if real else "floating-point"
+        raise TypeError(
+            f"{function} takes {wanted} arrays, got dtype {found.dtype}; "
+            + ("use fft" if real and found.dtype.kind == "c" else "convert with astype first")
+        )
+    if norm not in _NORMS:
+        raise ValueError(f"{function}: norm is {norm!r}; use 'backward', 'ortho' or 'forward'")
+    return found
+
+
+def _result_dtype(x: Array, real: bool) -> np.dtype[Any]:
+    """Return the dtype of results in the precision of an array."""
+    double = x.dtype.itemsize == (16 if x.dtype.kind == "c" else 8)
+    if real:
+        return np.dtype(np.float64 if double else np.float32)
+    return np.dtype(np.complex128 if double else np.complex64)
+
+
+def along_one(
+    function: Callable[..., Any],
+    x: Array,
+    n: int | None,
+    axis: int,
+    norm: str,
+    *,
+    inverse: bool = False,
+    half: bool = False,
+) -> Array:
+    """Return a transform along one axis.
+
+    Parameters
+    ----------
+    function : callable
+        NumPy's.
+    x : Array
+        What to transform.
+    n : int, optional
+        Length of the longer side.
+    axis, norm
+        As the public functions say.
+    inverse : bool
+        Whether results are real, and the longer side.
+    half : bool
+        Whether results are the shorter side.
+    """
+    name = function.__name__
+    place = axis_of(axis, x.ndim)
+    size = x.shape[place]
+    length = (2 * (size - 1) if inverse else size) if n is None else integer_of(n, "n")
+    if length < 1:
+        raise ValueError(f"{name} needs at least one sample, got n={length} for shape {x.shape}")
+    side = length // 2 + 1 if half else length
+    shape = (*x.shape[:place], side, *x.shape[place + 1 :])
+
+    def transform(out: np.ndarray[Any, Any], values: np.ndarray[Any, Any]) -> None:
+        full = values.astype(np.float32) if values.dtype.itemsize == 2 else values
+        found = function(full, n=length, axis=place, norm=norm, out=out)
+        if found is not out:  # hfft takes ``out`` and leaves it alone, up to NumPy 2.4 at least
+            out[...] = found
+
+    return host.fill(shape, _result_dtype(x, inverse), x.device, transform, x)
+
+
+def along_several(
+    function: Callable[..., Any],
+    x: Array,
+    s: Sequence[int] | None,
+    axes: Sequence[int] | None,
+    norm: str,
+) -> Array:
+    """Return a transform along several axes, all by default."""
+    name = function.__name__
+    places = axes_of(axes, x.ndim, "axes")
+    if s is not None:
+        if axes is None:
+            raise ValueError(f"{name}: s is {s!r}, but axes is None; name the axes it belongs to")
+        if len(s) != len(places):
+            raise ValueError(f"{name}: s is {s!r} and axes are {axes!r}; they must pair up")
+        if any(integer_of(one, "s") < 1 for one in s):
+            raise ValueError(f"{name} needs at least one sample along each axis, got s={s!r}")
+
+    def transform(values: np.ndarray[Any, Any]) -> Any:
+        full = values.astype(np.float32) if values.dtype.itemsize == 2 else values
+        return function(full, s=s, axes=places, norm=norm)
+
+    found: Array = host.run(transform, x)
+    return found

@@ -1,0 +1,96 @@
+"""What sums, products, extremes and spreads share: their dtypes, their terms, and how many."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from portarray.clarray.arguments import dtype_on
+from portarray.clarray.array import Array
+from portarray.clarray.dtypes import kind_of, real_dtype_of
+from portarray.clarray.engine.copy import cast
+from portarray.clarray.engine.parts import as_complex, as_parts
+from portarray.clarray.engine.reduction import Reduction, reduce
+
+__all__ = ["PROD", "SUM", "converted", "count_along", "refuse_empty", "summed", "total_dtype"]
+
+DType = np.dtype[Any]
+
+SUM = Reduction(
+    "sum",
+    {"unsigned": ("a + b", "0"), "real": ("a + b", "0")},
+    "result",
+)
+PROD = Reduction(
+    "prod",
+    {"unsigned": ("a * b", "1"), "real": ("a * b", "1"), "complex": ("c_mul(a, b)", "(T)(1, 0)")},
+    "result",
+)
+
+
+def total_dtype(x: Array, dtype: Any, name: str) -> DType:
+    """Return the dtype of sums and products of an array.
+
+    Parameters
+    ----------
+    x : Array
+        What is summed.
+    dtype : dtype or None
+        What the caller asked for.
+    name : str
+        The function, for errors.
+    """
+    if dtype is not None:
+        found = dtype_on(dtype, x.device)
+        if x.dtype.kind == "c" and found.kind != "c":
+            raise TypeError(
+                f"{name}: complex numbers do not become {found}; take the real part, or use a "
+                f"complex dtype"
+            )
+        return found
+    kind = kind_of(x.dtype)
+    if kind in ("bool", "signed"):
+        return np.dtype(np.int64)
+    return np.dtype(np.uint64) if kind == "unsigned" else x.dtype
+
+
+def converted(x: Array, dtype: DType) -> Array:
+    """Return an array for sums in a dtype: converted, unless kernels do that as they read it."""
+    if x.dtype == dtype or (x.dtype.kind in "biu" and dtype.kind in "iuf"):
+        return x
+    if x.dtype.itemsize == 2 and dtype.kind == "f" and dtype.itemsize > 2:
+        return x
+    if x.dtype == np.float32 and dtype == np.float64:
+        return x
+    return cast(x, dtype)
+
+
+def summed(
+    reduction: Reduction,
+    x: Array,
+    axes: tuple[int, ...],
+    keepdims: bool,
+    dtype: DType,
+    divisor: float,
+) -> Array:
+    """Return sums; those of complex numbers as sums of pairs of real ones."""
+    if dtype.kind != "c":
+        return reduce(reduction, x, axes, keepdims, dtype, divisor=divisor)
+    parts = reduce(reduction, as_parts(x), axes, keepdims, real_dtype_of(dtype), divisor=divisor)
+    return as_complex(parts, dtype)
+
+
+def refuse_empty(name: str, x: Array, axes: tuple[int, ...]) -> None:
+    """Raise ValueError where results have no element to be taken from."""
+    if 0 not in [size for place, size in enumerate(x.shape) if place not in axes]:
+        raise ValueError(
+            f"{name} of nothing has no value: x has shape {x.shape} and is reduced over axes "
+            f"{axes}; give it an element or test its size first"
+        )
+
+
+def count_along(x: Array, axes: tuple[int, ...]) -> int:
+    """Return how many elements lie along some axes."""
+    return math.prod([x.shape[axis] for axis in axes])

@@ -1,0 +1,194 @@
+"""Sums, products and extremes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from portarray.clarray.arguments import Axes, array_of, axes_of
+from portarray.clarray.array import Array
+from portarray.clarray.engine.reduction import Reduction, reduce
+from portarray.clarray.statistical.terms import (
+    PROD,
+    SUM,
+    converted,
+    count_along,
+    refuse_empty,
+    summed,
+    total_dtype,
+)
+
+__all__ = ["max", "min", "prod", "sum"]
+
+_MAX = Reduction(
+    "max",
+    {
+        "bool": ("max(a, b)", "T_MIN"),
+        "signed": ("max(a, b)", "T_MIN"),
+        "unsigned": ("max(a, b)", "T_MIN"),
+        # The second test lets NaN in, and what is NaN stays, since nothing is greater.
+        "real": ("(b > a || b != b) ? b : a", "-INFINITY"),
+    },
+    "own",
+)
+_MIN = Reduction(
+    "min",
+    {
+        "bool": ("min(a, b)", "T_MAX"),
+        "signed": ("min(a, b)", "T_MAX"),
+        "unsigned": ("min(a, b)", "T_MAX"),
+        "real": ("(b < a || b != b) ? b : a", "INFINITY"),
+    },
+    "own",
+)
+
+
+def sum(
+    x: Array,
+    /,
+    *,
+    axis: Axes | None = None,
+    dtype: Any = None,
+    keepdims: bool = False,
+) -> Array:
+    """Return sums of elements.
+
+    Parameters
+    ----------
+    x : Array
+        Of a numeric dtype, or bool.
+    axis : int or tuple of int, optional
+        Which axes are summed over; all of them by default, none of them for ``()``.
+    dtype : dtype, optional
+        Of the sums; ``x`` is converted to it first. By default that of ``x``, widened to int64 or
+        uint64 for integers and bool.
+    keepdims : bool
+        Whether the axes stay with length 1.
+
+    Returns
+    -------
+    Array
+        The sums; 0 of nothing.
+
+    Raises
+    ------
+    TypeError
+        If complex numbers are to be summed in a real dtype.
+    numpy.exceptions.AxisError
+        If there is no such axis.
+    """
+    return _total(SUM, x, axis, dtype, keepdims)
+
+
+def prod(
+    x: Array,
+    /,
+    *,
+    axis: Axes | None = None,
+    dtype: Any = None,
+    keepdims: bool = False,
+) -> Array:
+    """Return products of elements.
+
+    Parameters
+    ----------
+    x : Array
+        Of a numeric dtype, or bool.
+    axis : int or tuple of int, optional
+        Which axes are multiplied over; all of them by default, none of them for ``()``.
+    dtype : dtype, optional
+        Of the products; ``x`` is converted to it first. By default that of ``x``, widened to int64
+        or uint64 for integers and bool.
+    keepdims : bool
+        Whether the axes stay with length 1.
+
+    Returns
+    -------
+    Array
+        The products; 1 of nothing.
+
+    Raises
+    ------
+    TypeError
+        If complex numbers are to be multiplied in a real dtype.
+    numpy.exceptions.AxisError
+        If there is no such axis.
+    """
+    return _total(PROD, x, axis, dtype, keepdims)
+
+
+def max(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Array:
+    """Return the greatest elements. Where one is NaN so is the result.
+
+    Parameters
+    ----------
+    x : Array
+        Of a real dtype, or bool.
+    axis : int or tuple of int, optional
+        Which axes are searched; all of them by default, none of them for ``()``.
+    keepdims : bool
+        Whether the axes stay with length 1.
+
+    Returns
+    -------
+    Array
+        The maxima, of the dtype of ``x``. Of zeros either may be the greater.
+
+    Raises
+    ------
+    TypeError
+        If ``x`` is complex.
+    ValueError
+        If a result has no element to be taken from.
+    numpy.exceptions.AxisError
+        If there is no such axis.
+    """
+    return _extreme(_MAX, x, axis, keepdims)
+
+
+def min(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Array:
+    """Return the least elements. Where one is NaN so is the result.
+
+    Parameters
+    ----------
+    x : Array
+        Of a real dtype, or bool.
+    axis : int or tuple of int, optional
+        Which axes are searched; all of them by default, none of them for ``()``.
+    keepdims : bool
+        Whether the axes stay with length 1.
+
+    Returns
+    -------
+    Array
+        The minima, of the dtype of ``x``. Of zeros either may be the lesser.
+
+    Raises
+    ------
+    TypeError
+        If ``x`` is complex.
+    ValueError
+        If a result has no element to be taken from.
+    numpy.exceptions.AxisError
+        If there is no such axis.
+    """
+    return _extreme(_MIN, x, axis, keepdims)
+
+
+def _total(reduction: Reduction, x: Array, axis: Axes | None, dtype: Any, keepdims: bool) -> Array:
+    axes = axes_of(axis, array_of(x, reduction.name).ndim)
+    found = total_dtype(x, dtype, reduction.name)
+    x = converted(x, found)
+    if reduction is SUM:
+        return summed(reduction, x, axes, keepdims, found, 1.0)
+    return reduce(reduction, x, axes, keepdims, found)
+
+
+def _extreme(reduction: Reduction, x: Array, axis: Axes | None, keepdims: bool) -> Array:
+    name = reduction.name
+    axes = axes_of(axis, array_of(x, name).ndim)
+    if x.dtype.kind == "c":
+        raise TypeError(f"{name} takes arrays of a real dtype, got {x.dtype}, which has no order")
+    if count_along(x, axes) == 0 and math.prod(x.shape) == 0:
+        refuse_empty(name, x, axes)
+    return reduce(reduction, x, axes, keepdims, x.dtype)
