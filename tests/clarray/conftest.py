@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 
 # Read when the first device is made: a kernel that writes beside its arrays is found by a test.
 os.environ.setdefault("CLARRAY_GUARD", "1")
+sys.path.insert(0, str(Path(__file__).parent))
 
 import pytest
 
