@@ -120,8 +120,6 @@ class _Search:
 
     def check(self, data: Any) -> None:
         """Check one drawn input, and keep it if it fails."""
-        if self.error is not None and time.monotonic() - self.failed_at > self.shrink_seconds:
-            raise _EnoughShrinkingError
         recorder = _Recorder(data)
         try:
             with self.target.scope():
@@ -136,9 +134,20 @@ class _Search:
                 self.failed_at = time.monotonic()
                 self.examples += 1
             self.drawn, self.error = recorder.drawn, error
+            self._shrink_no_longer()
             raise
         if self.error is None:
             self.examples += 1
+        else:
+            self._shrink_no_longer()
+
+    def _shrink_no_longer(self) -> None:
+        """End a search that took long enough.
+
+        Not before inputs are drawn: Hypothesis would take that for inputs that differ each time.
+        """
+        if time.monotonic() - self.failed_at > self.shrink_seconds:
+            raise _EnoughShrinkingError
 
 
 def run(
