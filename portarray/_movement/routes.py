@@ -279,6 +279,8 @@ def _reasons(
     x: Any, source: Device, target: Device, kind: Kind, dtype: np.dtype[Any]
 ) -> tuple[str, ...]:
     """Return why each copy on a route is made; empty texts for those that are not."""
+    if source is target:  # nothing is done, and nothing asked
+        return ()
     room, onto = source.room, target.room
     if kind == "library":
         return (room.why_copied(x, target.native),)
@@ -286,6 +288,5 @@ def _reasons(
         over = _why_copied_over(room, onto) or onto.why_copied_over(_Offered(x, room))
         return room.why_copied_on_export(x), over
     given = _given(x, source, target, kind, None, planned=dtype)
-    if given.whose == "lent":
-        return (given.why,)
-    return given.why, onto.why_copied_in(given.values, target.native)
+    into = onto.why_copied_in(given.values, target.native)  # or it refuses what it cannot take
+    return (given.why,) if given.whose == "lent" else (given.why, into)

@@ -136,6 +136,52 @@ def test_planning_and_copying_leave_no_trace(device: str) -> None:
             assert not before.storage.shared
 
 
+def refused(function: Callable[..., object], *args: Any, **options: Any) -> str:
+    """Return the class of the error that a call raises, and what it says of values; or nothing."""
+    try:
+        function(*args, **options)
+    except (TypeError, ValueError) as error:
+        return f"{type(error).__name__}: {str(error).rpartition(': ')[2]}"
+    return ""
+
+
+def test_a_plan_refuses_what_a_move_refuses() -> None:
+    wide = (2**31, 2**33)
+    found = []
+    for dtype in map(np.dtype, ("bool", "int64", "float64", "complex128")):
+        none = np.zeros((1, 0), dtype)
+        cases = [np.broadcast_to(none, (length, 0)) for length in wide]
+        cases += [none.reshape((0,) + (1,) * 63), np.ones((1,) * 63 + (3,), dtype)]
+        if dtype.kind == "b":  # which is refused before anything is written
+            cases += [np.broadcast_to(np.ones(1, dtype), length) for length in wide]
+        for values, source, target in itertools.product(cases, DEVICES, DEVICES):
+            if values.size >= min(wide) and not (
+                source.startswith("numpy") and target.startswith("mlx")
+            ):
+                continue
+            for narrow in (False, True):
+                try:
+                    x = pa.asarray(values, device=source)
+                except (ValueError, pa.DTypeNotSupportedError):
+                    continue
+                where = f"{values.shape} {dtype} {source} → {target}, narrow={narrow}"
+                planned = refused(pa.transfer_plan, x, target, narrow=narrow)
+                moved = refused(pa.asarray, x, device=target, narrow=narrow)
+                assert planned == moved, where
+                found.append((target.partition(":")[0], moved))
+    assert ("numpy", "") in found
+    if "mlx:cpu:0" in DEVICES:
+        assert any(library == "mlx" and "longer than MLX's" in text for library, text in found)
+
+
+def test_nothing_is_asked_of_what_stays_where_it_is() -> None:
+    jnp = pytest.importorskip("jax.numpy")
+    x = pa.asarray(jnp.zeros(3) + 1)
+    x.native.delete()
+    assert x.to_device(x.device) is x
+    assert pa.transfer_plan(x, x.device).copies == 0
+
+
 def test_a_plan_reads_well() -> None:
     x = pa.zeros(1000, dtype=pa.float32, device="numpy")
     text = str(pa.transfer_plan(x, x.device))

@@ -24,6 +24,7 @@ from portarray.backends.protocol import Description, MemoryFigures
 __all__ = [
     "ARRAY_TYPE",
     "CPU_DTYPES",
+    "LONGEST",
     "asked",
     "count",
     "describe",
@@ -45,6 +46,9 @@ __all__ = [
 ]
 
 ARRAY_TYPE = mx.array
+
+LONGEST = 2**31 - 1
+"""Elements that an axis can have."""
 
 # The build decides what MLX's one type of GPU is; a build for neither has the CPU alone.
 _HAS_GPU = mx.is_available(mx.gpu)
@@ -184,7 +188,7 @@ def translated(error: Exception) -> Exception | None:
     """
     if isinstance(error, OverflowError) and "outside the supported range" in str(error):
         return ValueError(
-            f"MLX's arrays have axes of at most {2**31 - 1} elements; use several axes or arrays "
+            f"MLX's arrays have axes of at most {LONGEST} elements; use several axes or arrays "
             f"({error})"
         )
     if not (isinstance(error, RuntimeError) and _OTHER_THREAD in str(error)):

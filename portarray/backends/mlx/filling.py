@@ -1,25 +1,32 @@
-"""Large arrays from host memory, copied once and straight into memory that MLX allocates.
+"""Arrays from host memory that are written straight into memory which MLX allocates.
 
-MLX's allocator for processors takes what ``malloc`` gives it. Of a large block that is fresh memory
-in pages of 4 KiB, and handing these out takes several times as long as the copy. MLX has no setting
-for it, and does not show memory before it is written, but for one function: ``mx.load`` reads from
-Python's file objects, which get the memory of the new array to write to. One that has an array's
-values can ask for large pages first.
+``mx.array`` copies contiguous memory of the array's own dtype. For all else its source would have
+to be made first, and that is a second copy. MLX shows memory to write to only once it was written:
+so small arrays are made of zeros, which takes a fraction of a copy's time.
+
+Large arrays are never made by ``mx.array``. MLX's allocator for processors takes what ``malloc``
+gives it: of a large block that is fresh memory in pages of 4 KiB, and handing these out takes
+several times as long as the copy. MLX has no setting for it, but one function that gives out memory
+which nothing was written to: ``mx.load`` reads from Python's file objects, which get the memory of
+the new array. One that has an array's values can ask for large pages first.
 """
 
 from __future__ import annotations
 
 import io
+import math
 import os
 import sys
 import threading
 import weakref
 from typing import Any, BinaryIO, cast
 
+import ml_dtypes
 import mlx.core as mx
 import numpy as np
 
-from portarray.backends import machine
+from portarray.backends import copying, machine
+from portarray.backends.mlx import devices
 
 __all__ = ["filled", "serves"]
 
@@ -32,9 +39,15 @@ _POSSIBLE = sys.platform == "linux" and not mx.is_available(mx.gpu)
 _SLOW = 1.0
 """Seconds to wait for a reader to be gone, which takes some microseconds."""
 
+_ZEROS = np.zeros(1 << 20, np.uint8)
+"""From as many elements on ``mx.zeros``, which goes through a thread of MLX's, is not slower."""
+
+_BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+_BITS = np.dtype(np.uint16)  # NumPy's format for files and MLX's buffers lack bfloat16
+
 
 class _Process:
-    """Whether this process has MLX's threads; the child of a fork has none, and would wait."""
+    """Whether this process lacks MLX's threads, as the child of a fork does: it would wait."""
 
     forked = False
 
@@ -43,7 +56,7 @@ def _after_fork() -> None:
     _Process.forked = True
 
 
-if _POSSIBLE:
+if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
@@ -52,42 +65,106 @@ def serves(nbytes: int) -> bool:
     return nbytes >= _LARGE and _POSSIBLE and not _Process.forked
 
 
-def filled(array: np.ndarray[Any, Any], native: mx.Dtype) -> mx.array:
+def filled(array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> mx.array:
     """Return an array of MLX with an array's values; all of it is done when this returns.
+
+    Its axes lie in memory in the order in which the array's do, as in one that ``mx.array`` makes.
 
     Parameters
     ----------
     array : numpy.ndarray
         Of any layout and byte order, and not empty.
-    native : mlx.core.Dtype
-        MLX's dtype for it.
+    dtype : numpy.dtype
+        A dtype that MLX has, to which values are converted as NumPy does.
 
     Raises
     ------
     MemoryError
         If MLX gets no memory for it.
     """
-    stored = np.dtype(np.uint16) if native == mx.bfloat16 else array.dtype.newbyteorder("=")
-    values = _Values(array, stored)
+    if _Process.forked:  # not even a view is computed there
+        with np.errstate(all="ignore"):
+            return mx.array(array.astype(dtype, order="K"), dtype=devices.CPU_DTYPES[dtype])
+    axes = _in_memory_order(array)
+    values = array if axes is None else array.transpose(axes)
+    x = _read(values, dtype) if serves(array.size * dtype.itemsize) else _written(values, dtype)
+    if dtype == _BFLOAT16:
+        x = mx.view(x, mx.bfloat16)
+    if axes is not None:
+        x = mx.transpose(x, [axes.index(axis) for axis in range(array.ndim)])
+    mx.eval(x)
+    return x
+
+
+def _in_memory_order(array: np.ndarray[Any, Any]) -> list[int] | None:
+    """Return an array's axes, those first whose elements lie farthest apart; None if they are.
+
+    Axes along which nothing lies apart stay where they are.
+    """
+    apart = [
+        (-abs(stride), axis)
+        for axis, (length, stride) in enumerate(zip(array.shape, array.strides, strict=True))
+        if stride and length > 1
+    ]
+    ordered = sorted(apart)
+    if ordered == apart:
+        return None
+    axes = list(range(array.ndim))
+    for (_, place), (_, axis) in zip(apart, ordered, strict=True):
+        axes[place] = axis
+    return axes
+
+
+def _write(place: np.ndarray[Any, Any], array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> None:
+    """Write an array's values into memory of as many elements, which is contiguous."""
+    values = place.view(dtype).reshape(array.shape)
+    if array.dtype == dtype:
+        values[...] = array
+        return
+    with np.errstate(all="ignore"):  # of what the dtype cannot hold
+        values[...] = array
+
+
+def _stored(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the dtype as which NumPy and MLX exchange a dtype's bits."""
+    return _BITS if dtype == _BFLOAT16 else dtype
+
+
+def _written(array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> mx.array:
+    """Return an array that was made of zeros, and then written."""
+    stored = devices.CPU_DTYPES[_stored(dtype)]
+    if array.size <= _ZEROS.size:
+        x = mx.array(_ZEROS[: array.size].reshape(array.shape), dtype=stored)
+    else:
+        x = mx.zeros(array.shape, dtype=stored, stream=mx.cpu)
+        mx.eval(x)
+    _write(np.asarray(x), array, dtype)
+    return x
+
+
+def _read(array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> mx.array:
+    """Return an array that MLX reads from what looks like a file."""
+    values = _Values(array, dtype)
     written = values.written
     gone = threading.Event()
     watched = weakref.ref(values, lambda _: gone.set())
     x = cast(mx.array, mx.load(cast(BinaryIO, values), format="npy", stream=mx.cpu))
+    first = values.first
     # The thread that read lets go of the file object when it likes, and a thread that asks for
     # Python's lock while Python ends, ends the process.
     del values
     if watched() is not None:
         gone.wait(_SLOW)
     if not written.is_set():
-        raise MemoryError(f"MLX has no memory for {array.nbytes} bytes")
-    if native == mx.bfloat16:
-        x = mx.view(x, native)
-        mx.eval(x)
-    return x
+        raise MemoryError(f"MLX has no memory for {array.size * dtype.itemsize} bytes")
+    return x if x.shape == array.shape else x[first : first + array.size].reshape(array.shape)
 
 
 class _Values:
     """What looks like a file in NumPy's format, and writes an array where it is read to.
+
+    Where that pays, what is read has one axis, and room for the array to begin where it is written
+    fastest.
 
     Nothing is raised in :meth:`readinto`: MLX calls it in a thread of its own, where that may end
     the process.
@@ -95,15 +172,23 @@ class _Values:
 
     closed = False
 
-    def __init__(self, array: np.ndarray[Any, Any], stored: np.dtype[Any]) -> None:
+    def __init__(self, array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> None:
+        self.first = 0
         self.written = threading.Event()
+        shape: tuple[int, ...] = array.shape
+        with_room = array.size + copying.ROOM // dtype.itemsize + 1
+        # Contiguous memory is copied with instructions to which it does not matter.
+        if not array.flags.c_contiguous and with_room <= devices.LONGEST:
+            shape = (with_room,)
+        self._count = math.prod(shape)
         header = io.BytesIO()
-        facts = {"descr": stored.str, "fortran_order": False, "shape": array.shape}
+        facts = {"descr": _stored(dtype).str, "fortran_order": False, "shape": shape}
         np.lib.format.write_array_header_1_0(header, facts)
         self._start = header.tell()
         header.seek(0)
         self._header = header
         self._array = array
+        self._dtype = dtype
 
     def tell(self) -> int:
         """Return how much was read."""
@@ -117,10 +202,14 @@ class _Values:
         """Write a part of the header, or all values."""
         if self._header.tell() < self._start:
             return self._header.readinto(memory)
-        place = np.frombuffer(memory, dtype=self._array.dtype.newbyteorder("="))
+        array, dtype = self._array, self._dtype
+        place = np.frombuffer(memory, dtype=np.uint8)
         address = place.ctypes.data
-        if address and place.size == self._array.size:
+        if address and place.size == self._count * dtype.itemsize:
             machine.in_large_pages(address, place.nbytes)
-            place.reshape(self._array.shape)[...] = self._array
+            if self._count > array.size:
+                skipped = copying.place_for(array, address, alignment=dtype.itemsize)
+                self.first = skipped // dtype.itemsize
+            _write(place.view(dtype)[self.first :][: array.size], array, dtype)
             self.written.set()
         return memory.nbytes

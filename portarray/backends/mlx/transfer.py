@@ -69,19 +69,15 @@ def from_host(
         return _over_host_memory(array)
     check_shape(array.shape)
     limits.check(array.shape, array.nbytes)
-    native = _NATIVE.get(array.dtype)
-    if filling.serves(array.nbytes):
-        with under(device):
-            return filling.filled(array, native or _NATIVE[array.dtype.newbyteorder("=")])
-    if native is None or not _copies_well(array):
-        native = _NATIVE[array.dtype.newbyteorder("=")]
-        array = copied(array)
+    dtype = array.dtype.newbyteorder("=")
     with under(device):
         if not array.size:
             # Reductions of what MLX makes of an empty NumPy array may never end.
-            return evaluated(mx.zeros(array.shape, dtype=native))
+            return evaluated(mx.zeros(array.shape, dtype=_NATIVE[dtype]))
+        if filling.serves(array.nbytes) or not (array.dtype.isnative and _copies_well(array)):
+            return filling.filled(array, dtype)
         # Without the dtype, float64 becomes float32 and complex128 complex64.
-        return mx.array(array, dtype=native)
+        return mx.array(array, dtype=_NATIVE[dtype])
 
 
 def _over_host_memory(array: np.ndarray[Any, Any]) -> mx.array:
@@ -111,7 +107,14 @@ def _copies_well(array: np.ndarray[Any, Any]) -> bool:
 
 
 def why_copied_in(array: np.ndarray[Any, Any], device: mx.Device) -> str:
-    """Return why MLX copies NumPy's memory unless it is told not to."""
+    """Return why MLX copies NumPy's memory unless it is told not to.
+
+    Raises
+    ------
+    ValueError
+        As :func:`from_host`, if an axis is too long.
+    """
+    check_shape(array.shape)
     return "MLX's arrays never change, and the memory may"
 
 
@@ -134,14 +137,11 @@ def check_shape(shape: tuple[int, ...]) -> None:
         With the longest axis that MLX has.
     """
     for size in shape:
-        if size > _LONGEST:
+        if size > devices.LONGEST:
             raise ValueError(
-                f"an axis of {size} elements is longer than MLX's arrays have, {_LONGEST}; "
+                f"an axis of {size} elements is longer than MLX's arrays have, {devices.LONGEST}; "
                 f"split it over several axes or arrays"
             )
-
-
-_LONGEST = 2**31 - 1
 
 
 def to_host(x: mx.array, *, copy: bool | None) -> np.ndarray[Any, Any]:
