@@ -24,6 +24,7 @@ os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 os.environ.setdefault("SYCL_CACHE_PERSISTENT", "1")
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 import portarray as pa
 from portarray.backends import registry
@@ -31,6 +32,13 @@ from portarray.backends import registry
 ROOMS = Path(__file__).parent / "rooms"
 CLARRAY = Path(__file__).parent / "clarray"
 sys.path.insert(0, str(ROOMS))
+
+# What is drawn is the same in every run, and no test fails because the machine is busy:
+# --hypothesis-profile=search draws anew each time.
+_PATIENT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "database": None}
+settings.register_profile("search", **_PATIENT)
+settings.register_profile("same", derandomize=True, **_PATIENT)
+settings.load_profile("same")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

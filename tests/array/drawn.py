@@ -23,7 +23,7 @@ conformance suite to say.
 drawing = settings(
     max_examples=EXAMPLES,
     deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 """Settings of every drawn test here: the fixtures hold nothing that an example changes."""
 

@@ -101,7 +101,7 @@ def test_what_the_setting_lacks_is_converted_read_and_shown(place: str, wide: An
 
 def test_threads_have_settings_of_their_own(place: str, wide: Any) -> None:
     x = numbers("int32", place)
-    turn = threading.Barrier(2, timeout=60)
+    turn = threading.Barrier(2, timeout=300)
     found: dict[bool, set[str]] = {True: set(), False: set()}
 
     def work(setting: bool) -> None:

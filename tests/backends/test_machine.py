@@ -1,15 +1,16 @@
 """The processor's name and the host's memory."""
 
+import ctypes
 import mmap
 import platform
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from portarray import _host_memory
 from portarray.backends import machine
 
 
@@ -48,14 +49,25 @@ def test_what_lies_around_large_pages_is_there_before_it_is_written() -> None:
         values = np.frombuffer(memory, dtype=np.uint8)
         start = values.ctypes.data
         place = -(-start // 2**21) * 2**21 + 5 * mmap.PAGESIZE + 100
-        before = _host_memory.resident()
+        assert not _resident(start, 2**24).any()
         machine.in_large_pages(place, 2**23)
-        after = _host_memory.resident()
+        there = _resident(start, 2**24)
         del values
-    assert before is not None
-    assert after is not None
-    # 2 MiB but for what lies before the place; other threads may take some memory meanwhile.
-    assert abs(after - before - 2**21) < 2**19
+    taken = np.zeros_like(there)
+    first, large = (place - start - 100) // mmap.PAGESIZE + 1, 2**21 // mmap.PAGESIZE
+    taken[first : first - 6 + large] = True  # up to the first large page
+    taken[first - 6 + 4 * large : first + 4 * large - 1] = True  # and behind the last
+    np.testing.assert_array_equal(there, taken)
+
+
+def _resident(address: int, nbytes: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Tell which pages of memory are there."""
+    pages = np.zeros(nbytes // mmap.PAGESIZE, np.uint8)
+    status = ctypes.CDLL(None).mincore(
+        ctypes.c_void_p(address), ctypes.c_size_t(nbytes), ctypes.c_void_p(pages.ctypes.data)
+    )
+    assert status == 0
+    return (pages & 1).astype(bool)
 
 
 def _asked_for(address: int) -> bool:

@@ -129,9 +129,16 @@ def test_jax_and_clarray_share_memory(device: Device, dtype: Any) -> None:
     name = np.dtype(has(on_host(device), dtype)).name
     with jax.enable_x64(True):
         given = jax.numpy.arange(24).reshape(4, 6).astype(name)
-        x = from_dlpack(given, device=device, copy=False)
+        if "versioned" in repr(given.__dlpack__(max_version=(1, 0))):
+            # Newer releases of JAX say that their memory is read-only.
+            with pytest.raises(ValueError, match="read-only"):
+                from_dlpack(given, device=device, copy=False)
+            x = from_dlpack(given, device=device)
+        else:
+            x = from_dlpack(given, device=device, copy=False)
+            assert np.shares_memory(to_numpy(x), np.asarray(given))
         assert x.dtype == np.dtype(dtype)
-        assert np.shares_memory(to_numpy(x), np.asarray(given))
+        np.testing.assert_array_equal(to_numpy(x), np.asarray(given))
         # JAX takes memory as it is where it is aligned to 64 bytes, as a pool's is.
         y = copy(x)
         back = jax.numpy.from_dlpack(y)

@@ -179,7 +179,7 @@ def test_without_click(tmp_path: Path) -> None:
         },
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 1
@@ -193,7 +193,7 @@ def test_as_a_process() -> None:
         env={**os.environ, "PYTHONIOENCODING": "ascii", "PORTARRAY_DEVICE": "troch"},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -21,6 +21,6 @@ LIBRARIES = ("torch", "cupy", "jax", "mlx", "dpnp", "pyopencl")
 def test_asking_for_numpy_imports_nothing_else(program: str) -> None:
     check = f"{program}\nimport sys\nprint([m for m in {LIBRARIES} if m in sys.modules])"
     done = subprocess.run(
-        [sys.executable, "-c", check], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", check], capture_output=True, text=True, check=True, timeout=300
     )
     assert done.stdout.strip() == "[]"

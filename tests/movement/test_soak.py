@@ -52,7 +52,8 @@ def test_moves_in_a_row_and_from_threads(
     assert row["wrong"] == threads["wrong"] == 0
     assert row["routes"] != again["routes"]  # each round has moves of its own
     # Whatever was moved is gone, and of few moves nothing else stays.
-    assert threads["used_after"].keys() == threads["used_before"].keys() >= {"mlx:cpu:0"}
+    known = {str(one) for one in pa.devices() if pa.memory(one).used is not None}
+    assert threads["used_after"].keys() == threads["used_before"].keys() == known
     # Every device is come to, and most moves are made.
     assert len({route.split()[-1] for route in row["routes"]}) == len(
         {device.library for device in pa.devices()}
@@ -110,7 +111,7 @@ def test_same_looks_at_bits(
 PLANTED = {
     "leaking": "kept.append(np.ones(4096)); return x.to_device(device, copy=copy)",
     "hanging": "time.sleep(30); return x.to_device(device, copy=copy)",
-    "clinging": "ctypes.PyDLL(None).usleep(9_000_000); return x",
+    "clinging": "ctypes.PyDLL(None).usleep(30_000_000); return x",
 }
 
 
@@ -137,7 +138,7 @@ sys.exit(soak.main())
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=300,
     )
 
 
@@ -151,7 +152,7 @@ def test_the_soak_finds_a_leak() -> None:
 @pytest.mark.parametrize("way", ["hanging", "clinging"])
 def test_the_soak_ends_what_hangs(way: str) -> None:
     """Asleep, and asleep with the interpreter lock held."""
-    done = soaked(way, "--stall", "1")
+    done = soaked(way, "--stall", "3")
     assert done.returncode == 1, done.stdout + done.stderr
     assert "Timeout" in done.stderr
     assert "in planted" in done.stderr

@@ -355,7 +355,7 @@ def test_forks_have_threads_of_their_own() -> None:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=True,
     )
     assert done.stdout.split() == ["1", "0"]

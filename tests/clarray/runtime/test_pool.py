@@ -192,8 +192,10 @@ def test_memory_is_not_promised_twice_though_nobody_wrote_to_it(device: Device, 
     with pytest.raises(OutOfMemoryError, match="delete arrays"):
         kept.extend(several)
     assert len(kept) >= 2
-    # What else of this process lies in memory hides as much that nobody wrote to.
-    assert pool.used <= available + (host_memory.resident() or 0) + (256 << 20)
+    # What else of this process lies in memory hides as much that nobody wrote to; and other
+    # processes may have given some back meanwhile.
+    most = max(available, host_memory.available() or 0)
+    assert pool.used <= most + (host_memory.resident() or 0) + (256 << 20)
 
 
 @pytest.mark.parametrize("memory", ["there", "gone"])
