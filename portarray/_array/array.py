@@ -414,7 +414,7 @@ class Array(metaclass=_Uncalled):
 
     def tolist(self) -> Any:
         """Return the values as nested lists of Python scalars; a scalar for a 0-d array."""
-        return call.read(self).tolist()
+        return text.listed(self)
 
     # --- Python's and NumPy's protocols -------------------------------------------------------
 

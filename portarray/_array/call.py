@@ -10,6 +10,7 @@ decided once in :mod:`portarray._array.dispatch`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -156,12 +157,23 @@ def check_countable(name: str, x: Any, shape: tuple[int, ...], *, times: bool = 
         countable((*x.shape, *shape) if times else shape, x._lane, name)
 
 
-def called(name: str, lane: Lane, natives: Sequence[Any], options: dict[str, Any]) -> Any:
-    """Call a lane's function and wrap what it returns."""
+def called(
+    name: str,
+    lane: Lane,
+    natives: Sequence[Any],
+    options: dict[str, Any],
+    *,
+    shape: tuple[int, ...] | None = None,
+) -> Any:
+    """Call a lane's function and wrap what it returns.
+
+    ``shape`` is that of the result, where it is known and the lane the result's.
+    """
     try:
         result = lane.functions[name](*natives, **options)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
-        reraise(error, name, lane.device)
+        asked = None if shape is None else lane.dtype.itemsize * math.prod(shape)
+        reraise(error, name, lane.device, asked=asked)
     if type(result) is lane.array_type:
         return wrapped(result, lane)
     return _result(result, lane)
@@ -334,7 +346,7 @@ def create(
     lane = dispatch.lane_of(where, wanted)
     countable(shape, lane, name)
     own = {"dtype": lane.native, "device": where.native}
-    return called(name, lane, args, {**own, **options})  # type: ignore[no-any-return]
+    return called(name, lane, args, {**own, **options}, shape=shape)  # type: ignore[no-any-return]
 
 
 _DEFAULTS = {"real floating": "f", "complex floating": "c", "integral": "i"}
@@ -362,7 +374,7 @@ def read(x: Array) -> np.ndarray[Any, Any]:
     try:
         return device.room.read(x._native, device.native)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
-        reraise(error, "reading", device)
+        reraise(error, "reading", device, asked=x.nbytes)
 
 
 def host_view(x: Array, *, copy: bool | None = None) -> np.ndarray[Any, Any]:
@@ -371,4 +383,4 @@ def host_view(x: Array, *, copy: bool | None = None) -> np.ndarray[Any, Any]:
     try:
         return device.room.transfer.to_host(x._native, copy=copy)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
-        reraise(error, "reading", device)
+        reraise(error, "reading", device, asked=x.nbytes)

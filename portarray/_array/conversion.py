@@ -82,7 +82,7 @@ def from_host(
         else:
             native = device.room.transfer.from_host(values, device.native, copy=None)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
-        outcome.reraise(error, "moving", device)
+        outcome.reraise(error, "moving", device, asked=values.nbytes)
     return outcome.wrapped(native, lane)
 
 
@@ -103,8 +103,12 @@ def astype(x: Any, dtype: object, /, *, copy: bool = True, device: object = None
             return outcome.wrapped(target.cast(x._native), target)
         # Convert on the side that knows both dtypes; either device may lack the other's.
         if wanted in dispatch.dtypes_of(lane.device):
-            native = dispatch.lane_of(lane.device, wanted).cast(x._native)
-            native = routes.move(native, lane.device, where, copy=None, own=True)
+            cast = dispatch.lane_of(lane.device, wanted).cast
+            if lane.kind == "f" and target.kind in "iu":
+                # Libraries differ in what they make of values that do not fit.
+                native = routes.move(cast(x._native), lane.device, where, copy=None, own=True)
+            else:
+                native = routes.convert(x._native, lane.device, where, wanted, cast)
             return outcome.wrapped(native, target)
         if lane.dtype in dispatch.dtypes_of(where):
             return outcome.wrapped(target.cast(moved(x, where, copy=None)._native), target)
@@ -113,7 +117,7 @@ def astype(x: Any, dtype: object, /, *, copy: bool = True, device: object = None
             values = lane.device.room.read(x._native, lane.device.native).astype(wanted)
         return from_host(values, where, own=True)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
-        outcome.reraise(error, "astype", where, lane.device)
+        outcome.reraise(error, "astype", where, lane.device, asked=x.size * wanted.itemsize)
 
 
 def moved(
@@ -132,15 +136,18 @@ def moved(
     target = lane_for(lane.dtype, device, narrow=narrow)
     native = x._native
     try:
-        new = target.dtype != lane.dtype
-        if new:
-            if copy is False:
-                raise _needs_copy(lane.dtype, target.dtype)
-            native = dispatch.lane_of(here, target.dtype).cast(native)
-            copy = None  # that is one, and nobody else's
-        native = routes.move(native, here, device, copy=copy, non_blocking=non_blocking, own=new)
+        if target.dtype == lane.dtype:
+            native = routes.move(native, here, device, copy=copy, non_blocking=non_blocking)
+        elif copy is False:
+            raise _needs_copy(lane.dtype, target.dtype)
+        else:
+            cast = dispatch.lane_of(here, target.dtype).cast
+            native = routes.convert(
+                native, here, device, target.dtype, cast, non_blocking=non_blocking
+            )
     except Exception as error:  # noqa: BLE001  (translated and raised again)
-        outcome.reraise(error, "moving", device, here)
+        asked = x.size * target.dtype.itemsize
+        outcome.reraise(error, "moving", device, here, asked=asked)
     return outcome.wrapped(native, target)
 
 
@@ -152,9 +159,17 @@ def planned(x: Array, device: Device, *, narrow: bool) -> routes.TransferPlan:
     here = lane.device
     target = lane_for(lane.dtype, device, narrow=narrow)
     native = x._native
+    why = f"{device} has no {lane.dtype} and takes {target.dtype}"
     try:
         if target.dtype == lane.dtype:
             return routes.plan(native, here, device, dtype=lane.dtype)
+        if routes.converts(here, device):
+            # What would be copied at last is converted instead.
+            found = routes.plan(native, here, device, dtype=lane.dtype)
+            more = x.size * (target.dtype.itemsize - lane.dtype.itemsize)
+            return found._replace(
+                dtype=target.dtype, nbytes=found.nbytes + more, reasons=(*found.reasons[:-1], why)
+            )
         # What is converted is new memory; nothing is converted to find out how it would move.
         there = dispatch.lane_of(here, target.dtype)
         new = there.functions["empty"](native.shape, dtype=there.native, device=here.native)
@@ -163,7 +178,7 @@ def planned(x: Array, device: Device, *, narrow: bool) -> routes.TransferPlan:
         outcome.reraise(error, "transfer_plan", device, here)
     return found._replace(
         nbytes=found.nbytes + x.size * target.dtype.itemsize,
-        reasons=(f"{device} has no {lane.dtype} and takes {target.dtype}", *found.reasons),
+        reasons=(why, *found.reasons),
     )
 
 
@@ -250,6 +265,7 @@ def _from_python(
 ) -> Array:
     """Make an array from Python scalars, nested sequences, buffers and ``__array__`` objects."""
     typed = _has_dtype(obj)
+    asked = None
     try:
         given = _host_values(obj, dtype, sequence=not typed, copy=copy if typed else None)
         values = _under_one_name(given.astype(given.dtype.newbyteorder("="), copy=False))
@@ -259,18 +275,22 @@ def _from_python(
             lane = lane_for(dtypes.canonical(values.dtype), device, narrow=narrow)
         else:
             lane = _default_lane(values.dtype, device)
+        asked = values.size * lane.dtype.itemsize
         # What says its dtype has memory of its own, which NumPy reads; lists of such are copied.
         shares = typed and given.dtype.isnative and not isinstance(obj, (list, tuple))
         if copy is False and not (shares and values.dtype == lane.dtype):
             order = "" if given.dtype.isnative else f" of byte order {given.dtype.byteorder!r}"
             raise _made_anew(obj, order)
-        converted = values.astype(lane.dtype, copy=False)
-        if not shares or converted is not values:
-            native = device.room.keep(converted, device.native)
+        if values.dtype != lane.dtype:
+            if values.dtype.kind == "c" and lane.kind not in "bc":
+                raise _loses_imaginary_part(values.dtype, lane.dtype)
+            native = device.room.converted(values, lane.dtype, device.native)
+        elif shares:
+            native = device.room.transfer.from_host(values, device.native, copy=copy)
         else:
-            native = device.room.transfer.from_host(converted, device.native, copy=copy)
+            native = device.room.keep(values, device.native)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
-        outcome.reraise(error, "asarray", device)
+        outcome.reraise(error, "asarray", device, asked=asked)
     return outcome.wrapped(native, lane)
 
 

@@ -70,12 +70,14 @@ def countable(shape: tuple[int, ...], lane: Lane, name: str) -> None:
         reraise(error, name, lane.device)
 
 
-def reraise(error: Exception, name: str, *devices: Device) -> NoReturn:
+def reraise(error: Exception, name: str, *devices: Device, asked: int | None = None) -> NoReturn:
     """Raise what the user sees in a library's error's place; the native one stays as the cause.
 
-    ``devices`` are those that took part, the one that was to have the result first.
+    ``devices`` are those that took part, the one that was to have the result first. ``asked`` are
+    the bytes of what was to be made, where they are known: not every library says them when there
+    is no memory.
     """
-    translated = _translated(error, name, devices)
+    translated = _translated(error, name, devices, asked)
     try:
         if translated is error:
             raise error
@@ -86,11 +88,13 @@ def reraise(error: Exception, name: str, *devices: Device) -> NoReturn:
         del error, translated
 
 
-def _translated(error: Exception, name: str, devices: tuple[Device, ...]) -> Exception:
+def _translated(
+    error: Exception, name: str, devices: tuple[Device, ...], asked: int | None
+) -> Exception:
     """Return the error that the user sees in a library's error's place."""
     if isinstance(error, PortarrayError):
         return error
-    short = memory.out_of_memory(error, *devices)
+    short = memory.out_of_memory(error, *devices, asked=asked)
     if short is not None:
         return short
     for device in devices:

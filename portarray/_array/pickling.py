@@ -63,12 +63,15 @@ def restored(values: np.ndarray[Any, Any], dtype: str, device: str) -> Array:
     """
     # joblib, for one, maps arrays in a file into memory: a class of NumPy's of its own.
     values = np.asarray(values)
-    if not values.dtype.isnative:  # of a machine that has bytes in the other order
-        values = values.astype(values.dtype.newbyteorder("="))
     wanted = dtypes.canonical(dtype)
-    values = values.view(wanted)
-    if not values.flags.aligned:  # a buffer may begin anywhere
-        values = values.copy()
+    try:
+        if not values.dtype.isnative:  # of a machine that has bytes in the other order
+            values = values.astype(values.dtype.newbyteorder("="))
+        values = values.view(wanted)
+        if not values.flags.aligned:  # a buffer may begin anywhere
+            values = values.copy()
+    except MemoryError as error:
+        outcome.reraise(error, "unpickling")
     return conversion.from_host(values, _home_of_pickle(device, wanted))
 
 

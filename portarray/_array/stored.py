@@ -52,8 +52,7 @@ def read(
     try:
         stored = files.read(where)
     except MemoryError as error:  # of addresses to map the file to
-        error.__dict__["asked"] = os.path.getsize(where)
-        outcome.reraise(error, "loading")
+        outcome.reraise(error, "loading", asked=os.path.getsize(where))
     shared = _shared(stored)
     if names is None:
         structure = _structure(stored, shared)
@@ -76,10 +75,17 @@ def read(
 
 def _placed(stored: files.Stored, name: str, device: Device, *, narrow: bool) -> Array:
     try:
-        return conversion.from_host(stored.values(name), device, narrow=narrow, own=True)
+        return conversion.from_host(_in_memory(stored, name), device, narrow=narrow, own=True)
     except Exception as error:
         error.add_note(f"The array is {name!r} in {stored.path!r}.")
         raise
+
+
+def _in_memory(stored: files.Stored, name: str) -> Values:
+    try:
+        return stored.values(name)
+    except MemoryError as error:  # of a copy, for it lies at an address that is not its dtype's
+        outcome.reraise(error, "loading")
 
 
 # --- arrays ---------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from portarray._array import call, dispatch, outcome
 if TYPE_CHECKING:
     from portarray._array.array import Array
 
-__all__ = ["formatted", "item", "plain", "represent", "scalar"]
+__all__ = ["formatted", "item", "listed", "plain", "represent", "scalar"]
 
 # Above this many elements only corners are shown, and only they are brought to the host.
 _THRESHOLD = 1000
@@ -27,6 +27,15 @@ def item(x: Array) -> Any:
         return lane.functions["item"](x._native)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
         outcome.reraise(error, "item", lane.device)
+
+
+def listed(x: Array) -> Any:
+    """Return the values of an array as nested lists of Python scalars."""
+    values = call.read(x)
+    try:
+        return values.tolist()
+    except MemoryError as error:
+        outcome.reraise(error, "tolist")
 
 
 def scalar(x: Array, target: str) -> Any:

@@ -141,7 +141,9 @@ def synchronize(device: object = None) -> None:
                 del short  # else this frame and the error would hold each other
 
 
-def out_of_memory(error: BaseException, *devices: Device) -> OutOfMemoryError | None:
+def out_of_memory(
+    error: BaseException, *devices: Device, asked: int | None = None
+) -> OutOfMemoryError | None:
     """Return the error to raise where a call ran out of memory; None where it did not.
 
     What the calls that failed had made so far is let go, although their frames hang on the error:
@@ -153,6 +155,9 @@ def out_of_memory(error: BaseException, *devices: Device) -> OutOfMemoryError | 
         A library's.
     *devices : Device
         Those that took part, the one that was to have the result first.
+    asked : int, optional
+        Bytes of what was to be made. What the library says of the allocation that failed goes
+        before it.
     """
     known = [one for one in devices if one.room.devices.is_out_of_memory(error)]
     if isinstance(error, sizes.TooLargeError):
@@ -165,10 +170,14 @@ def out_of_memory(error: BaseException, *devices: Device) -> OutOfMemoryError | 
         where = known[0]
     else:
         return None
+    said = where.room.asked(error)  # some of it stands in frames
     let_go(error)
     figures = memory(where)
     return OutOfMemoryError(
-        str(where), asked=where.room.asked(error), free=figures.free, total=figures.total
+        str(where),
+        asked=asked if said is None else said,
+        free=figures.free,
+        total=figures.total,
     )
 
 

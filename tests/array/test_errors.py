@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import copy
 import pickle
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import portarray as pa
@@ -89,6 +91,44 @@ def test_running_out_of_memory(fake: str, monkeypatch: pytest.MonkeyPatch) -> No
     assert isinstance(caught.value.__cause__, FakeMemoryError)
     assert "pa.reclaim('fake:cuda:0')" in str(caught.value)
     assert x.tolist() == [1.0, 2.0]
+
+
+def test_what_was_to_be_made_is_told_where_the_library_says_no_size(
+    fake: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from over_numpy import FakeMemoryError
+
+    x = pa.asarray(np.ones((3, 5)), device=fake)
+    host = pa.asarray(np.ones(7), device="numpy")
+    big_endian = np.ones(11, ">f8")
+    pickled = pickle.dumps(x)
+
+    def fails(*args: object, **options: object) -> None:
+        raise FakeMemoryError("no room")
+
+    def asked(way: Callable[[], object]) -> int | None:
+        with pytest.raises(errors.OutOfMemoryError) as caught:
+            way()
+        return caught.value.asked
+
+    functions, transfer = x._lane.functions, x.device.room.transfer
+    for name in ("ones", "empty", "eye", "arange", "linspace", "cumulative_sum"):
+        monkeypatch.setitem(functions, name, fails)
+    assert asked(lambda: pa.ones((3, 0, 4), device=fake)) == 0
+    assert asked(lambda: pa.empty((3, 6), device=fake)) == 144
+    assert asked(lambda: pa.eye(4, 5, device=fake)) == 160
+    assert asked(lambda: pa.arange(1.0, 4.0, device=fake)) == 24
+    assert asked(lambda: pa.linspace(0, 1, 9, device=fake)) == 72
+    assert asked(lambda: pa.cumulative_sum(x, axis=0)) is None  # of the function nothing is known
+    for name in ("from_host", "to_host"):
+        monkeypatch.setattr(transfer, name, fails)
+    assert asked(lambda: host.to_device(fake)) == 56
+    assert asked(lambda: pa.asarray(host, dtype="float32", device=fake)) == 28
+    assert asked(lambda: pa.asarray(big_endian, device=fake)) == 88
+    assert asked(lambda: pa.asarray([1.0, 2.0], device=fake)) == 16
+    assert asked(lambda: pa.to_device({"a": host}, fake)) == 56
+    assert asked(lambda: x.to_device("numpy")) == 120
+    assert asked(lambda: pickle.loads(pickled)) == 120
 
 
 def test_one_reason_for_several_devices_is_told_once() -> None:

@@ -22,8 +22,13 @@ ABSURD = (1 << 15, 1 << 15, 1 << 15)
 
 DEVICE = pa.device(sys.argv[1])
 NUMPY = pa.device("numpy")
-VALUES = {"create": -2, "compute": 6, "broadcast": 4, "move out": 3, "copy": 3}  # others: 5
+VALUES = {"create": -2, "compute": 6, "broadcast": 4}  # of arrays of fives, and those of threes
+VALUES |= dict.fromkeys(("move out", "copy", "kernel", "index"), 3)
+LEAST = {"zeros": 45, "empty": 47, "full": 46, "arange": 45, "eye": 46, "from_dlpack": 47}
+LEAST |= {"asarray": 47, "to_device": 47, "tree": 47, "add": 45, "matmul": 45, "kernel": 45}
+LEAST |= {"gather": 37, "fft": 45, "reshape": 52}  # what is asked for: 2**45 bytes; others: 2**44
 KEPT = [pa.asarray(np.arange(1000, dtype=np.float32) + i, device=DEVICE) for i in range(3)]
+MADE_AT_ONCE = ("zeros", "empty", "full", "asarray", "to_device", "from_dlpack", "tree")
 
 
 def check_kept() -> None:
@@ -64,8 +69,11 @@ def absurd() -> None:
         "eye": lambda: pa.eye(1 << 22, dtype="float32", device=DEVICE),
         "asarray": lambda: pa.asarray(wide, device=DEVICE, copy=True),
         "to_device": lambda: pa.asarray(wide, device=NUMPY).to_device(DEVICE, copy=True),
+        "from_dlpack": lambda: pa.from_dlpack(wide, device=DEVICE, copy=True),
         "add": lambda: needed(thin + flat),
         "matmul": lambda: needed(column @ row),
+        "kernel": lambda: needed(pa.kernels.matmul(column, row)),
+        "exp": lambda: needed(pa.exp(square())),
         "repeat": lambda: needed(pa.repeat(KEPT[0], 1 << 33)),
         "roll": lambda: needed(pa.roll(square(), 3, axis=1)),
         "gather": lambda: needed(square()[pa.zeros((1 << 14,), dtype="int32", device=DEVICE)]),
@@ -76,14 +84,20 @@ def absurd() -> None:
     if DEVICE.library == "mlx":  # one axis of MLX's holds 2**31 elements at most
         ways["arange"] = ways["eye"]
         ways["repeat"] = lambda: needed(pa.tile(flat, (1, 1 << 30)))
+    host = pa.asarray(wide, device=NUMPY)
+    if DEVICE.library not in ("numpy", "clarray"):  # where a tree takes no memory
+        ways["tree"] = lambda: pa.to_device({"a": host}, DEVICE)["a"]
     for name, way in ways.items():
         error = caught(way)
         assert error.total is not None, name
         assert error.device in (str(DEVICE), str(NUMPY)), name
         assert "smaller pieces" in str(error), name
-        if error.asked is not None:
-            assert error.asked > error.total, (name, error)
-            assert "pa.reclaim" not in str(error)  # it would not help
+        assert error.asked is not None, (name, error)
+        assert error.asked >= 1 << LEAST.get(name, 44), (name, error)
+        if name in MADE_AT_ONCE:
+            assert error.asked <= 1.1 * 2 ** LEAST[name], (name, error)
+        assert error.asked > error.total, (name, error)
+        assert "pa.reclaim" not in str(error)  # it would not help
         check_kept()
         told(name)
 
@@ -106,6 +120,10 @@ def limited() -> None:
     values = np.full(COUNT, 5, np.float32)
     values.flags.writeable = False  # most libraries copy it then
     host = pa.asarray(values, device=NUMPY)
+    rows = pa.reshape(x, (4096, -1))
+    column = pa.full((4096, 1), 3, dtype="float32", device=DEVICE)
+    row = pa.ones((1, COUNT // 4096), dtype="float32", device=DEVICE)
+    places = pa.asarray(np.arange(4096, dtype=np.int32), device=DEVICE)
     ways: dict[str, Callable[[], pa.Array]] = {
         "create": lambda: needed(pa.full((COUNT,), -2, dtype="float32", device=DEVICE)),
         "compute": lambda: needed(x * 2.0),
@@ -113,6 +131,8 @@ def limited() -> None:
         "move in": lambda: needed(host.to_device(DEVICE, copy=True)),
         "move out": lambda: x.to_device(NUMPY, copy=True),
         "copy": lambda: needed(pa.asarray(x, copy=True)),
+        "kernel": lambda: needed(pa.kernels.matmul(column, row)),
+        "index": lambda: needed(pa.take(rows, places, axis=0)),
     }
     for way in ways.values():
         way()  # whatever a first call needs, it has now
@@ -142,9 +162,14 @@ def limited() -> None:
 
 def check_figures(error: pa.errors.OutOfMemoryError) -> None:
     """Look whether an error tells of the limit."""
-    assert error.asked is None or error.asked >= CHUNK, error
+    import resource
+
+    assert error.asked is not None, error
+    assert CHUNK <= error.asked <= 4 * CHUNK, error
     assert error.free is not None, error
     assert error.free < ROOM, error
+    assert error.total is not None, error
+    assert error.total <= resource.getrlimit(resource.RLIMIT_AS)[0], error
 
 
 def tree(host: pa.Array) -> pa.Array:

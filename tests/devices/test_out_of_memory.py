@@ -18,6 +18,7 @@ import pytest
 
 import portarray as pa
 from portarray._devices.memory import out_of_memory
+from portarray.backends import sizes
 
 PROGRAM = Path(__file__).with_name("short.py")
 
@@ -269,3 +270,46 @@ def test_numpys_error_tells_what_was_asked() -> None:
         pa.asarray(np.broadcast_to(np.int8(1), (1 << 30, 1 << 20)), device="numpy", copy=True)
     assert caught.value.asked is not None
     assert 1 << 50 <= caught.value.asked < (1 << 50) + (1 << 20)  # with what aligns it
+
+
+LISTED = """
+import os, pickle, resource
+import numpy as np
+import portarray as pa
+
+x = pa.zeros((32 << 20,), dtype="uint8", device="numpy")
+y = pa.zeros((16 << 20,), dtype="float64", device="numpy")
+buffers = []
+data = pickle.dumps(y, protocol=5, buffer_callback=buffers.append)
+odd = memoryview(bytearray(1 + y.nbytes))[1:]
+pages = int(open("/proc/self/statm").read().split()[0])
+limit = pages * os.sysconf("SC_PAGE_SIZE") + (64 << 20)
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+ways = {  # nobody knows what Python asks for
+    x.tolist: None,
+    lambda: pickle.loads(data, buffers=[odd]): y.nbytes,
+}
+for way, asked in ways.items():
+    try:
+        way()
+    except pa.OutOfMemoryError as error:
+        assert error.asked == asked, error
+        assert error.free <= 64 << 20 and error.total == limit, error
+    else:
+        raise AssertionError("the limit is lower")
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the program reads Linux' files")
+def test_lists_and_unpickling_run_out_alike() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LISTED], capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_what_the_library_says_goes_before_what_was_to_be_made() -> None:
+    device = pa.device("numpy")
+    told = out_of_memory(sizes.TooLargeError((3,), 24), device, asked=12)
+    untold = out_of_memory(MemoryError("no more"), device, asked=12)
+    assert [one.asked for one in (told, untold) if one] == [24, 12]

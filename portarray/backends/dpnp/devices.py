@@ -10,8 +10,10 @@ where that came too late there are no devices here.
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping
+import traceback
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
@@ -29,6 +31,7 @@ from portarray.backends.protocol import Description, MemoryFigures
 
 __all__ = [
     "ARRAY_TYPE",
+    "asked",
     "count",
     "describe",
     "driver",
@@ -250,6 +253,40 @@ def is_out_of_memory(error: BaseException) -> bool:
         return True
     # Sizes that 64 bits do not count come out negative.
     return isinstance(error, ValueError) and "request allocation must be positive" in str(error)
+
+
+def asked(error: BaseException) -> int | None:
+    """Return how many bytes could not be had; None where a driver wanted them for itself.
+
+    dpnp's error does not say. The innermost function of Python that it came through was making an
+    array, and its variables say of which size.
+    """
+    if not isinstance(error, USMAllocationError):
+        return None
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    making = next(one for one in reversed(frames) if not one.f_code.co_filename.endswith(".pyx"))
+    size_in = _MAKING.get(making.f_globals.get("__name__", ""))
+    try:
+        return None if size_in is None else size_in(making.f_locals)
+    except (KeyError, TypeError, AttributeError):  # other functions there make arrays otherwise
+        return None
+
+
+def _of_shape(variables: Mapping[str, Any]) -> int | None:
+    shape, dtype = variables["shape"], variables["dtype"]
+    if dtype is None:  # whichever is the default
+        return None
+    lengths = shape if isinstance(shape, (tuple, list)) else (shape,)
+    return math.prod(map(int, lengths)) * np.dtype(dtype).itemsize
+
+
+_MAKING: Mapping[str, Callable[[Mapping[str, Any]], int | None]] = {
+    "dpnp.tensor._ctors": _of_shape,
+    "dpnp.dpnp_array": _of_shape,
+    "dpnp.tensor._reshape": lambda variables: int(variables["X"].nbytes),
+    "portarray.backends.dpnp.transfer": lambda variables: int(variables["array"].nbytes),
+}
+"""What functions that allocate say of the size, by module."""
 
 
 def is_failure(error: BaseException) -> bool:

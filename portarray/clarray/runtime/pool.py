@@ -194,7 +194,10 @@ class Pool:
     def memory(self) -> Memory:
         """Return the pool's and the device's figures."""
         pooled = self.pooled
-        return Memory(self.total, self._left() + pooled, self._allocated - pooled, pooled)
+        total = self.total
+        if self._device.kind == "cpu":  # the process may have limited itself since
+            total = min(total, host_memory.total() or total)
+        return Memory(total, self._left() + pooled, self._allocated - pooled, pooled)
 
     @property
     def pooled(self) -> int:
