@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -295,3 +296,37 @@ def test_arrays_are_integers_and_conditions(anywhere: str) -> None:
     for convert in (int, float, complex, operator.index):
         with pytest.raises(TypeError, match=r"shape \(2,\)"):
             convert(two)
+
+
+def test_assigning_what_lies_in_the_array_itself(anywhere: str) -> None:
+    """Values, and arrays in keys, are read before anything is written."""
+
+    def both(assign: Callable[[Any, Any], None], *shape: int) -> None:
+        x = np.arange(6, dtype=np.int32).reshape(shape)
+        y = pa.asarray(x.copy(), device=anywhere)
+        assign(x, np.asarray)
+        assign(y, lambda indices: pa.asarray(np.asarray(indices, np.int32), device=anywhere))
+        same(y, x)
+
+    def through_a_mask(x: Any, array: Any) -> None:
+        x[x > 2] = x[:3]
+
+    def through_indices(x: Any, array: Any) -> None:
+        x[array([5, 4, 3, 2, 1, 0])] = x
+
+    def through_the_array_itself(x: Any, array: Any) -> None:
+        x[x[::2]] = x[3:]
+
+    def through_an_axis(x: Any, array: Any) -> None:
+        x[array([1, 0]), :] = x
+
+    def beside_an_integer(x: Any, array: Any) -> None:
+        x[0, array([1, 0])] = x[1, :2]
+
+    def through_slices(x: Any, array: Any) -> None:
+        x[1:] = x[:-1]
+
+    for assign in (through_a_mask, through_indices, through_the_array_itself, through_slices):
+        both(assign, 6)
+    for assign in (through_an_axis, beside_an_integer, through_slices):
+        both(assign, 2, 3)

@@ -47,6 +47,9 @@ def setitem(x: ndarray, key: Key, value: Any, /) -> ndarray:
     _check_bounds(x.shape, key)
     if isinstance(value, ndarray):
         value = _without_leading_ones(cast(value, x.dtype))
+    if any(isinstance(part, ndarray) for part in key):
+        key = tuple(_apart(part, x) for part in key)
+        value = _apart(value, x)
     if _is_plain(key):
         x[key] = value
         return settle(x)
@@ -56,6 +59,18 @@ def setitem(x: ndarray, key: Key, value: Any, /) -> ndarray:
         value = _moved(value, range(parts.place, parts.place + parts.count), 0)
     parts.view[parts.arrays] = value
     return settle(x)
+
+
+def _apart(part: Any, x: ndarray) -> Any:
+    """Return a part of a key, or a value, that has no memory of x: through arrays dpnp refuses it.
+
+    Without arrays in the key dpnp copies by itself.
+    """
+    if not isinstance(part, ndarray):
+        return part
+    first, last = dpnp.byte_bounds(part)
+    begin, end = dpnp.byte_bounds(x)
+    return dpnp.copy(part) if first < end and begin < last else part
 
 
 def _check_bounds(shape: tuple[int, ...], key: Key) -> None:
