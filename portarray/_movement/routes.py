@@ -9,6 +9,7 @@ ask the same functions what is copied and why.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -19,7 +20,7 @@ from portarray._devices.device import Device
 if TYPE_CHECKING:
     from portarray.backends.room import Room
 
-__all__ = ["HOST", "Kind", "TransferPlan", "kind_of", "move", "plan"]
+__all__ = ["HOST", "Kind", "TransferPlan", "convert", "converts", "kind_of", "move", "plan"]
 
 Kind = Literal["library", "memory", "dlpack", "staged", "host"]
 """How data goes from one device to another:
@@ -109,6 +110,41 @@ def move(
     if given.whose == "own":
         return target.room.keep(given.values, target.native, non_blocking=early)
     return onto.from_host(given.values, target.native, copy=copy, non_blocking=early)
+
+
+def converts(source: Device, target: Device) -> bool:
+    """Tell whether data that goes from one device to another is converted while it is copied."""
+    return kind_of(source, target) == "memory" and target.room.converts()
+
+
+def convert(
+    x: Any,
+    source: Device,
+    target: Device,
+    dtype: np.dtype[Any],
+    cast: Callable[[Any], Any],
+    *,
+    non_blocking: bool = False,
+) -> Any:
+    """Return a native array of one device as native array of another, in another dtype.
+
+    Parameters
+    ----------
+    x : native array
+        On ``source``.
+    source, target : Device
+        From where to where.
+    dtype : numpy.dtype
+        One that both devices have.
+    cast : callable
+        Converts x on its device. It is not called where :func:`converts`.
+    non_blocking : bool
+        As for :func:`move`.
+    """
+    if converts(source, target):
+        values = _given(x, source, target, "memory", True).values
+        return target.room.converted(values, dtype, target.native)
+    return move(cast(x), source, target, copy=None, non_blocking=non_blocking, own=True)
 
 
 class _Given(NamedTuple):

@@ -16,7 +16,11 @@ _SMALL = 1 << 15  # bytes, up to which it does not matter where a copy lies
 
 
 def copied(
-    array: np.ndarray[Any, Any], *, order: Literal["C", "K"] = "K", alignment: int = 16
+    array: np.ndarray[Any, Any],
+    *,
+    order: Literal["C", "K"] = "K",
+    alignment: int = 16,
+    dtype: np.dtype[Any] | None = None,
 ) -> np.ndarray[Any, Any]:
     """Return a writable copy of native byte order, that nobody else has.
 
@@ -28,11 +32,15 @@ def copied(
         How the axes lie in memory: as in C, or as they lie in the array, which is faster.
     alignment : int
         What the copy's address is divisible by, a power of 2, where it has more than 32 KiB.
+    dtype : numpy.dtype, optional
+        To which values are converted; the array's own.
     """
-    dtype = array.dtype.newbyteorder("=")
-    if array.nbytes <= _SMALL:
+    if dtype is None:
+        dtype = array.dtype.newbyteorder("=")
+    nbytes = array.size * dtype.itemsize
+    if nbytes <= _SMALL:
         return np.array(array, dtype=dtype, order=order, copy=True, subok=False)
-    memory = np.empty(array.nbytes + ROOM + alignment, dtype=np.uint8)
+    memory = np.empty(nbytes + ROOM + alignment, dtype=np.uint8)
     offset = place_for(array, memory.ctypes.data, alignment=alignment)
     strides: list[int] | None = None
     if order == "K" and not array.flags.c_contiguous:

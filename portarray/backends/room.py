@@ -285,6 +285,22 @@ class Room:
             return self.transfer.from_host(array, device, copy=None, non_blocking=non_blocking)
         return hook(array, device, non_blocking=non_blocking)
 
+    def converts(self) -> bool:
+        """Tell whether :meth:`converted` writes converted values straight into host memory."""
+        return "converted" in self.transfer.__dict__
+
+    @np.errstate(all="ignore")  # of what the dtype cannot hold
+    def converted(self, array: np.ndarray[Any, Any], dtype: np.dtype[Any], device: Any) -> Any:
+        """Make a native array of another dtype from a NumPy array's values.
+
+        **May**, where ``from_host`` copies whatever host memory it is given: values are converted
+        while they are copied, as NumPy does it. By default NumPy converts, and the result is kept.
+        """
+        hook = self.transfer.__dict__.get("converted")
+        if hook is None:
+            return self.keep(array.astype(dtype), device)
+        return hook(array, dtype, device)
+
     def staged(self, x: Any) -> np.ndarray[Any, Any] | None:
         """Return a copy in page-locked host memory, from where other GPUs read it fastest.
 

@@ -23,6 +23,7 @@ from portarray.backends.dpnp import devices
 
 __all__ = [
     "adopt",
+    "converted",
     "dlpack_device",
     "from_dlpack",
     "from_host",
@@ -78,7 +79,14 @@ def from_host(
             "copy=False, but dpnp's arrays lie in memory that SYCL allocates and cannot share "
             "NumPy's; pass copy=None or copy=True"
         )
-    dtype = array.dtype.newbyteorder("=")
+    return converted(array, array.dtype.newbyteorder("="), device)
+
+
+def converted(array: np.ndarray[Any, Any], dtype: np.dtype[Any], device: Device) -> dpnp.ndarray:
+    """Make an array of a dtype that the device has from a NumPy array of any.
+
+    Values are converted as NumPy does, on CPUs while they are copied.
+    """
     fortran = array.flags.f_contiguous and not array.flags.c_contiguous
     if on_host(device):
         x = _unwritten(array, dtype, device, "F" if fortran else "C")
@@ -93,10 +101,11 @@ def _unwritten(
     array: np.ndarray[Any, Any], dtype: np.dtype[Any], device: Device, order: str
 ) -> dpnp.ndarray:
     """Return an array on a CPU, of new memory where a copy of NumPy's array is made fastest."""
-    if array.nbytes < _LARGE:
+    nbytes = array.size * dtype.itemsize
+    if nbytes < _LARGE:
         return dpnp.empty(array.shape, dtype=dtype, device=device, order=order)
     queue = device.sycl_queue
-    memory = MemoryUSMDevice(array.nbytes + copying.ROOM + _ALIGNED, queue=queue)
+    memory = MemoryUSMDevice(nbytes + copying.ROOM + _ALIGNED, queue=queue)
     machine.in_large_pages(memory._pointer, memory.nbytes)
     offset = copying.place_for(array, memory._pointer, alignment=_ALIGNED)
     return dpnp.ndarray(

@@ -18,7 +18,7 @@ from jax._src.interpreters.pxla import batched_device_put
 from portarray.backends.copying import copied
 from portarray.backends.jax import tracing
 
-__all__ = ["from_host", "on_host", "peek", "to_host", "why_copied_in"]
+__all__ = ["converted", "from_host", "on_host", "peek", "to_host", "why_copied_in"]
 
 _LARGE = 1 << 20  # bytes
 _ALIGNED = 64  # what addresses must be divisible by for XLA to take memory over
@@ -63,11 +63,26 @@ def from_host(
     if _is_transposed(array):
         # NumPy is many times slower at that.
         return _read(array, device).block_until_ready()
-    if array.nbytes >= _LARGE:
+    return _copied_for(array, array.dtype.newbyteorder("="), device)
+
+
+def converted(array: np.ndarray[Any, Any], dtype: np.dtype[Any], device: jax.Device) -> jax.Array:
+    """Make an array of a dtype that the device has from a NumPy array of any.
+
+    Values are converted as NumPy does, on CPUs while they are copied.
+    """
+    if on_host(device) and not _is_transposed(array):
+        return _copied_for(array, dtype, device)
+    return from_host(array.astype(dtype), device, copy=None)
+
+
+def _copied_for(array: np.ndarray[Any, Any], dtype: np.dtype[Any], device: jax.Device) -> jax.Array:
+    """Return an array over a copy of NumPy's, which lies where XLA takes memory over."""
+    if array.size * dtype.itemsize >= _LARGE:
         # XLA lets go of NumPy's memory at the next call of JAX or when Python collects garbage, and
         # what was freed before is needed now.
         gc.collect(0)
-    return _read(copied(array, order="C", alignment=_ALIGNED), device)
+    return _read(copied(array, order="C", alignment=_ALIGNED, dtype=dtype), device)
 
 
 def _read(array: np.ndarray[Any, Any], device: jax.Device) -> jax.Array:

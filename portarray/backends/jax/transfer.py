@@ -16,10 +16,18 @@ import numpy as np
 
 from portarray import _dlpack as dlpack
 from portarray.backends.jax import devices, tracing
-from portarray.backends.jax.host_memory import from_host, on_host, peek, to_host, why_copied_in
+from portarray.backends.jax.host_memory import (
+    converted,
+    from_host,
+    on_host,
+    peek,
+    to_host,
+    why_copied_in,
+)
 
 __all__ = [
     "constant",
+    "converted",
     "dlpack_device",
     "from_dlpack",
     "from_host",

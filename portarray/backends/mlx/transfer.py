@@ -20,6 +20,7 @@ from portarray.backends.mlx import devices, filling, limits
 
 __all__ = [
     "check_shape",
+    "converted",
     "dlpack_device",
     "evaluated",
     "from_dlpack",
@@ -35,6 +36,9 @@ __all__ = [
 
 _NATIVE = devices.dtypes("cpu", 0)
 _NUMPY = {native: dtype for dtype, native in _NATIVE.items()}
+
+_READ = frozenset((*_NATIVE, np.dtype(np.complex128)))
+"""What ``mx.array`` reads of NumPy's dtypes."""
 
 _DLPACK_CPU = 1
 
@@ -67,14 +71,29 @@ def from_host(
     """
     if copy is False:
         return _over_host_memory(array)
+    return converted(array, array.dtype.newbyteorder("="), device)
+
+
+def converted(array: np.ndarray[Any, Any], dtype: np.dtype[Any], device: mx.Device) -> mx.array:
+    """Make an MLX array of a dtype that the device has from a NumPy array of any.
+
+    Values are converted as NumPy does, while they are copied.
+
+    Raises
+    ------
+    ValueError
+        If an axis is longer than MLX's 32-bit sizes hold.
+    """
     check_shape(array.shape)
-    limits.check(array.shape, array.nbytes)
-    dtype = array.dtype.newbyteorder("=")
+    nbytes = array.size * dtype.itemsize
+    limits.check(array.shape, nbytes)
     with under(device):
         if not array.size:
             # Reductions of what MLX makes of an empty NumPy array may never end.
             return evaluated(mx.zeros(array.shape, dtype=_NATIVE[dtype]))
-        if filling.serves(array.nbytes) or not (array.dtype.isnative and _copies_well(array)):
+        if filling.serves(nbytes) or not (
+            _copies_well(array) and _converts_alike(array.dtype, dtype)
+        ):
             return filling.filled(array, dtype)
         # Without the dtype, float64 becomes float32 and complex128 complex64.
         return mx.array(array, dtype=_NATIVE[dtype])
@@ -104,6 +123,18 @@ def _copies_well(array: np.ndarray[Any, Any]) -> bool:
         span += (length - 1) * stride
         size *= length
     return 2 * span <= 3 * size
+
+
+def _converts_alike(source: np.dtype[Any], target: np.dtype[Any]) -> bool:
+    """Tell whether MLX converts as NumPy does.
+
+    It rounds to half precision in two steps, and makes other integers of what these cannot hold.
+    """
+    if source == target:
+        return source.isnative
+    if source not in _READ or target.itemsize < 4:
+        return False
+    return source.kind in "biu" or target.kind in "fc"
 
 
 def why_copied_in(array: np.ndarray[Any, Any], device: mx.Device) -> str:
