@@ -99,16 +99,16 @@ def test_values_are_converted_while_they_are_copied(target: str) -> None:
     n = 1 << 20
     values = np.linspace(0.0, 1.0, n)
     expected = values.astype(np.float32)
-    ways = [lambda: pa.asarray(values, dtype="float32", device=target)]
-    for source in ("numpy:cpu:0", "torch:cpu:0", "dpnp:oneapi:0"):
-        if source in DEVICES and source != target:
-            x = pa.asarray(values, device=source)
-            ways.append(lambda x=x: pa.astype(x, "float32", device=target))  # type: ignore[misc]
-    for way in ways:
-        way()
+    sources = ("numpy:cpu:0", "torch:cpu:0", "dpnp:oneapi:0")
+    given_arrays: list[Any] = [values]
+    given_arrays += [
+        pa.asarray(values, device=one) for one in sources if one in DEVICES and one != target
+    ]
+    for x in given_arrays:
+        pa.asarray(x, dtype="float32", device=target)
         tracemalloc.start()
         try:
-            y = way()
+            y = pa.asarray(x, dtype="float32", device=target)
             most = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
