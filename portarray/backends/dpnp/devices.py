@@ -277,7 +277,7 @@ def _of_shape(variables: Mapping[str, Any]) -> int | None:
     if dtype is None:  # whichever is the default
         return None
     lengths = shape if isinstance(shape, (tuple, list)) else (shape,)
-    return math.prod(map(int, lengths)) * np.dtype(dtype).itemsize
+    return math.prod(map(int, lengths)) * int(np.dtype(dtype).itemsize)
 
 
 _MAKING: Mapping[str, Callable[[Mapping[str, Any]], int | None]] = {
