@@ -8,6 +8,7 @@ read on the other.
 from __future__ import annotations
 
 import itertools
+import pickle
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -209,8 +210,7 @@ def test_what_was_made_for_a_device_is_its_own(target: str) -> None:
     """clarray's calls wait for the kernels that use memory which others see."""
 
     def marked(x: pa.Array) -> bool:
-        found: bool = x.native.storage.shared
-        return found
+        return bool(x.native.storage.shared)
 
     if not pa.device(target).native.host_memory:
         pytest.skip(f"{target} has memory of its own, which others never see")
@@ -234,9 +234,22 @@ def test_what_was_made_for_a_device_is_its_own(target: str) -> None:
     repr(y), y.tolist(), y[0].item(), float(y[0]), np.asarray(y, dtype=np.float32)
     for name, one in made.items():
         assert not marked(one), name
-    # Who is handed the memory does.
-    assert np.asarray(y) is not None
+    # Who is handed the memory does, as long as that is there, in parts and by other libraries too.
+    view = np.asarray(y)
+    part = view[1:].reshape(-1, 1)
+    del view
     assert marked(y)
+    other = y[2:].to_device("torch" if "torch:cpu:0" in DEVICES else "numpy").native
+    del part
+    assert marked(y)
+    del other
+    assert not marked(y)
+    buffers: list[pickle.PickleBuffer] = []
+    pickle.dumps(y, 5, buffer_callback=buffers.append)
+    assert marked(y)
+    buffers.clear()
+    pickle.dumps(y, 5)
+    assert not marked(y)
 
 
 # --- sharing with JAX, on request -----------------------------------------------------------------

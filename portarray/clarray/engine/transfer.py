@@ -7,7 +7,8 @@ On devices that compute in host memory nothing has to move: NumPy sees an array'
 Kernels are launched long before they are done, and only this library knows the queue. Hence the
 rules here: the host reads a block after everything enqueued so far, whatever writes it is done;
 the host writes a recycled block after the kernels that still use its former contents; and memory
-that others can see is marked ``shared``, so that no call leaves a kernel behind that touches it.
+that others can see is marked ``shared`` as long as they do, so that no call leaves a kernel behind
+that touches it.
 """
 
 from __future__ import annotations
@@ -76,28 +77,31 @@ def to_numpy(x: Array) -> Values:
         return np.empty(x.shape, x.dtype)
     if not x.device.host_memory:
         return _downloaded(x)
+    return _seen(x, _memory(x.storage))
+
+
+def _seen(x: Array, memory: _Memory) -> Values:
+    """Return an array's elements in its storage's memory, after they were computed."""
     x.device.finish()
     itemsize = x.dtype.itemsize
-    return np.ndarray(
-        x.shape,
-        x.dtype,
-        _memory(x.storage),
-        x.offset * itemsize,
-        [step * itemsize for step in x.strides],
-    )
+    strides = [step * itemsize for step in x.strides]
+    return np.ndarray(x.shape, x.dtype, memory, x.offset * itemsize, strides)
 
 
 def share(x: Array) -> Values:
     """Return an array's elements as NumPy array that others may keep.
 
-    On devices that compute in host memory it is a view of the same memory, and from now on each
-    function that uses that memory returns only when its kernels are done: whoever has the view
+    On devices that compute in host memory it is a view of the same memory. While anybody has it,
+    each function that uses that memory returns only when its kernels are done: whoever has the view
     can read what was computed, and write, without knowing of the queue. Elsewhere a copy.
     """
+    if 0 in x.shape or not x.device.host_memory:
+        return to_numpy(x)
+    memory = _memory(x.storage)
     # Before waiting: a kernel that another thread enqueues meanwhile is either waited for here,
     # or there, since launching looks at the mark afterwards.
-    x.storage.shared = True
-    return to_numpy(x)
+    x.storage.show(memory)
+    return _seen(x, memory)
 
 
 def duplicate(x: Array) -> Values:
@@ -256,8 +260,8 @@ def _lent(values: Values, device: Device) -> Storage | None:
             distance = _address(values) - _address(_bytes_of(storage))
             if storage.device is not device or distance % values.dtype.itemsize:
                 return None
-            if not storage.shared:
-                storage.shared = True
+            if id(base) not in storage.shared:
+                storage.show(base)
                 device.finish()
             return storage
         base = base.base

@@ -12,7 +12,9 @@ from __future__ import annotations
 import itertools
 import os
 import threading
+import weakref
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -88,9 +90,9 @@ class Storage:
         Size of the block.
     device : Device
         Where it is.
-    shared : bool
-        Whether another library can see it. Kernels that touch it are finished before their call
-        returns, for the other library knows nothing of the queue.
+    shared : dict
+        Through what others can see it; empty where they cannot. Kernels that touch it are finished
+        before their call returns, for other libraries know nothing of the queue.
     owner : object
         What keeps borrowed memory alive; None for a block of the pool.
     """
@@ -111,7 +113,13 @@ class Storage:
         self.host = host
         self.nbytes = nbytes
         self.owner = owner
-        self.shared = shared
+        self.shared: dict[int, object] = {id(owner): owner} if shared else {}
+
+    def show(self, view: object) -> None:
+        """Remember that others see the memory through an object, for as long as that lives."""
+        # NumPy's arrays have no hash, as keys of weak references need.
+        key = id(view)
+        self.shared[key] = weakref.ref(view, partial(self.shared.pop, key))
 
     def __del__(self) -> None:
         if self.owner is None:

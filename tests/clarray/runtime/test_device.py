@@ -131,9 +131,12 @@ def test_finish_waits_for_what_was_launched(device: Device) -> None:
 
 def test_results_of_a_storage_shared_with_others_are_there_on_return(device: Device) -> None:
     storage = device.pool.take(4000)
-    storage.shared = True
+    view = np.zeros(1)
+    storage.show(view)
     device.kernel(FILL, "fill", 1, [np.int32]).launch((1000,), None, (storage,), 1)
     assert not device.pending
+    del view
+    assert not storage.shared  # by then nobody sees it
 
 
 @pytest.mark.parametrize(
