@@ -385,6 +385,34 @@ def test_descriptors_of_files_that_are_loaded(path: Path) -> None:
     assert len(os.listdir("/proc/self/fd")) == before
 
 
+@linux
+def test_files_and_pickles_of_more_than_32_bits_can_count(path: Path) -> None:
+    rows = (1 << 20) + 1  # of 4096 bytes
+    nbytes = rows << 12
+    entries = {
+        "large": {"dtype": "U8", "shape": [rows, 4096], "data_offsets": [0, nbytes]},
+        "last": {"dtype": "F32", "shape": [3], "data_offsets": [nbytes, nbytes + 12]},
+    }
+    header = json.dumps(entries).encode()
+    with path.open("wb") as file:
+        file.write(len(header).to_bytes(8, "little") + header)
+        file.seek(nbytes - 1, os.SEEK_CUR)  # a gap, of which neither disk nor memory has anything
+        file.write(b"\7" + np.arange(1, 4, dtype=np.float32).tobytes())
+    for device in pa.devices():
+        last = pa.load(path, device=device, names=["last"])["last"]
+        assert values_of(last).tolist() == [1, 2, 3]
+        if device.library not in SHARING or not device.room.transfer.on_host(device.native):
+            continue
+        x = pa.load(path, device=device)["large"]
+        assert x.shape == (rows, 4096)
+        assert values_of(x[-1]).tolist() == [0] * 4095 + [7]
+        buffers: list[pickle.PickleBuffer] = []
+        data = pickle.dumps(x, 5, buffer_callback=buffers.append)
+        assert [buffer.raw().nbytes for buffer in buffers] == [nbytes]
+        again = pickle.loads(data, buffers=buffers)
+        assert values_of(again[-1]).tolist() == values_of(x[-1]).tolist()
+
+
 def test_memory_that_is_not_aligned_is_copied(path: Path) -> None:
     header = b'{"w":{"dtype":"F64","shape":[2],"data_offsets":[0,16]}}'
     data = np.asarray([1.0, 2.0]).tobytes()
