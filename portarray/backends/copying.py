@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-__all__ = ["ROOM", "copied", "place_for"]
+__all__ = ["ROOM", "copied", "in_memory_order", "inverse", "place_for"]
 
 ROOM = mmap.PAGESIZE
 """Bytes that :func:`place_for` may skip, beyond the alignment."""
@@ -59,6 +59,32 @@ def _in_same_order(array: np.ndarray[Any, Any], itemsize: int) -> list[int]:
         strides[axis] = step
         step *= array.shape[axis]
     return strides
+
+
+def in_memory_order(array: np.ndarray[Any, Any]) -> list[int] | None:
+    """Return an array's axes, those first whose elements lie farthest apart; None if they are.
+
+    Axes along which nothing lies apart stay where they are.
+    """
+    if array.flags.c_contiguous:
+        return None
+    apart = [
+        (-abs(stride), axis)
+        for axis, (length, stride) in enumerate(zip(array.shape, array.strides, strict=True))
+        if stride and length > 1
+    ]
+    ordered = sorted(apart)
+    if ordered == apart:
+        return None
+    axes = list(range(array.ndim))
+    for (_, place), (_, axis) in zip(apart, ordered, strict=True):
+        axes[place] = axis
+    return axes
+
+
+def inverse(axes: list[int]) -> list[int]:
+    """Return the order of axes that undoes another one."""
+    return [axes.index(axis) for axis in range(len(axes))]
 
 
 def place_for(array: np.ndarray[Any, Any], start: int, *, alignment: int) -> int:

@@ -85,16 +85,20 @@ def from_host(
 def converted(array: np.ndarray[Any, Any], dtype: np.dtype[Any], device: Device) -> dpnp.ndarray:
     """Make an array of a dtype that the device has from a NumPy array of any.
 
-    Values are converted as NumPy does, on CPUs while they are copied.
+    Values are converted as NumPy does, on CPUs while they are copied. Axes lie in memory in the
+    order in which the NumPy array's do.
     """
     fortran = array.flags.f_contiguous and not array.flags.c_contiguous
-    if on_host(device):
-        x = _unwritten(array, dtype, device, "F" if fortran else "C")
-        # New memory is nobody's: it is written while the device works.
-        np.asarray(_HostMemory(x))[...] = array
-        return x
-    # dpnp is slow at reading what has gaps.
-    return dpnp.asarray(np.asarray(array, dtype, order="F" if fortran else "C"), device=device)
+    if not on_host(device):
+        # dpnp is slow at reading what has gaps.
+        return dpnp.asarray(np.asarray(array, dtype, order="F" if fortran else "C"), device=device)
+    # dpnp takes as long for a view as for a small array.
+    axes = None if fortran else copying.in_memory_order(array)
+    values = array if axes is None else array.transpose(axes)
+    x = _unwritten(values, dtype, device, "F" if fortran else "C")
+    # New memory is nobody's: it is written while the device works.
+    np.asarray(_HostMemory(x))[...] = values
+    return x if axes is None else x.transpose(copying.inverse(axes))
 
 
 def _unwritten(

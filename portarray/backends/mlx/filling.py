@@ -85,34 +85,15 @@ def filled(array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> mx.array:
     if _Process.forked:  # not even a view is computed there
         with np.errstate(all="ignore"):
             return mx.array(array.astype(dtype, order="K"), dtype=devices.CPU_DTYPES[dtype])
-    axes = _in_memory_order(array)
+    axes = copying.in_memory_order(array)
     values = array if axes is None else array.transpose(axes)
     x = _read(values, dtype) if serves(array.size * dtype.itemsize) else _written(values, dtype)
     if dtype == _BFLOAT16:
         x = mx.view(x, mx.bfloat16)
     if axes is not None:
-        x = mx.transpose(x, [axes.index(axis) for axis in range(array.ndim)])
+        x = mx.transpose(x, copying.inverse(axes))
     mx.eval(x)
     return x
-
-
-def _in_memory_order(array: np.ndarray[Any, Any]) -> list[int] | None:
-    """Return an array's axes, those first whose elements lie farthest apart; None if they are.
-
-    Axes along which nothing lies apart stay where they are.
-    """
-    apart = [
-        (-abs(stride), axis)
-        for axis, (length, stride) in enumerate(zip(array.shape, array.strides, strict=True))
-        if stride and length > 1
-    ]
-    ordered = sorted(apart)
-    if ordered == apart:
-        return None
-    axes = list(range(array.ndim))
-    for (_, place), (_, axis) in zip(apart, ordered, strict=True):
-        axes[place] = axis
-    return axes
 
 
 def _write(place: np.ndarray[Any, Any], array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> None:
