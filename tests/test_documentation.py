@@ -80,10 +80,10 @@ def _hooks() -> Iterator[str]:
     yield from protocol.__all__
 
 
-# What rooms have no word in: types, names of the parts, and what is made of other hooks (read).
+# What rooms have no word in: types, names of the parts, and what is made of other hooks.
 NOT_HOOKS = {
     *("Devices", "PLATFORMS", "Room", "RoomInfo", "Served", "Transfer", "info", "namespace"),
-    "read",
+    *("converts", "read"),
 }
 
 

@@ -46,11 +46,15 @@ def transfer_plan(x: Array, device: object, *, narrow: bool = False) -> Transfer
         If the text names no device, or one that cannot be used here.
     DTypeNotSupportedError
         If the device lacks the dtype, unless ``narrow``.
+    ValueError
+        If the move is refused for another reason: an axis that is longer than the device's library
+        counts, a tensor that requires grad.
 
     Notes
     -----
     A plan is for this array as it is now: reversed, read-only or unaligned ones may be copied where
-    others are not. ``portarray routes`` shows the plans of a plain array between all devices.
+    others are not. It raises what the move would raise, except where memory would run out, which
+    nobody knows before. ``portarray routes`` shows the plans of a plain array between all devices.
 
     Examples
     --------
