@@ -10,7 +10,8 @@ is asked for, against the memory that is free then.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import mlx.core as mx
@@ -35,6 +36,19 @@ _VIEWS = frozenset(
     )
 )
 
+# How many arrays as large as the largest operand or the result are there at once, as measured with
+# `mx.get_peak_memory`. All other composed functions and transforms have two, and the rest one.
+_ARRAYS: Mapping[str, float] = {
+    "argsort": 1.5,
+    "copysign": 2,
+    "cos": 5,
+    "floor_divide": 6,
+    "hypot": 9,
+    "nextafter": 5,
+    "sin": 3,
+    "trunc": 3,
+}
+
 
 def check(shape: Sequence[int], nbytes: int) -> None:
     """Refuse an array that there is no memory for.
@@ -54,7 +68,7 @@ def check(shape: Sequence[int], nbytes: int) -> None:
             raise sizes.TooLargeError(shape, nbytes)
 
 
-def bounded(name: str, function: _Function, *, steps: bool = False) -> _Function:
+def bounded(name: str, function: _Function, *, arrays: float | None = None) -> _Function:
     """Return a function of the standard that raises where its result gets no memory.
 
     Parameters
@@ -63,18 +77,19 @@ def bounded(name: str, function: _Function, *, steps: bool = False) -> _Function
         The function's, as the standard has it.
     function : callable
         What serves it.
-    steps : bool
-        Whether MLX computes it in several steps, so that two arrays as large as the largest operand
-        or the result are there at once. So are all composed functions and transforms.
+    arrays : float, optional
+        How many arrays as large as the largest operand or the result are there at once, for MLX
+        computes it in several steps; of the standard's functions it is known here.
     """
     if name in _VIEWS or not _FAULTY:
         return function
-    steps = steps or name.startswith("fft.") or served_by(function) == "composed"
+    steps = name.startswith("fft.") or served_by(function) == "composed"
+    count = arrays or _ARRAYS.get(name, 2 if steps else 1)
     at_once = name.startswith("linalg.")  # by LAPACK, in copies of the operands
 
     def checked(*args: Any, **options: Any) -> Any:
         more = 0
-        if steps or at_once:
+        if count > 1 or at_once:
             for one in args:
                 if type(one) is mx.array and one.size > _FEW:
                     more = max(more, one.nbytes)
@@ -83,7 +98,8 @@ def bounded(name: str, function: _Function, *, steps: bool = False) -> _Function
         result = function(*args, **options)
         large = type(result) is mx.array and (more or result.size > _FEW)
         if large and not any(result is one for one in args):
-            check(result.shape, 2 * max(more, result.nbytes) if steps else result.nbytes)
+            largest = max(more, result.nbytes) if count > 1 else result.nbytes
+            check(result.shape, math.ceil(count * largest))
         return result
 
     return checked

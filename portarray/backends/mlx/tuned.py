@@ -159,19 +159,23 @@ def _row(
     name: str,
     wins: str,
     refuses: Callable[..., str] | None = None,
+    *,
+    arrays: int = 2,
 ) -> tuple[TunedKernel]:
-    return (TunedKernel(limits.bounded(name, function, steps=True), name, FLOATING, wins, refuses),)
+    """Return a row; ``arrays`` as for :func:`limits.bounded`."""
+    guarded = limits.bounded(name, function, arrays=arrays)
+    return (TunedKernel(guarded, name, FLOATING, wins, refuses),)
 
 
 TUNED: Mapping[str, tuple[TunedKernel, ...]] = {
     "linear": _row(_linear, "mlx.core.matmul", "linear prompt 1536x576", _no_linear),
-    "softmax": _row(_softmax, "mlx.core.softmax", "softmax 512x4096", _no_softmax),
-    "silu": _row(_silu, "one exponential and a quotient", "silu 512x4096"),
-    "gelu": _row(_gelu, "mlx.core.erf", "gelu 512x4096"),
-    "relu": _row(_relu, "mlx.core.maximum", "relu 512x576"),
+    "softmax": _row(_softmax, "mlx.core.softmax", "softmax 512x4096", _no_softmax, arrays=4),
+    "silu": _row(_silu, "one exponential and a quotient", "silu 512x4096", arrays=3),
+    "gelu": _row(_gelu, "mlx.core.erf", "gelu 512x4096", arrays=1),
+    "relu": _row(_relu, "mlx.core.maximum", "relu 512x576", arrays=1),
     "rms_norm": _row(_rms_norm, "mlx.core.fast.rms_norm", "rms_norm 1x576", _no_rms_norm),
     "layer_norm": _row(
-        _layer_norm, "mlx.core.fast.layer_norm", "layer_norm 512x4096", _no_layer_norm
+        _layer_norm, "mlx.core.fast.layer_norm", "layer_norm 512x4096", _no_layer_norm, arrays=3
     ),
     "rope": _row(_rope, "mlx.core.multiply and add", "rope 32x1024x128", _no_rope),
     "attention": _row(

@@ -181,7 +181,9 @@ def _merged(x: mx.array, advanced: list[Any]) -> tuple[mx.array, list[Any]]:
         if _is_boolean(index):
             covered = x.shape[axis : axis + index.ndim]
             shape.append(math.prod(covered))
-            found.append(mx.array(np.flatnonzero(transfer.to_host(index, copy=None))))
+            places = np.flatnonzero(transfer.to_host(index, copy=None))
+            limits.check(places.shape, places.nbytes)
+            found.append(mx.array(places))
             axis += index.ndim
         else:
             shape.append(x.shape[axis])

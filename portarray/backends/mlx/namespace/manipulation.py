@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import mlx.core as mx
 import numpy as np
 
-from portarray.backends.mlx import transfer
+from portarray.backends.mlx import limits, transfer
 from portarray.backends.mlx.namespace.creation import check_size
 from portarray.backends.mlx.namespace.promotion import together
 
@@ -158,6 +158,11 @@ def reshape(x: mx.array, /, shape: tuple[int, ...], *, copy: bool | None = None)
         )
     if x.size > _MANY:  # so many only as a view that repeats them, which reshaping may copy
         check_size(shape, x.dtype)
+    try:
+        limits.check(shape, x.nbytes)
+    except MemoryError:
+        if not transfer.to_host(x, copy=False).flags.c_contiguous:  # others are copied
+            raise
     return mx.reshape(x, shape)
 
 

@@ -7,6 +7,7 @@ from typing import Literal
 
 import mlx.core as mx
 
+from portarray.backends.mlx import limits
 from portarray.backends.mlx.namespace.promotion import Scalar, pair
 from portarray.backends.mlx.namespace.reducing import Axes, reduced
 
@@ -53,10 +54,12 @@ def nonzero(x: mx.array, /) -> tuple[mx.array, ...]:
         raise ValueError("nonzero needs at least one axis; a 0-d array has no indices")
     flat = mx.reshape(x if x.dtype == mx.bool_ else mx.not_equal(x, 0), (-1,))
     dtype = mx.int64 if x.size > 2**31 - 1 else mx.int32
+    limits.check(x.shape, (1 + 2 * dtype.size) * x.size)  # it is computed here and now
     ends = mx.cumsum(flat.astype(dtype))
     count = operator.index(ends[-1].item()) if x.size else 0  # type: ignore[arg-type]
     if not count:
         return tuple(mx.zeros((0,), dtype=mx.int64) for _ in x.shape)
+    limits.check((count,), 2 * dtype.size * (x.size + count))
     # All others write to a place behind the last, which is cut off.
     targets = mx.where(flat, ends - 1, mx.array(count, dtype=dtype))
     found = mx.put_along_axis(
