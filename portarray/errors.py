@@ -198,7 +198,9 @@ class OutOfMemoryError(PortarrayError, MemoryError):
     device : str
         Text of the device.
     asked, free, total : int or None
-        Bytes asked for, free and in all, where they are known.
+        Bytes asked for, free and in all. ``asked`` is the allocation that failed where the library
+        tells, and else the array that was to be made or moved; None where a driver, or Python,
+        wanted memory for itself. ``free`` and ``total`` are None where the system does not tell.
     """
 
     def __init__(
