@@ -194,7 +194,7 @@ def test_errors_of_a_users_class_have_the_path_too(picky: Any) -> None:
 def test_an_error_releases_what_was_moved(device: str, kind: type[BaseException]) -> None:
     """While it is handled, and though its traceback is kept."""
     target = pa.device(device)
-    where = "torch:cpu:0" if device == "numpy:cpu:0" and pa.functional("torch") else "numpy"
+    where = "torch:cpu:0" if device == "numpy:cpu:0" and pa.functional("torch") else "numpy:cpu:0"
     sources = [pa.asarray(np.ones((3, 11), np.float32), device=where, copy=True) for _ in "1234"]
     alive: list[weakref.ref[pa.Array]] = []
 

@@ -218,6 +218,8 @@ def test_intels_cpu_runtime_comes_before_pocl() -> None:
 
 
 DPNP = """
+import warnings
+warnings.filterwarnings("ignore", "Setting the shape on a NumPy array")  # NumPy 2.5 of dpnp 0.20
 import dpctl, dpnp
 def use_dpnp():
     intel = [one for one in dpctl.get_devices() if "Intel" in one.sycl_platform.name]

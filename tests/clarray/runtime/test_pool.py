@@ -277,10 +277,15 @@ def test_freed_memory_goes_back_to_the_system(pool: Pool, device: Device) -> Non
         with open("/proc/self/statm") as file:
             return int(file.read().split()[1]) * 4096
 
-    before = resident()
-    x = filled(device, 32 * MIB, 1)
-    device.finish()
-    assert resident() - before > 100 * MIB
-    del x
-    pool.reclaim()
-    assert resident() - before < 40 * MIB
+    for _ in range(5):  # other threads' memory comes and goes
+        gc.collect()
+        before = resident()
+        x = filled(device, 32 * MIB, 1)
+        device.finish()
+        grown = resident() - before
+        del x
+        pool.reclaim()
+        left = resident() - before
+        if grown > 100 * MIB and left < 40 * MIB:
+            return
+    pytest.fail(f"{grown >> 20} MiB more with an array of 128 MiB, {left >> 20} MiB without it")
