@@ -35,9 +35,10 @@ sys.path.insert(0, str(ROOMS))
 
 # What is drawn is the same in every run, and no test fails because the machine is busy:
 # --hypothesis-profile=search draws anew each time.
-_PATIENT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "database": None}
-settings.register_profile("search", **_PATIENT)
-settings.register_profile("same", derandomize=True, **_PATIENT)
+settings.register_profile(
+    "search", deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("same", parent=settings.get_profile("search"), derandomize=True)
 settings.load_profile("same")
 
 
