@@ -109,8 +109,8 @@ def test_memory_grows_with_the_length_only() -> None:
         mx.eval(blocks.attention(q, k, v, **OPTIONS | {"causal": True}))
         return int(mx.get_peak_memory())
 
-    # Twice as many scores in a row, and four times as many in all. How many blocks are there at once
-    # depends on when MLX's thread lets go of them.
+    # Twice as many scores in a row, and four times as many in all. How many blocks there are at
+    # once depends on when MLX's thread lets go of them.
     assert needed(4096) < 3 * needed(2048)
     assert needed(4096) < 2**26
 
