@@ -153,14 +153,10 @@ class Pool:
         # Reentrant, for a destructor may run while this thread holds it; held for one sum only.
         self._lock = threading.RLock()
         self._allocated = 0
-        native = device.native
-        self.total = int(native.global_mem_size)
-        if device.kind == "cpu":
-            self.total = min(self.total, host_memory.total() or self.total)
         self.limit = self.total
-        self.keep = self.total // 8
+        self.keep = self.limit // 8
         self.slack = 512 << 20
-        self.largest = int(native.max_mem_alloc_size)
+        self.largest = int(device.native.max_mem_alloc_size)
         guard = os.environ.get("CLARRAY_GUARD", "0") not in ("", "0") if guard is None else guard
         self._fences = Fences(device) if guard else None
 
@@ -202,10 +198,15 @@ class Pool:
     def memory(self) -> Memory:
         """Return the pool's and the device's figures."""
         pooled = self.pooled
-        total = self.total
-        if self._device.kind == "cpu":  # the process may have limited itself since
+        return Memory(self.total, self._left() + pooled, self._allocated - pooled, pooled)
+
+    @property
+    def total(self) -> int:
+        """Bytes of the device's memory; of a processor's, those that the process may use now."""
+        total = int(self._device.native.global_mem_size)
+        if self._device.kind == "cpu":
             total = min(total, host_memory.total() or total)
-        return Memory(total, self._left() + pooled, self._allocated - pooled, pooled)
+        return total
 
     @property
     def pooled(self) -> int:
