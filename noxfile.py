@@ -19,7 +19,7 @@ nox.options.error_on_missing_interpreters = True
 
 PYPROJECT = nox.project.load_toml("pyproject.toml")
 
-# Every array library whose room can be tested without its hardware; CuPy imports without a GPU.
+# Every array library whose backend can be tested without its hardware; CuPy imports without a GPU.
 EVERY = ("opencl", "torch", "mlx", "dpnp", "jax", "cupy-cuda13")
 
 # Each library's requirement for these sessions. PyTorch is pinned: its newest release is not
@@ -82,16 +82,16 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def types(session: nox.Session) -> None:
-    """Check types with mypy, every room's functions against the protocol among them."""
+    """Check types with mypy, every backend's functions against the protocol among them."""
     found = libraries(session)
     session.install(
         "-e", ".[cli,files,llm]", "-e", "./conformance", *found, *group("types"), *group("tests")
     )
-    # Without a library its room is checked against nothing, and some of its ignores are not used.
+    # Without a library nothing checks its backend, and some of its ignores are not used.
     complete = set(EVERY) <= set(tested(session))
     options = [] if complete else ["--no-warn-unused-ignores"]
     session.run("mypy", *options, *session.posargs)
-    session.run("pytest", "tests/test_room_types.py")
+    session.run("pytest", "tests/test_backend_types.py")
 
 
 @nox.session

@@ -78,9 +78,9 @@ def names_of(devices: Sequence[pa.Device]) -> dict[pa.Device, str]:
     """Return what to call the library behind each device."""
     times = Counter(device.library for device in devices)
     return {
-        device: device.room.info.title
+        device: device.backend.info.title
         if times[device.library] == 1
-        else f"{device.room.info.title} {device}"
+        else f"{device.backend.info.title} {device}"
         for device in devices
     }
 
@@ -351,7 +351,7 @@ def main() -> None:
         report = {
             "machine": machine,
             "devices": {
-                str(d): {"name": d.name, "version": d.room.devices.version()} for d in devices
+                str(d): {"name": d.name, "version": d.backend.devices.version()} for d in devices
             },
             "rows": [asdict(row) for row in rows],
             "targets": [asdict(target) for target in judged],

@@ -1,7 +1,7 @@
 """DLPack's capsules in the hand: asked for once, looked into, and handed on.
 
 A producer may give its capsule only once, and libraries ask for it several times over; they also
-overlook what it says. So a room takes the capsule (:func:`take`), reads what its library would
+overlook what it says. So a backend takes the capsule (:func:`take`), reads what its library would
 overlook, and gives its library the :class:`Held` capsule in the producer's place.
 """
 

@@ -1,4 +1,4 @@
-"""Fixtures of all tests: nobody's settings are read or changed, and rooms that are not real."""
+"""Fixtures of all tests: nobody's settings are read or changed, and backends that are not real."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from hypothesis import HealthCheck, settings
 import portarray as pa
 from portarray.backends import registry
 
-ROOMS = Path(__file__).parent / "rooms"
+BACKENDS = Path(__file__).parent / "fakes"
 CLARRAY = Path(__file__).parent / "clarray"
-sys.path.insert(0, str(ROOMS))
+sys.path.insert(0, str(BACKENDS))
 
 # What is drawn is the same in every run, and no test fails because the machine is busy:
 # --hypothesis-profile=search draws anew each time.
@@ -73,40 +73,40 @@ def compiled_programs() -> Iterator[None]:
         jax.clear_caches()
 
 
-def _room(package: str) -> Iterator[str]:
-    info = registry.add_room(package)
+def _backend(package: str) -> Iterator[str]:
+    info = registry.add_backend(package)
     pa.reset_gpu_device()
     yield info.library
-    registry.remove_room(info.library)
+    registry.remove_backend(info.library)
     pa.reset_gpu_device()
 
 
 @pytest.fixture
 def fake() -> Iterator[str]:
     """Two GPUs on cuda, ``fake:cuda:0`` and ``fake:cuda:1``, with memory of their own."""
-    yield from _room("fake")
+    yield from _backend("fake")
 
 
 @pytest.fixture
 def nofloat64() -> Iterator[str]:
     """A GPU on metal without float64 and complex128, in host memory."""
-    yield from _room("nofloat64")
+    yield from _backend("nofloat64")
 
 
 @pytest.fixture
 def no64bit() -> Iterator[str]:
     """An accelerator on tpu without int64, uint64, float64 and complex128."""
-    yield from _room("no64bit")
+    yield from _backend("no64bit")
 
 
 @pytest.fixture
 def settable() -> Iterator[str]:
     """A GPU on rocm that has 64-bit types where ``settable.devices.wide`` says so."""
-    yield from _room("settable")
+    yield from _backend("settable")
 
 
 @pytest.fixture
 def faulty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """A GPU on opencl whose probe fails as the variable FAULTY says, ``step:how``."""
     monkeypatch.setenv("FAULTY_LOG", str(tmp_path / "faulty.log"))
-    yield from _room("faulty")
+    yield from _backend("faulty")

@@ -1,6 +1,6 @@
-"""A file's name says the same in every room: the standard's chapter that its functions are of.
+"""A file's name says the same in every backend: the standard's chapter that its functions are of.
 
-Read from the source, so that rooms whose libraries are not installed are held too.
+Read from the source, so that backends whose libraries are not installed are held too.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from portarray.backends.assembly import CHAPTERS
 EXTENSIONS = ("linalg", "fft")
 BACKENDS = Path(backends.__path__[0])
 SHARED = BACKENDS / "composed"
-ROOMS = sorted(path for path in BACKENDS.glob("*/namespace") if path.is_dir())
+BACKENDS = sorted(path for path in BACKENDS.glob("*/namespace") if path.is_dir())
 
 NAMES: dict[str, frozenset[str]] = {
     chapter: frozenset(
@@ -69,7 +69,7 @@ def test_every_chapter_has_a_file_for_the_public_functions() -> None:
     assert set(CHAPTER) <= set(pa.__all__)
 
 
-@pytest.mark.parametrize("folder", [SHARED, *ROOMS], ids=folder_name)
+@pytest.mark.parametrize("folder", [SHARED, *BACKENDS], ids=folder_name)
 def test_functions_stand_in_their_chapters_file(folder: Path) -> None:
     wrong = []
     for stem, path in files(folder):
@@ -80,7 +80,7 @@ def test_functions_stand_in_their_chapters_file(folder: Path) -> None:
             names = list(defined(tree))  # it lists every chapter; the next test reads it
         else:
             # Pieces that chapters are made of (the case of one dtype, say), and that nothing
-            # serves by name: the next test would not let a room take a function from there.
+            # serves by name: the next test would not let a backend take a function from there.
             continue
         wrong += [
             f"{path.relative_to(BACKENDS)}:{line}: {name} is for {CHAPTER[name]}.py"
@@ -90,10 +90,10 @@ def test_functions_stand_in_their_chapters_file(folder: Path) -> None:
     assert wrong == []
 
 
-@pytest.mark.parametrize("room", ROOMS, ids=folder_name)
-def test_a_room_takes_each_function_from_its_chapter(room: Path) -> None:
+@pytest.mark.parametrize("backend", BACKENDS, ids=folder_name)
+def test_a_backend_takes_each_function_from_its_chapter(backend: Path) -> None:
     wrong = []
-    for node in ast.parse((room / "__init__.py").read_text("utf-8")).body:
+    for node in ast.parse((backend / "__init__.py").read_text("utf-8")).body:
         if isinstance(node, ast.ImportFrom):
             module = str(node.module)
             chapter = module.partition(".namespace.")[2].partition(".")[0]

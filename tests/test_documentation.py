@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import portarray as pa
-from portarray.backends import protocol, room
+from portarray.backends import base, protocol
 
 ROOT = Path(__file__).parents[1]
 # Pages whose code stands on its own, with the names that the reader is expected to have.
@@ -24,7 +24,7 @@ PAGES = (
 
 
 def modules() -> Iterator[str]:
-    """Yield every module of portarray outside the rooms and the command."""
+    """Yield every module of portarray outside the backends and the command."""
     yield "portarray"
     for found in pkgutil.walk_packages(pa.__path__, "portarray."):
         if not re.match(r"portarray\.(backends\.\w+\.|_cli|__main__)", found.name):
@@ -73,16 +73,16 @@ def test_code_of_the_page_on_scikit_learn() -> None:
 
 
 def _hooks() -> Iterator[str]:
-    """Yield every name that a room must, should or may have."""
-    for part in (protocol.Devices, protocol.Transfer, room.Room):
+    """Yield every name that a backend must, should or may have."""
+    for part in (protocol.Devices, protocol.Transfer, base.Backend):
         yield from (name for name in vars(part) if not name.startswith("_"))
-    yield from protocol.RoomInfo._fields
+    yield from protocol.BackendInfo._fields
     yield from protocol.__all__
 
 
-# What rooms have no word in: types, names of the parts, and what is made of other hooks.
+# What backends have no word in: types, names of the parts, and what is made of other hooks.
 NOT_HOOKS = {
-    *("Devices", "PLATFORMS", "Room", "RoomInfo", "Served", "Transfer", "info", "namespace"),
+    *("Devices", "PLATFORMS", "Backend", "BackendInfo", "Served", "Transfer", "info", "namespace"),
     *("converts", "read"),
 }
 

@@ -31,8 +31,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "typing": set(),
     "backends": set(),  # the package itself: empty
     "backends.protocol": set(),
-    "backends.room": {"backends.protocol"},
-    "backends.registry": {"backends.protocol", "backends.room"},
+    "backends.base": {"backends.protocol"},
+    "backends.registry": {"backends.protocol", "backends.base"},
     "backends.composed": {"backends.protocol"},
     "_dlpack": set(),  # what capsules hold, for whatever imports them
     "_host_memory": set(),  # what the system says, for whatever computes on the host
@@ -41,12 +41,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "backends.copying": set(),
     "backends.python_values": set(),
     "backends.sizes": set(),
-    "backends.ROOM": {
+    "backends.BACKEND": {
         *("backends.protocol", "backends.machine", "backends.promotion", "backends.composed"),
         *("_dlpack", "backends.copying", "backends.python_values", "backends.sizes"),
     },
     "_opencl": set(),  # drivers, for whatever computes through OpenCL
-    "backends.clarray": {"clarray"},  # beyond what every room may: portarray's own library
+    "backends.clarray": {"clarray"},  # beyond what every backend may: portarray's own library
     "backends.dpnp": {"_opencl"},
     "backends.jax": {"kernels"},  # the generic ones, which know no arrays: it compiles them
     "clarray": {
@@ -54,13 +54,13 @@ MAY_IMPORT: dict[str, set[str]] = {
         "_host_memory",
         "_opencl",
     },  # a library for itself, which happens to lie here
-    "backends.host": {"backends.room", "backends.numpy"},
-    "backends.assembly": {"backends.protocol", "backends.room", "backends.host"},
+    "backends.host": {"backends.base", "backends.numpy"},
+    "backends.assembly": {"backends.protocol", "backends.base", "backends.host"},
     "_devices": {
         *("errors", "_version", "_host_memory", "backends.sizes", "backends.protocol"),
-        *("backends.room", "backends.registry", "backends.assembly"),
+        *("backends.base", "backends.registry", "backends.assembly"),
     },
-    "_movement": {"errors", "backends.room", "backends.registry", "_devices"},
+    "_movement": {"errors", "backends.base", "backends.registry", "_devices"},
     "_array": {
         *("errors", "_config", "_devices", "_movement", "backends.promotion"),
         *("backends.protocol", "backends.registry", "backends.assembly", "_dlpack"),
@@ -125,9 +125,9 @@ def module_of(path: Path) -> str:
 
 MODULES = {module_of(path): path for path in sorted(SOURCE.rglob("*.py"))}
 TREES = {module: ast.parse(path.read_text("utf-8")) for module, path in MODULES.items()}
-ROOMS = sorted(
+BACKENDS = sorted(
     library
-    for library in registry.room_infos()
+    for library in registry.backend_infos()
     if registry.package_of(library).startswith("portarray.backends.")
 )
 
@@ -156,11 +156,11 @@ def imports(module: str) -> Iterator[Import]:
 
 
 def allowed(part: str) -> set[str]:
-    """Return the parts that a part may import; every room has the same rule."""
+    """Return the parts that a part may import; every backend has the same rule."""
     library = part.removeprefix("backends.")
-    if library not in ROOMS or library == part:
+    if library not in BACKENDS or library == part:
         return MAY_IMPORT[part]
-    return MAY_IMPORT["backends.ROOM"] | MAY_IMPORT.get(part, set())
+    return MAY_IMPORT["backends.BACKEND"] | MAY_IMPORT.get(part, set())
 
 
 def place(module: str, line: int) -> str:
@@ -183,7 +183,7 @@ def test_imports_go_down_the_layers() -> None:
     assert upward == []
 
 
-def test_rooms_know_nothing_of_the_array() -> None:
+def test_backends_know_nothing_of_the_array() -> None:
     wrong = []
     for module in MODULES:
         if not module.startswith("portarray.backends."):
@@ -210,32 +210,34 @@ def test_rooms_know_nothing_of_the_array() -> None:
     assert wrong == []
 
 
-@pytest.mark.parametrize("library", ROOMS)
-def test_a_room_says_what_it_is_without_its_library(library: str) -> None:
+@pytest.mark.parametrize("library", BACKENDS)
+def test_a_backend_says_what_it_is_without_its_library(library: str) -> None:
     module = registry.package_of(library)
     assert {found.name for found in imports(module)} - {"__future__"} == {
         "portarray.backends.protocol"
     }
 
 
-def test_libraries_are_imported_in_their_own_rooms() -> None:
-    own = {registry.room_infos()[library].module: {f"backends.{library}"} for library in ROOMS}
+def test_libraries_are_imported_in_their_own_backends() -> None:
+    own = {
+        registry.backend_infos()[library].module: {f"backends.{library}"} for library in BACKENDS
+    }
     del own["numpy"]
-    own["pyopencl"] = {"clarray"}  # the room drives portarray's own library, and that one OpenCL
+    own["pyopencl"] = {"clarray"}  # the backend drives portarray's own library, and that one OpenCL
     wrong = []
     for module in MODULES:
-        # clarray is imported by its room alone, so what it imports costs nobody else.
-        in_room = module.startswith("portarray.backends.") or part_of(module) == "clarray"
+        # clarray is imported by its backend alone, so what it imports costs nobody else.
+        in_backend = module.startswith("portarray.backends.") or part_of(module) == "clarray"
         for found in imports(module):
             library = found.name.partition(".")[0]
             part = part_of(module)
             homes = own.get(library, HOMES_OF.get(library, {part}))
             if part not in homes:
                 wrong.append(f"{place(module, found.line)}: {library} is for {', '.join(homes)}")
-            if library == "array_api_compat" and not in_room:
-                wrong.append(f"{place(module, found.line)}: {library} is for the rooms")
+            if library == "array_api_compat" and not in_backend:
+                wrong.append(f"{place(module, found.line)}: {library} is for the backends")
             lazy = library in LAZY and (part, library) not in AT_ONCE
-            if lazy and found.when == "module" and not in_room:
+            if lazy and found.when == "module" and not in_backend:
                 wrong.append(f"{place(module, found.line)}: import {library} where it is used")
     assert wrong == []
 
@@ -260,13 +262,13 @@ def test_native_arrays_are_touched_in_two_places() -> None:
 def test_no_library_is_asked_for_by_name() -> None:
     wrong = []
     for module in MODULES:
-        room = module.split(".")[2] if module.startswith("portarray.backends.") else ""
+        backend = module.split(".")[2] if module.startswith("portarray.backends.") else ""
         wrong += [
-            f"{place(module, part.lineno)} compares with {part.value!r}: let the room answer"
+            f"{place(module, part.lineno)} compares with {part.value!r}: let the backend answer"
             for node in ast.walk(TREES[module])
             if isinstance(node, ast.Compare | ast.MatchValue)
             for part in ast.walk(node)
-            if isinstance(part, ast.Constant) and part.value in set(ROOMS) - {room}
+            if isinstance(part, ast.Constant) and part.value in set(BACKENDS) - {backend}
         ]
     assert wrong == []
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 import portarray as pa
-from portarray.typing import FftNamespace, LinalgNamespace, Namespace, RoomNamespace
+from portarray.typing import BackendNamespace, FftNamespace, LinalgNamespace, Namespace
 
 
 def public(protocol: type) -> set[str]:
@@ -56,7 +56,7 @@ def test_native_namespaces_are_complete() -> None:
     missing = []
     for device in pa.devices():
         xp = pa.namespace(device)
-        parts = {"": (xp, RoomNamespace), "linalg": (xp.linalg, LinalgNamespace)}
+        parts = {"": (xp, BackendNamespace), "linalg": (xp.linalg, LinalgNamespace)}
         parts["fft"] = (xp.fft, FftNamespace)
         for part, (namespace, protocol) in parts.items():
             names = sorted(public(protocol))

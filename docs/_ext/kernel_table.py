@@ -35,9 +35,9 @@ def _lines() -> Iterator[list[str]]:
     }
     for name in generic.__all__:
         for library in libraries:
-            room = registry.load_room(library)
-            for row in room.tuned_kernels(name):
-                yield [f"{name}()", room.info.title, row.name, _kinds(row.dtypes), row.wins]
+            backend = registry.load_backend(library)
+            for row in backend.tuned_kernels(name):
+                yield [f"{name}()", backend.info.title, row.name, _kinds(row.dtypes), row.wins]
 
 
 def _kinds(dtypes: frozenset[str]) -> str:

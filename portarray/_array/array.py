@@ -1,4 +1,4 @@
-"""Array: a native array and its lane (device and dtype).
+"""Array: a native array and its table (device and dtype).
 
 Operators are one line each; what they do stands in :mod:`portarray._array.call`.
 """
@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex, final
 
 import numpy as np
 
-from portarray._array import call, indexing, interop, operators, pickling, text
+from portarray._array import call, formatting, indexing, interop, operators, pickling
 
 if TYPE_CHECKING:
-    from portarray._array.dispatch import Lane
+    from portarray._array.dispatch import DispatchTable
     from portarray._devices.device import Device
     from portarray.typing import Namespace
 
-__all__ = ["Array", "shell"]
+__all__ = ["Array", "new_uninitialized"]
 
 
 class _Uncalled(type):
@@ -50,9 +50,9 @@ class Array(metaclass=_Uncalled):
     Array([2., 3., 4.], dtype=float64, device='numpy:cpu:0')
     """
 
-    __slots__ = ("__weakref__", "_lane", "_native")
+    __slots__ = ("__weakref__", "_native", "_table")
 
-    _lane: Lane
+    _table: DispatchTable
     _native: Any
 
     # --- attributes ---------------------------------------------------------------------------
@@ -60,12 +60,12 @@ class Array(metaclass=_Uncalled):
     @property
     def dtype(self) -> np.dtype[Any]:
         """Data type, a NumPy dtype on every device."""
-        return self._lane.dtype
+        return self._table.dtype
 
     @property
     def device(self) -> Device:
         """The device that holds the array."""
-        return self._lane.device
+        return self._table.device
 
     @property
     def native(self) -> Any:
@@ -221,24 +221,24 @@ class Array(metaclass=_Uncalled):
         indexing.setitem(self, key, value)
 
     def __bool__(self) -> bool:
-        return bool(text.scalar(self, "bool"))
+        return bool(formatting.scalar(self, "bool"))
 
     def __int__(self) -> int:
-        return int(text.scalar(self, "int"))
+        return int(formatting.scalar(self, "int"))
 
     def __float__(self) -> float:
-        return float(text.scalar(self, "float"))
+        return float(formatting.scalar(self, "float"))
 
     def __complex__(self) -> complex:
-        return complex(text.scalar(self, "complex"))
+        return complex(formatting.scalar(self, "complex"))
 
     def __index__(self) -> int:
-        if self._lane.kind not in "iu":
+        if self._table.kind not in "iu":
             raise TypeError(
                 f"only 0-d integer arrays are indices, and this one has dtype {self.dtype}; "
                 f"convert with int(x)"
             )
-        return int(text.scalar(self, "index"))
+        return int(formatting.scalar(self, "index"))
 
     # --- operators ----------------------------------------------------------------------------
 
@@ -409,12 +409,12 @@ class Array(metaclass=_Uncalled):
 
     def item(self) -> bool | int | float | complex:
         """Return the one element as a Python scalar. Raises ValueError for any other size."""
-        value: bool | int | float | complex = text.item(self)
+        value: bool | int | float | complex = formatting.item(self)
         return value
 
     def tolist(self) -> Any:
         """Return the values as nested lists of Python scalars; a scalar for a 0-d array."""
-        return text.listed(self)
+        return formatting.listed(self)
 
     # --- Python's and NumPy's protocols -------------------------------------------------------
 
@@ -448,13 +448,13 @@ class Array(metaclass=_Uncalled):
         return interop.ufunc(ufunc, method, inputs, kwargs)
 
     def __repr__(self) -> str:
-        return text.represent(self)
+        return formatting.represent(self)
 
     def __str__(self) -> str:
-        return text.plain(self)
+        return formatting.plain(self)
 
     def __format__(self, spec: str, /) -> str:
-        return text.formatted(self, spec)
+        return formatting.formatted(self, spec)
 
     def __reduce_ex__(self, protocol: SupportsIndex, /) -> tuple[Any, ...]:
         return pickling.reduce(self, protocol)
@@ -466,8 +466,8 @@ class Array(metaclass=_Uncalled):
         return pickling.deep_copy(self, memo)
 
 
-shell: Callable[[], Array] = type.__call__.__get__(Array)
-"""Make an array whose ``_native`` and ``_lane`` the caller sets at once.
+new_uninitialized: Callable[[], Array] = type.__call__.__get__(Array)
+"""Make an array whose ``_native`` and ``_table`` the caller sets at once.
 
 It goes past the metaclass, and takes 50 ns where ``object.__new__(Array)`` takes 70: every result
 of every call is made here.

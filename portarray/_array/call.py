@@ -3,7 +3,7 @@
 Every call goes: unwrap, check, promote, enter the device, call, translate errors, wrap. The first
 branch of :func:`unary`, :func:`binary` and :func:`apply` is the path of arrays that need nothing
 but the call; its cost is measured in ``benchmarks/overhead.py``. Checking and promotion are in
-:mod:`portarray._array.operands`, results and errors in :mod:`portarray._array.outcome`, and what
+:mod:`portarray._array.operands`, results and errors in :mod:`portarray._array.results`, and what
 depends only on the dtype and the device (which function serves, casts, scopes, host accounting) is
 decided once in :mod:`portarray._array.dispatch`.
 """
@@ -19,16 +19,16 @@ import numpy as np
 from portarray._array import array as _array
 from portarray._array import dispatch, dtypes
 from portarray._array.operands import COMPARISONS, common, from_scalar, refused, scalar
-from portarray._array.outcome import countable, reraise, wrapped
+from portarray._array.results import countable, reraise, wrapped
 from portarray._devices import selection
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
-    from portarray._array.dispatch import Lane
+    from portarray._array.dispatch import DispatchTable
 
 __all__ = [
     "apply",
-    "beside",
+    "with_scalar",
     "binary",
     "called",
     "check_countable",
@@ -62,19 +62,19 @@ def unary(name: str, x: Any) -> Array:
     little.
     """
     if type(x) is _array.Array:
-        lane = x._lane
+        table = x._table
         try:
-            function, result, known = lane.learned[name]
+            function, result, known = table.learned[name]
         except KeyError:
-            return learn(name, lane, x._native)
+            return learn(name, table, x._native)
         try:
             native = function(x._native)
         except Exception as error:  # noqa: BLE001  (translated and raised again)
-            reraise(error, name, lane.device)
+            reraise(error, name, table.device)
         if type(native) is known:
-            out = _array.shell()
+            out = _array.new_uninitialized()
             out._native = native
-            out._lane = result
+            out._table = result
             return out
         return wrapped(native, result)
     return unary(name, from_scalar(x, name))
@@ -83,20 +83,20 @@ def unary(name: str, x: Any) -> Array:
 def binary(name: str, x1: Any, x2: Any) -> Array:
     """Call an elementwise function of two operands, of which one may be a Python scalar."""
     if type(x1) is _array.Array and type(x2) is _array.Array:
-        lane = x1._lane
-        if lane is x2._lane:
+        table = x1._table
+        if table is x2._table:
             try:
-                function, result, known = lane.learned[name]
+                function, result, known = table.learned[name]
             except KeyError:
-                return learn(name, lane, x1._native, x2._native)
+                return learn(name, table, x1._native, x2._native)
             try:
                 native = function(x1._native, x2._native)
             except Exception as error:  # noqa: BLE001  (translated and raised again)
-                reraise(error, name, lane.device)
+                reraise(error, name, table.device)
             if type(native) is known:
-                out = _array.shell()
+                out = _array.new_uninitialized()
                 out._native = native
-                out._lane = result
+                out._table = result
                 return out
             return wrapped(native, result)
     return _binary(name, x1, x2)
@@ -105,45 +105,45 @@ def binary(name: str, x1: Any, x2: Any) -> Array:
 def _binary(name: str, x1: Any, x2: Any) -> Array:
     """Call a binary function on operands of two dtypes, or on an array and a scalar."""
     if type(x1) is _array.Array:
-        lane = x1._lane
-        if lane.takes(x2):
-            return beside(name, lane, x1._native, x2)
+        table = x1._table
+        if table.takes(x2):
+            return with_scalar(name, table, x1._native, x2)
     elif type(x2) is not _array.Array:
         x1 = from_scalar(x1, name)
-    lane, (first, second) = common(name, (x1, x2))
-    if lane.kind in "iu" and name in COMPARISONS:
-        answer = _compared_outside(name, lane, first, second)
+    table, (first, second) = common(name, (x1, x2))
+    if table.kind in "iu" and name in COMPARISONS:
+        answer = _compared_outside(name, table, first, second)
         if answer is not None:
             return answer
-    return called(name, lane, (first, second), {})  # type: ignore[no-any-return]
+    return called(name, table, (first, second), {})  # type: ignore[no-any-return]
 
 
-def learn(name: str, lane: Lane, *natives: Any) -> Array:
-    """Call a function of arrays alone for the first time in a lane; learn the lane it leads to."""
-    out: Array = called(name, lane, natives, {})
-    lane.learned[name] = dispatch.direct(lane, name, out._lane)
+def learn(name: str, table: DispatchTable, *natives: Any) -> Array:
+    """Call a function of arrays alone for the first time; learn the table of its results."""
+    out: Array = called(name, table, natives, {})
+    table.learned[name] = dispatch.direct(table, name, out._table)
     return out
 
 
-def beside(name: str, lane: Lane, first: Any, second: Any) -> Array:
-    """Call a binary function on a native array and a Python scalar that its lane takes as it is."""
+def with_scalar(name: str, table: DispatchTable, first: Any, second: Any) -> Array:
+    """Call a binary function on a native array and a Python scalar that its table takes."""
     try:
-        function, result, known = lane.learned_beside[name]
+        function, result, known = table.learned_with_scalar[name]
     except KeyError:
-        found: Array = called(name, lane, (first, second), {})
-        lane.learned_beside[name] = dispatch.beside(lane, name, found._lane)
+        found: Array = called(name, table, (first, second), {})
+        table.learned_with_scalar[name] = dispatch.with_scalar(table, name, found._table)
         return found
     try:
         native = function(first, second)
     except (TypeError, ValueError, OverflowError, RuntimeError):
         # What the library's own refuses, the namespace's function does, or says what is wrong.
-        return called(name, lane, (first, second), {})  # type: ignore[no-any-return]
+        return called(name, table, (first, second), {})  # type: ignore[no-any-return]
     except Exception as error:  # noqa: BLE001  (translated and raised again)
-        reraise(error, name, lane.device)
+        reraise(error, name, table.device)
     if type(native) is known:
-        out = _array.shell()
+        out = _array.new_uninitialized()
         out._native = native
-        out._lane = result
+        out._table = result
         return out
     return wrapped(native, result)
 
@@ -154,52 +154,52 @@ def check_countable(name: str, x: Any, shape: tuple[int, ...], *, times: bool = 
     ``shape`` is that of the result, or the numbers by which x gets larger where ``times``.
     """
     if type(x) is _array.Array:
-        countable((*x.shape, *shape) if times else shape, x._lane, name)
+        countable((*x.shape, *shape) if times else shape, x._table, name)
 
 
 def called(
     name: str,
-    lane: Lane,
+    table: DispatchTable,
     natives: Sequence[Any],
     options: dict[str, Any],
     *,
     shape: tuple[int, ...] | None = None,
 ) -> Any:
-    """Call a lane's function and wrap what it returns.
+    """Call a table's function and wrap what it returns.
 
-    ``shape`` is that of the result, where it is known and the lane the result's.
+    ``shape`` is that of the result, where it is known and the table the result's.
     """
     try:
-        result = lane.functions[name](*natives, **options)
+        result = table.functions[name](*natives, **options)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
-        asked = None if shape is None else lane.dtype.itemsize * math.prod(shape)
-        reraise(error, name, lane.device, asked=asked)
-    if type(result) is lane.array_type:
-        return wrapped(result, lane)
-    return _result(result, lane)
+        asked = None if shape is None else table.dtype.itemsize * math.prod(shape)
+        reraise(error, name, table.device, asked=asked)
+    if type(result) is table.array_type:
+        return wrapped(result, table)
+    return _result(result, table)
 
 
-def _result(result: Any, lane: Lane) -> Any:
+def _result(result: Any, table: DispatchTable) -> Any:
     """Wrap the arrays in a result; containers become tuples."""
     if isinstance(result, (tuple, list)):
-        return tuple(_result(item, lane) for item in result)
-    if isinstance(result, np.generic) or lane.device.room.owns(result):
-        return wrapped(result, lane)
+        return tuple(_result(item, table) for item in result)
+    if isinstance(result, np.generic) or table.device.backend.owns(result):
+        return wrapped(result, table)
     return result
 
 
-def _compared_outside(name: str, lane: Lane, first: Any, second: Any) -> Array | None:
+def _compared_outside(name: str, table: DispatchTable, first: Any, second: Any) -> Array | None:
     """Compare an integer array with an integer its dtype cannot hold; None where it can."""
     if not isinstance(second, int):
         if not isinstance(first, int):
             return None
         first, second, name = second, first, _MIRRORED[name]
-    if lane.low <= second <= lane.high:
+    if table.low <= second <= table.high:
         return None
-    above = second > lane.high
+    above = second > table.high
     answer = name == "not_equal" or name.startswith("less" if above else "greater")
-    device = lane.device
-    boolean = dispatch.lane_of(device, dtypes.STANDARD["bool"])
+    device = table.device
+    boolean = dispatch.table_of(device, dtypes.STANDARD["bool"])
     return wrapped(
         boolean.functions["full"](
             tuple(first.shape), answer, dtype=boolean.native, device=device.native
@@ -217,7 +217,7 @@ def apply(name: str, arrays: Sequence[Any], /, *more: Any, **options: Any) -> Ar
         Standard name (``"linalg.svd"``).
     arrays : sequence of Array, Python scalar or None
         Positional arguments; arrays must share a device and are not promoted. The first array
-        decides the lane.
+        decides the table.
     *more
         Handed on behind the arrays: arguments that the standard makes positional-only.
     **options
@@ -226,17 +226,17 @@ def apply(name: str, arrays: Sequence[Any], /, *more: Any, **options: Any) -> Ar
     if len(arrays) == 1 and type(arrays[0]) is _array.Array:
         x = arrays[0]
         found: Array = called(
-            name, x._lane, (x._native, *more), _native_options(name, x._lane, options)
+            name, x._table, (x._native, *more), _native_options(name, x._table, options)
         )
         return found
-    lane: Lane | None = None
+    table: DispatchTable | None = None
     natives: list[Any] = []
     for x in arrays:
         if type(x) is _array.Array:
-            if lane is None:
-                lane = x._lane
+            if table is None:
+                table = x._table
             else:
-                dispatch.check_device(name, lane, x._lane)
+                dispatch.check_device(name, table, x._table)
             natives.append(x._native)
         elif x is None:
             natives.append(None)
@@ -245,10 +245,10 @@ def apply(name: str, arrays: Sequence[Any], /, *more: Any, **options: Any) -> Ar
             if value is NotImplemented:
                 raise refused(x, name)
             natives.append(value)
-    if lane is None:
+    if table is None:
         raise TypeError(f"{name} needs at least one array; make one with pa.asarray(x)")
     natives.extend(more)
-    return called(name, lane, natives, _native_options(name, lane, options))  # type: ignore[no-any-return]
+    return called(name, table, natives, _native_options(name, table, options))  # type: ignore[no-any-return]
 
 
 def several(name: str, arrays: Sequence[Any], /, *more: Any, **options: Any) -> tuple[Array, ...]:
@@ -259,50 +259,50 @@ def several(name: str, arrays: Sequence[Any], /, *more: Any, **options: Any) -> 
 
 def promoted(name: str, arrays: Sequence[Any], /, **options: Any) -> Array:
     """Call a function on arrays and scalars promoted to one dtype."""
-    lane, natives = common(name, arrays)
-    found: Array = called(name, lane, natives, _native_options(name, lane, options))
+    table, natives = common(name, arrays)
+    found: Array = called(name, table, natives, _native_options(name, table, options))
     return found
 
 
 def sequence(name: str, arrays: Sequence[Any], /, *, promote: bool, **options: Any) -> Array:
     """Call a function that takes one list of arrays (``concat``, ``stack``)."""
-    lane, natives = _listed(name, arrays, promote=promote)
-    found: Array = called(name, lane, (natives,), _native_options(name, lane, options))
+    table, natives = _listed(name, arrays, promote=promote)
+    found: Array = called(name, table, (natives,), _native_options(name, table, options))
     return found
 
 
 def spread(name: str, arrays: Sequence[Any], /, **options: Any) -> tuple[Array, ...]:
     """Call a function that takes any number of arrays (``meshgrid``, ``broadcast_arrays``)."""
-    lane, natives = _listed(name, arrays, promote=False)
-    found: tuple[Array, ...] = called(name, lane, natives, _native_options(name, lane, options))
+    table, natives = _listed(name, arrays, promote=False)
+    found: tuple[Array, ...] = called(name, table, natives, _native_options(name, table, options))
     return found
 
 
-def _listed(name: str, arrays: Sequence[Any], *, promote: bool) -> tuple[Lane, list[Any]]:
+def _listed(name: str, arrays: Sequence[Any], *, promote: bool) -> tuple[DispatchTable, list[Any]]:
     for x in arrays:
         if type(x) is not _array.Array:
             raise refused(x, name)
-    lane, natives = common(name, arrays) if promote else (None, [])
-    if lane is None:
+    table, natives = common(name, arrays) if promote else (None, [])
+    if table is None:
         if not arrays:
             raise ValueError(f"{name} needs at least one array, got none")
-        lane = arrays[0]._lane
+        table = arrays[0]._table
         for x in arrays:
-            dispatch.check_device(name, lane, x._lane)
+            dispatch.check_device(name, table, x._table)
         natives = [x._native for x in arrays]
-    return lane, natives
+    return table, natives
 
 
-def _native_options(name: str, lane: Lane, options: dict[str, Any]) -> dict[str, Any]:
+def _native_options(name: str, table: DispatchTable, options: dict[str, Any]) -> dict[str, Any]:
     """Unwrap the arrays and the dtype among a call's own options, in place."""
     for key, value in options.items():
         if value is None or value is False:
             continue
         if type(value) is _array.Array:
-            dispatch.check_device(name, lane, value._lane)
+            dispatch.check_device(name, table, value._table)
             options[key] = value._native
         elif key == "dtype":
-            options[key] = dispatch.lane_of(lane.device, dtypes.canonical(value)).native
+            options[key] = dispatch.table_of(table.device, dtypes.canonical(value)).native
     return options
 
 
@@ -343,10 +343,10 @@ def create(
         wanted = dtypes.STANDARD["bool"]
     else:
         wanted = dispatch.default_dtype(where, _DEFAULTS[default])
-    lane = dispatch.lane_of(where, wanted)
-    countable(shape, lane, name)
-    own = {"dtype": lane.native, "device": where.native}
-    return called(name, lane, args, {**own, **options}, shape=shape)  # type: ignore[no-any-return]
+    table = dispatch.table_of(where, wanted)
+    countable(shape, table, name)
+    own = {"dtype": table.native, "device": where.native}
+    return called(name, table, args, {**own, **options}, shape=shape)  # type: ignore[no-any-return]
 
 
 _DEFAULTS = {"real floating": "f", "complex floating": "c", "integral": "i"}
@@ -354,33 +354,33 @@ _DEFAULTS = {"real floating": "f", "complex floating": "c", "integral": "i"}
 
 def floating(x: Array) -> Array:
     """Return x, cast to the device's default floating-point dtype where it is not floating."""
-    return x if x._lane.kind in "fc" else _in_default(x, "f")
+    return x if x._table.kind in "fc" else _in_default(x, "f")
 
 
 def integral(x: Array) -> Array:
     """Return x, cast to the device's default integer dtype where it is boolean."""
-    return x if x._lane.kind != "b" else _in_default(x, "i")
+    return x if x._table.kind != "b" else _in_default(x, "i")
 
 
 def _in_default(x: Array, kind: str) -> Array:
-    device = x._lane.device
-    target = dispatch.lane_of(device, dispatch.default_dtype(device, kind))
+    device = x._table.device
+    target = dispatch.table_of(device, dispatch.default_dtype(device, kind))
     return wrapped(target.cast(x._native), target)
 
 
 def read(x: Array) -> np.ndarray[Any, Any]:
     """Return an array's values as a NumPy array to read on the spot; nobody may keep it."""
-    device = x._lane.device
+    device = x._table.device
     try:
-        return device.room.read(x._native, device.native)
+        return device.backend.read(x._native, device.native)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
         reraise(error, "reading", device, asked=x.nbytes)
 
 
 def host_view(x: Array, *, copy: bool | None = None) -> np.ndarray[Any, Any]:
     """Return an array's values as a NumPy array, through the device's own transfer."""
-    device = x._lane.device
+    device = x._table.device
     try:
-        return device.room.transfer.to_host(x._native, copy=copy)
+        return device.backend.transfer.to_host(x._native, copy=copy)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
         reraise(error, "reading", device, asked=x.nbytes)

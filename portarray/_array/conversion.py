@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from portarray._array import array as _array
-from portarray._array import dispatch, dtypes, operands, outcome, producers
+from portarray._array import dispatch, dtypes, operands, producers, results
 from portarray._devices import discovery, selection
 from portarray._movement import routes
 from portarray.backends import registry
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
-    from portarray._array.dispatch import Lane
+    from portarray._array.dispatch import DispatchTable
     from portarray._devices.device import Device
 
 __all__ = [
@@ -23,7 +23,7 @@ __all__ = [
     "astype",
     "from_host",
     "home",
-    "lane_for",
+    "table_for",
     "moved",
     "planned",
     "truth",
@@ -73,17 +73,17 @@ def from_host(
     What :func:`asarray` returns, with less to ask: files and pickles have thousands of arrays.
     ``own`` says that nobody else has the memory, so that the device has all of it.
     """
-    lane = dispatch.dtypes_of(device).get(values.dtype)
-    if lane is None or values.dtype.num != lane.dtype.num:  # see _under_one_name
+    table = dispatch.dtypes_of(device).get(values.dtype)
+    if table is None or values.dtype.num != table.dtype.num:  # see _under_one_name
         return asarray(values, device=device, narrow=narrow)
     try:
         if own:
-            native = device.room.keep(values, device.native)
+            native = device.backend.keep(values, device.native)
         else:
-            native = device.room.transfer.from_host(values, device.native, copy=None)
+            native = device.backend.transfer.from_host(values, device.native, copy=None)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
-        outcome.reraise(error, "moving", device, asked=values.nbytes)
-    return outcome.wrapped(native, lane)
+        results.reraise(error, "moving", device, asked=values.nbytes)
+    return results.wrapped(native, table)
 
 
 def astype(x: Any, dtype: object, /, *, copy: bool = True, device: object = None) -> Array:
@@ -91,33 +91,33 @@ def astype(x: Any, dtype: object, /, *, copy: bool = True, device: object = None
     if type(x) is not _array.Array:
         raise operands.refused(x, "astype", scalars=False)
     wanted = dtypes.canonical(dtype)
-    lane = x._lane
-    where = lane.device if device is None else selection.resolve(device)
-    if wanted == lane.dtype:
+    table = x._table
+    where = table.device if device is None else selection.resolve(device)
+    if wanted == table.dtype:
         return moved(x, where, copy=True if copy else None)
-    if lane.kind == "c" and dtypes.kind_of(wanted) not in "bc":
-        raise _loses_imaginary_part(lane.dtype, wanted)
-    target = dispatch.lane_of(where, wanted)
+    if table.kind == "c" and dtypes.kind_of(wanted) not in "bc":
+        raise _loses_imaginary_part(table.dtype, wanted)
+    target = dispatch.table_of(where, wanted)
     try:
-        if where is lane.device:
-            return outcome.wrapped(target.cast(x._native), target)
+        if where is table.device:
+            return results.wrapped(target.cast(x._native), target)
         # Convert on the side that knows both dtypes; either device may lack the other's.
-        if wanted in dispatch.dtypes_of(lane.device):
-            cast = dispatch.lane_of(lane.device, wanted).cast
-            if lane.kind == "f" and target.kind in "iu":
+        if wanted in dispatch.dtypes_of(table.device):
+            cast = dispatch.table_of(table.device, wanted).cast
+            if table.kind == "f" and target.kind in "iu":
                 # Libraries differ in what they make of values that do not fit.
-                native = routes.move(cast(x._native), lane.device, where, copy=None, own=True)
+                native = routes.move(cast(x._native), table.device, where, copy=None, own=True)
             else:
-                native = routes.convert(x._native, lane.device, where, wanted, cast)
-            return outcome.wrapped(native, target)
-        if lane.dtype in dispatch.dtypes_of(where):
-            return outcome.wrapped(target.cast(moved(x, where, copy=None)._native), target)
+                native = routes.convert(x._native, table.device, where, wanted, cast)
+            return results.wrapped(native, target)
+        if table.dtype in dispatch.dtypes_of(where):
+            return results.wrapped(target.cast(moved(x, where, copy=None)._native), target)
         # Neither knows both, as bfloat16 from NumPy's float64 to where that is missing.
         with np.errstate(all="ignore"):
-            values = lane.device.room.read(x._native, lane.device.native).astype(wanted)
+            values = table.device.backend.read(x._native, table.device.native).astype(wanted)
         return from_host(values, where, own=True)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
-        outcome.reraise(error, "astype", where, lane.device, asked=x.size * wanted.itemsize)
+        results.reraise(error, "astype", where, table.device, asked=x.size * wanted.itemsize)
 
 
 def moved(
@@ -129,53 +129,53 @@ def moved(
     non_blocking: bool = False,
 ) -> Array:
     """Return an array on a device; itself where it is there and no copy is asked for."""
-    lane = x._lane
-    here = lane.device
+    table = x._table
+    here = table.device
     if here is device and not copy:
         return x
-    target = lane_for(lane.dtype, device, narrow=narrow)
+    target = table_for(table.dtype, device, narrow=narrow)
     native = x._native
     try:
-        if target.dtype == lane.dtype:
+        if target.dtype == table.dtype:
             native = routes.move(native, here, device, copy=copy, non_blocking=non_blocking)
         elif copy is False:
-            raise _needs_copy(lane.dtype, target.dtype)
+            raise _needs_copy(table.dtype, target.dtype)
         else:
-            cast = dispatch.lane_of(here, target.dtype).cast
+            cast = dispatch.table_of(here, target.dtype).cast
             native = routes.convert(
                 native, here, device, target.dtype, cast, non_blocking=non_blocking
             )
     except Exception as error:  # noqa: BLE001  (translated and raised again)
         asked = x.size * target.dtype.itemsize
-        outcome.reraise(error, "moving", device, here, asked=asked)
-    return outcome.wrapped(native, target)
+        results.reraise(error, "moving", device, here, asked=asked)
+    return results.wrapped(native, target)
 
 
 def planned(x: Array, device: Device, *, narrow: bool) -> routes.TransferPlan:
     """Return how :func:`moved` would bring an array to a device."""
     if type(x) is not _array.Array:
         raise operands.refused(x, "transfer_plan", scalars=False)
-    lane = x._lane
-    here = lane.device
-    target = lane_for(lane.dtype, device, narrow=narrow)
+    table = x._table
+    here = table.device
+    target = table_for(table.dtype, device, narrow=narrow)
     native = x._native
-    why = f"{device} has no {lane.dtype} and takes {target.dtype}"
+    why = f"{device} has no {table.dtype} and takes {target.dtype}"
     try:
-        if target.dtype == lane.dtype:
-            return routes.plan(native, here, device, dtype=lane.dtype)
+        if target.dtype == table.dtype:
+            return routes.plan(native, here, device, dtype=table.dtype)
         if routes.converts(here, device):
             # What would be copied at last is converted instead.
-            found = routes.plan(native, here, device, dtype=lane.dtype)
-            more = x.size * (target.dtype.itemsize - lane.dtype.itemsize)
+            found = routes.plan(native, here, device, dtype=table.dtype)
+            more = x.size * (target.dtype.itemsize - table.dtype.itemsize)
             return found._replace(
                 dtype=target.dtype, nbytes=found.nbytes + more, reasons=(*found.reasons[:-1], why)
             )
         # What is converted is new memory; nothing is converted to find out how it would move.
-        there = dispatch.lane_of(here, target.dtype)
+        there = dispatch.table_of(here, target.dtype)
         new = there.functions["empty"](native.shape, dtype=there.native, device=here.native)
         found = routes.plan(new, here, device, dtype=target.dtype)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
-        outcome.reraise(error, "transfer_plan", device, here)
+        results.reraise(error, "transfer_plan", device, here)
     return found._replace(
         nbytes=found.nbytes + x.size * target.dtype.itemsize,
         reasons=(why, *found.reasons),
@@ -186,7 +186,7 @@ def adopted(obj: Any, owner: Device, *, copy: bool | None) -> Array:
     """Return a native array of a device, see :func:`home`, as array there."""
     if type(obj) is np.ndarray:
         obj = _under_one_name(obj)
-    return outcome.wrap(owner.room.adopt(obj, copy=copy), owner)
+    return results.wrap(owner.backend.adopt(obj, copy=copy), owner)
 
 
 def _finished(
@@ -221,12 +221,12 @@ def _loses_imaginary_part(dtype: DType, wanted: DType) -> TypeError:
     )
 
 
-def lane_for(dtype: DType, device: Device, *, narrow: bool) -> Lane:
-    """Return the lane that data of a dtype gets on a device."""
+def table_for(dtype: DType, device: Device, *, narrow: bool) -> DispatchTable:
+    """Return the table that data of a dtype gets on a device."""
     available = dispatch.dtypes_of(device)
-    lane = available.get(dtype)
-    if lane is not None:
-        return lane
+    table = available.get(dtype)
+    if table is not None:
+        return table
     near = dtypes.nearest(dtype, set(available))
     if narrow and near is not None:
         if not isinstance(narrow, (bool, np.bool_)):  # a dtype, say, which would not be taken
@@ -241,7 +241,7 @@ def lane_for(dtype: DType, device: Device, *, narrow: bool) -> Lane:
 def home(obj: object) -> Device | None:
     """Return the device of a native array, None for anything else.
 
-    Only rooms whose library is imported can own the object, so nothing is imported to ask.
+    Only backends whose library is imported can own the object, so nothing is imported to ask.
     """
     if isinstance(obj, np.ndarray):
         # A subclass (masked arrays, matrices, units) means more than its values; and what is of
@@ -250,10 +250,10 @@ def home(obj: object) -> Device | None:
             return None
     elif isinstance(obj, _PLAIN):
         return None
-    room = registry.owner(obj)
-    if room is None:
+    backend = registry.owner(obj)
+    if backend is None:
         return None
-    return discovery.get_device(room.info.library, *room.devices.locate(obj))
+    return discovery.get_device(backend.info.library, *backend.devices.locate(obj))
 
 
 _PLAIN = (*dtypes.SCALARS, str, bytes, list, tuple)
@@ -270,28 +270,28 @@ def _from_python(
         given = _host_values(obj, dtype, sequence=not typed, copy=copy if typed else None)
         values = _under_one_name(given.astype(given.dtype.newbyteorder("="), copy=False))
         if dtype is not None:
-            lane = dispatch.lane_of(device, dtype)
+            table = dispatch.table_of(device, dtype)
         elif typed:
-            lane = lane_for(dtypes.canonical(values.dtype), device, narrow=narrow)
+            table = table_for(dtypes.canonical(values.dtype), device, narrow=narrow)
         else:
-            lane = _default_lane(values.dtype, device)
-        asked = values.size * lane.dtype.itemsize
+            table = _default_table(values.dtype, device)
+        asked = values.size * table.dtype.itemsize
         # What says its dtype has memory of its own, which NumPy reads; lists of such are copied.
         shares = typed and given.dtype.isnative and not isinstance(obj, (list, tuple))
-        if copy is False and not (shares and values.dtype == lane.dtype):
+        if copy is False and not (shares and values.dtype == table.dtype):
             order = "" if given.dtype.isnative else f" of byte order {given.dtype.byteorder!r}"
             raise _made_anew(obj, order)
-        if values.dtype != lane.dtype:
-            if values.dtype.kind == "c" and lane.kind not in "bc":
-                raise _loses_imaginary_part(values.dtype, lane.dtype)
-            native = device.room.converted(values, lane.dtype, device.native)
+        if values.dtype != table.dtype:
+            if values.dtype.kind == "c" and table.kind not in "bc":
+                raise _loses_imaginary_part(values.dtype, table.dtype)
+            native = device.backend.converted(values, table.dtype, device.native)
         elif shares:
-            native = device.room.transfer.from_host(values, device.native, copy=copy)
+            native = device.backend.transfer.from_host(values, device.native, copy=copy)
         else:
-            native = device.room.keep(values, device.native)
+            native = device.backend.keep(values, device.native)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
-        outcome.reraise(error, "asarray", device, asked=asked)
-    return outcome.wrapped(native, lane)
+        results.reraise(error, "asarray", device, asked=asked)
+    return results.wrapped(native, table)
 
 
 def _made_anew(obj: Any, order: str = "") -> ValueError:
@@ -406,9 +406,9 @@ def _with_values(obj: Any) -> Any:
     if isinstance(obj, (list, tuple)):
         return [_with_values(item) for item in obj]
     if isinstance(obj, _array.Array):
-        return obj.device.room.read(obj._native, obj.device.native)
+        return obj.device.backend.read(obj._native, obj.device.native)
     owner = home(obj)
-    return obj if owner is None else owner.room.read(obj, owner.native)
+    return obj if owner is None else owner.backend.read(obj, owner.native)
 
 
 def _under_one_name(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -420,10 +420,10 @@ def _under_one_name(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return values if values.dtype.num == dtype.num else values.view(dtype)
 
 
-def _default_lane(dtype: DType, device: Device) -> Lane:
-    """Return the lane of Python values that NumPy read as a dtype."""
+def _default_table(dtype: DType, device: Device) -> DispatchTable:
+    """Return the table of Python values that NumPy read as a dtype."""
     if dtype.kind == "u":  # integers that only uint64 holds
-        return dispatch.lane_of(device, dtypes.STANDARD["uint64"])
+        return dispatch.table_of(device, dtypes.STANDARD["uint64"])
     if dtype.kind in "ifc":
-        return dispatch.lane_of(device, dispatch.default_dtype(device, dtype.kind))
-    return dispatch.lane_of(device, dtypes.canonical(dtype))
+        return dispatch.table_of(device, dispatch.default_dtype(device, dtype.kind))
+    return dispatch.table_of(device, dtypes.canonical(dtype))

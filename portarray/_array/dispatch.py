@@ -1,7 +1,7 @@
-"""Lanes: one dtype on one device, with the function that serves each name there.
+"""DispatchTables: one dtype on one device, with the function that serves each name there.
 
-Every array carries its lane, so that a call finds its function with one look-up and two arrays
-agree in device *and* dtype when their lanes are the same object. All that does not depend on the
+Every array carries its table, so that a call finds its function with one look-up and two arrays
+agree in device *and* dtype when their tables are the same object. All that does not depend on the
 values of one call is decided here, once: how the function is served, which kinds it takes, whether
 operands are converted, whether a device must be made current, whether the host is used.
 """
@@ -25,16 +25,16 @@ from portarray.errors import DeviceMismatchError, HostFallbackError, HostFallbac
 
 __all__ = [
     "Functions",
-    "Lane",
-    "beside",
+    "DispatchTable",
+    "with_scalar",
     "check_device",
     "default_dtype",
     "direct",
     "dtypes_of",
     "entered",
     "inplace",
-    "lane_of",
-    "lanes_of",
+    "table_of",
+    "tables_of",
     "picking",
 ]
 
@@ -42,21 +42,21 @@ Function = Callable[..., Any]
 
 
 class Functions(dict[str, Function]):
-    """The functions of one lane by standard name; filled on first use."""
+    """The functions of one table by standard name; filled on first use."""
 
-    __slots__ = ("_lane",)
+    __slots__ = ("_table",)
 
-    def __init__(self, lane: Lane) -> None:
-        self._lane = lane
+    def __init__(self, table: DispatchTable) -> None:
+        self._table = table
 
     def __missing__(self, name: str) -> Function:
-        lane = self._lane
-        function = _serve(lane, name) if lane.known_type is not None else _set(lane, name)
+        table = self._table
+        function = _serve(table, name) if table.known_type is not None else _set(table, name)
         self[name] = function
         return function
 
 
-class Lane:
+class DispatchTable:
     """One dtype on one device.
 
     Attributes
@@ -74,17 +74,17 @@ class Lane:
     functions : Functions
         Standard name to the function that serves it.
     learned : dict
-        Functions that were called on arrays of this lane and nothing else, each with the lane of
+        Functions that were called on arrays of this table and nothing else, each with the table of
         its results and the class that these must have: which dtype comes out depends on what goes
         in, and asking the library each time would cost more than the look-up here.
-    learned_beside : dict
-        The same for functions that were called on an array of this lane and a Python scalar.
+    learned_with_scalar : dict
+        The same for functions that were called on an array of this table and a Python scalar.
     known_type : type or None
-        Class of the results whose lane can be known like that: ``array_type``. None on devices
+        Class of the results whose table can be known like that: ``array_type``. None on devices
         whose dtypes change with the user's settings, where every result is asked but those of the
         library's own functions.
-    lanes : mapping
-        All lanes of the device by native dtype.
+    tables : mapping
+        All tables of the device by native dtype.
     scalars : frozenset of type
         Python scalar types that go to the library as they are beside an array of this dtype.
     low, high : int
@@ -100,34 +100,34 @@ class Lane:
         "high",
         "kind",
         "known_type",
-        "lanes",
         "learned",
-        "learned_beside",
+        "learned_with_scalar",
         "low",
         "native",
         "scalars",
+        "tables",
     )
 
     def __init__(
-        self, device: Device, dtype: np.dtype[Any], native: Any, lanes: dict[Any, Lane]
+        self, device: Device, dtype: np.dtype[Any], native: Any, tables: dict[Any, DispatchTable]
     ) -> None:
         self.device = device
         self.dtype = dtype
         self.kind = dtypes.kind_of(dtype)
         self.native = native
-        self.array_type: Any = device.room.devices.ARRAY_TYPE
+        self.array_type: Any = device.backend.devices.ARRAY_TYPE
         self.functions = Functions(self)
-        self.known_type: Any = self.array_type if device.room.configuration() is None else None
+        self.known_type: Any = self.array_type if device.backend.configuration() is None else None
         self.learned: dict[str, Learned] = {}
-        self.learned_beside: dict[str, Learned] = {}
-        self.lanes = lanes
+        self.learned_with_scalar: dict[str, Learned] = {}
+        self.tables = tables
         self.scalars = _SCALARS[self.kind]
         limits = np.iinfo(dtype) if self.kind in "iu" else None
         self.low = 1 if limits is None else int(limits.min)
         self.high = 0 if limits is None else int(limits.max)
 
     def cast(self, x: Any) -> Any:
-        """Convert a native array of the same device to this lane's dtype."""
+        """Convert a native array of the same device to this table's dtype."""
         return self.functions["astype"](x, self.native)
 
     def takes(self, value: Any) -> bool:
@@ -136,12 +136,12 @@ class Lane:
         return kind in self.scalars or (kind is int and self.low <= value <= self.high)
 
     def __repr__(self) -> str:
-        return f"<lane {self.dtype} on {self.device}>"
+        return f"<table {self.dtype} on {self.device}>"
 
 
-Lanes = dict[Any, Lane]
-Learned = tuple[Function, Lane, Any]
-"""A function, the lane of its results, and their class where the lane need not be asked."""
+DispatchTables = dict[Any, DispatchTable]
+Learned = tuple[Function, DispatchTable, Any]
+"""A function, the table of its results, and their class where the table need not be asked."""
 
 # Beside integer arrays the range decides, not the type alone.
 _SCALARS: Mapping[str, frozenset[type]] = {
@@ -153,49 +153,49 @@ _SCALARS: Mapping[str, frozenset[type]] = {
 }
 
 
-def lanes_of(device: Device) -> Lanes:
-    """Return the lanes of a device by native dtype."""
+def tables_of(device: Device) -> DispatchTables:
+    """Return the tables of a device by native dtype."""
     dtypes_of(device)
-    known: Lanes = device.lanes
+    known: DispatchTables = device.tables
     return known
 
 
-def dtypes_of(device: Device) -> Mapping[np.dtype[Any], Lane]:
-    """Return the lanes of the dtypes that a device has now, by dtype."""
+def dtypes_of(device: Device) -> Mapping[np.dtype[Any], DispatchTable]:
+    """Return the tables of the dtypes that a device has now, by dtype."""
     try:
-        known: Mapping[np.dtype[Any], Lane] | None = device.by_dtype
+        known: Mapping[np.dtype[Any], DispatchTable] | None = device.by_dtype
     except AttributeError:
         return _ask_dtypes(device)
     if known is None:  # the user's settings decide
-        known = device.tables.get(device.room.configuration())
+        known = device.by_setting.get(device.backend.configuration())
     return _ask_dtypes(device) if known is None else known
 
 
-def _ask_dtypes(device: Device) -> Mapping[np.dtype[Any], Lane]:
-    """Ask a device's room for its dtypes; lanes that are there already stay the same objects."""
-    room = device.room
-    setting = room.configuration()
-    available = room.devices.dtypes(device.platform, device.index)
+def _ask_dtypes(device: Device) -> Mapping[np.dtype[Any], DispatchTable]:
+    """Ask a backend for its dtypes; tables that are there already stay the same objects."""
+    backend = device.backend
+    setting = backend.configuration()
+    available = backend.devices.dtypes(device.platform, device.index)
     with _making:
-        if not hasattr(device, "lanes"):
+        if not hasattr(device, "tables"):
             # Devices are immutable for their users; these slots are this module's.
+            object.__setattr__(device, "by_setting", {})
             object.__setattr__(device, "tables", {})
-            object.__setattr__(device, "lanes", {})
-        lanes: Lanes = device.lanes
+        tables: DispatchTables = device.tables
         for dtype, native in available.items():
-            if native not in lanes:
-                lanes[native] = Lane(device, dtype, native, lanes)
-        by_dtype = {dtype: lanes[native] for dtype, native in available.items()}
-        device.tables[setting] = by_dtype
+            if native not in tables:
+                tables[native] = DispatchTable(device, dtype, native, tables)
+        by_dtype = {dtype: tables[native] for dtype, native in available.items()}
+        device.by_setting[setting] = by_dtype
         object.__setattr__(device, "by_dtype", by_dtype if setting is None else None)
     return by_dtype
 
 
-_making = threading.RLock()  # threads that come to a device at once get the same lanes
+_making = threading.RLock()  # threads that come to a device at once get the same tables
 
 
-def lane_of(device: Device, dtype: np.dtype[Any]) -> Lane:
-    """Return the lane of a dtype on a device.
+def table_of(device: Device, dtype: np.dtype[Any]) -> DispatchTable:
+    """Return the table of a dtype on a device.
 
     Raises
     ------
@@ -209,70 +209,75 @@ def lane_of(device: Device, dtype: np.dtype[Any]) -> Lane:
         raise dtypes.missing(dtype, device, set(available)) from None
 
 
-def check_device(name: str, lane: Lane, other: Lane) -> None:
+def check_device(name: str, table: DispatchTable, other: DispatchTable) -> None:
     """Refuse arrays of two devices in one call: nothing moves by itself."""
-    if lane.device is not other.device:
-        raise DeviceMismatchError(name, str(lane.device), str(other.device))
+    if table.device is not other.device:
+        raise DeviceMismatchError(name, str(table.device), str(other.device))
 
 
-def direct(lane: Lane, name: str, result: Lane) -> Learned:
-    """Return what to know of the function for arrays of a lane and nothing else.
+def direct(table: DispatchTable, name: str, result: DispatchTable) -> Learned:
+    """Return what to know of the function for arrays of a table and nothing else.
 
-    It is the library's own, if that does, called by position; :attr:`Lane.learned` keeps it.
+    It is the library's own, if that does, called by position.
     """
-    return _learned(lane, name, lane.device.room.direct, result)
+    return _learned(table, name, table.device.backend.direct, result)
 
 
-def beside(lane: Lane, name: str, result: Lane) -> Learned:
-    """Return the same for an array of a lane and a scalar that it takes."""
-    return _learned(lane, name, lane.device.room.beside, result)
+def with_scalar(table: DispatchTable, name: str, result: DispatchTable) -> Learned:
+    """Return the same for an array of a table and a scalar that it takes."""
+    return _learned(table, name, table.device.backend.beside, result)
 
 
 def _learned(
-    lane: Lane, name: str, hook: Callable[[str, Any], Function | None], result: Lane
+    table: DispatchTable,
+    name: str,
+    hook: Callable[[str, Any], Function | None],
+    result: DispatchTable,
 ) -> Learned:
-    own = _own(lane, name, hook)
+    own = _own(table, name, hook)
     if own is None:
-        return lane.functions[name], result, lane.known_type
-    return own, result, lane.array_type
+        return table.functions[name], result, table.known_type
+    return own, result, table.array_type
 
 
-def picking(lane: Lane) -> Function | None:
+def picking(table: DispatchTable) -> Function | None:
     """Return the library's own ``x[key]`` for keys without arrays, None where it has none."""
-    return _own(lane, "getitem", lane.device.room.direct)
+    return _own(table, "getitem", table.device.backend.direct)
 
 
-def _own(lane: Lane, name: str, hook: Callable[[str, Any], Function | None]) -> Function | None:
-    """Return the library's own function that a room's hook names for a lane, or None."""
-    device = lane.device
-    rule = dtypes.ACCEPTED.get(name, lane.kind)
-    if lane.kind not in rule.partition(" ")[0]:  # converted first
+def _own(
+    table: DispatchTable, name: str, hook: Callable[[str, Any], Function | None]
+) -> Function | None:
+    """Return the library's own function that a backend's hook names for a table, or None."""
+    device = table.device
+    rule = dtypes.ACCEPTED.get(name, table.kind)
+    if table.kind not in rule.partition(" ")[0]:  # converted first
         return None
-    own = hook(name, lane.native)
+    own = hook(name, table.native)
     if own is None:
         return None
-    if device.room.scope(device.native) is not None:
+    if device.backend.scope(device.native) is not None:
         own = _scoped(own, device)
-    return own if device.room.settled(lane.native) else _while_set(own, lane, name)
+    return own if device.backend.settled(table.native) else _while_set(own, table, name)
 
 
-def _while_set(own: Function, lane: Lane, name: str) -> Function:
+def _while_set(own: Function, table: DispatchTable, name: str) -> Function:
     """Return a library's own function for as long as the user's settings are those of now."""
-    ask = lane.device.room.devices.configuration  # type: ignore[attr-defined]  # it has one
+    ask = table.device.backend.devices.configuration  # type: ignore[attr-defined]  # it has one
     setting = ask()
-    if lane.dtype not in dtypes_of(lane.device):  # nothing of it is right now
-        return lane.functions[name]
+    if table.dtype not in dtypes_of(table.device):  # nothing of it is right now
+        return table.functions[name]
 
     def while_set(*args: Any) -> Any:
-        return own(*args) if ask() == setting else lane.functions[name](*args)
+        return own(*args) if ask() == setting else table.functions[name](*args)
 
     return while_set
 
 
 @cache
-def inplace(lane: Lane, name: str) -> Function | None:
+def inplace(table: DispatchTable, name: str) -> Function | None:
     """Return the function that does ``x1 op= x2`` in x1's memory, None where there is none."""
-    return _own(lane, name, lane.device.room.inplace)
+    return _own(table, name, table.device.backend.inplace)
 
 
 _WIDEST = {"f": ("float64", "float32"), "i": ("int64", "int32"), "c": ("complex128", "complex64")}
@@ -294,81 +299,85 @@ def default_dtype(device: Device, kind: str) -> np.dtype[Any]:
     raise dtypes.missing(widest, device, set(available))
 
 
-def _serve(lane: Lane, name: str) -> Function:
-    """Build the function that serves a name in a lane."""
-    device = lane.device
+def _serve(table: DispatchTable, name: str) -> Function:
+    """Build the function that serves a name in a table."""
+    device = table.device
     rule = dtypes.ACCEPTED.get(name)
     if rule is not None:
         direct, _, conversions = rule.partition(" ")
-        if lane.kind not in direct:
-            return _converted(lane, name, conversions)
-    function, how = assembly.find(device.room, device.native, name)
-    if how == "host" and not device.room.transfer.on_host(device.native):
+        if table.kind not in direct:
+            return _converted(table, name, conversions)
+    function, how = assembly.find(device.backend, device.native, name)
+    if how == "host" and not device.backend.transfer.on_host(device.native):
         function = _accounted(function, name, device)
-    if device.room.scope(device.native) is not None:
+    if device.backend.scope(device.native) is not None:
         function = _scoped(function, device)
     return function
 
 
-def _set(lane: Lane, name: str) -> Function:
+def _set(table: DispatchTable, name: str) -> Function:
     """Build the function for a device whose dtypes change with the user's settings.
 
     It serves each setting as that one's dtypes demand, and refuses a dtype that is not among them.
     """
-    return _as_set(lane, lambda: _serve(lane, name), way_out=name == "astype")
+    return _as_set(table, lambda: _serve(table, name), way_out=name == "astype")
 
 
-def entered(lane: Lane, build: Callable[[], Function]) -> Function:
-    """Return a function of native arrays as a lane calls it: on its device, by the settings."""
+def entered(table: DispatchTable, build: Callable[[], Function]) -> Function:
+    """Return a function of native arrays as a table calls it: on its device, by the settings."""
 
     def on_device() -> Function:
-        function, device = build(), lane.device
-        return function if device.room.scope(device.native) is None else _scoped(function, device)
+        function, device = build(), table.device
+        return (
+            function if device.backend.scope(device.native) is None else _scoped(function, device)
+        )
 
-    return on_device() if lane.known_type is not None else _as_set(lane, on_device)
+    return on_device() if table.known_type is not None else _as_set(table, on_device)
 
 
-def _as_set(lane: Lane, build: Callable[[], Function], *, way_out: bool = False) -> Function:
+def _as_set(
+    table: DispatchTable, build: Callable[[], Function], *, way_out: bool = False
+) -> Function:
     """Build a function that is built again for each of the user's settings of a library."""
-    device = lane.device
+    device = table.device
     by_setting: dict[object, Function] = {}
 
     def as_set(*args: Any, **options: Any) -> Any:
-        setting = device.room.configuration()
+        setting = device.backend.configuration()
         function = by_setting.get(setting)
         if function is None:
             if not way_out:
-                lane_of(device, lane.dtype)
+                table_of(device, table.dtype)
             function = by_setting[setting] = build()
         return function(*args, **options)
 
     return as_set
 
 
-def _converted(lane: Lane, name: str, conversions: str) -> Function:
+def _converted(table: DispatchTable, name: str, conversions: str) -> Function:
     """Build a function for a dtype that is converted first, or refuse it."""
     kinds, _, way = conversions.partition(">")
-    device = lane.device
-    if lane.kind not in kinds:
-        raise TypeError(_refusal(name, lane))
+    device = table.device
+    if table.kind not in kinds:
+        raise TypeError(_refusal(name, table))
     if way in ("f", "i"):
-        target = lane_of(device, default_dtype(device, way))
-        return _casting(lane, target.functions[name], target.cast)
+        target = table_of(device, default_dtype(device, way))
+        return _casting(table, target.functions[name], target.cast)
     if way == "?":
-        target = lane_of(device, dtypes.STANDARD["bool"])
-        different = lane.functions["not_equal"]
-        return _casting(lane, target.functions[name], lambda x: different(x, 0))
+        target = table_of(device, dtypes.STANDARD["bool"])
+        different = table.functions["not_equal"]
+        return _casting(table, target.functions[name], lambda x: different(x, 0))
     if way in ("u", "b"):
-        target = lane_of(device, dtypes.STANDARD["uint8"])
-        through = _casting(lane, target.functions[name], target.cast)
-        return through if way == "u" else lambda *args, **opts: lane.cast(through(*args, **opts))
-    return lane.functions[way]
+        target = table_of(device, dtypes.STANDARD["uint8"])
+        through = _casting(table, target.functions[name], target.cast)
+        return through if way == "u" else lambda *args, **opts: table.cast(through(*args, **opts))
+    return table.functions[way]
 
 
-def _casting(lane: Lane, function: Function, cast: Function) -> Function:
-    """Wrap a function so that array operands of a lane's dtype are cast first."""
-    is_array = lane.device.room.owns
-    native = lane.native
+def _casting(table: DispatchTable, function: Function, cast: Function) -> Function:
+    """Wrap a function so that array operands of a table's dtype are cast first."""
+    is_array = table.device.backend.owns
+    native = table.native
 
     def one(x: Any) -> Any:
         if isinstance(x, (list, tuple)):
@@ -390,15 +399,15 @@ _KIND_NAMES = {
 }
 
 
-def _refusal(name: str, lane: Lane) -> str:
+def _refusal(name: str, table: DispatchTable) -> str:
     direct, _, conversions = dtypes.ACCEPTED[name].partition(" ")
     kinds = [_KIND_NAMES[k] for k in "biufc" if k in direct + conversions.partition(">")[0]]
     hint = (
         "; for boolean arrays use logical_xor, logical_and or logical_not"
-        if lane.kind == "b" and name in ("subtract", "negative")
+        if table.kind == "b" and name in ("subtract", "negative")
         else "; convert with pa.astype first"
     )
-    return f"{name} takes {', '.join(kinds)} arrays, not {lane.dtype}{hint}"
+    return f"{name} takes {', '.join(kinds)} arrays, not {table.dtype}{hint}"
 
 
 _warned: set[tuple[Device, str]] = set()
@@ -433,11 +442,11 @@ def _users_level() -> int:
 
 def _scoped(function: Function, device: Device) -> Function:
     """Wrap a function so that its device is current while it runs."""
-    room, native = device.room, device.native
+    backend, native = device.backend, device.native
 
     def scoped(*args: Any, **options: Any) -> Any:
-        scope = room.scope(native)
-        assert scope is not None  # the room had one when this wrapper was chosen
+        scope = backend.scope(native)
+        assert scope is not None  # the backend had one when this wrapper was chosen
         with scope:
             return function(*args, **options)
 

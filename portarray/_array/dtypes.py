@@ -1,7 +1,7 @@
 """The dtypes, and which kinds each function takes.
 
 The dtypes of portarray are NumPy's, on every device. How they promote is one rule for portarray and
-all rooms, :mod:`portarray.backends.promotion`.
+all backends, :mod:`portarray.backends.promotion`.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def missing(
         str(device),
         "" if near is None else str(near),
         moving=moving,
-        setting=device.room.setting_for(dtype),
+        setting=device.backend.setting_for(dtype),
     )
 
 

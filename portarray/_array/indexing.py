@@ -1,4 +1,4 @@
-"""Index rules: what keys arrays take, checked and made native before a room sees them."""
+"""Index rules: what keys arrays take, checked and made native before a backend sees them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from portarray._array import array as _array
-from portarray._array import dispatch, dtypes, operands, outcome
+from portarray._array import dispatch, dtypes, operands, results
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
-    from portarray._array.dispatch import Lane
+    from portarray._array.dispatch import DispatchTable
 
 __all__ = ["getitem", "setitem"]
 
@@ -24,7 +24,7 @@ _is_basic = _BASIC.issuperset
 
 def getitem(x: Array, key: Any) -> Array:
     """Return ``x[key]``."""
-    lane = x._lane
+    table = x._table
     kind = type(key)
     if (
         kind is int
@@ -32,41 +32,41 @@ def getitem(x: Array, key: Any) -> Array:
         or (kind is tuple and _is_basic(map(type, key)) and key.count(Ellipsis) < 2)
     ):
         try:
-            pick, _, known = lane.learned["getitem"]
+            pick, _, known = table.learned["getitem"]
         except KeyError:
-            own = dispatch.picking(lane)
-            pick = own or _checking(lane)
-            known = lane.array_type if own else lane.known_type
-            lane.learned["getitem"] = (pick, lane, known)
+            own = dispatch.picking(table)
+            pick = own or _checking(table)
+            known = table.array_type if own else table.known_type
+            table.learned["getitem"] = (pick, table, known)
         try:
             native = pick(x._native, key)
         except (IndexError, TypeError, ValueError, OverflowError, RuntimeError):
             native = _picked(x, key)  # where the key is at fault, this says how
         except Exception as error:  # noqa: BLE001  (translated and raised again)
-            outcome.reraise(error, "indexing", lane.device)
+            results.reraise(error, "indexing", table.device)
         if type(native) is known:
-            out = _array.shell()
+            out = _array.new_uninitialized()
             out._native = native
-            out._lane = lane
+            out._table = table
             return out
     else:
         native = _picked(x, key)
-    return outcome.wrapped(native, lane)
+    return results.wrapped(native, table)
 
 
-def _checking(lane: Lane) -> Callable[[Any, Any], Any]:
+def _checking(table: DispatchTable) -> Callable[[Any, Any], Any]:
     """Return the function for keys without arrays where the library's own checks none."""
-    function = lane.functions["getitem"]
+    function = table.functions["getitem"]
     return lambda native, key: function(native, _basic_key(native.shape, key))
 
 
 def _picked(x: Array, key: Any) -> Any:
     """Return ``x[key]`` as a native array, after the key was checked."""
-    lane = x._lane
+    table = x._table
     try:
-        return lane.functions["getitem"](x._native, _native_key(x, key))
+        return table.functions["getitem"](x._native, _native_key(x, key))
     except Exception as error:  # noqa: BLE001  (translated and raised again)
-        outcome.reraise(error, "indexing", lane.device)
+        results.reraise(error, "indexing", table.device)
 
 
 def setitem(x: Array, key: Any, value: Any) -> None:
@@ -78,46 +78,46 @@ def setitem(x: Array, key: Any, value: Any) -> None:
         If the value's kind is above the array's (a complex value in a real array), or it is a list
         or another library's array.
     """
-    lane = x._lane
+    table = x._table
     native_key = _native_key(x, key)
     if type(value) is _array.Array:
-        dispatch.check_device("assignment", lane, value._lane)
-        if value._lane.kind == "c" and lane.kind != "c":
+        dispatch.check_device("assignment", table, value._table)
+        if value._table.kind == "c" and table.kind != "c":
             raise TypeError(
-                f"complex values cannot be assigned into a {lane.dtype} array; "
+                f"complex values cannot be assigned into a {table.dtype} array; "
                 f"take pa.real(value) first"
             )
-        native = value._native if value._lane is lane else lane.cast(value._native)
+        native = value._native if value._table is table else table.cast(value._native)
     else:
         native = _fill_value(value, x)
     try:
-        x._native = lane.functions["setitem"](x._native, native_key, native)
+        x._native = table.functions["setitem"](x._native, native_key, native)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
-        outcome.reraise(error, "assignment", lane.device)
+        results.reraise(error, "assignment", table.device)
 
 
 def _fill_value(value: Any, x: Array) -> Any:
     """Return a Python scalar that fits an array's dtype."""
-    lane = x._lane
+    table = x._table
     if type(value) is np.ndarray and value.ndim == 0:  # so does xarray assign every number
         value = value[()]
     scalar = operands.scalar(value)
     if scalar is NotImplemented:
         raise operands.refused(value, "assignment")
-    if isinstance(scalar, complex) and lane.kind != "c":
+    if isinstance(scalar, complex) and table.kind != "c":
         raise TypeError(
-            f"the complex number {scalar!r} cannot be assigned into a {lane.dtype} array; "
+            f"the complex number {scalar!r} cannot be assigned into a {table.dtype} array; "
             f"take its real part first"
         )
-    if lane.kind == "b":
+    if table.kind == "b":
         return bool(scalar)
-    if isinstance(scalar, float) and lane.kind in "iu" and not np.isfinite(scalar):
-        raise ValueError(f"{scalar!r} cannot be assigned into a {lane.dtype} array")
-    return operands.checked(scalar, lane)
+    if isinstance(scalar, float) and table.kind in "iu" and not np.isfinite(scalar):
+        raise ValueError(f"{scalar!r} cannot be assigned into a {table.dtype} array")
+    return operands.checked(scalar, table)
 
 
 def _native_key(x: Array, key: Any) -> tuple[Any, ...]:
-    """Return a key as the tuple of native parts that a room takes, checked for bounds and count."""
+    """Return a key as the tuple of native parts that a backend takes, its bounds checked."""
     parts = key if isinstance(key, tuple) else (key,)
     if _is_basic(map(type, parts)):
         return _basic_key(x._native.shape, key)
@@ -127,7 +127,7 @@ def _native_key(x: Array, key: Any) -> tuple[Any, ...]:
 
 
 def _basic_key(shape: Sequence[int], key: Any) -> tuple[Any, ...]:
-    """Return a key of integers, slices, None and Ellipsis as a room takes it, checked."""
+    """Return a key of integers, slices, None and Ellipsis as a backend takes it, checked."""
     if type(key) is int:
         if shape and -shape[0] <= key < shape[0]:
             return (key,)
@@ -169,8 +169,8 @@ def _native_part(x: Array, part: Any) -> Any:
     if isinstance(part, slice):
         return _native_slice(part, x._native.shape)
     if type(part) is _array.Array:
-        dispatch.check_device("indexing", x._lane, part._lane)
-        if part._lane.kind not in "biu":
+        dispatch.check_device("indexing", x._table, part._table)
+        if part._table.kind not in "biu":
             raise IndexError(
                 f"arrays used as indices must be of integer or boolean dtype, not {part.dtype}; "
                 f"convert with pa.astype(index, pa.int64)"
@@ -198,11 +198,11 @@ def _native_index_array(x: Array, index: np.ndarray[Any, Any]) -> Any:
         raise IndexError(
             f"arrays used as indices must be of integer or boolean dtype, not {index.dtype}"
         )
-    device = x._lane.device
+    device = x._table.device
     wanted = dtypes.canonical(index.dtype)
     if wanted not in dispatch.dtypes_of(device):
         wanted = dispatch.default_dtype(device, "i")
-    return device.room.transfer.from_host(index.astype(wanted), device.native, copy=True)
+    return device.backend.transfer.from_host(index.astype(wanted), device.native, copy=True)
 
 
 def _check(parts: list[Any], given: Sequence[Any], x: Array) -> None:
@@ -211,11 +211,11 @@ def _check(parts: list[Any], given: Sequence[Any], x: Array) -> None:
     The bounds of arrays of integers are checked where the arrays were given on the host; others
     would have to be brought there, and the libraries that check do so themselves.
     """
-    lane = x._lane
+    table = x._table
     shape = tuple(x._native.shape)
 
     def is_mask(part: Any) -> bool:
-        return lane.device.room.owns(part) and lane.lanes[part.dtype].kind == "b"
+        return table.device.backend.owns(part) and table.tables[part.dtype].kind == "b"
 
     used = 0
     widths = []
@@ -242,8 +242,8 @@ def _check(parts: list[Any], given: Sequence[Any], x: Array) -> None:
             covered = shape[axis : axis + width]
             # The standard lets a mask be empty along an axis; it selects nothing.
             if all(given in (0, n) for given, n in zip(part.shape, covered, strict=True)):
-                make = lane.lanes[part.dtype].functions["zeros"]
-                parts[place] = make(covered, dtype=part.dtype, device=lane.device.native)
+                make = table.tables[part.dtype].functions["zeros"]
+                parts[place] = make(covered, dtype=part.dtype, device=table.device.native)
             else:
                 raise IndexError(
                     f"a boolean index of shape {tuple(part.shape)} does not fit axes of "

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from portarray._array import array as _array
-from portarray._array import call, conversion, dispatch, operands, outcome
+from portarray._array import call, conversion, dispatch, operands, results
 from portarray._devices import selection
 from portarray._dlpack import host_capsule
 from portarray._movement import routes
@@ -72,7 +72,7 @@ def to_numpy(x: Array, dtype: Any, copy: bool | None) -> np.ndarray[Any, np.dtyp
 
 def _check_on_host(device: Device) -> None:
     """Refuse devices whose memory NumPy cannot read."""
-    if not device.room.transfer.on_host(device.native):
+    if not device.backend.transfer.on_host(device.native):
         raise TypeError(
             f"NumPy cannot read the memory of {device}; move the array to the host first: "
             f"numpy.asarray(x.to_device('numpy'))"
@@ -214,10 +214,10 @@ def ufunc(function: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str,
 
 def _on_host(function: Any, inputs: tuple[Any, ...]) -> Any:
     """Run a foreign ufunc on host views; the result is an array of the inputs' device."""
-    lanes = [x._lane for x in inputs if isinstance(x, _array.Array)]
-    device = lanes[0].device
-    for lane in lanes:
-        dispatch.check_device(f"ufunc {function.__name__}", lanes[0], lane)
+    tables = [x._table for x in inputs if isinstance(x, _array.Array)]
+    device = tables[0].device
+    for table in tables:
+        dispatch.check_device(f"ufunc {function.__name__}", tables[0], table)
     _check_on_host(device)
     values = [call.read(x) if isinstance(x, _array.Array) else x for x in inputs]
     result = function(*values)
@@ -242,35 +242,35 @@ def dlpack(
 ) -> Any:
     """Return a DLPack capsule; see :meth:`portarray.Array.__dlpack__`."""
     device = x.device
-    room = device.room
+    backend = device.backend
     copy = copy if copy is None else conversion.truth(copy)
     max_version = _two_integers("max_version", max_version)
     dl_device = _two_integers("dl_device", dl_device)
-    if stream is not None and room.place(device.native) == routes.HOST:
+    if stream is not None and backend.place(device.native) == routes.HOST:
         if stream != -1:  # "do not synchronize", which is so anyway
             raise BufferError(
                 f"stream={stream!r}: {device} computes in host memory, which has no streams; "
                 f"pass None"
             )
         stream = None
-    own = room.transfer.dlpack_device(x._native)
+    own = backend.transfer.dlpack_device(x._native)
     wanted = dl_device or own
     if wanted not in (own, routes.HOST):
         raise BufferError(
             f"dl_device={wanted}: an array on {device} can be exported to its own DLPack device "
             f"{own} and to the CPU {routes.HOST}"
         )
-    if wanted != own and not room.transfer.on_host(device.native):
+    if wanted != own and not backend.transfer.on_host(device.native):
         # The standard lets every consumer ask for host memory, and few libraries answer.
         if copy is False:
             raise BufferError(f"copy=False, but {device} is not host memory; pass copy=None")
         return host_capsule(call.host_view(x, copy=True), max_version=max_version)
     try:
-        return room.transfer.to_dlpack(
+        return backend.transfer.to_dlpack(
             x._native, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
         )
     except Exception as error:  # noqa: BLE001  (translated and raised again)
-        outcome.reraise(error, "__dlpack__", device)
+        results.reraise(error, "__dlpack__", device)
 
 
 def _two_integers(name: str, value: Any) -> tuple[int, int] | None:
@@ -286,4 +286,4 @@ def _two_integers(name: str, value: Any) -> tuple[int, int] | None:
 
 def dlpack_device(x: Array) -> tuple[int, int]:
     """Return DLPack's device type and index."""
-    return x.device.room.transfer.dlpack_device(x._native)
+    return x.device.backend.transfer.dlpack_device(x._native)

@@ -17,12 +17,12 @@ import numpy as np
 from portarray._array import array as _array
 from portarray._array import dispatch
 from portarray._array.namespaces import namespace
-from portarray._array.outcome import reraise, wrapped
+from portarray._array.results import reraise, wrapped
 from portarray._config import config
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
-    from portarray._array.dispatch import Function, Lane
+    from portarray._array.dispatch import DispatchTable, Function
     from portarray.backends.protocol import TunedKernel
 
 __all__ = ["Kernel", "shape_of", "version"]
@@ -65,26 +65,26 @@ class Kernel:
         self.generic = generic
         self.check = _unchecked if check is None else check
         self._leads = leads
-        self._by_tables: dict[Lane, Function] = {}
-        self._generic: dict[Lane, Function] = {}
+        self._by_tables: dict[DispatchTable, Function] = {}
+        self._generic: dict[DispatchTable, Function] = {}
 
     def __call__(self, *arrays: Array | None, **options: Any) -> Array:
         """Check the arguments and call the version that serves them."""
         self.check(self.name, arrays, options)
-        lane: Lane = arrays[self._leads]._lane  # type: ignore[union-attr]  # it was checked
+        table: DispatchTable = arrays[self._leads]._table  # type: ignore[union-attr]  # it was checked
         known = self._by_tables if config._tuned_kernels else self._generic
         try:
-            function = known[lane]
+            function = known[table]
         except KeyError:
-            function = known[lane] = self._serve(lane, tuned=config._tuned_kernels)
-        natives = self.natives(lane, arrays, options)
+            function = known[table] = self._serve(table, tuned=config._tuned_kernels)
+        natives = self.natives(table, arrays, options)
         try:
             result = function(*natives, **options)
         except Exception as error:  # noqa: BLE001  (translated and raised again)
-            reraise(error, f"kernels.{self.name}", lane.device)
+            reraise(error, f"kernels.{self.name}", table.device)
         if type(result) is tuple:
-            return tuple(wrapped(part, lane) for part in result)  # type: ignore[return-value]
-        return wrapped(result, lane)
+            return tuple(wrapped(part, table) for part in result)  # type: ignore[return-value]
+        return wrapped(result, table)
 
     def several(self, *arrays: Array | None, **options: Any) -> tuple[Array, ...]:
         """Call a kernel with several results."""
@@ -92,52 +92,52 @@ class Kernel:
         return found  # type: ignore[no-any-return]
 
     def natives(
-        self, lane: Lane, arrays: Sequence[Array | None], options: dict[str, Any]
+        self, table: DispatchTable, arrays: Sequence[Array | None], options: dict[str, Any]
     ) -> list[Any]:
         """Return the arrays' native parts, and put those of arrays and dtypes in options in place.
 
-        All must be on the lane's device; their dtypes are the kernel's own matter.
+        All must be on the table's device; their dtypes are the kernel's own matter.
         """
         natives: list[Any] = []
         for x in arrays:
             if x is None:
                 natives.append(None)
             else:
-                if x._lane is not lane:
-                    dispatch.check_device(self.name, lane, x._lane)
+                if x._table is not table:
+                    dispatch.check_device(self.name, table, x._table)
                 natives.append(x._native)
         for key, value in options.items():
             kind = type(value)
             if kind in _PLAIN:
                 continue
             if kind is _array.Array:
-                dispatch.check_device(self.name, lane, value._lane)
+                dispatch.check_device(self.name, table, value._table)
                 options[key] = value._native
             elif kind is tuple:
                 for part in value:
-                    if part._lane is not lane:
-                        dispatch.check_device(self.name, lane, part._lane)
+                    if part._table is not table:
+                        dispatch.check_device(self.name, table, part._table)
                 options[key] = tuple([part._native for part in value])
             elif isinstance(value, np.dtype):
-                options[key] = dispatch.lane_of(lane.device, value).native
+                options[key] = dispatch.table_of(table.device, value).native
         return natives
 
-    def lane(self, arrays: Sequence[Any]) -> Lane:
-        """Return the lane of the array that leads."""
-        found: Lane = arrays[self._leads]._lane
+    def table(self, arrays: Sequence[Any]) -> DispatchTable:
+        """Return the table of the array that leads."""
+        found: DispatchTable = arrays[self._leads]._table
         return found
 
-    def candidates(self, lane: Lane) -> tuple[TunedKernel, ...]:
-        """Return every version made for a lane's library, those for other dtypes too."""
-        return lane.device.room.tuned_kernels(self.name)
+    def candidates(self, table: DispatchTable) -> tuple[TunedKernel, ...]:
+        """Return every version made for a table's library, those for other dtypes too."""
+        return table.device.backend.tuned_kernels(self.name)
 
-    def _serve(self, lane: Lane, *, tuned: bool) -> Function:
-        """Build the function that picks a lane's version by what it is given."""
-        rows = [row for row in self.candidates(lane) if lane.dtype.name in row.dtypes]
-        return dispatch.entered(lane, lambda: self._picking(lane, rows if tuned else []))
+    def _serve(self, table: DispatchTable, *, tuned: bool) -> Function:
+        """Build the function that picks a table's version by what it is given."""
+        rows = [row for row in self.candidates(table) if table.dtype.name in row.dtypes]
+        return dispatch.entered(table, lambda: self._picking(table, rows if tuned else []))
 
-    def _picking(self, lane: Lane, rows: Sequence[TunedKernel]) -> Function:
-        generic, xp = self.generic, namespace(lane.device)
+    def _picking(self, table: DispatchTable, rows: Sequence[TunedKernel]) -> Function:
+        generic, xp = self.generic, namespace(table.device)
         if rows and rows[0].refuses is None:
             return rows[0].function
 
@@ -161,19 +161,19 @@ def version(
 
     None stands for the generic version.
     """
-    lane = kernel.lane(arrays)
+    table = kernel.table(arrays)
     if not config.tuned_kernels:
         why = "pa.config(tuned_kernels=False) asks for the generic version"
-        return None, tuple((row, why) for row in kernel.candidates(lane))
+        return None, tuple((row, why) for row in kernel.candidates(table))
     given = dict(options)
-    natives = kernel.natives(lane, arrays, given)
-    device = lane.device
+    natives = kernel.natives(table, arrays, given)
+    device = table.device
     refused: list[tuple[TunedKernel, str]] = []
-    for row in kernel.candidates(lane):
-        if lane.dtype.name not in row.dtypes:
-            why = f"it takes {', '.join(sorted(row.dtypes))}, not {lane.dtype}"
+    for row in kernel.candidates(table):
+        if table.dtype.name not in row.dtypes:
+            why = f"it takes {', '.join(sorted(row.dtypes))}, not {table.dtype}"
         else:
-            with device.room.scope(device.native) or nullcontext():  # as when it is called
+            with device.backend.scope(device.native) or nullcontext():  # as when it is called
                 why = "" if row.refuses is None else row.refuses(*natives, **given)
         if not why:
             return row, tuple(refused)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 
 from portarray._array import array as _array
-from portarray._array import conversion, dtypes, outcome
+from portarray._array import conversion, dtypes, results
 from portarray._config import config
 from portarray._devices import selection
 from portarray._movement.routes import TransferPlan
@@ -281,7 +281,7 @@ class _Mover:
             )
             self.moved[id(native)] = native, there
             return there
-        return x if x._lane.device is device else outcome.wrap(known[1]._native, device)
+        return x if x._table.device is device else results.wrap(known[1]._native, device)
 
 
 _ATOMS = (type(None), *dtypes.SCALARS, str, bytes)

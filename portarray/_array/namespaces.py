@@ -34,7 +34,7 @@ class DeviceNamespace(NativeNamespace):
     __array_api_version__ = VERSION
 
     def __init__(self, device: Device, prefix: str = "") -> None:
-        super().__init__(device.room, device.native, prefix)
+        super().__init__(device.backend, device.native, prefix)
         self._where = device
 
     def __array_namespace_info__(self) -> NativeInfo:
@@ -91,7 +91,7 @@ class NativeInfo:
     ) -> dict[str, Any]:
         """Return the standard's dtypes that the device has, by standard name."""
         ours = NamespaceInfo().dtypes(device=self._device, kind=kind)
-        return {name: dispatch.lane_of(self._device, ours[name]).native for name in ours}
+        return {name: dispatch.table_of(self._device, ours[name]).native for name in ours}
 
     def devices(self) -> tuple[Any, ...]:
         """Return the namespace's one device."""

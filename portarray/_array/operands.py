@@ -1,4 +1,4 @@
-"""What goes into a call: arrays and scalars checked, and promoted to one lane."""
+"""What goes into a call: arrays and scalars checked, and promoted to one table."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import numpy as np
 
 from portarray._array import array as _array
 from portarray._array import dispatch, dtypes
-from portarray._array.outcome import wrapped
+from portarray._array.results import wrapped
 from portarray._devices import selection
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
-    from portarray._array.dispatch import Lane
+    from portarray._array.dispatch import DispatchTable
     from portarray._devices.device import Device
 
 __all__ = [
     "COMPARISONS",
     "checked",
     "common",
-    "dtype_beside",
+    "dtype_with_scalar",
     "from_scalar",
     "promote",
     "refused",
@@ -65,32 +65,34 @@ def from_scalar(x: Any, name: str) -> Array:
     device = selection.current()
     kind = _KIND_OF_SCALAR[type(value)]
     dtype = dtypes.STANDARD["bool"] if kind == "b" else dispatch.default_dtype(device, kind)
-    lane = dispatch.lane_of(device, dtype)
-    return wrapped(lane.functions["asarray"](value, dtype=lane.native, device=device.native), lane)
+    table = dispatch.table_of(device, dtype)
+    return wrapped(
+        table.functions["asarray"](value, dtype=table.native, device=device.native), table
+    )
 
 
-def checked(value: Any, lane: Lane) -> Any:
-    """Return a scalar as the Python type that fits a lane's kind, within its range."""
-    if lane.kind in "iu":
+def checked(value: Any, table: DispatchTable) -> Any:
+    """Return a scalar as the Python type that fits a table's kind, within its range."""
+    if table.kind in "iu":
         value = int(value)
-        if not lane.low <= value <= lane.high:
+        if not table.low <= value <= table.high:
             raise OverflowError(
-                f"Python integer {value} is out of bounds for {lane.dtype} "
-                f"({lane.low} to {lane.high}); convert the array to a wider dtype first"
+                f"Python integer {value} is out of bounds for {table.dtype} "
+                f"({table.low} to {table.high}); convert the array to a wider dtype first"
             )
         return value
-    if lane.kind == "f":
+    if table.kind == "f":
         return float(value)
-    return complex(value) if lane.kind == "c" else value
+    return complex(value) if table.kind == "c" else value
 
 
-def _lane_beside(lane: Lane, value: Any) -> Lane:
-    """Return the lane in which an array of ``lane`` meets a Python scalar."""
-    dtype = dtype_beside(lane.dtype, value, lane.device)
-    return lane if dtype is lane.dtype else dispatch.lane_of(lane.device, dtype)
+def _table_with_scalar(table: DispatchTable, value: Any) -> DispatchTable:
+    """Return the table in which an array of ``table`` meets a Python scalar."""
+    dtype = dtype_with_scalar(table.dtype, value, table.device)
+    return table if dtype is table.dtype else dispatch.table_of(table.device, dtype)
 
 
-def dtype_beside(dtype: np.dtype[Any], value: Any, device: Device) -> np.dtype[Any]:
+def dtype_with_scalar(dtype: np.dtype[Any], value: Any, device: Device) -> np.dtype[Any]:
     """Return the dtype in which an array of a dtype meets a Python or NumPy scalar."""
     kind = _KIND_OF_SCALAR[type(scalar(value))]
     own = dtypes.kind_of(dtype)
@@ -102,60 +104,60 @@ def dtype_beside(dtype: np.dtype[Any], value: Any, device: Device) -> np.dtype[A
     return dispatch.default_dtype(device, kind)
 
 
-def common(name: str, operands: Sequence[Any]) -> tuple[Lane, list[Any]]:
-    """Return the lane that operands promote to, and the operands in it.
+def common(name: str, operands: Sequence[Any]) -> tuple[DispatchTable, list[Any]]:
+    """Return the table that operands promote to, and the operands in it.
 
-    Arrays become native arrays of the lane's dtype, scalars Python scalars of its kind.
+    Arrays become native arrays of the table's dtype, scalars Python scalars of its kind.
     """
-    lane: Lane | None = None
+    table: DispatchTable | None = None
     values: list[Any] = []
     for x in operands:
         if type(x) is _array.Array:
-            other = x._lane
-            if lane is None:
-                lane = other
-            elif lane is not other:
-                dispatch.check_device(name, lane, other)
-                lane = dispatch.lane_of(lane.device, dtypes.promote(lane.dtype, other.dtype))
+            other = x._table
+            if table is None:
+                table = other
+            elif table is not other:
+                dispatch.check_device(name, table, other)
+                table = dispatch.table_of(table.device, dtypes.promote(table.dtype, other.dtype))
             values.append(x)
         else:
             value = scalar(x)
             if value is NotImplemented:
                 raise refused(x, name)
             values.append(value)
-    if lane is None:
+    if table is None:
         raise TypeError(f"{name} needs at least one array; make one with pa.asarray(x)")
     for x in values:
         if type(x) is not _array.Array:
-            lane = _lane_beside(lane, x)
-    comparing = lane.kind in "iu" and name in COMPARISONS
+            table = _table_with_scalar(table, x)
+    comparing = table.kind in "iu" and name in COMPARISONS
     natives = [
-        (x._native if x._lane is lane else lane.cast(x._native))
+        (x._native if x._table is table else table.cast(x._native))
         if type(x) is _array.Array
         else x
         if comparing
-        else checked(x, lane)
+        else checked(x, table)
         for x in values
     ]
-    return lane, natives
+    return table, natives
 
 
 def promote(name: str, *operands: Any) -> tuple[Array, ...]:
     """Return operands as arrays of the one dtype they promote to, on their device."""
     first = operands[0]
     if type(first) is _array.Array and all(
-        type(x) is _array.Array and x._lane is first._lane for x in operands
+        type(x) is _array.Array and x._table is first._table for x in operands
     ):
         return operands
-    lane, natives = common(name, operands)
-    make = lane.functions["asarray"]
-    device = lane.device
+    table, natives = common(name, operands)
+    make = table.functions["asarray"]
+    device = table.device
     return tuple(
         wrapped(
             x
-            if isinstance(x, lane.array_type)
-            else make(x, dtype=lane.native, device=device.native),
-            lane,
+            if isinstance(x, table.array_type)
+            else make(x, dtype=table.native, device=device.native),
+            table,
         )
         for x in natives
     )

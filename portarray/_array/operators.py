@@ -1,7 +1,7 @@
 """The methods behind operators.
 
-Their first branches repeat those of :func:`portarray._array.call.binary` and of ``Lane.takes``: one
-Python call less is a tenth of a small add.
+Their first branches repeat those of :func:`portarray._array.call.binary`: one Python
+call less is a tenth of a small add.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import numpy as np
 from portarray._array import array as _array
 from portarray._array import call, dispatch, dtypes
 from portarray._array.operands import common, refused
-from portarray._array.outcome import reraise, wrapped
+from portarray._array.results import reraise, wrapped
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
-    from portarray._array.dispatch import Lane
+    from portarray._array.dispatch import DispatchTable
 
 __all__ = ["binary", "inplace", "inplace_matmul", "matmul", "reflected"]
 
@@ -27,26 +27,26 @@ def binary(name: str) -> Callable[[Array, Any], Array]:
     """Return the method behind ``x op other``."""
 
     def operator(self: Array, other: Any, /) -> Array:
-        lane = self._lane
+        table = self._table
         kind = type(other)
         if kind is _array.Array:
-            if lane is other._lane:
+            if table is other._table:
                 try:
-                    function, result, known = lane.learned[name]
+                    function, result, known = table.learned[name]
                 except KeyError:
-                    return call.learn(name, lane, self._native, other._native)
+                    return call.learn(name, table, self._native, other._native)
                 try:
                     native = function(self._native, other._native)
                 except Exception as error:  # noqa: BLE001  (translated and raised again)
-                    reraise(error, name, lane.device)
+                    reraise(error, name, table.device)
                 if type(native) is known:
-                    out = _array.shell()
+                    out = _array.new_uninitialized()
                     out._native = native
-                    out._lane = result
+                    out._table = result
                     return out
                 return wrapped(native, result)
-        elif kind in lane.scalars or (kind is int and lane.low <= other <= lane.high):
-            return call.beside(name, lane, self._native, other)
+        elif kind in table.scalars or (kind is int and table.low <= other <= table.high):
+            return call.with_scalar(name, table, self._native, other)
         elif _is_foreign(other):
             return NotImplemented  # type: ignore[no-any-return]
         return call.binary(name, self, other)
@@ -58,10 +58,10 @@ def reflected(name: str) -> Callable[[Array, Any], Array]:
     """Return the method behind ``other op x``."""
 
     def operator(self: Array, other: Any, /) -> Array:
-        lane = self._lane
+        table = self._table
         kind = type(other)
-        if kind in lane.scalars or (kind is int and lane.low <= other <= lane.high):
-            return call.beside(name, lane, other, self._native)
+        if kind in table.scalars or (kind is int and table.low <= other <= table.high):
+            return call.with_scalar(name, table, other, self._native)
         if _is_foreign(other):
             return NotImplemented  # type: ignore[no-any-return]
         return call.binary(name, other, self)
@@ -79,31 +79,31 @@ def inplace(name: str) -> Callable[[Array, Any], Array]:
     def operator(self: Array, other: Any, /) -> Array:
         if _is_foreign(other):
             return NotImplemented  # type: ignore[no-any-return]
-        lane, (first, second) = common(name, (self, other))
-        own = self._lane
-        if lane.kind != own.kind:
-            raise TypeError(_conversion(name, own, lane))
-        direct = dispatch.inplace(lane, name) if lane is own else None
+        table, (first, second) = common(name, (self, other))
+        own = self._table
+        if table.kind != own.kind:
+            raise TypeError(_conversion(name, own, table))
+        direct = dispatch.inplace(table, name) if table is own else None
         if direct is not None:
             if getattr(second, "ndim", 0) > first.ndim or _grows(first, second):
                 raise ValueError(_growth(name, first, second))
             try:
                 self._native = direct(first, second)
             except Exception as error:  # noqa: BLE001  (translated and raised again)
-                reraise(error, name, lane.device)
+                reraise(error, name, table.device)
             return self
-        result = call.called(name, lane, (first, second), {})
+        result = call.called(name, table, (first, second), {})
         if result.shape != self.shape:
             raise ValueError(_growth(name, first, second))
-        if result._lane.kind != own.kind:
-            raise TypeError(_conversion(name, own, result._lane))
+        if result._table.kind != own.kind:
+            raise TypeError(_conversion(name, own, result._table))
         self[...] = result
         return self
 
     return operator
 
 
-def _conversion(name: str, own: Lane, result: Lane) -> str:
+def _conversion(name: str, own: DispatchTable, result: DispatchTable) -> str:
     return (
         f"in-place {name} gives {result.dtype} values, which the {own.dtype} array cannot take: "
         f"in-place operators keep x's dtype; write x = x op y, or convert the operand first"
@@ -149,8 +149,8 @@ def inplace_matmul(x1: Array, x2: Any) -> Array:
     result = matmul(x1, x2)
     if result is NotImplemented:
         return NotImplemented  # type: ignore[no-any-return]
-    if result._lane.kind != x1._lane.kind:
-        raise TypeError(_conversion("matmul", x1._lane, result._lane))
+    if result._table.kind != x1._table.kind:
+        raise TypeError(_conversion("matmul", x1._table, result._table))
     if result.shape != x1.shape:
         raise ValueError(
             f"in-place matmul keeps shape {x1.shape}, and the product has {result.shape}; "

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
-from portarray._array import call, conversion, dispatch, dtypes, outcome
+from portarray._array import call, conversion, dispatch, dtypes, results
 from portarray._config import config
 from portarray._devices import notices, selection
 from portarray.errors import (
@@ -37,10 +37,10 @@ def reduce(x: Array, protocol: SupportsIndex) -> tuple[Any, ...]:
         try:
             values = values.copy()  # NumPy has buffers of one block only
         except MemoryError as error:
-            outcome.reraise(error, "pickling", x._lane.device)
-    if x._lane.dtype.kind == "V":
+            results.reraise(error, "pickling", x._table.device)
+    if x._table.dtype.kind == "V":
         values = values.view(np.uint16)  # nor has it any of bfloat16
-    return restored, (values, dtypes.name_of(x._lane.dtype), str(x._lane.device))
+    return restored, (values, dtypes.name_of(x._table.dtype), str(x._table.device))
 
 
 def deep_copy(x: Array, memo: dict[int, Any]) -> Array:
@@ -48,7 +48,7 @@ def deep_copy(x: Array, memo: dict[int, Any]) -> Array:
     native = x._native
     found = memo.get(id(native))
     if found is not None:
-        return outcome.wrap(found, x._lane.device)
+        return results.wrap(found, x._table.device)
     made = x.copy()
     memo[id(native)] = made._native
     memo.setdefault(id(memo), []).append(native)  # as the copy module keeps what it copied alive
@@ -71,7 +71,7 @@ def restored(values: np.ndarray[Any, Any], dtype: str, device: str) -> Array:
         if not values.flags.aligned:  # a buffer may begin anywhere
             values = values.copy()
     except MemoryError as error:
-        outcome.reraise(error, "unpickling")
+        results.reraise(error, "unpickling")
     return conversion.from_host(values, _home_of_pickle(device, wanted))
 
 

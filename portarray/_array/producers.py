@@ -1,7 +1,7 @@
 """What other programs export by DLPack: from any producer to an array on a device.
 
-Arrays of the libraries that portarray drives are moved like any other; their rooms know what may be
-shared. All other producers are asked for a capsule, once.
+Arrays of the libraries that portarray drives are moved like any other; their backends know what
+may be shared. All other producers are asked for a capsule, once.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 from portarray import _dlpack as dlpack
 from portarray._array import array as _array
-from portarray._array import conversion, outcome
+from portarray._array import conversion, results
 from portarray._devices import discovery, selection
 from portarray._movement import routes
 
@@ -63,7 +63,7 @@ def refuse_capsule(obj: object, name: str) -> None:
 
 
 def imported(x: Any, device: Device | None, *, copy: bool | None, narrow: bool = False) -> Array:
-    """Return an array with the elements of a producer that no room knows.
+    """Return an array with the elements of a producer that no backend knows.
 
     Parameters
     ----------
@@ -104,10 +104,10 @@ def _place_of(x: Any) -> tuple[int, int]:
 def _taken(x: Any, device: Device, *, copy: bool | None) -> Array:
     """Return a producer's data as array of a device whose library reads its memory."""
     try:
-        native = device.room.transfer.from_dlpack(x, device.native, copy=copy)
+        native = device.backend.transfer.from_dlpack(x, device.native, copy=copy)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
-        outcome.reraise(error, "from_dlpack", device)
-    return outcome.wrap(native, device)
+        results.reraise(error, "from_dlpack", device)
+    return results.wrap(native, device)
 
 
 def _from_host(x: Any, device: Device | None, *, copy: bool | None, narrow: bool) -> Array:
@@ -115,7 +115,7 @@ def _from_host(x: Any, device: Device | None, *, copy: bool | None, narrow: bool
     where = device
     if where is None:
         current = selection.current()
-        on_host = current.room.place(current.native) == routes.HOST
+        on_host = current.backend.place(current.native) == routes.HOST
         where = current if on_host else selection.cpu_device()
     if not isinstance(x, np.ndarray):  # NumPy's are read without capsules, which refuse some
         said = type(x).__name__
@@ -128,7 +128,7 @@ def _from_host(x: Any, device: Device | None, *, copy: bool | None, narrow: bool
         if x.dtype is None:
             raise TypeError(f"{said} holds elements of a DLPack type that portarray does not know")
         # Before the capsule is used: what is refused is not lost.
-        if conversion.lane_for(x.dtype, where, narrow=narrow).dtype == x.dtype:
+        if conversion.table_for(x.dtype, where, narrow=narrow).dtype == x.dtype:
             return _taken(x, where, copy=copy)
         x = dlpack.host_values(x)
     return conversion.asarray(x, device=where, copy=copy, narrow=narrow)
@@ -138,11 +138,11 @@ def _driver_of(place: tuple[int, int], device: Device | None) -> Device | None:
     """Return the device whose library reads memory: the one asked for, the default, the best."""
     first = [selection.current()] if device is None else [device]
     for candidate in (*first, *discovery.devices()):
-        room, native = candidate.room, candidate.native
-        own = room.place(native)
+        backend, native = candidate.backend, candidate.native
+        own = backend.place(native)
         # Memory that CUDA manages belongs to a GPU like its other memory.
         same = own == place or (own == (_CUDA, place[1]) and place[0] == _CUDA_MANAGED)
-        if same and place[0] in room.reads(native):
+        if same and place[0] in backend.reads(native):
             return candidate
     return None
 

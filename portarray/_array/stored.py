@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from portarray._array import array as _array
-from portarray._array import call, conversion, dtypes, outcome
+from portarray._array import call, conversion, dtypes, results
 from portarray._movement import files
 from portarray._movement import structure as structures
 
@@ -41,7 +41,7 @@ def write(path: object, tree: Any, metadata: object) -> None:
     try:
         files.write(where, values, own, notes)
     except MemoryError as error:  # of a copy in C order
-        outcome.reraise(error, "saving")
+        results.reraise(error, "saving")
 
 
 def read(
@@ -52,7 +52,7 @@ def read(
     try:
         stored = files.read(where)
     except MemoryError as error:  # of addresses to map the file to
-        outcome.reraise(error, "loading", asked=os.path.getsize(where))
+        results.reraise(error, "loading", asked=os.path.getsize(where))
     shared = _shared(stored)
     if names is None:
         structure = _structure(stored, shared)
@@ -85,7 +85,7 @@ def _in_memory(stored: files.Stored, name: str) -> Values:
     try:
         return stored.values(name)
     except MemoryError as error:  # of a copy, for it lies at an address that is not its dtype's
-        outcome.reraise(error, "loading")
+        results.reraise(error, "loading")
 
 
 # --- arrays ---------------------------------------------------------------------------------------

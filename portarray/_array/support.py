@@ -16,7 +16,7 @@ from portarray.backends.protocol import Served
 __all__ = ["WAYS", "Overview", "Place", "Row", "State", "functions", "overview", "support"]
 
 State = Literal["functional", "declared", "not run"]
-"""Whether a place's functions can run here, are known from the room's files alone, or neither."""
+"""Whether a place's functions can run here, are known from its files alone, or neither."""
 
 WAYS: tuple[Served, ...] = get_args(Served)
 """How functions are served, the library's own first."""
@@ -104,7 +104,7 @@ def support(device: object = None) -> list[Row]:
     """
     where = discovery.devices() if device is None else [selection.resolve(device)]
     return [
-        Row(str(d), chapter, name, assembly.served(d.room, name), _taken(d, name))
+        Row(str(d), chapter, name, assembly.served(d.backend, name), _taken(d, name))
         for d in where
         for chapter, name in functions()
     ]
@@ -114,7 +114,7 @@ def overview(devices: Iterable[object] = ()) -> Overview:
     """Return the support table with totals, and with what is not on this machine.
 
     A library that is installed but has no device here, such as CuPy without a GPU, is read from its
-    room's files: how it serves functions is *declared*, and nothing of it was run.
+    backend's files: how it serves functions is *declared*, and nothing of it was run.
 
     Parameters
     ----------
@@ -163,12 +163,12 @@ def _counted(rows: list[Row], state: State, reason: str = "") -> list[Place]:
 
 
 def _declared(library: str) -> list[Row]:
-    """Return the rows of a library without devices, from its room's files where they import."""
-    room = registry.loaded(library)  # by discovery, unless the library is missing or broken
-    if room is None:
+    """Return the rows of a library without devices, from its backend's files where they import."""
+    backend = registry.loaded(library)  # by discovery, unless the library is missing or broken
+    if backend is None:
         return []
     return [
-        Row(library, chapter, name, assembly.served(room, name), ())
+        Row(library, chapter, name, assembly.served(backend, name), ())
         for chapter, name in functions()
     ]
 

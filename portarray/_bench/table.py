@@ -12,7 +12,7 @@ from portarray._bench.report import Figure, Report
 __all__ = ["tables"]
 
 COLUMN = 19  # what a device takes
-ROOM = 20  # what sizes and lines take beside the names
+BACKEND = 20  # what sizes and lines take beside the names
 FASTER, SLOWER = 0.95, 1.05  # ratios between which nothing is said
 
 
@@ -36,7 +36,7 @@ def tables(report: Report, width: int) -> Iterator[Table]:
     for figure in report.figures:
         lines.setdefault((figure.name, figure.size), {})[figure.device] = figure
     first = max(len(figure.name) for figure in report.figures)
-    beside = max(1, (width - first - ROOM) // COLUMN)
+    beside = max(1, (width - first - BACKEND) // COLUMN)
     for begin in range(0, len(names), beside):
         yield _grid(report, names[begin : begin + beside], lines)
     yield _legend(report)

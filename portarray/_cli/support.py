@@ -40,8 +40,8 @@ def support(names: tuple[str, ...], ways: tuple[str, ...], short: bool, as_json:
     native: by the library's own function. composed: from several of them, on the device.
     host: computed in NumPy, with the data moved there and back.
 
-    A library that is installed without a device for it is read from its room's files, and marked as
-    declared; what is not here at all is listed as not run.
+    A library that is installed without a device for it is read from its backend's files, and marked
+    as declared; what is not here at all is listed as not run.
     """
     found = overview(names)
     rows = _chosen(found.rows, ways)

@@ -7,8 +7,8 @@ from types import TracebackType
 from typing import Any, NamedTuple, NoReturn, Self
 
 from portarray.backends import registry
-from portarray.backends.protocol import PLATFORMS, Kind, RoomInfo
-from portarray.backends.room import Room
+from portarray.backends.base import Backend
+from portarray.backends.protocol import PLATFORMS, BackendInfo, Kind
 from portarray.errors import UnknownDeviceError
 
 __all__ = ["SCOPES", "WORDS", "Device", "DeviceText", "make", "parse"]
@@ -62,15 +62,15 @@ class Device:
     __slots__ = (
         "__weakref__",
         "_text",
+        "backend",
         "by_dtype",
+        "by_setting",
         "index",
         "kind",
-        "lanes",
         "library",
         "name",
         "native",
         "platform",
-        "room",
         "tables",
     )
 
@@ -79,11 +79,11 @@ class Device:
     index: int
     name: str
     kind: Kind
-    room: Room
+    backend: Backend
     native: Any
-    lanes: Any
-    by_dtype: Any
     tables: Any
+    by_dtype: Any
+    by_setting: Any
     _text: str
 
     def __init__(self) -> None:
@@ -125,9 +125,11 @@ class Device:
                 return
 
 
-def make(room: Room, platform: str, index: int, *, name: str, kind: Kind, native: Any) -> Device:
+def make(
+    backend: Backend, platform: str, index: int, *, name: str, kind: Kind, native: Any
+) -> Device:
     """Make a device object; only ``discovery`` does, once for each device."""
-    library = room.info.library
+    library = backend.info.library
     device = object.__new__(Device)
     values = {
         "library": library,
@@ -135,7 +137,7 @@ def make(room: Room, platform: str, index: int, *, name: str, kind: Kind, native
         "index": index,
         "name": name,
         "kind": kind,
-        "room": room,
+        "backend": backend,
         "native": native,
         "_text": f"{library}:{platform}:{index}",
     }
@@ -224,7 +226,7 @@ def _index(text: str, before: str, part: str) -> int:
     raise UnknownDeviceError(text, rule, (before, f"{before}:0"))
 
 
-def _undriven(info: RoomInfo, platform: str) -> tuple[str, tuple[str, ...]]:
+def _undriven(info: BackendInfo, platform: str) -> tuple[str, tuple[str, ...]]:
     """Return the rule and the nearest texts for a platform that a library does not drive."""
     drives = ", ".join(info.ranks)
     if not platform:
@@ -232,13 +234,13 @@ def _undriven(info: RoomInfo, platform: str) -> tuple[str, tuple[str, ...]]:
         return rule, (info.library,)
     own = [p for p in info.ranks if p != "cpu"] if platform == "gpu" else []
     near = own or _resembling(platform, list(info.ranks)) or list(info.ranks)
-    others = [i.library for i in registry.room_infos().values() if platform in i.ranks]
+    others = [i.library for i in registry.backend_infos().values() if platform in i.ranks]
     texts = [f"{info.library}:{p}" for p in near] + [f"{other}:{platform}" for other in others]
     return f"{info.library} drives {drives}, not {platform!r}", tuple(texts[:3])
 
 
 def _unknown(head: str) -> str:
-    libraries = sorted(registry.room_infos())
+    libraries = sorted(registry.backend_infos())
     broken = registry.plugin_errors().get(head)
     if broken is not None:
         return f"the plugin for {head!r} cannot be used: {broken}"
@@ -251,7 +253,7 @@ def _unknown(head: str) -> str:
 def _nearest(text: str) -> list[str]:
     """Return the valid texts that resemble a wrong one, best first."""
     head, *rest = text.split(":")
-    infos = registry.room_infos()
+    infos = registry.backend_infos()
     heads = _resembling(head, [*infos, *PLATFORMS, *WORDS])
     if not rest:
         return heads

@@ -1,8 +1,8 @@
 """Which libraries are installed, which devices function, and why the rest do not.
 
-*Supported*: portarray has a room for the library. *Installed*: its module is found. *Functional*:
-a device of it was computed on. Asking for one device loads its library and no other, and what was
-found out holds for the process until :func:`forget`.
+*Supported*: portarray has a backend for the library. *Installed*: its module is found.
+*Functional*: a device of it was computed on. Asking for one device loads its library and no other,
+and what was found out holds for the process until :func:`forget`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from portarray._devices import device as device_module
 from portarray._devices.device import Device
 from portarray.backends import registry
-from portarray.backends.protocol import PLATFORMS, RoomInfo
+from portarray.backends.protocol import PLATFORMS, BackendInfo
 from portarray.errors import DeviceNotFunctionalError, UnknownDeviceError
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def is_fault(library: str, platform: str, index: int | None = None) -> bool:
 
 def by_rank(platform: str) -> list[str]:
     """Return the libraries that can drive a platform, preferred ones first."""
-    infos = registry.room_infos().values()
+    infos = registry.backend_infos().values()
     ranked = [(info.ranks[platform], info.library) for info in infos if platform in info.ranks]
     return [library for _, library in sorted(ranked)]
 
@@ -130,14 +130,14 @@ def order(device: Device) -> tuple[int, bool, int, int, int]:
         # A CPU is driven best as what it is, not through OpenCL or oneAPI.
         device.kind == "cpu" and device.platform != "cpu",
         PLATFORMS.index(device.platform),
-        device.room.info.ranks[device.platform],
+        device.backend.info.ranks[device.platform],
         device.index,
     )
 
 
 def devices() -> list[Device]:
     """Return every functional device, best first, after probing all installed libraries."""
-    found = [device for info in registry.room_infos() for device in status(info).devices]
+    found = [device for info in registry.backend_infos() for device in status(info).devices]
     return sorted(found, key=order)
 
 
@@ -162,8 +162,8 @@ class LibraryStatus(NamedTuple):
 
     Parameters
     ----------
-    info : RoomInfo
-        The declaration of its room.
+    info : BackendInfo
+        The declaration of its backend.
     installed : bool
         Whether its module is found.
     version : str or None
@@ -174,7 +174,7 @@ class LibraryStatus(NamedTuple):
         Each platform or device that does not function, with the reason.
     """
 
-    info: RoomInfo
+    info: BackendInfo
     installed: bool
     version: str | None
     devices: list[Device]
@@ -201,7 +201,7 @@ def status(library: str) -> LibraryStatus:
     return found
 
 
-def is_installed(info: RoomInfo) -> bool:
+def is_installed(info: BackendInfo) -> bool:
     """Tell whether a library's module is found, without importing it."""
     if info.module in sys.modules:
         return True
@@ -211,7 +211,7 @@ def is_installed(info: RoomInfo) -> bool:
         return False
 
 
-def version(info: RoomInfo) -> str | None:
+def version(info: BackendInfo) -> str | None:
     """Return the version of an installed library, without importing it; None if unknown."""
     # Imported here: it costs milliseconds and CPU devices never need it.
     from importlib import metadata
@@ -224,7 +224,7 @@ def version(info: RoomInfo) -> str | None:
     return None
 
 
-def install_command(info: RoomInfo, platform: str = "") -> str:
+def install_command(info: BackendInfo, platform: str = "") -> str:
     """Return the command that installs a library for a platform."""
     return f'pip install "{info.requirement(platform)}"'
 
@@ -241,7 +241,7 @@ def _remembered(key: Key, find: Callable[[], T]) -> T:
     raise DeviceNotFunctionalError(name, {name: refusal.reason})
 
 
-def _info(library: str) -> RoomInfo:
+def _info(library: str) -> BackendInfo:
     info = registry.find_info(library)
     if info is None:
         device_module.parse(library)  # raises, with the nearest names
@@ -269,7 +269,7 @@ def _count(library: str, platform: str) -> int:
     with _careful(info, platform, None, "load", "its import failed"):
         hooks = registry.load_devices(library)
         if not info.pending:
-            registry.load_room(library)
+            registry.load_backend(library)
     if hooks is None:
         raise _Refusal(info.pending, fault=False)
     with _careful(info, platform, None, "count", "asking for its devices failed"):
@@ -294,26 +294,26 @@ def _find(library: str, platform: str, index: int) -> Device:
     if not 0 <= index < number:
         there = "1 device, with index 0" if number == 1 else f"{number} devices, 0 to {number - 1}"
         raise _Refusal(f"{library} sees {there}, on {platform} here", fault=False)
-    room = registry.load_room(library)
-    with _careful(room.info, platform, index, "compute", "describing it failed"):
-        reason = probe.compute(room, platform, index)
+    backend = registry.load_backend(library)
+    with _careful(backend.info, platform, index, "compute", "describing it failed"):
+        reason = probe.compute(backend, platform, index)
         if reason:
             raise _Refusal(f"its probe failed: {reason}", fault=True)
         key = (library, platform, index)
         if key not in _made:
-            about = room.devices.describe(platform, index)
+            about = backend.devices.describe(platform, index)
             if about.kind not in KINDS:
                 raise ValueError(f"its kind is {about.kind!r}, none of {', '.join(KINDS)}")
-            native = room.devices.native_device(platform, index)
+            native = backend.devices.native_device(platform, index)
             _made[key] = device_module.make(
-                room, platform, index, name=about.name, kind=about.kind, native=native
+                backend, platform, index, name=about.name, kind=about.kind, native=native
             )
     return _made[key]
 
 
 @contextmanager
 def _careful(
-    info: RoomInfo, platform: str, index: int | None, step: probe.Step, failed: str
+    info: BackendInfo, platform: str, index: int | None, step: probe.Step, failed: str
 ) -> Iterator[None]:
     """Do a step of a probe so that neither an exception nor a crash of it passes unexplained."""
     from portarray._devices import probe  # late, as in `_find`
@@ -341,6 +341,6 @@ def _careful(
         raise _Refusal(f"{failed}: {probe.reason_of(error)}", fault=True) from error
 
 
-def _driver(info: RoomInfo, platform: str) -> str:
+def _driver(info: BackendInfo, platform: str) -> str:
     hook = getattr(registry.load_devices(info.library), "driver", None)
     return "" if hook is None else hook(platform)

@@ -20,7 +20,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from portarray.backends import assembly, registry
-from portarray.backends.room import Room
+from portarray.backends.base import Backend
 from portarray.errors import PortarrayError
 
 __all__ = ["Step", "compute", "in_child", "main", "reason_of"]
@@ -32,7 +32,7 @@ TIMEOUT = 120.0
 """Seconds a child process may take; the first kernels of a driver are compiled in it."""
 
 
-def compute(room: Room, platform: str, index: int) -> str:
+def compute(backend: Backend, platform: str, index: int) -> str:
     """Compute on a device and compare.
 
     Returns
@@ -41,19 +41,19 @@ def compute(room: Room, platform: str, index: int) -> str:
         Why the device does not function, or an empty string.
     """
     try:
-        native = room.devices.native_device(platform, index)
-        dtypes = room.devices.dtypes(platform, index)
+        native = backend.devices.native_device(platform, index)
+        dtypes = backend.devices.dtypes(platform, index)
         dtype = next((np.dtype(d) for d in ("float32", "int32") if np.dtype(d) in dtypes), None)
         if dtype is None:
             return "it has neither float32 nor int32"
         given = np.asarray([1, 2, 3, 4], dtype=dtype)
-        add, multiply = (assembly.find(room, native, name)[0] for name in ("add", "multiply"))
-        with room.at_once(), room.scope(native) or contextlib.nullcontext():
-            x = room.transfer.from_host(given, native, copy=True)
+        add, multiply = (assembly.find(backend, native, name)[0] for name in ("add", "multiply"))
+        with backend.at_once(), backend.scope(native) or contextlib.nullcontext():
+            x = backend.transfer.from_host(given, native, copy=True)
             y = add(multiply(x, x), x)
-            room.synchronize(native)
-            found = np.array(room.transfer.to_host(y, copy=True))
-            room.memory(native)  # what lists devices asks for it
+            backend.synchronize(native)
+            found = np.array(backend.transfer.to_host(y, copy=True))
+            backend.memory(native)  # what lists devices asks for it
     except Exception as error:  # noqa: BLE001 - a driver may raise anything; its reason is returned
         return reason_of(error)
     expected = given * given + given
@@ -78,7 +78,7 @@ def in_child(library: str, platform: str, index: int, step: Step) -> str:
     name = f"{library}:{platform}:{index}"
     command = [sys.executable, "-m", __name__, name, "--step", step]
     if not registry.package_of(library).startswith(f"{registry.__name__.rpartition('.')[0]}."):
-        command += ["--room", registry.package_of(library)]
+        command += ["--backend", registry.package_of(library)]
     # The child must find what this process finds, with or without PYTHONPATH.
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     try:
@@ -116,11 +116,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="portarray._devices.probe", description=__doc__)
     parser.add_argument("device", help="library:platform:index")
     parser.add_argument("--step", choices=get_args(Step), default="compute")
-    parser.add_argument("--room", help="package of a room that is neither built in nor a plugin")
+    parser.add_argument(
+        "--backend", help="package of a backend that is neither built in nor a plugin"
+    )
     given = parser.parse_args(arguments)
     library, _, rest = given.device.partition(":")
     platform, _, index = rest.partition(":")
-    reason = _probe(library, platform, int(index or 0), given.step, given.room)
+    reason = _probe(library, platform, int(index or 0), given.step, given.backend)
     sys.stdout.write(f"{reason}\n" if reason else "")
     return 1 if reason else 0
 
@@ -128,20 +130,20 @@ def main(arguments: list[str] | None = None) -> int:
 def _probe(library: str, platform: str, index: int, step: Step, package: str | None) -> str:
     try:
         if package is not None:
-            registry.add_room(package)
+            registry.add_backend(package)
         if registry.find_info(library) is None:
             return f"no library {library!r} is known"
         if step == "load":
             registry.load_devices(library)
             return ""
-        room = registry.load_room(library)
-        count = room.devices.count(platform)
+        backend = registry.load_backend(library)
+        count = backend.devices.count(platform)
         if step == "count":
             return ""
         if index >= count:
             there = f"there {'is 1 device' if count == 1 else f'are {count} devices'}"
-            return room.devices.why_not(platform) if count == 0 else there
-        return compute(room, platform, index)
+            return backend.devices.why_not(platform) if count == 0 else there
+        return compute(backend, platform, index)
     except PortarrayError as error:
         return str(error)
     except Exception as error:  # noqa: BLE001 - as in `compute`

@@ -355,10 +355,10 @@ def _default_platforms(
 def _from_native(obj: object) -> Device:
     """Return the device of a library's own device object."""
     # A library that is not imported has made no object; importing it now would cost seconds.
-    for room in registry.imported_rooms():
-        found = room.devices.recognize(obj)
+    for backend in registry.imported_backends():
+        found = backend.devices.recognize(obj)
         if found is not None:
-            return discovery.get_device(room.info.library, *found)
+            return discovery.get_device(backend.info.library, *found)
     name = f"{type(obj).__module__}.{type(obj).__qualname__}"
     # Arrays are passed by mistake, and would be printed at length.
     said = f"an array ({name})" if hasattr(obj, "__array__") else f"{obj!r} ({name})"

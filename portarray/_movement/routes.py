@@ -1,6 +1,6 @@
 """Routes between devices: the cheapest honest one.
 
-Each room says what its devices' memory is for DLPack (``place``), what they read of others
+Each backend says what its devices' memory is for DLPack (``place``), what they read of others
 (``reads``), and why data is copied on its way in or out (``why_copied_in`` and its kin). From that
 follows one of five routes, see :data:`Kind`. :func:`move` takes it, :func:`plan` only says so; both
 ask the same functions what is copied and why.
@@ -18,7 +18,7 @@ import numpy as np
 from portarray._devices.device import Device
 
 if TYPE_CHECKING:
-    from portarray.backends.room import Room
+    from portarray.backends.base import Backend
 
 __all__ = ["HOST", "Kind", "TransferPlan", "convert", "converts", "kind_of", "move", "plan"]
 
@@ -39,10 +39,10 @@ HOST = (1, 0)
 @cache  # devices are few, and live as long as the process
 def kind_of(source: Device, target: Device) -> Kind:
     """Return the kind of route from one device to another."""
-    room, onto = source.room, target.room
-    if room is onto:
+    backend, onto = source.backend, target.backend
+    if backend is onto:
         return "library"
-    here, there = room.place(source.native), onto.place(target.native)
+    here, there = backend.place(source.native), onto.place(target.native)
     if here == HOST and there == HOST:
         return "memory"
     if here is not None and here == there and here[0] in onto.reads(target.native):
@@ -57,8 +57,8 @@ def _kind_for(x: Any, source: Device, target: Device) -> Kind:
     kind = kind_of(source, target)
     if kind == "dlpack":
         # An array may lie in memory of another type than its device's other ones do.
-        its, _ = source.room.transfer.dlpack_device(x)
-        if its not in target.room.reads(target.native):
+        its, _ = source.backend.transfer.dlpack_device(x)
+        if its not in target.backend.reads(target.native):
             return "staged"
     return kind
 
@@ -90,7 +90,7 @@ def move(
         None then.
     """
     kind = _kind_for(x, source, target)
-    onto = target.room.transfer
+    onto = target.backend.transfer
     if kind == "library":
         return onto.move(x, target.native, copy=copy, non_blocking=non_blocking)
     if kind == "dlpack":
@@ -101,20 +101,20 @@ def move(
                 f"copy=False, but {source} and {target} share no memory; pass copy=None"
             )
         # Each side refuses what it cannot share, and says why.
-        values = source.room.transfer.to_host(x, copy=False)
+        values = source.backend.transfer.to_host(x, copy=False)
         return onto.from_host(values, target.native, copy=False)
     given = _given(x, source, target, kind, copy, own=own)
     if given.whose == "lent":
         return onto.from_host(given.values, target.native, copy=True)
     early = non_blocking and kind != "memory" and not given.locked
     if given.whose == "own":
-        return target.room.keep(given.values, target.native, non_blocking=early)
+        return target.backend.keep(given.values, target.native, non_blocking=early)
     return onto.from_host(given.values, target.native, copy=copy, non_blocking=early)
 
 
 def converts(source: Device, target: Device) -> bool:
     """Tell whether data that goes from one device to another is converted while it is copied."""
-    return kind_of(source, target) == "memory" and target.room.converts()
+    return kind_of(source, target) == "memory" and target.backend.converts()
 
 
 def convert(
@@ -143,7 +143,7 @@ def convert(
     """
     if converts(source, target):
         values = _given(x, source, target, "memory", True).values
-        return target.room.converted(values, dtype, target.native)
+        return target.backend.converted(values, dtype, target.native)
     return move(cast(x), source, target, copy=None, non_blocking=non_blocking, own=True)
 
 
@@ -175,62 +175,62 @@ def _given(
     With the array's dtype as ``planned`` nothing is copied or marked: where a copy is due, memory
     that nothing is written to stands for it.
     """
-    room = source.room
-    why = room.why_copied_out(x, source.native)
+    backend = source.backend
+    why = backend.why_copied_out(x, source.native)
     if not why:
         if own:
-            return _Given(room.transfer.to_host(x, copy=None), "", "own")
-        values = room.lend(x)
+            return _Given(backend.transfer.to_host(x, copy=None), "", "own")
+        values = backend.lend(x)
         if values is None:
-            return _Given(room.transfer.to_host(x, copy=None), "", "shared")
+            return _Given(backend.transfer.to_host(x, copy=None), "", "shared")
         if planned is not None:
             return _Given(values, "", "shared")
-        if copy or target.room.why_copied_in(values, target.native):
+        if copy or target.backend.why_copied_in(values, target.native):
             return _Given(values, "", "lent")
-        return _Given(room.transfer.to_host(x, copy=None), "", "shared")
-    if room.place(source.native) == HOST:
+        return _Given(backend.transfer.to_host(x, copy=None), "", "shared")
+    if backend.place(source.native) == HOST:
         try:
             # To read on the spot is enough for one who copies: that is one copy and not two.
-            return _Given(room.transfer.to_host(x, copy=False), why, "lent")
+            return _Given(backend.transfer.to_host(x, copy=False), why, "lent")
         except ValueError:
             pass
     if planned is not None:
         return _Given(np.empty(x.shape, planned), why, "own")
-    staged = room.staged(x) if kind == "staged" else None
+    staged = backend.staged(x) if kind == "staged" else None
     if staged is not None:
         return _Given(staged, why, "own", locked=True)
-    return _Given(room.transfer.to_host(x, copy=None), why, "own")
+    return _Given(backend.transfer.to_host(x, copy=None), why, "own")
 
 
 def _over_dlpack(x: Any, source: Device, target: Device, copy: bool | None) -> Any:
     """Return a native array of one device as one of another that uses the same memory."""
-    room, onto = source.room, target.room
-    why = _why_copied_over(room, onto)
+    backend, onto = source.backend, target.backend
+    why = _why_copied_over(backend, onto)
     if why:
         if copy is False and not onto.constant():
             raise ValueError(f"copy=False, but {why}; pass copy=None or copy=True")
         if copy is None:
             copy = True
-    return onto.transfer.from_dlpack(_Offered(x, room), target.native, copy=copy)
+    return onto.transfer.from_dlpack(_Offered(x, backend), target.native, copy=copy)
 
 
-def _why_copied_over(room: Room, onto: Room) -> str:
+def _why_copied_over(backend: Backend, onto: Backend) -> str:
     """Return why the memory of one GPU is copied between two libraries; empty where it is not."""
     if onto.constant():
         return f"{onto.info.title}'s arrays never change, and the memory may"
-    if room.constant():
-        return f"{room.info.title}'s arrays never change, and those of {onto.info.title} do"
+    if backend.constant():
+        return f"{backend.info.title}'s arrays never change, and those of {onto.info.title} do"
     return ""
 
 
 class _Offered:
-    """A room's array as a DLPack producer, exported as its room exports it."""
+    """A backend's array as a DLPack producer, exported as its backend exports it."""
 
-    __slots__ = ("_room", "_x")
+    __slots__ = ("_backend", "_x")
 
-    def __init__(self, x: Any, room: Room) -> None:
+    def __init__(self, x: Any, backend: Backend) -> None:
         self._x = x
-        self._room = room
+        self._backend = backend
 
     def __dlpack__(
         self,
@@ -241,13 +241,13 @@ class _Offered:
         copy: bool | None = None,
     ) -> Any:
         """Return a capsule, ordered before what comes next on the consumer's stream."""
-        return self._room.transfer.to_dlpack(
+        return self._backend.transfer.to_dlpack(
             self._x, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
         )
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """Return DLPack's device type and index."""
-        return self._room.transfer.dlpack_device(self._x)
+        return self._backend.transfer.dlpack_device(self._x)
 
 
 class TransferPlan(NamedTuple):
@@ -317,12 +317,12 @@ def _reasons(
     """Return why each copy on a route is made; empty texts for those that are not."""
     if source is target:  # nothing is done, and nothing asked
         return ()
-    room, onto = source.room, target.room
+    backend, onto = source.backend, target.backend
     if kind == "library":
-        return (room.why_copied(x, target.native),)
+        return (backend.why_copied(x, target.native),)
     if kind == "dlpack":
-        over = _why_copied_over(room, onto) or onto.why_copied_over(_Offered(x, room))
-        return room.why_copied_on_export(x), over
+        over = _why_copied_over(backend, onto) or onto.why_copied_over(_Offered(x, backend))
+        return backend.why_copied_on_export(x), over
     given = _given(x, source, target, kind, None, planned=dtype)
     into = onto.why_copied_in(given.values, target.native)  # or it refuses what it cannot take
     return (given.why,) if given.whose == "lent" else (given.why, into)

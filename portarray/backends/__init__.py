@@ -1,1 +1,1 @@
-"""The rooms: one folder for each array library, and what they share."""
+"""The backends: one folder for each array library, and what they share."""

@@ -1,4 +1,4 @@
-"""A room's namespace made whole: native first, then composed, then host.
+"""A backend's namespace made whole: native first, then composed, then host.
 
 :func:`find` and :func:`served` are the one place that decides how a function is served; the
 crossing, the support table and ``pa.namespace`` all ask them.
@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from portarray.backends import host
+from portarray.backends.base import Backend
 from portarray.backends.protocol import Served, served_by
-from portarray.backends.room import Room
 
 __all__ = ["CHAPTERS", "NativeNamespace", "find", "served"]
 
@@ -47,13 +47,13 @@ CHAPTERS = (
 Function = Callable[..., Any]
 
 
-def find(room: Room, device: Any, name: str) -> tuple[Function, Served]:
+def find(backend: Backend, device: Any, name: str) -> tuple[Function, Served]:
     """Return the function that serves a standard name on a native device, and how.
 
     Parameters
     ----------
-    room : Room
-        The loaded room.
+    backend : Backend
+        The loaded backend.
     device : native device
         Where it will run.
     name : str
@@ -64,28 +64,28 @@ def find(room: Room, device: Any, name: str) -> tuple[Function, Served]:
     AttributeError
         If the name is not in the standard.
     """
-    own = _own(room, name)
+    own = _own(backend, name)
     if own is not None:
         # Names of dtypes and constants are looked up here as well.
-        return (room.guarded(name, own) if callable(own) else own), served_by(own)
+        return (backend.guarded(name, own) if callable(own) else own), served_by(own)
     composition = _composition(name)
     if composition is not None:
-        return partial(composition, NativeNamespace(room, device)), "composed"
-    return host.function(room, device, name), "host"
+        return partial(composition, NativeNamespace(backend, device)), "composed"
+    return host.function(backend, device, name), "host"
 
 
-def served(room: Room, name: str) -> Served:
-    """Return how a room serves a function of the standard; no device is needed to tell."""
-    own = _own(room, name)
+def served(backend: Backend, name: str) -> Served:
+    """Return how a backend serves a function of the standard; no device is needed to tell."""
+    own = _own(backend, name)
     if own is not None:
         return served_by(own)
     return "host" if _composition(name) is None else "composed"
 
 
-def _own(room: Room, name: str) -> Any:
-    """Return what a room itself has under a name, or None."""
+def _own(backend: Backend, name: str) -> Any:
+    """Return what a backend itself has under a name, or None."""
     try:
-        return attrgetter(name)(room.namespace)
+        return attrgetter(name)(backend.namespace)
     except AttributeError:
         return None
 
@@ -114,8 +114,8 @@ class NativeNamespace:
     elsewhere; nothing is wrapped. Returned by :func:`portarray.namespace`.
     """
 
-    def __init__(self, room: Room, device: Any, prefix: str = "") -> None:
-        self._room = room
+    def __init__(self, backend: Backend, device: Any, prefix: str = "") -> None:
+        self._backend = backend
         self._device = device
         self._prefix = prefix
 
@@ -135,7 +135,7 @@ class NativeNamespace:
         return self._widest("uint")
 
     def _widest(self, kind: str) -> Any:
-        available = host.dtypes_on(self._room, self._device)
+        available = host.dtypes_on(self._backend, self._device)
         names = (np.dtype(f"{kind}64"), np.dtype(f"{kind}32"))
         return next(available[dtype] for dtype in names if dtype in available)
 
@@ -144,9 +144,9 @@ class NativeNamespace:
             raise AttributeError(name)
         full = self._prefix + name
         value = (
-            NativeNamespace(self._room, self._device, f"{name}.")
+            NativeNamespace(self._backend, self._device, f"{name}.")
             if full in ("linalg", "fft")
-            else find(self._room, self._device, full)[0]
+            else find(self._backend, self._device, full)[0]
         )
         # The next look-up finds it in the instance.
         self.__dict__[name] = value
@@ -154,4 +154,4 @@ class NativeNamespace:
 
     def __repr__(self) -> str:
         part = f".{self._prefix[:-1]}" if self._prefix else ""
-        return f"<namespace{part} of {self._room.info.title} arrays on {self._device}>"
+        return f"<namespace{part} of {self._backend.info.title} arrays on {self._device}>"

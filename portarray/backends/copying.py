@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-__all__ = ["ROOM", "copied", "in_memory_order", "inverse", "place_for"]
+__all__ = ["SPARE", "copied", "in_memory_order", "inverse", "place_for"]
 
-ROOM = mmap.PAGESIZE
+SPARE = mmap.PAGESIZE
 """Bytes that :func:`place_for` may skip, beyond the alignment."""
 
 _SMALL = 1 << 15  # bytes, up to which it does not matter where a copy lies
@@ -40,7 +40,7 @@ def copied(
     nbytes = array.size * dtype.itemsize
     if nbytes <= _SMALL:
         return np.array(array, dtype=dtype, order=order, copy=True, subok=False)
-    memory = np.empty(nbytes + ROOM + alignment, dtype=np.uint8)
+    memory = np.empty(nbytes + SPARE + alignment, dtype=np.uint8)
     offset = place_for(array, memory.ctypes.data, alignment=alignment)
     strides: list[int] | None = None
     if order == "K" and not array.flags.c_contiguous:
@@ -99,9 +99,9 @@ def place_for(array: np.ndarray[Any, Any], start: int, *, alignment: int) -> int
     array : numpy.ndarray
         The source.
     start : int
-        Where the new memory begins; it has :data:`ROOM` and ``alignment`` bytes more than needed.
+        Where the new memory begins; it has :data:`SPARE` and ``alignment`` bytes more than needed.
     alignment : int
         What the copy's address is to be divisible by, a power of 2.
     """
-    place = start + (array.ctypes.data - start) % ROOM
+    place = start + (array.ctypes.data - start) % SPARE
     return place + -place % alignment - start

@@ -12,25 +12,27 @@ from typing import Any
 
 import numpy as np
 
-from portarray.backends.room import Room
+from portarray.backends.base import Backend
 
 __all__ = ["dtypes_on", "function"]
 
 
-def dtypes_on(room: Room, device: Any) -> Mapping[np.dtype[Any], Any]:
+def dtypes_on(backend: Backend, device: Any) -> Mapping[np.dtype[Any], Any]:
     """Return every dtype that a native device has, NumPy's to native."""
-    where = room.devices.recognize(device)
+    where = backend.devices.recognize(device)
     if where is None:  # a library whose devices are no objects of their own, such as NumPy
-        where = room.devices.locate(room.transfer.from_host(np.zeros((), "?"), device, copy=True))
-    return room.devices.dtypes(*where)
+        where = backend.devices.locate(
+            backend.transfer.from_host(np.zeros((), "?"), device, copy=True)
+        )
+    return backend.devices.dtypes(*where)
 
 
-def function(room: Room, device: Any, name: str) -> Callable[..., Any]:
+def function(backend: Backend, device: Any, name: str) -> Callable[..., Any]:
     """Return a function on native arrays that runs a standard function in NumPy.
 
     Parameters
     ----------
-    room : Room
+    backend : Backend
         Whose arrays it takes and returns.
     device : native device
         Where results go.
@@ -42,15 +44,15 @@ def function(room: Room, device: Any, name: str) -> Callable[..., Any]:
     AttributeError
         If the name is not in the standard.
     """
-    # Late: other rooms load the NumPy room only where something of theirs needs it.
+    # Late: other backends load the NumPy backend only where something of theirs needs it.
     from portarray.backends.numpy import namespace
 
     compute = attrgetter(name)(namespace)
-    to_numpy = {native: dtype for dtype, native in dtypes_on(room, device).items()}
+    to_numpy = {native: dtype for dtype, native in dtypes_on(backend, device).items()}
 
     def bring(value: Any) -> Any:
-        if room.owns(value):
-            return room.transfer.to_host(value, copy=None)
+        if backend.owns(value):
+            return backend.transfer.to_host(value, copy=None)
         if isinstance(value, (list, tuple)):
             return type(value)(bring(item) for item in value)
         try:
@@ -60,7 +62,7 @@ def function(room: Room, device: Any, name: str) -> Callable[..., Any]:
 
     def put(value: Any) -> Any:
         if isinstance(value, (np.ndarray, np.generic)):
-            return room.transfer.from_host(np.asarray(value), device, copy=True)
+            return backend.transfer.from_host(np.asarray(value), device, copy=True)
         if isinstance(value, tuple):
             return tuple(put(item) for item in value)
         return value

@@ -1,4 +1,4 @@
-"""The machine itself: the processor's name and the host's memory, for rooms that compute there."""
+"""The machine itself: the processor's name and the host's memory, for backends there."""
 
 from __future__ import annotations
 

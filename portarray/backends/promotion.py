@@ -1,4 +1,4 @@
-"""Which dtype operands meet in: one rule for portarray and every room, on NumPy's dtypes.
+"""Which dtype operands meet in: one rule for portarray and every backend, on NumPy's dtypes.
 
 The standard's promotions, and where it leaves one undefined: bool < int < float < complex, and the
 widest dtype of the winning kind wins. uint64 has no common dtype with a signed integer.

@@ -1,14 +1,14 @@
-"""What a room (one array library behind portarray) must, should and may have.
+"""What a backend (one array library behind portarray) must, should and may have.
 
-A room is a package with the files below. Rooms know nothing of :class:`portarray.Array`: they take
-and return *native* arrays, dtypes and devices of their library.
+A backend is a package with the files below. Backends know nothing of :class:`portarray.Array`: they
+take and return *native* arrays, dtypes and devices of their library.
 
 ``__init__.py``
-    **must** define ``INFO``, a :class:`RoomInfo`, and import nothing of the library: discovery
+    **must** define ``INFO``, a :class:`BackendInfo`, and import nothing of the library: discovery
     reads it for libraries that are not installed.
 ``devices.py``
     **must** satisfy :class:`Devices`; **should** and **may** hooks stand in
-    :class:`portarray.backends.room.Room` with their defaults.
+    :class:`portarray.backends.base.Backend` with their defaults.
 ``namespace/``
     the standard on native arrays: a function under its standard name, with the standard's
     signature, in a file named for its chapter; ``linalg`` and ``fft`` are submodules. Only what is
@@ -21,9 +21,9 @@ and return *native* arrays, dtypes and devices of their library.
     **may** hold core kernels for this library: ``TUNED``, a mapping of a kernel's name to its
     :class:`TunedKernel` versions, in the order in which they are tried.
 
-What a room's function may rely on when portarray calls it (`portarray/_array/call.py` sees to it):
-operands have one dtype, or one operand is a Python scalar of a kind that dtype can hold; dtypes are
-native dtypes that the device has; devices are native devices; integers given to a floating-point
+What a backend's function may rely on when portarray calls it (`portarray/_array/call.py` sees to
+it): operands have one dtype, or one operand is a Python scalar of a kind that dtype can hold;
+dtypes are native dtypes that the device has; devices are native devices; integers given to a floating-point
 function were converted. Called directly, through ``pa.namespace(device)``, it **must** do the
 standard's own promotions itself.
 """
@@ -40,7 +40,7 @@ __all__ = [
     "Description",
     "Devices",
     "MemoryFigures",
-    "RoomInfo",
+    "BackendInfo",
     "Served",
     "Transfer",
     "TunedKernel",
@@ -59,8 +59,8 @@ Kind = Literal["cpu", "gpu", "accelerator"]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class RoomInfo(NamedTuple):
-    """What a room says about itself before its library is imported.
+class BackendInfo(NamedTuple):
+    """What a backend says about itself before its library is imported.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class RoomInfo(NamedTuple):
     distributions : tuple of str
         Distributions that may provide the module, for the version figure; empty means ``module``.
     oldest : str
-        Oldest version that the room works with: ``"0.29"``; empty where any does.
+        Oldest version that the backend works with: ``"0.29"``; empty where any does.
     pending : str
         Why portarray cannot drive the library yet, or an empty string.
     """
@@ -157,7 +157,7 @@ class TunedKernel(NamedTuple):
 
 
 class Devices(Protocol):
-    """What ``devices.py`` of a room must have."""
+    """What ``devices.py`` of a backend must have."""
 
     @property
     def ARRAY_TYPE(self) -> type:  # noqa: N802
@@ -192,7 +192,7 @@ class Devices(Protocol):
 
 
 class Transfer(Protocol):
-    """What ``transfer.py`` of a room must have."""
+    """What ``transfer.py`` of a backend must have."""
 
     def on_host(self, device: Any) -> bool:
         """Tell whether the device's memory is host memory, readable by NumPy without a copy."""
@@ -248,12 +248,12 @@ class Transfer(Protocol):
 
 
 def composed(function: F) -> F:
-    """Mark a room's function as made from several native calls, on the device."""
+    """Mark a backend's function as made from several native calls, on the device."""
     function.__portarray_served__ = "composed"  # type: ignore[attr-defined]
     return function
 
 
 def served_by(function: Callable[..., Any]) -> Served:
-    """Return how a room's function is served: as marked, else ``"native"``."""
+    """Return how a backend's function is served: as marked, else ``"native"``."""
     served: Served = getattr(function, "__portarray_served__", "native")
     return served

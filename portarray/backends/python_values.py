@@ -1,4 +1,4 @@
-"""What rooms make arrays of: Python's numbers in a range, and nested sequences with arrays."""
+"""What backends make arrays of: Python's numbers in a range, and nested sequences with arrays."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Which rooms there are: built in, installed as plugins, and added by a program.
+"""Which backends there are: built in, installed as plugins, and added by a program.
 
-Nothing here imports an array library: a room's ``__init__.py`` declares it, and only
-:func:`load_room` imports the rest.
+Nothing here imports an array library: a backend's ``__init__.py`` declares it, and only
+:func:`load_backend` imports the rest.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ import threading
 from collections.abc import Iterator
 from types import ModuleType
 
-from portarray.backends.protocol import PLATFORMS, Devices, RoomInfo, Transfer
-from portarray.backends.room import Room
+from portarray.backends.base import Backend
+from portarray.backends.protocol import PLATFORMS, BackendInfo, Devices, Transfer
 
 __all__ = [
-    "add_room",
+    "add_backend",
     "find_info",
-    "imported_rooms",
+    "imported_backends",
     "load_devices",
-    "load_room",
+    "load_backend",
     "loaded",
     "owner",
     "package_of",
     "plugin_errors",
-    "remove_room",
-    "room_infos",
+    "remove_backend",
+    "backend_infos",
 ]
 
 RESERVED = (*PLATFORMS, "auto", "gpu")
@@ -37,27 +37,31 @@ RESERVED = (*PLATFORMS, "auto", "gpu")
 _HERE = "portarray.backends"
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
-_packages: dict[str, str] = {}  # library to the package of its room, as far as known
-_infos: dict[str, RoomInfo] = {}
-_rooms: dict[str, Room] = {}  # by package: a room that is added again stays the same object
-_owners: dict[type, Room] = {}  # by array class, of the rooms that were asked about such arrays
+_packages: dict[str, str] = {}  # library to the package of its backend, as far as known
+_infos: dict[str, BackendInfo] = {}
+_backends: dict[
+    str, Backend
+] = {}  # by package: a backend that is added again stays the same object
+_owners: dict[
+    type, Backend
+] = {}  # by array class, of the backends that were asked about such arrays
 _errors: dict[str, str] = {}
-_unloadable: dict[str, str] = {}  # by package: why its room could not be imported
+_unloadable: dict[str, str] = {}  # by package: why its backend could not be imported
 _built_in_names: frozenset[str] | None = None  # read from the folder on first use
 _plugins_asked = _plugins_read = False
 _reading = threading.RLock()
 
 
-def room_infos() -> dict[str, RoomInfo]:
-    """Return every known room by its library: built in, plugins, added ones."""
+def backend_infos() -> dict[str, BackendInfo]:
+    """Return every known backend by its library: built in, plugins, added ones."""
     for name in _built_in():
         _read_built_in(name)
     _read_plugins()
     return dict(_infos)
 
 
-def find_info(library: str) -> RoomInfo | None:
-    """Return one room's declaration, or None.
+def find_info(library: str) -> BackendInfo | None:
+    """Return one backend's declaration, or None.
 
     Plugins are looked up only where the name is not built in.
     """
@@ -70,14 +74,14 @@ def find_info(library: str) -> RoomInfo | None:
 
 
 def package_of(library: str) -> str:
-    """Return the import name of a known room's package."""
+    """Return the import name of a known backend's package."""
     if find_info(library) is None:
         raise KeyError(library)
     return _packages[library]
 
 
 def load_devices(library: str) -> ModuleType | None:
-    """Import ``devices.py`` of a room, or return None where a pending room has none."""
+    """Import ``devices.py`` of a backend, or return None where a pending backend has none."""
     package = package_of(library)
     name = f"{package}.devices"
     if _infos[library].pending and importlib.util.find_spec(name) is None:
@@ -85,35 +89,35 @@ def load_devices(library: str) -> ModuleType | None:
     return importlib.import_module(name)
 
 
-def load_room(library: str) -> Room:
-    """Import a room's files and with them its library.
+def load_backend(library: str) -> Backend:
+    """Import a backend's files and with them its library.
 
     Raises
     ------
     KeyError
-        No room of that name is known.
+        No backend of that name is known.
     ImportError
-        If a file of the room lacks what :mod:`portarray.backends.protocol` demands of it.
+        If a file of the backend lacks what :mod:`portarray.backends.protocol` demands of it.
     Exception
         Whatever the import of the library raises: broken installations raise all kinds.
     """
     package = package_of(library)
-    room = _rooms.get(package)
-    if room is None:
+    backend = _backends.get(package)
+    if backend is None:
         parts = {part: _part(package, part, needed) for part, needed in _NEEDED.items()}
         tuned = f"{package}.tuned"
-        new = Room(
+        new = Backend(
             info=_infos[library],
             devices=parts["devices"],
             transfer=parts["transfer"],
             namespace=parts["namespace"],
             tuned=importlib.import_module(tuned) if importlib.util.find_spec(tuned) else None,
         )
-        room = _rooms.setdefault(package, new)  # another thread may have been faster
-    return room
+        backend = _backends.setdefault(package, new)  # another thread may have been faster
+    return backend
 
 
-# What the files of a room cannot do without.
+# What the files of a backend cannot do without.
 _NEEDED = {
     "devices": [name for name in dir(Devices) if not name.startswith("_")],
     "transfer": [name for name in dir(Transfer) if not name.startswith("_")],
@@ -122,7 +126,7 @@ _NEEDED = {
 
 
 def _part(package: str, part: str, needed: list[str]) -> ModuleType:
-    """Import one file of a room."""
+    """Import one file of a backend."""
     module = importlib.import_module(f"{package}.{part}")
     missing = [name for name in needed if not hasattr(module, name)]
     if missing:
@@ -130,42 +134,42 @@ def _part(package: str, part: str, needed: list[str]) -> ModuleType:
     return module
 
 
-def imported_rooms() -> Iterator[Room]:
-    """Yield the rooms whose library is imported: only those can own an object of a library.
+def imported_backends() -> Iterator[Backend]:
+    """Yield the backends whose library is imported: only those can own an object of a library.
 
-    A room that cannot be imported owns nothing, and every other one goes on; whoever asks for its
-    devices is told why.
+    A backend that cannot be imported owns nothing, and every other one goes on; whoever asks for
+    its devices is told why.
     """
-    for library, info in room_infos().items():
+    for library, info in backend_infos().items():
         if info.module not in sys.modules or info.pending:
             continue
         package = _packages[library]
-        if package in _unloadable and package not in _rooms:
+        if package in _unloadable and package not in _backends:
             continue
         try:
-            room = load_room(library)
-        except Exception as error:  # noqa: BLE001 - a broken room may raise anything
+            backend = load_backend(library)
+        except Exception as error:  # noqa: BLE001 - a broken backend may raise anything
             _unloadable[package] = f"{type(error).__name__}: {error}"
             continue
-        yield room
+        yield backend
 
 
-def owner(x: object) -> Room | None:
-    """Return the room of the library that an array is of; None for what is no array."""
+def owner(x: object) -> Backend | None:
+    """Return the backend of the library that an array is of; None for what is no array."""
     known = _owners.get(type(x))
     if known is not None:
         return known
-    for room in imported_rooms():
-        if room.owns(x):
-            if type(x) is room.devices.ARRAY_TYPE:
-                _owners[room.devices.ARRAY_TYPE] = room
-            return room
+    for backend in imported_backends():
+        if backend.owns(x):
+            if type(x) is backend.devices.ARRAY_TYPE:
+                _owners[backend.devices.ARRAY_TYPE] = backend
+            return backend
     return None
 
 
-def loaded(library: str) -> Room | None:
-    """Return the room of a known library where its files were imported already, else None."""
-    return _rooms.get(package_of(library))
+def loaded(library: str) -> Backend | None:
+    """Return the backend of a known library where its files were imported already, else None."""
+    return _backends.get(package_of(library))
 
 
 def plugin_errors() -> dict[str, str]:
@@ -174,8 +178,8 @@ def plugin_errors() -> dict[str, str]:
     return dict(_errors)
 
 
-def add_room(package: str) -> RoomInfo:
-    """Make a package with a room's files known, as an installed plugin would be.
+def add_backend(package: str) -> BackendInfo:
+    """Make a package with a backend's files known, as an installed plugin would be.
 
     Parameters
     ----------
@@ -184,27 +188,27 @@ def add_room(package: str) -> RoomInfo:
 
     Returns
     -------
-    RoomInfo
+    BackendInfo
         Its declaration.
 
     Raises
     ------
     ValueError
-        If the declaration breaks a rule, or its library has another room already.
+        If the declaration breaks a rule, or its library has another backend already.
     ImportError
         If the package cannot be imported.
     """
     info = _declaration(package)
     known = package_of(info.library) if find_info(info.library) is not None else package
     if known != package:
-        raise ValueError(f"library {info.library!r} has a room already: {known}")
+        raise ValueError(f"library {info.library!r} has a backend already: {known}")
     _packages[info.library], _infos[info.library] = package, info
     _owners.clear()
     return info
 
 
-def remove_room(library: str) -> None:
-    """Forget a room that :func:`add_room` made known."""
+def remove_backend(library: str) -> None:
+    """Forget a backend that :func:`add_backend` made known."""
     _packages.pop(library, None)
     _infos.pop(library, None)
     _owners.clear()
@@ -224,17 +228,17 @@ def _read_built_in(name: str) -> None:
     if name in _infos:
         return
     package = f"{_HERE}.{name}"
-    # Not every folder beside the rooms is a room.
+    # Not every folder beside the backends is a backend.
     info = getattr(importlib.import_module(package), "INFO", None)
     if info is not None:
         _packages[name], _infos[name] = package, info
 
 
-def _declaration(package: str) -> RoomInfo:
-    """Import a room's package and check what it declares."""
+def _declaration(package: str) -> BackendInfo:
+    """Import a backend's package and check what it declares."""
     info = getattr(importlib.import_module(package), "INFO", None)
-    if not isinstance(info, RoomInfo):
-        raise ValueError(f"{package} has no INFO = portarray.backends.protocol.RoomInfo(...)")
+    if not isinstance(info, BackendInfo):
+        raise ValueError(f"{package} has no INFO = portarray.backends.protocol.BackendInfo(...)")
     if not _NAME.fullmatch(info.library) or info.library in RESERVED:
         raise ValueError(
             f"{package} calls its library {info.library!r}; a library's name is lower case "
@@ -274,7 +278,7 @@ def _read_entry_points() -> None:
 
     for entry in entry_points(group=_HERE):
         if entry.name in _built_in() or entry.name in _infos:
-            _errors[entry.name] = f"{entry.value}: the library {entry.name!r} has a room already"
+            _errors[entry.name] = f"{entry.value}: the library {entry.name!r} has a backend already"
             continue
         try:
             info = _declaration(entry.value)

@@ -48,7 +48,7 @@ def attention(
         is added to the scaled inner products. Broadcasts to ``(..., heads, q_length, k_length)``.
         Together with `causal` both hold.
     key_length : int or Array, optional
-        How many of the first keys are in use, the rest being room in a cache: an int, or a 0-d
+        How many of the first keys are in use, the rest being backend in a cache: an int, or a 0-d
         integer array on the same device, whose value is not read, so that nothing waits and
         nothing is compiled anew when it grows. None means all. An int is checked; an array's
         value must lie between 0 and `k_length`.

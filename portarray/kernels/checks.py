@@ -215,9 +215,9 @@ def _pair(name: str, tables: Any) -> tuple[Any, Any]:
 
 def _tables(name: str, x: Any, shape: tuple[int, ...], cos: Any, sin: Any) -> None:
     """Check the tables of cosines and sines."""
-    if type(cos) is not _array.Array or cos._lane is not x._lane:
+    if type(cos) is not _array.Array or cos._table is not x._table:
         _beside(name, "x", x, "tables[0]", cos)
-    if type(sin) is not _array.Array or sin._lane is not x._lane:
+    if type(sin) is not _array.Array or sin._table is not x._table:
         _beside(name, "x", x, "tables[1]", sin)
     size = shape_of(cos)
     if shape_of(sin) != size:
@@ -248,7 +248,7 @@ def rope_tables(name: str, arrays: Arrays, options: Options) -> None:
     if dtype is None:
         options["dtype"] = dispatch.default_dtype(device, "f")
     else:
-        options["dtype"] = dispatch.lane_of(device, dtypes.canonical(dtype)).dtype
+        options["dtype"] = dispatch.table_of(device, dtypes.canonical(dtype)).dtype
     if dtypes.kind_of(options["dtype"]) != "f":
         raise TypeError(f"dtype is {dtype}; angles have a real floating-point dtype")
 
@@ -276,9 +276,9 @@ def attention(name: str, arrays: Arrays, options: Options) -> None:
     """Check queries, keys, values and what hides keys."""
     q, k, v = arrays
     _floating(name, "q", q)
-    if type(k) is not _array.Array or k._lane is not q._lane:
+    if type(k) is not _array.Array or k._table is not q._table:
         _beside(name, "q", q, "k", k)
-    if type(v) is not _array.Array or v._lane is not q._lane:
+    if type(v) is not _array.Array or v._table is not q._table:
         _beside(name, "q", q, "v", v)
     queries, keys, values = shape_of(q), shape_of(k), shape_of(v)
     axes = len(queries)
@@ -324,8 +324,8 @@ def attention(name: str, arrays: Arrays, options: Options) -> None:
 
 def _mask(name: str, q: Any, mask: Any, scores: tuple[int, ...]) -> None:
     _ours(name, mask)
-    dispatch.check_device(name, q._lane, mask._lane)
-    if mask._lane.kind != "b" and mask._lane is not q._lane:
+    dispatch.check_device(name, q._table, mask._table)
+    if mask._table.kind != "b" and mask._table is not q._table:
         raise TypeError(
             f"{name} got a mask of {mask.dtype} with q of {q.dtype}; a mask is bool, True where a "
             f"query attends to a key, or of q's dtype and added to the scores. "
@@ -341,8 +341,8 @@ def _mask(name: str, q: Any, mask: Any, scores: tuple[int, ...]) -> None:
 def _key_length(name: str, q: Any, length: Any, k: Any, keys: int) -> Any:
     """Return a number of keys as an int where it is one, after checking it."""
     if type(length) is _array.Array:
-        dispatch.check_device(name, q._lane, length._lane)
-        if length.ndim or length._lane.kind not in "iu":
+        dispatch.check_device(name, q._table, length._table)
+        if length.ndim or length._table.kind not in "iu":
             raise TypeError(
                 f"{name} got key_length of shape {length.shape} and {length.dtype}; "
                 f"it must be an int or a 0-d array of integers"
@@ -404,7 +404,7 @@ def _floating(name: str, what: str, x: Any) -> None:
     """Refuse what is no array of real floating-point numbers."""
     if type(x) is not _array.Array:
         raise refused(x, name, scalars=False)
-    if x._lane.kind != "f":
+    if x._table.kind != "f":
         raise TypeError(
             f"{name} got {what} of {x.dtype}; it takes real floating-point arrays, "
             f"convert it with pa.astype(x, pa.float32) first"
@@ -415,7 +415,7 @@ def _numeric(name: str, what: str, x: Any) -> None:
     """Refuse what is no array of numbers."""
     if type(x) is not _array.Array:
         raise refused(x, name, scalars=False)
-    if x._lane.kind == "b":
+    if x._table.kind == "b":
         raise TypeError(
             f"{name} got {what} of bool; it takes numeric arrays, convert it with pa.astype first"
         )
@@ -424,7 +424,7 @@ def _numeric(name: str, what: str, x: Any) -> None:
 def _array_of_integers(name: str, what: str, x: Any) -> None:
     if type(x) is not _array.Array:
         raise refused(x, name, scalars=False)
-    if x._lane.kind not in "iu":
+    if x._table.kind not in "iu":
         raise TypeError(
             f"{name} got {what} of {x.dtype}; they must have an integer dtype, "
             f"convert them with pa.astype(x, pa.int32) first"
@@ -435,8 +435,8 @@ def _beside(name: str, first: str, x: Any, second: str, y: Any) -> None:
     """Refuse an array of another device or dtype than the first: nothing is converted unasked."""
     if type(y) is not _array.Array:
         raise refused(y, name, scalars=False)
-    if y._lane is not x._lane:
-        dispatch.check_device(name, x._lane, y._lane)
+    if y._table is not x._table:
+        dispatch.check_device(name, x._table, y._table)
         raise TypeError(
             f"{name} got {first} of {x.dtype} and {second} of {y.dtype}; the arrays of one call "
             f"share a dtype, convert one of them: pa.astype({second}, pa.{x.dtype})"

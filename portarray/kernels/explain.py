@@ -151,9 +151,9 @@ def explain(kernel: str | Callable[..., Any], /, *args: Any, **options: Any) -> 
     if name == "rope_tables":  # its versions take all but arrays by name
         arrays, given = arrays[:1], {"dimensions": arrays[1], **given}
     found.check(name, arrays, given)
-    lane = found.lane(arrays)
+    table = found.table(arrays)
     row, refused = version(found, arrays, given)
-    title = lane.device.room.info.title
+    title = table.device.backend.info.title
     if row is not None:
         why = f"the first version for {title} that takes these arguments"
     elif not config.tuned_kernels:
@@ -164,8 +164,8 @@ def explain(kernel: str | Callable[..., Any], /, *args: Any, **options: Any) -> 
         why = f"{title} has no version of its own"
     return Explanation(
         name,
-        lane.device,
-        lane.dtype,
+        table.device,
+        table.dtype,
         "generic" if row is None else "tuned",
         f"portarray.kernels.generic.{name}" if row is None else row.name,
         why,

@@ -28,7 +28,7 @@ from portarray.typing.creation import (
 )
 from portarray.typing.elementwise import ElementwiseNamespace
 from portarray.typing.extensions import FftNamespace, LinalgNamespace, LinearAlgebraNamespace
-from portarray.typing.namespace import Namespace, RoomNamespace
+from portarray.typing.namespace import BackendNamespace, Namespace
 from portarray.typing.results import (
     QR,
     SVD,
@@ -78,7 +78,7 @@ __all__ = [
     "QR",
     "Real",
     "Results",
-    "RoomNamespace",
+    "BackendNamespace",
     "SVD",
     "Scalar",
     "SearchingNamespace",

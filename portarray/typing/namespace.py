@@ -25,7 +25,7 @@ from portarray.typing.shaping import (
     UtilityNamespace,
 )
 
-__all__ = ["Namespace", "RoomNamespace"]
+__all__ = ["Namespace", "BackendNamespace"]
 
 A = TypeVar("A")
 
@@ -66,7 +66,7 @@ class Namespace(
         """Fourier transforms."""
 
 
-class RoomNamespace(Namespace[A], Protocol[A]):
+class BackendNamespace(Namespace[A], Protocol[A]):
     """The standard and what portarray needs of a library beyond it.
 
     Functions composed of other functions take one as their first parameter.

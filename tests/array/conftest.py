@@ -1,4 +1,4 @@
-"""The devices that tests run on, those of rooms that lack something among them."""
+"""The devices that tests run on, those of backends that lack something among them."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ def anywhere(request: pytest.FixtureRequest) -> Iterator[str]:
     text: str = request.param
     library = text.partition(":")[0]
     if library in LIMITED:
-        registry.add_room(library)
+        registry.add_backend(library)
         pa.reset_gpu_device()
     yield text
     if library in LIMITED:
-        registry.remove_room(library)
+        registry.remove_backend(library)
         pa.reset_gpu_device()

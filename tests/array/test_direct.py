@@ -1,4 +1,4 @@
-"""The library's own functions, where a room has them called directly, do as its namespace does."""
+"""The library's own functions, where they are called directly, do as the namespace does."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from portarray_conformance import names
 
 import portarray as pa
 from portarray._array import dispatch
-from portarray._array.dispatch import Lane
+from portarray._array.dispatch import DispatchTable
 from portarray._devices.device import Device
 
 Values = np.ndarray[Any, Any]
@@ -73,12 +73,14 @@ def _inexact(dtype: np.dtype[Any], rng: np.random.Generator) -> tuple[Values, Va
     return np.asarray(parts).astype(dtype), np.concatenate([bits, near], axis=1)
 
 
-def outcome(lane: Lane, function: Callable[..., Any], *operands: Any) -> Values | type[Exception]:
+def outcome(
+    table: DispatchTable, function: Callable[..., Any], *operands: Any
+) -> Values | type[Exception]:
     """Return what a function gives on the host, or the class of what it raises."""
     try:
         native = function(*operands)
-        if type(native) is lane.array_type or not isinstance(native, np.generic):
-            return lane.device.room.transfer.to_host(native, copy=None)
+        if type(native) is table.array_type or not isinstance(native, np.generic):
+            return table.device.backend.transfer.to_host(native, copy=None)
         return np.asarray(native)
     except Exception as error:  # noqa: BLE001 - libraries raise all kinds
         return ValueError if isinstance(error, RuntimeError) else type(error)
@@ -108,12 +110,12 @@ def agree(found: Values | type[Exception], wanted: Values | type[Exception], wha
 COMPILING = {"dpnp", "jax"}
 
 
-def lanes(device: Device) -> list[Lane]:
+def tables(device: Device) -> list[DispatchTable]:
     found = dispatch.dtypes_of(device).values()
     if device.library not in COMPILING:
         return list(found)
-    widest = {lane.kind: lane for lane in sorted(found, key=lambda lane: lane.dtype.itemsize)}
-    return [*widest.values(), dispatch.lane_of(device, np.dtype(np.float32))]
+    widest = {table.kind: table for table in sorted(found, key=lambda table: table.dtype.itemsize)}
+    return [*widest.values(), dispatch.table_of(device, np.dtype(np.float32))]
 
 
 @pytest.fixture
@@ -121,9 +123,9 @@ def place(device: str) -> Device:
     return pa.device(device)
 
 
-def native(values: Values, lane: Lane) -> Any:
-    device = lane.device
-    return device.room.transfer.from_host(values, device.native, copy=True)
+def native(values: Values, table: DispatchTable) -> Any:
+    device = table.device
+    return device.backend.transfer.from_host(values, device.native, copy=True)
 
 
 @pytest.fixture(autouse=True)
@@ -134,66 +136,66 @@ def quiet() -> Any:
         yield
 
 
-def served(lane: Lane, name: str) -> Callable[..., Any] | None:
-    """Return the namespace's function for a lane, None where the standard takes no such dtype."""
+def served(table: DispatchTable, name: str) -> Callable[..., Any] | None:
+    """Return the namespace's function for a table, None where the standard takes no such dtype."""
     try:
-        return lane.functions[name]
+        return table.functions[name]
     except TypeError:
         return None
 
 
 def test_functions_of_arrays_agree_bit_for_bit(place: Device) -> None:
-    for lane in lanes(place):
-        x, y = values_of(lane.dtype)
+    for table in tables(place):
+        x, y = values_of(table.dtype)
         for name in functions():
-            function = served(lane, name)
-            if function is None or dispatch.direct(lane, name, lane)[0] is function:
+            function = served(table, name)
+            if function is None or dispatch.direct(table, name, table)[0] is function:
                 continue
-            own = dispatch.direct(lane, name, lane)[0]
-            second = y % lane.dtype.type(8 * lane.dtype.itemsize) if "shift" in name else y
+            own = dispatch.direct(table, name, table)[0]
+            second = y % table.dtype.type(8 * table.dtype.itemsize) if "shift" in name else y
             for part in (slice(None), 5, slice(0)):
-                operands = [native(np.asarray(v[part]), lane) for v in (x, second)]
+                operands = [native(np.asarray(v[part]), table) for v in (x, second)]
                 operands = operands[: needed(getattr(pa, name))]
-                wanted = outcome(lane, function, *operands)
-                agree(outcome(lane, own, *operands), wanted, f"{name} of {lane.dtype}, {part}")
+                wanted = outcome(table, function, *operands)
+                agree(outcome(table, own, *operands), wanted, f"{name} of {table.dtype}, {part}")
 
 
-def scalars_of(lane: Lane) -> list[Any]:
-    """Return Python scalars that a lane takes and its dtype holds exactly."""
-    if lane.kind == "b":
+def scalars_of(table: DispatchTable) -> list[Any]:
+    """Return Python scalars that a table takes and its dtype holds exactly."""
+    if table.kind == "b":
         return [False, True]
-    if lane.kind in "iu":
-        return [0, 1, 2, 3, lane.low, lane.high]
+    if table.kind in "iu":
+        return [0, 1, 2, 3, table.low, table.high]
     real = [0, 2, -3, 0.0, -0.0, 1.0, -2.5, float("inf"), float("-inf"), float("nan"), 2.0**-14]
-    return [*real, 1j, -0.0 - 2.5j, complex("inf-nanj")] if lane.kind == "c" else real
+    return [*real, 1j, -0.0 - 2.5j, complex("inf-nanj")] if table.kind == "c" else real
 
 
 def test_functions_beside_scalars_agree_bit_for_bit(place: Device) -> None:
-    for lane in lanes(place):
-        x = native(values_of(lane.dtype)[0], lane)
+    for table in tables(place):
+        x = native(values_of(table.dtype)[0], table)
         for name in functions():
-            function = served(lane, name) if needed(getattr(pa, name)) == 2 else None
-            if function is None or dispatch.beside(lane, name, lane)[0] is function:
+            function = served(table, name) if needed(getattr(pa, name)) == 2 else None
+            if function is None or dispatch.beside(table, name, table)[0] is function:
                 continue
-            own = dispatch.beside(lane, name, lane)[0]
-            for scalar in scalars_of(lane):
-                if "shift" in name and scalar not in range(8 * lane.dtype.itemsize):
+            own = dispatch.beside(table, name, table)[0]
+            for scalar in scalars_of(table):
+                if "shift" in name and scalar not in range(8 * table.dtype.itemsize):
                     continue
                 for operands in ((x, scalar), (scalar, x)):
-                    wanted = outcome(lane, function, *operands)
-                    what = f"{name} of {lane.dtype} and {scalar}, array first: {operands[0] is x}"
-                    got = outcome(lane, own, *operands)
+                    wanted = outcome(table, function, *operands)
+                    what = f"{name} of {table.dtype} and {scalar}, array first: {operands[0] is x}"
+                    got = outcome(table, own, *operands)
                     if not isinstance(got, type):  # what it refuses, the namespace is asked for
                         agree(got, wanted, what)
 
 
 def test_keys_without_arrays_pick_the_same(place: Device) -> None:
-    for lane in lanes(place):
-        own = dispatch.picking(lane)
+    for table in tables(place):
+        own = dispatch.picking(table)
         if own is None:
             continue
         for shape in ((3, 2), (3,), (), (0,)):
-            values = np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(lane.dtype)
+            values = np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(table.dtype)
             x = pa.asarray(values, device=place)
             for key in KEYS:
                 try:
@@ -203,5 +205,7 @@ def test_keys_without_arrays_pick_the_same(place: Device) -> None:
                         x[key]
                 else:
                     found = x[key]
-                    assert (found.shape, found.dtype) == (wanted.shape, lane.dtype), key
-                    agree(lane.device.room.transfer.to_host(found.native, copy=None), wanted, key)
+                    assert (found.shape, found.dtype) == (wanted.shape, table.dtype), key
+                    agree(
+                        table.device.backend.transfer.to_host(found.native, copy=None), wanted, key
+                    )

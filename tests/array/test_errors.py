@@ -78,13 +78,13 @@ def test_running_out_of_memory(fake: str, monkeypatch: pytest.MonkeyPatch) -> No
     from portarray.backends.protocol import MemoryFigures
 
     x = pa.asarray([1.0, 2.0], device=fake)
-    lane = x._lane
+    table = x._table
 
     def fails(*args: object, **options: object) -> None:
-        raise FakeMemoryError("no room")
+        raise FakeMemoryError("no backend")
 
     monkeypatch.setitem(LIBRARY.memory, 0, MemoryFigures(total=100, free=7))
-    monkeypatch.setitem(lane.functions, "cumulative_sum", fails)
+    monkeypatch.setitem(table.functions, "cumulative_sum", fails)
     with pytest.raises(errors.OutOfMemoryError) as caught:
         pa.cumulative_sum(x)
     assert (caught.value.device, caught.value.free, caught.value.total) == (str(x.device), 7, 100)
@@ -104,14 +104,14 @@ def test_what_was_to_be_made_is_told_where_the_library_says_no_size(
     pickled = pickle.dumps(x)
 
     def fails(*args: object, **options: object) -> None:
-        raise FakeMemoryError("no room")
+        raise FakeMemoryError("no backend")
 
     def asked(way: Callable[[], object]) -> int | None:
         with pytest.raises(errors.OutOfMemoryError) as caught:
             way()
         return caught.value.asked
 
-    functions, transfer = x._lane.functions, x.device.room.transfer
+    functions, transfer = x._table.functions, x.device.backend.transfer
     for name in ("ones", "empty", "eye", "arange", "linspace", "cumulative_sum"):
         monkeypatch.setitem(functions, name, fails)
     assert asked(lambda: pa.ones((3, 0, 4), device=fake)) == 0

@@ -20,10 +20,10 @@ from portarray.errors import HostFallbackError, HostFallbackWarning
 @pytest.fixture
 def partial() -> Iterator[str]:
     """A GPU without ``cos``, ``sin``, ``tan``, ``acos``, ``asin``, ``sort`` and ``eigh``."""
-    library = registry.add_room("partial").library
+    library = registry.add_backend("partial").library
     pa.reset_gpu_device()
     yield "partial:oneapi:0"
-    registry.remove_room(library)
+    registry.remove_backend(library)
     pa.reset_gpu_device()
 
 

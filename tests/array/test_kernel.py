@@ -1,4 +1,4 @@
-"""Which version of a kernel serves a call: the table of a room, and the generic one behind it."""
+"""Which version of a kernel serves a call: a backend's table, and the generic one behind it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KERNEL = Kernel("doubled", doubled)
 
 
 class Table:
-    """A room's ``tuned.py`` whose versions note that they were called, and where."""
+    """A backend's ``tuned.py`` whose versions note that they were called, and where."""
 
     def __init__(self, library: str) -> None:
         self.calls: list[tuple[str, int]] = []
@@ -55,7 +55,7 @@ def short(x: Any, y: Any = None, /, *, times: Any = 1) -> str:
 @pytest.fixture
 def table(fake: str, monkeypatch: pytest.MonkeyPatch) -> Table:
     found = Table(fake)
-    monkeypatch.setattr(registry.load_room(fake), "tuned", found)
+    monkeypatch.setattr(registry.load_backend(fake), "tuned", found)
     return found
 
 

@@ -1,4 +1,4 @@
-"""Rooms whose dtypes depend on the user's settings, and those with arrays of several classes."""
+"""Backends whose dtypes depend on the user's settings, and those with arrays of several classes."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def test_arrays_of_another_class_are_the_library_s(place: str) -> None:
     np.testing.assert_array_equal(np.asarray(y[indices]), [4.0, 1.0])
 
 
-def test_errors_are_those_that_the_room_translates(place: str) -> None:
+def test_errors_are_those_that_the_backend_translates(place: str) -> None:
     stranger = pa.asarray([1.0], device=place)
     stranger._native = np.ones(1)  # what the library takes for no array of its own
     for call in (pa.sin, pa.Array.item, lambda x: x + 1.0):

@@ -34,8 +34,8 @@ def test_only_functions_that_are_named_leave_the_device(device: str) -> None:
         pytest.skip("what a plugin does on the host is its own matter")
     on_host = {row.function for row in pa.support(device) if row.served == "host"}
     if library in BY_CHOICE:
-        # What its room says that it does on the host; nothing falls there unasked.
-        own = attrgetter(*on_host)(found.room.namespace)
+        # What its backend says that it does on the host; nothing falls there unasked.
+        own = attrgetter(*on_host)(found.backend.namespace)
         assert {function.__portarray_served__ for function in own} == {"host"}
         return
     assert on_host == ON_HOST.get(library, set())
@@ -79,17 +79,17 @@ def test_a_library_without_devices_is_declared(fake: str, monkeypatch: pytest.Mo
 def test_a_library_that_is_not_installed_is_not_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "absent_room").mkdir()
-    (tmp_path / "absent_room" / "__init__.py").write_text(
-        "from portarray.backends.protocol import RoomInfo\n"
-        "INFO = RoomInfo('absent', 'Absent', 'no_such_module', {'cuda': 900}, {'': 'absent'})\n"
+    (tmp_path / "absent_backend").mkdir()
+    (tmp_path / "absent_backend" / "__init__.py").write_text(
+        "from portarray.backends.protocol import BackendInfo\n"
+        "INFO = BackendInfo('absent', 'Absent', 'no_such_module', {'cuda': 900}, {'': 'absent'})\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
-    registry.add_room("absent_room")
+    registry.add_backend("absent_backend")
     try:
         found = overview()
     finally:
-        registry.remove_room("absent")
+        registry.remove_backend("absent")
         pa.reset_gpu_device()
     (place,) = (place for place in found.places if place.device.startswith("absent"))
     assert (place.device, place.state, dict(place.totals)) == ("absent:cuda", "not run", {})

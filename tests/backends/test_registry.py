@@ -28,7 +28,7 @@ def distribution(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pa
     for name in set(sys.modules) - before:
         if name.startswith("plug_"):
             del sys.modules[name]
-            registry._rooms.pop(name, None)
+            registry._backends.pop(name, None)
     discovery._made.pop(("plug", "cpu", 0), None)
     monkeypatch.undo()
     pa.reset_gpu_device()
@@ -39,23 +39,23 @@ def plugin(folder: Path, name: str, text: str) -> None:
     (folder / name / "__init__.py").write_text(text)
 
 
-ROOM = (
-    "from portarray.backends.protocol import RoomInfo\n"
-    "INFO = RoomInfo(library={library!r}, title='Plug', module='json', ranks={ranks!r}, "
+BACKEND = (
+    "from portarray.backends.protocol import BackendInfo\n"
+    "INFO = BackendInfo(library={library!r}, title='Plug', module='json', ranks={ranks!r}, "
     "install={{'': 'plug'}})\n"
 )
 
 
-def test_built_in_rooms() -> None:
-    infos = registry.room_infos()
+def test_built_in_backends() -> None:
+    infos = registry.backend_infos()
     assert {"numpy", "torch", "cupy", "dpnp", "mlx", "jax", "clarray"} <= set(infos)
     assert all(library == info.library for library, info in infos.items())
     assert "composed" not in infos
     assert registry.find_info("nunpy") is None
 
 
-def test_a_plugin_is_a_room(distribution: Path) -> None:
-    plugin(distribution.parent, "plug_good", ROOM.format(library="plug", ranks={"cuda": 99}))
+def test_a_plugin_is_a_backend(distribution: Path) -> None:
+    plugin(distribution.parent, "plug_good", BACKEND.format(library="plug", ranks={"cuda": 99}))
     (distribution / "entry_points.txt").write_text("[portarray.backends]\nplug = plug_good\n")
     info = registry.find_info("plug")
     assert info is not None
@@ -80,15 +80,15 @@ def test_built_in_names_read_no_plugins(distribution: Path) -> None:
         ("1 / 0", "ZeroDivisionError"),
         ("INFO = 3", "has no INFO"),
         ("", "has no INFO"),
-        (ROOM.format(library="other", ranks={"cuda": 1}), "must be the same"),
-        (ROOM.format(library="cuda", ranks={"cuda": 1}), "none of cuda"),
-        (ROOM.format(library="Plug", ranks={"cuda": 1}), "lower case"),
-        (ROOM.format(library="plug", ranks={"quantum": 1}), "quantum"),
-        (ROOM.format(library="plug", ranks={}), "at least one"),
-        (ROOM.format(library="plug", ranks={"cpu": "first"}), "ranks are integers"),
-        (ROOM.format(library=7, ranks={"cpu": 1}), "TypeError"),
+        (BACKEND.format(library="other", ranks={"cuda": 1}), "must be the same"),
+        (BACKEND.format(library="cuda", ranks={"cuda": 1}), "none of cuda"),
+        (BACKEND.format(library="Plug", ranks={"cuda": 1}), "lower case"),
+        (BACKEND.format(library="plug", ranks={"quantum": 1}), "quantum"),
+        (BACKEND.format(library="plug", ranks={}), "at least one"),
+        (BACKEND.format(library="plug", ranks={"cpu": "first"}), "ranks are integers"),
+        (BACKEND.format(library=7, ranks={"cpu": 1}), "TypeError"),
         (
-            ROOM.format(library="plug", ranks={"cpu": 1}).replace("'Plug'", "None"),
+            BACKEND.format(library="plug", ranks={"cpu": 1}).replace("'Plug'", "None"),
             "all else is text",
         ),
         ("from portarray.backends.protocol import Nothing", "ImportError: cannot import name"),
@@ -102,7 +102,7 @@ def test_a_broken_plugin_harms_nothing(distribution: Path, text: str, reason: st
     )
     errors = registry.plugin_errors()
     assert reason in errors["plug"]
-    assert "has a room already" in errors["numpy"]
+    assert "has a backend already" in errors["numpy"]
     assert "ModuleNotFoundError" in errors["plug2"]
     assert pa.ones(2, device="cpu").device is pa.device("numpy")
     with pytest.raises(pa.UnknownDeviceError, match="the plugin for 'plug' cannot be used"):
@@ -162,13 +162,13 @@ add, multiply, getitem, item, setitem = np.add, np.multiply, None, None, None
 def test_a_plugin_with_broken_files_harms_nothing(
     distribution: Path, file: str, line: str, reason: str
 ) -> None:
-    info = ROOM.format(library="plug", ranks={"cpu": 99})
+    info = BACKEND.format(library="plug", ranks={"cpu": 99})
     plugin(distribution.parent, "plug_bad", info)
     for name, text in FILES.items():
         added = line if name == file else ""
         (distribution.parent / "plug_bad" / f"{name}.py").write_text(text + added)
     (distribution / "entry_points.txt").write_text("[portarray.backends]\nplug = plug_bad\n")
-    # Its library is imported, so that it is asked about every object that no other room knows.
+    # Its library is imported, so that it is asked about every object that no other backend knows.
     assert pa.asarray(memoryview(b"ab"), device="numpy").tolist() == [97, 98]
     with pytest.raises(TypeError, match="names no device"):
         pa.device(object())
@@ -182,20 +182,20 @@ def test_a_plugin_with_broken_files_harms_nothing(
 
 
 def test_the_files_that_the_broken_ones_are_made_of_are_sound(distribution: Path) -> None:
-    plugin(distribution.parent, "plug_good", ROOM.format(library="plug", ranks={"cpu": 99}))
+    plugin(distribution.parent, "plug_good", BACKEND.format(library="plug", ranks={"cpu": 99}))
     for name, text in FILES.items():
         (distribution.parent / "plug_good" / f"{name}.py").write_text(text)
     (distribution / "entry_points.txt").write_text("[portarray.backends]\nplug = plug_good\n")
     assert str(pa.device("plug")) == "plug:cpu:0"
 
 
-def test_add_room(fake: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert registry.add_room("fake").library == "fake"  # again: nothing to say against it
+def test_add_backend(fake: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert registry.add_backend("fake").library == "fake"  # again: nothing to say against it
     monkeypatch.syspath_prepend(str(tmp_path))
-    plugin(tmp_path, "plug_twice", ROOM.format(library="numpy", ranks={"cpu": 1}))
-    with pytest.raises(ValueError, match=r"a room already: portarray\.backends\.numpy"):
-        registry.add_room("plug_twice")
+    plugin(tmp_path, "plug_twice", BACKEND.format(library="numpy", ranks={"cpu": 1}))
+    with pytest.raises(ValueError, match=r"a backend already: portarray\.backends\.numpy"):
+        registry.add_backend("plug_twice")
     with pytest.raises(ImportError):
-        registry.add_room("plug_nowhere")
-    registry.remove_room("fake")
+        registry.add_backend("plug_nowhere")
+    registry.remove_backend("fake")
     assert registry.find_info("fake") is None

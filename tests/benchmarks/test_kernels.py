@@ -46,12 +46,12 @@ def kernels(table: ModuleType, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 def tuned() -> Iterator[tuple[str, str, Any]]:
     """Yield library, kernel and row of every tuned version whose library is installed."""
-    for library in registry.room_infos():
+    for library in registry.backend_infos():
         name = f"{registry.package_of(library)}.tuned"
         try:
             module = importlib.import_module(name)
         except ModuleNotFoundError:
-            continue  # the room has none, or its library is not installed
+            continue  # the backend has none, or its library is not installed
         except ImportError:
             continue  # its library does not load here
         for kernel, candidates in module.TUNED.items():

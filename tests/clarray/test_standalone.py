@@ -70,9 +70,9 @@ def test_the_parent_of_these_tests_refuses_the_rest() -> None:
         run(f"{ALONE}\nimport portarray.errors")
 
 
-def test_the_room_imports_pyopencl_and_no_other_array_library() -> None:
-    program = "import portarray as pa\npa.device('clarray').room"
+def test_the_backend_imports_pyopencl_and_no_other_array_library() -> None:
+    program = "import portarray as pa\npa.device('clarray').backend"
     assert imported(f"{program}\nimport sys; assert 'pyopencl' in sys.modules") == (
-        # Every room may use it for what NumPy lacks, and portarray needs it anyway.
+        # Every backend may use it for what NumPy lacks, and portarray needs it anyway.
         "[]"
     )

@@ -128,12 +128,12 @@ def test_support_of_everything_names_what_is_not_here() -> None:
 
 
 def test_support_filtered() -> None:
-    partial = registry.add_room("partial").library  # its library lacks some functions
+    partial = registry.add_backend("partial").library  # its library lacks some functions
     try:
         arguments = ("-d", "numpy", "-d", partial, "--served", "host", "--json")
         rows = json.loads(run("support", *arguments).stdout)["rows"]
     finally:
-        registry.remove_room(partial)
+        registry.remove_backend(partial)
     served: dict[str, set[str]] = {}
     for row in rows:
         served.setdefault(row["function"], set()).add(row["served"])

@@ -16,7 +16,7 @@ import numpy as np
 import portarray as pa
 
 CHUNK = 96 << 20  # bytes; glibc gives back at once what is this large
-ROOM = CHUNK + (84 << 20)  # for one chunk and for what drivers take, not for two
+BACKEND = CHUNK + (84 << 20)  # for one chunk and for what drivers take, not for two
 COUNT = CHUNK // 4
 ABSURD = (1 << 15, 1 << 15, 1 << 15)
 
@@ -142,7 +142,7 @@ def limited() -> None:
     for name, way in ways.items():
         gc.collect()
         pa.reclaim()
-        resource.setrlimit(resource.RLIMIT_AS, (taken() + ROOM, resource.RLIM_INFINITY))
+        resource.setrlimit(resource.RLIMIT_AS, (taken() + BACKEND, resource.RLIM_INFINITY))
         held = [way()]
         try:
             held += [way() for _ in range(3)]
@@ -168,7 +168,7 @@ def check_figures(error: pa.errors.OutOfMemoryError) -> None:
     assert error.asked is not None, error
     assert CHUNK <= error.asked <= 4 * CHUNK, error
     assert error.free is not None, error
-    assert error.free < ROOM, error
+    assert error.free < BACKEND, error
     assert error.total is not None, error
     assert error.total <= resource.getrlimit(resource.RLIMIT_AS)[0], error
 

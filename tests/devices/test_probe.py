@@ -15,16 +15,16 @@ import pytest
 import portarray as pa
 from portarray._devices import markers, probe
 
-ROOMS = Path(__file__).parents[1] / "rooms"
+BACKENDS = Path(__file__).parents[1] / "fakes"
 
 PROGRAM = """
 import json, sys
-sys.path.insert(0, {rooms!r})
+sys.path.insert(0, {backends!r})
 import portarray as pa
 from portarray._devices import probe
 from portarray.backends import registry
 probe.TIMEOUT = {timeout}
-registry.add_room("faulty")
+registry.add_backend("faulty")
 {first}
 try:
     said = str(pa.device("faulty"))
@@ -46,7 +46,7 @@ class Machine:
     ) -> subprocess.Popen[str]:
         """Start a process that asks; its probes in children may take so many seconds."""
         self.log.unlink(missing_ok=True)
-        program = PROGRAM.format(rooms=str(ROOMS), first=first, timeout=timeout)
+        program = PROGRAM.format(backends=str(BACKENDS), first=first, timeout=timeout)
         return subprocess.Popen(
             [sys.executable, "-c", program],
             env={
@@ -226,4 +226,4 @@ def test_probe_as_a_program() -> None:
 
 def test_every_functional_device_passes_again() -> None:
     for device in pa.devices():
-        assert probe.compute(device.room, device.platform, device.index) == ""
+        assert probe.compute(device.backend, device.platform, device.index) == ""

@@ -50,35 +50,35 @@ def at_once(action: Callable[[], T]) -> list[T]:
     return found
 
 
-def test_lanes_of_a_new_device(fake: str) -> None:
+def test_tables_of_a_new_device(fake: str) -> None:
     known = pa.device(f"{fake}:cuda:0")
     for _ in range(ROUNDS):
         new = device_module.make(
-            known.room, "cuda", 0, name=known.name, kind=known.kind, native=known.native
+            known.backend, "cuda", 0, name=known.name, kind=known.kind, native=known.native
         )
-        found = at_once(lambda new=new: dispatch.lanes_of(new))  # type: ignore[misc]
-        assert all(lanes is found[0] for lanes in found)
-        ids = {tuple(id(lane) for lane in lanes.values()) for lanes in found}
+        found = at_once(lambda new=new: dispatch.tables_of(new))  # type: ignore[misc]
+        assert all(tables is found[0] for tables in found)
+        ids = {tuple(id(table) for table in tables.values()) for tables in found}
         assert len(ids) == 1
 
 
-def test_rooms(fake: str) -> None:
+def test_backends(fake: str) -> None:
     package = registry.package_of(fake)
-    before = registry.load_room(fake)
+    before = registry.load_backend(fake)
     try:
         for _ in range(ROUNDS):
-            registry._rooms.pop(package)
-            found = at_once(lambda: registry.load_room(fake))
-            assert all(room is found[0] for room in found)
+            registry._backends.pop(package)
+            found = at_once(lambda: registry.load_backend(fake))
+            assert all(backend is found[0] for backend in found)
     finally:
-        registry._rooms[package] = before
+        registry._backends[package] = before
 
 
 def test_plugins_are_read_before_anyone_asks(monkeypatch: pytest.MonkeyPatch) -> None:
     def slowly() -> None:
         for library in ("first", "second"):
             threading.Event().wait(0.005)
-            registry._infos[library] = registry.room_infos()["numpy"]
+            registry._infos[library] = registry.backend_infos()["numpy"]
 
     monkeypatch.setattr(registry, "_read_entry_points", slowly)
     for _ in range(5):
@@ -86,4 +86,4 @@ def test_plugins_are_read_before_anyone_asks(monkeypatch: pytest.MonkeyPatch) ->
             patch.setattr(registry, "_infos", dict(registry._infos))
             patch.setattr(registry, "_plugins_read", False)
             patch.setattr(registry, "_plugins_asked", False)
-            assert all(at_once(lambda: "second" in registry.room_infos()))
+            assert all(at_once(lambda: "second" in registry.backend_infos()))

@@ -17,7 +17,7 @@ GIB = 2**30
 @pytest.fixture
 def library(fake: str) -> ModuleType:
     """The fake library's own object, to change what it says."""
-    return pa.device("fake").room.devices.LIBRARY  # type: ignore[attr-defined, no-any-return]
+    return pa.device("fake").backend.devices.LIBRARY  # type: ignore[attr-defined, no-any-return]
 
 
 def test_cpu_is_always_there() -> None:
@@ -173,7 +173,7 @@ def test_memory_must_be_a_number_of_bytes() -> None:
 def test_a_broken_device_is_not_passed_over_in_silence(
     fake: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    devices = pa.device("fake").room.devices
+    devices = pa.device("fake").backend.devices
     right = devices.native_device
 
     def native_device(platform: str, index: int) -> object:

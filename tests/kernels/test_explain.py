@@ -18,7 +18,7 @@ def ones(*shape: int, device: object = "numpy", dtype: Any = "float32") -> pa.Ar
 
 
 class Table:
-    """A room's ``tuned.py`` with two versions of one kernel."""
+    """A backend's ``tuned.py`` with two versions of one kernel."""
 
     TUNED: ClassVar = {
         "rms_norm": (
@@ -41,7 +41,7 @@ class Table:
 
 @pytest.fixture
 def table(fake: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setattr(registry.load_room(fake), "tuned", Table)
+    monkeypatch.setattr(registry.load_backend(fake), "tuned", Table)
     return f"{fake}:cuda:0"
 
 

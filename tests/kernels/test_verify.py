@@ -47,7 +47,7 @@ def test_dtypes_are_those_of_the_device(device: str) -> None:
 
 
 class Planted:
-    """A room's table with one kernel in NumPy."""
+    """A backend's table with one kernel in NumPy."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, library: str) -> None:
         self._patch = monkeypatch
@@ -63,7 +63,7 @@ class Planted:
             "row",
         )
         table = SimpleNamespace(TUNED={kernel: (version,)})
-        self._patch.setattr(registry.load_room(self._library), "tuned", table)
+        self._patch.setattr(registry.load_backend(self._library), "tuned", table)
         self._patch.setattr(KERNELS[kernel][0], "_by_tables", {})  # which remembers other tables
         return pa.kernels.verify(DEVICE, kernel, examples=examples)
 

@@ -29,12 +29,12 @@ NARROWER = {
 def dtypes(device: str) -> set[str]:
     """Return the names of a device's dtypes, float16 and bfloat16 included."""
     found = pa.device(device)
-    return {dtype.name for dtype in found.room.devices.dtypes(found.platform, found.index)}
+    return {dtype.name for dtype in found.backend.devices.dtypes(found.platform, found.index)}
 
 
 def seen(x: pa.Array) -> Any:
     """Return an array's values wherever it is."""
-    return x.device.room.transfer.to_host(x.native, copy=True)
+    return x.device.backend.transfer.to_host(x.native, copy=True)
 
 
 # --- dtypes that the target has not ---------------------------------------------------------------
@@ -86,11 +86,11 @@ def check_narrowing(source: str, target: str, name: str) -> None:
         pa.asarray(x, device=target, narrow=True, copy=False)
 
 
-@pytest.mark.parametrize("room", ["nofloat64", "no64bit"])
+@pytest.mark.parametrize("backend", ["nofloat64", "no64bit"])
 def test_dtypes_that_a_limited_device_lacks(
-    device: str, room: str, request: pytest.FixtureRequest
+    device: str, backend: str, request: pytest.FixtureRequest
 ) -> None:
-    target = request.getfixturevalue(room)
+    target = request.getfixturevalue(backend)
     lacking = sorted((dtypes(device) - dtypes(target)) & NARROWER.keys() - {"bfloat16"})
     assert lacking or "float64" not in dtypes(device)
     for name in lacking:
@@ -250,7 +250,7 @@ def test_streams_are_not_taken(device: str) -> None:
 
 def test_host_memory_has_no_streams(device: str) -> None:
     found = pa.device(device)
-    if not found.room.transfer.on_host(found.native):
+    if not found.backend.transfer.on_host(found.native):
         pytest.skip(f"{device} has memory of its own, and streams")
     x = pa.asarray([1.0, 2.0], dtype=pa.float32, device=device)
     for stream in (0, 3):

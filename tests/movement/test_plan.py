@@ -39,11 +39,11 @@ LAYOUTS: dict[str, Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]] = {
 
 def memory(x: pa.Array) -> Any:
     """Return NumPy's view of the memory of an array on a host device."""
-    return x.device.room.transfer.to_host(x.native, copy=False)
+    return x.device.backend.transfer.to_host(x.native, copy=False)
 
 
 def on_host(device: pa.Device) -> bool:
-    return device.room.place(device.native) == routes.HOST
+    return device.backend.place(device.native) == routes.HOST
 
 
 def unaligned(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -226,14 +226,14 @@ class Gpus:
     asked: list[dict[str, Any]] = field(default_factory=list)
 
     def transfer(self, library: str) -> Any:
-        return registry.load_room(library).transfer
+        return registry.load_backend(library).transfer
 
     def hook(self, library: str, name: str, function: Callable[..., Any]) -> None:
-        """Give a room a hook, or another one."""
+        """Give a backend a hook, or another one."""
         self.monkeypatch.setattr(self.transfer(library), name, function, raising=False)
 
     def count(self, library: str) -> None:
-        """Count the copies that a room's ways in and out make."""
+        """Count the copies that a backend's ways in and out make."""
         transfer = self.transfer(library)
         for name in ("from_host", "to_host", "move"):
             own = getattr(transfer, name)
@@ -248,7 +248,7 @@ class Gpus:
 
     def share(self, library: str, kinds: frozenset[int] = frozenset({2})) -> None:
         """Let a library's GPUs be CUDA's, with memory that it exports and imports by DLPack."""
-        room = registry.load_room(library)
+        backend = registry.load_backend(library)
 
         def to_dlpack(x: Any, **options: Any) -> Any:
             self.asked.append(options)
@@ -263,7 +263,7 @@ class Gpus:
             if copy:
                 self.copies.append(f"{library}.from_dlpack")
                 data = data.copy()
-            return room.devices.ARRAY_TYPE(data, device)
+            return backend.devices.ARRAY_TYPE(data, device)
 
         self.hook(library, "place", lambda device: (2, device.index))
         self.hook(library, "dlpack_device", lambda x: (2, x.device.index))

@@ -113,7 +113,7 @@ def test_bfloat16_goes_where_it_exists(device: str) -> None:
     torch = pytest.importorskip("torch")
     x = Producer(torch.arange(5).bfloat16())
     target = pa.device(device)
-    native = target.room.devices.dtypes(target.platform, target.index)
+    native = target.backend.devices.dtypes(target.platform, target.index)
     has = "bfloat16" in map(str, native)
     if not has:
         with pytest.raises(pa.DTypeNotSupportedError, match="has no bfloat16"):
@@ -174,13 +174,13 @@ def test_foreign_byte_order_is_converted_and_that_is_a_copy(device: str) -> None
 @pytest.fixture
 def gpu(fake: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """Let ``fake`` drive CUDA's GPUs, and import memory of them; the devices that were asked."""
-    room = registry.load_room(fake)
+    backend = registry.load_backend(fake)
     asked: list[str] = []
 
     def from_dlpack(x: Any, device: Any, *, copy: bool | None) -> Any:
         asked.append(f"{device.index} {copy}")
         values = np.from_dlpack(dlpack.take(x, stream=1))
-        return room.devices.ARRAY_TYPE(values.copy() if copy else values, device)
+        return backend.devices.ARRAY_TYPE(values.copy() if copy else values, device)
 
     hooks = {
         "place": lambda device: (2, device.index),
@@ -188,7 +188,7 @@ def gpu(fake: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
         "from_dlpack": from_dlpack,
     }
     for name, hook in hooks.items():
-        monkeypatch.setattr(room.transfer, name, hook, raising=False)
+        monkeypatch.setattr(backend.transfer, name, hook, raising=False)
     routes.kind_of.cache_clear()
     yield asked
     routes.kind_of.cache_clear()
@@ -233,7 +233,7 @@ def test_a_device_that_went_away(fake: str, monkeypatch: pytest.MonkeyPatch) -> 
     def lost(*args: Any, **options: Any) -> Any:
         raise RuntimeError("the device is lost")
 
-    transfer = registry.load_room(fake).transfer
+    transfer = registry.load_backend(fake).transfer
     with pytest.raises(pa.DeviceNotFunctionalError, match="fake sees 1 device, with index 0"):
         here.to_device("fake:cuda:1")
     with pytest.raises(pa.DeviceNotFunctionalError, match="fake sees 1 device"):

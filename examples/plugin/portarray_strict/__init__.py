@@ -1,8 +1,8 @@
-"""The room of array-api-strict: a plugin that shows how any library joins portarray."""
+"""The backend of array-api-strict: a plugin that shows how any library joins portarray."""
 
-from portarray.backends.protocol import RoomInfo
+from portarray.backends.protocol import BackendInfo
 
-INFO = RoomInfo(
+INFO = BackendInfo(
     library="strict",
     title="array-api-strict",
     module="array_api_strict",

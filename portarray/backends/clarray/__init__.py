@@ -1,8 +1,8 @@
-"""The room of clarray, portarray's own array library for OpenCL."""
+"""The backend of clarray, portarray's own array library for OpenCL."""
 
-from portarray.backends.protocol import RoomInfo
+from portarray.backends.protocol import BackendInfo
 
-INFO = RoomInfo(
+INFO = BackendInfo(
     library="clarray",
     title="clarray",
     module="pyopencl",

@@ -17,31 +17,37 @@ _ANY = _FLOATS | {
     *("bool", "complex64", "complex128"),
     *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
 }
-_ROOM = "portarray.clarray.neural"
+_BACKEND = "portarray.clarray.neural"
 
 TUNED: Mapping[str, tuple[TunedKernel, ...]] = {
-    "softmax": (TunedKernel(neural.softmax, f"{_ROOM}.softmax", _FLOATS, "softmax 512x4096"),),
+    "softmax": (TunedKernel(neural.softmax, f"{_BACKEND}.softmax", _FLOATS, "softmax 512x4096"),),
     "log_softmax": (
-        TunedKernel(neural.log_softmax, f"{_ROOM}.log_softmax", _FLOATS, "log_softmax 512x4096"),
+        TunedKernel(neural.log_softmax, f"{_BACKEND}.log_softmax", _FLOATS, "log_softmax 512x4096"),
     ),
-    "silu": (TunedKernel(neural.silu, f"{_ROOM}.silu", _FLOATS, "silu 512x4096"),),
-    "gelu": (TunedKernel(neural.gelu, f"{_ROOM}.gelu", _FLOATS, "gelu 512x4096"),),
-    "relu": (TunedKernel(neural.relu, f"{_ROOM}.relu", _FLOATS, "relu 512x4096"),),
-    "rms_norm": (TunedKernel(neural.rms_norm, f"{_ROOM}.rms_norm", _FLOATS, "rms_norm 512x4096"),),
+    "silu": (TunedKernel(neural.silu, f"{_BACKEND}.silu", _FLOATS, "silu 512x4096"),),
+    "gelu": (TunedKernel(neural.gelu, f"{_BACKEND}.gelu", _FLOATS, "gelu 512x4096"),),
+    "relu": (TunedKernel(neural.relu, f"{_BACKEND}.relu", _FLOATS, "relu 512x4096"),),
+    "rms_norm": (
+        TunedKernel(neural.rms_norm, f"{_BACKEND}.rms_norm", _FLOATS, "rms_norm 512x4096"),
+    ),
     "layer_norm": (
-        TunedKernel(neural.layer_norm, f"{_ROOM}.layer_norm", _FLOATS, "layer_norm 512x4096"),
+        TunedKernel(neural.layer_norm, f"{_BACKEND}.layer_norm", _FLOATS, "layer_norm 512x4096"),
     ),
-    "rope": (TunedKernel(neural.rope, f"{_ROOM}.rope", _FLOATS, "rope 9x1024x64"),),
+    "rope": (TunedKernel(neural.rope, f"{_BACKEND}.rope", _FLOATS, "rope 9x1024x64"),),
     "attention": (
-        TunedKernel(neural.attention, f"{_ROOM}.attention", _FLOATS, "attention 9x1024x64 causal"),
+        TunedKernel(
+            neural.attention, f"{_BACKEND}.attention", _FLOATS, "attention 9x1024x64 causal"
+        ),
     ),
-    "linear": (TunedKernel(neural.linear, f"{_ROOM}.linear", _FLOATS, "linear decode 1536x576"),),
+    "linear": (
+        TunedKernel(neural.linear, f"{_BACKEND}.linear", _FLOATS, "linear decode 1536x576"),
+    ),
     "cross_entropy": (
         TunedKernel(
-            neural.cross_entropy, f"{_ROOM}.cross_entropy", _FLOATS, "cross_entropy 512x49152"
+            neural.cross_entropy, f"{_BACKEND}.cross_entropy", _FLOATS, "cross_entropy 512x49152"
         ),
     ),
     "embedding": (
-        TunedKernel(neural.embedding, f"{_ROOM}.embedding", _ANY, "embedding 512 of 49152x576"),
+        TunedKernel(neural.embedding, f"{_BACKEND}.embedding", _ANY, "embedding 512 of 49152x576"),
     ),
 }

@@ -1,1 +1,1 @@
-"""Functions made from other standard functions, for every room that lacks them."""
+"""Functions made from other standard functions, for every backend that lacks them."""

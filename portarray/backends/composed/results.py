@@ -1,4 +1,4 @@
-"""The named tuples of native arrays that functions with several results return in every room."""
+"""The named tuples of native arrays that functions with several results return in every backend."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The room of CuPy: NVIDIA GPUs, and AMD GPUs with the builds for ROCm."""
+"""The backend of CuPy: NVIDIA GPUs, and AMD GPUs with the builds for ROCm."""
 
-from portarray.backends.protocol import RoomInfo
+from portarray.backends.protocol import BackendInfo
 
-INFO = RoomInfo(
+INFO = BackendInfo(
     library="cupy",
     title="CuPy",
     module="cupy",

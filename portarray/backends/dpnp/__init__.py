@@ -1,12 +1,12 @@
-"""The room of dpnp: Intel GPUs, and CPUs with Intel's runtime, through SYCL."""
+"""The backend of dpnp: Intel GPUs, and CPUs with Intel's runtime, through SYCL."""
 
 from __future__ import annotations
 
-from portarray.backends.protocol import RoomInfo
+from portarray.backends.protocol import BackendInfo
 
 __all__ = ["INFO"]
 
-INFO = RoomInfo(
+INFO = BackendInfo(
     library="dpnp",
     title="dpnp",
     module="dpnp",

@@ -26,7 +26,7 @@ from dpnp.tensor import Device, usm_ndarray
 
 from portarray._opencl import loader
 from portarray.backends import machine
-from portarray.backends.dpnp import first_use
+from portarray.backends.dpnp import warmup
 from portarray.backends.protocol import Description, MemoryFigures
 
 __all__ = [
@@ -96,7 +96,7 @@ def _found() -> tuple[tuple[dpctl.SyclDevice, ...], dict[str, str]]:
     if reasons and deadly and deadly not in reasons.values():
         reasons["all"] = deadly  # what to do about it
     if usable:
-        first_use.settle()
+        warmup.settle()
     return tuple(usable), reasons
 
 

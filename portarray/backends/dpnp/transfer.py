@@ -109,7 +109,7 @@ def _unwritten(
     if nbytes < _LARGE:
         return dpnp.empty(array.shape, dtype=dtype, device=device, order=order)
     queue = device.sycl_queue
-    memory = MemoryUSMDevice(nbytes + copying.ROOM + _ALIGNED, queue=queue)
+    memory = MemoryUSMDevice(nbytes + copying.SPARE + _ALIGNED, queue=queue)
     machine.in_large_pages(memory._pointer, memory.nbytes)
     offset = copying.place_for(array, memory._pointer, alignment=_ALIGNED)
     return dpnp.ndarray(

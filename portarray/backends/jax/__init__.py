@@ -1,4 +1,4 @@
-"""The room of JAX: whatever XLA drives.
+"""The backend of JAX: whatever XLA drives.
 
 JAX's arrays never change. Assignment and in-place operators make a new native array and put it in
 the place of the old one, at the cost of a copy; a part that was taken before does not see the
@@ -10,9 +10,9 @@ each thread and at any time. portarray's functions work inside ``jax.jit``, ``ja
 ``jax.vmap``, all but those that need values.
 """
 
-from portarray.backends.protocol import RoomInfo
+from portarray.backends.protocol import BackendInfo
 
-INFO = RoomInfo(
+INFO = BackendInfo(
     library="jax",
     title="JAX",
     module="jax",

@@ -246,7 +246,7 @@ def to_dlpack(
         return to_host(source, copy=copy).__dlpack__(max_version=max_version)
     if copy:
         source = move(source, _only_device(source), copy=True)
-    # The room has done the moving and copying: JAX is asked for the array as it is. XLA takes -1,
+    # Moving and copying are done: JAX is asked for the array as it is. XLA takes -1,
     # which orders nothing, for the address of a stream; without one it waits.
     return source.__dlpack__(stream=None if stream == -1 else stream)
 

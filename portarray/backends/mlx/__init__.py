@@ -1,8 +1,8 @@
-"""The room of MLX: Apple GPUs, NVIDIA GPUs, CPUs."""
+"""The backend of MLX: Apple GPUs, NVIDIA GPUs, CPUs."""
 
-from portarray.backends.protocol import RoomInfo
+from portarray.backends.protocol import BackendInfo
 
-INFO = RoomInfo(
+INFO = BackendInfo(
     library="mlx",
     title="MLX",
     module="mlx",

@@ -157,7 +157,7 @@ class _Values:
         self.first = 0
         self.written = threading.Event()
         shape: tuple[int, ...] = array.shape
-        with_room = array.size + copying.ROOM // dtype.itemsize + 1
+        with_room = array.size + copying.SPARE // dtype.itemsize + 1
         # Contiguous memory is copied with instructions to which it does not matter.
         if not array.flags.c_contiguous and with_room <= devices.LONGEST:
             shape = (with_room,)

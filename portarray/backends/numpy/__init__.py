@@ -1,8 +1,8 @@
-"""The NumPy room: every CPU, always there."""
+"""The NumPy backend: every CPU, always there."""
 
-from portarray.backends.protocol import RoomInfo
+from portarray.backends.protocol import BackendInfo
 
-INFO = RoomInfo(
+INFO = BackendInfo(
     library="numpy",
     title="NumPy",
     module="numpy",

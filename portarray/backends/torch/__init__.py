@@ -1,12 +1,12 @@
-"""The PyTorch room: CPUs, and CUDA, ROCm, Metal or oneAPI by what the build offers."""
+"""The PyTorch backend: CPUs, and CUDA, ROCm, Metal or oneAPI by what the build offers."""
 
 from __future__ import annotations
 
-from portarray.backends.protocol import RoomInfo
+from portarray.backends.protocol import BackendInfo
 
 __all__ = ["INFO"]
 
-INFO = RoomInfo(
+INFO = BackendInfo(
     library="torch",
     title="PyTorch",
     module="torch",

@@ -246,7 +246,7 @@ def to_dlpack(
         )
     if source is x and copy is True:
         source = _cloned(source)
-    # The room has done the moving and copying, so PyTorch is asked for the tensor as it is.
+    # The backend has done the moving and copying, so PyTorch is asked for the tensor as it is.
     options: dict[str, Any] = {"max_version": max_version} if _HAS_VERSIONS else {}
     if source.device.type != "cuda":
         # Consumers can name no stream: what they get is computed.

@@ -307,13 +307,13 @@ def _plan(
         _Part(*(sum(i * step for i, step in zip(index, one, strict=False)) for one in walks))
         for index in np.ndindex(sizes[:-1])
     )
-    room = next((one for one in _FEATURES if max(d, dv) <= one), None)
-    if device.traits.local_memory or room is None:
+    backend = next((one for one in _FEATURES if max(d, dv) <= one), None)
+    if device.traits.local_memory or backend is None:
         kernel, join, tiles, strips = _one(device, dtype, -(-dv // _GROUP)), None, queries, 0
     else:
         few = group * queries <= _FEW
-        kernel = _kernel(device, dtype, room, d == dv == room, "few" if few else "many")
-        join = _kernel(device, dtype, room, d == dv == room, "join")
+        kernel = _kernel(device, dtype, backend, d == dv == backend, "few" if few else "many")
+        join = _kernel(device, dtype, backend, d == dv == backend, "join")
         tile = tile_of(device, dtype)
         tiles = 0 if few else -(-group * queries // tile.wide)
         strips = key_heads * -(-group * queries // _TOGETHER) if few else 0
@@ -322,11 +322,11 @@ def _plan(
 
 
 @cache
-def _kernel(device: Device, dtype: DType, room: int, exact: bool, name: str) -> Kernel:
+def _kernel(device: Device, dtype: DType, backend: int, exact: bool, name: str) -> Kernel:
     files = ("neural_attention", "neural_attention_few")
     text = source(device, dtype, dtype, "widening") + "".join(map(source_of, files))
     options = (
-        f"-DFEATURES={room}", f"-DEXACT={int(exact)}", f"-DDOUBLE={int(dtype.itemsize == 8)}",
+        f"-DFEATURES={backend}", f"-DEXACT={int(exact)}", f"-DDOUBLE={int(dtype.itemsize == 8)}",
         f"-DBF16={int(dtype == bfloat16)}",
     )  # fmt: skip
     if name == "join":

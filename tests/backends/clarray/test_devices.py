@@ -1,4 +1,4 @@
-"""The clarray room: OpenCL's devices among portarray's."""
+"""The clarray backend: OpenCL's devices among portarray's."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from portarray.clarray.errors import (  # noqa: E402
     OutOfMemoryError,
 )
 
-ROOM = registry.load_room("clarray")
-devices = ROOM.devices
+BACKEND = registry.load_backend("clarray")
+devices = BACKEND.devices
 COUNT = devices.count("opencl")
 
 pytestmark = pytest.mark.skipif(COUNT == 0, reason=f"no OpenCL device: {devices.why_not('opencl')}")

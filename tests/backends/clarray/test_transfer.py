@@ -1,4 +1,4 @@
-"""Arrays of clarray in and out of portarray, through its room."""
+"""Arrays of clarray in and out of portarray, through its backend."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ clarray = pytest.importorskip("portarray.clarray", exc_type=ImportError)
 import portarray as pa  # noqa: E402
 from portarray.backends import registry  # noqa: E402
 
-ROOM = registry.load_room("clarray")
+BACKEND = registry.load_backend("clarray")
 HOST = [one for one in clarray.devices() if one.host_memory]
 
 pytestmark = pytest.mark.skipif(not HOST, reason="no OpenCL device computes in host memory")

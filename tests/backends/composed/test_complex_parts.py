@@ -61,10 +61,10 @@ class Side:
     """One library's namespace for real arrays, and the ways in and out."""
 
     def __init__(self, library: str) -> None:
-        room = registry.load_room(library)
-        self.device = room.devices.native_device("cpu", 0)
-        self.transfer = room.transfer
-        self.xp = assembly.NativeNamespace(room, self.device)
+        backend = registry.load_backend(library)
+        self.device = backend.devices.native_device("cpu", 0)
+        self.transfer = backend.transfer
+        self.xp = assembly.NativeNamespace(backend, self.device)
 
     def parts(self, name: str, z: Values) -> Values:
         """Return what a function's parts are for complex numbers, put together bit by bit."""

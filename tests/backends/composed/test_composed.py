@@ -35,10 +35,10 @@ class Side:
     """One library: its namespace, and the ways in and out."""
 
     def __init__(self, library: str) -> None:
-        room = registry.load_room(library)
-        self.device = room.devices.native_device("cpu", 0)
-        self.transfer = room.transfer
-        self.xp = assembly.NativeNamespace(room, self.device)
+        backend = registry.load_backend(library)
+        self.device = backend.devices.native_device("cpu", 0)
+        self.transfer = backend.transfer
+        self.xp = assembly.NativeNamespace(backend, self.device)
 
     def of(self, x: np.ndarray[Any, Any]) -> Any:
         return self.transfer.from_host(x.copy(), self.device, copy=None)

@@ -144,12 +144,12 @@ def test_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
     pa.reset_gpu_device()
 
 
-def test_the_room_imports_one_library() -> None:
+def test_the_backend_imports_one_library() -> None:
     pytest.importorskip("cupy", exc_type=ImportError)
     others = ("torch", "jax", "mlx", "dpnp", "pyopencl")
     program = (
         "from portarray.backends import registry\n"
-        "registry.load_room('cupy')\n"
+        "registry.load_backend('cupy')\n"
         "import sys\n"
         f"print([name for name in {others} if name in sys.modules])"
     )
@@ -162,7 +162,7 @@ def test_the_room_imports_one_library() -> None:
 def test_native_devices_and_arrays_are_recognized(runtime: Any, ghost: Any) -> None:
     import cupy
 
-    devices = registry.load_room("cupy").devices
+    devices = registry.load_backend("cupy").devices
     platform = "rocm" if runtime.is_hip else "cuda"
     assert devices.recognize(cupy.cuda.Device(1)) == (platform, 1)
     assert devices.recognize("cuda:1") is None
@@ -175,35 +175,35 @@ def test_a_device_is_made_current_only_among_several(
 ) -> None:
     import cupy
 
-    room = registry.load_room("cupy")
+    backend = registry.load_backend("cupy")
     for number in (1, 2):
-        room.devices._number.cache_clear()
+        backend.devices._number.cache_clear()
         monkeypatch.setattr(runtime, "getDeviceCount", lambda number=number: number)
-        scope = room.scope(cupy.cuda.Device(0))
+        scope = backend.scope(cupy.cuda.Device(0))
         assert (scope is None) == (number == 1)
 
 
 def test_errors() -> None:
     cupy = pytest.importorskip("cupy", exc_type=ImportError)
-    room = registry.load_room("cupy")
+    backend = registry.load_backend("cupy")
     exhausted = cupy.cuda.memory.OutOfMemoryError(512, 1024)
-    assert room.devices.is_out_of_memory(exhausted)
-    assert room.asked(exhausted) == 512
+    assert backend.devices.is_out_of_memory(exhausted)
+    assert backend.asked(exhausted) == 512
     of_the_driver = cupy.cuda.runtime.CUDARuntimeError(2)  # cudaErrorMemoryAllocation
-    assert room.devices.is_out_of_memory(of_the_driver)
-    assert room.asked(of_the_driver) is None
+    assert backend.devices.is_out_of_memory(of_the_driver)
+    assert backend.asked(of_the_driver) is None
     sticky = cupy.cuda.runtime.CUDARuntimeError(700)  # cudaErrorIllegalAddress
-    assert room.is_failure(sticky)
-    assert not room.devices.is_out_of_memory(sticky)
-    assert room.is_failure(cupy.cuda.compiler.CompileException("wrong", "x", "k.cu", ()))
+    assert backend.is_failure(sticky)
+    assert not backend.devices.is_out_of_memory(sticky)
+    assert backend.is_failure(cupy.cuda.compiler.CompileException("wrong", "x", "k.cu", ()))
     for complaint in (ValueError("wrong shape"), RuntimeError("wrong mode"), MemoryError()):
-        assert not room.is_failure(complaint)
-        assert not room.devices.is_out_of_memory(complaint)
+        assert not backend.is_failure(complaint)
+        assert not backend.devices.is_out_of_memory(complaint)
 
 
 def test_the_pool_is_the_one_that_cupy_allocates_from() -> None:
     cupy = pytest.importorskip("cupy", exc_type=ImportError)
-    devices = registry.load_room("cupy").devices
+    devices = registry.load_backend("cupy").devices
     assert devices._pool() is cupy.get_default_memory_pool()
     own = cupy.cuda.MemoryPool()
     with cupy.cuda.using_allocator(own.malloc):

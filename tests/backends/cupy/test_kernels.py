@@ -1,4 +1,4 @@
-"""The arithmetic of the room's kernels, compiled for this machine's processor.
+"""The arithmetic of the backend's kernels, compiled for this machine's processor.
 
 A kernel is C++ that a GPU needs nothing special for: with CuPy's own header of complex numbers, and
 the few words of CUDA defined away, any C++ compiler takes it.

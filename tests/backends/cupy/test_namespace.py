@@ -1,4 +1,4 @@
-"""The room's use of CuPy, held against CuPy itself; views, which need no GPU."""
+"""The backend's use of CuPy, held against CuPy itself; views, which need no GPU."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from portarray_conformance import names
 from portarray.backends import assembly, registry
 
 cupy = pytest.importorskip("cupy", exc_type=ImportError)
-room = registry.load_room("cupy")
-xp = room.namespace
-FOLDER = Path(str(room.devices.__file__)).parent
+backend = registry.load_backend("cupy")
+xp = backend.namespace
+FOLDER = Path(str(backend.devices.__file__)).parent
 FILES = sorted(FOLDER.rglob("*.py"))
 
 
@@ -47,7 +47,7 @@ def _roots(tree: ast.Module) -> dict[str, Any]:
     return found
 
 
-# What CuPy 14 has and the room asks for before it uses it.
+# What CuPy 14 has and the backend asks for before it uses it.
 OPTIONAL = set() if hasattr(cupy.linalg, "eig") else {"eig", "eigvals"}
 
 
@@ -65,7 +65,7 @@ def _uses() -> Iterator[tuple[str, Any, list[str], ast.AST]]:
                     yield place, roots[root], rest.split("."), node
 
 
-def test_what_the_room_uses_is_there() -> None:
+def test_what_the_backend_uses_is_there() -> None:
     uses = list(_uses())
     assert len(uses) > 200
     missing = []
@@ -113,7 +113,7 @@ def _method_parameters(name: str) -> list[str]:
 @pytest.mark.parametrize(
     ("name", "parameters"),
     [
-        # As the room counts them, by position.
+        # As the backend counts them, by position.
         ("all", ["self", "axis", "out", "keepdims"]),
         ("any", ["self", "axis", "out", "keepdims"]),
         ("argmax", ["self", "axis", "out", "dtype", "keepdims"]),
@@ -141,12 +141,12 @@ def test_no_function_falls_to_the_host() -> None:
         for name in names.ALL_NAMES
         if not name.startswith(("array.", "info.", "dtype.", "__")) and name != "newaxis"
     ]
-    served = {name: assembly.find(room, device, name)[1] for name in standard}
+    served = {name: assembly.find(backend, device, name)[1] for name in standard}
     lacking = {f"linalg.{name}" for name in OPTIONAL}
     assert {name for name, how in served.items() if how == "host"} <= lacking
 
 
-@pytest.mark.parametrize("dtype", list(room.devices.dtypes("cuda", 0)))
+@pytest.mark.parametrize("dtype", list(backend.devices.dtypes("cuda", 0)))
 def test_direct_functions_take_their_operands_by_position(dtype: np.dtype[Any]) -> None:
     for name in names.ALL_NAMES:
         function = xp.direct(name, dtype)
@@ -181,7 +181,7 @@ def test_views(ghost: Any) -> None:
 
 
 def test_bad_input_is_refused_before_anything_runs(ghost: Any) -> None:
-    whole = assembly.NativeNamespace(room, cupy.cuda.Device(0))  # the shared compositions too
+    whole = assembly.NativeNamespace(backend, cupy.cuda.Device(0))  # the shared compositions too
     x, scalar = ghost((2, 3)), ghost(())
     for call in (
         lambda: xp.matmul(x, scalar),

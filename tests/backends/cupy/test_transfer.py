@@ -12,7 +12,7 @@ from portarray import _dlpack as dlpack
 from portarray.backends import registry
 
 cupy = pytest.importorskip("cupy", exc_type=ImportError)
-transfer = registry.load_room("cupy").transfer
+transfer = registry.load_backend("cupy").transfer
 
 
 class Producer:

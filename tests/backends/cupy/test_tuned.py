@@ -93,7 +93,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
 
 @pytest.fixture
 def kernels(library: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch) -> dict[str, Callable[..., Any]]:
-    """Return the room's functions, which compute on NumPy's arrays here."""
+    """Return the backend's functions, which compute on NumPy's arrays here."""
     launches = {name: _launch(library, getattr(neural, name), name) for name in neural.__all__}
     monkeypatch.setattr(tuned, "neural", SimpleNamespace(**launches))
     monkeypatch.setattr(tuned, "cupy", np)

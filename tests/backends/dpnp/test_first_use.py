@@ -13,7 +13,7 @@ PROGRAM = """
 import sys
 import portarray as pa
 pa.device("dpnp")
-from portarray.backends.dpnp import first_use
+from portarray.backends.dpnp import warmup
 
 calls = []
 
@@ -22,11 +22,11 @@ def watch(frame, event, argument):
         calls.append((name, frame.f_code.co_name))
 
 looked_at = 0
-for module in first_use.extensions():
+for module in warmup.extensions():
     name = module.__name__
     with open(module.__file__, "rb") as file:
         needs = b"pybind11" in file.read()
-    found = first_use.typed(module)
+    found = warmup.typed(module)
     assert (found is not None) == needs, name
     if needs:
         looked_at += 1

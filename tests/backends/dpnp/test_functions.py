@@ -1,4 +1,4 @@
-"""What dpnp's own functions do wrong, and its room does right."""
+"""What dpnp's own functions do wrong, and its backend does right."""
 
 from __future__ import annotations
 

@@ -17,12 +17,12 @@ import portarray as pa  # noqa: E402
 from portarray.backends import registry  # noqa: E402
 from portarray.errors import OutOfMemoryError  # noqa: E402
 
-ROOM = registry.load_room("jax")
-devices = ROOM.devices
+BACKEND = registry.load_backend("jax")
+devices = BACKEND.devices
 
 
 def test_every_platform_has_devices_or_a_reason() -> None:
-    for platform in ROOM.info.ranks:
+    for platform in BACKEND.info.ranks:
         if devices.count(platform):
             x = jax.device_put(np.ones(1, np.float32), devices.native_device(platform, 0))
             assert devices.locate(x) == (platform, 0)

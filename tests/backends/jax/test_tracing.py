@@ -137,7 +137,7 @@ def test_printing_needs_no_values() -> None:
     assert seen == ["Array([?, ?, ?], dtype=float32, device='jax:cpu:0')", "?", "[? ? ?]"]
 
 
-def test_the_first_use_of_a_device_may_be_inside_a_traced_function() -> None:
+def test_the_warmup_of_a_device_may_be_inside_a_traced_function() -> None:
     """Looking whether a device functions computes on it, which must not be traced."""
     program = (
         "import jax, jax.numpy as jnp, portarray as pa\n"

@@ -14,13 +14,13 @@ mx = pytest.importorskip("mlx.core")
 import portarray as pa  # noqa: E402
 from portarray.backends import registry  # noqa: E402
 
-ROOM = registry.load_room("mlx")
-devices: Any = ROOM.devices
+BACKEND = registry.load_backend("mlx")
+devices: Any = BACKEND.devices
 CPU = "mlx:cpu"
 
 
 def test_every_platform_has_devices_or_a_reason() -> None:
-    for platform in ROOM.info.ranks:
+    for platform in BACKEND.info.ranks:
         if devices.count(platform):
             native = devices.native_device(platform, 0)
             assert devices.recognize(native) == (platform, 0)

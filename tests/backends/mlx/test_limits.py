@@ -37,17 +37,17 @@ ways = {
 for name, way in ways.items():
     way()  # whatever a first call needs, it has now
     outcomes = []
-    for room in (20 << 20, 3 * SIZE // 2, 5 * SIZE // 2, 16 * SIZE):
+    for backend in (20 << 20, 3 * SIZE // 2, 5 * SIZE // 2, 16 * SIZE):
         gc.collect()
         pa.reclaim()
         pages = int(open("/proc/self/statm").read().split()[0])
-        limit = pages * os.sysconf("SC_PAGE_SIZE") + room
+        limit = pages * os.sysconf("SC_PAGE_SIZE") + backend
         resource.setrlimit(resource.RLIMIT_AS, (limit, resource.RLIM_INFINITY))
         try:
             way()
             outcomes.append(True)
         except pa.OutOfMemoryError as error:
-            assert error.asked and error.free <= room, (name, error)
+            assert error.asked and error.free <= backend, (name, error)
             outcomes.append(False)
         if name == "reshape":  # in the order in which they lie nothing is copied
             assert last(pa.reshape(square, (-1, 2))) == 1.0

@@ -12,7 +12,7 @@ import pytest
 import portarray as pa
 from portarray.backends import registry
 
-transfer = registry.load_room("numpy").transfer
+transfer = registry.load_backend("numpy").transfer
 
 
 def sealed(values: Any) -> np.ndarray[Any, Any]:
@@ -110,7 +110,7 @@ def test_broadcast_arrays_are_written_one_element_at_a_time() -> None:
 
 def test_foreign_byte_order_is_converted() -> None:
     array = np.arange(3, dtype=">i4")
-    assert "byte order '>'" in registry.load_room("numpy").why_copied_in(array, "cpu")
+    assert "byte order '>'" in registry.load_backend("numpy").why_copied_in(array, "cpu")
     for copy in (None, True):
         found = transfer.from_host(array, "cpu", copy=copy)
         assert found.dtype.isnative
@@ -200,7 +200,9 @@ class Exported:
 
 
 def test_bfloat16_of_others_is_no_dtype_of_numpys_arrays() -> None:
-    assert np.dtype(ml_dtypes.bfloat16) not in registry.load_room("numpy").devices.dtypes("cpu", 0)
+    assert np.dtype(ml_dtypes.bfloat16) not in registry.load_backend("numpy").devices.dtypes(
+        "cpu", 0
+    )
     torch = pytest.importorskip("torch")
     with pytest.raises(pa.DTypeNotSupportedError, match="bfloat16"):
         pa.from_dlpack(torch.zeros(2, dtype=torch.bfloat16), device="numpy")

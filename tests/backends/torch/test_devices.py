@@ -8,12 +8,12 @@ torch = pytest.importorskip("torch")
 
 from portarray.backends import registry  # noqa: E402
 
-ROOM = registry.load_room("torch")
-devices = ROOM.devices
+BACKEND = registry.load_backend("torch")
+devices = BACKEND.devices
 
 
 def test_every_platform_has_devices_or_a_reason() -> None:
-    for platform in ROOM.info.ranks:
+    for platform in BACKEND.info.ranks:
         if devices.count(platform):
             assert devices.locate(torch.zeros(1, device=devices.native_device(platform, 0))) == (
                 platform,
@@ -70,7 +70,7 @@ def test_a_failing_gpu_is_no_wrong_input() -> None:
 
 
 def test_nothing_global_is_touched() -> None:
-    namespace = ROOM.namespace
+    namespace = BACKEND.namespace
     before = torch.get_default_dtype()
     torch.set_default_dtype(torch.float16)
     try:

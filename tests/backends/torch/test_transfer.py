@@ -15,8 +15,8 @@ torch = pytest.importorskip("torch")
 import portarray as pa  # noqa: E402
 from portarray.backends import registry  # noqa: E402
 
-ROOM = registry.load_room("torch")
-transfer = ROOM.transfer
+BACKEND = registry.load_backend("torch")
+transfer = BACKEND.transfer
 CPU = torch.device("cpu")
 DTYPES = [
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
@@ -104,7 +104,7 @@ def test_every_layout_arrives_and_comes_back(dtype: np.dtype[Any], copy: bool | 
     if dtype.kind in "fcV":
         values[0, 0], values[1, 1], values[3, 5] = -0.0, np.nan, -np.inf
     for array in layouts(values):
-        shares = not ROOM.why_copied_in(array, CPU) and copy is None
+        shares = not BACKEND.why_copied_in(array, CPU) and copy is None
         for tensor in (
             transfer.from_host(array, CPU, copy=copy),
             transfer.from_dlpack(array, CPU, copy=copy),
@@ -339,7 +339,7 @@ def test_unused_capsules_free_the_tensor(version: tuple[int, int] | None) -> Non
 
 
 class Exported:
-    """What NumPy sees of a tensor that the room exports."""
+    """What NumPy sees of a tensor that the backend exports."""
 
     def __init__(self, tensor: Any) -> None:
         self.tensor = tensor

@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch")
 
 from portarray.backends import assembly, registry  # noqa: E402
 
-XP = assembly.NativeNamespace(registry.load_room("torch"), torch.device("cpu"))
+XP = assembly.NativeNamespace(registry.load_backend("torch"), torch.device("cpu"))
 DTYPES = [np.dtype(name) for name in ("uint16", "uint32", "uint64")]
 
 each_dtype = pytest.mark.parametrize("dtype", DTYPES, ids=str)
@@ -315,11 +315,11 @@ def test_uint64_does_not_meet_signed() -> None:
 
 
 def test_in_place_is_left_to_the_caller() -> None:
-    room = registry.load_room("torch")
-    assert room.inplace("add", torch.uint64) is None
-    assert room.inplace("floor_divide", torch.float32) is None
+    backend = registry.load_backend("torch")
+    assert backend.inplace("add", torch.uint64) is None
+    assert backend.inplace("floor_divide", torch.float32) is None
     x = torch.ones(2)
-    add = room.inplace("add", x.dtype)
+    add = backend.inplace("add", x.dtype)
     assert add is not None
     assert add(x, 1) is x
     assert x.tolist() == [2.0, 2.0]

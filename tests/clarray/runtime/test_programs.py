@@ -273,7 +273,7 @@ def test_values_of_every_type_arrive(dtype: str, device: Device) -> None:
         assert to_numpy(out).tolist() == values
 
 
-def test_the_first_use_in_a_process_is_quick_once_it_was_built(process: Process) -> None:
+def test_the_warmup_in_a_process_is_quick_once_it_was_built(process: Process) -> None:
     """Of the thread's own time: waiting for a processor on a busy machine is no part of it."""
     code = f"""
 import time

@@ -1,4 +1,4 @@
-"""CuPy's own functions and the room's kernels, where they do right on every value of a dtype."""
+"""CuPy's own functions and the backend's kernels, where they do right on every value of a dtype."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ if hasattr(cupy.linalg, "eig") and not cupy.cuda.runtime.is_hip:
 
 
 def _check_geev(name: str) -> None:
-    # Importing it loads cuSOLVER, which nothing else in the room needs before its first call.
+    # Importing it loads cuSOLVER, which nothing else in the backend needs before its first call.
     from cupyx import cusolver
 
     if not cusolver.check_availability("geev"):

@@ -29,7 +29,7 @@ def by_parts(parts: Callable[[Any, Any, Any], tuple[Any, Any]]) -> Function:
     """Return a function of complex arrays made from one of real and imaginary parts.
 
     XLA's own complex functions miss special values of the standard and lose the signs of zeros,
-    which choose the side of a branch cut. The compositions are right for every room.
+    which choose the side of a branch cut. The compositions are right for every backend.
     """
 
     @compiled

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from portarray._array import call, dispatch, outcome
+from portarray._array import call, dispatch, results
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
@@ -22,11 +22,11 @@ def item(x: Array) -> Any:
     """Return the one element of an array as a Python scalar."""
     if x.size != 1:
         raise ValueError(f"item() is for arrays of one element, and this one has shape {x.shape}")
-    lane = x._lane
+    table = x._table
     try:
-        return lane.functions["item"](x._native)
+        return table.functions["item"](x._native)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
-        outcome.reraise(error, "item", lane.device)
+        results.reraise(error, "item", table.device)
 
 
 def listed(x: Array) -> Any:
@@ -35,7 +35,7 @@ def listed(x: Array) -> Any:
     try:
         return values.tolist()
     except MemoryError as error:
-        outcome.reraise(error, "tolist")
+        results.reraise(error, "tolist")
 
 
 def scalar(x: Array, target: str) -> Any:
@@ -51,7 +51,7 @@ def scalar(x: Array, target: str) -> Any:
         hint = "use pa.any(x) or pa.all(x)" if target == "bool" else "index it first"
         error = ValueError if target == "bool" else TypeError
         raise error(f"{what} of an array of shape {x.shape} is not defined; {hint}")
-    if x._lane.kind == "c" and target in ("int", "float"):
+    if x._table.kind == "c" and target in ("int", "float"):
         raise TypeError(f"{target}() of a complex array is not defined; take pa.real(x) first")
     return item(x)
 
@@ -65,9 +65,10 @@ def _values(x: Array) -> np.ndarray[Any, Any]:
         if length > 2 * _EDGE + 1:
             # One more than is shown, so that NumPy still draws the dots.
             ends = [*range(_EDGE + 1), *range(length - _EDGE, length)]
-            lane = dispatch.lane_of(x.device, dispatch.default_dtype(x.device, "i"))
-            index = outcome.wrap(
-                lane.functions["asarray"](ends, dtype=lane.native, device=x.device.native), x.device
+            table = dispatch.table_of(x.device, dispatch.default_dtype(x.device, "i"))
+            index = results.wrap(
+                table.functions["asarray"](ends, dtype=table.native, device=x.device.native),
+                x.device,
             )
             pieces = call.apply("take", (pieces, index), axis=axis)
     return _peek(pieces)
@@ -75,9 +76,9 @@ def _values(x: Array) -> np.ndarray[Any, Any]:
 
 def _peek(x: Array) -> np.ndarray[Any, Any]:
     try:
-        return x.device.room.peek(x._native, x.device.native)
+        return x.device.backend.peek(x._native, x.device.native)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
-        outcome.reraise(error, "printing", x.device)
+        results.reraise(error, "printing", x.device)
 
 
 def _body(x: Array, prefix: str, separator: str) -> str:

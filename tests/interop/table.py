@@ -3,7 +3,7 @@
 A test compares each cell with what happens here. To write the table anew, for the devices of this
 machine (columns of others stay as they are)::
 
-    python tests/company/table.py
+    python tests/interop/table.py
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ import portarray as pa
 from portarray.backends import registry
 
 PAGE = Path(__file__).parents[2] / "docs" / "good_company.md"
-BEGIN = "<!-- written by tests/company/table.py -->"
+BEGIN = "<!-- written by tests/interop/table.py -->"
 END = "<!-- end of the table -->"
 
 Cells = dict[tuple[str, str], str]
@@ -126,9 +126,9 @@ def write(titles: list[str], cells: Cells) -> None:
 
 def main() -> None:
     """Find out everything here and write it."""
-    sys.path.insert(0, str(Path(__file__).parents[1] / "rooms"))
+    sys.path.insert(0, str(Path(__file__).parents[1] / "backends"))
     here = list(columns())
-    fake = registry.add_room("fake").library
+    fake = registry.add_backend("fake").library
     pa.reset_gpu_device()
     titles, cells = written()
     titles = list(dict.fromkeys([*(str(column) for column in here), *titles]))

@@ -1,4 +1,4 @@
-"""A loaded room, with every hook that a room should or may have.
+"""A loaded backend, with every hook that a backend should or may have.
 
 What it must have says :mod:`portarray.backends.protocol`.
 """
@@ -17,18 +17,18 @@ from portarray.backends.protocol import MemoryFigures
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from portarray.backends.protocol import Devices, RoomInfo, Transfer, TunedKernel
+    from portarray.backends.protocol import BackendInfo, Devices, Transfer, TunedKernel
 
-__all__ = ["Room"]
+__all__ = ["Backend"]
 
 
-class Room:
-    """A loaded room: its modules, and every optional hook with its default.
+class Backend:
+    """A loaded backend: its modules, and every optional hook with its default.
 
     Parameters
     ----------
-    info : RoomInfo
-        The room's declaration.
+    info : BackendInfo
+        The backend's declaration.
     devices, transfer : module
         Its files of these names.
     namespace : module
@@ -41,7 +41,7 @@ class Room:
 
     def __init__(
         self,
-        info: RoomInfo,
+        info: BackendInfo,
         devices: Devices,
         transfer: Transfer,
         namespace: ModuleType,
@@ -310,7 +310,7 @@ class Room:
         return None if hook is None else hook(x)
 
     def adopt(self, x: Any, *, copy: bool | None) -> Any:
-        """Return a native array that a program made itself as the room's functions take it.
+        """Return a native array that a program made itself as the backend's functions take it.
 
         **May**; by default it is that already. For libraries whose arrays do not all meet in one
         call, such as SYCL arrays of several queues. ``copy`` as in :meth:`Transfer.from_host`.

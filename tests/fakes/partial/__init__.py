@@ -1,8 +1,8 @@
 """A GPU whose library lacks some functions, so that the host serves them."""
 
-from portarray.backends.protocol import RoomInfo
+from portarray.backends.protocol import BackendInfo
 
-INFO = RoomInfo(
+INFO = BackendInfo(
     library="partial",
     title="Partial",
     module="partial",

@@ -1,8 +1,8 @@
 """A GPU without float64 and complex128, in host memory."""
 
-from portarray.backends.protocol import RoomInfo
+from portarray.backends.protocol import BackendInfo
 
-INFO = RoomInfo(
+INFO = BackendInfo(
     library="nofloat64",
     title="NoFloat64",
     module="nofloat64",

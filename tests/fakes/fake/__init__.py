@@ -1,7 +1,7 @@
 """Two GPUs with memory of their own, and a current device."""
 
-from portarray.backends.protocol import RoomInfo
+from portarray.backends.protocol import BackendInfo
 
-INFO = RoomInfo(
+INFO = BackendInfo(
     library="fake", title="Fake", module="fake", ranks={"cuda": 900}, install={"": "fake"}
 )

@@ -114,7 +114,7 @@ def test_needs_single_precision(name: str, where: str) -> None:
 )
 @pytest.mark.parametrize("name", limits.SHOWN)
 def test_the_page_says_what_happens_here(name: str, column: table.Column, fake: str) -> None:
-    """``python tests/company/table.py`` writes the page's table anew."""
+    """``python tests/interop/table.py`` writes the page's table anew."""
     titles, cells = table.written()
     if str(column) not in titles:
         pytest.skip(f"the page has no column for {column}")

@@ -1,8 +1,8 @@
 """An accelerator without any 64-bit type."""
 
-from portarray.backends.protocol import RoomInfo
+from portarray.backends.protocol import BackendInfo
 
-INFO = RoomInfo(
+INFO = BackendInfo(
     library="no64bit",
     title="No64Bit",
     module="no64bit",

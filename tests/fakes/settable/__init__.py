@@ -1,8 +1,8 @@
 """A GPU whose library has 64-bit types as its user's setting says, and arrays of two classes."""
 
-from portarray.backends.protocol import RoomInfo
+from portarray.backends.protocol import BackendInfo
 
-INFO = RoomInfo(
+INFO = BackendInfo(
     library="settable",
     title="Settable",
     module="settable",

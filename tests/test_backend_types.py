@@ -1,7 +1,7 @@
-"""Every room's functions fit the types of ``portarray.typing.Namespace``, as mypy sees them.
+"""Every backend's functions fit the types of ``portarray.typing.Namespace``, as mypy sees them.
 
-For each room a small module is generated in which mypy checks one assignment a function: the room's
-function to the protocol's, with the library's own array type. ``nox -s types`` runs this file.
+For each backend a small module is generated in which mypy checks one assignment a function: the
+backend's function to the protocol's, with the library's own array type. ``nox -s types`` runs this.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ import pytest
 
 import portarray
 from portarray.backends import registry
-from portarray.typing import FftNamespace, LinalgNamespace, RoomNamespace
+from portarray.typing import BackendNamespace, FftNamespace, LinalgNamespace
 
 pytest.importorskip("mypy", reason="mypy is not installed; `nox -s types` installs it")
 
-PARTS = {"": RoomNamespace, "linalg": LinalgNamespace, "fft": FftNamespace}
+PARTS = {"": BackendNamespace, "linalg": LinalgNamespace, "fft": FftNamespace}
 ROOT = Path(portarray.__file__).parents[1]
 
 
@@ -56,7 +56,7 @@ def assertions(namespace: ModuleType, array: type) -> Iterator[str]:
 
 def complaints(text: str, folder: Path, cache: Path, *search: Path) -> list[str]:
     """Run mypy on a module and return what it finds, each with the line it stands in."""
-    file = folder / "room_types.py"
+    file = folder / "backend_types.py"
     file.write_text(text)
     # mypy finds what is installed by itself, and refuses to be told of it.
     paths = [*search, ROOT] if (ROOT / "pyproject.toml").exists() else search
@@ -84,18 +84,18 @@ def complaints(text: str, folder: Path, cache: Path, *search: Path) -> list[str]
 @pytest.fixture
 def cache(request: pytest.FixtureRequest) -> Path:
     """Return a folder that lasts: reading a large library's types takes most of the time."""
-    return request.config.cache.mkdir("room_types")
+    return request.config.cache.mkdir("backend_types")
 
 
-@pytest.mark.parametrize("library", sorted(registry.room_infos()))
-def test_room_fits_the_protocol(library: str, tmp_path: Path, cache: Path) -> None:
-    info = registry.room_infos()[library]
+@pytest.mark.parametrize("library", sorted(registry.backend_infos()))
+def test_backend_fits_the_protocol(library: str, tmp_path: Path, cache: Path) -> None:
+    info = registry.backend_infos()[library]
     if info.pending:
-        pytest.skip(f"the room is not complete: {info.pending}")
+        pytest.skip(f"the backend is not complete: {info.pending}")
     pytest.importorskip(info.module, reason=f"{info.title} is not installed", exc_type=ImportError)
-    room = registry.load_room(library)
-    text = "\n".join(assertions(room.namespace, room.devices.ARRAY_TYPE))
-    assert text.count("xp.") > 100, "the room's namespace was not found"
+    backend = registry.load_backend(library)
+    text = "\n".join(assertions(backend.namespace, backend.devices.ARRAY_TYPE))
+    assert text.count("xp.") > 100, "the backend's namespace was not found"
     assert complaints(text, tmp_path, cache) == []
 
 
@@ -107,7 +107,7 @@ def test_portarray_itself_fits_the_protocol(tmp_path: Path, cache: Path) -> None
         for name in functions_of(protocol)
         if f"portarray.{part}.{name}".replace("..", ".") not in text
     ]
-    assert missing == ["getitem", "item", "setitem"]  # what rooms have beyond the standard
+    assert missing == ["getitem", "item", "setitem"]  # what backends have beyond the standard
     # The module as a whole, with its constants and dtypes.
     text += "\nwhole: types.Namespace[Native] = portarray"
     assert complaints(text, tmp_path, cache) == []

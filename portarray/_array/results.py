@@ -14,7 +14,7 @@ from portarray.errors import DeviceNotFunctionalError, PortarrayError
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
-    from portarray._array.dispatch import Lane
+    from portarray._array.dispatch import DispatchTable
     from portarray._devices.device import Device
 
 __all__ = ["countable", "reraise", "wrap", "wrapped"]
@@ -25,21 +25,21 @@ _ndarray = np.ndarray
 
 def wrap(native: Any, device: Device) -> Array:
     """Return a native array of a device as :class:`~portarray.Array`."""
-    return wrapped(native, next(iter(dispatch.lanes_of(device).values())))
+    return wrapped(native, next(iter(dispatch.tables_of(device).values())))
 
 
-def wrapped(native: Any, lane: Lane) -> Array:
-    """Return a native array as :class:`~portarray.Array`; any lane of its device will do."""
-    if type(native) is not lane.array_type:
-        native = _as_array(native, lane)
-    out = _array.shell()
+def wrapped(native: Any, table: DispatchTable) -> Array:
+    """Return a native array as :class:`~portarray.Array`; any table of its device will do."""
+    if type(native) is not table.array_type:
+        native = _as_array(native, table)
+    out = _array.new_uninitialized()
     out._native = native
     try:
-        out._lane = lane if native.dtype is lane.native else lane.lanes[native.dtype]
+        out._table = table if native.dtype is table.native else table.tables[native.dtype]
     except KeyError:
-        if native.dtype in dispatch.lanes_of(lane.device):  # the user's settings have changed
-            return wrapped(native, lane)
-        title = lane.device.room.info.title
+        if native.dtype in dispatch.tables_of(table.device):  # the user's settings have changed
+            return wrapped(native, table)
+        title = table.device.backend.info.title
         raise TypeError(
             f"{title} dtype {native.dtype} is no dtype of portarray; "
             f"convert the array with {title}'s own functions first"
@@ -47,27 +47,27 @@ def wrapped(native: Any, lane: Lane) -> Array:
     return out
 
 
-def _as_array(native: Any, lane: Lane) -> Any:
+def _as_array(native: Any, table: DispatchTable) -> Any:
     """Make an array of what a library returns in an array's place (NumPy's scalars, subclasses)."""
-    if lane.array_type is _ndarray:
+    if table.array_type is _ndarray:
         return _asarray(native)
-    device = lane.device
-    if device.room.owns(native):
+    device = table.device
+    if device.backend.owns(native):
         return native
     if isinstance(native, (np.generic, np.ndarray)):
-        return device.room.transfer.from_host(np.asarray(native), device.native, copy=None)
+        return device.backend.transfer.from_host(np.asarray(native), device.native, copy=None)
     raise TypeError(f"{device.library} returned {type(native).__name__} where an array was due")
 
 
-def countable(shape: tuple[int, ...], lane: Lane, name: str) -> None:
+def countable(shape: tuple[int, ...], table: DispatchTable, name: str) -> None:
     """Refuse a shape whose bytes 64 bits cannot count, before a library sees it.
 
     Some end the process there, or return an array without elements.
     """
     try:
-        sizes.counted(shape, lane.dtype.itemsize)
+        sizes.counted(shape, table.dtype.itemsize)
     except sizes.TooLargeError as error:
-        reraise(error, name, lane.device)
+        reraise(error, name, table.device)
 
 
 def reraise(error: Exception, name: str, *devices: Device, asked: int | None = None) -> NoReturn:
@@ -98,7 +98,7 @@ def _translated(
     if short is not None:
         return short
     for device in devices:
-        better = device.room.translated(error)
+        better = device.backend.translated(error)
         if better is not None:
             return better
     if isinstance(error, (TypeError, ValueError, IndexError, ArithmeticError, KeyError)):
@@ -107,7 +107,7 @@ def _translated(
         gone = _why_gone(device)
         if gone:
             return DeviceNotFunctionalError(str(device), {str(device): gone})
-    if any(device.room.is_failure(error) for device in devices):
+    if any(device.backend.is_failure(error) for device in devices):
         return error
     # Libraries raise RuntimeError (and their own classes) for wrong shapes and values; users of
     # every other library expect ValueError there.
@@ -120,10 +120,9 @@ def _translated(
 
 def _why_gone(device: Device) -> str:
     """Return why a device that was there is there no longer; empty where it is."""
-    number: int = device.room.devices.count(device.platform)
+    number: int = device.backend.devices.count(device.platform)
     if device.index < number:
         return ""
     there = "no device" if number == 0 else f"{number} device{'s' if number > 1 else ''}"
-    return (
-        f"it was there before, and {device.room.info.title} sees {there} on {device.platform} now"
-    )
+    title = device.backend.info.title
+    return f"it was there before, and {title} sees {there} on {device.platform} now"

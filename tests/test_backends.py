@@ -1,4 +1,4 @@
-"""What rooms are alike in: their files, what each imports, how they meet old versions."""
+"""What backends are alike in: their files, what each imports, how they meet old versions."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from portarray.backends import assembly, registry
 
 LIBRARIES = sorted(
     library
-    for library in registry.room_infos()
+    for library in registry.backend_infos()
     if registry.package_of(library).startswith("portarray.backends.")
 )
 
-# The compositions serve a room's sets where it has none.
+# The compositions serve a backend's sets where it has none.
 FILES = {
     *("__init__.py", "devices.py", "transfer.py", "namespace/__init__.py"),
     *("namespace/assignment.py", "namespace/direct.py"),
@@ -38,14 +38,14 @@ def folder(library: str) -> Path:
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_rooms_have_the_same_files(library: str) -> None:
+def test_backends_have_the_same_files(library: str) -> None:
     place = folder(library)
     found = {path.relative_to(place).as_posix() for path in place.rglob("*.py")}
     assert FILES - found == set()
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_rooms_have_short_files(library: str) -> None:
+def test_backends_have_short_files(library: str) -> None:
     lines = {
         path.name: len(path.read_text("utf-8").splitlines())
         for path in folder(library).rglob("*.py")
@@ -53,13 +53,13 @@ def test_rooms_have_short_files(library: str) -> None:
     assert {name: number for name, number in lines.items() if number > LONGEST} == {}
 
 
-# What a library imports itself is no matter of its room: clarray's module is portarray's own.
+# What a library imports itself is no matter of its backend: clarray's module is portarray's own.
 ALWAYS = {"numpy", "clarray"}
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_a_room_imports_one_library(library: str) -> None:
-    info = registry.room_infos()[library]
+def test_a_backend_imports_one_library(library: str) -> None:
+    info = registry.backend_infos()[library]
     if not discovery.is_installed(info):
         pytest.skip(f"{info.title} is not installed")
     program = f"""
@@ -71,7 +71,7 @@ try:
     print(pa.device({library!r}))
 except pa.DeviceNotFunctionalError as error:
     print("not here")
-infos = registry.room_infos()
+infos = registry.backend_infos()
 print(*[n for n in infos if registry.package_of(n) + ".devices" in sys.modules])
 print(*[n for n, info in infos.items() if info.module in sys.modules])
 """
@@ -79,8 +79,8 @@ print(*[n for n, info in infos.items() if info.module in sys.modules])
         [sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    _, rooms, modules = done.stdout.splitlines()
-    assert set(rooms.split()) <= {library, "numpy"}
+    _, backends, modules = done.stdout.splitlines()
+    assert set(backends.split()) <= {library, "numpy"}
     assert set(modules.split()) - ALWAYS <= {library}
 
 
@@ -88,7 +88,7 @@ print(*[n for n, info in infos.items() if info.module in sys.modules])
 def test_a_version_that_is_too_old_is_refused(
     library: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    info = registry.room_infos()[library]
+    info = registry.backend_infos()[library]
     if not info.oldest:
         assert library in ("numpy", "clarray")  # the one is required, the other comes along
         return
@@ -118,7 +118,7 @@ def test_a_version_that_is_too_old_is_refused(
 @pytest.mark.skipif(not PYPROJECT.exists(), reason="pyproject.toml is not beside the tests")
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_the_extra_asks_for_a_version_that_is_not_refused(library: str) -> None:
-    info = registry.room_infos()[library]
+    info = registry.backend_infos()[library]
     extras = tomllib.loads(PYPROJECT.read_text("utf-8"))["project"]["optional-dependencies"]
     names = [name for name in extras if name == library or name.startswith(f"{library}-")]
     distributions = "|".join(info.distributions or (info.module,))

@@ -1,7 +1,7 @@
 """A GPU whose probe fails as the variable FAULTY says."""
 
-from portarray.backends.protocol import RoomInfo
+from portarray.backends.protocol import BackendInfo
 
-INFO = RoomInfo(
+INFO = BackendInfo(
     library="faulty", title="Faulty", module="faulty", ranks={"opencl": 900}, install={"": "faulty"}
 )

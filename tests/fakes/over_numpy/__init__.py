@@ -1,6 +1,6 @@
-"""What the fake rooms share: arrays over NumPy that are no NumPy arrays, with a device each.
+"""What the fake backends share: arrays over NumPy that are no NumPy arrays, with a device each.
 
-A fake room computes with the NumPy room's functions. Its arrays cannot be read by NumPy by
+A fake backend computes with the NumPy backend's functions. Its arrays cannot be read by NumPy by
 accident, its functions refuse arrays of two devices and dtypes that it lacks, and results are
 narrowed as a library without 64-bit types would make them.
 """
@@ -186,7 +186,7 @@ class Library:
     # What namespace needs.
 
     def namespace(self, module: types.ModuleType) -> dict[str, Any]:
-        """Return the NumPy room's functions and dtypes, for arrays of this library."""
+        """Return the NumPy backend's functions and dtypes, for arrays of this library."""
         found: dict[str, Any] = {}
         for name, value in vars(module).items():
             if name.startswith("_") or name in ("direct", "inplace") or isinstance(value, type):
