@@ -292,7 +292,7 @@ def result_type(*arrays_and_dtypes: Array | DTypeLike | Scalar) -> DType:
             raise ValueError("result_type needs at least one array, dtype or scalar, got none")
         found = dtypes.STANDARD["bool"]  # the lowest kind, which every scalar then raises or keeps
     for scalar in scalars:
-        found = operands.dtype_beside(found, scalar, device or selection.current())
+        found = operands.dtype_with_scalar(found, scalar, device or selection.current())
     return found
 
 

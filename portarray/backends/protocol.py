@@ -23,8 +23,8 @@ take and return *native* arrays, dtypes and devices of their library.
 
 What a backend's function may rely on when portarray calls it (`portarray/_array/call.py` sees to
 it): operands have one dtype, or one operand is a Python scalar of a kind that dtype can hold;
-dtypes are native dtypes that the device has; devices are native devices; integers given to a floating-point
-function were converted. Called directly, through ``pa.namespace(device)``, it **must** do the
+dtypes are native dtypes that the device has; devices are native devices; integers given to a
+floating-point function were converted. Called directly, it **must** do the
 standard's own promotions itself.
 """
 

@@ -175,9 +175,9 @@ def test_functions_beside_scalars_agree_bit_for_bit(place: Device) -> None:
         x = native(values_of(table.dtype)[0], table)
         for name in functions():
             function = served(table, name) if needed(getattr(pa, name)) == 2 else None
-            if function is None or dispatch.beside(table, name, table)[0] is function:
+            if function is None or dispatch.with_scalar(table, name, table)[0] is function:
                 continue
-            own = dispatch.beside(table, name, table)[0]
+            own = dispatch.with_scalar(table, name, table)[0]
             for scalar in scalars_of(table):
                 if "shift" in name and scalar not in range(8 * table.dtype.itemsize):
                     continue
