@@ -18,9 +18,10 @@ import numpy as np
 
 from portarray._array import array as _array
 from portarray._array import dispatch, dtypes
-from portarray._array.operands import COMPARISONS, common, from_scalar, refused, scalar
+from portarray._array.operands import common, from_scalar, refused, scalar
 from portarray._array.results import countable, reraise, wrapped
 from portarray._devices import selection
+from portarray.backends.promotion import COMPARISONS
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
@@ -115,13 +116,14 @@ def _binary(name: str, x1: Any, x2: Any) -> Array:
         answer = _compared_outside(name, table, first, second)
         if answer is not None:
             return answer
+        first, second = [table.operand(x) if type(x) is int else x for x in (first, second)]
     return called(name, table, (first, second), {})  # type: ignore[no-any-return]
 
 
 def learn(name: str, table: DispatchTable, *natives: Any) -> Array:
     """Call a function of arrays alone for the first time; learn the table of its results."""
     out: Array = called(name, table, natives, {})
-    table.learned[name] = dispatch.direct(table, name, out._table)
+    table.learned[name] = dispatch.learned(table, name, out._table, scalar=False)
     return out
 
 
@@ -130,14 +132,14 @@ def with_scalar(name: str, table: DispatchTable, first: Any, second: Any) -> Arr
     try:
         function, result, known = table.learned_with_scalar[name]
     except KeyError:
-        found: Array = called(name, table, (first, second), {})
-        table.learned_with_scalar[name] = dispatch.with_scalar(table, name, found._table)
+        found: Array = called(name, table, _operands(table, first, second), {})
+        table.learned_with_scalar[name] = dispatch.learned(table, name, found._table, scalar=True)
         return found
     try:
         native = function(first, second)
     except (TypeError, ValueError, OverflowError, RuntimeError):
         # What the library's own refuses, the namespace's function does, or says what is wrong.
-        return called(name, table, (first, second), {})  # type: ignore[no-any-return]
+        return called(name, table, _operands(table, first, second), {})  # type: ignore[no-any-return]
     except Exception as error:  # noqa: BLE001  (translated and raised again)
         reraise(error, name, table.device)
     if type(native) is known:
@@ -146,6 +148,14 @@ def with_scalar(name: str, table: DispatchTable, first: Any, second: Any) -> Arr
         out._table = result
         return out
     return wrapped(native, result)
+
+
+def _operands(table: DispatchTable, *values: Any) -> list[Any]:
+    """Return a native array and a Python scalar as a table's functions take them."""
+    return [table.operand(x) if type(x) in _PYTHON else x for x in values]
+
+
+_PYTHON = frozenset((bool, int, float, complex))
 
 
 def check_countable(name: str, x: Any, shape: tuple[int, ...], *, times: bool = False) -> None:

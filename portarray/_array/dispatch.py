@@ -20,16 +20,16 @@ import numpy as np
 from portarray._array import dtypes
 from portarray._config import config
 from portarray._devices.device import Device
-from portarray.backends import assembly
+from portarray.backends import assembly, promotion
 from portarray.errors import DeviceMismatchError, HostFallbackError, HostFallbackWarning
 
 __all__ = [
     "Functions",
     "DispatchTable",
-    "with_scalar",
     "check_device",
     "default_dtype",
-    "direct",
+    "functions_of",
+    "learned",
     "dtypes_of",
     "entered",
     "inplace",
@@ -122,13 +122,19 @@ class DispatchTable:
         self.learned_with_scalar: dict[str, Learned] = {}
         self.tables = tables
         self.scalars = _SCALARS[self.kind]
-        limits = np.iinfo(dtype) if self.kind in "iu" else None
-        self.low = 1 if limits is None else int(limits.min)
-        self.high = 0 if limits is None else int(limits.max)
+        self.low, self.high = promotion.limits(dtype)
 
     def cast(self, x: Any) -> Any:
         """Convert a native array of the same device to this table's dtype."""
         return self.functions["astype"](x, self.native)
+
+    def operand(self, value: Any) -> Any:
+        """Return what stands for a Python scalar in a call: itself, or a native 0-d array."""
+        value = promotion.checked(value, self.dtype)
+        device = self.device
+        if device.backend.takes_scalars:
+            return value
+        return self.functions["asarray"](value, dtype=self.native, device=device.native)
 
     def takes(self, value: Any) -> bool:
         """Tell whether a value is a Python scalar that goes to the library as it is."""
@@ -151,6 +157,17 @@ _SCALARS: Mapping[str, frozenset[type]] = {
     "f": frozenset({int, float}),
     "c": frozenset({int, float, complex}),
 }
+
+
+def functions_of(device: Device) -> assembly.NativeFunctions:
+    """Return the functions of a device's native arrays."""
+    try:
+        known: assembly.NativeFunctions = device.functions
+    except AttributeError:
+        known = assembly.NativeFunctions(device.backend, device.native)
+        # Devices are immutable for their users; this slot is this module's.
+        object.__setattr__(device, "functions", known)
+    return known
 
 
 def tables_of(device: Device) -> DispatchTables:
@@ -215,47 +232,49 @@ def check_device(name: str, table: DispatchTable, other: DispatchTable) -> None:
         raise DeviceMismatchError(name, str(table.device), str(other.device))
 
 
-def direct(table: DispatchTable, name: str, result: DispatchTable) -> Learned:
-    """Return what to know of the function for arrays of a table and nothing else.
+def learned(table: DispatchTable, name: str, result: DispatchTable, *, scalar: bool) -> Learned:
+    """Return what to know of a function of arrays of a table, or of one and a scalar.
 
-    It is the library's own, if that does, called by position.
+    It is the library's own, called by position, where the backend has one for the dtype.
     """
-    return _learned(table, name, table.device.backend.direct, result)
-
-
-def with_scalar(table: DispatchTable, name: str, result: DispatchTable) -> Learned:
-    """Return the same for an array of a table and a scalar that it takes."""
-    return _learned(table, name, table.device.backend.beside, result)
-
-
-def _learned(
-    table: DispatchTable,
-    name: str,
-    hook: Callable[[str, Any], Function | None],
-    result: DispatchTable,
-) -> Learned:
-    own = _own(table, name, hook)
+    functions = functions_of(table.device)
+    own = (functions.with_scalar if scalar else functions.plain)(name, table.dtype)
     if own is None:
-        return table.functions[name], result, table.known_type
-    return own, result, table.array_type
+        function = table.functions[name]
+        if scalar and not table.device.backend.takes_scalars:
+            function = _making_arrays(function, table)
+        return function, result, table.known_type
+    return _entered(own, table, name), result, table.array_type
+
+
+def _making_arrays(function: Function, table: DispatchTable) -> Function:
+    """Wrap a function of two arrays so that one may be a Python scalar."""
+    is_array = table.device.backend.owns
+
+    def of_arrays(x1: Any, x2: Any) -> Any:
+        if is_array(x1):
+            return function(x1, table.operand(x2))
+        return function(table.operand(x1), x2)
+
+    return of_arrays
 
 
 def picking(table: DispatchTable) -> Function | None:
     """Return the library's own ``x[key]`` for keys without arrays, None where it has none."""
-    return _own(table, "getitem", table.device.backend.direct)
+    own = functions_of(table.device).plain("getitem", table.dtype)
+    return None if own is None else _entered(own, table, "getitem")
 
 
-def _own(
-    table: DispatchTable, name: str, hook: Callable[[str, Any], Function | None]
-) -> Function | None:
-    """Return the library's own function that a backend's hook names for a table, or None."""
+@cache
+def inplace(table: DispatchTable, name: str) -> Function | None:
+    """Return the function that does ``x1 op= x2`` in x1's memory, None where there is none."""
+    own = functions_of(table.device).inplace(name, table.dtype)
+    return None if own is None else _entered(own, table, name)
+
+
+def _entered(own: Function, table: DispatchTable, name: str) -> Function:
+    """Return a library's own function as a table calls it."""
     device = table.device
-    rule = dtypes.ACCEPTED.get(name, table.kind)
-    if table.kind not in rule.partition(" ")[0]:  # converted first
-        return None
-    own = hook(name, table.native)
-    if own is None:
-        return None
     if device.backend.scope(device.native) is not None:
         own = _scoped(own, device)
     return own if device.backend.settled(table.native) else _while_set(own, table, name)
@@ -263,7 +282,7 @@ def _own(
 
 def _while_set(own: Function, table: DispatchTable, name: str) -> Function:
     """Return a library's own function for as long as the user's settings are those of now."""
-    ask = table.device.backend.devices.configuration  # type: ignore[attr-defined]  # it has one
+    ask = table.device.backend.configuration
     setting = ask()
     if table.dtype not in dtypes_of(table.device):  # nothing of it is right now
         return table.functions[name]
@@ -274,40 +293,22 @@ def _while_set(own: Function, table: DispatchTable, name: str) -> Function:
     return while_set
 
 
-@cache
-def inplace(table: DispatchTable, name: str) -> Function | None:
-    """Return the function that does ``x1 op= x2`` in x1's memory, None where there is none."""
-    return _own(table, name, table.device.backend.inplace)
-
-
-_WIDEST = {"f": ("float64", "float32"), "i": ("int64", "int32"), "c": ("complex128", "complex64")}
-
-
 def default_dtype(device: Device, kind: str) -> np.dtype[Any]:
-    """Return a device's default dtype of a kind: the widest that it has, at most 64 bits a part.
-
-    ``kind`` is ``"f"``, ``"i"`` or ``"c"``. The standard wants the real and the complex one to
-    match: without complex128, float64 is no default either.
-    """
+    """Return a device's default dtype of a kind: ``"f"``, ``"i"`` or ``"c"``."""
     available = dtypes_of(device)
-    wide, narrow = map(dtypes.STANDARD.__getitem__, _WIDEST["c"])
-    single = kind == "f" and wide not in available and narrow in available
-    for name in _WIDEST[kind][single:]:
-        if dtypes.STANDARD[name] in available:
-            return dtypes.STANDARD[name]
-    widest = dtypes.STANDARD[_WIDEST[kind][0]]
-    raise dtypes.missing(widest, device, set(available))
+    try:
+        return assembly.default_dtype(available, kind)
+    except assembly.MissingDTypeError as error:
+        raise dtypes.missing(error.dtype, device, set(available)) from None
 
 
 def _serve(table: DispatchTable, name: str) -> Function:
     """Build the function that serves a name in a table."""
     device = table.device
-    rule = dtypes.ACCEPTED.get(name)
-    if rule is not None:
-        direct, _, conversions = rule.partition(" ")
-        if table.kind not in direct:
-            return _converted(table, name, conversions)
-    function, how = assembly.find(device.backend, device.native, name)
+    try:
+        function, how = functions_of(device).serve(name, table.dtype)
+    except assembly.MissingDTypeError as error:
+        raise dtypes.missing(error.dtype, device, set(dtypes_of(device))) from None
     if how == "host" and not device.backend.transfer.on_host(device.native):
         function = _accounted(function, name, device)
     if device.backend.scope(device.native) is not None:
@@ -352,62 +353,6 @@ def _as_set(
         return function(*args, **options)
 
     return as_set
-
-
-def _converted(table: DispatchTable, name: str, conversions: str) -> Function:
-    """Build a function for a dtype that is converted first, or refuse it."""
-    kinds, _, way = conversions.partition(">")
-    device = table.device
-    if table.kind not in kinds:
-        raise TypeError(_refusal(name, table))
-    if way in ("f", "i"):
-        target = table_of(device, default_dtype(device, way))
-        return _casting(table, target.functions[name], target.cast)
-    if way == "?":
-        target = table_of(device, dtypes.STANDARD["bool"])
-        different = table.functions["not_equal"]
-        return _casting(table, target.functions[name], lambda x: different(x, 0))
-    if way in ("u", "b"):
-        target = table_of(device, dtypes.STANDARD["uint8"])
-        through = _casting(table, target.functions[name], target.cast)
-        return through if way == "u" else lambda *args, **opts: table.cast(through(*args, **opts))
-    return table.functions[way]
-
-
-def _casting(table: DispatchTable, function: Function, cast: Function) -> Function:
-    """Wrap a function so that array operands of a table's dtype are cast first."""
-    is_array = table.device.backend.owns
-    native = table.native
-
-    def one(x: Any) -> Any:
-        if isinstance(x, (list, tuple)):
-            return [one(item) for item in x]
-        return cast(x) if is_array(x) and x.dtype == native else x
-
-    def casting(*args: Any, **options: Any) -> Any:
-        return function(*map(one, args), **options)
-
-    return casting
-
-
-_KIND_NAMES = {
-    "b": "boolean",
-    "i": "signed integer",
-    "u": "unsigned integer",
-    "f": "real floating-point",
-    "c": "complex floating-point",
-}
-
-
-def _refusal(name: str, table: DispatchTable) -> str:
-    direct, _, conversions = dtypes.ACCEPTED[name].partition(" ")
-    kinds = [_KIND_NAMES[k] for k in "biufc" if k in direct + conversions.partition(">")[0]]
-    hint = (
-        "; for boolean arrays use logical_xor, logical_and or logical_not"
-        if table.kind == "b" and name in ("subtract", "negative")
-        else "; convert with pa.astype first"
-    )
-    return f"{name} takes {', '.join(kinds)} arrays, not {table.dtype}{hint}"
 
 
 _warned: set[tuple[Device, str]] = set()

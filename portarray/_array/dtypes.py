@@ -1,4 +1,4 @@
-"""The dtypes, and which kinds each function takes.
+"""The dtypes of portarray.
 
 The dtypes of portarray are NumPy's, on every device. How they promote is one rule for portarray and
 all backends, :mod:`portarray.backends.promotion`.
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from portarray._devices.device import Device
 
 __all__ = [
-    "ACCEPTED",
     "EXTRA",
     "KIND_ORDER",
     "PYTHON_SCALARS",
@@ -137,66 +136,3 @@ def missing(
         moving=moving,
         setting=device.backend.setting_for(dtype),
     )
-
-
-# Which kinds a function computes on. A kind that is not named is converted where the rule has a
-# conversion (`>f`: to the default floating-point dtype, `>?`: compared with zero, `>u`: through
-# uint8, `>b`: through uint8 and back to bool, `>i`: to the default integer), else refused.
-# Functions that take every dtype do not stand here.
-_FLOATING = "fc bui>f"
-_REAL_FLOATING = "f bui>f"
-_NUMERIC = "iufc"
-_REAL = "iuf"
-
-ACCEPTED: dict[str, str] = {
-    **dict.fromkeys(
-        (
-            *("acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "sin", "sinh"),
-            *("tan", "tanh", "exp", "expm1", "log", "log10", "log1p", "log2", "sqrt", "divide"),
-            *("reciprocal", "mean"),
-        ),
-        _FLOATING,
-    ),
-    **dict.fromkeys(
-        ("atan2", "copysign", "hypot", "logaddexp", "nextafter", "signbit", "std", "var"),
-        _REAL_FLOATING,
-    ),
-    **dict.fromkeys(
-        ("subtract", "negative", "pow", "sign", "matmul", "tensordot", "vecdot", "conj"), _NUMERIC
-    ),
-    **dict.fromkeys(("sum", "prod", "cumulative_sum", "cumulative_prod"), "iufc b>i"),
-    "add": "iufc b>logical_or",
-    "multiply": "iufc b>logical_and",
-    "maximum": "iuf b>logical_or",
-    "minimum": "iuf b>logical_and",
-    "abs": "iufc b>positive",
-    "square": "iufc b>positive",
-    **dict.fromkeys(("floor_divide", "remainder"), _REAL),
-    **dict.fromkeys(("ceil", "floor", "trunc"), "iuf b>positive"),
-    "round": "iufc b>positive",
-    **dict.fromkeys(("less", "less_equal", "greater", "greater_equal"), "iuf b>u"),
-    **dict.fromkeys(("max", "min", "sort", "clip"), "iuf b>b"),
-    **dict.fromkeys(("argmax", "argmin", "argsort", "searchsorted"), "iuf b>u"),
-    **dict.fromkeys(("isfinite", "isinf", "isnan"), "iufc b>u"),
-    **dict.fromkeys(("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_invert"), "biu"),
-    **dict.fromkeys(("bitwise_left_shift", "bitwise_right_shift"), "iu"),
-    **dict.fromkeys(("logical_and", "logical_or", "logical_xor", "logical_not"), "b iufc>?"),
-    **dict.fromkeys(("real", "imag"), "iufc b>u"),
-    "diff": "iufc b>i",
-    **dict.fromkeys(
-        (
-            *("linalg.cholesky", "linalg.det", "linalg.eig", "linalg.eigvals", "linalg.eigh"),
-            *("linalg.eigvalsh", "linalg.inv", "linalg.matrix_norm", "linalg.matrix_rank"),
-            *("linalg.pinv", "linalg.qr", "linalg.slogdet", "linalg.solve", "linalg.svd"),
-            *("linalg.svdvals", "linalg.vector_norm"),
-            *("fft.fft", "fft.ifft", "fft.fftn", "fft.ifftn", "fft.irfft", "fft.irfftn"),
-            "fft.hfft",
-        ),
-        _FLOATING,
-    ),
-    **dict.fromkeys(("fft.rfft", "fft.rfftn", "fft.ihfft"), _REAL_FLOATING),
-    **dict.fromkeys(
-        ("linalg.cross", "linalg.matrix_power", "linalg.outer", "linalg.trace"), "iufc b>i"
-    ),
-}
-"""Function to the kinds it takes and the conversions of the kinds it does not."""

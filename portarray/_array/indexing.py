@@ -10,6 +10,7 @@ import numpy as np
 
 from portarray._array import array as _array
 from portarray._array import dispatch, dtypes, operands, results
+from portarray.backends import promotion
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
@@ -113,7 +114,7 @@ def _fill_value(value: Any, x: Array) -> Any:
         return bool(scalar)
     if isinstance(scalar, float) and table.kind in "iu" and not np.isfinite(scalar):
         raise ValueError(f"{scalar!r} cannot be assigned into a {table.dtype} array")
-    return operands.checked(scalar, table)
+    return promotion.checked(scalar, table.dtype)
 
 
 def _native_key(x: Array, key: Any) -> tuple[Any, ...]:

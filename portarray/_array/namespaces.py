@@ -34,7 +34,7 @@ class DeviceNamespace(NativeNamespace):
     __array_api_version__ = VERSION
 
     def __init__(self, device: Device, prefix: str = "") -> None:
-        super().__init__(device.backend, device.native, prefix)
+        super().__init__(dispatch.functions_of(device), prefix)
         self._where = device
 
     def __array_namespace_info__(self) -> NativeInfo:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from portarray._array import array as _array
 from portarray._array import dispatch, dtypes
 from portarray._array.results import wrapped
 from portarray._devices import selection
+from portarray.backends import promotion
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
@@ -18,8 +20,6 @@ if TYPE_CHECKING:
     from portarray._devices.device import Device
 
 __all__ = [
-    "COMPARISONS",
-    "checked",
     "common",
     "dtype_with_scalar",
     "from_scalar",
@@ -27,9 +27,6 @@ __all__ = [
     "refused",
     "scalar",
 ]
-
-COMPARISONS = frozenset({"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"})
-"""Functions in which a Python integer may lie outside an integer array's range."""
 
 _KIND_OF_SCALAR = {bool: "b", int: "i", float: "f", complex: "c"}
 
@@ -71,21 +68,6 @@ def from_scalar(x: Any, name: str) -> Array:
     )
 
 
-def checked(value: Any, table: DispatchTable) -> Any:
-    """Return a scalar as the Python type that fits a table's kind, within its range."""
-    if table.kind in "iu":
-        value = int(value)
-        if not table.low <= value <= table.high:
-            raise OverflowError(
-                f"Python integer {value} is out of bounds for {table.dtype} "
-                f"({table.low} to {table.high}); convert the array to a wider dtype first"
-            )
-        return value
-    if table.kind == "f":
-        return float(value)
-    return complex(value) if table.kind == "c" else value
-
-
 def _table_with_scalar(table: DispatchTable, value: Any) -> DispatchTable:
     """Return the table in which an array of ``table`` meets a Python scalar."""
     dtype = dtype_with_scalar(table.dtype, value, table.device)
@@ -94,14 +76,7 @@ def _table_with_scalar(table: DispatchTable, value: Any) -> DispatchTable:
 
 def dtype_with_scalar(dtype: np.dtype[Any], value: Any, device: Device) -> np.dtype[Any]:
     """Return the dtype in which an array of a dtype meets a Python or NumPy scalar."""
-    kind = _KIND_OF_SCALAR[type(scalar(value))]
-    own = dtypes.kind_of(dtype)
-    if dtypes.KIND_ORDER[kind] <= dtypes.KIND_ORDER[own]:
-        return dtype
-    if kind == "c" and own == "f":
-        wide = dtype == dtypes.STANDARD["float64"]
-        return dtypes.STANDARD["complex128" if wide else "complex64"]
-    return dispatch.default_dtype(device, kind)
+    return promotion.scalar_dtype(scalar(value), dtype, partial(dispatch.default_dtype, device))
 
 
 def common(name: str, operands: Sequence[Any]) -> tuple[DispatchTable, list[Any]]:
@@ -130,13 +105,13 @@ def common(name: str, operands: Sequence[Any]) -> tuple[DispatchTable, list[Any]
     for x in values:
         if type(x) is not _array.Array:
             table = _table_with_scalar(table, x)
-    comparing = table.kind in "iu" and name in COMPARISONS
+    comparing = table.kind in "iu" and name in promotion.COMPARISONS
     natives = [
         (x._native if x._table is table else table.cast(x._native))
         if type(x) is _array.Array
         else x
         if comparing
-        else checked(x, table)
+        else table.operand(x)
         for x in values
     ]
     return table, natives

@@ -11,6 +11,7 @@ from portarray._array import dispatch, dtypes
 from portarray._devices import discovery, selection
 from portarray._devices.device import Device
 from portarray.backends import assembly, registry
+from portarray.backends.kinds import ACCEPTED
 from portarray.backends.protocol import Served
 
 __all__ = ["WAYS", "Overview", "Place", "Row", "State", "functions", "overview", "support"]
@@ -175,8 +176,9 @@ def _declared(library: str) -> list[Row]:
 
 def _taken(device: Device, name: str) -> tuple[str, ...]:
     """Return the dtypes that a function takes on a device."""
-    rule = dtypes.ACCEPTED.get(name)
-    kinds = "biufc" if rule is None else rule.split(">")[0]
+    rule = ACCEPTED.get(name)
     return tuple(
-        dtype.name for dtype in dispatch.dtypes_of(device) if dtypes.kind_of(dtype) in kinds
+        dtype.name
+        for dtype in dispatch.dtypes_of(device)
+        if rule is None or rule.takes(dtypes.kind_of(dtype))
     )

@@ -65,6 +65,7 @@ class Device:
         "backend",
         "by_dtype",
         "by_setting",
+        "functions",
         "index",
         "kind",
         "library",
@@ -83,6 +84,7 @@ class Device:
     native: Any
     tables: Any
     by_dtype: Any
+    functions: Any
     by_setting: Any
     _text: str
 

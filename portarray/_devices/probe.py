@@ -47,7 +47,8 @@ def compute(backend: Backend, platform: str, index: int) -> str:
         if dtype is None:
             return "it has neither float32 nor int32"
         given = np.asarray([1, 2, 3, 4], dtype=dtype)
-        add, multiply = (assembly.find(backend, native, name)[0] for name in ("add", "multiply"))
+        functions = assembly.NativeFunctions(backend, native)
+        add, multiply = (functions.serve(name, dtype)[0] for name in ("add", "multiply"))
         with backend.at_once(), backend.scope(native) or contextlib.nullcontext():
             x = backend.transfer.from_host(given, native, copy=True)
             y = add(multiply(x, x), x)

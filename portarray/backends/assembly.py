@@ -1,24 +1,31 @@
-"""A backend's namespace made whole: native first, then composed, then host.
+"""The functions of one native device: found, promoted, converted, completed; once for all backends.
 
-:func:`find` and :func:`served` are the one place that decides how a function is served; the
-crossing, the support table and ``pa.namespace`` all ask them.
+A function of the standard is looked for in the backend's chapter files, then in its library's own
+standard namespace where it names one, then among the shared compositions, then on the host. What it
+is handed are *aligned* operands: arrays of one dtype, of a kind that the function computes on. The
+crossing, the support table and ``pa.namespace`` all ask here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+import math
+from collections.abc import Callable, Mapping
+from functools import cache, partial
 from importlib import import_module
+from importlib.util import find_spec
 from operator import attrgetter
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from portarray.backends import host
+from portarray.backends import host, promotion, registry
 from portarray.backends.base import Backend
+from portarray.backends.kinds import ACCEPTED, OPERANDS
+from portarray.backends.promotion import Kind, kind_of
 from portarray.backends.protocol import Served, served_by
 
-__all__ = ["CHAPTERS", "NativeNamespace", "find", "served"]
+__all__ = ["CHAPTERS", "MissingDTypeError", "NativeFunctions", "NativeNamespace", "served"]
 
 CHAPTERS = (
     "creation",
@@ -44,114 +51,457 @@ CHAPTERS = (
 )
 """The standard's chapters, as files are named everywhere."""
 
+EXTENSIONS = ("linalg", "fft")
+CONSTANTS = {"e": math.e, "inf": math.inf, "nan": math.nan, "newaxis": None, "pi": math.pi}
+
+DType = np.dtype[Any]
 Function = Callable[..., Any]
+Rows = Mapping[str, Mapping[str, Function]]
 
 
-def find(backend: Backend, device: Any, name: str) -> tuple[Function, Served]:
-    """Return the function that serves a standard name on a native device, and how.
+class MissingDTypeError(TypeError):
+    """A dtype that a device lacks, which a function would have to compute in."""
 
-    Parameters
-    ----------
-    backend : Backend
-        The loaded backend.
-    device : native device
-        Where it will run.
-    name : str
-        ``"sin"``, ``"linalg.svd"``, ``"fft.rfft"``.
+    def __init__(self, dtype: DType) -> None:
+        super().__init__(f"the operands meet in {dtype}, which the device lacks; convert one first")
+        self.dtype = dtype
 
-    Raises
-    ------
-    AttributeError
-        If the name is not in the standard.
+
+# --- what a backend has of its own ----------------------------------------------------------------
+
+
+@cache
+def _chapters(package: str) -> dict[str, ModuleType]:
+    """Return the chapter files of a package, by chapter."""
+    names = {chapter: f"{package}.{chapter}" for chapter in CHAPTERS}
+    return {chapter: import_module(name) for chapter, name in names.items() if find_spec(name)}
+
+
+def _in_chapters(package: str, name: str, attribute: str = "") -> Any:
+    """Return what a package's chapter files have under a standard name, or None.
+
+    With an attribute (``"ROWS"``) its tables of that name are looked into.
     """
-    own = _own(backend, name)
-    if own is not None:
-        # Names of dtypes and constants are looked up here as well.
-        return (backend.guarded(name, own) if callable(own) else own), served_by(own)
-    composition = _composition(name)
-    if composition is not None:
-        return partial(composition, NativeNamespace(backend, device)), "composed"
-    return host.function(backend, device, name), "host"
+    *extension, short = name.split(".")
+    found = _chapters(package)
+    for chapter in extension or CHAPTERS[: -len(EXTENSIONS)]:
+        if chapter in found:
+            own = vars(found[chapter])
+            value = own.get(attribute, {}).get(short) if attribute else own.get(short)
+            if value is not None:
+                return value
+    return None
 
 
-def served(backend: Backend, name: str) -> Served:
-    """Return how a backend serves a function of the standard; no device is needed to tell."""
-    own = _own(backend, name)
-    if own is not None:
-        return served_by(own)
-    return "host" if _composition(name) is None else "composed"
+def row(backend: Backend, table: str, name: str, dtype: DType) -> Function | None:
+    """Return a function from a table of a backend's chapter files, by dtype, or None.
+
+    Keys of a row are letters of kinds (``"iuf"``) and names of dtypes (``"uint16 uint32"``), apart
+    by blanks; a name goes before a kind.
+    """
+    rows: Mapping[str, Function] | None = _in_chapters(backend.chapters, name, table)
+    by_kind = None
+    for key, function in (rows or {}).items():
+        for word in key.split():
+            if word == dtype.name:
+                return function
+            if kind_of(dtype) in word and promotion.KIND_ORDER.keys() >= set(word):
+                by_kind = function
+    return by_kind
 
 
-def _own(backend: Backend, name: str) -> Any:
+def _own(backend: Backend, name: str, dtype: DType | None) -> Any:
     """Return what a backend itself has under a name, or None."""
+    found = None if dtype is None else row(backend, "ROWS", name, dtype)
+    if found is None:
+        found = _in_chapters(backend.chapters, name)
+    if found is None and backend.standard is not None:
+        found = _attribute(backend.standard, name)
+    return found
+
+
+def _attribute(namespace: Any, name: str) -> Any:
     try:
-        return attrgetter(name)(backend.namespace)
+        return attrgetter(name)(namespace)
     except AttributeError:
         return None
 
 
 def _composition(name: str) -> Function | None:
     """Return the shared composition of a name, or None."""
-    *extension, function = name.split(".")
-    for chapter in extension or CHAPTERS:
+    found: Function | None = _in_chapters("portarray.backends.composed", name)
+    return found
+
+
+def served(backend: Backend, name: str) -> Served:
+    """Return how a backend serves a function of the standard; no device is needed to tell."""
+    rows = _in_chapters(backend.chapters, name, "ROWS")
+    own = next(iter(rows.values())) if rows else _own(backend, name, None)
+    if own is not None:
+        return served_by(own)
+    if name.startswith("linalg.") and _in_chapters(backend.chapters, name) is None:
+        main = name.removeprefix("linalg.")
+        if _own(backend, main, None) is not None or _composition(main) is not None:
+            return served(backend, main)
+    return "host" if _composition(name) is None else "composed"
+
+
+# --- the functions of a device --------------------------------------------------------------------
+
+_WIDEST: dict[str, tuple[DType, ...]] = {
+    "i": (np.dtype("int64"), np.dtype("int32")),
+    "f": (np.dtype("float64"), np.dtype("float32")),
+    "c": (np.dtype("complex128"), np.dtype("complex64")),
+}
+
+
+def default_dtype(available: Mapping[DType, Any], kind: str) -> DType:
+    """Return the default dtype of a kind among those of a device: the widest that it has.
+
+    ``kind`` is ``"f"``, ``"i"`` or ``"c"``; at most 64 bits a part. The standard wants the real and
+    the complex default to match: without complex128, float64 is no default either.
+
+    Raises
+    ------
+    MissingDTypeError
+        If the device has none of the kind.
+    """
+    wide, narrow = _WIDEST["c"]
+    single = kind == "f" and wide not in available and narrow in available
+    for dtype in _WIDEST[kind][single:]:
+        if dtype in available:
+            return dtype
+    raise MissingDTypeError(_WIDEST[kind][0])
+
+
+class NativeFunctions:
+    """What serves each name on one native device, for aligned arrays of each dtype.
+
+    Parameters
+    ----------
+    backend : Backend
+        The library.
+    device : native device
+        Where it computes.
+    """
+
+    def __init__(self, backend: Backend, device: Any) -> None:
+        self.backend = backend
+        self.device = device
+        self.namespace = NativeNamespace(self)
+        self._dtypes: dict[object, Mapping[DType, Any]] = {}
+        self._names: dict[Any, DType] = {}
+
+    @property
+    def dtypes(self) -> Mapping[DType, Any]:
+        """Every dtype that the device has now, NumPy's to native."""
+        setting = self.backend.configuration()
+        found = self._dtypes.get(setting)
+        if found is None:
+            found = self._dtypes[setting] = host.dtypes_on(self.backend, self.device)
+            self._names.update({native: dtype for dtype, native in found.items()})
+        return found
+
+    def name_of(self, native: Any) -> DType:
+        """Return NumPy's dtype of a native one."""
         try:
-            module = import_module(f"portarray.backends.composed.{chapter}")
-        except ModuleNotFoundError as error:
-            # Not every chapter has compositions; a broken import inside one is another matter.
-            if error.name != f"portarray.backends.composed.{chapter}":
-                raise
-            continue
-        if function in module.__all__:
-            found: Function = getattr(module, function)
+            return self._names[native]
+        except KeyError:
+            available = self.dtypes
+            if native in self._names:
+                return self._names[native]
+            raise TypeError(
+                f"{native} is no dtype of the array API standard; "
+                f"use one of {', '.join(map(str, available))}"
+            ) from None
+
+    def native(self, dtype: DType) -> Any:
+        """Return the native dtype of NumPy's; raises MissingDTypeError where there is none."""
+        try:
+            return self.dtypes[dtype]
+        except KeyError:
+            raise MissingDTypeError(dtype) from None
+
+    def default(self, kind: str) -> DType:
+        """Return the default dtype of a kind; see :func:`default_dtype`."""
+        return default_dtype(self.dtypes, kind)
+
+    def serve(self, name: str, dtype: DType | None = None) -> tuple[Any, Served]:
+        """Return what serves a name for arrays of a dtype, and how.
+
+        Without a dtype, the function of a name that has no rows, or a constant or dtype.
+
+        Raises
+        ------
+        AttributeError
+            If the name is not in the standard.
+        TypeError
+            If the function does not take the dtype.
+        """
+        rule = ACCEPTED.get(name)
+        if dtype is not None and rule is not None and kind_of(dtype) not in rule.kinds:
+            return self._converted(name, dtype)
+        own = _own(self.backend, name, dtype)
+        if own is not None:
+            return self._guarded(name, own), served_by(own)
+        composition = _composition(name)
+        if composition is not None:
+            return partial(composition, self.namespace), "composed"
+        if name.startswith("linalg."):
+            main = name.removeprefix("linalg.")
+            if _own(self.backend, main, dtype) is not None or _composition(main) is not None:
+                return self.serve(main, dtype)
+        return host.function(self.backend, self.device, name, _host_function(name)), "host"
+
+    def _guarded(self, name: str, own: Any) -> Any:
+        return self.backend.guarded(name, own) if callable(own) else own
+
+    def _converted(self, name: str, dtype: DType) -> tuple[Function, Served]:
+        """Return a function for a dtype that is converted first, or refuse it."""
+        rule, kind = ACCEPTED[name], kind_of(dtype)
+        if not rule.takes(kind):
+            raise TypeError(_refusal(name, dtype))
+        if rule.instead:
+            return self.serve(rule.instead, dtype)
+        if rule.to == "truth":
+            function, how = self.serve(name, np.dtype(bool))
+            different, _ = self.serve("not_equal", dtype)
+            zero = self.scalar(0, dtype)
+            return self._casting(dtype, function, lambda x: different(x, zero())), how
+        wide = np.dtype("uint8") if rule.to.startswith("uint8") else self.default(rule.to[0])
+        function, how = self.serve(name, wide)
+        through = self._casting(dtype, function, self.cast(dtype, wide))
+        if rule.to == "uint8 and back":
+            back = self.cast(wide, dtype)
+            return lambda *args, **options: back(through(*args, **options)), how
+        return through, how
+
+    def cast(self, dtype: DType, target: DType) -> Function:
+        """Return a function that casts arrays of one dtype to another."""
+        if dtype == target:
+            return lambda x: x
+        astype, native = self.serve("astype", dtype)[0], self.native(target)
+        return lambda x: astype(x, native)
+
+    def _casting(self, dtype: DType, function: Function, cast: Function) -> Function:
+        """Wrap a function so that array operands of a dtype are cast first."""
+        is_array, native = self.backend.owns, self.native(dtype)
+
+        def one(x: Any) -> Any:
+            if isinstance(x, (list, tuple)):
+                return [one(item) for item in x]
+            return cast(x) if is_array(x) and x.dtype == native else x
+
+        def casting(*args: Any, **options: Any) -> Any:
+            return function(*map(one, args), **options)
+
+        return casting
+
+    def scalar(self, value: Any, dtype: DType) -> Callable[[], Any]:
+        """Return a function that makes what stands for a Python scalar beside a dtype."""
+        if self.backend.takes_scalars:
+            return lambda: value
+        make, native = self.serve("asarray")[0], self.native(dtype)
+        return lambda: make(value, dtype=native, device=self.device)
+
+    # Functions of the library that portarray calls in a shorter way than the standard's, each None
+    # where there is none; see :class:`portarray.backends.base.Backend`.
+
+    def plain(self, name: str, dtype: DType) -> Function | None:
+        """Return the function of arrays alone, called by position."""
+        found = self._short("PLAIN", name, dtype) or self._short("ROWS", name, dtype)
+        return found or self._hook(self.backend.direct, name, dtype)
+
+    def with_scalar(self, name: str, dtype: DType) -> Function | None:
+        """Return the function of an array and a Python scalar that the dtype holds."""
+        found = self._short("WITH_SCALAR", name, dtype)
+        if found is None and self.backend.takes_scalars:
+            found = self._short("ROWS", name, dtype)
+        return found or self._hook(self.backend.beside, name, dtype)
+
+    def inplace(self, name: str, dtype: DType) -> Function | None:
+        """Return the function that does ``x1 op= x2`` in x1's memory."""
+        return self._short("INPLACE", name, dtype) or self._hook(self.backend.inplace, name, dtype)
+
+    def _hook(self, hook: Any, name: str, dtype: DType) -> Function | None:
+        rule = ACCEPTED.get(name)
+        if rule is not None and kind_of(dtype) not in rule.kinds:
+            return None
+        return hook(name, self.native(dtype))
+
+    def _short(self, table: str, name: str, dtype: DType) -> Function | None:
+        rule = ACCEPTED.get(name)
+        if rule is not None and kind_of(dtype) not in rule.kinds:  # converted first
+            return None
+        found = row(self.backend, table, name, dtype)
+        if found is None or table == "INPLACE":
             return found
-    return None
+        guarded: Function = self._guarded(name, found)
+        return guarded
+
+    # --- promotion of native operands -------------------------------------------------------------
+
+    def promoting(self, name: str) -> Function:
+        """Return a function of native arrays and Python scalars that aligns them first."""
+        rule, operands = ACCEPTED.get(name), OPERANDS.get(name)
+        if rule is None and operands is None and not self._has_rows(name):
+            return self.serve(name)[0]  # type: ignore[no-any-return]
+        if name in ("concat", "stack"):
+            return self._joining(name)
+        known: dict[Any, Function] = {}
+        setting = self.backend.configuration
+        changes = setting() is not None  # the same dtypes may be served in another way later
+        if operands is not None:
+
+            def of_several(*args: Any, **options: Any) -> Any:
+                key = tuple([getattr(x, "dtype", x.__class__) for x in args])
+                if changes:
+                    key = (*key, setting())
+                try:
+                    function = known[key]
+                except KeyError:
+                    function = known[key] = self._aligning(name, operands, *args)
+                return function(*args, **options)
+
+            return of_several
+
+        def of_one(x: Any, /, *args: Any, **options: Any) -> Any:
+            key = (x.dtype, setting()) if changes else x.dtype
+            try:
+                function = known[key]
+            except KeyError:
+                function = known[key] = self.serve(name, self.name_of(x.dtype))[0]
+            return function(x, *args, **options)
+
+        return of_one
+
+    def _has_rows(self, name: str) -> bool:
+        return _in_chapters(self.backend.chapters, name, "ROWS") is not None
+
+    def common(self, *operands: Any) -> DType:
+        """Return the dtype in which native arrays and Python scalars meet."""
+        dtypes = [self.name_of(x.dtype) for x in operands if hasattr(x, "dtype")]
+        if not dtypes:
+            kinds = ", ".join(type(x).__name__ for x in operands)
+            raise TypeError(f"at least one operand must be an array, got {kinds}")
+        dtype = promotion.promote(*dtypes)
+        for x in operands:
+            if not hasattr(x, "dtype"):
+                dtype = promotion.scalar_dtype(x, dtype, self.default)
+        return dtype
+
+    def _aligning(self, name: str, where: slice, *args: Any) -> Function:
+        """Return a function for operands of the dtypes of these, which it converts first."""
+        operands = args[where]
+        dtype = self.common(*operands)
+        function = self.serve(name, dtype)[0]
+        native = self.native(dtype)
+        if all(hasattr(x, "dtype") and x.dtype == native for x in operands):
+            return function  # type: ignore[no-any-return]
+        converters = [lambda x: x for _ in args]
+        for place in range(*where.indices(len(args))):
+            x = args[place]
+            if hasattr(x, "dtype"):
+                converters[place] = self.cast(self.name_of(x.dtype), dtype)
+            else:
+                converters[place] = self._scalar_converter(name, dtype)
+
+        def aligned(*values: Any, **options: Any) -> Any:
+            return function(
+                *[convert(x) for convert, x in zip(converters, values, strict=True)], **options
+            )
+
+        return aligned
+
+    def _scalar_converter(self, name: str, dtype: DType) -> Function:
+        if self.backend.takes_scalars and name in promotion.COMPARISONS:
+            return lambda x: x  # integers beyond the dtype's range are compared by their value
+        return lambda x: self.scalar(promotion.checked(x, dtype), dtype)()
+
+    def _joining(self, name: str) -> Function:
+        def joining(arrays: Any, /, **options: Any) -> Any:
+            arrays = list(arrays)
+            dtype = self.common(*arrays) if arrays else np.dtype(bool)
+            cast = [self.cast(self.name_of(x.dtype), dtype)(x) for x in arrays]
+            return self.serve(name, dtype)[0](cast, **options)
+
+        return joining
+
+
+_KIND_NAMES: dict[Kind, str] = {
+    "b": "boolean",
+    "i": "signed integer",
+    "u": "unsigned integer",
+    "f": "real floating-point",
+    "c": "complex floating-point",
+}
+
+
+def _refusal(name: str, dtype: DType) -> str:
+    rule = ACCEPTED[name]
+    kinds = [title for kind, title in _KIND_NAMES.items() if rule.takes(kind)]
+    hint = (
+        "; for boolean arrays use logical_xor, logical_and or logical_not"
+        if kind_of(dtype) == "b" and name in ("subtract", "negative")
+        else "; convert with pa.astype first"
+    )
+    return f"{name} takes {', '.join(kinds)} arrays, not {dtype}{hint}"
+
+
+def _host_function(name: str) -> Function:
+    """Return NumPy's function of a name, loaded where another library needs it."""
+    found: Function = attrgetter(name)(_host_functions().namespace)
+    return found
+
+
+@cache
+def _host_functions() -> NativeFunctions:
+    return NativeFunctions(registry.load_backend("numpy"), "cpu")
 
 
 class NativeNamespace:
     """The standard's namespace on the native arrays of one device.
 
-    Attributes are the library's own functions where they are right, corrected or composed ones
-    elsewhere; nothing is wrapped. Returned by :func:`portarray.namespace`.
+    Operands are promoted and converted by the same rules as portarray's arrays; nothing is wrapped.
+    Returned by :func:`portarray.namespace`.
     """
 
-    def __init__(self, backend: Backend, device: Any, prefix: str = "") -> None:
-        self._backend = backend
-        self._device = device
+    def __init__(self, functions: NativeFunctions, prefix: str = "") -> None:
+        self._functions = functions
         self._prefix = prefix
 
     @property
     def device(self) -> Any:
         """The native device."""
-        return self._device
+        return self._functions.device
 
     @property
     def index_dtype(self) -> Any:
-        """The widest signed integer dtype of the device: that of places and of sums."""
-        return self._widest("int")
+        """The widest signed integer dtype of the device: that of indices and of sums."""
+        return self._functions.native(self._functions.default("i"))
 
     @property
     def unsigned_dtype(self) -> Any:
         """The widest unsigned integer dtype of the device."""
-        return self._widest("uint")
-
-    def _widest(self, kind: str) -> Any:
-        available = host.dtypes_on(self._backend, self._device)
-        names = (np.dtype(f"{kind}64"), np.dtype(f"{kind}32"))
-        return next(available[dtype] for dtype in names if dtype in available)
+        wide = np.dtype("uint64")
+        return self._functions.dtypes.get(wide) or self._functions.native(np.dtype("uint32"))
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
+        if name.startswith("_"):
             raise AttributeError(name)
         full = self._prefix + name
-        value = (
-            NativeNamespace(self._backend, self._device, f"{name}.")
-            if full in ("linalg", "fft")
-            else find(self._backend, self._device, full)[0]
-        )
+        if full in EXTENSIONS:
+            value: Any = NativeNamespace(self._functions, f"{name}.")
+        elif full in CONSTANTS:
+            value = CONSTANTS[full]
+        else:
+            native = next((n for d, n in self._functions.dtypes.items() if d.name == full), None)
+            value = self._functions.promoting(full) if native is None else native
         # The next look-up finds it in the instance.
         self.__dict__[name] = value
         return value
 
     def __repr__(self) -> str:
         part = f".{self._prefix[:-1]}" if self._prefix else ""
-        return f"<namespace{part} of {self._backend.info.title} arrays on {self._device}>"
+        title = self._functions.backend.info.title
+        return f"<namespace{part} of {title} arrays on {self.device}>"

@@ -53,6 +53,21 @@ class Backend:
         self.namespace = namespace
         self.tuned = tuned
 
+    @property
+    def chapters(self) -> str:
+        """The package with the chapter files."""
+        return self.namespace.__name__
+
+    @property
+    def standard(self) -> Any:
+        """The library's own namespace of the standard, None where it has none."""
+        return getattr(self.namespace, "STANDARD", None)
+
+    @property
+    def takes_scalars(self) -> bool:
+        """Whether all functions take a Python scalar in the place of an operand."""
+        return getattr(self.namespace, "TAKES_SCALARS", True)
+
     def memory(self, device: Any) -> MemoryFigures:
         """Memory of a native device. **Should**; the default knows nothing."""
         hook = getattr(self.devices, "memory", None)

@@ -7,7 +7,6 @@ user's settings say so) is the crossing's business, since only it knows the devi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,9 @@ def dtypes_on(backend: Backend, device: Any) -> Mapping[np.dtype[Any], Any]:
     return backend.devices.dtypes(*where)
 
 
-def function(backend: Backend, device: Any, name: str) -> Callable[..., Any]:
+def function(
+    backend: Backend, device: Any, name: str, compute: Callable[..., Any]
+) -> Callable[..., Any]:
     """Return a function on native arrays that runs a standard function in NumPy.
 
     Parameters
@@ -38,16 +39,9 @@ def function(backend: Backend, device: Any, name: str) -> Callable[..., Any]:
         Where results go.
     name : str
         The function's standard name.
-
-    Raises
-    ------
-    AttributeError
-        If the name is not in the standard.
+    compute : callable
+        NumPy's function of that name.
     """
-    # Late: other backends load the NumPy backend only where something of theirs needs it.
-    from portarray.backends.numpy import namespace
-
-    compute = attrgetter(name)(namespace)
     to_numpy = {native: dtype for dtype, native in dtypes_on(backend, device).items()}
 
     def bring(value: Any) -> Any:

@@ -6,13 +6,24 @@ widest dtype of the winning kind wins. uint64 has no common dtype with a signed 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from functools import cache, reduce
 from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 
-__all__ = ["KIND_ORDER", "Kind", "Native", "Scalar", "kind_of", "promote", "scalar_dtype"]
+__all__ = [
+    "COMPARISONS",
+    "KIND_ORDER",
+    "Kind",
+    "Native",
+    "Scalar",
+    "checked",
+    "kind_of",
+    "limits",
+    "promote",
+    "scalar_dtype",
+]
 
 DType = np.dtype[Any]
 Scalar = bool | int | float | complex
@@ -80,7 +91,43 @@ def _promote_two(first: DType, second: DType) -> DType:
     return np.dtype(f"int{8 * max(signed.itemsize, 2 * unsigned.itemsize)}")
 
 
-def scalar_dtype(scalar: Scalar, dtype: DType, widest: Mapping[str, DType]) -> DType:
+COMPARISONS = frozenset({"equal", "greater", "greater_equal", "less", "less_equal", "not_equal"})
+"""Functions that take an integer beyond the range of an integer array's dtype."""
+
+
+@cache
+def limits(dtype: DType) -> tuple[int, int]:
+    """Return the range of an integer dtype, and an empty one for all others."""
+    if kind_of(dtype) not in "iu":
+        return 1, 0
+    found = np.iinfo(dtype)
+    return int(found.min), int(found.max)
+
+
+def checked(value: Any, dtype: DType) -> Any:
+    """Return a scalar as the Python type that fits a dtype's kind.
+
+    Raises
+    ------
+    OverflowError
+        If an integer dtype cannot hold it.
+    """
+    kind = kind_of(dtype)
+    if kind in "iu":
+        value = int(value)
+        low, high = limits(dtype)
+        if not low <= value <= high:
+            raise OverflowError(
+                f"Python integer {value} is out of bounds for {dtype} "
+                f"({low} to {high}); convert the array to a wider dtype first"
+            )
+        return value
+    if kind == "f":
+        return float(value)
+    return complex(value) if kind == "c" else value
+
+
+def scalar_dtype(scalar: Scalar, dtype: DType, default: Callable[[str], DType]) -> DType:
     """Return the dtype that a Python scalar and an array of a dtype meet in.
 
     Parameters
@@ -89,8 +136,8 @@ def scalar_dtype(scalar: Scalar, dtype: DType, widest: Mapping[str, DType]) -> D
         Of its kind it takes the array's dtype, if that holds the kind.
     dtype : numpy.dtype
         The array's.
-    widest : mapping
-        The device's default dtypes by kind: ``"i"``, ``"f"`` and ``"c"``.
+    default : callable
+        Returns the device's default dtype of a kind: ``"i"``, ``"f"`` or ``"c"``.
 
     Raises
     ------
@@ -101,13 +148,13 @@ def scalar_dtype(scalar: Scalar, dtype: DType, widest: Mapping[str, DType]) -> D
     if isinstance(scalar, bool):
         return dtype
     if isinstance(scalar, int):
-        return dtype if order >= 1 else widest["i"]
+        return dtype if order >= 1 else default("i")
     if isinstance(scalar, float):
-        return dtype if order >= 2 else widest["f"]
+        return dtype if order >= 2 else default("f")
     if isinstance(scalar, complex):
         if order == 3:
             return dtype
-        return np.dtype(np.complex64) if order == 2 and dtype.itemsize < 8 else widest["c"]
+        return np.dtype(np.complex64) if order == 2 and dtype.itemsize < 8 else default("c")
     raise TypeError(f"expected an array or a Python scalar, got {type(scalar).__name__}")
 
 
@@ -153,7 +200,7 @@ class Native(Generic[D]):
 
     def scalar_dtype(self, scalar: Scalar, dtype: D, widest: Mapping[str, DType]) -> D:
         """Return the dtype that a Python scalar and a dtype meet in; see :func:`scalar_dtype`."""
-        return self._own(scalar_dtype(scalar, self.numpy(dtype), widest))
+        return self._own(scalar_dtype(scalar, self.numpy(dtype), widest.__getitem__))
 
     def _own(self, dtype: DType) -> D:
         if dtype not in self._dtypes:
