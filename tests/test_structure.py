@@ -33,7 +33,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "backends.protocol": set(),
     "backends.base": {"backends.protocol"},
     "backends.registry": {"backends.protocol", "backends.base"},
-    "backends.composed": {"backends.protocol"},
+    "backends.kinds": {"backends.promotion"},
+    "backends.composed": {"backends.protocol", "backends.promotion"},
     "_dlpack": set(),  # what capsules hold, for whatever imports them
     "_host_memory": set(),  # what the system says, for whatever computes on the host
     "backends.machine": {"_host_memory", "backends.protocol"},
@@ -54,15 +55,18 @@ MAY_IMPORT: dict[str, set[str]] = {
         "_host_memory",
         "_opencl",
     },  # a library for itself, which happens to lie here
-    "backends.host": {"backends.base", "backends.numpy"},
-    "backends.assembly": {"backends.protocol", "backends.base", "backends.host"},
+    "backends.host": {"backends.base"},
+    "backends.assembly": {
+        *("backends.protocol", "backends.base", "backends.host", "backends.kinds"),
+        *("backends.promotion", "backends.registry"),
+    },
     "_devices": {
         *("errors", "_version", "_host_memory", "backends.sizes", "backends.protocol"),
         *("backends.base", "backends.registry", "backends.assembly"),
     },
     "_movement": {"errors", "backends.base", "backends.registry", "_devices"},
     "_array": {
-        *("errors", "_config", "_devices", "_movement", "backends.promotion"),
+        *("backends.kinds", "errors", "_config", "_devices", "_movement", "backends.promotion"),
         *("backends.protocol", "backends.registry", "backends.assembly", "_dlpack"),
         "backends.sizes",
     },

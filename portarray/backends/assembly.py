@@ -475,6 +475,18 @@ class NativeNamespace:
         """The native device."""
         return self._functions.device
 
+    def numpy_dtype(self, x: Any) -> DType:
+        """Return NumPy's dtype of a native array or dtype."""
+        return self._functions.name_of(x.dtype if self._functions.backend.owns(x) else x)
+
+    def native_dtype(self, dtype: DType) -> Any:
+        """Return the native dtype of one of NumPy's."""
+        return self._functions.native(dtype)
+
+    def default_dtype(self, kind: str) -> DType:
+        """Return NumPy's dtype that is the device's default of a kind."""
+        return self._functions.default(kind)
+
     @property
     def index_dtype(self) -> Any:
         """The widest signed integer dtype of the device: that of indices and of sums."""

@@ -61,7 +61,7 @@ class Backend:
     @property
     def standard(self) -> Any:
         """The library's own namespace of the standard, None where it has none."""
-        return getattr(self.namespace, "STANDARD", None)
+        return getattr(self.namespace, "STANDARD", self.namespace)
 
     @property
     def takes_scalars(self) -> bool:

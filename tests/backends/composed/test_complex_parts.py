@@ -64,7 +64,7 @@ class Side:
         backend = registry.load_backend(library)
         self.device = backend.devices.native_device("cpu", 0)
         self.transfer = backend.transfer
-        self.xp = assembly.NativeNamespace(backend, self.device)
+        self.xp = assembly.NativeFunctions(backend, self.device).namespace
 
     def parts(self, name: str, z: Values) -> Values:
         """Return what a function's parts are for complex numbers, put together bit by bit."""

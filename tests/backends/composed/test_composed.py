@@ -38,7 +38,7 @@ class Side:
         backend = registry.load_backend(library)
         self.device = backend.devices.native_device("cpu", 0)
         self.transfer = backend.transfer
-        self.xp = assembly.NativeNamespace(backend, self.device)
+        self.xp = assembly.NativeFunctions(backend, self.device).namespace
 
     def of(self, x: np.ndarray[Any, Any]) -> Any:
         return self.transfer.from_host(x.copy(), self.device, copy=None)

@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch")
 
 from portarray.backends import assembly, registry  # noqa: E402
 
-XP = assembly.NativeNamespace(registry.load_backend("torch"), torch.device("cpu"))
+XP = assembly.NativeFunctions(registry.load_backend("torch"), torch.device("cpu")).namespace
 DTYPES = [np.dtype(name) for name in ("uint16", "uint32", "uint64")]
 
 each_dtype = pytest.mark.parametrize("dtype", DTYPES, ids=str)

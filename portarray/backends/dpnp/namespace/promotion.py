@@ -57,7 +57,7 @@ def _widest(device: Device) -> dict[str, DType]:
 
 def scalar_dtype(scalar: Scalar, dtype: DType, device: Device) -> DType:
     """Return the dtype that a Python scalar and a dtype meet in."""
-    return promotion.scalar_dtype(scalar, dtype, _widest(device))
+    return promotion.scalar_dtype(scalar, dtype, _widest(device).__getitem__)
 
 
 def constant(value: Scalar, dtype: DType, like: ndarray) -> ndarray:

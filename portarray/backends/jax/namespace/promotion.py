@@ -75,7 +75,7 @@ def default_unsigned() -> DType:
 
 def scalar_dtype(scalar: Scalar, dtype: DType) -> DType:
     """Return the dtype that a Python scalar and a dtype meet in."""
-    return promotion.scalar_dtype(scalar, dtype, _widest())
+    return promotion.scalar_dtype(scalar, dtype, _widest().__getitem__)
 
 
 def operands(x1: jax.Array | Scalar, x2: jax.Array | Scalar) -> tuple[Any, Any]:

@@ -1,0 +1,104 @@
+"""Dtypes of native arrays: asking and promoting, by the rules on NumPy's dtypes."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from portarray.backends import promotion
+
+__all__ = ["can_cast", "finfo", "iinfo", "isdtype", "result_type"]
+
+_KINDS = {
+    "bool": "b",
+    "signed integer": "i",
+    "unsigned integer": "u",
+    "integral": "iu",
+    "real floating": "f",
+    "complex floating": "c",
+    "numeric": "iufc",
+}
+
+
+class FInfo(NamedTuple):
+    """Limits of a floating-point dtype; of its parts for a complex one."""
+
+    bits: int
+    eps: float
+    max: float
+    min: float
+    smallest_normal: float
+    dtype: Any
+
+
+class IInfo(NamedTuple):
+    """Limits of an integer dtype."""
+
+    bits: int
+    max: int
+    min: int
+    dtype: Any
+
+
+def can_cast(xp: Any, from_: Any, to: Any, /) -> bool:
+    """Tell whether promotion takes a dtype to another."""
+    source, target = xp.numpy_dtype(from_), xp.numpy_dtype(to)
+    try:
+        return promotion.promote(source, target) == target
+    except TypeError:  # no dtype holds both
+        return False
+
+
+def finfo(xp: Any, type: Any, /) -> FInfo:
+    """Return the limits of a floating-point dtype."""
+    dtype = xp.numpy_dtype(type)
+    if dtype.name == "bfloat16":
+        from ml_dtypes import finfo as limits_of  # imported only by those who use the dtype
+    else:
+        limits_of = np.finfo
+    limits = limits_of(dtype)
+    return FInfo(
+        bits=int(limits.bits),
+        eps=float(limits.eps),
+        max=float(limits.max),
+        min=float(limits.min),
+        smallest_normal=float(limits.smallest_normal),
+        dtype=xp.native_dtype(np.dtype(limits.dtype)),
+    )
+
+
+def iinfo(xp: Any, type: Any, /) -> IInfo:
+    """Return the limits of an integer dtype."""
+    dtype = xp.numpy_dtype(type)
+    limits = np.iinfo(dtype)
+    return IInfo(int(limits.bits), int(limits.max), int(limits.min), xp.native_dtype(dtype))
+
+
+def isdtype(xp: Any, dtype: Any, kind: Any) -> bool:
+    """Tell whether a dtype is of a kind."""
+    own = xp.numpy_dtype(dtype)
+    for one in kind if isinstance(kind, tuple) else (kind,):
+        if not isinstance(one, str):
+            if own == xp.numpy_dtype(one):
+                return True
+        elif one not in _KINDS:
+            raise ValueError(f"{one!r} is no kind of dtype; the kinds are {sorted(_KINDS)}")
+        elif promotion.kind_of(own) in _KINDS[one]:
+            return True
+    return False
+
+
+def result_type(xp: Any, *arrays_and_dtypes: Any) -> Any:
+    """Return the dtype that arrays, dtypes and Python scalars meet in."""
+    scalars = [x for x in arrays_and_dtypes if type(x) in _PYTHON_SCALARS]
+    dtypes = [xp.numpy_dtype(x) for x in arrays_and_dtypes if type(x) not in _PYTHON_SCALARS]
+    if not dtypes:
+        raise ValueError("result_type needs at least one array or dtype")
+    dtype = promotion.promote(*dtypes)
+    for scalar in scalars:
+        dtype = promotion.scalar_dtype(scalar, dtype, xp.default_dtype)
+    return xp.native_dtype(dtype)
+
+
+_PYTHON_SCALARS = frozenset((bool, int, float, complex))
