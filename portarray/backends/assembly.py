@@ -56,7 +56,6 @@ CONSTANTS = {"e": math.e, "inf": math.inf, "nan": math.nan, "newaxis": None, "pi
 
 DType = np.dtype[Any]
 Function = Callable[..., Any]
-Rows = Mapping[str, Mapping[str, Function]]
 
 
 class MissingDTypeError(TypeError):
@@ -251,6 +250,8 @@ class NativeFunctions:
             main = name.removeprefix("linalg.")
             if _own(self.backend, main, dtype) is not None or _composition(main) is not None:
                 return self.serve(main, dtype)
+        if self.backend is _host_functions().backend:
+            raise AttributeError(f"the array API standard has no {name!r}")
         return host.function(self.backend, self.device, name, _host_function(name)), "host"
 
     def _guarded(self, name: str, own: Any) -> Any:

@@ -41,6 +41,7 @@ __all__ = [
     "Devices",
     "MemoryFigures",
     "BackendInfo",
+    "Rows",
     "Served",
     "Transfer",
     "TunedKernel",
@@ -57,6 +58,9 @@ Served = Literal["native", "composed", "host"]
 Kind = Literal["cpu", "gpu", "accelerator"]
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+Rows = Mapping[str, Mapping[str, Callable[..., Any]]]
+"""Functions of a chapter file: name to function by kinds and names of dtypes; see assembly.row."""
 
 
 class BackendInfo(NamedTuple):
