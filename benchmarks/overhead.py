@@ -9,6 +9,10 @@ with large ones each call is waited for. The targets are judged and printed, and
 is a measurement, not a test.
 
     python benchmarks/overhead.py [--device DEVICE ...] [--json overhead.json] [--repeats N]
+    python benchmarks/overhead.py --all [--devices numpy,torch] [--filter REGEX] [--worst N]
+
+The second one measures a call of everything in the standard, one after the other; see
+``overhead_all.py``.
 """
 
 from __future__ import annotations
@@ -29,6 +33,7 @@ from typing import Any
 
 import array_api_compat
 import numpy as np
+import overhead_all
 from installed import optional
 from promises import Target, show_targets
 
@@ -315,7 +320,15 @@ def sizes(devices: Sequence[pa.Device]) -> dict[int, list[pa.Device]]:
 
 def main() -> None:
     """Measure, print, and write JSON where it is asked for."""
+    if "--all" in sys.argv[1:]:
+        overhead_all.main()
+        return
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument(
+        "--all",
+        action="store_true",
+        help="measure every function and operator of the standard instead; has its own --help",
+    )
     parser.add_argument(
         "--device",
         action="append",

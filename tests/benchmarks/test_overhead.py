@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from portarray_conformance.names import ALL_NAMES
 
 import portarray as pa
 
@@ -20,6 +21,11 @@ def overhead(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     pytest.importorskip("array_api_compat")
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     return importlib.import_module("overhead")
+
+
+@pytest.fixture
+def overhead_all(overhead: ModuleType) -> ModuleType:
+    return importlib.import_module("overhead_all")
 
 
 def test_one_short_run(
@@ -116,3 +122,46 @@ def test_repeats_below_one_are_refused(
     with pytest.raises(SystemExit):
         overhead.main()
     assert "--repeats 0: at least 1 is needed" in capsys.readouterr().err
+
+
+def test_every_name_of_the_standard_has_a_row_or_a_reason(overhead: ModuleType) -> None:
+    rows = importlib.import_module("overhead_rows")
+    assert set(rows.ROWS) | set(rows.EXCLUDED) == set(ALL_NAMES)
+    assert not set(rows.ROWS) & set(rows.EXCLUDED)
+
+
+def test_all_rows_run_on_numpy(
+    overhead: ModuleType,
+    overhead_all: ModuleType,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    file = tmp_path / "all.json"
+    monkeypatch.setattr(overhead_all, "BLOCK", 1)
+    command = ["overhead.py", "--all", "--devices", "numpy", "--repeats", "1", "--worst", "3"]
+    monkeypatch.setattr(sys, "argv", [*command, "--json", str(file)])
+    overhead.main()
+    (device,) = json.loads(file.read_text()).values()
+    assert not device["skipped"]
+    assert {row["name"] for row in device["rows"]} == set(overhead_all.ROWS)
+    assert len(device["targets"]) == 3
+    assert "us added to NumPy, the median row" in capsys.readouterr().out
+
+
+def test_what_a_device_lacks_is_told(overhead_all: ModuleType) -> None:
+    device = pa.device("numpy")
+    rows, skipped = overhead_all.measure(device, 1, overhead_all.re.compile("__iadd__"))
+    assert {row.statement for row in rows} == {"x += nil", "x += 0.0"}
+    assert not skipped
+    wait: list[None] = []
+    run = overhead_all.block("xp.nothing(x)", {"xp": pa, "x": 1}, lambda: wait.append(None))
+    assert "AttributeError" in overhead_all.once(run)
+
+
+def test_a_pattern_that_is_none_is_refused(
+    overhead_all: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        overhead_all.main(["--all", "--filter", "["])
+    assert "--filter [: not a regular expression" in capsys.readouterr().err
