@@ -136,7 +136,7 @@ from portarray._api.trigonometric import (
     tanh,
 )
 from portarray._api.utility import all, any, diff
-from portarray._array import array as _array
+from portarray._array import base as _base
 from portarray._array.array import Array
 from portarray._array.info import __array_namespace_info__
 from portarray._array.interop import VERSION as __array_api_version__  # noqa: N811  (the standard's name)
@@ -209,7 +209,7 @@ def __getattr__(name: str) -> _typing.Any:
     )
 
 
-_array._NAMESPACE.append(_sys.modules[__name__])
+_base.NAMESPACE.append(_sys.modules[__name__])
 
 __all__ = [
     # Constants

@@ -53,7 +53,7 @@ def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
     elif getattr(x, "ndim", 1) != 1:
         raise ValueError(f"take got an array of {x.ndim} axes without axis=; name the axis")
     arguments.indices(indices, "indices")
-    return call.apply("take", (x, indices), axis=axis)
+    return call.pair("take", x, indices, axis=axis)
 
 
 def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
@@ -97,4 +97,4 @@ def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
             f"the numbers must be equal"
         )
     arguments.indices(indices, "indices")
-    return call.apply("take_along_axis", (x, indices), axis=axis)
+    return call.pair("take_along_axis", x, indices, axis=axis)

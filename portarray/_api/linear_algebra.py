@@ -71,7 +71,7 @@ def matrix_transpose(x: Array, /) -> Array:
         If `x` has fewer than two axes.
     """
     arguments.matrices(x, "matrix_transpose")
-    return call.apply("matrix_transpose", (x,))
+    return call.options("matrix_transpose", x)
 
 
 def tensordot(

@@ -46,7 +46,7 @@ def argmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> A
     """
     if axis is not None:
         axis = arguments.axis(axis, x)
-    return call.apply("argmax", (x,), axis=axis, keepdims=keepdims)
+    return call.options("argmax", x, axis=axis, keepdims=keepdims)
 
 
 def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
@@ -81,7 +81,7 @@ def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> A
     """
     if axis is not None:
         axis = arguments.axis(axis, x)
-    return call.apply("argmin", (x,), axis=axis, keepdims=keepdims)
+    return call.options("argmin", x, axis=axis, keepdims=keepdims)
 
 
 def count_nonzero(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Array:
@@ -109,7 +109,7 @@ def count_nonzero(x: Array, /, *, axis: Axes | None = None, keepdims: bool = Fal
     """
     if axis is not None:
         axis = arguments.axes(axis, x)
-    return call.apply("count_nonzero", (x,), axis=axis, keepdims=keepdims)
+    return call.options("count_nonzero", x, axis=axis, keepdims=keepdims)
 
 
 def nonzero(x: Array, /) -> tuple[Array, ...]:
@@ -144,7 +144,7 @@ def nonzero(x: Array, /) -> tuple[Array, ...]:
     """
     if getattr(x, "ndim", None) == 0:
         raise ValueError("nonzero got a 0-d array, which has no axis to index; reshape it to (1,)")
-    return call.several("nonzero", (x,))
+    return call.options("nonzero", x)
 
 
 def searchsorted(
@@ -249,4 +249,4 @@ def where(
         )
     if not (hasattr(x1, "dtype") or hasattr(x2, "dtype")):
         x1 = creation.asarray(x1, device=condition.device)
-    return call.apply("where", (condition, *operands.promote("where", x1, x2)))
+    return call.where(condition, x1, x2)

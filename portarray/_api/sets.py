@@ -65,7 +65,7 @@ def unique_all(x: Array, /) -> UniqueAllResult:
     not part of the contract. The size of the results depends on the data, so a device must be
     waited for.
     """
-    return UniqueAllResult(*call.several("unique_all", (x,)))
+    return UniqueAllResult(*call.options("unique_all", x))
 
 
 def unique_counts(x: Array, /) -> UniqueCountsResult:
@@ -87,7 +87,7 @@ def unique_counts(x: Array, /) -> UniqueCountsResult:
     Each NaN is an element of its own; 0.0 and -0.0 are one element. The order of the elements is
     not part of the contract.
     """
-    return UniqueCountsResult(*call.several("unique_counts", (x,)))
+    return UniqueCountsResult(*call.options("unique_counts", x))
 
 
 def unique_inverse(x: Array, /) -> UniqueInverseResult:
@@ -110,7 +110,7 @@ def unique_inverse(x: Array, /) -> UniqueInverseResult:
     Each NaN is an element of its own; 0.0 and -0.0 are one element. The order of the elements is
     not part of the contract.
     """
-    return UniqueInverseResult(*call.several("unique_inverse", (x,)))
+    return UniqueInverseResult(*call.options("unique_inverse", x))
 
 
 def unique_values(x: Array, /) -> Array:
@@ -137,4 +137,4 @@ def unique_values(x: Array, /) -> Array:
     >>> pa.sort(pa.unique_values(pa.asarray([2, 1, 2]))).tolist()
     [1, 2]
     """
-    return call.apply("unique_values", (x,))
+    return call.options("unique_values", x)

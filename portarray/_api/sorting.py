@@ -49,7 +49,7 @@ def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bo
     The standard leaves the place of NaN open; it comes last in ascending order on every device.
     """
     axis = arguments.axis(axis, x)
-    return call.apply("argsort", (x,), axis=axis, descending=descending, stable=stable)
+    return call.options("argsort", x, axis=axis, descending=descending, stable=stable)
 
 
 def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
@@ -93,4 +93,4 @@ def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool 
     [3, 2, 1]
     """
     axis = arguments.axis(axis, x)
-    return call.apply("sort", (x,), axis=axis, descending=descending, stable=stable)
+    return call.options("sort", x, axis=axis, descending=descending, stable=stable)

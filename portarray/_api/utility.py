@@ -39,7 +39,7 @@ def all(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Arr
         return call.unary("all", x)
     if axis is not None:
         axis = arguments.axes(axis, x)
-    return call.apply("all", (x,), axis=axis, keepdims=keepdims)
+    return call.options("all", x, axis=axis, keepdims=keepdims)
 
 
 def any(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Array:
@@ -67,7 +67,7 @@ def any(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Arr
         return call.unary("any", x)
     if axis is not None:
         axis = arguments.axes(axis, x)
-    return call.apply("any", (x,), axis=axis, keepdims=keepdims)
+    return call.options("any", x, axis=axis, keepdims=keepdims)
 
 
 def diff(

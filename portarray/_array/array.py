@@ -5,30 +5,21 @@ Operators are one line each; what they do stands in :mod:`portarray._array.call`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex, final
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, SupportsIndex, final
 
 import numpy as np
 
-from portarray._array import call, formatting, indexing, interop, operators, pickling
+from portarray._array import base, call, formatting, indexing, interop, operators, pickling
 
 if TYPE_CHECKING:
-    from portarray._array.dispatch import DispatchTable
-    from portarray._devices.device import Device
     from portarray.typing import Namespace
 
-__all__ = ["Array", "new_uninitialized"]
-
-
-class _Uncalled(type):
-    """The class of :class:`Array`, for which ``Array(...)`` is an error that says what to do."""
-
-    def __call__(cls, *args: object, **kwargs: object) -> NoReturn:
-        raise TypeError("Array is not called directly; use pa.asarray(x, device=...)")
+__all__ = ["Array"]
 
 
 @final
-class Array(metaclass=_Uncalled):
+class Array(base.ArrayBase):
     """An array on a device, behind the Array API standard.
 
     Make one with :func:`portarray.asarray` or another creation function; the class itself is for
@@ -50,50 +41,9 @@ class Array(metaclass=_Uncalled):
     Array([2., 3., 4.], dtype=float64, device='numpy:cpu:0')
     """
 
-    __slots__ = ("__weakref__", "_native", "_table")
-
-    _table: DispatchTable
-    _native: Any
+    __slots__ = ()
 
     # --- attributes ---------------------------------------------------------------------------
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Data type, a NumPy dtype on every device."""
-        return self._table.dtype
-
-    @property
-    def device(self) -> Device:
-        """The device that holds the array."""
-        return self._table.device
-
-    @property
-    def native(self) -> Any:
-        """The library's own array; no copy."""
-        return self._native
-
-    @property
-    def ndim(self) -> int:
-        """Number of axes."""
-        return len(self._native.shape)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Length of each axis."""
-        return tuple(self._native.shape)
-
-    @property
-    def size(self) -> int:
-        """Number of elements."""
-        size = 1
-        for length in self._native.shape:
-            size *= length
-        return size
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the elements: ``size * dtype.itemsize``."""
-        return self.size * self.dtype.itemsize
 
     @property
     def T(self) -> Array:  # noqa: N802
@@ -138,7 +88,7 @@ class Array(metaclass=_Uncalled):
             For a version that portarray does not know.
         """
         if api_version is None:
-            return _NAMESPACE[0]
+            return base.NAMESPACE[0]
         return interop.namespace(api_version)
 
     def to_device(
@@ -242,37 +192,37 @@ class Array(metaclass=_Uncalled):
 
     # --- operators ----------------------------------------------------------------------------
 
-    __add__ = operators.binary("add")
-    __sub__ = operators.binary("subtract")
-    __mul__ = operators.binary("multiply")
-    __truediv__ = operators.binary("divide")
-    __floordiv__ = operators.binary("floor_divide")
-    __mod__ = operators.binary("remainder")
-    __pow__ = operators.binary("pow")
-    __and__ = operators.binary("bitwise_and")
-    __or__ = operators.binary("bitwise_or")
-    __xor__ = operators.binary("bitwise_xor")
-    __lshift__ = operators.binary("bitwise_left_shift")
-    __rshift__ = operators.binary("bitwise_right_shift")
-    __lt__ = operators.binary("less")
-    __le__ = operators.binary("less_equal")
-    __gt__ = operators.binary("greater")
-    __ge__ = operators.binary("greater_equal")
-    __eq__ = operators.binary("equal")  # type: ignore[assignment]
-    __ne__ = operators.binary("not_equal")  # type: ignore[assignment]
+    __add__ = call.operator("add")
+    __sub__ = call.operator("subtract")
+    __mul__ = call.operator("multiply")
+    __truediv__ = call.operator("divide")
+    __floordiv__ = call.operator("floor_divide")
+    __mod__ = call.operator("remainder")
+    __pow__ = call.operator("pow")
+    __and__ = call.operator("bitwise_and")
+    __or__ = call.operator("bitwise_or")
+    __xor__ = call.operator("bitwise_xor")
+    __lshift__ = call.operator("bitwise_left_shift")
+    __rshift__ = call.operator("bitwise_right_shift")
+    __lt__ = call.operator("less")
+    __le__ = call.operator("less_equal")
+    __gt__ = call.operator("greater")
+    __ge__ = call.operator("greater_equal")
+    __eq__ = call.operator("equal")  # type: ignore[assignment]
+    __ne__ = call.operator("not_equal")  # type: ignore[assignment]
 
-    __radd__ = operators.reflected("add")
-    __rsub__ = operators.reflected("subtract")
-    __rmul__ = operators.reflected("multiply")
-    __rtruediv__ = operators.reflected("divide")
-    __rfloordiv__ = operators.reflected("floor_divide")
-    __rmod__ = operators.reflected("remainder")
-    __rpow__ = operators.reflected("pow")
-    __rand__ = operators.reflected("bitwise_and")
-    __ror__ = operators.reflected("bitwise_or")
-    __rxor__ = operators.reflected("bitwise_xor")
-    __rlshift__ = operators.reflected("bitwise_left_shift")
-    __rrshift__ = operators.reflected("bitwise_right_shift")
+    __radd__ = call.reflected("add")
+    __rsub__ = call.reflected("subtract")
+    __rmul__ = call.reflected("multiply")
+    __rtruediv__ = call.reflected("divide")
+    __rfloordiv__ = call.reflected("floor_divide")
+    __rmod__ = call.reflected("remainder")
+    __rpow__ = call.reflected("pow")
+    __rand__ = call.reflected("bitwise_and")
+    __ror__ = call.reflected("bitwise_or")
+    __rxor__ = call.reflected("bitwise_xor")
+    __rlshift__ = call.reflected("bitwise_left_shift")
+    __rrshift__ = call.reflected("bitwise_right_shift")
 
     __iadd__ = operators.inplace("add")
     __isub__ = operators.inplace("subtract")
@@ -325,7 +275,7 @@ class Array(metaclass=_Uncalled):
     ) -> Array:
         """Sum over axes; as :func:`portarray.sum`."""
         interop.no_out("sum", out)
-        return _NAMESPACE[0].sum(self, axis=axis, dtype=dtype, keepdims=keepdims)
+        return base.NAMESPACE[0].sum(self, axis=axis, dtype=dtype, keepdims=keepdims)
 
     def mean(
         self,
@@ -338,7 +288,7 @@ class Array(metaclass=_Uncalled):
         """Mean over axes; as :func:`portarray.mean`, of the values cast to `dtype` first."""
         interop.no_out("mean", out)
         x = self if dtype is None else self.astype(dtype, copy=False)
-        return _NAMESPACE[0].mean(x, axis=axis, keepdims=keepdims)
+        return base.NAMESPACE[0].mean(x, axis=axis, keepdims=keepdims)
 
     def max(
         self,
@@ -349,7 +299,7 @@ class Array(metaclass=_Uncalled):
     ) -> Array:
         """Largest value over axes; as :func:`portarray.max`."""
         interop.no_out("max", out)
-        return _NAMESPACE[0].max(self, axis=axis, keepdims=keepdims)
+        return base.NAMESPACE[0].max(self, axis=axis, keepdims=keepdims)
 
     def min(
         self,
@@ -360,7 +310,7 @@ class Array(metaclass=_Uncalled):
     ) -> Array:
         """Smallest value over axes; as :func:`portarray.min`."""
         interop.no_out("min", out)
-        return _NAMESPACE[0].min(self, axis=axis, keepdims=keepdims)
+        return base.NAMESPACE[0].min(self, axis=axis, keepdims=keepdims)
 
     def any(
         self,
@@ -371,7 +321,7 @@ class Array(metaclass=_Uncalled):
     ) -> Array:
         """Whether any value over axes is true; as :func:`portarray.any`."""
         interop.no_out("any", out)
-        return _NAMESPACE[0].any(self, axis=axis, keepdims=keepdims)
+        return base.NAMESPACE[0].any(self, axis=axis, keepdims=keepdims)
 
     def all(
         self,
@@ -382,22 +332,22 @@ class Array(metaclass=_Uncalled):
     ) -> Array:
         """Whether every value over axes is true; as :func:`portarray.all`."""
         interop.no_out("all", out)
-        return _NAMESPACE[0].all(self, axis=axis, keepdims=keepdims)
+        return base.NAMESPACE[0].all(self, axis=axis, keepdims=keepdims)
 
     def reshape(self, *shape: int | Sequence[int], copy: bool | None = None) -> Array:
         """Return the values in another shape, given as integers or as one sequence."""
         wanted: Any = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
-        return _NAMESPACE[0].reshape(self, wanted, copy=copy)
+        return base.NAMESPACE[0].reshape(self, wanted, copy=copy)
 
     def squeeze(self, axis: int | tuple[int, ...] | None = None) -> Array:
         """Remove axes of length one; all of them where no axis is named."""
         if axis is None:
             axis = tuple(i for i, n in enumerate(self.shape) if n == 1)
-        return _NAMESPACE[0].squeeze(self, axis)
+        return base.NAMESPACE[0].squeeze(self, axis)
 
     def astype(self, dtype: object, *, copy: bool = True) -> Array:
         """Return the values in another dtype; as :func:`portarray.astype`."""
-        return _NAMESPACE[0].astype(self, dtype, copy=copy)
+        return base.NAMESPACE[0].astype(self, dtype, copy=copy)
 
     def conj(self) -> Array:
         """Complex conjugate; the values themselves where the array is real."""
@@ -405,7 +355,7 @@ class Array(metaclass=_Uncalled):
 
     def copy(self) -> Array:
         """Return a copy on the same device."""
-        return _NAMESPACE[0].asarray(self, copy=True)
+        return base.NAMESPACE[0].asarray(self, copy=True)
 
     def item(self) -> bool | int | float | complex:
         """Return the one element as a Python scalar. Raises ValueError for any other size."""
@@ -464,15 +414,3 @@ class Array(metaclass=_Uncalled):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Array:
         return pickling.deep_copy(self, memo)
-
-
-new_uninitialized: Callable[[], Array] = type.__call__.__get__(Array)
-"""Make an array whose ``_native`` and ``_table`` the caller sets at once.
-
-It goes past the metaclass, and takes 50 ns where ``object.__new__(Array)`` takes 70: every result
-of every call is made here.
-"""
-
-# The namespace is asked for in every library call, and looking a module up costs more than the
-# rest of that method; portarray/__init__.py fills the place in.
-_NAMESPACE: list[Namespace[Array]] = []

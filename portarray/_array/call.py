@@ -1,396 +1,136 @@
 """The one crossing between portarray and the libraries.
 
-Every call goes: unwrap, check, promote, enter the device, call, translate errors, wrap. The first
-branch of :func:`unary`, :func:`binary` and :func:`apply` is the path of arrays that need nothing
-but the call; its cost is measured in ``benchmarks/overhead.py``. Checking and promotion are in
-:mod:`portarray._array.operands`, results and errors in :mod:`portarray._array.results`, and what
-depends only on the dtype and the device (which function serves, casts, scopes, host accounting) is
-decided once in :mod:`portarray._array.dispatch`.
+Every call goes: unwrap, check, promote, enter the device, call, translate errors, wrap. The
+functions here are the path of warm calls, see :mod:`portarray._array.warm`; what a call costs is
+measured in ``benchmarks/overhead.py``. All else is in :mod:`portarray._array.cold`.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from portarray._array import array as _array
-from portarray._array import dispatch, dtypes
-from portarray._array.operands import common, from_scalar, refused, scalar
-from portarray._array.results import countable, reraise, wrapped
-from portarray._devices import selection
-from portarray.backends.promotion import COMPARISONS
+from portarray._array import base, cold, warm
+from portarray._array.cold import (
+    apply,
+    check_countable,
+    create,
+    floating,
+    host_view,
+    integral,
+    promoted,
+    read,
+    sequence,
+    several,
+    spread,
+    where,
+)
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
-    from portarray._array.dispatch import DispatchTable
 
 __all__ = [
     "apply",
-    "with_scalar",
     "binary",
-    "called",
     "check_countable",
     "create",
     "floating",
     "host_view",
     "integral",
-    "learn",
+    "operator",
+    "options",
+    "pair",
     "promoted",
     "read",
+    "reflected",
     "sequence",
     "several",
     "spread",
     "unary",
+    "where",
 ]
 
-_MIRRORED = {
-    "less": "greater",
-    "less_equal": "greater_equal",
-    "greater": "less",
-    "greater_equal": "less_equal",
-    "equal": "equal",
-    "not_equal": "not_equal",
-}
-
-
-def unary(name: str, x: Any) -> Array:
-    """Call a function of one array and nothing else.
-
-    Elementwise functions, and reductions of everything: with no options to look at, they cost as
-    little.
-    """
-    if type(x) is _array.Array:
+_SOURCE = '''
+def unary(name, x):
+    """Call a function of one array and nothing else."""
+    if type(x) is base.array_type:
         table = x._table
-        try:
-            function, result, known = table.learned[name]
-        except KeyError:
-            return learn(name, table, x._native)
-        try:
-            native = function(x._native)
-        except Exception as error:  # noqa: BLE001  (translated and raised again)
-            reraise(error, name, table.device)
-        if type(native) is known:
-            out = _array.new_uninitialized()
-            out._native = native
-            out._table = result
-            return out
-        return wrapped(native, result)
-    return unary(name, from_scalar(x, name))
+        @warm table.learned[name](x._native) else cold.learn(name, table, x._native)
+    return unary(name, cold.from_scalar(x, name))
 
 
-def binary(name: str, x1: Any, x2: Any) -> Array:
-    """Call an elementwise function of two operands, of which one may be a Python scalar."""
-    if type(x1) is _array.Array and type(x2) is _array.Array:
+def binary(name, x1, x2):
+    """Call a function of two operands, of which one may be a Python scalar."""
+    if type(x1) is base.array_type:
         table = x1._table
-        if table is x2._table:
-            try:
-                function, result, known = table.learned[name]
-            except KeyError:
-                return learn(name, table, x1._native, x2._native)
-            try:
-                native = function(x1._native, x2._native)
-            except Exception as error:  # noqa: BLE001  (translated and raised again)
-                reraise(error, name, table.device)
-            if type(native) is known:
-                out = _array.new_uninitialized()
-                out._native = native
-                out._table = result
-                return out
-            return wrapped(native, result)
-    return _binary(name, x1, x2)
+        kind = type(x2)
+        if kind is base.array_type:
+            if table is x2._table:
+                @warm table.learned[name](x1._native, x2._native) else cold.learn(name, table, x1._native, x2._native)
+        elif kind in table.scalars or (kind is int and table.low <= x2 <= table.high):
+            @warm table.learned_with_scalar[name](x1._native, x2) else cold.learn_with_scalar(name, table, x1._native, x2)
+    elif type(x2) is base.array_type:
+        table = x2._table
+        kind = type(x1)
+        if kind in table.scalars or (kind is int and table.low <= x1 <= table.high):
+            @warm table.learned_with_scalar[name](x1, x2._native) else cold.learn_with_scalar(name, table, x1, x2._native)
+    return cold.binary(name, x1, x2)
 
 
-def _binary(name: str, x1: Any, x2: Any) -> Array:
-    """Call a binary function on operands of two dtypes, or on an array and a scalar."""
-    if type(x1) is _array.Array:
+def operator(name):
+    """Return the method behind ``x op other``."""
+
+    def method(self, other, /):
+        table = self._table
+        kind = type(other)
+        if kind is base.array_type:
+            if table is other._table:
+                @warm table.learned[name](self._native, other._native) else cold.learn(name, table, self._native, other._native)
+        elif kind in table.scalars or (kind is int and table.low <= other <= table.high):
+            @warm table.learned_with_scalar[name](self._native, other) else cold.learn_with_scalar(name, table, self._native, other)
+        elif cold.is_foreign(other):
+            return NotImplemented
+        return cold.binary(name, self, other)
+
+    return method
+
+
+def reflected(name):
+    """Return the method behind ``other op x``."""
+
+    def method(self, other, /):
+        table = self._table
+        kind = type(other)
+        if kind in table.scalars or (kind is int and table.low <= other <= table.high):
+            @warm table.learned_with_scalar[name](other, self._native) else cold.learn_with_scalar(name, table, other, self._native)
+        if cold.is_foreign(other):
+            return NotImplemented
+        return cold.binary(name, other, self)
+
+    return method
+
+
+def options(name, x, /, *args, **options):
+    """Call a function of one array, with options that do not decide the dtype of the result."""
+    if type(x) is base.array_type:
+        table = x._table
+        @warm table.learned_with_options[name](x._native, *args, **options) else cold.learn_with_options(name, table, (x._native, *args), options)
+    return cold.apply(name, (x,), *args, **options)
+
+
+def pair(name, x1, x2, /, **options):
+    """Call a function of two arrays that keep their dtypes, with options like those above."""
+    if type(x1) is base.array_type and type(x2) is base.array_type:
         table = x1._table
-        if table.takes(x2):
-            return with_scalar(name, table, x1._native, x2)
-    elif type(x2) is not _array.Array:
-        x1 = from_scalar(x1, name)
-    table, (first, second) = common(name, (x1, x2))
-    if table.kind in "iu" and name in COMPARISONS:
-        answer = _compared_outside(name, table, first, second)
-        if answer is not None:
-            return answer
-        first, second = [table.operand(x) if type(x) is int else x for x in (first, second)]
-    return called(name, table, (first, second), {})  # type: ignore[no-any-return]
+        if x2._table.device is table.device:
+            @warm table.learned_with_options[name](x1._native, x2._native, **options) else cold.learn_with_options(name, table, (x1._native, x2._native), options)
+    return cold.apply(name, (x1, x2), **options)
+'''  # noqa: E501
 
-
-def learn(name: str, table: DispatchTable, *natives: Any) -> Array:
-    """Call a function of arrays alone for the first time; learn the table of its results."""
-    out: Array = called(name, table, natives, {})
-    table.learned[name] = dispatch.learned(table, name, out._table, scalar=False)
-    return out
-
-
-def with_scalar(name: str, table: DispatchTable, first: Any, second: Any) -> Array:
-    """Call a binary function on a native array and a Python scalar that its table takes."""
-    try:
-        function, result, known = table.learned_with_scalar[name]
-    except KeyError:
-        found: Array = called(name, table, _operands(table, first, second), {})
-        table.learned_with_scalar[name] = dispatch.learned(table, name, found._table, scalar=True)
-        return found
-    try:
-        native = function(first, second)
-    except (TypeError, ValueError, OverflowError, RuntimeError):
-        # What the library's own refuses, the namespace's function does, or says what is wrong.
-        return called(name, table, _operands(table, first, second), {})  # type: ignore[no-any-return]
-    except Exception as error:  # noqa: BLE001  (translated and raised again)
-        reraise(error, name, table.device)
-    if type(native) is known:
-        out = _array.new_uninitialized()
-        out._native = native
-        out._table = result
-        return out
-    return wrapped(native, result)
-
-
-def _operands(table: DispatchTable, *values: Any) -> list[Any]:
-    """Return a native array and a Python scalar as a table's functions take them."""
-    return [table.operand(x) if type(x) in _PYTHON else x for x in values]
-
-
-_PYTHON = frozenset((bool, int, float, complex))
-
-
-def check_countable(name: str, x: Any, shape: tuple[int, ...], *, times: bool = False) -> None:
-    """Refuse a result whose bytes 64 bits cannot count.
-
-    ``shape`` is that of the result, or the numbers by which x gets larger where ``times``.
-    """
-    if type(x) is _array.Array:
-        countable((*x.shape, *shape) if times else shape, x._table, name)
-
-
-def called(
-    name: str,
-    table: DispatchTable,
-    natives: Sequence[Any],
-    options: dict[str, Any],
-    *,
-    shape: tuple[int, ...] | None = None,
-) -> Any:
-    """Call a table's function and wrap what it returns.
-
-    ``shape`` is that of the result, where it is known and the table the result's.
-    """
-    try:
-        result = table.functions[name](*natives, **options)
-    except Exception as error:  # noqa: BLE001  (translated and raised again)
-        asked = None if shape is None else table.dtype.itemsize * math.prod(shape)
-        reraise(error, name, table.device, asked=asked)
-    if type(result) is table.array_type:
-        return wrapped(result, table)
-    return _result(result, table)
-
-
-def _result(result: Any, table: DispatchTable) -> Any:
-    """Wrap the arrays in a result; containers become tuples."""
-    if isinstance(result, (tuple, list)):
-        return tuple(_result(item, table) for item in result)
-    if isinstance(result, np.generic) or table.device.backend.owns(result):
-        return wrapped(result, table)
-    return result
-
-
-def _compared_outside(name: str, table: DispatchTable, first: Any, second: Any) -> Array | None:
-    """Compare an integer array with an integer its dtype cannot hold; None where it can."""
-    if not isinstance(second, int):
-        if not isinstance(first, int):
-            return None
-        first, second, name = second, first, _MIRRORED[name]
-    if table.low <= second <= table.high:
-        return None
-    above = second > table.high
-    answer = name == "not_equal" or name.startswith("less" if above else "greater")
-    device = table.device
-    boolean = dispatch.table_of(device, dtypes.STANDARD["bool"])
-    return wrapped(
-        boolean.functions["full"](
-            tuple(first.shape), answer, dtype=boolean.native, device=device.native
-        ),
-        boolean,
-    )
-
-
-def apply(name: str, arrays: Sequence[Any], /, *more: Any, **options: Any) -> Array:
-    """Call a function on arrays as they are; see the module docstring.
-
-    Parameters
-    ----------
-    name : str
-        Standard name (``"linalg.svd"``).
-    arrays : sequence of Array, Python scalar or None
-        Positional arguments; arrays must share a device and are not promoted. The first array
-        decides the table.
-    *more
-        Handed on behind the arrays: arguments that the standard makes positional-only.
-    **options
-        Handed on; arrays among them are unwrapped, and ``dtype`` becomes the library's.
-    """
-    if len(arrays) == 1 and type(arrays[0]) is _array.Array:
-        x = arrays[0]
-        found: Array = called(
-            name, x._table, (x._native, *more), _native_options(name, x._table, options)
-        )
-        return found
-    table: DispatchTable | None = None
-    natives: list[Any] = []
-    for x in arrays:
-        if type(x) is _array.Array:
-            if table is None:
-                table = x._table
-            else:
-                dispatch.check_device(name, table, x._table)
-            natives.append(x._native)
-        elif x is None:
-            natives.append(None)
-        else:
-            value = scalar(x)
-            if value is NotImplemented:
-                raise refused(x, name)
-            natives.append(value)
-    if table is None:
-        raise TypeError(f"{name} needs at least one array; make one with pa.asarray(x)")
-    natives.extend(more)
-    return called(name, table, natives, _native_options(name, table, options))  # type: ignore[no-any-return]
-
-
-def several(name: str, arrays: Sequence[Any], /, *more: Any, **options: Any) -> tuple[Array, ...]:
-    """Call a function with several results, as :func:`apply` calls those with one."""
-    found: Any = apply(name, arrays, *more, **options)
-    return found  # type: ignore[no-any-return]
-
-
-def promoted(name: str, arrays: Sequence[Any], /, **options: Any) -> Array:
-    """Call a function on arrays and scalars promoted to one dtype."""
-    table, natives = common(name, arrays)
-    found: Array = called(name, table, natives, _native_options(name, table, options))
-    return found
-
-
-def sequence(name: str, arrays: Sequence[Any], /, *, promote: bool, **options: Any) -> Array:
-    """Call a function that takes one list of arrays (``concat``, ``stack``)."""
-    table, natives = _listed(name, arrays, promote=promote)
-    found: Array = called(name, table, (natives,), _native_options(name, table, options))
-    return found
-
-
-def spread(name: str, arrays: Sequence[Any], /, **options: Any) -> tuple[Array, ...]:
-    """Call a function that takes any number of arrays (``meshgrid``, ``broadcast_arrays``)."""
-    table, natives = _listed(name, arrays, promote=False)
-    found: tuple[Array, ...] = called(name, table, natives, _native_options(name, table, options))
-    return found
-
-
-def _listed(name: str, arrays: Sequence[Any], *, promote: bool) -> tuple[DispatchTable, list[Any]]:
-    for x in arrays:
-        if type(x) is not _array.Array:
-            raise refused(x, name)
-    table, natives = common(name, arrays) if promote else (None, [])
-    if table is None:
-        if not arrays:
-            raise ValueError(f"{name} needs at least one array, got none")
-        table = arrays[0]._table
-        for x in arrays:
-            dispatch.check_device(name, table, x._table)
-        natives = [x._native for x in arrays]
-    return table, natives
-
-
-def _native_options(name: str, table: DispatchTable, options: dict[str, Any]) -> dict[str, Any]:
-    """Unwrap the arrays and the dtype among a call's own options, in place."""
-    for key, value in options.items():
-        if value is None or value is False:
-            continue
-        if type(value) is _array.Array:
-            dispatch.check_device(name, table, value._table)
-            options[key] = value._native
-        elif key == "dtype":
-            options[key] = dispatch.table_of(table.device, dtypes.canonical(value)).native
-    return options
-
-
-def create(
-    name: str,
-    args: Sequence[Any],
-    /,
-    *,
-    dtype: object,
-    device: object,
-    shape: tuple[int, ...],
-    default: str = "real floating",
-    **options: Any,
-) -> Array:
-    """Call a creation function.
-
-    Parameters
-    ----------
-    name : str
-        Standard name.
-    args : sequence
-        Positional arguments, handed on.
-    dtype : dtype-like or None
-        None takes that of ``default``.
-    device : device-like or None
-        None takes the default device.
-    shape : tuple of int
-        Shape of the result.
-    default : {"real floating", "complex floating", "integral", "bool"}
-        The kind whose default dtype is used.
-    **options
-        Handed on.
-    """
-    where = selection.resolve(device)
-    if dtype is not None:
-        wanted = dtypes.canonical(dtype)
-    elif default == "bool":
-        wanted = dtypes.STANDARD["bool"]
-    else:
-        wanted = dispatch.default_dtype(where, _DEFAULTS[default])
-    table = dispatch.table_of(where, wanted)
-    countable(shape, table, name)
-    own = {"dtype": table.native, "device": where.native}
-    return called(name, table, args, {**own, **options}, shape=shape)  # type: ignore[no-any-return]
-
-
-_DEFAULTS = {"real floating": "f", "complex floating": "c", "integral": "i"}
-
-
-def floating(x: Array) -> Array:
-    """Return x, cast to the device's default floating-point dtype where it is not floating."""
-    return x if x._table.kind in "fc" else _in_default(x, "f")
-
-
-def integral(x: Array) -> Array:
-    """Return x, cast to the device's default integer dtype where it is boolean."""
-    return x if x._table.kind != "b" else _in_default(x, "i")
-
-
-def _in_default(x: Array, kind: str) -> Array:
-    device = x._table.device
-    target = dispatch.table_of(device, dispatch.default_dtype(device, kind))
-    return wrapped(target.cast(x._native), target)
-
-
-def read(x: Array) -> np.ndarray[Any, Any]:
-    """Return an array's values as a NumPy array to read on the spot; nobody may keep it."""
-    device = x._table.device
-    try:
-        return device.backend.read(x._native, device.native)
-    except Exception as error:  # noqa: BLE001  (translated and raised again)
-        reraise(error, "reading", device, asked=x.nbytes)
-
-
-def host_view(x: Array, *, copy: bool | None = None) -> np.ndarray[Any, Any]:
-    """Return an array's values as a NumPy array, through the device's own transfer."""
-    device = x._table.device
-    try:
-        return device.backend.transfer.to_host(x._native, copy=copy)
-    except Exception as error:  # noqa: BLE001  (translated and raised again)
-        reraise(error, "reading", device, asked=x.nbytes)
+_made = warm.expand(_SOURCE, base=base, cold=cold, failed=cold.failed, finished=cold.finished)
+unary: Callable[[str, Any], Array] = _made["unary"]
+binary: Callable[[str, Any, Any], Array] = _made["binary"]
+operator: Callable[[str], Callable[[Array, Any], Array]] = _made["operator"]
+reflected: Callable[[str], Callable[[Array, Any], Array]] = _made["reflected"]
+options: Callable[..., Array] = _made["options"]
+pair: Callable[..., Array] = _made["pair"]

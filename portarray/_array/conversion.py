@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from portarray._array import array as _array
-from portarray._array import dispatch, dtypes, operands, producers, results
+from portarray._array import base, dispatch, dtypes, operands, producers, results
 from portarray._devices import discovery, selection
 from portarray._movement import routes
 from portarray.backends import registry
@@ -44,7 +43,7 @@ def asarray(
     """Return an array made from nearly anything; see :func:`portarray.asarray`."""
     copy = copy if copy is None else truth(copy)
     wanted = None if dtype is None else dtypes.canonical(dtype)
-    if isinstance(obj, _array.Array):
+    if isinstance(obj, base.array_type):
         where = obj.device if device is None else selection.resolve(device)
         return _finished(obj, wanted, where, copy=copy, narrow=narrow)
     owner = home(obj)
@@ -88,7 +87,7 @@ def from_host(
 
 def astype(x: Any, dtype: object, /, *, copy: bool = True, device: object = None) -> Array:
     """Return an array in another dtype, on another device if asked; see the public docstring."""
-    if type(x) is not _array.Array:
+    if type(x) is not base.array_type:
         raise operands.refused(x, "astype", scalars=False)
     wanted = dtypes.canonical(dtype)
     table = x._table
@@ -153,7 +152,7 @@ def moved(
 
 def planned(x: Array, device: Device, *, narrow: bool) -> routes.TransferPlan:
     """Return how :func:`moved` would bring an array to a device."""
-    if type(x) is not _array.Array:
+    if type(x) is not base.array_type:
         raise operands.refused(x, "transfer_plan", scalars=False)
     table = x._table
     here = table.device
@@ -304,7 +303,7 @@ def _made_anew(obj: Any, order: str = "") -> ValueError:
 def _has_dtype(obj: Any) -> bool:
     """Tell whether an object says which dtype its values have; Python's numbers do not."""
     first = _first(obj)
-    if isinstance(first, (np.ndarray, _array.Array)):
+    if isinstance(first, (np.ndarray, base.array_type)):
         return True
     if isinstance(first, dtypes.SCALARS):
         return False
@@ -405,7 +404,7 @@ def _with_values(obj: Any) -> Any:
     """Return a nested sequence with the values of arrays in the arrays' places."""
     if isinstance(obj, (list, tuple)):
         return [_with_values(item) for item in obj]
-    if isinstance(obj, _array.Array):
+    if isinstance(obj, base.array_type):
         return obj.device.backend.read(obj._native, obj.device.native)
     owner = home(obj)
     return obj if owner is None else owner.backend.read(obj, owner.native)

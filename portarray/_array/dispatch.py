@@ -77,8 +77,9 @@ class DispatchTable:
         Functions that were called on arrays of this table and nothing else, each with the table of
         its results and the class that these must have: which dtype comes out depends on what goes
         in, and asking the library each time would cost more than the look-up here.
-    learned_with_scalar : dict
-        The same for functions that were called on an array of this table and a Python scalar.
+    learned_with_scalar, learned_with_options : dict
+        The same for functions that were called on an array of this table and a Python scalar, and
+        with options that do not decide the dtype of the result.
     known_type : type or None
         Class of the results whose table can be known like that: ``array_type``. None on devices
         whose dtypes change with the user's settings, where every result is asked but those of the
@@ -101,6 +102,7 @@ class DispatchTable:
         "kind",
         "known_type",
         "learned",
+        "learned_with_options",
         "learned_with_scalar",
         "low",
         "native",
@@ -119,6 +121,7 @@ class DispatchTable:
         self.functions = Functions(self)
         self.known_type: Any = self.array_type if device.backend.configuration() is None else None
         self.learned: dict[str, Learned] = {}
+        self.learned_with_options: dict[str, Learned] = {}
         self.learned_with_scalar: dict[str, Learned] = {}
         self.tables = tables
         self.scalars = _SCALARS[self.kind]

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from portarray._array import array as _array
-from portarray._array import dispatch, dtypes, operands, results
+from portarray._array import base, dispatch, dtypes, operands, results, warm
 from portarray.backends import promotion
 
 if TYPE_CHECKING:
@@ -23,36 +22,31 @@ _BASIC = frozenset({int, slice, type(None), type(Ellipsis)})
 _is_basic = _BASIC.issuperset
 
 
-def getitem(x: Array, key: Any) -> Array:
+_SOURCE = '''
+def getitem(x, key):
     """Return ``x[key]``."""
-    table = x._table
     kind = type(key)
-    if (
-        kind is int
-        or kind is slice
-        or (kind is tuple and _is_basic(map(type, key)) and key.count(Ellipsis) < 2)
-    ):
-        try:
-            pick, _, known = table.learned["getitem"]
-        except KeyError:
-            own = dispatch.picking(table)
-            pick = own or _checking(table)
-            known = table.array_type if own else table.known_type
-            table.learned["getitem"] = (pick, table, known)
-        try:
-            native = pick(x._native, key)
-        except (IndexError, TypeError, ValueError, OverflowError, RuntimeError):
-            native = _picked(x, key)  # where the key is at fault, this says how
-        except Exception as error:  # noqa: BLE001  (translated and raised again)
-            results.reraise(error, "indexing", table.device)
-        if type(native) is known:
-            out = _array.new_uninitialized()
-            out._native = native
-            out._table = table
-            return out
-    else:
-        native = _picked(x, key)
-    return results.wrapped(native, table)
+    if kind is int or kind is slice or (kind is tuple and is_basic(map(type, key)) and key.count(...) < 2):
+        table = x._table
+        @warm table.learned["getitem"](x._native, key) else learn(x, key)
+    return finished(picked(x, key), x._table)
+'''  # noqa: E501
+
+
+def _learn(x: Array, key: Any) -> Array:
+    """Find the function for keys without arrays, and call it."""
+    table = x._table
+    own = dispatch.picking(table)
+    known = table.array_type if own else table.known_type
+    table.learned["getitem"] = (own or _checking(table), table, known)
+    return getitem(x, key)
+
+
+def _failed(error: Exception, name: str, table: DispatchTable, native: Any, key: Any) -> Any:
+    """Say what is wrong with a key that a library's own function refused, or take it after all."""
+    if isinstance(error, (IndexError, TypeError, ValueError, OverflowError, RuntimeError)):
+        return results.wrapped(_picked_native(table, native, _basic_key(native.shape, key)), table)
+    return results.reraise(error, "indexing", table.device)
 
 
 def _checking(table: DispatchTable) -> Callable[[Any, Any], Any]:
@@ -63,11 +57,31 @@ def _checking(table: DispatchTable) -> Callable[[Any, Any], Any]:
 
 def _picked(x: Array, key: Any) -> Any:
     """Return ``x[key]`` as a native array, after the key was checked."""
-    table = x._table
+    table, native = x._table, x._native
+    if type(key) is base.array_type and key._table.device is table.device:
+        index, shape = key._native, native.shape
+        mask = key._table.kind == "b"
+        if (index.shape == shape) if mask else (shape and key._table.kind in "iu"):
+            return _picked_native(table, native, (index,))
+    return _picked_native(table, native, _native_key(x, key))
+
+
+def _picked_native(table: DispatchTable, native: Any, key: tuple[Any, ...]) -> Any:
     try:
-        return table.functions["getitem"](x._native, _native_key(x, key))
+        return table.functions["getitem"](native, key)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
         results.reraise(error, "indexing", table.device)
+
+
+getitem: Callable[[Array, Any], Array] = warm.expand(
+    _SOURCE,
+    base=base,
+    failed=_failed,
+    finished=results.wrapped,
+    is_basic=_is_basic,
+    learn=_learn,
+    picked=_picked,
+)["getitem"]
 
 
 def setitem(x: Array, key: Any, value: Any) -> None:
@@ -81,7 +95,7 @@ def setitem(x: Array, key: Any, value: Any) -> None:
     """
     table = x._table
     native_key = _native_key(x, key)
-    if type(value) is _array.Array:
+    if type(value) is base.array_type:
         dispatch.check_device("assignment", table, value._table)
         if value._table.kind == "c" and table.kind != "c":
             raise TypeError(
@@ -169,7 +183,7 @@ def _native_part(x: Array, part: Any) -> Any:
         return part
     if isinstance(part, slice):
         return _native_slice(part, x._native.shape)
-    if type(part) is _array.Array:
+    if type(part) is base.array_type:
         dispatch.check_device("indexing", x._table, part._table)
         if part._table.kind not in "biu":
             raise IndexError(

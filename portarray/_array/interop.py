@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from portarray._array import array as _array
-from portarray._array import call, conversion, dispatch, operands, results
+from portarray._array import base, call, conversion, dispatch, operands, results
 from portarray._devices import selection
 from portarray._dlpack import host_capsule
 from portarray._movement import routes
@@ -40,7 +39,7 @@ def namespace(api_version: str) -> Namespace[Array]:
         raise ValueError(
             f"api_version={api_version!r} is not supported; use one of {', '.join(_VERSIONS)}"
         )
-    return _array._NAMESPACE[0]
+    return base.NAMESPACE[0]
 
 
 def to_device(
@@ -188,7 +187,7 @@ def ufunc(function: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str,
     # NumPy's scalars make arrays of themselves before they compare.
     inputs = tuple(x[()] if type(x) is np.ndarray and x.ndim == 0 else x for x in inputs)
     for x in inputs:
-        if not isinstance(x, _array.Array) and operands.scalar(x) is NotImplemented:
+        if not isinstance(x, base.array_type) and operands.scalar(x) is NotImplemented:
             raise operands.refused(x, f"ufunc {name}")
     if method != "__call__":
         raise TypeError(
@@ -200,7 +199,7 @@ def ufunc(function: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str,
         raise TypeError(f"ufunc {name} of portarray arrays takes no {', '.join(kwargs)}")
     ours = _UFUNCS.get(name) if getattr(np, name, None) is function else None
     if ours is not None:
-        answer = getattr(_array._NAMESPACE[0], ours)(*inputs)
+        answer = getattr(base.NAMESPACE[0], ours)(*inputs)
     else:
         answer = _on_host(function, inputs)
     if out is None:
@@ -214,12 +213,12 @@ def ufunc(function: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str,
 
 def _on_host(function: Any, inputs: tuple[Any, ...]) -> Any:
     """Run a foreign ufunc on host views; the result is an array of the inputs' device."""
-    tables = [x._table for x in inputs if isinstance(x, _array.Array)]
+    tables = [x._table for x in inputs if isinstance(x, base.array_type)]
     device = tables[0].device
     for table in tables:
         dispatch.check_device(f"ufunc {function.__name__}", tables[0], table)
     _check_on_host(device)
-    values = [call.read(x) if isinstance(x, _array.Array) else x for x in inputs]
+    values = [call.read(x) if isinstance(x, base.array_type) else x for x in inputs]
     result = function(*values)
     if isinstance(result, tuple):
         return tuple(conversion.from_host(np.asarray(r), device, own=True) for r in result)

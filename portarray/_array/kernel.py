@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from portarray._array import array as _array
-from portarray._array import dispatch
+from portarray._array import base, dispatch
 from portarray._array.namespaces import namespace
 from portarray._array.results import reraise, wrapped
 from portarray._config import config
@@ -110,7 +109,7 @@ class Kernel:
             kind = type(value)
             if kind in _PLAIN:
                 continue
-            if kind is _array.Array:
+            if kind is base.array_type:
                 dispatch.check_device(self.name, table, value._table)
                 options[key] = value._native
             elif kind is tuple:

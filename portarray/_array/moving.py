@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from portarray._array import array as _array
-from portarray._array import conversion, dtypes, results
+from portarray._array import base, conversion, dtypes, results
 from portarray._config import config
 from portarray._devices import selection
 from portarray._movement.routes import TransferPlan
@@ -245,7 +244,7 @@ class _Mover:
     def is_array(self, value: Any) -> bool:
         """Tell whether a value is an array: of numbers, and no more than an array."""
         cls = type(value)
-        if cls is _array.Array:
+        if cls is base.array_type:
             return True
         if cls in _NUMPY:
             return _holds_numbers(value.dtype)
@@ -256,7 +255,7 @@ class _Mover:
 
     def image(self, value: Any) -> Any:
         """Return an array on the device, in the form that is asked for."""
-        if type(value) is _array.Array:
+        if type(value) is base.array_type:
             x = self._moved(value._native, value)
             return x._native if self._native else x
         plain = value.view(np.ndarray) if type(value) is np.memmap else value

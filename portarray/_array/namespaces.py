@@ -6,8 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any, cast
 
-from portarray._array import array as _array
-from portarray._array import conversion, dispatch, dtypes, operands
+from portarray._array import base, conversion, dispatch, dtypes, operands
 from portarray._array.info import NamespaceInfo
 from portarray._array.interop import VERSION
 from portarray._devices import selection
@@ -151,7 +150,7 @@ def array_namespace(*arrays: object) -> Any:
     ours = False
     homes = {}
     for x in arrays:
-        if isinstance(x, _array.Array):
+        if isinstance(x, base.array_type):
             ours = True
         elif x is None or isinstance(x, dtypes.SCALARS):
             continue
@@ -161,7 +160,7 @@ def array_namespace(*arrays: object) -> Any:
                 raise operands.refused(x, "array_namespace")
             homes[home] = x
     if ours and not homes:
-        return _array._NAMESPACE[0]
+        return base.NAMESPACE[0]
     if not ours and len(homes) == 1:
         return namespace(next(iter(homes)))
     if not ours and not homes:

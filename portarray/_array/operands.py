@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from portarray._array import array as _array
-from portarray._array import dispatch, dtypes
+from portarray._array import base, dispatch, dtypes
 from portarray._array.results import wrapped
 from portarray._devices import selection
 from portarray.backends import promotion
@@ -87,7 +86,7 @@ def common(name: str, operands: Sequence[Any]) -> tuple[DispatchTable, list[Any]
     table: DispatchTable | None = None
     values: list[Any] = []
     for x in operands:
-        if type(x) is _array.Array:
+        if type(x) is base.array_type:
             other = x._table
             if table is None:
                 table = other
@@ -103,12 +102,12 @@ def common(name: str, operands: Sequence[Any]) -> tuple[DispatchTable, list[Any]
     if table is None:
         raise TypeError(f"{name} needs at least one array; make one with pa.asarray(x)")
     for x in values:
-        if type(x) is not _array.Array:
+        if type(x) is not base.array_type:
             table = _table_with_scalar(table, x)
     comparing = table.kind in "iu" and name in promotion.COMPARISONS
     natives = [
         (x._native if x._table is table else table.cast(x._native))
-        if type(x) is _array.Array
+        if type(x) is base.array_type
         else x
         if comparing
         else table.operand(x)
@@ -120,8 +119,8 @@ def common(name: str, operands: Sequence[Any]) -> tuple[DispatchTable, list[Any]
 def promote(name: str, *operands: Any) -> tuple[Array, ...]:
     """Return operands as arrays of the one dtype they promote to, on their device."""
     first = operands[0]
-    if type(first) is _array.Array and all(
-        type(x) is _array.Array and x._table is first._table for x in operands
+    if type(first) is base.array_type and all(
+        type(x) is base.array_type and x._table is first._table for x in operands
     ):
         return operands
     table, natives = common(name, operands)

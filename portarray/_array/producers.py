@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from portarray import _dlpack as dlpack
-from portarray._array import array as _array
-from portarray._array import conversion, results
+from portarray._array import base, conversion, results
 from portarray._devices import discovery, selection
 from portarray._movement import routes
 
@@ -30,7 +29,7 @@ def from_dlpack(
 ) -> Array:
     """Return an array that shares memory with any DLPack producer; see the public docstring."""
     copy = copy if copy is None else conversion.truth(copy)
-    if isinstance(x, _array.Array):
+    if isinstance(x, base.array_type):
         where = x.device if device is None else selection.resolve(device)
         return conversion.moved(x, where, copy=copy, narrow=narrow)
     owner = conversion.home(x)

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from portarray._array import array as _array
-from portarray._array import dispatch
+from portarray._array import base, dispatch
 from portarray._devices import memory
 from portarray.backends import sizes
 from portarray.errors import DeviceNotFunctionalError, PortarrayError
@@ -32,7 +31,7 @@ def wrapped(native: Any, table: DispatchTable) -> Array:
     """Return a native array as :class:`~portarray.Array`; any table of its device will do."""
     if type(native) is not table.array_type:
         native = _as_array(native, table)
-    out = _array.new_uninitialized()
+    out = base.new_uninitialized()
     out._native = native
     try:
         out._table = table if native.dtype is table.native else table.tables[native.dtype]

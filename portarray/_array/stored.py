@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from portarray._array import array as _array
-from portarray._array import call, conversion, dtypes, results
+from portarray._array import base, call, conversion, dtypes, results
 from portarray._movement import files
 from portarray._movement import structure as structures
 
@@ -93,7 +92,7 @@ def _in_memory(stored: files.Stored, name: str) -> Values:
 
 def _check_array(x: Any, place: str) -> None:
     """Refuse what is no array of portarray's dtypes."""
-    if type(x) is _array.Array:
+    if type(x) is base.array_type:
         return
     if isinstance(x, np.ndarray):
         if type(x) not in (np.ndarray, np.memmap):
@@ -138,7 +137,7 @@ def _on_host(
     objects: dict[int, str] = {}
     memories: dict[object, str] = {}
     for name, (x, place) in leaves.items():
-        first = objects.setdefault(id(x._native if type(x) is _array.Array else x), name)
+        first = objects.setdefault(id(x._native if type(x) is base.array_type else x), name)
         if first == name:
             found = _values(x, place)
             # PyTorch hands out a tensor for each name of a parameter, all with the same memory.
@@ -157,7 +156,7 @@ def _values(x: Any, place: str) -> Values:
     if isinstance(x, np.ndarray):
         return x.view(np.ndarray)
     try:
-        if type(x) is not _array.Array:
+        if type(x) is not base.array_type:
             # NumPy's are read above, so this is where the array is, or the way of any producer.
             x = conversion.asarray(x)
         return call.read(x)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cache, partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -109,27 +110,34 @@ def row(backend: Backend, table: str, name: str, dtype: DType) -> Function | Non
     return by_kind
 
 
+def _spellings(name: str) -> tuple[str, ...]:
+    """Return the names under which a function may be found: linalg repeats some main ones."""
+    return (name, name.removeprefix("linalg.")) if name.startswith("linalg.") else (name,)
+
+
 def _own(backend: Backend, name: str, dtype: DType | None) -> Any:
     """Return what a backend itself has under a name, or None."""
-    found = None if dtype is None else row(backend, "ROWS", name, dtype)
-    if found is None:
-        found = _in_chapters(backend.chapters, name)
-    if found is None and backend.standard is not None:
-        found = _attribute(backend.standard, name)
-    return found
-
-
-def _attribute(namespace: Any, name: str) -> Any:
-    try:
-        return attrgetter(name)(namespace)
-    except AttributeError:
+    if name in _DTYPE_RULES:  # portarray's, for every library
         return None
+    for spelling in _spellings(name):
+        found = None if dtype is None else row(backend, "ROWS", spelling, dtype)
+        if found is None:
+            found = _in_chapters(backend.chapters, spelling)
+        if found is not None:
+            return found
+    for spelling in _spellings(name):
+        with suppress(AttributeError):
+            return attrgetter(spelling)(backend.standard)
+    return None
+
+
+_DTYPE_RULES = frozenset(("can_cast", "finfo", "iinfo", "isdtype", "result_type"))
 
 
 def _composition(name: str) -> Function | None:
     """Return the shared composition of a name, or None."""
-    found: Function | None = _in_chapters("portarray.backends.composed", name)
-    return found
+    found = (_in_chapters("portarray.backends.composed", one) for one in _spellings(name))
+    return next((function for function in found if function is not None), None)
 
 
 def served(backend: Backend, name: str) -> Served:
@@ -138,10 +146,6 @@ def served(backend: Backend, name: str) -> Served:
     own = next(iter(rows.values())) if rows else _own(backend, name, None)
     if own is not None:
         return served_by(own)
-    if name.startswith("linalg.") and _in_chapters(backend.chapters, name) is None:
-        main = name.removeprefix("linalg.")
-        if _own(backend, main, None) is not None or _composition(main) is not None:
-            return served(backend, main)
     return "host" if _composition(name) is None else "composed"
 
 
@@ -246,10 +250,6 @@ class NativeFunctions:
         composition = _composition(name)
         if composition is not None:
             return partial(composition, self.namespace), "composed"
-        if name.startswith("linalg."):
-            main = name.removeprefix("linalg.")
-            if _own(self.backend, main, dtype) is not None or _composition(main) is not None:
-                return self.serve(main, dtype)
         if self.backend is _host_functions().backend:
             raise AttributeError(f"the array API standard has no {name!r}")
         return host.function(self.backend, self.device, name, _host_function(name)), "host"
@@ -352,6 +352,18 @@ class NativeFunctions:
         known: dict[Any, Function] = {}
         setting = self.backend.configuration
         changes = setting() is not None  # the same dtypes may be served in another way later
+        if operands == slice(0, 2) and not changes:
+
+            def of_two(x1: Any, x2: Any, /, **options: Any) -> Any:
+                key = getattr(x1, "dtype", x1.__class__), getattr(x2, "dtype", x2.__class__)
+                try:
+                    function = known[key]
+                except KeyError:
+                    function = known[key] = self._aligning(name, operands, x1, x2)
+                return function(x1, x2, **options) if options else function(x1, x2)
+
+            return of_two
+
         if operands is not None:
 
             def of_several(*args: Any, **options: Any) -> Any:
@@ -397,27 +409,30 @@ class NativeFunctions:
         dtype = self.common(*operands)
         function = self.serve(name, dtype)[0]
         native = self.native(dtype)
-        if all(hasattr(x, "dtype") and x.dtype == native for x in operands):
-            return function  # type: ignore[no-any-return]
-        converters = [lambda x: x for _ in args]
+        converters: list[Function | None] = [None for _ in args]
         for place in range(*where.indices(len(args))):
             x = args[place]
-            if hasattr(x, "dtype"):
-                converters[place] = self.cast(self.name_of(x.dtype), dtype)
-            else:
+            if not hasattr(x, "dtype"):
                 converters[place] = self._scalar_converter(name, dtype)
+            elif x.dtype != native:
+                converters[place] = self.cast(self.name_of(x.dtype), dtype)
+        if not any(converters):
+            return function  # type: ignore[no-any-return]
 
         def aligned(*values: Any, **options: Any) -> Any:
-            return function(
-                *[convert(x) for convert, x in zip(converters, values, strict=True)], **options
-            )
+            pairs = zip(converters, values, strict=True)
+            return function(*[x if as_ is None else as_(x) for as_, x in pairs], **options)
 
         return aligned
 
-    def _scalar_converter(self, name: str, dtype: DType) -> Function:
-        if self.backend.takes_scalars and name in promotion.COMPARISONS:
-            return lambda x: x  # integers beyond the dtype's range are compared by their value
-        return lambda x: self.scalar(promotion.checked(x, dtype), dtype)()
+    def _scalar_converter(self, name: str, dtype: DType) -> Function | None:
+        """Return what makes an operand of a Python scalar; None where it goes as it is."""
+        if not self.backend.takes_scalars:
+            return lambda x: self.scalar(promotion.checked(x, dtype), dtype)()
+        # Integers beyond the range of the dtype are compared by their value.
+        if kind_of(dtype) not in "iu" or name in promotion.COMPARISONS:
+            return None
+        return lambda x: promotion.checked(x, dtype)
 
     def _joining(self, name: str) -> Function:
         def joining(arrays: Any, /, **options: Any) -> Any:

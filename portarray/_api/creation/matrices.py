@@ -78,7 +78,7 @@ def tril(x: Array, /, *, k: int = 0) -> Array:
         If `x` has fewer than two axes.
     """
     arguments.matrices(x, "tril")
-    return call.apply("tril", (x,), k=index(k))
+    return call.options("tril", x, k=index(k))
 
 
 def triu(x: Array, /, *, k: int = 0) -> Array:
@@ -102,4 +102,4 @@ def triu(x: Array, /, *, k: int = 0) -> Array:
         If `x` has fewer than two axes.
     """
     arguments.matrices(x, "triu")
-    return call.apply("triu", (x,), k=index(k))
+    return call.options("triu", x, k=index(k))

@@ -116,7 +116,7 @@ def fftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:
     """
     if axes is not None:
         axes = arguments.axes(arguments.integers(axes, "axes"), x, name="axes")
-    return call.apply("fft.fftshift", (x,), axes=axes)
+    return call.options("fft.fftshift", x, axes=axes)
 
 
 def ifftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:
@@ -141,7 +141,7 @@ def ifftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:
     """
     if axes is not None:
         axes = arguments.axes(arguments.integers(axes, "axes"), x, name="axes")
-    return call.apply("fft.ifftshift", (x,), axes=axes)
+    return call.options("fft.ifftshift", x, axes=axes)
 
 
 def _frequencies(

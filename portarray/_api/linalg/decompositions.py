@@ -37,7 +37,7 @@ def cholesky(x: Array, /, *, upper: bool = False) -> Array:
     ValueError
         If the matrices are not square, or one is not positive-definite and the device notices.
     """
-    return call.apply("linalg.cholesky", (x,), upper=upper)
+    return call.options("linalg.cholesky", x, upper=upper)
 
 
 def eig(x: Array, /) -> EigResult:
@@ -68,7 +68,7 @@ def eig(x: Array, /) -> EigResult:
     -----
     The order of the eigenvalues, and length and phase of the eigenvectors, differ between devices.
     """
-    return EigResult(*call.several("linalg.eig", (x,)))
+    return EigResult(*call.options("linalg.eig", x))
 
 
 def eigh(x: Array, /) -> EighResult:
@@ -97,7 +97,7 @@ def eigh(x: Array, /) -> EighResult:
     -----
     The sign (phase) of the eigenvectors differs between devices.
     """
-    return EighResult(*call.several("linalg.eigh", (x,)))
+    return EighResult(*call.options("linalg.eigh", x))
 
 
 def eigvals(x: Array, /) -> Array:
@@ -119,7 +119,7 @@ def eigvals(x: Array, /) -> Array:
     ValueError
         If the matrices are not square.
     """
-    return call.apply("linalg.eigvals", (x,))
+    return call.options("linalg.eigvals", x)
 
 
 def eigvalsh(x: Array, /) -> Array:
@@ -142,7 +142,7 @@ def eigvalsh(x: Array, /) -> Array:
     ValueError
         If the matrices are not square.
     """
-    return call.apply("linalg.eigvalsh", (x,))
+    return call.options("linalg.eigvalsh", x)
 
 
 def qr(x: Array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRResult:
@@ -173,7 +173,7 @@ def qr(x: Array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRRe
     """
     arguments.matrices(x, "qr")
     arguments.choice(mode, "mode", ("reduced", "complete"))
-    return QRResult(*call.several("linalg.qr", (x,), mode=mode))
+    return QRResult(*call.options("linalg.qr", x, mode=mode))
 
 
 def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult:
@@ -204,7 +204,7 @@ def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult:
     The signs (phases) of the vectors differ between devices.
     """
     arguments.matrices(x, "svd")
-    return SVDResult(*call.several("linalg.svd", (x,), full_matrices=full_matrices))
+    return SVDResult(*call.options("linalg.svd", x, full_matrices=full_matrices))
 
 
 def svdvals(x: Array, /) -> Array:
@@ -227,4 +227,4 @@ def svdvals(x: Array, /) -> Array:
         If `x` has fewer than two axes.
     """
     arguments.matrices(x, "svdvals")
-    return call.apply("linalg.svdvals", (x,))
+    return call.options("linalg.svdvals", x)

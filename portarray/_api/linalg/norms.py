@@ -52,7 +52,7 @@ def matrix_norm(
     if ord is None:
         ord = "fro"
     arguments.choice(ord, "ord", _MATRIX_ORDERS)
-    return call.apply("linalg.matrix_norm", (x,), keepdims=keepdims, ord=ord)
+    return call.options("linalg.matrix_norm", x, keepdims=keepdims, ord=ord)
 
 
 def vector_norm(
@@ -94,4 +94,4 @@ def vector_norm(
     if axis is not None:
         axis = arguments.axes(axis, x)
     order = arguments.real_number(ord, "ord")
-    return call.apply("linalg.vector_norm", (x,), axis=axis, keepdims=keepdims, ord=order)
+    return call.options("linalg.vector_norm", x, axis=axis, keepdims=keepdims, ord=order)

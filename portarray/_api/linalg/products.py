@@ -70,7 +70,7 @@ def diagonal(x: Array, /, *, offset: int = 0) -> Array:
         If `x` has fewer than two axes.
     """
     arguments.matrices(x, "diagonal")
-    return call.apply("linalg.diagonal", (x,), offset=index(offset))
+    return call.options("linalg.diagonal", x, offset=index(offset))
 
 
 def outer(x1: Array, x2: Array, /) -> Array:

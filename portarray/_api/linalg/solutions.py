@@ -38,7 +38,7 @@ def det(x: Array, /) -> Array:
     --------
     slogdet : Determinants too large or too small for the dtype.
     """
-    return call.apply("linalg.det", (x,))
+    return call.options("linalg.det", x)
 
 
 def inv(x: Array, /) -> Array:
@@ -66,7 +66,7 @@ def inv(x: Array, /) -> Array:
     solve : Solve equations, faster and more exactly than with an inverse.
     pinv : Return an inverse in the least-squares sense.
     """
-    return call.apply("linalg.inv", (x,))
+    return call.options("linalg.inv", x)
 
 
 def matrix_power(x: Array, n: int, /) -> Array:
@@ -95,7 +95,7 @@ def matrix_power(x: Array, n: int, /) -> Array:
     n = index(n)
     if n < 0:
         x, n = inv(x), -n
-    return call.apply("linalg.matrix_power", (x,), n)
+    return call.options("linalg.matrix_power", x, n)
 
 
 def matrix_rank(x: Array, /, *, rtol: float | Array | None = None) -> Array:
@@ -171,7 +171,7 @@ def slogdet(x: Array, /) -> SlogdetResult:
     ValueError
         If the matrices are not square.
     """
-    return SlogdetResult(*call.several("linalg.slogdet", (x,)))
+    return SlogdetResult(*call.options("linalg.slogdet", x))
 
 
 def solve(x1: Array, x2: Array, /) -> Array:

@@ -117,7 +117,7 @@ def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
     stack : The inverse.
     """
     axis = arguments.axis(axis, x)
-    return call.several("unstack", (x,), axis=axis)
+    return call.options("unstack", x, axis=axis)
 
 
 def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Array:
@@ -205,7 +205,7 @@ def tile(x: Array, repetitions: ShapeLike, /) -> Array:
     if counts and min(counts) < 0:
         raise ValueError(f"repetitions is {repetitions!r}; numbers must not be negative")
     call.check_countable("tile", x, counts, times=True)
-    return call.apply("tile", (x,), counts)
+    return call.options("tile", x, counts)
 
 
 def _joinable(arrays: Sequence[Array], function: str) -> Sequence[Array]:

@@ -37,7 +37,7 @@ def flip(x: Array, /, *, axis: Axes | None = None) -> Array:
     """
     if axis is not None:
         axis = arguments.axes(axis, x)
-    return call.apply("flip", (x,), axis=axis)
+    return call.options("flip", x, axis=axis)
 
 
 def moveaxis(x: Array, source: Axes, destination: Axes, /) -> Array:
@@ -71,7 +71,7 @@ def moveaxis(x: Array, source: Axes, destination: Axes, /) -> Array:
             f"moveaxis got source {source!r} and destination {destination!r}; "
             f"they must name equally many axes"
         )
-    return call.apply("moveaxis", (x,), origin, target)
+    return call.options("moveaxis", x, origin, target)
 
 
 def permute_dims(x: Array, /, axes: Sequence[int]) -> Array:
@@ -108,7 +108,7 @@ def permute_dims(x: Array, /, axes: Sequence[int]) -> Array:
         raise ValueError(
             f"permute_dims got axes {axes!r} for {x.ndim} axes; name each of them once"
         )
-    return call.apply("permute_dims", (x,), axes=order)
+    return call.options("permute_dims", x, axes=order)
 
 
 def roll(x: Array, /, shift: int | Sequence[int], *, axis: Axes | None = None) -> Array:
@@ -146,7 +146,7 @@ def roll(x: Array, /, shift: int | Sequence[int], *, axis: Axes | None = None) -
     if axis is None:
         if len(shifts) != 1:
             raise ValueError(f"roll got shift {shift!r} without axis=; name an axis for each shift")
-        return call.apply("roll", (x,), shift=shifts[0])
+        return call.options("roll", x, shift=shifts[0])
     # An axis may be named twice here: its shifts add up.
     places = tuple([arguments.axis(one, x) for one in arguments.integers(axis, "axis")])
     if len(shifts) == 1:
@@ -155,4 +155,4 @@ def roll(x: Array, /, shift: int | Sequence[int], *, axis: Axes | None = None) -
         raise ValueError(
             f"roll got shift {shift!r} for axis {axis!r}; give one shift, or one for each axis"
         )
-    return call.apply("roll", (x,), shift=shifts, axis=places)
+    return call.options("roll", x, shift=shifts, axis=places)

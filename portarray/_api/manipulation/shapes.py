@@ -110,7 +110,7 @@ def broadcast_to(x: Array, /, shape: ShapeLike) -> Array:
     """
     sizes = arguments.shape(shape)
     call.check_countable("broadcast_to", x, sizes)
-    return call.apply("broadcast_to", (x,), shape=sizes)
+    return call.options("broadcast_to", x, shape=sizes)
 
 
 def expand_dims(x: Array, /, axis: Axes) -> Array:
@@ -147,7 +147,7 @@ def expand_dims(x: Array, /, axis: Axes) -> Array:
     count = getattr(x, "ndim", 0) + len(places)
     if len({one % count for one in places}) < len(places):
         raise ValueError(f"axis={axis!r} names an axis twice; each axis may be named once")
-    return call.apply("expand_dims", (x,), axis=places[0] if len(places) == 1 else places)
+    return call.options("expand_dims", x, axis=places[0] if len(places) == 1 else places)
 
 
 def reshape(x: Array, /, shape: ShapeLike, *, copy: bool | None = None) -> Array:
@@ -189,7 +189,7 @@ def reshape(x: Array, /, shape: ShapeLike, *, copy: bool | None = None) -> Array
         shape = arguments.integers(shape, "shape")
     if shape and min(shape) < 0 and (min(shape) < -1 or shape.count(-1) > 1):
         raise ValueError(f"reshape got shape {shape!r}; one size may be -1, and none less")
-    return call.apply("reshape", (x,), shape=shape, copy=copy)
+    return call.options("reshape", x, shape=shape, copy=copy)
 
 
 def squeeze(x: Array, /, axis: Axes) -> Array:
@@ -221,4 +221,4 @@ def squeeze(x: Array, /, axis: Axes) -> Array:
                 f"squeeze got axis {one} of size {x.shape[one]} (shape {x.shape}); "
                 f"only axes of size 1 can be removed"
             )
-    return call.apply("squeeze", (x,), axis=places)
+    return call.options("squeeze", x, axis=places)

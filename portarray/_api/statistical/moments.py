@@ -46,7 +46,7 @@ def mean(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Ar
         return call.unary("mean", x)
     if axis is not None:
         axis = arguments.axes(axis, x)
-    return call.apply("mean", (x,), axis=axis, keepdims=keepdims)
+    return call.options("mean", x, axis=axis, keepdims=keepdims)
 
 
 def std(
@@ -92,7 +92,7 @@ def std(
     """
     if axis is not None:
         axis = arguments.axes(axis, x)
-    return call.apply("std", (x,), axis=axis, correction=correction, keepdims=keepdims)
+    return call.options("std", x, axis=axis, correction=correction, keepdims=keepdims)
 
 
 def var(
@@ -144,4 +144,4 @@ def var(
     """
     if axis is not None:
         axis = arguments.axes(axis, x)
-    return call.apply("var", (x,), axis=axis, correction=correction, keepdims=keepdims)
+    return call.options("var", x, axis=axis, correction=correction, keepdims=keepdims)

@@ -49,7 +49,7 @@ def max(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Arr
         return call.unary("max", x)
     if axis is not None:
         axis = arguments.axes(axis, x)
-    return call.apply("max", (x,), axis=axis, keepdims=keepdims)
+    return call.options("max", x, axis=axis, keepdims=keepdims)
 
 
 def min(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Array:
@@ -87,7 +87,7 @@ def min(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Arr
         return call.unary("min", x)
     if axis is not None:
         axis = arguments.axes(axis, x)
-    return call.apply("min", (x,), axis=axis, keepdims=keepdims)
+    return call.options("min", x, axis=axis, keepdims=keepdims)
 
 
 def prod(

@@ -1,37 +1,22 @@
-"""Arithmetic on arrays. clarray's own functions."""
+"""In-place operators of clarray's arrays; quotients of integers do not fit into them."""
 
 from __future__ import annotations
 
-from portarray.clarray.arithmetic import (
-    abs,
-    add,
-    copysign,
-    divide,
-    floor_divide,
-    multiply,
-    negative,
-    nextafter,
-    positive,
-    reciprocal,
-    remainder,
-    sign,
-    signbit,
-    subtract,
-)
+import operator
 
-__all__ = [
-    "abs",
-    "add",
-    "copysign",
-    "divide",
-    "floor_divide",
-    "multiply",
-    "negative",
-    "nextafter",
-    "positive",
-    "reciprocal",
-    "remainder",
-    "sign",
-    "signbit",
-    "subtract",
-]
+from portarray.backends.protocol import Rows
+
+INPLACE: Rows = {
+    "add": {"iufc": operator.iadd},
+    "bitwise_and": {"biu": operator.iand},
+    "bitwise_left_shift": {"iu": operator.ilshift},
+    "bitwise_or": {"biu": operator.ior},
+    "bitwise_right_shift": {"iu": operator.irshift},
+    "bitwise_xor": {"biu": operator.ixor},
+    "divide": {"fc": operator.itruediv},
+    "floor_divide": {"iuf": operator.ifloordiv},
+    "multiply": {"iufc": operator.imul},
+    "pow": {"iufc": operator.ipow},
+    "remainder": {"iuf": operator.imod},
+    "subtract": {"iufc": operator.isub},
+}

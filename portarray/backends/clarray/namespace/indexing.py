@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from portarray.backends.protocol import Rows
 from portarray.clarray import Array
-from portarray.clarray.indexing import getitem, item, take, take_along_axis
+from portarray.clarray.indexing import getitem
+from portarray.clarray.indexing import item as item
 from portarray.clarray.indexing import setitem as _setitem
 
-__all__ = ["getitem", "item", "setitem", "take", "take_along_axis"]
+PLAIN: Rows = {"getitem": {"biufc": getitem}}
 
 
 def setitem(x: Array, key: tuple[Any, ...], value: Array | complex, /) -> Array:

@@ -3,47 +3,69 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from portarray.backends.protocol import Rows
+
 Array = np.ndarray[Any, Any]
 
-abs = np.abs
-# NumPy reaches its ufuncs faster through operators than through calls; small arrays notice.
-add = operator.add
-copysign = np.copysign
-divide = operator.truediv
-multiply = operator.mul
-negative = np.negative
-nextafter = np.nextafter
-reciprocal = np.reciprocal
-remainder = np.remainder
-signbit = np.signbit
-subtract = operator.sub
 
-
-def floor_divide(x1: Any, x2: Any, /) -> Array:
+def _floor_divide(x1: Any, x2: Any, /) -> Array:
     """Divide and round down; NumPy's own gives NaN or -1 where an operand is infinite."""
     quotient: Array = np.floor_divide(x1, x2)
-    if quotient.dtype.kind != "f":
-        return quotient
     infinite = np.isinf(x1) | np.isinf(x2)
     if infinite.any():
         quotient = np.where(infinite, np.floor(np.divide(x1, x2)), quotient)
     return quotient
 
 
-def positive(x: Array, /) -> Array:
-    """Return a copy; NumPy's own refuses booleans."""
-    return x.copy()
+def _complex_sign(x: Array, /) -> Array:
+    """Return ``x / abs(x)``; NumPy overlooks half a NaN."""
+    return np.where(np.isnan(x), x.dtype.type(complex("nan+nanj")), np.sign(x))
 
 
-def sign(x: Array, /) -> Array:
-    """Return the sign; ``x / abs(x)`` for complex numbers, where NumPy overlooks half a NaN."""
-    out = np.sign(x)
-    return (
-        np.where(np.isnan(x), x.dtype.type(complex("nan+nanj")), out)
-        if x.dtype.kind == "c"
-        else out
-    )
+ROWS: Rows = {
+    # NumPy reaches its ufuncs faster through operators than through calls; small arrays notice.
+    "add": {"iufc": operator.add},
+    "divide": {"fc": operator.truediv},
+    "floor_divide": {"iu": operator.floordiv, "f": _floor_divide},
+    "multiply": {"iufc": operator.mul},
+    "positive": {"biufc": np.ndarray.copy},  # NumPy's own refuses booleans
+    "sign": {"iuf": np.sign, "c": _complex_sign},
+    "subtract": {"iufc": operator.sub},
+}
+
+
+def inplace(function: Callable[[Any, Any], Any]) -> Callable[[Array, Any], Array]:
+    """Return an in-place operator that computes in a copy of what may not be written."""
+
+    def inplace_operator(x1: Array, x2: Any) -> Array:
+        result: Array
+        try:
+            result = function(x1, x2)
+        except ValueError:
+            # Looked at here, so that arrays which may be written pay nothing.
+            if x1.flags.writeable:
+                raise
+            result = function(x1.copy(), x2)
+        return result
+
+    return inplace_operator
+
+
+def _into_first(x1: Array, x2: Any) -> Array:
+    x1[...] = _floor_divide(x1, x2)
+    return x1
+
+
+INPLACE: Rows = {
+    "add": {"iufc": inplace(operator.iadd)},
+    "divide": {"fc": inplace(operator.itruediv)},
+    "floor_divide": {"iu": inplace(operator.ifloordiv), "f": inplace(_into_first)},
+    "multiply": {"iufc": inplace(operator.imul)},
+    "remainder": {"iuf": inplace(operator.imod)},
+    "subtract": {"iufc": inplace(operator.isub)},
+}

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
+import operator
 
-bitwise_and = np.bitwise_and
-bitwise_invert = np.bitwise_invert
-bitwise_left_shift = np.bitwise_left_shift
-bitwise_or = np.bitwise_or
-bitwise_right_shift = np.bitwise_right_shift
-bitwise_xor = np.bitwise_xor
+from portarray.backends.numpy.namespace.arithmetic import inplace
+from portarray.backends.protocol import Rows
+
+INPLACE: Rows = {
+    "bitwise_and": {"biu": inplace(operator.iand)},
+    "bitwise_left_shift": {"iu": inplace(operator.ilshift)},
+    "bitwise_or": {"biu": inplace(operator.ior)},
+    "bitwise_right_shift": {"iu": inplace(operator.irshift)},
+    "bitwise_xor": {"biu": inplace(operator.ixor)},
+}

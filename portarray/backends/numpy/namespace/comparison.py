@@ -8,19 +8,18 @@ from typing import Any
 import numpy as np
 from array_api_compat.numpy import clip as _clip
 
+from portarray.backends.protocol import Rows
+
 Array = np.ndarray[Any, Any]
 
-equal = operator.eq
-greater = operator.gt
-greater_equal = operator.ge
-isfinite = np.isfinite
-isinf = np.isinf
-isnan = np.isnan
-less = operator.lt
-less_equal = operator.le
-maximum = np.maximum
-minimum = np.minimum
-not_equal = operator.ne
+ROWS: Rows = {
+    "equal": {"biufc": operator.eq},
+    "greater": {"iuf": operator.gt},
+    "greater_equal": {"iuf": operator.ge},
+    "less": {"iuf": operator.lt},
+    "less_equal": {"iuf": operator.le},
+    "not_equal": {"biufc": operator.ne},
+}
 
 
 def clip(x: Array, /, min: Any = None, max: Any = None) -> Array:

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+import operator
 
-import numpy as np
+from portarray.backends.protocol import Rows
 
-Array = np.ndarray[Any, Any]
-
-conj = np.conj
-
-
-def real(x: Array, /) -> Array:
-    """Return the real parts."""
-    return x.real
-
-
-def imag(x: Array, /) -> Array:
-    """Return the imaginary parts; zeros of real numbers."""
-    return x.imag
+ROWS: Rows = {
+    "imag": {"iufc": operator.attrgetter("imag")},
+    "real": {"iufc": operator.attrgetter("real")},
+}

@@ -6,15 +6,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["astype", "can_cast", "finfo", "iinfo", "isdtype", "result_type"]
-
 Array = np.ndarray[Any, Any]
-
-can_cast = np.can_cast
-finfo = np.finfo
-iinfo = np.iinfo
-isdtype = np.isdtype
-result_type = np.result_type
 
 
 def astype(x: Array, dtype: np.dtype[Any], /, *, copy: bool = True, device: Any = None) -> Array:

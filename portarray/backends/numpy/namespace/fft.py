@@ -5,25 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.fft import (
-    fft,
-    fftn,
-    fftshift,
-    hfft,
-    ifft,
-    ifftn,
-    ifftshift,
-    ihfft,
-    irfft,
-    irfftn,
-    rfft,
-    rfftn,
-)
-
-__all__ = [
-    "fft", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifftn", "ifftshift", "ihfft", "irfft",
-    "irfftn", "rfft", "rfftfreq", "rfftn",
-]  # fmt: skip
 
 Array = np.ndarray[Any, Any]
 

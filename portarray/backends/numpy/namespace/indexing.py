@@ -5,13 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from array_api_compat.numpy import take_along_axis
 
-__all__ = ["getitem", "item", "setitem", "take", "take_along_axis"]
+from portarray.backends.protocol import Rows
 
 Array = np.ndarray[Any, Any]
 
-take = np.take
+
+def _basic(x: Array, key: Any) -> Any:
+    """Return ``x[key]`` as an array, for a key without arrays."""
+    if type(key) is tuple:
+        return x[key] if Ellipsis in key else x[(*key, ...)]
+    return x[key, ...]
+
+
+PLAIN: Rows = {"getitem": {"biufc": _basic}}
 
 
 def getitem(x: Array, key: tuple[Any, ...]) -> Array:

@@ -5,37 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from array_api_compat.numpy.linalg import (
-    cholesky,
-    cross,
-    det,
-    diagonal,
-    eigh,
-    eigvalsh,
-    inv,
-    matmul,
-    matrix_norm,
-    matrix_power,
-    matrix_transpose,
-    outer,
-    pinv,
-    qr,
-    slogdet,
-    solve,
-    svd,
-    tensordot,
-    trace,
-)
 from array_api_compat.numpy.linalg import matrix_rank as _matrix_rank
 
 from portarray.backends.composed.results import EigResult
-from portarray.backends.numpy.namespace.linear_algebra import vecdot
-
-__all__ = [
-    "cholesky", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "inv", "matmul",
-    "matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose", "outer", "pinv", "qr",
-    "slogdet", "solve", "svd", "svdvals", "tensordot", "trace", "vecdot", "vector_norm",
-]  # fmt: skip
 
 Array = np.ndarray[Any, Any]
 
@@ -62,11 +34,6 @@ def eig(x: Array, /) -> EigResult[Array]:
 def eigvals(x: Array, /) -> Array:
     """Return eigenvalues, complex also where all are real."""
     return _complex(np.linalg.eigvals(x))
-
-
-def svdvals(x: Array, /) -> Array:
-    """Return singular values, in descending order."""
-    return np.linalg.svdvals(x)
 
 
 def vector_norm(

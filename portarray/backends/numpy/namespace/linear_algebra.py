@@ -5,14 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from array_api_compat.numpy import tensordot
-
-__all__ = ["matmul", "matrix_transpose", "tensordot", "vecdot"]
 
 Array = np.ndarray[Any, Any]
-
-matmul = np.matmul
-matrix_transpose = np.matrix_transpose
 
 
 def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from array_api_compat.numpy import count_nonzero
 
-__all__ = ["argmax", "argmin", "count_nonzero", "nonzero", "searchsorted", "where"]
+Array = np.ndarray[Any, Any]
 
-# NumPy's stubs want keepdims written out as True or False.
-argmax: Callable[..., Any] = np.argmax
-argmin: Callable[..., Any] = np.argmin
-nonzero = np.nonzero
-searchsorted = np.searchsorted
-where = np.where
+
+def count_nonzero(
+    x: Array, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False
+) -> Array:
+    """Count the elements that are not zero, as an array also where one count is all."""
+    return np.asarray(np.count_nonzero(x, axis=axis, keepdims=keepdims))

@@ -1,7 +1,4 @@
 """Sorting NumPy arrays."""
 
-from __future__ import annotations
-
-from array_api_compat.numpy import argsort, sort
-
-__all__ = ["argsort", "sort"]
+from array_api_compat.numpy import argsort as argsort
+from array_api_compat.numpy import sort as sort

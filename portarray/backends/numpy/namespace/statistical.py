@@ -9,13 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from array_api_compat.numpy import cumulative_prod, cumulative_sum
 
 from portarray.backends.composed.statistical import count
-
-__all__ = [
-    "cumulative_prod", "cumulative_sum", "max", "mean", "min", "prod", "std", "sum", "var",
-]  # fmt: skip
 
 Array = np.ndarray[Any, Any]
 Axis = int | tuple[int, ...] | None

@@ -1,0 +1,94 @@
+"""What everything in this folder may know of an array: its slots, its attributes, how one is made.
+
+:class:`portarray.Array` derives from :class:`ArrayBase` and adds operators and methods, which are
+made of the functions in this folder's other files; those know this file alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from portarray._array.array import Array
+    from portarray._array.dispatch import DispatchTable
+    from portarray._devices.device import Device
+    from portarray.typing import Namespace
+
+__all__ = ["NAMESPACE", "ArrayBase", "array_type", "new_uninitialized"]
+
+
+array_type: type[Array]
+"""The one class of arrays; set when it is defined."""
+
+new_uninitialized: Callable[[], Array]
+"""Make an array whose ``_native`` and ``_table`` the caller sets at once.
+
+It goes past the metaclass, and takes 50 ns where ``object.__new__(Array)`` takes 70: every result
+of every call is made here.
+"""
+
+# The namespace is asked for in every library call, and looking a module up costs more than the
+# rest of that method; portarray/__init__.py fills the place in.
+NAMESPACE: list[Namespace[Array]] = []
+
+
+class _Uncalled(type):
+    """The class of :class:`Array`, for which ``Array(...)`` is an error that says what to do."""
+
+    def __call__(cls, *args: object, **kwargs: object) -> NoReturn:
+        raise TypeError("Array is not called directly; use pa.asarray(x, device=...)")
+
+
+class ArrayBase(metaclass=_Uncalled):
+    """A native array and its dispatch table."""
+
+    __slots__ = ("__weakref__", "_native", "_table")
+
+    _table: DispatchTable
+    _native: Any
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Data type, a NumPy dtype on every device."""
+        return self._table.dtype
+
+    @property
+    def device(self) -> Device:
+        """The device that holds the array."""
+        return self._table.device
+
+    @property
+    def native(self) -> Any:
+        """The library's own array; no copy."""
+        return self._native
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self._native.shape)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Length of each axis."""
+        return tuple(self._native.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        size = 1
+        for length in self._native.shape:
+            size *= length
+        return size
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the elements: ``size * dtype.itemsize``."""
+        return self.size * self.dtype.itemsize
+
+    def __init_subclass__(cls) -> None:
+        global array_type, new_uninitialized
+        array_type = cls  # type: ignore[assignment]
+        new_uninitialized = type.__call__.__get__(cls)

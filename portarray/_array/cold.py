@@ -1,0 +1,358 @@
+"""Calls whose function is not known yet, or whose operands must be promoted, moved or made.
+
+The general half of :mod:`portarray._array.call`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from portarray._array import base, dispatch, dtypes
+from portarray._array.operands import common, from_scalar, refused, scalar
+from portarray._array.results import countable, reraise, wrapped
+from portarray._devices import selection
+from portarray.backends.promotion import COMPARISONS
+
+if TYPE_CHECKING:
+    from portarray._array.array import Array
+    from portarray._array.dispatch import DispatchTable
+
+
+_MIRRORED = {
+    "less": "greater",
+    "less_equal": "greater_equal",
+    "greater": "less",
+    "greater_equal": "less_equal",
+    "equal": "equal",
+    "not_equal": "not_equal",
+}
+
+
+def binary(name: str, x1: Any, x2: Any) -> Array:
+    """Call a binary function on operands of two dtypes, or on an array and a scalar."""
+    if type(x1) is not base.array_type and type(x2) is not base.array_type:
+        x1 = from_scalar(x1, name)
+    table, (first, second) = common(name, (x1, x2))
+    if table.kind in "iu" and name in COMPARISONS:
+        answer = _compared_outside(name, table, first, second)
+        if answer is not None:
+            return answer
+        first, second = [table.operand(x) if type(x) is int else x for x in (first, second)]
+    return called(name, table, (first, second), {})  # type: ignore[no-any-return]
+
+
+def learn(name: str, table: DispatchTable, *natives: Any) -> Array:
+    """Call a function of arrays alone for the first time; learn the table of its results."""
+    out: Array = called(name, table, natives, {})
+    table.learned[name] = dispatch.learned(table, name, out._table, scalar=False)
+    return out
+
+
+def learn_with_scalar(name: str, table: DispatchTable, first: Any, second: Any) -> Array:
+    """Do the same for a native array and a Python scalar that its table takes."""
+    out: Array = called(name, table, _operands(table, first, second), {})
+    table.learned_with_scalar[name] = dispatch.learned(table, name, out._table, scalar=True)
+    return out
+
+
+def learn_with_options(
+    name: str, table: DispatchTable, natives: Sequence[Any], options: dict[str, Any]
+) -> Any:
+    """Do the same for native arrays and options that do not decide the dtype of the result."""
+    out = called(name, table, natives, options)
+    first = out[0] if type(out) is tuple and out else out
+    if type(first) is base.array_type:
+        known = None if type(out) is tuple else table.known_type
+        table.learned_with_options[name] = (table.functions[name], first._table, known)
+    return out
+
+
+def failed(error: Exception, name: str, table: DispatchTable, *operands: Any, **_: Any) -> Any:
+    """Raise what the user sees in a library's error's place.
+
+    What a library's own function refuses beside a Python scalar, the namespace's function does, or
+    says what is wrong.
+    """
+    if (
+        len(operands) == 2
+        and isinstance(error, (TypeError, ValueError, OverflowError, RuntimeError))
+        and name in table.learned_with_scalar
+        and not all(map(table.device.backend.owns, operands))
+    ):
+        return called(name, table, _operands(table, *operands), {})
+    return reraise(error, name, table.device)
+
+
+def finished(result: Any, table: DispatchTable) -> Any:
+    """Wrap any result of a library; containers become tuples."""
+    if type(result) is table.array_type:
+        return wrapped(result, table)
+    return _result(result, table)
+
+
+def _operands(table: DispatchTable, *values: Any) -> list[Any]:
+    """Return a native array and a Python scalar as a table's functions take them."""
+    return [table.operand(x) if type(x) in _PYTHON else x for x in values]
+
+
+_PYTHON = frozenset((bool, int, float, complex))
+
+
+def check_countable(name: str, x: Any, shape: tuple[int, ...], *, times: bool = False) -> None:
+    """Refuse a result whose bytes 64 bits cannot count.
+
+    ``shape`` is that of the result, or the numbers by which x gets larger where ``times``.
+    """
+    if type(x) is base.array_type:
+        countable((*x.shape, *shape) if times else shape, x._table, name)
+
+
+def called(
+    name: str,
+    table: DispatchTable,
+    natives: Sequence[Any],
+    options: dict[str, Any],
+    *,
+    shape: tuple[int, ...] | None = None,
+) -> Any:
+    """Call a table's function and wrap what it returns.
+
+    ``shape`` is that of the result, where it is known and the table the result's.
+    """
+    try:
+        result = table.functions[name](*natives, **options)
+    except Exception as error:  # noqa: BLE001  (translated and raised again)
+        asked = None if shape is None else table.dtype.itemsize * math.prod(shape)
+        reraise(error, name, table.device, asked=asked)
+    return finished(result, table)
+
+
+def _result(result: Any, table: DispatchTable) -> Any:
+    """Wrap the arrays in a result; containers become tuples."""
+    if isinstance(result, (tuple, list)):
+        return tuple(_result(item, table) for item in result)
+    if isinstance(result, np.generic) or table.device.backend.owns(result):
+        return wrapped(result, table)
+    return result
+
+
+def _compared_outside(name: str, table: DispatchTable, first: Any, second: Any) -> Array | None:
+    """Compare an integer array with an integer its dtype cannot hold; None where it can."""
+    if not isinstance(second, int):
+        if not isinstance(first, int):
+            return None
+        first, second, name = second, first, _MIRRORED[name]
+    if table.low <= second <= table.high:
+        return None
+    above = second > table.high
+    answer = name == "not_equal" or name.startswith("less" if above else "greater")
+    device = table.device
+    boolean = dispatch.table_of(device, dtypes.STANDARD["bool"])
+    return wrapped(
+        boolean.functions["full"](
+            tuple(first.shape), answer, dtype=boolean.native, device=device.native
+        ),
+        boolean,
+    )
+
+
+def where(condition: Any, x1: Any, x2: Any) -> Array:
+    """Call ``where``, whose second and third operand are promoted."""
+    table, natives = common("where", (x1, x2))
+    if type(condition) is not base.array_type:
+        raise refused(condition, "where", scalars=False)
+    if condition._table.device is not table.device:
+        dispatch.check_device("where", condition._table, table)
+    return called("where", table, (condition._native, *natives), {})  # type: ignore[no-any-return]
+
+
+def apply(name: str, arrays: Sequence[Any], /, *more: Any, **options: Any) -> Array:
+    """Call a function on arrays as they are; see the module docstring.
+
+    Parameters
+    ----------
+    name : str
+        Standard name (``"linalg.svd"``).
+    arrays : sequence of Array, Python scalar or None
+        Positional arguments; arrays must share a device and are not promoted. The first array
+        decides the table.
+    *more
+        Handed on behind the arrays: arguments that the standard makes positional-only.
+    **options
+        Handed on; arrays among them are unwrapped, and ``dtype`` becomes the library's.
+    """
+    if len(arrays) == 1 and type(arrays[0]) is base.array_type:
+        x = arrays[0]
+        found: Array = called(
+            name, x._table, (x._native, *more), _native_options(name, x._table, options)
+        )
+        return found
+    table: DispatchTable | None = None
+    natives: list[Any] = []
+    for x in arrays:
+        if type(x) is base.array_type:
+            if table is None:
+                table = x._table
+            else:
+                dispatch.check_device(name, table, x._table)
+            natives.append(x._native)
+        elif x is None:
+            natives.append(None)
+        else:
+            value = scalar(x)
+            if value is NotImplemented:
+                raise refused(x, name)
+            natives.append(value)
+    if table is None:
+        raise TypeError(f"{name} needs at least one array; make one with pa.asarray(x)")
+    natives.extend(more)
+    return called(name, table, natives, _native_options(name, table, options))  # type: ignore[no-any-return]
+
+
+def several(name: str, arrays: Sequence[Any], /, *more: Any, **options: Any) -> tuple[Array, ...]:
+    """Call a function with several results, as :func:`apply` calls those with one."""
+    found: Any = apply(name, arrays, *more, **options)
+    return found  # type: ignore[no-any-return]
+
+
+def promoted(name: str, arrays: Sequence[Any], /, **options: Any) -> Array:
+    """Call a function on arrays and scalars promoted to one dtype."""
+    table, natives = common(name, arrays)
+    found: Array = called(name, table, natives, _native_options(name, table, options))
+    return found
+
+
+def sequence(name: str, arrays: Sequence[Any], /, *, promote: bool, **options: Any) -> Array:
+    """Call a function that takes one list of arrays (``concat``, ``stack``)."""
+    table, natives = _listed(name, arrays, promote=promote)
+    found: Array = called(name, table, (natives,), _native_options(name, table, options))
+    return found
+
+
+def spread(name: str, arrays: Sequence[Any], /, **options: Any) -> tuple[Array, ...]:
+    """Call a function that takes any number of arrays (``meshgrid``, ``broadcast_arrays``)."""
+    table, natives = _listed(name, arrays, promote=False)
+    found: tuple[Array, ...] = called(name, table, natives, _native_options(name, table, options))
+    return found
+
+
+def _listed(name: str, arrays: Sequence[Any], *, promote: bool) -> tuple[DispatchTable, list[Any]]:
+    for x in arrays:
+        if type(x) is not base.array_type:
+            raise refused(x, name)
+    table, natives = common(name, arrays) if promote else (None, [])
+    if table is None:
+        if not arrays:
+            raise ValueError(f"{name} needs at least one array, got none")
+        table = arrays[0]._table
+        for x in arrays:
+            dispatch.check_device(name, table, x._table)
+        natives = [x._native for x in arrays]
+    return table, natives
+
+
+def _native_options(name: str, table: DispatchTable, options: dict[str, Any]) -> dict[str, Any]:
+    """Unwrap the arrays and the dtype among a call's own options, in place."""
+    for key, value in options.items():
+        if value is None or value is False:
+            continue
+        if type(value) is base.array_type:
+            dispatch.check_device(name, table, value._table)
+            options[key] = value._native
+        elif key == "dtype":
+            options[key] = dispatch.table_of(table.device, dtypes.canonical(value)).native
+    return options
+
+
+def create(
+    name: str,
+    args: Sequence[Any],
+    /,
+    *,
+    dtype: object,
+    device: object,
+    shape: tuple[int, ...],
+    default: str = "real floating",
+    **options: Any,
+) -> Array:
+    """Call a creation function.
+
+    Parameters
+    ----------
+    name : str
+        Standard name.
+    args : sequence
+        Positional arguments, handed on.
+    dtype : dtype-like or None
+        None takes that of ``default``.
+    device : device-like or None
+        None takes the default device.
+    shape : tuple of int
+        Shape of the result.
+    default : {"real floating", "complex floating", "integral", "bool"}
+        The kind whose default dtype is used.
+    **options
+        Handed on.
+    """
+    where = selection.resolve(device)
+    if dtype is not None:
+        wanted = dtypes.canonical(dtype)
+    elif default == "bool":
+        wanted = dtypes.STANDARD["bool"]
+    else:
+        wanted = dispatch.default_dtype(where, _DEFAULTS[default])
+    table = dispatch.table_of(where, wanted)
+    countable(shape, table, name)
+    own = {"dtype": table.native, "device": where.native}
+    return called(name, table, args, {**own, **options}, shape=shape)  # type: ignore[no-any-return]
+
+
+_DEFAULTS = {"real floating": "f", "complex floating": "c", "integral": "i"}
+
+
+def floating(x: Array) -> Array:
+    """Return x, cast to the device's default floating-point dtype where it is not floating."""
+    return x if x._table.kind in "fc" else _in_default(x, "f")
+
+
+def integral(x: Array) -> Array:
+    """Return x, cast to the device's default integer dtype where it is boolean."""
+    return x if x._table.kind != "b" else _in_default(x, "i")
+
+
+def _in_default(x: Array, kind: str) -> Array:
+    device = x._table.device
+    target = dispatch.table_of(device, dispatch.default_dtype(device, kind))
+    return wrapped(target.cast(x._native), target)
+
+
+def read(x: Array) -> np.ndarray[Any, Any]:
+    """Return an array's values as a NumPy array to read on the spot; nobody may keep it."""
+    device = x._table.device
+    try:
+        return device.backend.read(x._native, device.native)
+    except Exception as error:  # noqa: BLE001  (translated and raised again)
+        reraise(error, "reading", device, asked=x.nbytes)
+
+
+def host_view(x: Array, *, copy: bool | None = None) -> np.ndarray[Any, Any]:
+    """Return an array's values as a NumPy array, through the device's own transfer."""
+    device = x._table.device
+    try:
+        return device.backend.transfer.to_host(x._native, copy=copy)
+    except Exception as error:  # noqa: BLE001  (translated and raised again)
+        reraise(error, "reading", device, asked=x.nbytes)
+
+
+def is_foreign(other: Any) -> bool:
+    """Tell whether an operand's own class should have its say (pandas, xarray, units, ...).
+
+    Lists and other libraries' arrays are not foreign: they are refused with the fix.
+    """
+    if isinstance(other, (base.array_type, *dtypes.SCALARS, np.ndarray, list, tuple)):
+        return False
+    return not (hasattr(other, "__dlpack__") or hasattr(other, "__array_namespace__"))
