@@ -335,7 +335,7 @@ def _report(seed: int, devices: Sequence[pa.Device], phases: Sequence[Phase]) ->
             "portarray": pa.__version__,
         },
         "devices": {
-            str(d): {"name": d.name, "version": d.backend.devices.version()} for d in devices
+            str(d): {"name": d.name, "version": d.backend.version()} for d in devices
         },
         "seed": seed,
         "phases": [phase.report() for phase in phases],

@@ -214,7 +214,7 @@ def test_backends_know_nothing_of_the_array() -> None:
 def test_a_backend_says_what_it_is_without_its_library(library: str) -> None:
     module = registry.package_of(library)
     assert {found.name for found in imports(module)} - {"__future__"} == {
-        "portarray.backends.protocol"
+        "portarray.backends.types"
     }
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from portarray.backends import host
 from portarray.backends.base import Backend
-from portarray.backends.protocol import Served, served_by
+from portarray.backends.types import Served, served_by
 
 __all__ = ["CHAPTERS", "NativeNamespace", "find", "served"]
 
@@ -67,7 +67,7 @@ def find(backend: Backend, device: Any, name: str) -> tuple[Function, Served]:
     own = _own(backend, name)
     if own is not None:
         # Names of dtypes and constants are looked up here as well.
-        return (backend.guarded(name, own) if callable(own) else own), served_by(own)
+        return (backend.guard_memory(name, own) if callable(own) else own), served_by(own)
     composition = _composition(name)
     if composition is not None:
         return partial(composition, NativeNamespace(backend, device)), "composed"
@@ -84,10 +84,12 @@ def served(backend: Backend, name: str) -> Served:
 
 def _own(backend: Backend, name: str) -> Any:
     """Return what a backend itself has under a name, or None."""
-    try:
-        return attrgetter(name)(backend.namespace)
-    except AttributeError:
-        return None
+    for functions in (backend.namespace, backend.standard):
+        try:
+            return attrgetter(name)(functions)
+        except AttributeError:
+            continue
+    return None
 
 
 def _composition(name: str) -> Function | None:

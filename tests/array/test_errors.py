@@ -75,7 +75,7 @@ def test_running_out_of_memory(fake: str, monkeypatch: pytest.MonkeyPatch) -> No
     from fake.devices import LIBRARY
     from over_numpy import FakeMemoryError
 
-    from portarray.backends.protocol import MemoryFigures
+    from portarray.backends.types import MemoryFigures
 
     x = pa.asarray([1.0, 2.0], device=fake)
     table = x._table

@@ -12,7 +12,7 @@ import pytest
 import portarray as pa
 from portarray._array.kernel import Kernel, version
 from portarray.backends import registry
-from portarray.backends.protocol import TunedKernel
+from portarray.backends.types import TunedKernel
 
 
 def doubled(xp: Any, x: Any, y: Any = None, /, *, times: Any = 1) -> Any:

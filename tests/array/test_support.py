@@ -81,7 +81,7 @@ def test_a_library_that_is_not_installed_is_not_run(
 ) -> None:
     (tmp_path / "absent_backend").mkdir()
     (tmp_path / "absent_backend" / "__init__.py").write_text(
-        "from portarray.backends.protocol import BackendInfo\n"
+        "from portarray.backends.types import BackendInfo\n"
         "INFO = BackendInfo('absent', 'Absent', 'no_such_module', {'cuda': 900}, {'': 'absent'})\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))

@@ -40,7 +40,7 @@ def plugin(folder: Path, name: str, text: str) -> None:
 
 
 BACKEND = (
-    "from portarray.backends.protocol import BackendInfo\n"
+    "from portarray.backends.types import BackendInfo\n"
     "INFO = BackendInfo(library={library!r}, title='Plug', module='json', ranks={ranks!r}, "
     "install={{'': 'plug'}})\n"
 )
@@ -91,7 +91,7 @@ def test_built_in_names_read_no_plugins(distribution: Path) -> None:
             BACKEND.format(library="plug", ranks={"cpu": 1}).replace("'Plug'", "None"),
             "all else is text",
         ),
-        ("from portarray.backends.protocol import Nothing", "ImportError: cannot import name"),
+        ("from portarray.backends.types import Nothing", "ImportError: cannot import name"),
         ("def INFO(", "SyntaxError"),
     ],
 )
@@ -115,7 +115,7 @@ FILES = {
     "devices": """
 import json
 import numpy as np
-from portarray.backends.protocol import Description
+from portarray.backends.types import Description
 ARRAY_TYPE = json.JSONDecoder
 version = lambda: "1"
 count = lambda platform: 1

@@ -9,7 +9,7 @@ import pytest
 import portarray as pa
 from portarray._devices import discovery
 from portarray._devices.selection import current, resolve
-from portarray.backends.protocol import MemoryFigures
+from portarray.backends.types import MemoryFigures
 
 GIB = 2**30
 
@@ -17,7 +17,7 @@ GIB = 2**30
 @pytest.fixture
 def library(fake: str) -> ModuleType:
     """The fake library's own object, to change what it says."""
-    return pa.device("fake").backend.devices.LIBRARY  # type: ignore[attr-defined, no-any-return]
+    return pa.device("fake").backend.LIBRARY  # type: ignore[attr-defined, no-any-return]
 
 
 def test_cpu_is_always_there() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 import portarray as pa
 from portarray.backends import registry
-from portarray.backends.protocol import TunedKernel
+from portarray.backends.types import TunedKernel
 from portarray.kernels import generic
 
 

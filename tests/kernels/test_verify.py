@@ -14,7 +14,7 @@ import wrong_kernels
 
 import portarray as pa
 from portarray.backends import registry
-from portarray.backends.protocol import TunedKernel
+from portarray.backends.types import TunedKernel
 from portarray.kernels import bounds, reference, verification
 from portarray.kernels.cases import DRAWN, draw
 from portarray.kernels.explain import _KERNELS as KERNELS

@@ -28,7 +28,7 @@ SHARING = {"numpy", "torch", "clarray"}
 
 def values_of(x: pa.Array) -> np.ndarray[Any, Any]:
     """Return an array's values in host memory, bfloat16 included, which NumPy's device has not."""
-    return x.device.backend.transfer.to_host(x.native, copy=None)
+    return x.device.backend.to_host(x.native, copy=None)
 
 
 def drawn(dtype: np.dtype[Any], shape: tuple[int, ...]) -> np.ndarray[Any, Any]:

@@ -39,11 +39,11 @@ LAYOUTS: dict[str, Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]] = {
 
 def memory(x: pa.Array) -> Any:
     """Return NumPy's view of the memory of an array on a host device."""
-    return x.device.backend.transfer.to_host(x.native, copy=False)
+    return x.device.backend.to_host(x.native, copy=False)
 
 
 def on_host(device: pa.Device) -> bool:
-    return device.backend.place(device.native) == routes.HOST
+    return device.backend.dlpack_device_of(device.native) == routes.HOST
 
 
 def unaligned(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -263,7 +263,7 @@ class Gpus:
             if copy:
                 self.copies.append(f"{library}.from_dlpack")
                 data = data.copy()
-            return backend.devices.ARRAY_TYPE(data, device)
+            return backend.array_type(data, device)
 
         self.hook(library, "place", lambda device: (2, device.index))
         self.hook(library, "dlpack_device", lambda x: (2, x.device.index))

@@ -113,7 +113,7 @@ def test_bfloat16_goes_where_it_exists(device: str) -> None:
     torch = pytest.importorskip("torch")
     x = Producer(torch.arange(5).bfloat16())
     target = pa.device(device)
-    native = target.backend.devices.dtypes(target.platform, target.index)
+    native = target.backend.dtypes(target.platform, target.index)
     has = "bfloat16" in map(str, native)
     if not has:
         with pytest.raises(pa.DTypeNotSupportedError, match="has no bfloat16"):
@@ -180,7 +180,7 @@ def gpu(fake: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     def from_dlpack(x: Any, device: Any, *, copy: bool | None) -> Any:
         asked.append(f"{device.index} {copy}")
         values = np.from_dlpack(dlpack.take(x, stream=1))
-        return backend.devices.ARRAY_TYPE(values.copy() if copy else values, device)
+        return backend.array_type(values.copy() if copy else values, device)
 
     hooks = {
         "place": lambda device: (2, device.index),

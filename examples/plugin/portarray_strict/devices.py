@@ -13,7 +13,7 @@ import array_api_strict as strict
 import numpy as np
 
 from portarray.backends import machine
-from portarray.backends.protocol import Description, MemoryFigures
+from portarray.backends.types import Description, MemoryFigures
 
 __all__ = [
     "ARRAY_TYPE",

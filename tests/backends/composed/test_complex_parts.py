@@ -62,7 +62,7 @@ class Side:
 
     def __init__(self, library: str) -> None:
         backend = registry.load_backend(library)
-        self.device = backend.devices.native_device("cpu", 0)
+        self.device = backend.native_device("cpu", 0)
         self.transfer = backend.transfer
         self.xp = assembly.NativeNamespace(backend, self.device)
 

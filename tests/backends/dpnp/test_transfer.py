@@ -20,7 +20,7 @@ if not pa.functional("dpnp"):
 transfer = registry.load_backend("dpnp").transfer
 DEVICE = pa.device("dpnp")
 NATIVE = DEVICE.native
-DTYPES = registry.load_backend("dpnp").devices.dtypes("oneapi", DEVICE.index)
+DTYPES = registry.load_backend("dpnp").dtypes("oneapi", DEVICE.index)
 ON_CPU = NATIVE.sycl_device.is_cpu
 
 needs_cpu = pytest.mark.skipif(not ON_CPU, reason="the device has memory of its own")

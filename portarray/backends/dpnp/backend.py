@@ -1,0 +1,16 @@
+"""dpnp as a backend."""
+
+from portarray.backends.dpnp.devices import Devices
+from portarray.backends.dpnp.transfer import Transfer
+from portarray.backends.dpnp.tuned import TUNED
+
+__all__ = ["BACKEND"]
+
+
+class DpnpBackend(Devices, Transfer):
+    """dpnp behind portarray."""
+
+    tuned_kernels = TUNED
+
+
+BACKEND = DpnpBackend

@@ -1,0 +1,16 @@
+"""NumPy as a backend."""
+
+from portarray.backends.numpy.devices import Devices
+from portarray.backends.numpy.transfer import Transfer
+from portarray.backends.numpy.tuned import TUNED
+
+__all__ = ["BACKEND"]
+
+
+class NumPyBackend(Devices, Transfer):
+    """NumPy behind portarray."""
+
+    tuned_kernels = TUNED
+
+
+BACKEND = NumPyBackend
