@@ -100,7 +100,7 @@ def test_any_layout_is_copied_at_once(device: str, way: str) -> None:
             copy = None if backend.why_copied_in(given, native) and rng.random() < 0.5 else True
             given.flags.writeable = bool(rng.random() < 0.5) and given.flags.writeable
             shape, strides = given.shape, given.strides
-            x = getattr(backend.transfer, way)(given, native, copy=copy)
+            x = getattr(backend, way)(given, native, copy=copy)
             overwrite(source)
             del source, given
             back = backend.to_host(x, copy=None)

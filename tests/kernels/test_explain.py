@@ -41,7 +41,7 @@ class Table:
 
 @pytest.fixture
 def table(fake: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setattr(registry.load_backend(fake), "tuned", Table)
+    monkeypatch.setattr(registry.load_backend(fake), "tuned_kernels", Table.TUNED)
     return f"{fake}:cuda:0"
 
 

@@ -225,7 +225,7 @@ def test_a_card_that_is_not_here(
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert pickle.loads(stored).device is x.device  # as long as it is
-    monkeypatch.setattr(pa.device(fake).backend.devices, "count", lambda platform: 1)
+    monkeypatch.setattr(pa.device(fake).backend, "count", lambda platform: 1)
     pa.reset_gpu_device()
     with (
         pa.config(unpickle_device=None),

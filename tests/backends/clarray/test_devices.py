@@ -20,7 +20,7 @@ from portarray.clarray.errors import (  # noqa: E402
 )
 
 BACKEND = registry.load_backend("clarray")
-devices = BACKEND.devices
+devices = BACKEND
 COUNT = devices.count("opencl")
 
 pytestmark = pytest.mark.skipif(COUNT == 0, reason=f"no OpenCL device: {devices.why_not('opencl')}")

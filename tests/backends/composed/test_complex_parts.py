@@ -63,7 +63,7 @@ class Side:
     def __init__(self, library: str) -> None:
         backend = registry.load_backend(library)
         self.device = backend.native_device("cpu", 0)
-        self.transfer = backend.transfer
+        self.transfer = backend
         self.xp = assembly.NativeNamespace(backend, self.device)
 
     def parts(self, name: str, z: Values) -> Values:

@@ -37,7 +37,7 @@ class Side:
     def __init__(self, library: str) -> None:
         backend = registry.load_backend(library)
         self.device = backend.native_device("cpu", 0)
-        self.transfer = backend.transfer
+        self.transfer = backend
         self.xp = assembly.NativeNamespace(backend, self.device)
 
     def of(self, x: np.ndarray[Any, Any]) -> Any:

@@ -22,7 +22,7 @@ class Side:
 
     def __init__(self, device: pa.Device) -> None:
         self.device = device
-        self.transfer = device.backend.transfer
+        self.transfer = device.backend
         self.xp: Any = pa.namespace(device)  # new arrays are on this device
 
     def of(self, x: NumpyArray) -> Any:

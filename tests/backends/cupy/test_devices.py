@@ -162,7 +162,7 @@ def test_the_backend_imports_one_library() -> None:
 def test_native_devices_and_arrays_are_recognized(runtime: Any, ghost: Any) -> None:
     import cupy
 
-    devices = registry.load_backend("cupy").devices
+    devices = registry.load_backend("cupy")
     platform = "rocm" if runtime.is_hip else "cuda"
     assert devices.recognize(cupy.cuda.Device(1)) == (platform, 1)
     assert devices.recognize("cuda:1") is None
@@ -203,7 +203,7 @@ def test_errors() -> None:
 
 def test_the_pool_is_the_one_that_cupy_allocates_from() -> None:
     cupy = pytest.importorskip("cupy", exc_type=ImportError)
-    devices = registry.load_backend("cupy").devices
+    devices = registry.load_backend("cupy")
     assert devices._pool() is cupy.get_default_memory_pool()
     own = cupy.cuda.MemoryPool()
     with cupy.cuda.using_allocator(own.malloc):

@@ -12,7 +12,7 @@ from portarray import _dlpack as dlpack
 from portarray.backends import registry
 
 cupy = pytest.importorskip("cupy", exc_type=ImportError)
-transfer = registry.load_backend("cupy").transfer
+transfer = registry.load_backend("cupy")
 
 
 class Producer:
@@ -68,8 +68,8 @@ def test_places_are_those_of_dlpack(
 ) -> None:
     monkeypatch.setattr(cupy.cuda.runtime, "is_hip", is_hip)
     device = cupy.cuda.Device(3)
-    assert transfer.place(device) == (kind, 3)
-    assert transfer.reads(device) == read
+    assert transfer.dlpack_device_of(device) == (kind, 3)
+    assert transfer.readable_dlpack_types(device) == read
 
 
 def test_read_only_memory_is_noticed() -> None:
@@ -183,6 +183,6 @@ def test_what_cannot_be_page_locked_goes_through_other_memory(
         raise error
 
     monkeypatch.setattr(cupy.cuda, "alloc_pinned_memory", fail)
-    assert transfer.staged(Ghost()) is None
+    assert transfer.pinned_copy(Ghost()) is None
     with pytest.raises(cupy.cuda.runtime.CUDARuntimeError, match="IllegalAddress"):
-        transfer.staged(Ghost())
+        transfer.pinned_copy(Ghost())

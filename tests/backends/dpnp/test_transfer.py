@@ -17,7 +17,7 @@ from portarray.backends import registry  # noqa: E402
 if not pa.functional("dpnp"):
     pytest.skip("dpnp has no device here", allow_module_level=True)
 
-transfer = registry.load_backend("dpnp").transfer
+transfer = registry.load_backend("dpnp")
 DEVICE = pa.device("dpnp")
 NATIVE = DEVICE.native
 DTYPES = registry.load_backend("dpnp").dtypes("oneapi", DEVICE.index)

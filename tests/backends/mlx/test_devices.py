@@ -15,7 +15,7 @@ import portarray as pa  # noqa: E402
 from portarray.backends import registry  # noqa: E402
 
 BACKEND = registry.load_backend("mlx")
-devices: Any = BACKEND.devices
+devices: Any = BACKEND
 CPU = "mlx:cpu"
 
 

@@ -12,7 +12,7 @@ import pytest
 import portarray as pa
 from portarray.backends import registry
 
-transfer = registry.load_backend("numpy").transfer
+transfer = registry.load_backend("numpy")
 
 
 def sealed(values: Any) -> np.ndarray[Any, Any]:

@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch")
 from portarray.backends import registry  # noqa: E402
 
 BACKEND = registry.load_backend("torch")
-devices = BACKEND.devices
+devices = BACKEND
 
 
 def test_every_platform_has_devices_or_a_reason() -> None:
