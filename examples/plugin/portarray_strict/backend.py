@@ -1,7 +1,5 @@
 """array-api-strict as a backend: the library's own functions, where they do right."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
@@ -39,8 +37,7 @@ class StrictBackend(Backend):
         # Wrong, as NumPy's are, at infinities, NaN, signed zeros, or without degrees of freedom.
         *("floor_divide", "sign", "expm1", "tanh", "std", "var"),
         "isin",  # it overlooks `invert`
-        # They refuse what portarray takes everywhere: complex numbers to bool, a maximum below the
-        # minimum, booleans, indices of several axes.
+        # They refuse complex numbers to bool, a maximum below the minimum, booleans, several axes.
         *("astype", "clip", "positive", "take"),
     )
     # These refuse integers, and matrices without elements.

@@ -1,14 +1,12 @@
 """Fourier transforms of real arrays, which the standard lets a library refuse."""
 
 from collections.abc import Callable
-from functools import wraps
 from typing import Any
 
 import array_api_strict as strict
 
 
 def _of_any(function: Callable[..., Any]) -> Callable[..., Any]:
-    @wraps(function)
     def transform(x: Any, /, **options: Any) -> Any:
         if not strict.isdtype(x.dtype, "complex floating"):
             wide = strict.complex64 if x.dtype == strict.float32 else strict.complex128

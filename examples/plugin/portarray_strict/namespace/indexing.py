@@ -24,7 +24,8 @@ def setitem(x: Any, key: tuple[Any, ...], value: Any, /) -> Any:
 
 def _readable(key: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return a key that NumPy can read; the ellipsis keeps it from returning a scalar."""
-    return (*map(_on_host, key), *() if any(part is Ellipsis for part in key) else (Ellipsis,))
+    last = () if any(part is Ellipsis for part in key) else (Ellipsis,)
+    return (*map(_on_host, key), *last)
 
 
 def _on_host(value: Any) -> Any:

@@ -10,6 +10,4 @@ def reshape(x: Any, /, shape: tuple[int, ...], *, copy: bool | None = None) -> A
     try:
         return strict.reshape(x, shape, copy=copy)
     except AttributeError as error:
-        raise ValueError(
-            f"copy=False, but reshaping {x.shape} to {shape} needs a copy; pass copy=None"
-        ) from error
+        raise ValueError("copy=False, but this shape needs a copy; pass copy=None") from error
