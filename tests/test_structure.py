@@ -30,19 +30,26 @@ MAY_IMPORT: dict[str, set[str]] = {
     "_config": {"_devices"},  # what texts name devices
     "typing": set(),
     "backends": set(),  # the package itself: empty
-    "backends.protocol": set(),
-    "backends.base": {"backends.protocol"},
-    "backends.registry": {"backends.protocol", "backends.base"},
-    "backends.composed": {"backends.protocol"},
+    "backends.types": set(),
+    "backends.base": {"backends.types"},
+    "backends.contract": {"backends.base"},
+    "backends.registry": {"backends.types", "backends.base", "backends.contract"},
+    "backends.composed": {"backends.types"},
     "_dlpack": set(),  # what capsules hold, for whatever imports them
     "_host_memory": set(),  # what the system says, for whatever computes on the host
-    "backends.machine": {"_host_memory", "backends.protocol"},
+    "backends.machine": {"_host_memory", "backends.types"},
     "backends.promotion": set(),
     "backends.copying": set(),
     "backends.python_values": set(),
     "backends.sizes": set(),
     "backends.BACKEND": {
-        *("backends.protocol", "backends.machine", "backends.promotion", "backends.composed"),
+        *(
+            "backends.types",
+            "backends.base",
+            "backends.machine",
+            "backends.promotion",
+            "backends.composed",
+        ),
         *("_dlpack", "backends.copying", "backends.python_values", "backends.sizes"),
     },
     "_opencl": set(),  # drivers, for whatever computes through OpenCL
@@ -55,15 +62,15 @@ MAY_IMPORT: dict[str, set[str]] = {
         "_opencl",
     },  # a library for itself, which happens to lie here
     "backends.host": {"backends.base", "backends.numpy"},
-    "backends.assembly": {"backends.protocol", "backends.base", "backends.host"},
+    "backends.assembly": {"backends.types", "backends.base", "backends.host"},
     "_devices": {
-        *("errors", "_version", "_host_memory", "backends.sizes", "backends.protocol"),
+        *("errors", "_version", "_host_memory", "backends.sizes", "backends.types"),
         *("backends.base", "backends.registry", "backends.assembly"),
     },
     "_movement": {"errors", "backends.base", "backends.registry", "_devices"},
     "_array": {
         *("errors", "_config", "_devices", "_movement", "backends.promotion"),
-        *("backends.protocol", "backends.registry", "backends.assembly", "_dlpack"),
+        *("backends.types", "backends.registry", "backends.assembly", "_dlpack"),
         "backends.sizes",
     },
     "_api": {"errors", "_devices", "_array"},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Callable
 from types import FunctionType
@@ -61,6 +60,8 @@ def check(kind: object, where: str) -> type[Backend]:
 def _fault(name: str, value: Any) -> str:
     """Return what is wrong with a public name of a backend's class, or an empty string."""
     if name not in _HOOKS:
+        import difflib  # only errors need it
+
         nearest = difflib.get_close_matches(name, _HOOKS, 1)
         meant = f"; did you mean {nearest[0]}?" if nearest else ""
         return f"{name} is no hook{meant} (name what is the backend's own _{name})"
@@ -115,4 +116,5 @@ def _fits(found: inspect.Signature, wanted: inspect.Signature) -> bool:
         )
     except TypeError:
         return False
-    return list(given.arguments)[: len(ordered)] == ordered
+    order = [name for name in given.arguments if name in every]
+    return order[: len(ordered)] == ordered[: len(order)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from operator import attrgetter
 from pathlib import Path
 

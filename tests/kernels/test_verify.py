@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import json
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
