@@ -1,9 +1,9 @@
 """Routes between devices: the cheapest honest one.
 
-Each backend says what its devices' memory is for DLPack (``place``), what they read of others
-(``reads``), and why data is copied on its way in or out (``why_copied_in`` and its kin). From that
-follows one of five routes, see :data:`Kind`. :func:`move` takes it, :func:`plan` only says so; both
-ask the same functions what is copied and why.
+Each backend says what its devices' memory is for DLPack (``dlpack_device_of``), what they read of
+others (``readable_dlpack_types``), and why data is copied on its way in or out (``why_copied_in``
+and its kin). From that follows one of five routes, see :data:`Kind`. :func:`move` takes it,
+:func:`plan` only says so; both ask the same functions what is copied and why.
 """
 
 from __future__ import annotations

@@ -11,10 +11,12 @@ from portarray.backends.base import Backend
 
 __all__ = ["check"]
 
-_HOOKS = {name for name in (*vars(Backend), *Backend.__annotations__) if not name.startswith("_")}
+_HOOKS = {
+    name for name in (*Backend.__dict__, *Backend.__annotations__) if not name.startswith("_")
+}
 _METHODS = {
     name: value
-    for name, value in vars(Backend).items()
+    for name, value in Backend.__dict__.items()
     if name in _HOOKS and inspect.isfunction(value)
 }
 
@@ -44,7 +46,7 @@ def check(kind: object, where: str) -> type[Backend]:
     faults = [
         fault
         for part in kind.__mro__[: kind.__mro__.index(Backend)]
-        for name, value in vars(part).items()
+        for name, value in part.__dict__.items()
         if not name.startswith("_") and (fault := _fault(name, value))
     ]
     if faults:

@@ -164,10 +164,10 @@ def test_native_devices_and_arrays_are_recognized(runtime: Any, ghost: Any) -> N
 
     devices = registry.load_backend("cupy")
     platform = "rocm" if runtime.is_hip else "cuda"
-    assert devices.recognize(cupy.cuda.Device(1)) == (platform, 1)
-    assert devices.recognize("cuda:1") is None
+    assert devices.device_of_native(cupy.cuda.Device(1)) == (platform, 1)
+    assert devices.device_of_native("cuda:1") is None
     assert devices.native_device(platform, 1) == cupy.cuda.Device(1)
-    assert devices.locate(ghost((2, 3), device=1)) == (platform, 1)
+    assert devices.device_of_array(ghost((2, 3), device=1)) == (platform, 1)
 
 
 def test_a_device_is_made_current_only_among_several(
@@ -175,9 +175,11 @@ def test_a_device_is_made_current_only_among_several(
 ) -> None:
     import cupy
 
+    from portarray.backends.cupy import devices
+
     backend = registry.load_backend("cupy")
     for number in (1, 2):
-        backend._number.cache_clear()
+        devices._number.cache_clear()
         monkeypatch.setattr(runtime, "getDeviceCount", lambda number=number: number)
         scope = backend.scope(cupy.cuda.Device(0))
         assert (scope is None) == (number == 1)
@@ -203,7 +205,8 @@ def test_errors() -> None:
 
 def test_the_pool_is_the_one_that_cupy_allocates_from() -> None:
     cupy = pytest.importorskip("cupy", exc_type=ImportError)
-    devices = registry.load_backend("cupy")
+    from portarray.backends.cupy import devices
+
     assert devices._pool() is cupy.get_default_memory_pool()
     own = cupy.cuda.MemoryPool()
     with cupy.cuda.using_allocator(own.malloc):

@@ -18,7 +18,7 @@ from portarray.backends import assembly, registry
 cupy = pytest.importorskip("cupy", exc_type=ImportError)
 backend = registry.load_backend("cupy")
 xp = backend.namespace
-FOLDER = Path(str(backend.__file__)).parent
+FOLDER = Path(str(xp.__file__)).parents[1]
 FILES = sorted(FOLDER.rglob("*.py"))
 
 

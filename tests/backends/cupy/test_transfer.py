@@ -12,6 +12,9 @@ from portarray import _dlpack as dlpack
 from portarray.backends import registry
 
 cupy = pytest.importorskip("cupy", exc_type=ImportError)
+
+from portarray.backends.cupy import transfer as module  # noqa: E402
+
 transfer = registry.load_backend("cupy")
 
 
@@ -57,7 +60,7 @@ def test_producers_are_told_the_current_stream(
     monkeypatch.setattr(cupy.cuda, "get_current_stream", lambda: own)
     monkeypatch.setattr(cupy.cuda.runtime, "is_hip", is_hip)
     for producer in (Producer((2, 0)), Producer((2, 0), versions=False)):
-        dlpack.take(producer, stream=transfer._stream())
+        dlpack.take(producer, stream=module._stream())
         assert producer.asked["stream"] == told
         assert producer.asked.get("max_version") == ((1, 0) if producer.versions else None)
 
@@ -129,7 +132,7 @@ def test_arrays_without_axes_keep_the_sign_of_zero(
         return ghost(values.shape, values.dtype.name)
 
     monkeypatch.setattr(cupy, "array", array)
-    monkeypatch.setattr(transfer, "_is_read_late", lambda values: True)
+    monkeypatch.setattr(module, "_is_read_late", lambda values: True)
     for values in (np.asarray(-0.0), np.asarray(-0.0, ">f4"), np.zeros((2, 0)), np.ones((2, 3)).T):
         for non_blocking in (False, True):
             x = transfer.from_host(values, nullcontext(), copy=None, non_blocking=non_blocking)
@@ -158,7 +161,7 @@ def test_both_gpus_wait_for_a_copy_between_them(
     monkeypatch.setattr(cupy, "ascontiguousarray", lambda x: x)
     monkeypatch.setattr(cupy.cuda.runtime, "is_hip", is_hip)
     monkeypatch.setattr(
-        transfer,
+        module,
         "_wait",
         lambda later, earlier: events.append((later.enter_result, earlier.enter_result)),
     )

@@ -16,6 +16,7 @@ import jax.numpy as jnp  # noqa: E402
 import portarray as pa  # noqa: E402
 from portarray import _dlpack as dlpack  # noqa: E402
 from portarray.backends import registry  # noqa: E402
+from portarray.backends.jax import transfer as module  # noqa: E402
 
 CPU = "jax:cpu:0"
 BACKEND = registry.load_backend("jax")
@@ -270,5 +271,5 @@ def test_xla_takes_the_copy_that_a_producer_makes_of_what_has_gaps() -> None:
     gaps = np.arange(12, dtype=np.float32).reshape(3, 4)[:, ::2]
     with pytest.raises(jax.errors.JaxRuntimeError, match="strid"):
         jnp.from_dlpack(gaps, copy=False)
-    found = jnp.from_dlpack(transfer._Compact(gaps))
+    found = jnp.from_dlpack(module._Compact(gaps))
     np.testing.assert_array_equal(np.asarray(found), gaps)
