@@ -47,10 +47,6 @@ class Transfer(Backend):
         order = array.dtype.byteorder
         return "" if array.dtype.isnative else f"portarray's arrays have no byte order {order!r}"
 
-    def why_copied_out(self, x: Array, device: str) -> str:
-        """Return nothing: NumPy reads its own arrays."""
-        return ""
-
     def to_host(self, x: Array, *, copy: bool | None) -> Array:
         """Return the array, or a copy where one is asked for."""
         return copied(x) if copy else x
