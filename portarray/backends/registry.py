@@ -97,7 +97,7 @@ def load_backend(library: str) -> Backend:
     package = package_of(library)
     backend = _backends.get(package)
     if backend is None:
-        with _nothing_but_exceptions(package):
+        with _exits_become_errors(package):
             where = f"{package}.backend"
             kind = contract.check(getattr(importlib.import_module(where), "BACKEND", None), where)
             functions = f"{package}.namespace"
@@ -112,8 +112,8 @@ def load_backend(library: str) -> Backend:
 
 
 @contextmanager
-def _nothing_but_exceptions(package: str) -> Iterator[None]:
-    """Raise ImportError for what a package's code raises that is no Exception, but interrupts."""
+def _exits_become_errors(package: str) -> Iterator[None]:
+    """Raise ImportError where a package's code raises SystemExit and the like; interrupts pass."""
     try:
         yield
     except (Exception, KeyboardInterrupt):
@@ -224,7 +224,7 @@ def _read_built_in(name: str) -> None:
 
 def _declaration(package: str) -> BackendInfo:
     """Import a backend's package and check what it declares."""
-    with _nothing_but_exceptions(package):
+    with _exits_become_errors(package):
         info = getattr(importlib.import_module(package), "INFO", None)
     if not isinstance(info, BackendInfo):
         raise ValueError(f"{package} has no INFO = portarray.backends.types.BackendInfo(...)")
