@@ -363,9 +363,7 @@ def main() -> None:
         }
         report = {
             "machine": machine,
-            "devices": {
-                str(d): {"name": d.name, "version": d.backend.devices.version()} for d in devices
-            },
+            "devices": {str(d): {"name": d.name, "version": d.backend.version()} for d in devices},
             "rows": [asdict(row) for row in rows],
             "targets": [asdict(target) for target in judged],
         }

@@ -129,7 +129,7 @@ def unshared(source: pa.Device, target: pa.Device) -> list[str]:
     try:
         y = x.to_device(target, copy=False)
     except ValueError:
-        if source.backend.constant() and not target.backend.constant():
+        if source.backend.immutable and not target.backend.immutable:
             return []  # whoever writes into what never changes gets a copy
         raise
     here, there = address(x), address(y)
@@ -202,7 +202,9 @@ def alone(device: pa.Device) -> dict[str, Any]:
 def locked(device: pa.Device) -> list[str]:
     """Return what was read too late from page-locked memory, which a GPU fetches by itself."""
     found: list[str] = []
-    memory = device.backend.staged(pa.zeros(busy(device), dtype=pa.float32, device=device).native)
+    memory = device.backend.pinned_copy(
+        pa.zeros(busy(device), dtype=pa.float32, device=device).native
+    )
     if memory is None:
         return found
     for turn in range(5):
@@ -219,7 +221,7 @@ def locked(device: pa.Device) -> list[str]:
 def exhausted(device: pa.Device) -> list[str]:
     """Return what does not hold when more is asked for than a GPU's memory has."""
     total = pa.memory(device).total
-    if total is None or device.kind == "cpu" or device.backend.transfer.on_host(device.native):
+    if total is None or device.kind == "cpu" or device.backend.on_host(device.native):
         return []
     kept = pa.ones(busy(device), dtype=pa.float32, device=device)
     try:
@@ -236,16 +238,16 @@ def exhausted(device: pa.Device) -> list[str]:
 def bus_of(device: pa.Device) -> dict[str, float]:
     """Return bytes a second between a card and page-locked memory: no copy can be faster."""
     backend = device.backend
-    x = backend.transfer.from_host(VALUES, device.native, copy=True)
-    memory = backend.staged(x)
+    x = backend.from_host(VALUES, device.native, copy=True)
+    memory = backend.pinned_copy(x)
     if memory is None:  # the library has none, and perhaps another one of the same card
         return {}
 
     def to_card() -> None:
-        backend.transfer.from_host(memory, device.native, copy=None)
+        backend.from_host(memory, device.native, copy=None)
         pa.synchronize(device)
 
-    to_host = matrix.shortest(lambda: backend.staged(x))
+    to_host = matrix.shortest(lambda: backend.pinned_copy(x))
     return {"to_host": LARGE / to_host, "to_card": LARGE / matrix.shortest(to_card)}
 
 
@@ -259,14 +261,14 @@ def busy(device: pa.Device) -> int:
 
 def unlike(x: pa.Array, value: float, what: str) -> list[str]:
     """Say how many of an array's numbers are not a value; at best nothing."""
-    seen = x.device.backend.transfer.to_host(x.native, copy=True)
+    seen = x.device.backend.to_host(x.native, copy=True)
     different = int((seen != value).sum())
     return [f"{what}: {different} of {seen.size} numbers are wrong"] if different else []
 
 
 def place(device: pa.Device) -> Any:
     """Return DLPack's type and index of a device's memory."""
-    return device.backend.place(device.native)
+    return device.backend.dlpack_device_of(device.native)
 
 
 def _options(parser: argparse.ArgumentParser) -> None:

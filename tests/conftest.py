@@ -101,7 +101,7 @@ def no64bit() -> Iterator[str]:
 
 @pytest.fixture
 def settable() -> Iterator[str]:
-    """A GPU on rocm that has 64-bit types where ``settable.devices.wide`` says so."""
+    """A GPU on rocm that has 64-bit types where ``settable.backend.wide`` says so."""
     yield from _backend("settable")
 
 

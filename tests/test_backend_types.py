@@ -94,7 +94,7 @@ def test_backend_fits_the_protocol(library: str, tmp_path: Path, cache: Path) ->
         pytest.skip(f"the backend is not complete: {info.pending}")
     pytest.importorskip(info.module, reason=f"{info.title} is not installed", exc_type=ImportError)
     backend = registry.load_backend(library)
-    text = "\n".join(assertions(backend.namespace, backend.devices.ARRAY_TYPE))
+    text = "\n".join(assertions(backend.namespace, backend.array_type))
     assert text.count("xp.") > 100, "the backend's namespace was not found"
     assert complaints(text, tmp_path, cache) == []
 

@@ -24,7 +24,7 @@ LIBRARIES = sorted(
 
 # The compositions serve a backend's sets where it has none.
 FILES = {
-    *("__init__.py", "devices.py", "transfer.py", "namespace/__init__.py"),
+    *("__init__.py", "backend.py", "devices.py", "transfer.py", "namespace/__init__.py"),
     *("namespace/assignment.py", "namespace/direct.py"),
     *(f"namespace/{chapter}.py" for chapter in assembly.CHAPTERS if chapter != "sets"),
 }
@@ -72,7 +72,7 @@ try:
 except pa.DeviceNotFunctionalError as error:
     print("not here")
 infos = registry.backend_infos()
-print(*[n for n in infos if registry.package_of(n) + ".devices" in sys.modules])
+print(*[n for n in infos if registry.package_of(n) + ".backend" in sys.modules])
 print(*[n for n, info in infos.items() if info.module in sys.modules])
 """
     done = subprocess.run(

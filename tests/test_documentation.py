@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import portarray as pa
-from portarray.backends import base, protocol
+from portarray.backends import base, types
 
 ROOT = Path(__file__).parents[1]
 # Pages whose code stands on its own, with the names that the reader is expected to have.
@@ -74,16 +74,16 @@ def test_code_of_the_page_on_scikit_learn() -> None:
 
 def _hooks() -> Iterator[str]:
     """Yield every name that a backend must, should or may have."""
-    for part in (protocol.Devices, protocol.Transfer, base.Backend):
-        yield from (name for name in vars(part) if not name.startswith("_"))
-    yield from protocol.BackendInfo._fields
-    yield from protocol.__all__
+    names = (*vars(base.Backend), *base.Backend.__annotations__)
+    yield from (name for name in names if not name.startswith("_"))
+    yield from types.BackendInfo._fields
+    yield from types.__all__
 
 
 # What backends have no word in: types, names of the parts, and what is made of other hooks.
 NOT_HOOKS = {
-    *("Devices", "PLATFORMS", "Backend", "BackendInfo", "Served", "Transfer", "info", "namespace"),
-    *("converts", "read"),
+    *("PLATFORMS", "BackendInfo", "Kind", "Served"),
+    *("info", "namespace", "read_host"),
 }
 
 

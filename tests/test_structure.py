@@ -30,20 +30,27 @@ MAY_IMPORT: dict[str, set[str]] = {
     "_config": {"_devices"},  # what texts name devices
     "typing": set(),
     "backends": set(),  # the package itself: empty
-    "backends.protocol": set(),
-    "backends.base": {"backends.protocol"},
-    "backends.registry": {"backends.protocol", "backends.base"},
+    "backends.types": set(),
+    "backends.base": {"backends.types"},
+    "backends.contract": {"backends.base"},
+    "backends.registry": {"backends.types", "backends.base", "backends.contract"},
     "backends.kinds": {"backends.promotion"},
-    "backends.composed": {"backends.protocol", "backends.promotion"},
+    "backends.composed": {"backends.types", "backends.promotion"},
     "_dlpack": set(),  # what capsules hold, for whatever imports them
     "_host_memory": set(),  # what the system says, for whatever computes on the host
-    "backends.machine": {"_host_memory", "backends.protocol"},
+    "backends.machine": {"_host_memory", "backends.types"},
     "backends.promotion": set(),
     "backends.copying": set(),
     "backends.python_values": set(),
     "backends.sizes": set(),
     "backends.BACKEND": {
-        *("backends.protocol", "backends.machine", "backends.promotion", "backends.composed"),
+        *(
+            "backends.types",
+            "backends.base",
+            "backends.machine",
+            "backends.promotion",
+            "backends.composed",
+        ),
         *("_dlpack", "backends.copying", "backends.python_values", "backends.sizes"),
     },
     "_opencl": set(),  # drivers, for whatever computes through OpenCL
@@ -57,17 +64,17 @@ MAY_IMPORT: dict[str, set[str]] = {
     },  # a library for itself, which happens to lie here
     "backends.host": {"backends.base"},
     "backends.assembly": {
-        *("backends.protocol", "backends.base", "backends.host", "backends.kinds"),
+        *("backends.types", "backends.base", "backends.host", "backends.kinds"),
         *("backends.promotion", "backends.registry"),
     },
     "_devices": {
-        *("errors", "_version", "_host_memory", "backends.sizes", "backends.protocol"),
+        *("errors", "_version", "_host_memory", "backends.sizes", "backends.types"),
         *("backends.base", "backends.registry", "backends.assembly"),
     },
     "_movement": {"errors", "backends.base", "backends.registry", "_devices"},
     "_array": {
         *("backends.kinds", "errors", "_config", "_devices", "_movement", "backends.promotion"),
-        *("backends.protocol", "backends.registry", "backends.assembly", "_dlpack"),
+        *("backends.types", "backends.registry", "backends.assembly", "_dlpack"),
         "backends.sizes",
     },
     "_api": {"errors", "_devices", "_array"},
@@ -218,7 +225,7 @@ def test_backends_know_nothing_of_the_array() -> None:
 def test_a_backend_says_what_it_is_without_its_library(library: str) -> None:
     module = registry.package_of(library)
     assert {found.name for found in imports(module)} - {"__future__"} == {
-        "portarray.backends.protocol"
+        "portarray.backends.types"
     }
 
 

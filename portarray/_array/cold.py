@@ -334,7 +334,7 @@ def read(x: Array) -> np.ndarray[Any, Any]:
     """Return an array's values as a NumPy array to read on the spot; nobody may keep it."""
     device = x._table.device
     try:
-        return device.backend.read(x._native, device.native)
+        return device.backend.read_host(x._native, device.native)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
         reraise(error, "reading", device, asked=x.nbytes)
 
@@ -343,7 +343,7 @@ def host_view(x: Array, *, copy: bool | None = None) -> np.ndarray[Any, Any]:
     """Return an array's values as a NumPy array, through the device's own transfer."""
     device = x._table.device
     try:
-        return device.backend.transfer.to_host(x._native, copy=copy)
+        return device.backend.to_host(x._native, copy=copy)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
         reraise(error, "reading", device, asked=x.nbytes)
 

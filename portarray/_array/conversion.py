@@ -77,9 +77,9 @@ def from_host(
         return asarray(values, device=device, narrow=narrow)
     try:
         if own:
-            native = device.backend.keep(values, device.native)
+            native = device.backend.from_owned_host(values, device.native)
         else:
-            native = device.backend.transfer.from_host(values, device.native, copy=None)
+            native = device.backend.from_host(values, device.native, copy=None)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
         results.reraise(error, "moving", device, asked=values.nbytes)
     return results.wrapped(native, table)
@@ -113,7 +113,7 @@ def astype(x: Any, dtype: object, /, *, copy: bool = True, device: object = None
             return results.wrapped(target.cast(moved(x, where, copy=None)._native), target)
         # Neither knows both, as bfloat16 from NumPy's float64 to where that is missing.
         with np.errstate(all="ignore"):
-            values = table.device.backend.read(x._native, table.device.native).astype(wanted)
+            values = table.device.backend.read_host(x._native, table.device.native).astype(wanted)
         return from_host(values, where, own=True)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
         results.reraise(error, "astype", where, table.device, asked=x.size * wanted.itemsize)
@@ -185,7 +185,7 @@ def adopted(obj: Any, owner: Device, *, copy: bool | None) -> Array:
     """Return a native array of a device, see :func:`home`, as array there."""
     if type(obj) is np.ndarray:
         obj = _under_one_name(obj)
-    return results.wrap(owner.backend.adopt(obj, copy=copy), owner)
+    return results.wrap(owner.backend.normalize(obj, copy=copy), owner)
 
 
 def _finished(
@@ -252,7 +252,7 @@ def home(obj: object) -> Device | None:
     backend = registry.owner(obj)
     if backend is None:
         return None
-    return discovery.get_device(backend.info.library, *backend.devices.locate(obj))
+    return discovery.get_device(backend.info.library, *backend.device_of_array(obj))
 
 
 _PLAIN = (*dtypes.SCALARS, str, bytes, list, tuple)
@@ -283,11 +283,12 @@ def _from_python(
         if values.dtype != table.dtype:
             if values.dtype.kind == "c" and table.kind not in "bc":
                 raise _loses_imaginary_part(values.dtype, table.dtype)
-            native = device.backend.converted(values, table.dtype, device.native)
+            with np.errstate(all="ignore"):  # of what the dtype cannot hold
+                native = device.backend.from_host_converted(values, table.dtype, device.native)
         elif shares:
-            native = device.backend.transfer.from_host(values, device.native, copy=copy)
+            native = device.backend.from_host(values, device.native, copy=copy)
         else:
-            native = device.backend.keep(values, device.native)
+            native = device.backend.from_owned_host(values, device.native)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
         results.reraise(error, "asarray", device, asked=asked)
     return results.wrapped(native, table)
@@ -405,9 +406,9 @@ def _with_values(obj: Any) -> Any:
     if isinstance(obj, (list, tuple)):
         return [_with_values(item) for item in obj]
     if isinstance(obj, base.array_type):
-        return obj.device.backend.read(obj._native, obj.device.native)
+        return obj.device.backend.read_host(obj._native, obj.device.native)
     owner = home(obj)
-    return obj if owner is None else owner.backend.read(obj, owner.native)
+    return obj if owner is None else owner.backend.read_host(obj, owner.native)
 
 
 def _under_one_name(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

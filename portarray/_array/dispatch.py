@@ -117,7 +117,7 @@ class DispatchTable:
         self.dtype = dtype
         self.kind = dtypes.kind_of(dtype)
         self.native = native
-        self.array_type: Any = device.backend.devices.ARRAY_TYPE
+        self.array_type: Any = device.backend.array_type
         self.functions = Functions(self)
         self.known_type: Any = self.array_type if device.backend.configuration() is None else None
         self.learned: dict[str, Learned] = {}
@@ -195,7 +195,7 @@ def _ask_dtypes(device: Device) -> Mapping[np.dtype[Any], DispatchTable]:
     """Ask a backend for its dtypes; tables that are there already stay the same objects."""
     backend = device.backend
     setting = backend.configuration()
-    available = backend.devices.dtypes(device.platform, device.index)
+    available = backend.dtypes(device.platform, device.index)
     with _making:
         if not hasattr(device, "tables"):
             # Devices are immutable for their users; these slots are this module's.
@@ -280,7 +280,7 @@ def _entered(own: Function, table: DispatchTable, name: str) -> Function:
     device = table.device
     if device.backend.scope(device.native) is not None:
         own = _scoped(own, device)
-    return own if device.backend.settled(table.native) else _while_set(own, table, name)
+    return own if device.backend.has_fixed_dtype(table.native) else _while_set(own, table, name)
 
 
 def _while_set(own: Function, table: DispatchTable, name: str) -> Function:
@@ -312,7 +312,7 @@ def _serve(table: DispatchTable, name: str) -> Function:
         function, how = functions_of(device).serve(name, table.dtype)
     except assembly.MissingDTypeError as error:
         raise dtypes.missing(error.dtype, device, set(dtypes_of(device))) from None
-    if how == "host" and not device.backend.transfer.on_host(device.native):
+    if how == "host" and not device.backend.on_host(device.native):
         function = _accounted(function, name, device)
     if device.backend.scope(device.native) is not None:
         function = _scoped(function, device)

@@ -217,7 +217,7 @@ def _native_index_array(x: Array, index: np.ndarray[Any, Any]) -> Any:
     wanted = dtypes.canonical(index.dtype)
     if wanted not in dispatch.dtypes_of(device):
         wanted = dispatch.default_dtype(device, "i")
-    return device.backend.transfer.from_host(index.astype(wanted), device.native, copy=True)
+    return device.backend.from_host(index.astype(wanted), device.native, copy=True)
 
 
 def _check(parts: list[Any], given: Sequence[Any], x: Array) -> None:

@@ -71,7 +71,7 @@ def to_numpy(x: Array, dtype: Any, copy: bool | None) -> np.ndarray[Any, np.dtyp
 
 def _check_on_host(device: Device) -> None:
     """Refuse devices whose memory NumPy cannot read."""
-    if not device.backend.transfer.on_host(device.native):
+    if not device.backend.on_host(device.native):
         raise TypeError(
             f"NumPy cannot read the memory of {device}; move the array to the host first: "
             f"numpy.asarray(x.to_device('numpy'))"
@@ -245,27 +245,27 @@ def dlpack(
     copy = copy if copy is None else conversion.truth(copy)
     max_version = _two_integers("max_version", max_version)
     dl_device = _two_integers("dl_device", dl_device)
-    if stream is not None and backend.place(device.native) == routes.HOST:
+    if stream is not None and backend.dlpack_device_of(device.native) == routes.HOST:
         if stream != -1:  # "do not synchronize", which is so anyway
             raise BufferError(
                 f"stream={stream!r}: {device} computes in host memory, which has no streams; "
                 f"pass None"
             )
         stream = None
-    own = backend.transfer.dlpack_device(x._native)
+    own = backend.dlpack_device(x._native)
     wanted = dl_device or own
     if wanted not in (own, routes.HOST):
         raise BufferError(
             f"dl_device={wanted}: an array on {device} can be exported to its own DLPack device "
             f"{own} and to the CPU {routes.HOST}"
         )
-    if wanted != own and not backend.transfer.on_host(device.native):
+    if wanted != own and not backend.on_host(device.native):
         # The standard lets every consumer ask for host memory, and few libraries answer.
         if copy is False:
             raise BufferError(f"copy=False, but {device} is not host memory; pass copy=None")
         return host_capsule(call.host_view(x, copy=True), max_version=max_version)
     try:
-        return backend.transfer.to_dlpack(
+        return backend.to_dlpack(
             x._native, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
         )
     except Exception as error:  # noqa: BLE001  (translated and raised again)
@@ -285,4 +285,4 @@ def _two_integers(name: str, value: Any) -> tuple[int, int] | None:
 
 def dlpack_device(x: Array) -> tuple[int, int]:
     """Return DLPack's device type and index."""
-    return x.device.backend.transfer.dlpack_device(x._native)
+    return x.device.backend.dlpack_device(x._native)

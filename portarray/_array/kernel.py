@@ -22,7 +22,7 @@ from portarray._config import config
 if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray._array.dispatch import DispatchTable, Function
-    from portarray.backends.protocol import TunedKernel
+    from portarray.backends.types import TunedKernel
 
 __all__ = ["Kernel", "shape_of", "version"]
 
@@ -128,7 +128,7 @@ class Kernel:
 
     def candidates(self, table: DispatchTable) -> tuple[TunedKernel, ...]:
         """Return every version made for a table's library, those for other dtypes too."""
-        return table.device.backend.tuned_kernels(self.name)
+        return table.device.backend.tuned_kernels.get(self.name, ())
 
     def _serve(self, table: DispatchTable, *, tuned: bool) -> Function:
         """Build the function that picks a table's version by what it is given."""

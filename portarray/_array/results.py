@@ -54,7 +54,7 @@ def _as_array(native: Any, table: DispatchTable) -> Any:
     if device.backend.owns(native):
         return native
     if isinstance(native, (np.generic, np.ndarray)):
-        return device.backend.transfer.from_host(np.asarray(native), device.native, copy=None)
+        return device.backend.from_host(np.asarray(native), device.native, copy=None)
     raise TypeError(f"{device.library} returned {type(native).__name__} where an array was due")
 
 
@@ -97,7 +97,7 @@ def _translated(
     if short is not None:
         return short
     for device in devices:
-        better = device.backend.translated(error)
+        better = device.backend.translate_error(error)
         if better is not None:
             return better
     if isinstance(error, (TypeError, ValueError, IndexError, ArithmeticError, KeyError)):
@@ -106,7 +106,7 @@ def _translated(
         gone = _why_gone(device)
         if gone:
             return DeviceNotFunctionalError(str(device), {str(device): gone})
-    if any(device.backend.is_failure(error) for device in devices):
+    if any(device.backend.is_device_failure(error) for device in devices):
         return error
     # Libraries raise RuntimeError (and their own classes) for wrong shapes and values; users of
     # every other library expect ValueError there.
@@ -119,7 +119,7 @@ def _translated(
 
 def _why_gone(device: Device) -> str:
     """Return why a device that was there is there no longer; empty where it is."""
-    number: int = device.backend.devices.count(device.platform)
+    number: int = device.backend.count(device.platform)
     if device.index < number:
         return ""
     there = "no device" if number == 0 else f"{number} device{'s' if number > 1 else ''}"

@@ -12,7 +12,7 @@ from portarray._devices import discovery, selection
 from portarray._devices.device import Device
 from portarray.backends import assembly, registry
 from portarray.backends.kinds import ACCEPTED
-from portarray.backends.protocol import Served
+from portarray.backends.types import Served
 
 __all__ = ["WAYS", "Overview", "Place", "Row", "State", "functions", "overview", "support"]
 

@@ -96,7 +96,7 @@ def surroundings(devices: Iterable[pa.Device], **more: object) -> dict[str, Any]
             **more,
         },
         "devices": {
-            str(device): {"name": device.name, "version": device.backend.devices.version()}
+            str(device): {"name": device.name, "version": device.backend.version()}
             for device in devices
         },
     }

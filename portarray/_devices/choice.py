@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from portarray._devices import discovery, hardware, notices
 from portarray._devices.device import Device
 from portarray.backends import registry
-from portarray.backends.protocol import PLATFORMS, Kind
+from portarray.backends.types import PLATFORMS, Kind
 from portarray.errors import DeviceNotFunctionalError
 
 __all__ = ["Choice"]

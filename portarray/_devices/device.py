@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, NoReturn, Self
 
 from portarray.backends import registry
 from portarray.backends.base import Backend
-from portarray.backends.protocol import PLATFORMS, BackendInfo, Kind
+from portarray.backends.types import PLATFORMS, BackendInfo, Kind
 from portarray.errors import UnknownDeviceError
 
 __all__ = ["SCOPES", "WORDS", "Device", "DeviceText", "make", "parse"]

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from portarray._devices import device as device_module
 from portarray._devices.device import Device
 from portarray.backends import registry
-from portarray.backends.protocol import PLATFORMS, BackendInfo
+from portarray.backends.types import PLATFORMS, BackendInfo
 from portarray.errors import DeviceNotFunctionalError, UnknownDeviceError
 
 if TYPE_CHECKING:
@@ -266,15 +266,13 @@ def _count(library: str, platform: str) -> int:
             f'(pip install --upgrade "{info.requirement(platform)}")',
             fault=True,
         )
-    with _careful(info, platform, None, "load", "its import failed"):
-        hooks = registry.load_devices(library)
-        if not info.pending:
-            registry.load_backend(library)
-    if hooks is None:
+    if info.pending:
         raise _Refusal(info.pending, fault=False)
+    with _careful(info, platform, None, "load", "its import failed"):
+        backend = registry.load_backend(library)
     with _careful(info, platform, None, "count", "asking for its devices failed"):
-        number = operator.index(hooks.count(platform))
-        reason = hooks.why_not(platform) if number == 0 else info.pending
+        number = operator.index(backend.count(platform))
+        reason = backend.why_not(platform) if number == 0 else ""
     if reason:
         raise _Refusal(reason, fault=False)
     return number
@@ -301,10 +299,10 @@ def _find(library: str, platform: str, index: int) -> Device:
             raise _Refusal(f"its probe failed: {reason}", fault=True)
         key = (library, platform, index)
         if key not in _made:
-            about = backend.devices.describe(platform, index)
+            about = backend.describe(platform, index)
             if about.kind not in KINDS:
                 raise ValueError(f"its kind is {about.kind!r}, none of {', '.join(KINDS)}")
-            native = backend.devices.native_device(platform, index)
+            native = backend.native_device(platform, index)
             _made[key] = device_module.make(
                 backend, platform, index, name=about.name, kind=about.kind, native=native
             )
@@ -342,5 +340,4 @@ def _careful(
 
 
 def _driver(info: BackendInfo, platform: str) -> str:
-    hook = getattr(registry.load_devices(info.library), "driver", None)
-    return "" if hook is None else hook(platform)
+    return registry.load_backend(info.library).driver(platform)

@@ -9,7 +9,7 @@ from portarray import _host_memory
 from portarray._devices import discovery, selection
 from portarray._devices.device import Device
 from portarray.backends import sizes
-from portarray.backends.protocol import MemoryFigures
+from portarray.backends.types import MemoryFigures
 from portarray.errors import OutOfMemoryError
 
 __all__ = ["MemoryFigures", "let_go", "memory", "out_of_memory", "reclaim", "synchronize"]
@@ -159,7 +159,7 @@ def out_of_memory(
         Bytes of what was to be made. What the library says of the allocation that failed goes
         before it.
     """
-    known = [one for one in devices if one.backend.devices.is_out_of_memory(error)]
+    known = [one for one in devices if one.backend.is_out_of_memory(error)]
     if isinstance(error, sizes.TooLargeError):
         where = devices[0]
     elif isinstance(error, MemoryError):
@@ -170,7 +170,7 @@ def out_of_memory(
         where = known[0]
     else:
         return None
-    said = where.backend.asked(error)  # some of it stands in frames
+    said = where.backend.requested_bytes(error)  # some of it stands in frames
     let_go(error)
     figures = memory(where)
     return OutOfMemoryError(
@@ -209,7 +209,7 @@ def let_go(error: BaseException) -> None:
 
 
 def _on_host(device: Device) -> bool:
-    return device.backend.transfer.on_host(device.native)
+    return device.backend.on_host(device.native)
 
 
 def _meant(device: object) -> list[Device]:

@@ -41,19 +41,19 @@ def compute(backend: Backend, platform: str, index: int) -> str:
         Why the device does not function, or an empty string.
     """
     try:
-        native = backend.devices.native_device(platform, index)
-        dtypes = backend.devices.dtypes(platform, index)
+        native = backend.native_device(platform, index)
+        dtypes = backend.dtypes(platform, index)
         dtype = next((np.dtype(d) for d in ("float32", "int32") if np.dtype(d) in dtypes), None)
         if dtype is None:
             return "it has neither float32 nor int32"
         given = np.asarray([1, 2, 3, 4], dtype=dtype)
         functions = assembly.NativeFunctions(backend, native)
         add, multiply = (functions.serve(name, dtype)[0] for name in ("add", "multiply"))
-        with backend.at_once(), backend.scope(native) or contextlib.nullcontext():
-            x = backend.transfer.from_host(given, native, copy=True)
+        with backend.eager(), backend.scope(native) or contextlib.nullcontext():
+            x = backend.from_host(given, native, copy=True)
             y = add(multiply(x, x), x)
             backend.synchronize(native)
-            found = np.array(backend.transfer.to_host(y, copy=True))
+            found = np.array(backend.to_host(y, copy=True))
             backend.memory(native)  # what lists devices asks for it
     except Exception as error:  # noqa: BLE001 - a driver may raise anything; its reason is returned
         return reason_of(error)
@@ -135,15 +135,15 @@ def _probe(library: str, platform: str, index: int, step: Step, package: str | N
         if registry.find_info(library) is None:
             return f"no library {library!r} is known"
         if step == "load":
-            registry.load_devices(library)
+            registry.load_backend(library)
             return ""
         backend = registry.load_backend(library)
-        count = backend.devices.count(platform)
+        count = backend.count(platform)
         if step == "count":
             return ""
         if index >= count:
             there = f"there {'is 1 device' if count == 1 else f'are {count} devices'}"
-            return backend.devices.why_not(platform) if count == 0 else there
+            return backend.why_not(platform) if count == 0 else there
         return compute(backend, platform, index)
     except PortarrayError as error:
         return str(error)

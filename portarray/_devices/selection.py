@@ -14,7 +14,7 @@ from portarray._devices import discovery, notices
 from portarray._devices.choice import Choice
 from portarray._devices.device import SCOPES, WORDS, Device, parse
 from portarray.backends import registry
-from portarray.backends.protocol import PLATFORMS
+from portarray.backends.types import PLATFORMS
 from portarray.errors import (
     DeviceNotFunctionalError,
     PreferenceError,
@@ -356,7 +356,7 @@ def _from_native(obj: object) -> Device:
     """Return the device of a library's own device object."""
     # A library that is not imported has made no object; importing it now would cost seconds.
     for backend in registry.imported_backends():
-        found = backend.devices.recognize(obj)
+        found = backend.device_of_native(obj)
         if found is not None:
             return discovery.get_device(backend.info.library, *found)
     name = f"{type(obj).__module__}.{type(obj).__qualname__}"

@@ -9,7 +9,7 @@ from portarray._devices.device import Device
 from portarray._devices.discovery import LibraryStatus
 from portarray._version import __version__
 from portarray.backends import registry
-from portarray.backends.protocol import MemoryFigures
+from portarray.backends.types import MemoryFigures
 
 if TYPE_CHECKING:
     from portarray._devices.preferences import Preference

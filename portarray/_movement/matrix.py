@@ -180,7 +180,7 @@ def row(
         Also take the time of each route.
     """
     try:
-        x = source.backend.transfer.from_host(values, source.native, copy=True)
+        x = source.backend.from_host(values, source.native, copy=True)
     except Exception as error:  # noqa: BLE001  (a device that fails says so in its cells)
         for target in devices:
             yield Cell(source, target, None, problem=_problem(error))

@@ -1,9 +1,9 @@
 """Routes between devices: the cheapest honest one.
 
-Each backend says what its devices' memory is for DLPack (``place``), what they read of others
-(``reads``), and why data is copied on its way in or out (``why_copied_in`` and its kin). From that
-follows one of five routes, see :data:`Kind`. :func:`move` takes it, :func:`plan` only says so; both
-ask the same functions what is copied and why.
+Each backend says what its devices' memory is for DLPack (``dlpack_device_of``), what they read of
+others (``readable_dlpack_types``), and why data is copied on its way in or out (``why_copied_in``
+and its kin). From that follows one of five routes, see :data:`Kind`. :func:`move` takes it,
+:func:`plan` only says so; both ask the same functions what is copied and why.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ def kind_of(source: Device, target: Device) -> Kind:
     backend, onto = source.backend, target.backend
     if backend is onto:
         return "library"
-    here, there = backend.place(source.native), onto.place(target.native)
+    here, there = backend.dlpack_device_of(source.native), onto.dlpack_device_of(target.native)
     if here == HOST and there == HOST:
         return "memory"
-    if here is not None and here == there and here[0] in onto.reads(target.native):
+    if here is not None and here == there and here[0] in onto.readable_dlpack_types(target.native):
         return "dlpack"
     if here != HOST and there != HOST:
         return "staged"
@@ -57,8 +57,8 @@ def _kind_for(x: Any, source: Device, target: Device) -> Kind:
     kind = kind_of(source, target)
     if kind == "dlpack":
         # An array may lie in memory of another type than its device's other ones do.
-        its, _ = source.backend.transfer.dlpack_device(x)
-        if its not in target.backend.reads(target.native):
+        its, _ = source.backend.dlpack_device(x)
+        if its not in target.backend.readable_dlpack_types(target.native):
             return "staged"
     return kind
 
@@ -90,7 +90,7 @@ def move(
         None then.
     """
     kind = _kind_for(x, source, target)
-    onto = target.backend.transfer
+    onto = target.backend
     if kind == "library":
         return onto.move(x, target.native, copy=copy, non_blocking=non_blocking)
     if kind == "dlpack":
@@ -101,20 +101,20 @@ def move(
                 f"copy=False, but {source} and {target} share no memory; pass copy=None"
             )
         # Each side refuses what it cannot share, and says why.
-        values = source.backend.transfer.to_host(x, copy=False)
+        values = source.backend.to_host(x, copy=False)
         return onto.from_host(values, target.native, copy=False)
     given = _given(x, source, target, kind, copy, own=own)
     if given.whose == "lent":
         return onto.from_host(given.values, target.native, copy=True)
     early = non_blocking and kind != "memory" and not given.locked
     if given.whose == "own":
-        return target.backend.keep(given.values, target.native, non_blocking=early)
+        return target.backend.from_owned_host(given.values, target.native, non_blocking=early)
     return onto.from_host(given.values, target.native, copy=copy, non_blocking=early)
 
 
 def converts(source: Device, target: Device) -> bool:
     """Tell whether data that goes from one device to another is converted while it is copied."""
-    return kind_of(source, target) == "memory" and target.backend.converts()
+    return kind_of(source, target) == "memory" and target.backend.converts_on_copy
 
 
 def convert(
@@ -143,7 +143,8 @@ def convert(
     """
     if converts(source, target):
         values = _given(x, source, target, "memory", True).values
-        return target.backend.converted(values, dtype, target.native)
+        with np.errstate(all="ignore"):  # of what the dtype cannot hold
+            return target.backend.from_host_converted(values, dtype, target.native)
     return move(cast(x), source, target, copy=None, non_blocking=non_blocking, own=True)
 
 
@@ -179,27 +180,27 @@ def _given(
     why = backend.why_copied_out(x, source.native)
     if not why:
         if own:
-            return _Given(backend.transfer.to_host(x, copy=None), "", "own")
-        values = backend.lend(x)
+            return _Given(backend.to_host(x, copy=None), "", "own")
+        values = backend.borrow_host_view(x)
         if values is None:
-            return _Given(backend.transfer.to_host(x, copy=None), "", "shared")
+            return _Given(backend.to_host(x, copy=None), "", "shared")
         if planned is not None:
             return _Given(values, "", "shared")
         if copy or target.backend.why_copied_in(values, target.native):
             return _Given(values, "", "lent")
-        return _Given(backend.transfer.to_host(x, copy=None), "", "shared")
-    if backend.place(source.native) == HOST:
+        return _Given(backend.to_host(x, copy=None), "", "shared")
+    if backend.dlpack_device_of(source.native) == HOST:
         try:
             # To read on the spot is enough for one who copies: that is one copy and not two.
-            return _Given(backend.transfer.to_host(x, copy=False), why, "lent")
+            return _Given(backend.to_host(x, copy=False), why, "lent")
         except ValueError:
             pass
     if planned is not None:
         return _Given(np.empty(x.shape, planned), why, "own")
-    staged = backend.staged(x) if kind == "staged" else None
+    staged = backend.pinned_copy(x) if kind == "staged" else None
     if staged is not None:
         return _Given(staged, why, "own", locked=True)
-    return _Given(backend.transfer.to_host(x, copy=None), why, "own")
+    return _Given(backend.to_host(x, copy=None), why, "own")
 
 
 def _over_dlpack(x: Any, source: Device, target: Device, copy: bool | None) -> Any:
@@ -207,18 +208,18 @@ def _over_dlpack(x: Any, source: Device, target: Device, copy: bool | None) -> A
     backend, onto = source.backend, target.backend
     why = _why_copied_over(backend, onto)
     if why:
-        if copy is False and not onto.constant():
+        if copy is False and not onto.immutable:
             raise ValueError(f"copy=False, but {why}; pass copy=None or copy=True")
         if copy is None:
             copy = True
-    return onto.transfer.from_dlpack(_Offered(x, backend), target.native, copy=copy)
+    return onto.from_dlpack(_Offered(x, backend), target.native, copy=copy)
 
 
 def _why_copied_over(backend: Backend, onto: Backend) -> str:
     """Return why the memory of one GPU is copied between two libraries; empty where it is not."""
-    if onto.constant():
+    if onto.immutable:
         return f"{onto.info.title}'s arrays never change, and the memory may"
-    if backend.constant():
+    if backend.immutable:
         return f"{backend.info.title}'s arrays never change, and those of {onto.info.title} do"
     return ""
 
@@ -241,13 +242,13 @@ class _Offered:
         copy: bool | None = None,
     ) -> Any:
         """Return a capsule, ordered before what comes next on the consumer's stream."""
-        return self._backend.transfer.to_dlpack(
+        return self._backend.to_dlpack(
             self._x, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
         )
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """Return DLPack's device type and index."""
-        return self._backend.transfer.dlpack_device(self._x)
+        return self._backend.dlpack_device(self._x)
 
 
 class TransferPlan(NamedTuple):

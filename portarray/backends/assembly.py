@@ -24,7 +24,7 @@ from portarray.backends import host, promotion, registry
 from portarray.backends.base import Backend
 from portarray.backends.kinds import ACCEPTED, OPERANDS
 from portarray.backends.promotion import Kind, kind_of
-from portarray.backends.protocol import Served, served_by
+from portarray.backends.types import Served, served_by
 
 __all__ = ["CHAPTERS", "MissingDTypeError", "NativeFunctions", "NativeNamespace", "served"]
 
@@ -73,6 +73,8 @@ class MissingDTypeError(TypeError):
 @cache
 def _chapters(package: str) -> dict[str, ModuleType]:
     """Return the chapter files of a package, by chapter."""
+    if not package:
+        return {}
     names = {chapter: f"{package}.{chapter}" for chapter in CHAPTERS}
     return {chapter: import_module(name) for chapter, name in names.items() if find_spec(name)}
 
@@ -255,7 +257,7 @@ class NativeFunctions:
         return host.function(self.backend, self.device, name, _host_function(name)), "host"
 
     def _guarded(self, name: str, own: Any) -> Any:
-        return self.backend.guarded(name, own) if callable(own) else own
+        return self.backend.guard_memory(name, own) if callable(own) else own
 
     def _converted(self, name: str, dtype: DType) -> tuple[Function, Served]:
         """Return a function for a dtype that is converted first, or refuse it."""

@@ -18,12 +18,10 @@ __all__ = ["dtypes_on", "function"]
 
 def dtypes_on(backend: Backend, device: Any) -> Mapping[np.dtype[Any], Any]:
     """Return every dtype that a native device has, NumPy's to native."""
-    where = backend.devices.recognize(device)
+    where = backend.device_of_native(device)
     if where is None:  # a library whose devices are no objects of their own, such as NumPy
-        where = backend.devices.locate(
-            backend.transfer.from_host(np.zeros((), "?"), device, copy=True)
-        )
-    return backend.devices.dtypes(*where)
+        where = backend.device_of_array(backend.from_host(np.zeros((), "?"), device, copy=True))
+    return backend.dtypes(*where)
 
 
 def function(
@@ -46,7 +44,7 @@ def function(
 
     def bring(value: Any) -> Any:
         if backend.owns(value):
-            return backend.transfer.to_host(value, copy=None)
+            return backend.to_host(value, copy=None)
         if isinstance(value, (list, tuple)):
             return type(value)(bring(item) for item in value)
         try:
@@ -56,7 +54,7 @@ def function(
 
     def put(value: Any) -> Any:
         if isinstance(value, (np.ndarray, np.generic)):
-            return backend.transfer.from_host(np.asarray(value), device, copy=True)
+            return backend.from_host(np.asarray(value), device, copy=True)
         if isinstance(value, tuple):
             return tuple(put(item) for item in value)
         return value

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from portarray import _host_memory
-from portarray.backends.protocol import Description, MemoryFigures
+from portarray.backends.types import Description, MemoryFigures
 
 __all__ = ["in_large_pages", "memory", "processor"]
 

@@ -12,16 +12,16 @@ import re
 import sys
 import threading
 from collections.abc import Iterator
-from types import ModuleType
+from contextlib import contextmanager
 
+from portarray.backends import contract
 from portarray.backends.base import Backend
-from portarray.backends.protocol import PLATFORMS, BackendInfo, Devices, Transfer
+from portarray.backends.types import PLATFORMS, BackendInfo
 
 __all__ = [
     "add_backend",
     "find_info",
     "imported_backends",
-    "load_devices",
     "load_backend",
     "loaded",
     "owner",
@@ -80,15 +80,6 @@ def package_of(library: str) -> str:
     return _packages[library]
 
 
-def load_devices(library: str) -> ModuleType | None:
-    """Import ``devices.py`` of a backend, or return None where a pending backend has none."""
-    package = package_of(library)
-    name = f"{package}.devices"
-    if _infos[library].pending and importlib.util.find_spec(name) is None:
-        return None
-    return importlib.import_module(name)
-
-
 def load_backend(library: str) -> Backend:
     """Import a backend's files and with them its library.
 
@@ -97,41 +88,32 @@ def load_backend(library: str) -> Backend:
     KeyError
         No backend of that name is known.
     ImportError
-        If a file of the backend lacks what :mod:`portarray.backends.protocol` demands of it.
+        If the backend does not keep the contract of :class:`portarray.backends.base.Backend`, or
+        raises what is no Exception.
     Exception
         Whatever the import of the library raises: broken installations raise all kinds.
     """
     package = package_of(library)
     backend = _backends.get(package)
     if backend is None:
-        parts = {part: _part(package, part, needed) for part, needed in _NEEDED.items()}
-        tuned = f"{package}.tuned"
-        new = Backend(
-            info=_infos[library],
-            devices=parts["devices"],
-            transfer=parts["transfer"],
-            namespace=parts["namespace"],
-            tuned=importlib.import_module(tuned) if importlib.util.find_spec(tuned) else None,
-        )
+        with _exits_become_errors(package):
+            where = f"{package}.backend"
+            kind = contract.check(getattr(importlib.import_module(where), "BACKEND", None), where)
+            chapters = f"{package}.namespace"
+            new = kind(_infos[library], chapters if importlib.util.find_spec(chapters) else "")
         backend = _backends.setdefault(package, new)  # another thread may have been faster
     return backend
 
 
-# What the files of a backend cannot do without.
-_NEEDED = {
-    "devices": [name for name in dir(Devices) if not name.startswith("_")],
-    "transfer": [name for name in dir(Transfer) if not name.startswith("_")],
-    "namespace": [],  # compositions and the host fill in what is missing
-}
-
-
-def _part(package: str, part: str, needed: list[str]) -> ModuleType:
-    """Import one file of a backend."""
-    module = importlib.import_module(f"{package}.{part}")
-    missing = [name for name in needed if not hasattr(module, name)]
-    if missing:
-        raise ImportError(f"{package}.{part} lacks {', '.join(missing)}")
-    return module
+@contextmanager
+def _exits_become_errors(package: str) -> Iterator[None]:
+    """Raise ImportError where a package's code raises SystemExit and the like; interrupts pass."""
+    try:
+        yield
+    except (Exception, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        raise ImportError(f"{package} raised {type(error).__name__}: {error}") from error
 
 
 def imported_backends() -> Iterator[Backend]:
@@ -161,8 +143,8 @@ def owner(x: object) -> Backend | None:
         return known
     for backend in imported_backends():
         if backend.owns(x):
-            if type(x) is backend.devices.ARRAY_TYPE:
-                _owners[backend.devices.ARRAY_TYPE] = backend
+            if type(x) is backend.array_type:
+                _owners[backend.array_type] = backend
             return backend
     return None
 
@@ -236,9 +218,10 @@ def _read_built_in(name: str) -> None:
 
 def _declaration(package: str) -> BackendInfo:
     """Import a backend's package and check what it declares."""
-    info = getattr(importlib.import_module(package), "INFO", None)
+    with _exits_become_errors(package):
+        info = getattr(importlib.import_module(package), "INFO", None)
     if not isinstance(info, BackendInfo):
-        raise ValueError(f"{package} has no INFO = portarray.backends.protocol.BackendInfo(...)")
+        raise ValueError(f"{package} has no INFO = portarray.backends.types.BackendInfo(...)")
     if not _NAME.fullmatch(info.library) or info.library in RESERVED:
         raise ValueError(
             f"{package} calls its library {info.library!r}; a library's name is lower case "

@@ -72,10 +72,10 @@ def test_every_error_has_an_example() -> None:
 
 def test_running_out_of_memory(fake: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The library's own error becomes ours, with the figures of the device."""
-    from fake.devices import LIBRARY
+    from fake.backend import LIBRARY
     from over_numpy import FakeMemoryError
 
-    from portarray.backends.protocol import MemoryFigures
+    from portarray.backends.types import MemoryFigures
 
     x = pa.asarray([1.0, 2.0], device=fake)
     table = x._table
@@ -111,7 +111,7 @@ def test_what_was_to_be_made_is_told_where_the_library_says_no_size(
             way()
         return caught.value.asked
 
-    functions, transfer = x._table.functions, x.device.backend.transfer
+    functions, transfer = x._table.functions, x.device.backend
     for name in ("ones", "empty", "eye", "arange", "linspace", "cumulative_sum"):
         monkeypatch.setitem(functions, name, fails)
     assert asked(lambda: pa.ones((3, 0, 4), device=fake)) == 0

@@ -86,7 +86,7 @@ def test_two_operands_with_a_scalar(partial: str) -> None:
 
 
 def test_quiet_on_host_memory(partial: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from partial.devices import LIBRARY
+    from partial.backend import LIBRARY
 
     monkeypatch.setattr(LIBRARY, "on_host", True)
     x = pa.asarray([0.0, 1.0], dtype=pa.float16, device=partial)

@@ -12,7 +12,7 @@ import pytest
 import portarray as pa
 from portarray._array.kernel import Kernel, version
 from portarray.backends import registry
-from portarray.backends.protocol import TunedKernel
+from portarray.backends.types import TunedKernel
 
 
 def doubled(xp: Any, x: Any, y: Any = None, /, *, times: Any = 1) -> Any:
@@ -25,13 +25,13 @@ KERNEL = Kernel("doubled", doubled)
 
 
 class Table:
-    """A backend's ``tuned.py`` whose versions note that they were called, and where."""
+    """A backend's tuned kernels, whose versions note that they were called, and where."""
 
     def __init__(self, library: str) -> None:
         self.calls: list[tuple[str, int]] = []
-        self.library = importlib.import_module(f"{library}.devices").LIBRARY
-        self.namespace = importlib.import_module(f"{library}.namespace")
-        self.TUNED = {
+        self.library = importlib.import_module(f"{library}.backend").LIBRARY
+        self.namespace = registry.load_backend(library).standard
+        self.kernels = {
             "doubled": (
                 TunedKernel(self.noting("long"), "long", frozenset({"float32"}), "row", short),
                 TunedKernel(self.noting("any"), "any", frozenset({"float32", "float64"}), "row"),
@@ -48,14 +48,14 @@ class Table:
 
 
 def short(x: Any, y: Any = None, /, *, times: Any = 1) -> str:
-    assert importlib.import_module("fake.devices").LIBRARY.current == x.device.index
+    assert importlib.import_module("fake.backend").LIBRARY.current == x.device.index
     return f"x has {x.shape[0]} values, fewer than 4" if x.shape[0] < 4 else ""
 
 
 @pytest.fixture
 def table(fake: str, monkeypatch: pytest.MonkeyPatch) -> Table:
     found = Table(fake)
-    monkeypatch.setattr(registry.load_backend(fake), "tuned", found)
+    monkeypatch.setattr(registry.load_backend(fake), "tuned_kernels", found.kernels)
     return found
 
 

@@ -20,9 +20,9 @@ def place(settable: str) -> str:
 @pytest.fixture
 def wide(settable: str) -> Any:
     """The setting of the fake library, as a context manager."""
-    import settable.devices
+    import settable.backend
 
-    return settable.devices.wide
+    return settable.backend.wide
 
 
 def numbers(dtype: str, place: str) -> pa.Array:
@@ -123,7 +123,7 @@ def test_threads_have_settings_of_their_own(place: str, wide: Any) -> None:
 
 
 def deferred(values: list[float], place: str) -> Any:
-    from settable.devices import Deferred
+    from settable.backend import Deferred
 
     return Deferred(np.asarray(values), pa.device(place).native)
 

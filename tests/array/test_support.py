@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from operator import attrgetter
 from pathlib import Path
 
@@ -62,8 +61,7 @@ def test_the_overview_counts_what_the_rows_say(device: str) -> None:
 
 def test_a_library_without_devices_is_declared(fake: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = {row.function: row.served for row in pa.support(fake)}
-    hooks = importlib.import_module("fake.devices")
-    monkeypatch.setattr(hooks, "count", lambda platform: 0)
+    monkeypatch.setattr(registry.load_backend(fake), "count", lambda platform: 0)
     pa.reset_gpu_device()
     found = overview()
     (place,) = (place for place in found.places if place.device.startswith("fake"))
@@ -81,7 +79,7 @@ def test_a_library_that_is_not_installed_is_not_run(
 ) -> None:
     (tmp_path / "absent_backend").mkdir()
     (tmp_path / "absent_backend" / "__init__.py").write_text(
-        "from portarray.backends.protocol import BackendInfo\n"
+        "from portarray.backends.types import BackendInfo\n"
         "INFO = BackendInfo('absent', 'Absent', 'no_such_module', {'cuda': 900}, {'': 'absent'})\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))

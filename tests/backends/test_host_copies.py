@@ -88,7 +88,7 @@ def test_any_layout_is_copied_at_once(device: str, way: str) -> None:
     found = pa.device(device)
     backend, native = found.backend, found.native
     rng = np.random.default_rng(6)
-    for dtype in backend.devices.dtypes(found.platform, found.index):
+    for dtype in backend.dtypes(found.platform, found.index):
         for _ in range(8):
             base = noise(rng, LENGTHS[rng.integers(len(LENGTHS))], dtype)
             view = drawn_view(rng)
@@ -100,14 +100,14 @@ def test_any_layout_is_copied_at_once(device: str, way: str) -> None:
             copy = None if backend.why_copied_in(given, native) and rng.random() < 0.5 else True
             given.flags.writeable = bool(rng.random() < 0.5) and given.flags.writeable
             shape, strides = given.shape, given.strides
-            x = getattr(backend.transfer, way)(given, native, copy=copy)
+            x = getattr(backend, way)(given, native, copy=copy)
             overwrite(source)
             del source, given
-            back = backend.transfer.to_host(x, copy=None)
+            back = backend.to_host(x, copy=None)
             assert back.shape == shape
             assert back.dtype == dtype
             assert back.tobytes() == expected, (dtype, shape, strides)
-            again = backend.transfer.to_host(backend.transfer.move(x, native, copy=True), copy=True)
+            again = backend.to_host(backend.move(x, native, copy=True), copy=True)
             del x, back
             assert again.tobytes() == expected
             assert again.flags.writeable
@@ -116,14 +116,14 @@ def test_any_layout_is_copied_at_once(device: str, way: str) -> None:
 def test_capsules_hold_what_was_being_computed(device: str) -> None:
     """The work takes milliseconds, so that whoever does not wait for it exports something else."""
     found = pa.device(device)
-    if found.backend.place(found.native) != dlpack.CPU:
+    if found.backend.dlpack_device_of(found.native) != dlpack.CPU:
         pytest.skip(f"{device} has memory of its own")
     start = pa.zeros((2**20,), dtype=pa.float32, device=device)
     for version in (None, (0, 8), (1, 0)):
         x = start
         for _ in range(12):
             x = x + 1.0
-        capsule = found.backend.transfer.to_dlpack(
+        capsule = found.backend.to_dlpack(
             x.native, stream=None, max_version=version, dl_device=None, copy=None
         )
         del x

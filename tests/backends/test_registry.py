@@ -39,8 +39,8 @@ def plugin(folder: Path, name: str, text: str) -> None:
     (folder / name / "__init__.py").write_text(text)
 
 
-BACKEND = (
-    "from portarray.backends.protocol import BackendInfo\n"
+INFO = (
+    "from portarray.backends.types import BackendInfo\n"
     "INFO = BackendInfo(library={library!r}, title='Plug', module='json', ranks={ranks!r}, "
     "install={{'': 'plug'}})\n"
 )
@@ -55,15 +55,15 @@ def test_built_in_backends() -> None:
 
 
 def test_a_plugin_is_a_backend(distribution: Path) -> None:
-    plugin(distribution.parent, "plug_good", BACKEND.format(library="plug", ranks={"cuda": 99}))
+    plugin(distribution.parent, "plug_good", INFO.format(library="plug", ranks={"cuda": 99}))
     (distribution / "entry_points.txt").write_text("[portarray.backends]\nplug = plug_good\n")
     info = registry.find_info("plug")
     assert info is not None
     assert info.title == "Plug"
     assert "plug" in pa.supported_backends()
     with pytest.warns(pa.DeviceSelectionWarning, match="plug:cuda: its import failed"):
-        pa.device("auto")  # it has no devices.py
-    with pytest.raises(pa.DeviceNotFunctionalError, match=r"No module named 'plug_good\.devices'"):
+        pa.device("auto")  # it has no backend.py
+    with pytest.raises(pa.DeviceNotFunctionalError, match=r"No module named 'plug_good\.backend'"):
         pa.device("plug")
 
 
@@ -78,20 +78,22 @@ def test_built_in_names_read_no_plugins(distribution: Path) -> None:
     ("text", "reason"),
     [
         ("1 / 0", "ZeroDivisionError"),
+        ("import sys; sys.exit(3)", "plug_bad raised SystemExit: 3"),
+        ("raise GeneratorExit('gone')", "plug_bad raised GeneratorExit: gone"),
         ("INFO = 3", "has no INFO"),
         ("", "has no INFO"),
-        (BACKEND.format(library="other", ranks={"cuda": 1}), "must be the same"),
-        (BACKEND.format(library="cuda", ranks={"cuda": 1}), "none of cuda"),
-        (BACKEND.format(library="Plug", ranks={"cuda": 1}), "lower case"),
-        (BACKEND.format(library="plug", ranks={"quantum": 1}), "quantum"),
-        (BACKEND.format(library="plug", ranks={}), "at least one"),
-        (BACKEND.format(library="plug", ranks={"cpu": "first"}), "ranks are integers"),
-        (BACKEND.format(library=7, ranks={"cpu": 1}), "TypeError"),
+        (INFO.format(library="other", ranks={"cuda": 1}), "must be the same"),
+        (INFO.format(library="cuda", ranks={"cuda": 1}), "none of cuda"),
+        (INFO.format(library="Plug", ranks={"cuda": 1}), "lower case"),
+        (INFO.format(library="plug", ranks={"quantum": 1}), "quantum"),
+        (INFO.format(library="plug", ranks={}), "at least one"),
+        (INFO.format(library="plug", ranks={"cpu": "first"}), "ranks are integers"),
+        (INFO.format(library=7, ranks={"cpu": 1}), "TypeError"),
         (
-            BACKEND.format(library="plug", ranks={"cpu": 1}).replace("'Plug'", "None"),
+            INFO.format(library="plug", ranks={"cpu": 1}).replace("'Plug'", "None"),
             "all else is text",
         ),
-        ("from portarray.backends.protocol import Nothing", "ImportError: cannot import name"),
+        ("from portarray.backends.types import Nothing", "ImportError: cannot import name"),
         ("def INFO(", "SyntaxError"),
     ],
 )
@@ -112,26 +114,31 @@ def test_a_broken_plugin_harms_nothing(distribution: Path, text: str, reason: st
 
 
 FILES = {
-    "devices": """
+    "backend": """
 import json
+import sys
 import numpy as np
-from portarray.backends.protocol import Description
-ARRAY_TYPE = json.JSONDecoder
-version = lambda: "1"
-count = lambda platform: 1
-why_not = lambda platform: ""
-native_device = lambda platform, index: "plug"
-describe = lambda platform, index: Description("Plug", "cpu")
-dtypes = lambda platform, index: {np.dtype("float32"): np.dtype("float32")}
-recognize = lambda device: None
-locate = lambda x: ("cpu", 0)
-is_out_of_memory = lambda error: False
-""",
-    "transfer": """
-on_host = lambda device: True
-from_host = lambda array, device, *, copy: array
-to_host = lambda x, *, copy: x
-move = from_dlpack = to_dlpack = dlpack_device = None
+from portarray.backends.base import Backend
+from portarray.backends.types import Description
+class Plug(Backend):
+    array_type = json.JSONDecoder
+    def version(self): return "1"
+    def count(self, platform): return 1
+    def why_not(self, platform): return ""
+    def native_device(self, platform, index): return "plug"
+    def describe(self, platform, index): return Description("Plug", "cpu")
+    def dtypes(self, platform, index): return {np.dtype("float32"): np.dtype("float32")}
+    def device_of_native(self, device): return None
+    def device_of_array(self, x): return "cpu", 0
+    def is_out_of_memory(self, error): return False
+    def on_host(self, device): return True
+    def from_host(self, array, device, *, copy, non_blocking=False): return array
+    def to_host(self, x, *, copy): return x
+    def move(self, x, device, *, copy, **options): return x
+    def from_dlpack(self, x, device, *, copy): return x
+    def to_dlpack(self, x, **options): return x
+    def dlpack_device(self, x): return 1, 0
+BACKEND = Plug
 """,
     "namespace": """
 import numpy as np
@@ -140,29 +147,80 @@ add, multiply, getitem, item, setitem = np.add, np.multiply, None, None, None
 }
 
 
+def method(line: str) -> str:
+    """Return lines that give the plugin's class another method."""
+    return f"class BACKEND(Plug):\n    {line}\n"
+
+
 @pytest.mark.parametrize(
     ("file", "line", "reason"),
     [
-        ("devices", "1 / 0", "ZeroDivisionError"),
-        ("transfer", "import nowhere_to_be_found", "No module named 'nowhere_to_be_found'"),
+        ("backend", "1 / 0", "ZeroDivisionError"),
+        ("backend", "import nowhere_to_be_found", "No module named 'nowhere_to_be_found'"),
+        ("backend", "sys.exit('no licence')", "plug_bad raised SystemExit: no licence"),
+        ("backend", "raise GeneratorExit", "plug_bad raised GeneratorExit"),
         ("namespace", "1 / 0", "ZeroDivisionError"),
-        ("devices", "del locate, version", "lacks locate, version"),
-        ("transfer", "del to_host", "plug_bad.transfer lacks to_host"),
-        ("devices", "count = lambda platform: 1 / 0", "ZeroDivisionError"),
-        ("devices", "count = lambda platform: None", "asking for its devices failed: TypeError"),
-        ("devices", "describe = lambda *where: Description('Plug', 'toy')", "its kind is 'toy'"),
-        ("devices", "describe = lambda *where: None", "describing it failed"),
-        ("devices", "dtypes = lambda *where: {}", "neither float32 nor int32"),
-        ("devices", "memory = lambda device: 1 / 0", "ZeroDivisionError"),
-        ("devices", "scope = lambda device: 1", "its probe failed: TypeError"),
-        ("transfer", "to_host = lambda x, *, copy: x.astype(float)", "it computes wrongly"),
+        ("backend", "del BACKEND", "needs BACKEND = a subclass of portarray.backends.base.Backend"),
+        ("backend", "BACKEND = Plug('info', None)", "needs BACKEND = a subclass of"),
+        (
+            "backend",
+            "class BACKEND(Backend):\n    to_host = Plug.to_host\n    count = Plug.count\n",
+            "BACKEND lacks array_type, describe, device_of_array, device_of_native, dlpack_device, "
+            "dtypes, from_dlpack, from_host, is_out_of_memory, move, native_device, on_host, "
+            "to_dlpack, version, why_not, which a backend must have",
+        ),
+        (
+            "backend",
+            method("def sychronize(self, device): pass"),
+            "sychronize is no hook; did you mean synchronize?",
+        ),
+        ("backend", method("standrad = None"), "did you mean standard?"),
+        ("backend", method("qqq = 1"), "qqq is no hook (name what is the backend's own _qqq)"),
+        ("backend", method("memory = 7"), "memory is a method, and not 7"),
+        ("backend", method("def immutable(self): return True"), "immutable is an attribute"),
+        (
+            "backend",
+            method("def memory(self): pass"),
+            "memory() must be memory(device)",
+        ),
+        (
+            "backend",
+            method("def to_host(self, x, copy, flag): return x"),
+            "to_host(x, copy, flag) must be to_host(x, *, copy)",
+        ),
+        (
+            "backend",
+            method("def why_copied_in(self, device, array): return ''"),
+            "why_copied_in(device, array) must be why_copied_in(array, device)",
+        ),
+        (
+            "backend",
+            method("def move(self, x, device, *, copy): return x"),
+            "move(x, device, *, copy) must be move(x, device, *, copy, non_blocking=False)",
+        ),
+        ("backend", method("def count(self, platform): 1 / 0"), "ZeroDivisionError"),
+        ("backend", method("def count(self, platform): pass"), "asking for its devices failed: "),
+        (
+            "backend",
+            method("def describe(self, platform, index): return Description('Plug', 'toy')"),
+            "its kind is 'toy'",
+        ),
+        ("backend", method("def describe(self, platform, index): pass"), "describing it failed"),
+        ("backend", method("def dtypes(self, *where, **named): return {}"), "neither float32 nor"),
+        ("backend", method("def memory(self, device): 1 / 0"), "ZeroDivisionError"),
+        ("backend", method("def scope(self, device): return 1"), "its probe failed: TypeError"),
+        (
+            "backend",
+            method("def to_host(self, x, *, copy): return x.astype(float)"),
+            "it computes wrongly",
+        ),
         ("namespace", "multiply = np.add", "it computes wrongly"),
     ],
 )
 def test_a_plugin_with_broken_files_harms_nothing(
     distribution: Path, file: str, line: str, reason: str
 ) -> None:
-    info = BACKEND.format(library="plug", ranks={"cpu": 99})
+    info = INFO.format(library="plug", ranks={"cpu": 99})
     plugin(distribution.parent, "plug_bad", info)
     for name, text in FILES.items():
         added = line if name == file else ""
@@ -182,17 +240,43 @@ def test_a_plugin_with_broken_files_harms_nothing(
 
 
 def test_the_files_that_the_broken_ones_are_made_of_are_sound(distribution: Path) -> None:
-    plugin(distribution.parent, "plug_good", BACKEND.format(library="plug", ranks={"cpu": 99}))
+    plugin(distribution.parent, "plug_good", INFO.format(library="plug", ranks={"cpu": 99}))
     for name, text in FILES.items():
         (distribution.parent / "plug_good" / f"{name}.py").write_text(text)
     (distribution / "entry_points.txt").write_text("[portarray.backends]\nplug = plug_good\n")
     assert str(pa.device("plug")) == "plug:cpu:0"
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "def memory(self, device, _unit=1): return super().memory(device)",
+        "@staticmethod\n    def synchronize(device): pass",
+        "@classmethod\n    def reclaim(cls, device): pass",
+        "def owns(self, *args, **named): return False",
+        "_own = 3",
+        "@functools.cache\n    def driver(self, platform): return '1'",
+    ],
+)
+def test_hooks_may_be_written_in_several_ways(distribution: Path, line: str) -> None:
+    plugin(distribution.parent, "plug_good", INFO.format(library="plug", ranks={"cpu": 99}))
+    for name, text in FILES.items():
+        added = f"import functools\n{method(line)}" if name == "backend" else ""
+        (distribution.parent / "plug_good" / f"{name}.py").write_text(text + added)
+    (distribution / "entry_points.txt").write_text("[portarray.backends]\nplug = plug_good\n")
+    assert str(pa.device("plug")) == "plug:cpu:0"
+
+
+def test_an_interrupt_is_no_fault_of_a_plugin(distribution: Path) -> None:
+    plugin(distribution.parent, "plug_bad", "raise KeyboardInterrupt")
+    with pytest.raises(KeyboardInterrupt):
+        registry.add_backend("plug_bad")
+
+
 def test_add_backend(fake: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert registry.add_backend("fake").library == "fake"  # again: nothing to say against it
     monkeypatch.syspath_prepend(str(tmp_path))
-    plugin(tmp_path, "plug_twice", BACKEND.format(library="numpy", ranks={"cpu": 1}))
+    plugin(tmp_path, "plug_twice", INFO.format(library="numpy", ranks={"cpu": 1}))
     with pytest.raises(ValueError, match=r"a backend already: portarray\.backends\.numpy"):
         registry.add_backend("plug_twice")
     with pytest.raises(ImportError):

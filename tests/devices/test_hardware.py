@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from portarray._devices import hardware
-from portarray.backends.protocol import PLATFORMS
+from portarray.backends.types import PLATFORMS
 
 CHOOSE = """
 import sys

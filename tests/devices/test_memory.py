@@ -14,7 +14,7 @@ import pytest
 
 import portarray as pa
 from portarray import _host_memory
-from portarray.backends.protocol import MemoryFigures
+from portarray.backends.types import MemoryFigures
 
 SIZE = 32 << 20
 COUNT = SIZE // 4

@@ -9,7 +9,7 @@ import pytest
 
 import portarray as pa
 from portarray.backends import registry
-from portarray.backends.protocol import TunedKernel
+from portarray.backends.types import TunedKernel
 from portarray.kernels import generic
 
 
@@ -41,7 +41,7 @@ class Table:
 
 @pytest.fixture
 def table(fake: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setattr(registry.load_backend(fake), "tuned", Table)
+    monkeypatch.setattr(registry.load_backend(fake), "tuned_kernels", Table.TUNED)
     return f"{fake}:cuda:0"
 
 

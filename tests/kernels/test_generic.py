@@ -193,7 +193,7 @@ def test_on_array_api_strict(dtype: str) -> None:
 def test_on_native_arrays(device: str) -> None:
     where = pa.device(device)
     backend = where.backend
-    available = {str(one): one for one in backend.devices.dtypes(where.platform, where.index)}
+    available = {str(one): one for one in backend.dtypes(where.platform, where.index)}
     # One dtype that is computed in as it is, and one that is not.
     narrow = "bfloat16" if "bfloat16" in available else "float16"
     for name in ("float32", narrow):
@@ -201,6 +201,6 @@ def test_on_native_arrays(device: str) -> None:
             check(
                 call,
                 pa.namespace(device),
-                lambda x: backend.transfer.from_host(x.copy(), where.native, copy=None),
-                lambda x: backend.transfer.to_host(x, copy=None),
+                lambda x: backend.from_host(x.copy(), where.native, copy=None),
+                lambda x: backend.to_host(x, copy=None),
             )

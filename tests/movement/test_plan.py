@@ -39,11 +39,11 @@ LAYOUTS: dict[str, Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]] = {
 
 def memory(x: pa.Array) -> Any:
     """Return NumPy's view of the memory of an array on a host device."""
-    return x.device.backend.transfer.to_host(x.native, copy=False)
+    return x.device.backend.to_host(x.native, copy=False)
 
 
 def on_host(device: pa.Device) -> bool:
-    return device.backend.place(device.native) == routes.HOST
+    return device.backend.dlpack_device_of(device.native) == routes.HOST
 
 
 def unaligned(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -226,9 +226,9 @@ class Gpus:
     asked: list[dict[str, Any]] = field(default_factory=list)
 
     def transfer(self, library: str) -> Any:
-        return registry.load_backend(library).transfer
+        return registry.load_backend(library)
 
-    def hook(self, library: str, name: str, function: Callable[..., Any]) -> None:
+    def hook(self, library: str, name: str, function: Any) -> None:
         """Give a backend a hook, or another one."""
         self.monkeypatch.setattr(self.transfer(library), name, function, raising=False)
 
@@ -263,11 +263,11 @@ class Gpus:
             if copy:
                 self.copies.append(f"{library}.from_dlpack")
                 data = data.copy()
-            return backend.devices.ARRAY_TYPE(data, device)
+            return backend.array_type(data, device)
 
-        self.hook(library, "place", lambda device: (2, device.index))
+        self.hook(library, "dlpack_device_of", lambda device: (2, device.index))
         self.hook(library, "dlpack_device", lambda x: (2, x.device.index))
-        self.hook(library, "reads", lambda device: kinds)
+        self.hook(library, "readable_dlpack_types", lambda device: kinds)
         self.hook(library, "to_dlpack", to_dlpack)
         self.hook(library, "from_dlpack", from_dlpack)
 
@@ -299,7 +299,7 @@ def values_of(x: pa.Array) -> np.ndarray[Any, Any]:
 def gpus(fake: str, settable: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Gpus]:
     """Two GPUs of ``fake`` and one of ``settable``, each with memory of its own."""
     routes.kind_of.cache_clear()  # devices of earlier tests had other hooks
-    monkeypatch.setattr(importlib.import_module("settable.devices").LIBRARY, "on_host", False)
+    monkeypatch.setattr(importlib.import_module("settable.backend").LIBRARY, "on_host", False)
     found = Gpus(monkeypatch)
     found.count(fake)
     found.count(settable)
@@ -343,7 +343,7 @@ def test_two_gpus_of_two_libraries_go_by_page_locked_memory(gpus: Gpus) -> None:
         locked.append(x.data.copy())
         return locked[-1]
 
-    gpus.hook("fake", "staged", staged)
+    gpus.hook("fake", "pinned_copy", staged)
     given: list[Any] = []
     own = gpus.transfer("settable").from_host
 
@@ -393,7 +393,7 @@ def test_memory_of_another_type_goes_by_the_host(gpus: Gpus) -> None:
     assert (plan.route, plan.copies) == ("staged", 2)
     assert gpus.asked == []
     # A library that reads nothing of others gets all by the host.
-    gpus.hook("fake", "reads", lambda device: frozenset())
+    gpus.hook("fake", "readable_dlpack_types", lambda device: frozenset())
     routes.kind_of.cache_clear()
     assert gpus.agree(ones(OTHER), FIRST).route == "staged"
 
@@ -401,7 +401,7 @@ def test_memory_of_another_type_goes_by_the_host(gpus: Gpus) -> None:
 def test_arrays_that_never_change_are_copied_between_libraries(gpus: Gpus) -> None:
     gpus.share("fake")
     gpus.share("settable")
-    gpus.hook("fake", "constant", lambda: True)
+    gpus.hook("fake", "immutable", True)
     out = gpus.agree(ones(FIRST), OTHER)
     assert (out.route, out.copies) == ("dlpack", 1)
     assert "arrays never change, and those of" in out.why

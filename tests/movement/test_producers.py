@@ -113,7 +113,7 @@ def test_bfloat16_goes_where_it_exists(device: str) -> None:
     torch = pytest.importorskip("torch")
     x = Producer(torch.arange(5).bfloat16())
     target = pa.device(device)
-    native = target.backend.devices.dtypes(target.platform, target.index)
+    native = target.backend.dtypes(target.platform, target.index)
     has = "bfloat16" in map(str, native)
     if not has:
         with pytest.raises(pa.DTypeNotSupportedError, match="has no bfloat16"):
@@ -180,15 +180,15 @@ def gpu(fake: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     def from_dlpack(x: Any, device: Any, *, copy: bool | None) -> Any:
         asked.append(f"{device.index} {copy}")
         values = np.from_dlpack(dlpack.take(x, stream=1))
-        return backend.devices.ARRAY_TYPE(values.copy() if copy else values, device)
+        return backend.array_type(values.copy() if copy else values, device)
 
     hooks = {
-        "place": lambda device: (2, device.index),
-        "reads": lambda device: frozenset({2, 13}),
+        "dlpack_device_of": lambda device: (2, device.index),
+        "readable_dlpack_types": lambda device: frozenset({2, 13}),
         "from_dlpack": from_dlpack,
     }
     for name, hook in hooks.items():
-        monkeypatch.setattr(backend.transfer, name, hook, raising=False)
+        monkeypatch.setattr(backend, name, hook, raising=False)
     routes.kind_of.cache_clear()
     yield asked
     routes.kind_of.cache_clear()
@@ -223,7 +223,7 @@ def test_the_device_of_the_block_takes_its_own_memory(gpu: list[str]) -> None:
 
 
 def test_a_device_that_went_away(fake: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    library = importlib.import_module("fake.devices").LIBRARY
+    library = importlib.import_module("fake.backend").LIBRARY
     gone = pa.device("fake:cuda:1")
     x = pa.ones(3, device=gone)
     here = pa.ones(3, device="fake:cuda:0")
@@ -233,7 +233,7 @@ def test_a_device_that_went_away(fake: str, monkeypatch: pytest.MonkeyPatch) -> 
     def lost(*args: Any, **options: Any) -> Any:
         raise RuntimeError("the device is lost")
 
-    transfer = registry.load_backend(fake).transfer
+    transfer = registry.load_backend(fake)
     with pytest.raises(pa.DeviceNotFunctionalError, match="fake sees 1 device, with index 0"):
         here.to_device("fake:cuda:1")
     with pytest.raises(pa.DeviceNotFunctionalError, match="fake sees 1 device"):

@@ -1,6 +1,6 @@
 """The backend of array-api-strict: a plugin that shows how any library joins portarray."""
 
-from portarray.backends.protocol import BackendInfo
+from portarray.backends.types import BackendInfo
 
 INFO = BackendInfo(
     library="strict",

@@ -1,6 +1,6 @@
 """The backend of clarray, portarray's own array library for OpenCL."""
 
-from portarray.backends.protocol import BackendInfo
+from portarray.backends.types import BackendInfo
 
 INFO = BackendInfo(
     library="clarray",

@@ -9,121 +9,91 @@ from typing import Any
 import numpy as np
 
 from portarray import clarray
-from portarray.backends.protocol import Description, MemoryFigures
+from portarray.backends.base import Backend
+from portarray.backends.types import Description, MemoryFigures
 from portarray.clarray import Device
 from portarray.clarray.dtypes import ALL
 from portarray.clarray.errors import DeviceNotFunctionalError, KernelError
 from portarray.clarray.runtime import device as runtime
 from portarray.clarray.runtime import discovery
 
-__all__ = [
-    "ARRAY_TYPE",
-    "count",
-    "describe",
-    "driver",
-    "dtypes",
-    "is_failure",
-    "is_out_of_memory",
-    "locate",
-    "memory",
-    "native_device",
-    "reclaim",
-    "recognize",
-    "synchronize",
-    "version",
-    "why_not",
-]
-
-ARRAY_TYPE = clarray.Array
+__all__ = ["Devices"]
 
 
-def version() -> str:
-    """Return PyOpenCL's version; clarray itself is of portarray's."""
-    return metadata.version("pyopencl")
+class Devices(Backend):
+    """clarray's devices: which there are, why others are not, their dtypes and their memory."""
 
+    array_type = clarray.Array
 
-def count(platform: str) -> int:
-    """Return how many OpenCL devices work."""
-    return len(clarray.devices()) if platform == "opencl" else 0
+    def version(self) -> str:
+        """Return PyOpenCL's version; clarray itself is of portarray's."""
+        return metadata.version("pyopencl")
 
+    def count(self, platform: str) -> int:
+        return len(clarray.devices()) if platform == "opencl" else 0
 
-def why_not(platform: str) -> str:
-    """Return why there is none, for each driver and device that was found."""
-    if platform != "opencl":
-        return f"clarray computes on OpenCL devices only, not on {platform}"
-    reasons = "; ".join(f"{name}: {reason}" for name, reason in discovery.reasons().items())
-    return reasons or "OpenCL has no device"
+    def why_not(self, platform: str) -> str:
+        """Return why there is none, for each driver and device that was found."""
+        if platform != "opencl":
+            return f"clarray computes on OpenCL devices only, not on {platform}"
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in discovery.reasons().items())
+        return reasons or "OpenCL has no device"
 
+    def native_device(self, platform: str, index: int) -> Device:
+        return clarray.devices()[index]
 
-def native_device(platform: str, index: int) -> Device:
-    """Return clarray's device object."""
-    return clarray.devices()[index]
+    def describe(self, platform: str, index: int) -> Description:
+        """Return name and kind of a device; several drivers may drive the same processor."""
+        device = clarray.devices()[index]
+        return Description(f"{device.name} ({device.platform_name})", device.kind)
 
+    def dtypes(self, platform: str, index: int) -> Mapping[np.dtype[Any], np.dtype[Any]]:
+        available = clarray.devices()[index].dtypes
+        return {dtype: dtype for dtype in ALL if dtype in available}
 
-def describe(platform: str, index: int) -> Description:
-    """Return name and kind of a device; several drivers may drive the same processor."""
-    device = clarray.devices()[index]
-    return Description(f"{device.name} ({device.platform_name})", device.kind)
+    def device_of_native(self, device: object) -> tuple[str, int] | None:
+        """Return the index of a clarray device or ``pyopencl.Device``, None if it is neither."""
+        for one in clarray.devices():
+            if device is one or (isinstance(device, type(one.native)) and device == one.native):
+                return "opencl", one.index
+        return None
 
+    def device_of_array(self, x: clarray.Array) -> tuple[str, int]:
+        """Return the index of the device that holds an array.
 
-def dtypes(platform: str, index: int) -> Mapping[np.dtype[Any], np.dtype[Any]]:
-    """Return every dtype that a device has: clarray's dtypes are NumPy's."""
-    available = clarray.devices()[index].dtypes
-    return {dtype: dtype for dtype in ALL if dtype in available}
+        Raises
+        ------
+        ValueError
+            If a program made that device by itself: its arrays lie in another OpenCL context.
+        """
+        device = x.device
+        every = clarray.devices()
+        if device.index >= len(every) or every[device.index] is not device:
+            raise ValueError(
+                f"the array is on {device!r}, which is none of clarray.devices(); "
+                f"move it to one of those with x.to_device(...) first"
+            )
+        return "opencl", device.index
 
+    def is_out_of_memory(self, error: BaseException) -> bool:
+        return isinstance(error, MemoryError)
 
-def recognize(device: object) -> tuple[str, int] | None:
-    """Return the index of a clarray device or ``pyopencl.Device``, None if it is neither."""
-    for one in clarray.devices():
-        if device is one or (isinstance(device, type(one.native)) and device == one.native):
-            return "opencl", one.index
-    return None
+    def is_device_failure(self, error: BaseException) -> bool:
+        return isinstance(error, (KernelError, DeviceNotFunctionalError))
 
-
-def locate(x: clarray.Array) -> tuple[str, int]:
-    """Return the index of the device that holds an array.
-
-    Raises
-    ------
-    ValueError
-        If a program made that device by itself: its arrays lie in another OpenCL context.
-    """
-    device = x.device
-    every = clarray.devices()
-    if device.index >= len(every) or every[device.index] is not device:
-        raise ValueError(
-            f"the array is on {device!r}, which is none of clarray.devices(); "
-            f"move it to one of those with x.to_device(...) first"
+    def memory(self, device: Device) -> MemoryFigures:
+        """Return the memory figures of a device; ``used`` and ``pooled`` are clarray's own."""
+        found = runtime.memory(device)
+        return MemoryFigures(
+            total=found.total, free=found.free, used=found.used, pooled=found.pooled
         )
-    return "opencl", device.index
 
+    def synchronize(self, device: Device) -> None:
+        device.finish()
 
-def is_out_of_memory(error: BaseException) -> bool:
-    """Tell whether an error means that the device's or the host's memory ran out."""
-    return isinstance(error, MemoryError)
+    def reclaim(self, device: Device) -> None:
+        runtime.reclaim(device)
 
-
-def is_failure(error: BaseException) -> bool:
-    """Tell whether an error is a kernel's or a driver's, whatever was asked for."""
-    return isinstance(error, (KernelError, DeviceNotFunctionalError))
-
-
-def memory(device: Device) -> MemoryFigures:
-    """Return the memory figures of a device; ``used`` and ``pooled`` are clarray's own."""
-    found = runtime.memory(device)
-    return MemoryFigures(total=found.total, free=found.free, used=found.used, pooled=found.pooled)
-
-
-def synchronize(device: Device) -> None:
-    """Wait for all work on a device."""
-    device.finish()
-
-
-def reclaim(device: Device) -> None:
-    """Give pooled memory back to the driver."""
-    runtime.reclaim(device)
-
-
-def driver(platform: str) -> str:
-    """Return the versions of all drivers, in the order of their devices."""
-    return "+".join(one.driver_version for one in discovery.candidates())
+    def driver(self, platform: str) -> str:
+        """Return the versions of all drivers, in the order of their devices."""
+        return "+".join(one.driver_version for one in discovery.candidates())

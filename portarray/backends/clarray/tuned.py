@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from portarray.backends.protocol import TunedKernel
+from portarray.backends.types import TunedKernel
 from portarray.clarray import neural
 
 __all__ = ["TUNED"]

@@ -1,6 +1,6 @@
 """The backend of CuPy: NVIDIA GPUs, and AMD GPUs with the builds for ROCm."""
 
-from portarray.backends.protocol import BackendInfo
+from portarray.backends.types import BackendInfo
 
 INFO = BackendInfo(
     library="cupy",

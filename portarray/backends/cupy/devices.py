@@ -11,29 +11,10 @@ import cupy
 import numpy as np
 from cupy.cuda import runtime
 
-from portarray.backends.protocol import Description, MemoryFigures
+from portarray.backends.base import Backend
+from portarray.backends.types import Description, MemoryFigures
 
-__all__ = [
-    "ARRAY_TYPE",
-    "asked",
-    "count",
-    "describe",
-    "driver",
-    "dtypes",
-    "is_failure",
-    "is_out_of_memory",
-    "locate",
-    "memory",
-    "native_device",
-    "reclaim",
-    "recognize",
-    "scope",
-    "synchronize",
-    "version",
-    "why_not",
-]
-
-ARRAY_TYPE: type = cupy.ndarray
+__all__ = ["Devices", "dtypes"]
 
 # bfloat16 is not among them: CuPy 14 adds and multiplies it, but neither sorts nor selects by it.
 _DTYPES = {
@@ -48,31 +29,109 @@ _DTYPES = {
 _NO_MEMORY = ("MemoryAllocation", "OUT_OF_MEMORY", "OutOfMemory", "ALLOC_FAILED")
 
 
-def version() -> str:
-    """Return CuPy's version."""
-    text: str = cupy.__version__
-    return text
+class Devices(Backend):
+    """CuPy's devices: which there are, why others are not, their dtypes and their memory."""
 
+    array_type = cupy.ndarray
 
-def driver(platform: str) -> str:
-    """Return the driver's version as the runtime writes it, or an empty string."""
-    try:
-        return str(runtime.driverGetVersion())
-    except runtime.CUDARuntimeError:
-        return ""
+    @staticmethod
+    def version() -> str:
+        text: str = cupy.__version__
+        return text
 
+    @staticmethod
+    def driver(platform: str) -> str:
+        """Return the driver's version as the runtime writes it, or an empty string."""
+        try:
+            return str(runtime.driverGetVersion())
+        except runtime.CUDARuntimeError:
+            return ""
 
-def count(platform: str) -> int:
-    """Return how many GPUs of a platform CuPy sees."""
-    return _seen()[0] if platform == _built_for() else 0
+    @staticmethod
+    def count(platform: str) -> int:
+        return _seen()[0] if platform == _built_for() else 0
 
+    def why_not(self, platform: str) -> str:
+        built = _built_for()
+        if platform != built:
+            return f"this CuPy {self.version()} was built for {built}, not for {platform}"
+        return _seen()[1]
 
-def why_not(platform: str) -> str:
-    """Return why CuPy sees no GPU of a platform."""
-    built = _built_for()
-    if platform != built:
-        return f"this CuPy {version()} was built for {built}, not for {platform}"
-    return _seen()[1]
+    def native_device(self, platform: str, index: int) -> Any:
+        return cupy.cuda.Device(index)
+
+    def describe(self, platform: str, index: int) -> Description:
+        name = runtime.getDeviceProperties(index)["name"]
+        text = name.decode() if isinstance(name, bytes) else str(name)
+        # ROCm names some cards by their architecture alone, and older releases none at all.
+        return Description(text or f"{'AMD' if runtime.is_hip else 'NVIDIA'} GPU", "gpu")
+
+    @staticmethod
+    def dtypes(platform: str, index: int) -> Mapping[np.dtype[Any], np.dtype[Any]]:
+        return _DTYPES
+
+    def device_of_native(self, device: object) -> tuple[str, int] | None:
+        """Return platform and index of a ``cupy.cuda.Device``, None if it is none."""
+        return (_built_for(), int(device.id)) if isinstance(device, cupy.cuda.Device) else None
+
+    def device_of_array(self, x: Any) -> tuple[str, int]:
+        """Return platform and index of the GPU that holds an array, managed memory included."""
+        return _built_for(), int(x.data.device_id)
+
+    def is_out_of_memory(self, error: BaseException) -> bool:
+        """Tell whether memory ran out, of errors of CuPy and of the libraries that it calls."""
+        if isinstance(error, cupy.cuda.memory.OutOfMemoryError):
+            return True
+        return self.is_device_failure(error) and any(word in str(error) for word in _NO_MEMORY)
+
+    def requested_bytes(self, error: BaseException) -> int | None:
+        size: int | None = getattr(error, "_size", None)
+        return super().requested_bytes(error) if size is None else size
+
+    def is_device_failure(self, error: BaseException) -> bool:
+        """Tell whether the GPU, its driver or one of its libraries failed, whatever was asked for.
+
+        After some of these errors (an illegal address, a kernel's assertion) CUDA answers every
+        further call of the process with the same error.
+        """
+        # Each library's error class lies in a module that needs that library to be imported.
+        home = type(error).__module__.partition(".")[0]
+        return isinstance(error, (RuntimeError, cupy.cuda.compiler.CompileException)) and (
+            home in ("cupy", "cupy_backends", "cuda")  # the last finds CUDA's libraries for CuPy
+        )
+
+    def memory(self, device: Any) -> MemoryFigures:
+        """Return the memory figures of a GPU.
+
+        ``used`` and ``pooled`` are those of the pool that CuPy allocates from, and None where the
+        user has given CuPy an allocator that keeps no account.
+        """
+        with device:
+            free, total = runtime.memGetInfo()
+            pool = _pool()
+            if pool is None:
+                return MemoryFigures(total=total, free=free)
+            used = pool.used_bytes()
+            return MemoryFigures(
+                total=total, free=free, used=used, pooled=max(pool.total_bytes() - used, 0)
+            )
+
+    def synchronize(self, device: Any) -> None:
+        """Wait for all work on a GPU, of every stream."""
+        device.synchronize()
+
+    def reclaim(self, device: Any) -> None:
+        """Give pooled memory of a GPU, and page-locked host memory, back to the driver."""
+        with device:
+            pool = _pool()
+            if pool is not None:
+                pool.free_all_blocks()
+            cupy.get_default_pinned_memory_pool().free_all_blocks()
+
+    def scope(self, device: Any) -> AbstractContextManager[Any] | None:
+        """Make a GPU current; None where it is the only one."""
+        found: AbstractContextManager[Any] | None = device if _number() > 1 else None
+        return found
 
 
 def _built_for() -> str:
@@ -86,103 +145,32 @@ def _seen() -> tuple[int, str]:
     except runtime.CUDARuntimeError as error:
         # The runtime raises instead of answering 0.
         return 0, _trouble(error)
-    return number, "" if number else f"CuPy {version()} finds a driver, but no GPU"
+    return number, "" if number else f"CuPy {Devices.version()} finds a driver, but no GPU"
 
 
 def _trouble(error: Exception) -> str:
     """Say what keeps the runtime from its GPUs: no driver, one too old, or nothing to drive."""
-    loaded = driver("")
+    loaded = Devices.driver("")
     said = " ".join(str(error).split())
     if loaded in ("", "0"):  # what CUDA answers without one
         maker = "AMD" if runtime.is_hip else "NVIDIA"
-        return f"CuPy {version()} finds no {maker} driver ({said})"
+        return f"CuPy {Devices.version()} finds no {maker} driver ({said})"
     if not runtime.is_hip:
         needs, offers = runtime.runtimeGetVersion(), int(loaded)
         # Within a major version any driver serves any runtime.
         if offers // 1000 < needs // 1000:
             major = offers // 1000
             return (
-                f"CuPy {version()} was built for CUDA {needs // 1000} and needs a driver for it, "
-                f"but this one goes up to CUDA {major}.{offers % 1000 // 10}; update the driver, "
-                f"or install the CuPy for CUDA {major} (cupy-cuda{major}x)"
+                f"CuPy {Devices.version()} was built for CUDA {needs // 1000} and needs a driver "
+                f"for it, but this one goes up to CUDA {major}.{offers % 1000 // 10}; "
+                f"update the driver, or install the CuPy for CUDA {major} (cupy-cuda{major}x)"
             )
-    return f"CuPy {version()} finds driver {loaded}, but no GPU that it can use ({said})"
+    return f"CuPy {Devices.version()} finds driver {loaded}, but no GPU that it can use ({said})"
 
 
 @cache
 def _number() -> int:
-    return count(_built_for())
-
-
-def native_device(platform: str, index: int) -> Any:
-    """Return CuPy's device object."""
-    return cupy.cuda.Device(index)
-
-
-def describe(platform: str, index: int) -> Description:
-    """Return the GPU's name."""
-    name = runtime.getDeviceProperties(index)["name"]
-    text = name.decode() if isinstance(name, bytes) else str(name)
-    # ROCm names some cards by their architecture alone, and older releases none at all.
-    return Description(text or f"{'AMD' if runtime.is_hip else 'NVIDIA'} GPU", "gpu")
-
-
-def dtypes(platform: str, index: int) -> Mapping[np.dtype[Any], np.dtype[Any]]:
-    """Return every dtype that a GPU has: CuPy's dtypes are NumPy's."""
-    return _DTYPES
-
-
-def recognize(device: object) -> tuple[str, int] | None:
-    """Return platform and index of a ``cupy.cuda.Device``, None if it is none."""
-    return (_built_for(), int(device.id)) if isinstance(device, cupy.cuda.Device) else None
-
-
-def locate(x: Any) -> tuple[str, int]:
-    """Return platform and index of the GPU that holds an array, managed memory included."""
-    return _built_for(), int(x.data.device_id)
-
-
-def is_out_of_memory(error: BaseException) -> bool:
-    """Tell whether an error of CuPy, or of a library that it calls, means that memory ran out."""
-    if isinstance(error, cupy.cuda.memory.OutOfMemoryError):
-        return True
-    return is_failure(error) and any(word in str(error) for word in _NO_MEMORY)
-
-
-def asked(error: BaseException) -> int | None:
-    """Return how many bytes could not be had, where CuPy's pool says so."""
-    size: int | None = getattr(error, "_size", None)
-    return size
-
-
-def is_failure(error: BaseException) -> bool:
-    """Tell whether the GPU, its driver or one of its libraries failed, whatever was asked for.
-
-    After some of these errors (an illegal address, a kernel's assertion) CUDA answers every
-    further call of the process with the same error.
-    """
-    # Each library's error class lies in a module that needs that library to be imported.
-    home = type(error).__module__.partition(".")[0]
-    return isinstance(error, (RuntimeError, cupy.cuda.compiler.CompileException)) and (
-        home in ("cupy", "cupy_backends", "cuda")  # the last finds CUDA's libraries for CuPy
-    )
-
-
-def memory(device: Any) -> MemoryFigures:
-    """Return the memory figures of a GPU.
-
-    ``used`` and ``pooled`` are those of the pool that CuPy allocates from, and None where the user
-    has given CuPy an allocator that keeps no account.
-    """
-    with device:
-        free, total = runtime.memGetInfo()
-        pool = _pool()
-        if pool is None:
-            return MemoryFigures(total=total, free=free)
-        used = pool.used_bytes()
-        return MemoryFigures(
-            total=total, free=free, used=used, pooled=max(pool.total_bytes() - used, 0)
-        )
+    return Devices.count(_built_for())
 
 
 def _pool() -> Any:
@@ -192,21 +180,5 @@ def _pool() -> Any:
     return owner if isinstance(owner, own) else None
 
 
-def synchronize(device: Any) -> None:
-    """Wait for all work on a GPU, of every stream."""
-    device.synchronize()
-
-
-def reclaim(device: Any) -> None:
-    """Give pooled memory of a GPU, and page-locked host memory, back to the driver."""
-    with device:
-        pool = _pool()
-        if pool is not None:
-            pool.free_all_blocks()
-        cupy.get_default_pinned_memory_pool().free_all_blocks()
-
-
-def scope(device: Any) -> AbstractContextManager[Any] | None:
-    """Make a GPU current; None where it is the only one."""
-    found: AbstractContextManager[Any] | None = device if _number() > 1 else None
-    return found
+# What the functions of the namespace call.
+dtypes = Devices.dtypes

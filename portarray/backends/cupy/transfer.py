@@ -16,20 +16,9 @@ from cupy import ndarray
 from cupy.cuda import Device, pinned_memory, runtime
 
 from portarray import _dlpack as dlpack
-from portarray.backends.cupy.devices import is_out_of_memory
+from portarray.backends.base import Backend
 
-__all__ = [
-    "dlpack_device",
-    "from_dlpack",
-    "from_host",
-    "move",
-    "on_host",
-    "place",
-    "reads",
-    "staged",
-    "to_dlpack",
-    "to_host",
-]
+__all__ = ["Transfer", "from_dlpack", "from_host", "move", "to_host"]
 
 # DLPack's device types.
 _CPU, _CUDA, _ROCM, _CUDA_MANAGED = 1, 2, 10, 13
@@ -38,37 +27,205 @@ _SHARES = os.environ.get("CUPY_ENABLE_UMP", "0") != "0"
 """Whether CuPy takes NumPy's memory as it is, even where a copy is asked for."""
 
 
-def on_host(device: Any) -> bool:
-    """Return False: a GPU's memory is not NumPy's to read."""
-    return False
+class Transfer(Backend):
+    """CuPy's arrays in and out: host memory, other devices, DLPack."""
 
+    def on_host(self, device: Any) -> bool:
+        return False
 
-def from_host(
-    array: np.ndarray[Any, Any], device: Any, *, copy: bool | None, non_blocking: bool = False
-) -> ndarray:
-    """Make an array on a GPU from a NumPy array, whose elements are read when this returns.
+    @staticmethod
+    def from_host(
+        array: np.ndarray[Any, Any], device: Any, *, copy: bool | None, non_blocking: bool = False
+    ) -> ndarray:
+        """Make an array on a GPU from a NumPy array, whose elements are read when this returns.
 
-    With ``non_blocking`` those of page-locked memory are not: they are read before any later work
-    on the current stream.
+        With ``non_blocking`` those of page-locked memory are not: they are read before any later
+        work on the current stream.
 
-    Raises
-    ------
-    ValueError
-        If ``copy=False``: host memory cannot be shared.
-    """
-    if copy is False:
-        raise ValueError(
-            f"copy=False, but {device} does not use host memory; pass copy=None or copy=True"
-        )
-    # For CuPy, which before version 14 does not swap bytes.
-    array = np.asarray(array, dtype=array.dtype.newbyteorder("="))
-    if _SHARES:
-        array = array.copy()
-    # CuPy fills arrays without axes with a scalar, and memory with 0 where that is -0.0.
-    given = np.atleast_1d(array)
-    with device:
-        x = cupy.array(given, copy=True, blocking=not non_blocking and _is_read_late(given))
-        return x if array.ndim else x.reshape(())
+        Raises
+        ------
+        ValueError
+            If ``copy=False``: host memory cannot be shared.
+        """
+        if copy is False:
+            raise ValueError(
+                f"copy=False, but {device} does not use host memory; pass copy=None or copy=True"
+            )
+        # For CuPy, which before version 14 does not swap bytes.
+        array = np.asarray(array, dtype=array.dtype.newbyteorder("="))
+        if _SHARES:
+            array = array.copy()
+        # CuPy fills arrays without axes with a scalar, and memory with 0 where that is -0.0.
+        given = np.atleast_1d(array)
+        with device:
+            x = cupy.array(given, copy=True, blocking=not non_blocking and _is_read_late(given))
+            return x if array.ndim else x.reshape(())
+
+    @staticmethod
+    def to_host(x: ndarray, *, copy: bool | None) -> np.ndarray[Any, Any]:
+        """Return an array as NumPy array.
+
+        Raises
+        ------
+        ValueError
+            If ``copy=False``: a GPU's memory cannot be shared.
+        """
+        if copy is False:
+            raise ValueError(
+                f"copy=False, but an array on {x.device} cannot be read by NumPy without a copy; "
+                f"pass copy=None or copy=True"
+            )
+        return _read(x, np.ndarray(x.shape, x.dtype, order=_order(x)))
+
+    def pinned_copy(self, x: ndarray) -> np.ndarray[Any, Any] | None:
+        """Return an array as NumPy array in page-locked memory; None where there is too little."""
+        with x.device:
+            try:
+                memory = cupy.cuda.alloc_pinned_memory(max(1, x.nbytes))
+            except runtime.CUDARuntimeError as error:
+                if not self.is_out_of_memory(error):
+                    raise
+                return None
+        return _read(x, np.ndarray(x.shape, x.dtype, memory, order=_order(x)))
+
+    @staticmethod
+    def move(x: ndarray, device: Any, *, copy: bool | None, non_blocking: bool = False) -> ndarray:
+        """Return an array on another GPU.
+
+        Raises
+        ------
+        ValueError
+            If ``copy=False`` and the data must move.
+        """
+        source = x.device
+        if source == device:
+            if copy is not True:
+                return x
+            with device:
+                return x.copy()
+        if copy is False:
+            raise ValueError(
+                f"copy=False, but moving an array from {source} to {device} copies it; "
+                f"pass copy=None or copy=True"
+            )
+        # CuPy cannot copy strided arrays between devices, and orders no streams of two devices.
+        with source:
+            x = cupy.ascontiguousarray(x)
+        # It copies on the target's stream, and with ROCm on the source's.
+        copying, other = (source, device) if runtime.is_hip else (device, source)
+        _wait(copying, other)
+        with device:
+            moved = x.copy()
+        # Until it is copied, what comes next on the other one may not use or reuse the memory.
+        _wait(other, copying)
+        return moved
+
+    @staticmethod
+    def from_dlpack(x: Any, device: Any, *, copy: bool | None) -> ndarray:
+        """Make an array on a GPU from an object with ``__dlpack__``.
+
+        The producer is told CuPy's current stream, and makes it wait for work that is still under
+        way.
+
+        Parameters
+        ----------
+        x : object
+            With ``__dlpack__`` and ``__dlpack_device__``.
+        device : cupy.cuda.Device or None
+            Where to; None is where the data is, or CuPy's current device for data in host memory.
+        copy : bool or None
+            None shares memory where it can, True always copies, False raises where it cannot share.
+
+        Raises
+        ------
+        ValueError
+            If ``copy=False`` and memory cannot be shared.
+        BufferError
+            If the data is on a device that CuPy cannot read.
+        """
+        kind, index = map(int, x.__dlpack_device__())
+        if kind in dlpack.HOST_KINDS:
+            return Transfer.from_host(
+                dlpack.host_values(x), Device() if device is None else device, copy=copy
+            )
+        if kind not in _readable():
+            raise BufferError(
+                f"this CuPy, for {'ROCm' if runtime.is_hip else 'CUDA'}, cannot read DLPack device "
+                f"{(kind, index)}; move the data to the host first"
+            )
+        with Device(index):
+            held = dlpack.take(x, stream=_stream())
+            if held.read_only and copy is False:
+                raise ValueError(
+                    "copy=False, but the data is read-only and CuPy's arrays are always writable; "
+                    "pass copy=None or copy=True"
+                )
+            shared = cupy.from_dlpack(held)
+        target = shared.device if device is None else device
+        stays = shared.device == target
+        found = Transfer.move(shared, target, copy=True if stays and held.read_only else copy)
+        if found is not shared:
+            # Once nobody holds its memory the producer may use it again, on a stream of its own.
+            with shared.device:
+                cupy.cuda.get_current_stream().synchronize()
+        return found
+
+    def dlpack_device_of(self, device: Any) -> tuple[int, int]:
+        return (_ROCM if runtime.is_hip else _CUDA), int(device.id)
+
+    def readable_dlpack_types(self, device: Any) -> frozenset[int]:
+        return _readable()
+
+    def to_dlpack(
+        self,
+        x: ndarray,
+        *,
+        stream: Any,
+        max_version: tuple[int, int] | None,
+        dl_device: tuple[int, int] | None,
+        copy: bool | None,
+    ) -> Any:
+        """Return a DLPack capsule of an array.
+
+        Parameters
+        ----------
+        x : cupy.ndarray
+            The array; in managed memory it is exported as such.
+        stream : int or None
+            The consumer's stream, which will wait for CuPy's current one: on CUDA 1 and 2 are the
+            default streams and None means 1, on ROCm 0 is and None means 0; -1 orders nothing.
+        max_version : tuple of int or None
+            The highest version of DLPack that the consumer reads.
+        dl_device : tuple of int or None
+            Where the consumer wants it: the array's own device, or the CPU.
+        copy : bool or None
+            Whether to copy.
+
+        Raises
+        ------
+        BufferError
+            If ``copy=False`` and the data must move, or the device asked for is neither the array's
+            own nor the CPU.
+        """
+        own = self.dlpack_device(x)
+        if dl_device is not None and (int(dl_device[0]), int(dl_device[1])) != own:
+            if int(dl_device[0]) != _CPU:
+                raise BufferError(
+                    f"an array on {x.device} can be exported to its own DLPack device {own} and to "
+                    f"the CPU ({_CPU}, 0), not to {tuple(dl_device)}"
+                )
+            if copy is False:
+                raise BufferError(f"copy=False, but the array on {x.device} must be moved first")
+            return self.to_host(x, copy=True).__dlpack__(max_version=max_version)
+        with x.device:
+            # CuPy exports no copies; this one is ordered with the current stream like the array.
+            return (x.copy() if copy is True else x).__dlpack__(
+                stream=stream, max_version=max_version
+            )
+
+    def dlpack_device(self, x: ndarray) -> tuple[int, int]:
+        kind, index = x.__dlpack_device__()
+        return int(kind), int(index)
 
 
 def _is_read_late(array: np.ndarray[Any, Any]) -> bool:
@@ -79,34 +236,6 @@ def _is_read_late(array: np.ndarray[Any, Any]) -> bool:
     """
     is_memory_pinned = getattr(pinned_memory, "is_memory_pinned", None)
     return is_memory_pinned is not None and bool(is_memory_pinned(array.ctypes.data))
-
-
-def to_host(x: ndarray, *, copy: bool | None) -> np.ndarray[Any, Any]:
-    """Return an array as NumPy array.
-
-    Raises
-    ------
-    ValueError
-        If ``copy=False``: a GPU's memory cannot be shared.
-    """
-    if copy is False:
-        raise ValueError(
-            f"copy=False, but an array on {x.device} cannot be read by NumPy without a copy; "
-            f"pass copy=None or copy=True"
-        )
-    return _read(x, np.ndarray(x.shape, x.dtype, order=_order(x)))
-
-
-def staged(x: ndarray) -> np.ndarray[Any, Any] | None:
-    """Return an array as NumPy array in page-locked memory; None where there is too little."""
-    with x.device:
-        try:
-            memory = cupy.cuda.alloc_pinned_memory(max(1, x.nbytes))
-        except runtime.CUDARuntimeError as error:
-            if not is_out_of_memory(error):
-                raise
-            return None
-    return _read(x, np.ndarray(x.shape, x.dtype, memory, order=_order(x)))
 
 
 def _read(x: ndarray, host: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -126,38 +255,6 @@ def _order(x: ndarray) -> Literal["C", "F"]:
     return "F" if x.flags.f_contiguous and not x.flags.c_contiguous else "C"
 
 
-def move(x: ndarray, device: Any, *, copy: bool | None, non_blocking: bool = False) -> ndarray:
-    """Return an array on another GPU.
-
-    Raises
-    ------
-    ValueError
-        If ``copy=False`` and the data must move.
-    """
-    source = x.device
-    if source == device:
-        if copy is not True:
-            return x
-        with device:
-            return x.copy()
-    if copy is False:
-        raise ValueError(
-            f"copy=False, but moving an array from {source} to {device} copies it; "
-            f"pass copy=None or copy=True"
-        )
-    # CuPy cannot copy strided arrays between devices, and orders no streams of two devices.
-    with source:
-        x = cupy.ascontiguousarray(x)
-    # It copies on the target's stream, and with ROCm on the source's.
-    copying, other = (source, device) if runtime.is_hip else (device, source)
-    _wait(copying, other)
-    with device:
-        moved = x.copy()
-    # Until it is copied, what comes next on the other one may not use or reuse the memory.
-    _wait(other, copying)
-    return moved
-
-
 def _wait(later: Any, earlier: Any) -> None:
     """Let a device's current stream wait for what the current stream of another has to do."""
     with earlier:
@@ -165,53 +262,6 @@ def _wait(later: Any, earlier: Any) -> None:
         event.record(cupy.cuda.get_current_stream())
     with later:
         cupy.cuda.get_current_stream().wait_event(event)
-
-
-def from_dlpack(x: Any, device: Any, *, copy: bool | None) -> ndarray:
-    """Make an array on a GPU from an object with ``__dlpack__``.
-
-    The producer is told CuPy's current stream, and makes it wait for work that is still under way.
-
-    Parameters
-    ----------
-    x : object
-        With ``__dlpack__`` and ``__dlpack_device__``.
-    device : cupy.cuda.Device or None
-        Where to; None is where the data is, or CuPy's current device for data in host memory.
-    copy : bool or None
-        None shares memory where it can, True always copies, False raises where it cannot share.
-
-    Raises
-    ------
-    ValueError
-        If ``copy=False`` and memory cannot be shared.
-    BufferError
-        If the data is on a device that CuPy cannot read.
-    """
-    kind, index = map(int, x.__dlpack_device__())
-    if kind in dlpack.HOST_KINDS:
-        return from_host(dlpack.host_values(x), Device() if device is None else device, copy=copy)
-    if kind not in _readable():
-        raise BufferError(
-            f"this CuPy, for {'ROCm' if runtime.is_hip else 'CUDA'}, cannot read DLPack device "
-            f"{(kind, index)}; move the data to the host first"
-        )
-    with Device(index):
-        held = dlpack.take(x, stream=_stream())
-        if held.read_only and copy is False:
-            raise ValueError(
-                "copy=False, but the data is read-only and CuPy's arrays are always writable; "
-                "pass copy=None or copy=True"
-            )
-        shared = cupy.from_dlpack(held)
-    target = shared.device if device is None else device
-    stays = shared.device == target
-    found = move(shared, target, copy=True if stays and held.read_only else copy)
-    if found is not shared:
-        # Once nobody holds its memory the producer may use it again, on a stream of its own.
-        with shared.device:
-            cupy.cuda.get_current_stream().synchronize()
-    return found
 
 
 def _stream() -> int:
@@ -224,62 +274,10 @@ def _readable() -> frozenset[int]:
     return frozenset({_ROCM} if runtime.is_hip else {_CUDA, _CUDA_MANAGED})
 
 
-def place(device: Any) -> tuple[int, int]:
-    """Return DLPack's type and index of a GPU's memory."""
-    return (_ROCM if runtime.is_hip else _CUDA), int(device.id)
-
-
-def reads(device: Any) -> frozenset[int]:
-    """Return DLPack's types of memory that arrays on a GPU can use."""
-    return _readable()
-
-
-def to_dlpack(
-    x: ndarray,
-    *,
-    stream: Any,
-    max_version: tuple[int, int] | None,
-    dl_device: tuple[int, int] | None,
-    copy: bool | None,
-) -> Any:
-    """Return a DLPack capsule of an array.
-
-    Parameters
-    ----------
-    x : cupy.ndarray
-        The array; in managed memory it is exported as such.
-    stream : int or None
-        The consumer's stream, which will wait for CuPy's current one: on CUDA 1 and 2 are the
-        default streams and None means 1, on ROCm 0 is and None means 0; -1 orders nothing.
-    max_version : tuple of int or None
-        The highest version of DLPack that the consumer reads.
-    dl_device : tuple of int or None
-        Where the consumer wants it: the array's own device, or the CPU.
-    copy : bool or None
-        Whether to copy.
-
-    Raises
-    ------
-    BufferError
-        If ``copy=False`` and the data must move, or the device asked for is neither the array's
-        own nor the CPU.
-    """
-    own = dlpack_device(x)
-    if dl_device is not None and (int(dl_device[0]), int(dl_device[1])) != own:
-        if int(dl_device[0]) != _CPU:
-            raise BufferError(
-                f"an array on {x.device} can be exported to its own DLPack device {own} and to "
-                f"the CPU ({_CPU}, 0), not to {tuple(dl_device)}"
-            )
-        if copy is False:
-            raise BufferError(f"copy=False, but the array on {x.device} must be moved first")
-        return to_host(x, copy=True).__dlpack__(max_version=max_version)
-    with x.device:
-        # CuPy exports no copies; this one is ordered with the current stream like the array.
-        return (x.copy() if copy is True else x).__dlpack__(stream=stream, max_version=max_version)
-
-
-def dlpack_device(x: ndarray) -> tuple[int, int]:
-    """Return DLPack's device type and index of an array."""
-    kind, index = x.__dlpack_device__()
-    return int(kind), int(index)
+# What the functions of the namespace call.
+from_dlpack, from_host, move, to_host = (
+    Transfer.from_dlpack,
+    Transfer.from_host,
+    Transfer.move,
+    Transfer.to_host,
+)

@@ -14,7 +14,7 @@ import cupy
 import numpy as np
 
 from portarray.backends.cupy import neural
-from portarray.backends.protocol import TunedKernel
+from portarray.backends.types import TunedKernel
 
 __all__ = ["TUNED"]
 

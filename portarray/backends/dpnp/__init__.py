@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from portarray.backends.protocol import BackendInfo
+from portarray.backends.types import BackendInfo
 
 __all__ = ["INFO"]
 

@@ -26,29 +26,11 @@ from dpnp.tensor import Device, usm_ndarray
 
 from portarray._opencl import loader
 from portarray.backends import machine
+from portarray.backends.base import Backend
 from portarray.backends.dpnp import warmup
-from portarray.backends.protocol import Description, MemoryFigures
+from portarray.backends.types import Description, MemoryFigures
 
-__all__ = [
-    "ARRAY_TYPE",
-    "asked",
-    "count",
-    "describe",
-    "driver",
-    "dtypes",
-    "is_failure",
-    "is_out_of_memory",
-    "locate",
-    "memory",
-    "native_device",
-    "owns",
-    "recognize",
-    "synchronize",
-    "version",
-    "why_not",
-]
-
-ARRAY_TYPE = dpnp.ndarray
+__all__ = ["Devices", "device_of_native", "dtypes", "native_device"]
 
 _DOUBLE = (np.dtype(np.float64), np.dtype(np.complex128))
 _HALF = np.dtype(np.float16)
@@ -66,10 +48,144 @@ _DTYPES: dict[np.dtype[Any], np.dtype[Any]] = {
 # The order in which devices are counted, and of two drivers for one GPU which one is taken.
 _BACKENDS = ("level_zero", "cuda", "hip", "opencl")
 
+# What SYCL's runtime says where a driver has no memory for a kernel, which it names or numbers:
+# https://github.com/intel/llvm/blob/sycl/unified-runtime/include/unified-runtime/ur_api.h
+_NO_MEMORY = re.compile(r"UR_RESULT_ERROR_OUT_OF_(HOST_MEMORY|DEVICE_MEMORY|RESOURCES)")
 
-def version() -> str:
-    """Return dpnp's version."""
-    return str(dpnp.__version__)
+
+class Devices(Backend):
+    """dpnp's devices: which there are, why others are not, their dtypes and their memory."""
+
+    array_type = dpnp.ndarray
+
+    def version(self) -> str:
+        return str(dpnp.__version__)
+
+    def count(self, platform: str) -> int:
+        """Return how many SYCL devices dpnp computes on: GPUs first, then others, then CPUs."""
+        return len(_found()[0]) if platform == "oneapi" else 0
+
+    def why_not(self, platform: str) -> str:
+        """Return why there is no device, and what else was found."""
+        if platform != "oneapi":
+            return f"dpnp computes on SYCL devices only, not on {platform}"
+        reasons = [f"{name}: {reason}" for name, reason in _found()[1].items()]
+        reasons += [f"{entry}: {reason}" for entry, reason in loader.wrong_entries().items()]
+        told = "SYCL has no device that dpnp computes on; CPUs need pip install intel-opencl-rt"
+        return "; ".join([told, *reasons])
+
+    @staticmethod
+    def native_device(platform: str, index: int) -> Device:
+        """Return dpnp's device object, which holds the one queue that dpnp keeps for the device."""
+        return _device(_found()[0][index])
+
+    def describe(self, platform: str, index: int) -> Description:
+        native = _found()[0][index]
+        kind = native.device_type.name
+        return Description(
+            native.name.strip(),
+            "gpu" if kind == "gpu" else "cpu" if kind == "cpu" else "accelerator",
+        )
+
+    @staticmethod
+    def dtypes(platform: str, index: int) -> Mapping[np.dtype[Any], np.dtype[Any]]:
+        """Return every dtype that a device has: dpnp's dtypes are NumPy's, and bfloat16 is none."""
+        native = _found()[0][index]
+        return {
+            dtype: own
+            for dtype, own in _DTYPES.items()
+            if (native.has_aspect_fp64 or dtype not in _DOUBLE)
+            and (native.has_aspect_fp16 or dtype != _HALF)
+        }
+
+    @staticmethod
+    def device_of_native(device: object) -> tuple[str, int] | None:
+        """Return the index of dpnp's or dpctl's device or queue object, None if it is none.
+
+        A queue stands for its device: arrays are put into the queue that dpnp keeps for that one.
+
+        Raises
+        ------
+        ValueError
+            If dpnp cannot compute on the device, or it is a part of another one.
+        """
+        if isinstance(device, (Device, dpctl.SyclQueue)):
+            device = device.sycl_device
+        if not isinstance(device, dpctl.SyclDevice):
+            return None
+        return "oneapi", _index(device)
+
+    @staticmethod
+    def device_of_array(x: dpnp.ndarray) -> tuple[str, int]:
+        """Return the index of the device that holds an array, whichever queue it belongs to.
+
+        Raises
+        ------
+        ValueError
+            If dpnp cannot compute on the device, or it is a part of another one.
+        """
+        return "oneapi", _index(x.sycl_device)
+
+    def owns(self, x: object) -> bool:
+        """Tell whether it is an array of dpnp, or one of ``dpnp.tensor``, which dpnp's wrap."""
+        return isinstance(x, (dpnp.ndarray, usm_ndarray))
+
+    def is_out_of_memory(self, error: BaseException) -> bool:
+        if isinstance(error, USMAllocationError):
+            return True
+        if isinstance(error, RuntimeError) and _NO_MEMORY.search(str(error)):
+            return True
+        # Sizes that 64 bits do not count come out negative.
+        return isinstance(error, ValueError) and "request allocation must be positive" in str(error)
+
+    def requested_bytes(self, error: BaseException) -> int | None:
+        """Return how many bytes could not be had; None where a driver wanted them for itself.
+
+        dpnp's error does not say. The innermost function of Python that it came through was making
+        an array, and its variables say of which size.
+        """
+        if not isinstance(error, USMAllocationError):
+            return super().requested_bytes(error)
+        frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+        making = next(
+            one for one in reversed(frames) if not one.f_code.co_filename.endswith(".pyx")
+        )
+        size_in = _MAKING.get(making.f_globals.get("__name__", ""))
+        try:
+            return None if size_in is None else size_in(making.f_locals)
+        except (KeyError, TypeError, AttributeError):  # other functions there make arrays otherwise
+            return None
+
+    def is_device_failure(self, error: BaseException) -> bool:
+        return isinstance(
+            error,
+            (
+                dpctl.SyclKernelSubmitError,
+                dpctl.SyclQueueCreationError,
+                dpctl.SyclContextCreationError,
+                dpctl.SyclDeviceCreationError,
+            ),
+        )
+
+    def memory(self, device: Device) -> MemoryFigures:
+        """Return the memory figures of a device; SYCL counts nothing that a process uses.
+
+        A GPU's free memory is known where its driver tells it, which Level Zero does under
+        ``ZES_ENABLE_SYSMAN=1``. A CPU has the machine's memory.
+        """
+        native = device.sycl_device
+        if native.is_cpu:
+            return machine.memory()
+        free = intel_device_info(native).get("free_memory")
+        return MemoryFigures(total=native.global_mem_size, free=None if free is None else int(free))
+
+    def synchronize(self, device: Device) -> None:
+        """Wait for all work on a device, of whichever array."""
+        device.sycl_queue.wait()
+
+    def driver(self, platform: str) -> str:
+        """Return the versions of all drivers, in the order of their devices."""
+        return "+".join(native.driver_version for native in _found()[0])
 
 
 @cache
@@ -146,77 +262,9 @@ def _places() -> dict[dpctl.SyclDevice, int]:
     return {native: index for index, native in enumerate(_found()[0])}
 
 
-def count(platform: str) -> int:
-    """Return how many SYCL devices dpnp computes on: GPUs first, then others, then CPUs."""
-    return len(_found()[0]) if platform == "oneapi" else 0
-
-
-def why_not(platform: str) -> str:
-    """Return why there is no device, and what else was found."""
-    if platform != "oneapi":
-        return f"dpnp computes on SYCL devices only, not on {platform}"
-    reasons = [f"{name}: {reason}" for name, reason in _found()[1].items()]
-    reasons += [f"{entry}: {reason}" for entry, reason in loader.wrong_entries().items()]
-    told = "SYCL has no device that dpnp computes on; CPUs need pip install intel-opencl-rt"
-    return "; ".join([told, *reasons])
-
-
-def native_device(platform: str, index: int) -> Device:
-    """Return dpnp's device object, which holds the one queue that dpnp keeps for the device."""
-    return _device(_found()[0][index])
-
-
 @cache
 def _device(native: dpctl.SyclDevice) -> Device:
     return Device.create_device(native)
-
-
-def describe(platform: str, index: int) -> Description:
-    """Return name and kind of a device."""
-    native = _found()[0][index]
-    kind = native.device_type.name
-    return Description(
-        native.name.strip(), "gpu" if kind == "gpu" else "cpu" if kind == "cpu" else "accelerator"
-    )
-
-
-def dtypes(platform: str, index: int) -> Mapping[np.dtype[Any], np.dtype[Any]]:
-    """Return every dtype that a device has: dpnp's dtypes are NumPy's, and bfloat16 is none."""
-    native = _found()[0][index]
-    return {
-        dtype: own
-        for dtype, own in _DTYPES.items()
-        if (native.has_aspect_fp64 or dtype not in _DOUBLE)
-        and (native.has_aspect_fp16 or dtype != _HALF)
-    }
-
-
-def recognize(device: object) -> tuple[str, int] | None:
-    """Return the index of dpnp's or dpctl's device or queue object, None if it is none.
-
-    A queue stands for its device: arrays are put into the queue that dpnp keeps for that one.
-
-    Raises
-    ------
-    ValueError
-        If dpnp cannot compute on the device, or it is a part of another one.
-    """
-    if isinstance(device, (Device, dpctl.SyclQueue)):
-        device = device.sycl_device
-    if not isinstance(device, dpctl.SyclDevice):
-        return None
-    return "oneapi", _index(device)
-
-
-def locate(x: dpnp.ndarray) -> tuple[str, int]:
-    """Return the index of the device that holds an array, whichever queue it belongs to.
-
-    Raises
-    ------
-    ValueError
-        If dpnp cannot compute on the device, or it is a part of another one.
-    """
-    return "oneapi", _index(x.sycl_device)
 
 
 def _index(native: dpctl.SyclDevice) -> int:
@@ -233,43 +281,6 @@ def _index(native: dpctl.SyclDevice) -> int:
         f"{_title(native)} is none of portarray's devices: {reason}; "
         f"move its arrays to another device with dpnp first"
     )
-
-
-def owns(x: object) -> bool:
-    """Tell whether an object is an array of dpnp, or one of ``dpnp.tensor``, which dpnp's wrap."""
-    return isinstance(x, (dpnp.ndarray, usm_ndarray))
-
-
-# What SYCL's runtime says where a driver has no memory for a kernel, which it names or numbers:
-# https://github.com/intel/llvm/blob/sycl/unified-runtime/include/unified-runtime/ur_api.h
-_NO_MEMORY = re.compile(r"UR_RESULT_ERROR_OUT_OF_(HOST_MEMORY|DEVICE_MEMORY|RESOURCES)")
-
-
-def is_out_of_memory(error: BaseException) -> bool:
-    """Tell whether an error means that the device's memory ran out."""
-    if isinstance(error, USMAllocationError):
-        return True
-    if isinstance(error, RuntimeError) and _NO_MEMORY.search(str(error)):
-        return True
-    # Sizes that 64 bits do not count come out negative.
-    return isinstance(error, ValueError) and "request allocation must be positive" in str(error)
-
-
-def asked(error: BaseException) -> int | None:
-    """Return how many bytes could not be had; None where a driver wanted them for itself.
-
-    dpnp's error does not say. The innermost function of Python that it came through was making an
-    array, and its variables say of which size.
-    """
-    if not isinstance(error, USMAllocationError):
-        return None
-    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-    making = next(one for one in reversed(frames) if not one.f_code.co_filename.endswith(".pyx"))
-    size_in = _MAKING.get(making.f_globals.get("__name__", ""))
-    try:
-        return None if size_in is None else size_in(making.f_locals)
-    except (KeyError, TypeError, AttributeError):  # other functions there make arrays otherwise
-        return None
 
 
 def _of_shape(variables: Mapping[str, Any]) -> int | None:
@@ -289,37 +300,9 @@ _MAKING: Mapping[str, Callable[[Mapping[str, Any]], int | None]] = {
 """What functions that allocate say of the size, by module."""
 
 
-def is_failure(error: BaseException) -> bool:
-    """Tell whether SYCL or a driver failed, whatever was asked for."""
-    return isinstance(
-        error,
-        (
-            dpctl.SyclKernelSubmitError,
-            dpctl.SyclQueueCreationError,
-            dpctl.SyclContextCreationError,
-            dpctl.SyclDeviceCreationError,
-        ),
-    )
-
-
-def memory(device: Device) -> MemoryFigures:
-    """Return the memory figures of a device; SYCL counts nothing that a process uses.
-
-    A GPU's free memory is known where its driver tells it, which Level Zero does under
-    ``ZES_ENABLE_SYSMAN=1``. A CPU has the machine's memory.
-    """
-    native = device.sycl_device
-    if native.is_cpu:
-        return machine.memory()
-    free = intel_device_info(native).get("free_memory")
-    return MemoryFigures(total=native.global_mem_size, free=None if free is None else int(free))
-
-
-def synchronize(device: Device) -> None:
-    """Wait for all work on a device, of whichever array."""
-    device.sycl_queue.wait()
-
-
-def driver(platform: str) -> str:
-    """Return the versions of all drivers, in the order of their devices."""
-    return "+".join(native.driver_version for native in _found()[0])
+# What the functions of the namespace call.
+dtypes, native_device, device_of_native = (
+    Devices.dtypes,
+    Devices.native_device,
+    Devices.device_of_native,
+)

@@ -18,24 +18,11 @@ from dpnp.tensor import Device, usm_ndarray
 
 from portarray import _dlpack as dlpack
 from portarray.backends import copying, machine
+from portarray.backends.base import Backend
 from portarray.backends.copying import copied
-from portarray.backends.dpnp import devices
+from portarray.backends.dpnp.devices import Devices
 
-__all__ = [
-    "adopt",
-    "converted",
-    "dlpack_device",
-    "from_dlpack",
-    "from_host",
-    "move",
-    "on_host",
-    "place",
-    "reads",
-    "to_dlpack",
-    "to_host",
-    "why_copied_in",
-    "why_copied_out",
-]
+__all__ = ["Transfer", "from_dlpack", "from_host", "move", "to_host"]
 
 # DLPack's device types.
 _DLPACK_CPU, _ONEAPI = 1, 14
@@ -44,61 +31,236 @@ _LARGE = 1 << 22  # bytes
 _ALIGNED = 64  # bytes: where dpnp's kernels are fastest, and SYCL allocates
 
 
-def on_host(device: Device) -> bool:
-    """Tell whether a device computes in host memory, as CPUs do."""
-    return bool(device.sycl_device.is_cpu)
+class Transfer(Backend):
+    """dpnp's arrays in and out: host memory, other devices, DLPack."""
 
+    converts_on_copy = True
 
-def place(device: Device) -> tuple[int, int]:
-    """Return DLPack's type and index of a device's memory: host memory on CPUs."""
-    return (_DLPACK_CPU, 0) if on_host(device) else _place_of(device)
+    @staticmethod
+    def on_host(device: Device) -> bool:
+        return bool(device.sycl_device.is_cpu)
+
+    def dlpack_device_of(self, device: Device) -> tuple[int, int]:
+        """Return DLPack's type and index of a device's memory: host memory on CPUs."""
+        return (_DLPACK_CPU, 0) if self.on_host(device) else _place_of(device)
+
+    def readable_dlpack_types(self, device: Device) -> frozenset[int]:
+        return frozenset() if self.on_host(device) else frozenset({_ONEAPI})
+
+    @staticmethod
+    def from_host(
+        array: np.ndarray[Any, Any],
+        device: Device,
+        *,
+        copy: bool | None,
+        non_blocking: bool = False,
+    ) -> dpnp.ndarray:
+        """Make an array on a device from a NumPy array, always copied: USM is SYCL's own memory.
+
+        Raises
+        ------
+        ValueError
+            If ``copy=False``.
+        """
+        if copy is False:
+            raise ValueError(
+                "copy=False, but dpnp's arrays lie in memory that SYCL allocates and cannot share "
+                "NumPy's; pass copy=None or copy=True"
+            )
+        return Transfer.from_host_converted(array, array.dtype.newbyteorder("="), device)
+
+    @staticmethod
+    def from_host_converted(
+        array: np.ndarray[Any, Any], dtype: np.dtype[Any], device: Device
+    ) -> dpnp.ndarray:
+        """Make an array of a dtype that the device has from a NumPy array of any.
+
+        Values are converted as NumPy does, on CPUs while they are copied. Axes lie in memory in the
+        order in which the NumPy array's do.
+        """
+        fortran = array.flags.f_contiguous and not array.flags.c_contiguous
+        if not Transfer.on_host(device):
+            # dpnp is slow at reading what has gaps.
+            return dpnp.asarray(
+                np.asarray(array, dtype, order="F" if fortran else "C"), device=device
+            )
+        # dpnp takes as long for a view as for a small array.
+        axes = None if fortran else copying.in_memory_order(array)
+        values = array if axes is None else array.transpose(axes)
+        x = _unwritten(values, dtype, device, "F" if fortran else "C")
+        # New memory is nobody's: it is written while the device works.
+        np.asarray(_HostMemory(x))[...] = values
+        return x if axes is None else x.transpose(copying.inverse(axes))
+
+    def why_copied_in(self, array: np.ndarray[Any, Any], device: Device) -> str:
+        """Return why dpnp copies NumPy's memory, as it always does."""
+        return "dpnp's arrays lie in memory that SYCL allocates"
+
+    def why_copied_out(self, x: dpnp.ndarray, device: Device) -> str:
+        """Return why others do not keep an array's memory; it is always copied."""
+        if self.on_host(x.device):
+            return (
+                "dpnp returns before it has computed, and what others wrote could come in between"
+            )
+        return f"{x.device} has memory of its own"
+
+    @staticmethod
+    def to_host(x: dpnp.ndarray, *, copy: bool | None) -> np.ndarray[Any, Any]:
+        """Return an array as NumPy array.
+
+        ``copy=None`` copies, for dpnp returns before it has computed: what is written into shared
+        memory then could change the operands of work that was asked for before. ``copy=False``
+        gives the memory itself, after all work on it; it stays right to read, since assignments
+        wait, and right to write after :func:`portarray.synchronize`.
+
+        Raises
+        ------
+        ValueError
+            If ``copy=False`` and the device has memory of its own.
+        """
+        if Transfer.on_host(x.device):
+            # dpnp does not tell one array's work from another's on the queue.
+            x.sycl_queue.wait()
+            host = np.asarray(_HostMemory(x))
+            return host if copy is False else copied(host)
+        if copy is False:
+            raise ValueError(
+                f"copy=False, but {x.device} has memory of its own, which NumPy cannot read; "
+                f"pass copy=None or copy=True"
+            )
+        values: np.ndarray[Any, Any] = _alone(x).asnumpy()
+        return values
+
+    @staticmethod
+    def move(
+        x: dpnp.ndarray, device: Device, *, copy: bool | None, non_blocking: bool = False
+    ) -> dpnp.ndarray:
+        """Return an array on another SYCL device.
+
+        Raises
+        ------
+        ValueError
+            If ``copy=False`` and the data must move.
+        """
+        if x.sycl_device == device.sycl_device:
+            return dpnp.copy(x) if copy is True else x
+        if copy is False:
+            raise ValueError(
+                f"copy=False, but moving an array from {x.device} to {device} copies it; "
+                f"pass copy=None or copy=True"
+            )
+        x = _alone(x)
+        x.sycl_queue.wait()
+        return x.to_device(device)
+
+    @staticmethod
+    def normalize(x: dpnp.ndarray | usm_ndarray, *, copy: bool | None) -> dpnp.ndarray:
+        """Return an array of any queue as one of the queue that dpnp keeps for its device.
+
+        Arrays of two queues do not meet in one call. In one context the memory is the same, and the
+        result a view.
+
+        Raises
+        ------
+        ValueError
+            If ``copy=False`` and the array is of another context; or if portarray has no such
+            device.
+        """
+        queue = Devices.native_device(*Devices.device_of_array(x)).sycl_queue
+        if isinstance(x, usm_ndarray):
+            x = dpnp.asarray(x, copy=False)
+        own = x.sycl_queue
+        if own == queue:
+            return x
+        # What that queue was given to do must be done before another one reads it.
+        own.wait()
+        if own.sycl_context == queue.sycl_context:
+            return x.to_device(queue)
+        if copy is False:
+            raise ValueError(
+                "copy=False, but the array belongs to another SYCL context than the one that dpnp "
+                "keeps for its device, which cannot read its memory; pass copy=None or copy=True"
+            )
+        return dpnp.asarray(x.asnumpy(), device=queue, usm_type=x.usm_type)
+
+    @staticmethod
+    def from_dlpack(x: Any, device: Device | None, *, copy: bool | None) -> dpnp.ndarray:
+        """Make an array on a device from an object with ``__dlpack__``.
+
+        Memory of the same device is shared; any other comes through the host.
+
+        Raises
+        ------
+        ValueError
+            If ``copy=False`` and the data must move.
+        BufferError
+            If the capsule was used before, or the data is on a device that dpnp cannot read.
+        """
+        kind, index = map(int, x.__dlpack_device__())
+        if kind in dlpack.HOST_KINDS:
+            place = device or Devices.native_device("oneapi", 0)
+            return Transfer.from_host(dlpack.host_values(x), place, copy=copy)
+        if kind != _ONEAPI:
+            raise BufferError(
+                f"dpnp cannot read DLPack device {(kind, index)} ({dlpack.kind_name(kind)}); "
+                f"move the data to the host first"
+            )
+        shared = dpnp.from_dlpack(dlpack.take(x))
+        place = device or Devices.native_device(*Devices.device_of_array(shared))
+        found = Transfer.move(Transfer.normalize(shared, copy=copy), place, copy=copy)
+        if copy:
+            # From now on the producer may write into its memory, on a queue of its own.
+            found.sycl_queue.wait()
+        return found
+
+    def to_dlpack(
+        self,
+        x: dpnp.ndarray,
+        *,
+        stream: Any,
+        max_version: tuple[int, int] | None,
+        dl_device: tuple[int, int] | None,
+        copy: bool | None,
+    ) -> Any:
+        """Return a DLPack capsule of an array; that of a CPU is of host memory, which all can read.
+
+        Raises
+        ------
+        BufferError
+            If the device asked for is neither the array's own nor the CPU, or ``copy=False`` and
+            the data must move.
+        """
+        own = self.dlpack_device(x)
+        wanted = own if dl_device is None else (int(dl_device[0]), int(dl_device[1]))
+        if wanted[0] != _DLPACK_CPU:
+            if wanted != own:
+                raise BufferError(
+                    f"an array on {x.device} can be exported to its own DLPack device {own} and to "
+                    f"the CPU ({_DLPACK_CPU}, 0), not to {wanted}"
+                )
+            if (
+                copy
+            ):  # a copy of dpnp's own has all memory that x is a view of, and is laid out like x
+                x = dpnp.copy(x, order="C")
+            x.sycl_queue.wait()
+            return x.__dlpack__(stream=stream, max_version=max_version)
+        if own[0] != _DLPACK_CPU and copy is False:
+            raise BufferError(f"copy=False, but the array on {x.device} has memory of its own")
+        host = self.to_host(x, copy=copy is True or own[0] != _DLPACK_CPU)
+        return host.__dlpack__(max_version=max_version)
+
+    @staticmethod
+    def dlpack_device(x: dpnp.ndarray) -> tuple[int, int]:
+        """Return DLPack's device type and index of an array: host memory on CPUs."""
+        if Transfer.on_host(x.device):
+            return _DLPACK_CPU, 0
+        kind, index = x.__dlpack_device__()
+        return int(kind), index
 
 
 @cache
 def _place_of(device: Device) -> tuple[int, int]:
-    return dlpack_device(dpnp.empty(0, dtype="u1", device=device))
-
-
-def reads(device: Device) -> frozenset[int]:
-    """Return DLPack's types of memory that arrays on a device can use."""
-    return frozenset() if on_host(device) else frozenset({_ONEAPI})
-
-
-def from_host(
-    array: np.ndarray[Any, Any], device: Device, *, copy: bool | None, non_blocking: bool = False
-) -> dpnp.ndarray:
-    """Make an array on a device from a NumPy array, always by copying: USM is SYCL's own memory.
-
-    Raises
-    ------
-    ValueError
-        If ``copy=False``.
-    """
-    if copy is False:
-        raise ValueError(
-            "copy=False, but dpnp's arrays lie in memory that SYCL allocates and cannot share "
-            "NumPy's; pass copy=None or copy=True"
-        )
-    return converted(array, array.dtype.newbyteorder("="), device)
-
-
-def converted(array: np.ndarray[Any, Any], dtype: np.dtype[Any], device: Device) -> dpnp.ndarray:
-    """Make an array of a dtype that the device has from a NumPy array of any.
-
-    Values are converted as NumPy does, on CPUs while they are copied. Axes lie in memory in the
-    order in which the NumPy array's do.
-    """
-    fortran = array.flags.f_contiguous and not array.flags.c_contiguous
-    if not on_host(device):
-        # dpnp is slow at reading what has gaps.
-        return dpnp.asarray(np.asarray(array, dtype, order="F" if fortran else "C"), device=device)
-    # dpnp takes as long for a view as for a small array.
-    axes = None if fortran else copying.in_memory_order(array)
-    values = array if axes is None else array.transpose(axes)
-    x = _unwritten(values, dtype, device, "F" if fortran else "C")
-    # New memory is nobody's: it is written while the device works.
-    np.asarray(_HostMemory(x))[...] = values
-    return x if axes is None else x.transpose(copying.inverse(axes))
+    return Transfer.dlpack_device(dpnp.empty(0, dtype="u1", device=device))
 
 
 def _unwritten(
@@ -115,45 +277,6 @@ def _unwritten(
     return dpnp.ndarray(
         array.shape, dtype, buffer=memory, offset=offset // dtype.itemsize, order=order
     )
-
-
-def why_copied_in(array: np.ndarray[Any, Any], device: Device) -> str:
-    """Return why dpnp copies NumPy's memory, as it always does."""
-    return "dpnp's arrays lie in memory that SYCL allocates"
-
-
-def why_copied_out(x: dpnp.ndarray) -> str:
-    """Return why others do not keep an array's memory; it is always copied."""
-    if on_host(x.device):
-        return "dpnp returns before it has computed, and what others wrote could come in between"
-    return f"{x.device} has memory of its own"
-
-
-def to_host(x: dpnp.ndarray, *, copy: bool | None) -> np.ndarray[Any, Any]:
-    """Return an array as NumPy array.
-
-    ``copy=None`` copies, for dpnp returns before it has computed: what is written into shared
-    memory then could change the operands of work that was asked for before. ``copy=False`` gives
-    the memory itself, after all work on it; it stays right to read, since assignments wait, and
-    right to write after :func:`portarray.synchronize`.
-
-    Raises
-    ------
-    ValueError
-        If ``copy=False`` and the device has memory of its own.
-    """
-    if on_host(x.device):
-        # dpnp does not tell one array's work from another's on the queue.
-        x.sycl_queue.wait()
-        host = np.asarray(_HostMemory(x))
-        return host if copy is False else copied(host)
-    if copy is False:
-        raise ValueError(
-            f"copy=False, but {x.device} has memory of its own, which NumPy cannot read; "
-            f"pass copy=None or copy=True"
-        )
-    values: np.ndarray[Any, Any] = _alone(x).asnumpy()
-    return values
 
 
 def _alone(x: dpnp.ndarray) -> dpnp.ndarray:
@@ -180,124 +303,10 @@ class _HostMemory:
         }
 
 
-def move(
-    x: dpnp.ndarray, device: Device, *, copy: bool | None, non_blocking: bool = False
-) -> dpnp.ndarray:
-    """Return an array on another SYCL device.
-
-    Raises
-    ------
-    ValueError
-        If ``copy=False`` and the data must move.
-    """
-    if x.sycl_device == device.sycl_device:
-        return dpnp.copy(x) if copy is True else x
-    if copy is False:
-        raise ValueError(
-            f"copy=False, but moving an array from {x.device} to {device} copies it; "
-            f"pass copy=None or copy=True"
-        )
-    x = _alone(x)
-    x.sycl_queue.wait()
-    return x.to_device(device)
-
-
-def adopt(x: dpnp.ndarray | usm_ndarray, *, copy: bool | None) -> dpnp.ndarray:
-    """Return an array of any queue as one of the queue that dpnp keeps for its device.
-
-    Arrays of two queues do not meet in one call. In one context the memory is the same, and the
-    result a view.
-
-    Raises
-    ------
-    ValueError
-        If ``copy=False`` and the array is of another context; or if portarray has no such device.
-    """
-    queue = devices.native_device(*devices.locate(x)).sycl_queue
-    if isinstance(x, usm_ndarray):
-        x = dpnp.asarray(x, copy=False)
-    own = x.sycl_queue
-    if own == queue:
-        return x
-    # What that queue was given to do must be done before another one reads it.
-    own.wait()
-    if own.sycl_context == queue.sycl_context:
-        return x.to_device(queue)
-    if copy is False:
-        raise ValueError(
-            "copy=False, but the array belongs to another SYCL context than the one that dpnp "
-            "keeps for its device, which cannot read its memory; pass copy=None or copy=True"
-        )
-    return dpnp.asarray(x.asnumpy(), device=queue, usm_type=x.usm_type)
-
-
-def from_dlpack(x: Any, device: Device | None, *, copy: bool | None) -> dpnp.ndarray:
-    """Make an array on a device from an object with ``__dlpack__``.
-
-    Memory of the same device is shared; any other comes through the host.
-
-    Raises
-    ------
-    ValueError
-        If ``copy=False`` and the data must move.
-    BufferError
-        If the capsule was used before, or the data is on a device that dpnp cannot read.
-    """
-    kind, index = map(int, x.__dlpack_device__())
-    if kind in dlpack.HOST_KINDS:
-        place = device or devices.native_device("oneapi", 0)
-        return from_host(dlpack.host_values(x), place, copy=copy)
-    if kind != _ONEAPI:
-        raise BufferError(
-            f"dpnp cannot read DLPack device {(kind, index)} ({dlpack.kind_name(kind)}); move the "
-            f"data to the host first"
-        )
-    shared = dpnp.from_dlpack(dlpack.take(x))
-    place = device or devices.native_device(*devices.locate(shared))
-    found = move(adopt(shared, copy=copy), place, copy=copy)
-    if copy:
-        # From now on the producer may write into its memory, on a queue of its own.
-        found.sycl_queue.wait()
-    return found
-
-
-def to_dlpack(
-    x: dpnp.ndarray,
-    *,
-    stream: Any,
-    max_version: tuple[int, int] | None,
-    dl_device: tuple[int, int] | None,
-    copy: bool | None,
-) -> Any:
-    """Return a DLPack capsule of an array; that of a CPU is of host memory, which all can read.
-
-    Raises
-    ------
-    BufferError
-        If the device asked for is neither the array's own nor the CPU, or ``copy=False`` and the
-        data must move.
-    """
-    own = dlpack_device(x)
-    wanted = own if dl_device is None else (int(dl_device[0]), int(dl_device[1]))
-    if wanted[0] != _DLPACK_CPU:
-        if wanted != own:
-            raise BufferError(
-                f"an array on {x.device} can be exported to its own DLPack device {own} and to "
-                f"the CPU ({_DLPACK_CPU}, 0), not to {wanted}"
-            )
-        if copy:  # a copy of dpnp's own has all memory that x is a view of, and is laid out like x
-            x = dpnp.copy(x, order="C")
-        x.sycl_queue.wait()
-        return x.__dlpack__(stream=stream, max_version=max_version)
-    if own[0] != _DLPACK_CPU and copy is False:
-        raise BufferError(f"copy=False, but the array on {x.device} has memory of its own")
-    host = to_host(x, copy=copy is True or own[0] != _DLPACK_CPU)
-    return host.__dlpack__(max_version=max_version)
-
-
-def dlpack_device(x: dpnp.ndarray) -> tuple[int, int]:
-    """Return DLPack's device type and index of an array: host memory on CPUs."""
-    if on_host(x.device):
-        return _DLPACK_CPU, 0
-    kind, index = x.__dlpack_device__()
-    return int(kind), index
+# What the functions of the namespace call.
+from_dlpack, from_host, move, to_host = (
+    Transfer.from_dlpack,
+    Transfer.from_host,
+    Transfer.move,
+    Transfer.to_host,
+)

@@ -14,7 +14,7 @@ from typing import Any
 import dpnp
 from dpnp.scipy import special
 
-from portarray.backends.protocol import TunedKernel
+from portarray.backends.types import TunedKernel
 
 __all__ = ["TUNED"]
 

@@ -10,7 +10,7 @@ each thread and at any time. portarray's functions work inside ``jax.jit``, ``ja
 ``jax.vmap``, all but those that need values.
 """
 
-from portarray.backends.protocol import BackendInfo
+from portarray.backends.types import BackendInfo
 
 INFO = BackendInfo(
     library="jax",

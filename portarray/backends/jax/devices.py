@@ -19,35 +19,11 @@ import numpy as np
 from jax._src.array import ArrayImpl  # the one concrete class; `jax.Array` is abstract
 
 from portarray.backends import machine
+from portarray.backends.base import Backend
 from portarray.backends.jax import tracing
-from portarray.backends.protocol import Description, MemoryFigures
+from portarray.backends.types import Description, MemoryFigures
 
-__all__ = [
-    "ARRAY_TYPE",
-    "asked",
-    "at_once",
-    "configuration",
-    "count",
-    "describe",
-    "driver",
-    "dtypes",
-    "is_failure",
-    "is_out_of_memory",
-    "locate",
-    "memory",
-    "native_device",
-    "owns",
-    "reclaim",
-    "recognize",
-    "setting_for",
-    "settled",
-    "synchronize",
-    "translated",
-    "version",
-    "why_not",
-]
-
-ARRAY_TYPE = ArrayImpl
+__all__ = ["Devices", "configuration", "dtypes"]
 
 # JAX's own types leave its settings out.
 _config: Any = jax.config
@@ -68,10 +44,200 @@ _WITH_64_BITS = {
     **{np.dtype(d): np.dtype(d) for d in (np.int64, np.uint64, np.float64, np.complex128)},
 }
 
+_FAILURES = re.compile(r"\s*(INTERNAL|UNAVAILABLE|ABORTED|DATA_LOSS|DEADLINE_EXCEEDED|UNKNOWN)\b")
 
-def version() -> str:
-    """Return JAX's version."""
-    return str(jax.__version__)
+# JAX raises TypeError where an operand's class is right and its shape or a value is not.
+_ABOUT_VALUES = re.compile(
+    r"incompatible shapes|cannot reshape|[Cc]annot concatenate|shapes? must|must have|dimension"
+    r"|broadcast|equal shapes|same shape|contracting|[Aa]xis|ndim|rank|size|got shape"
+)
+
+
+class Devices(Backend):
+    """JAX's devices: which there are, why others are not, their dtypes and their memory."""
+
+    array_type = ArrayImpl
+
+    def version(self) -> str:
+        return str(jax.__version__)
+
+    @staticmethod
+    def count(platform: str) -> int:
+        return len(_local(platform))
+
+    def why_not(self, platform: str) -> str:
+        if platform not in _PLATFORMS:
+            return f"JAX does not drive {platform}"
+        try:
+            jax.local_devices(backend=platform)
+        except RuntimeError as error:
+            said = str(error).splitlines()[0].removesuffix(".")
+            return f"JAX has no {platform} backend here ({said})"
+        return f"JAX sees no {platform} device in this process"
+
+    def native_device(self, platform: str, index: int) -> jax.Device:
+        return _local(platform)[index]
+
+    def describe(self, platform: str, index: int) -> Description:
+        if platform == "cpu":
+            return machine.processor()
+        kind = _local(platform)[index].device_kind
+        return Description(str(kind), "accelerator" if platform == "tpu" else "gpu")
+
+    @staticmethod
+    def configuration() -> bool:
+        """Return whether 64-bit dtypes exist: the user's setting, in this thread and now."""
+        return bool(_config.jax_enable_x64)
+
+    def setting_for(self, dtype: np.dtype[Any]) -> str:
+        if dtype not in _WITH_64_BITS or self.configuration():
+            return ""
+        return (
+            "jax.config.update('jax_enable_x64', True), or JAX_ENABLE_X64=1 before JAX is imported"
+        )
+
+    def has_fixed_dtype(self, dtype: np.dtype[Any]) -> bool:
+        """Tell whether a dtype exists whatever the setting is: those of at most 32 bits a part."""
+        return dtype in _DTYPES
+
+    @staticmethod
+    def dtypes(platform: str, index: int) -> Mapping[np.dtype[Any], np.dtype[Any]]:
+        return _WITH_64_BITS if Devices.configuration() else _DTYPES
+
+    @staticmethod
+    def device_of_native(device: object) -> tuple[str, int] | None:
+        """Return platform and index of a ``jax.Device`` of this process, None for all else.
+
+        The index is the place in ``jax.local_devices(backend=platform)``.
+        """
+        if not isinstance(device, jax.Device):
+            return None
+        platform = _platform(device)
+        local = _local(platform)
+        return (platform, local.index(device)) if device in local else None
+
+    def owns(self, x: object) -> bool:
+        return isinstance(x, jax.Array)
+
+    def device_of_array(self, x: jax.Array) -> tuple[str, int]:
+        """Return platform and index of the device that holds an array.
+
+        An array without values, as functions under ``jax.jit`` are called with, is on the device
+        where JAX puts new arrays: until the function runs it has no other.
+
+        Raises
+        ------
+        ValueError
+            For arrays on several devices, or on those of other processes.
+        """
+        if isinstance(x, jax.core.Tracer):
+            device = _default_device()
+        else:
+            holders = x.devices()
+            if len(holders) != 1:
+                raise ValueError(
+                    f"the JAX array is sharded over {len(holders)} devices "
+                    f"({', '.join(sorted(map(str, holders)))}), and a portarray array lies on one; "
+                    f"gather it first: jax.device_put(x, device)"
+                )
+            (device,) = holders
+        found = self.device_of_native(device)
+        if found is None:
+            raise ValueError(
+                f"the JAX array is on {device}, which is none of this process's devices: "
+                f"{', '.join(map(str, jax.local_devices()))}"
+            )
+        return found
+
+    def is_out_of_memory(self, error: BaseException) -> bool:
+        """Tell whether XLA could not allocate.
+
+        JAX raises ValueError for it at times, and where work failed that was started earlier, the
+        error says so in its text only. What callbacks of the user raise stands there below the
+        first line.
+        """
+        if isinstance(error, jax.errors.JaxRuntimeError):
+            first = str(error).partition("\n")[0]
+            return "RESOURCE_EXHAUSTED" in first or "Out of memory" in first
+        return isinstance(error, ValueError) and str(error).startswith("RESOURCE_EXHAUSTED")
+
+    def requested_bytes(self, error: BaseException) -> int | None:
+        found = re.search(r"allocat\w+ (\d+) bytes|allocate ([\d.]+)([KMG])iB", str(error))
+        if found is None:
+            return super().requested_bytes(error)
+        if found[1]:
+            return int(found[1])
+        return int(float(found[2]) * {"K": 2**10, "M": 2**20, "G": 2**30}[found[3]])
+
+    def is_device_failure(self, error: BaseException) -> bool:
+        """Tell whether a device, its driver or the compiler failed."""
+        return isinstance(error, jax.errors.JaxRuntimeError) and bool(_FAILURES.match(str(error)))
+
+    def translate_error(self, error: Exception) -> Exception | None:
+        unknown = tracing.explained(error)
+        if unknown is not None:
+            return unknown
+        if type(error) is TypeError and _ABOUT_VALUES.search(str(error)):
+            return ValueError(str(error))
+        return None
+
+    def memory(self, device: jax.Device) -> MemoryFigures:
+        """Return the memory figures of a device.
+
+        On GPUs and TPUs ``total`` is what this process may take, as JAX's settings limit it. On the
+        CPU, where JAX pools nothing, it is the machine's memory, and ``used`` what the arrays that
+        are alive take, those that lie in other libraries' memory among them.
+        """
+        figures = device.memory_stats()
+        if not figures:
+            if device.platform != "cpu":
+                return MemoryFigures()
+            whole = machine.memory()
+            used = sum(x.nbytes for x in _alive_on(device))
+            return MemoryFigures(total=whole.total, free=whole.free, used=used, pooled=0)
+        used = figures.get("bytes_in_use")
+        total = figures.get("bytes_limit")
+        pool = figures.get("pool_bytes")
+        known = used is not None
+        return MemoryFigures(
+            total=total,
+            free=total - used if known and total is not None else None,
+            used=used,
+            pooled=max(pool - used, 0) if known and pool is not None else None,
+        )
+
+    def synchronize(self, device: jax.Device) -> None:
+        """Wait for all work on a device.
+
+        Accelerators work in order, so that what is started last ends last. CPUs do not: there every
+        array that is alive is waited for too. Where its work failed, whoever reads it is told.
+        """
+        with self.eager():
+            for x in _alive_on(device):
+                with suppress(jax.errors.JaxRuntimeError):
+                    x.block_until_ready()
+            last = jax.device_put(np.zeros((), np.int32), device)
+            (last + last).block_until_ready()
+
+    @staticmethod
+    def eager() -> AbstractContextManager[Any]:
+        """Return a context in which arrays have values, also while JAX traces a function."""
+        context: AbstractContextManager[Any] = jax.ensure_compile_time_eval()
+        return context
+
+    def reclaim(self, device: jax.Device) -> None:
+        """Let go of compiled programs, of which JAX keeps one for each function, dtype and shape.
+
+        They are all that JAX can be asked to give back; they are compiled again when they are
+        needed. NumPy's memory under arrays that are gone, JAX lets go of when Python collects
+        garbage.
+        """
+        gc.collect(0)
+        jax.clear_caches()  # type: ignore[no-untyped-call]
+
+    def driver(self, platform: str) -> str:
+        local = _local(platform)
+        return " ".join(local[0].client.platform_version.split()) if local else ""
 
 
 def _local(platform: str) -> list[jax.Device]:
@@ -84,58 +250,6 @@ def _local(platform: str) -> list[jax.Device]:
         return []
 
 
-def count(platform: str) -> int:
-    """Return how many devices of a platform this process may use."""
-    return len(_local(platform))
-
-
-def why_not(platform: str) -> str:
-    """Return why a platform has no device here, as a clause."""
-    if platform not in _PLATFORMS:
-        return f"JAX does not drive {platform}"
-    try:
-        jax.local_devices(backend=platform)
-    except RuntimeError as error:
-        said = str(error).splitlines()[0].removesuffix(".")
-        return f"JAX has no {platform} backend here ({said})"
-    return f"JAX sees no {platform} device in this process"
-
-
-def native_device(platform: str, index: int) -> jax.Device:
-    """Return JAX's device object."""
-    return _local(platform)[index]
-
-
-def describe(platform: str, index: int) -> Description:
-    """Return name and kind of a device."""
-    if platform == "cpu":
-        return machine.processor()
-    kind = _local(platform)[index].device_kind
-    return Description(str(kind), "accelerator" if platform == "tpu" else "gpu")
-
-
-def configuration() -> bool:
-    """Return whether 64-bit dtypes exist: the user's setting, in this thread and now."""
-    return bool(_config.jax_enable_x64)
-
-
-def setting_for(dtype: np.dtype[Any]) -> str:
-    """Return what the user sets so that there are 64-bit dtypes, as a clause."""
-    if dtype not in _WITH_64_BITS or configuration():
-        return ""
-    return "jax.config.update('jax_enable_x64', True), or JAX_ENABLE_X64=1 before JAX is imported"
-
-
-def settled(dtype: np.dtype[Any]) -> bool:
-    """Tell whether a dtype exists whatever the setting is: those of at most 32 bits a part."""
-    return dtype in _DTYPES
-
-
-def dtypes(platform: str, index: int) -> Mapping[np.dtype[Any], np.dtype[Any]]:
-    """Return every dtype that a device has under the user's present setting."""
-    return _WITH_64_BITS if configuration() else _DTYPES
-
-
 def _platform(device: jax.Device) -> str:
     """Return portarray's name of a device's platform; JAX calls NVIDIA's and AMD's both "gpu"."""
     if device.platform != "gpu":
@@ -144,133 +258,11 @@ def _platform(device: jax.Device) -> str:
     return "rocm" if made_for_amd else "cuda"
 
 
-def recognize(device: object) -> tuple[str, int] | None:
-    """Return platform and index of a ``jax.Device`` of this process, None for all else.
-
-    The index is the place in ``jax.local_devices(backend=platform)``.
-    """
-    if not isinstance(device, jax.Device):
-        return None
-    platform = _platform(device)
-    local = _local(platform)
-    return (platform, local.index(device)) if device in local else None
-
-
-def owns(x: object) -> bool:
-    """Tell whether an object is an array of JAX or stands for one while it traces."""
-    return isinstance(x, jax.Array)
-
-
-def locate(x: jax.Array) -> tuple[str, int]:
-    """Return platform and index of the device that holds an array.
-
-    An array without values, as functions under ``jax.jit`` are called with, is on the device where
-    JAX puts new arrays: until the function runs it has no other.
-
-    Raises
-    ------
-    ValueError
-        For arrays on several devices, or on those of other processes.
-    """
-    if isinstance(x, jax.core.Tracer):
-        device = _default_device()
-    else:
-        holders = x.devices()
-        if len(holders) != 1:
-            raise ValueError(
-                f"the JAX array is sharded over {len(holders)} devices "
-                f"({', '.join(sorted(map(str, holders)))}), and a portarray array lies on one; "
-                f"gather it first: jax.device_put(x, device)"
-            )
-        (device,) = holders
-    found = recognize(device)
-    if found is None:
-        raise ValueError(
-            f"the JAX array is on {device}, which is none of this process's devices: "
-            f"{', '.join(map(str, jax.local_devices()))}"
-        )
-    return found
-
-
 def _default_device() -> jax.Device:
     chosen = _config.jax_default_device
     if isinstance(chosen, jax.Device):
         return chosen
     return _local(chosen)[0] if isinstance(chosen, str) else jax.local_devices()[0]
-
-
-def is_out_of_memory(error: BaseException) -> bool:
-    """Tell whether XLA could not allocate.
-
-    JAX raises ValueError for it at times, and where work failed that was started earlier, the
-    error says so in its text only. What callbacks of the user raise stands there below the first
-    line.
-    """
-    if isinstance(error, jax.errors.JaxRuntimeError):
-        first = str(error).partition("\n")[0]
-        return "RESOURCE_EXHAUSTED" in first or "Out of memory" in first
-    return isinstance(error, ValueError) and str(error).startswith("RESOURCE_EXHAUSTED")
-
-
-def asked(error: BaseException) -> int | None:
-    """Return how many bytes could not be had, which XLA says in words."""
-    found = re.search(r"allocat\w+ (\d+) bytes|allocate ([\d.]+)([KMG])iB", str(error))
-    if found is None:
-        return None
-    if found[1]:
-        return int(found[1])
-    return int(float(found[2]) * {"K": 2**10, "M": 2**20, "G": 2**30}[found[3]])
-
-
-_FAILURES = re.compile(r"\s*(INTERNAL|UNAVAILABLE|ABORTED|DATA_LOSS|DEADLINE_EXCEEDED|UNKNOWN)\b")
-
-
-def is_failure(error: BaseException) -> bool:
-    """Tell whether a device, its driver or the compiler failed."""
-    return isinstance(error, jax.errors.JaxRuntimeError) and bool(_FAILURES.match(str(error)))
-
-
-# JAX raises TypeError where an operand's class is right and its shape or a value is not.
-_ABOUT_VALUES = re.compile(
-    r"incompatible shapes|cannot reshape|[Cc]annot concatenate|shapes? must|must have|dimension"
-    r"|broadcast|equal shapes|same shape|contracting|[Aa]xis|ndim|rank|size|got shape"
-)
-
-
-def translated(error: Exception) -> Exception | None:
-    """Return the error that other libraries raise in this one's place, None where it is right."""
-    unknown = tracing.explained(error)
-    if unknown is not None:
-        return unknown
-    if type(error) is TypeError and _ABOUT_VALUES.search(str(error)):
-        return ValueError(str(error))
-    return None
-
-
-def memory(device: jax.Device) -> MemoryFigures:
-    """Return the memory figures of a device.
-
-    On GPUs and TPUs ``total`` is what this process may take, as JAX's settings limit it. On the
-    CPU, where JAX pools nothing, it is the machine's memory, and ``used`` what the arrays that are
-    alive take, those that lie in other libraries' memory among them.
-    """
-    figures = device.memory_stats()
-    if not figures:
-        if device.platform != "cpu":
-            return MemoryFigures()
-        whole = machine.memory()
-        used = sum(x.nbytes for x in _alive_on(device))
-        return MemoryFigures(total=whole.total, free=whole.free, used=used, pooled=0)
-    used = figures.get("bytes_in_use")
-    total = figures.get("bytes_limit")
-    pool = figures.get("pool_bytes")
-    known = used is not None
-    return MemoryFigures(
-        total=total,
-        free=total - used if known and total is not None else None,
-        used=used,
-        pooled=max(pool - used, 0) if known and pool is not None else None,
-    )
 
 
 def _alive_on(device: jax.Device) -> Iterator[jax.Array]:
@@ -285,37 +277,5 @@ def _alive_on(device: jax.Device) -> Iterator[jax.Array]:
             yield x
 
 
-def synchronize(device: jax.Device) -> None:
-    """Wait for all work on a device.
-
-    Accelerators work in order, so that what is started last ends last. CPUs do not: there every
-    array that is alive is waited for too. Where its work failed, whoever reads it is told.
-    """
-    with at_once():
-        for x in _alive_on(device):
-            with suppress(jax.errors.JaxRuntimeError):
-                x.block_until_ready()
-        last = jax.device_put(np.zeros((), np.int32), device)
-        (last + last).block_until_ready()
-
-
-def at_once() -> AbstractContextManager[Any]:
-    """Return a context in which arrays have values, also while JAX traces a function."""
-    context: AbstractContextManager[Any] = jax.ensure_compile_time_eval()
-    return context
-
-
-def reclaim(device: jax.Device) -> None:
-    """Let go of compiled programs, of which JAX keeps one for each function, dtype and shape.
-
-    They are all that JAX can be asked to give back; they are compiled again when they are needed.
-    NumPy's memory under arrays that are gone, JAX lets go of when Python collects garbage.
-    """
-    gc.collect(0)
-    jax.clear_caches()  # type: ignore[no-untyped-call]
-
-
-def driver(platform: str) -> str:
-    """Return the version of what drives a platform, as JAX tells it."""
-    local = _local(platform)
-    return " ".join(local[0].client.platform_version.split()) if local else ""
+# What the functions of the namespace call.
+configuration, dtypes = Devices.configuration, Devices.dtypes

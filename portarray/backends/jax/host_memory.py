@@ -15,65 +15,110 @@ import numpy as np
 from jax._src.config import explicit_device_put_scope
 from jax._src.interpreters.pxla import batched_device_put
 
+from portarray.backends.base import Backend
 from portarray.backends.copying import copied
 from portarray.backends.jax import tracing
 
-__all__ = ["converted", "from_host", "on_host", "peek", "to_host", "why_copied_in"]
+__all__ = ["HostMemory"]
 
 _LARGE = 1 << 20  # bytes
 _ALIGNED = 64  # what addresses must be divisible by for XLA to take memory over
 
 
-def on_host(device: jax.Device) -> bool:
-    """Tell whether a device's memory is host memory."""
-    return bool(device.platform == "cpu")
+class HostMemory(Backend):
+    """JAX's arrays from host memory and back."""
 
+    converts_on_copy = True
 
-def from_host(
-    array: np.ndarray[Any, Any],
-    device: jax.Device,
-    *,
-    copy: bool | None,
-    non_blocking: bool = False,
-) -> jax.Array:
-    """Make an array on a device from a NumPy array.
+    @staticmethod
+    def on_host(device: jax.Device) -> bool:
+        return bool(device.platform == "cpu")
 
-    Parameters
-    ----------
-    array : numpy.ndarray
-        Of a dtype that the device has.
-    device : jax.Device
-        Where to.
-    copy : bool or None
-        None and True copy: a later write into the NumPy array would change a JAX array that shares
-        its memory, and whatever was computed lazily from it. False shares, which XLA does with
-        C-contiguous memory at addresses divisible by 64, and leaves that to the caller.
+    @staticmethod
+    def from_host(
+        array: np.ndarray[Any, Any],
+        device: jax.Device,
+        *,
+        copy: bool | None,
+        non_blocking: bool = False,
+    ) -> jax.Array:
+        """Make an array on a device from a NumPy array.
 
-    Raises
-    ------
-    ValueError
-        If ``copy=False`` and memory cannot be shared.
-    """
-    if copy is False:
-        return _over(array, device)
-    if not on_host(device):
-        x = _read(array.astype(array.dtype.newbyteorder("="), copy=False), device)
-        # Until the transfer is done it reads the caller's memory.
-        return x if non_blocking else x.block_until_ready()
-    if _is_transposed(array):
-        # NumPy is many times slower at that.
-        return _read(array, device).block_until_ready()
-    return _copied_for(array, array.dtype.newbyteorder("="), device)
+        Parameters
+        ----------
+        array : numpy.ndarray
+            Of a dtype that the device has.
+        device : jax.Device
+            Where to.
+        copy : bool or None
+            None and True copy: a later write into the NumPy array would change a JAX array that
+            shares its memory, and whatever was computed lazily from it. False shares, which XLA
+            does with C-contiguous memory at addresses divisible by 64, and leaves that to the
+            caller.
 
+        Raises
+        ------
+        ValueError
+            If ``copy=False`` and memory cannot be shared.
+        """
+        if copy is False:
+            return _over(array, device)
+        if not HostMemory.on_host(device):
+            x = _read(array.astype(array.dtype.newbyteorder("="), copy=False), device)
+            # Until the transfer is done it reads the caller's memory.
+            return x if non_blocking else x.block_until_ready()
+        if _is_transposed(array):
+            # NumPy is many times slower at that.
+            return _read(array, device).block_until_ready()
+        return _copied_for(array, array.dtype.newbyteorder("="), device)
 
-def converted(array: np.ndarray[Any, Any], dtype: np.dtype[Any], device: jax.Device) -> jax.Array:
-    """Make an array of a dtype that the device has from a NumPy array of any.
+    def from_host_converted(
+        self, array: np.ndarray[Any, Any], dtype: np.dtype[Any], device: jax.Device
+    ) -> jax.Array:
+        """Make an array of a dtype that the device has from a NumPy array of any.
 
-    Values are converted as NumPy does, on CPUs while they are copied.
-    """
-    if on_host(device) and not _is_transposed(array):
-        return _copied_for(array, dtype, device)
-    return from_host(array.astype(dtype), device, copy=None)
+        Values are converted as NumPy does, on CPUs while they are copied.
+        """
+        if self.on_host(device) and not _is_transposed(array):
+            return _copied_for(array, dtype, device)
+        return self.from_host(array.astype(dtype), device, copy=None)
+
+    def why_copied_in(self, array: np.ndarray[Any, Any], device: jax.Device) -> str:
+        if not self.on_host(device):
+            return f"{device} has memory of its own"
+        return "JAX's arrays never change, and the memory may; copy=False shares it where XLA can"
+
+    @staticmethod
+    def to_host(x: jax.Array, *, copy: bool | None) -> np.ndarray[Any, Any]:
+        """Return an array as NumPy array: read-only, for JAX's arrays never change, unless copied.
+
+        Raises
+        ------
+        ValueError
+            If ``copy=False`` and the device has memory of its own.
+        TypeError
+            If the values are not known while JAX traces a function.
+        """
+        if tracing.is_traced(x):
+            with tracing.values_needed():
+                return np.asarray(x)
+        if not _in_host_memory(x):
+            if copy is False:
+                raise ValueError(
+                    f"copy=False, but {x.device} has memory of its own, which NumPy cannot read; "
+                    f"pass copy=None or copy=True"
+                )
+            x = x.addressable_data(
+                0
+            )  # JAX keeps copies beside the array itself as long as that lives
+        host = np.asarray(x)
+        return copied(host) if copy else host
+
+    def printable(self, x: jax.Array, device: jax.Device) -> np.ndarray[Any, Any]:
+        """Return values for printing; question marks where JAX traces a function."""
+        if tracing.is_traced(x):
+            return np.full(x.shape, _Unknown(), dtype=object)
+        return self.to_host(x, copy=None)
 
 
 def _copied_for(array: np.ndarray[Any, Any], dtype: np.dtype[Any], device: jax.Device) -> jax.Array:
@@ -113,17 +158,10 @@ def _is_transposed(array: np.ndarray[Any, Any]) -> bool:
     return 0 < nearest < strides[-1] and not any(stride % array.itemsize for stride in strides)
 
 
-def why_copied_in(array: np.ndarray[Any, Any], device: jax.Device) -> str:
-    """Return why JAX copies NumPy's memory unless it is told not to."""
-    if not on_host(device):
-        return f"{device} has memory of its own"
-    return "JAX's arrays never change, and the memory may; copy=False shares it where XLA can"
-
-
 def _over(array: np.ndarray[Any, Any], device: jax.Device) -> jax.Array:
     """Return an array over NumPy's memory, which nobody may write from then on."""
     obstacle = ""
-    if not on_host(device):
+    if not HostMemory.on_host(device):
         obstacle = f"{device} does not use host memory"
     elif not array.dtype.isnative:
         obstacle = f"JAX has no byte order {array.dtype.byteorder!r}"
@@ -131,7 +169,7 @@ def _over(array: np.ndarray[Any, Any], device: jax.Device) -> jax.Array:
         obstacle = "the array is not C-contiguous"
     if not obstacle:
         x = _read(array, device)
-        if array.size == 0 or np.shares_memory(to_host(x, copy=None), array):
+        if array.size == 0 or np.shares_memory(HostMemory.to_host(x, copy=None), array):
             return x
         obstacle = (
             f"XLA shares memory at addresses divisible by {_ALIGNED}, not at {array.ctypes.data:#x}"
@@ -139,32 +177,8 @@ def _over(array: np.ndarray[Any, Any], device: jax.Device) -> jax.Array:
     raise ValueError(f"copy=False, but {obstacle}; pass copy=None or copy=True")
 
 
-def to_host(x: jax.Array, *, copy: bool | None) -> np.ndarray[Any, Any]:
-    """Return an array as NumPy array: read-only, for JAX's arrays never change, unless copied.
-
-    Raises
-    ------
-    ValueError
-        If ``copy=False`` and the device has memory of its own.
-    TypeError
-        If the values are not known while JAX traces a function.
-    """
-    if tracing.is_traced(x):
-        with tracing.values_needed():
-            return np.asarray(x)
-    if not _in_host_memory(x):
-        if copy is False:
-            raise ValueError(
-                f"copy=False, but {x.device} has memory of its own, which NumPy cannot read; "
-                f"pass copy=None or copy=True"
-            )
-        x = x.addressable_data(0)  # JAX keeps copies beside the array itself as long as that lives
-    host = np.asarray(x)
-    return copied(host) if copy else host
-
-
 def _in_host_memory(x: jax.Array) -> bool:
-    return all(map(on_host, x.devices()))
+    return all(map(HostMemory.on_host, x.devices()))
 
 
 class _Unknown:
@@ -172,10 +186,3 @@ class _Unknown:
 
     def __repr__(self) -> str:
         return "?"
-
-
-def peek(x: jax.Array) -> np.ndarray[Any, Any]:
-    """Return values for printing; question marks where JAX traces a function."""
-    if tracing.is_traced(x):
-        return np.full(x.shape, _Unknown(), dtype=object)
-    return to_host(x, copy=None)

@@ -15,32 +15,11 @@ import ml_dtypes
 import numpy as np
 
 from portarray import _dlpack as dlpack
-from portarray.backends.jax import devices, tracing
-from portarray.backends.jax.host_memory import (
-    converted,
-    from_host,
-    on_host,
-    peek,
-    to_host,
-    why_copied_in,
-)
+from portarray.backends.jax import tracing
+from portarray.backends.jax.devices import Devices
+from portarray.backends.jax.host_memory import HostMemory
 
-__all__ = [
-    "constant",
-    "converted",
-    "dlpack_device",
-    "from_dlpack",
-    "from_host",
-    "move",
-    "on_host",
-    "peek",
-    "place",
-    "reads",
-    "to_dlpack",
-    "to_host",
-    "why_copied",
-    "why_copied_in",
-]
+__all__ = ["Transfer", "from_dlpack", "from_host", "move"]
 
 # DLPack's device types.
 _DLPACK_CPU = 1
@@ -52,120 +31,167 @@ _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)  # which NumPy does not export
 _put: Callable[[Any, jax.Device], jax.Array] = jax.device_put
 
 
-def constant() -> bool:
-    """Return True: JAX's arrays never change."""
-    return True
+class Transfer(HostMemory):
+    """JAX's arrays in and out: host memory, other devices, DLPack."""
 
+    immutable = True
 
-def place(device: jax.Device) -> tuple[int, int] | None:
-    """Return DLPack's type and index of a device's memory; None for TPUs, which DLPack has not."""
-    if on_host(device):
-        return (_DLPACK_CPU, 0)
-    kind, index = _kind(device), device.local_hardware_id
-    return None if kind is None or index is None else (kind, index)
+    def dlpack_device_of(self, device: jax.Device) -> tuple[int, int] | None:
+        """Return where DLPack says a device's memory is; None for TPUs, which DLPack has not."""
+        if self.on_host(device):
+            return (_DLPACK_CPU, 0)
+        kind, index = _kind(device), device.local_hardware_id
+        return None if kind is None or index is None else (kind, index)
 
+    def readable_dlpack_types(self, device: jax.Device) -> frozenset[int]:
+        kind = _kind(device)
+        return frozenset() if kind is None else frozenset({kind})
 
-def reads(device: jax.Device) -> frozenset[int]:
-    """Return DLPack's types of memory that arrays on a device can use."""
-    kind = _kind(device)
-    return frozenset() if kind is None else frozenset({kind})
+    @staticmethod
+    def move(
+        x: jax.Array, device: jax.Device, *, copy: bool | None, non_blocking: bool = False
+    ) -> jax.Array:
+        """Return an array on another device.
+
+        Raises
+        ------
+        ValueError
+            If ``copy=False`` and the data must move.
+        """
+        if tracing.is_traced(x):
+            return _put(x, device)
+        here = _only_device(x)
+        if here == device:
+            if not copy:
+                return x
+        elif copy is False:
+            raise ValueError(
+                f"copy=False, but moving an array from {here} to {device} copies it; "
+                f"pass copy=None or copy=True"
+            )
+        if HostMemory.on_host(here) and HostMemory.on_host(device):
+            return HostMemory.from_host(np.asarray(x), device, copy=True)
+        return jnp.array(x, copy=True) if here == device else _put(x, device)
+
+    def why_copied(self, x: jax.Array, device: jax.Device) -> str:
+        if tracing.is_traced(x) or x.devices() == {device}:
+            return ""
+        return f"each of JAX's devices has arrays of its own, {_only_device(x)} and {device} too"
+
+    @staticmethod
+    def from_dlpack(x: Any, device: jax.Device | None, *, copy: bool | None) -> jax.Array:
+        """Make an array on a device from an object with ``__dlpack__``.
+
+        Parameters
+        ----------
+        x : object
+            With ``__dlpack__`` and ``__dlpack_device__``. It is asked for its capsule once, but
+            where that has gaps, which XLA reads in host memory only: then for a copy.
+        device : jax.Device or None
+            Where to; None is where the data is.
+        copy : bool or None
+            None and True copy, False shares; as in :func:`from_host`.
+
+        Raises
+        ------
+        ValueError
+            If ``copy=False`` and memory cannot be shared.
+        BufferError
+            If the capsule was used before, or the data is on a device that this JAX cannot read.
+        TypeError
+            For 64-bit numbers while the user's setting excludes them.
+        """
+        if isinstance(x, jax.Array):
+            return Transfer.move(x, _only_device(x) if device is None else device, copy=copy)
+        kind, index = map(int, x.__dlpack_device__())
+        if kind in dlpack.HOST_KINDS:
+            values = dlpack.host_values(x)
+            _refuse_missing(values.dtype.newbyteorder("="))
+            return HostMemory.from_host(values, _cpu() if device is None else device, copy=copy)
+        found, private = _over_gpu_memory(x, (kind, index), copy)
+        _refuse_missing(found.dtype)
+        here = _only_device(found)
+        if device is None or device == here:
+            if private or copy is False:
+                return found
+            with Devices.eager():
+                # Until the copy is made it reads memory that the producer may write.
+                return jnp.array(found, copy=True).block_until_ready()
+        if copy is False:
+            raise ValueError(
+                f"copy=False, but the data lies on {here} and not on {device}; "
+                f"pass copy=None or copy=True"
+            )
+        with Devices.eager():
+            return _put(found, device).block_until_ready()
+
+    def to_dlpack(
+        self,
+        x: Any,
+        *,
+        stream: Any,
+        max_version: tuple[int, int] | None,
+        dl_device: tuple[int, int] | None,
+        copy: bool | None,
+    ) -> Any:
+        """Return a DLPack capsule of an array, once it is computed.
+
+        Consumers of DLPack 1.0 are told that memory on the host is read-only, unless it is a copy.
+        JAX's own capsules, which others get, cannot say so: nobody may write into their memory
+        either, as JAX's documentation demands.
+
+        Raises
+        ------
+        BufferError
+            If ``copy=False`` and the data must move, or the device asked for is neither the array's
+            own nor the CPU.
+        TypeError
+            If the values are not known while JAX traces a function.
+        """
+        own = self.dlpack_device(x)
+        source = x
+        if dl_device is not None and (int(dl_device[0]), int(dl_device[1])) != own:
+            if int(dl_device[0]) != _DLPACK_CPU:
+                raise BufferError(
+                    f"an array on {x.device} can be exported to its own DLPack device {own} and to "
+                    f"the CPU ({_DLPACK_CPU}, 0), not to {tuple(dl_device)}"
+                )
+            if copy is False:
+                raise BufferError(f"copy=False, but the array on {x.device} must be moved first")
+            with self.eager():
+                source = _put(x, _cpu())
+            stream, own, copy = None, (_DLPACK_CPU, 0), None
+        if own[0] == _DLPACK_CPU and _reads_flags(max_version) and x.dtype != _BFLOAT16:
+            return self.to_host(source, copy=copy).__dlpack__(max_version=max_version)
+        if copy:
+            source = self.move(source, _only_device(source), copy=True)
+        # Moving and copying are done: JAX is asked for the array as it is. XLA takes -1,
+        # which orders nothing, for the address of a stream; without one it waits.
+        return source.__dlpack__(stream=None if stream == -1 else stream)
+
+    def dlpack_device(self, x: Any) -> tuple[int, int]:
+        if tracing.is_traced(x):
+            with tracing.values_needed():
+                x.__dlpack__()  # the other method is missing there
+        kind, index = x.__dlpack_device__()
+        return int(kind), int(index)
 
 
 def _kind(device: jax.Device) -> int | None:
     """Return DLPack's type of a GPU; None for other devices, and for GPUs of other processes."""
-    found = devices.recognize(device)
+    found = Devices.device_of_native(device)
     return None if found is None else _GPU.get(found[0])
-
-
-def move(
-    x: jax.Array, device: jax.Device, *, copy: bool | None, non_blocking: bool = False
-) -> jax.Array:
-    """Return an array on another device.
-
-    Raises
-    ------
-    ValueError
-        If ``copy=False`` and the data must move.
-    """
-    if tracing.is_traced(x):
-        return _put(x, device)
-    here = _only_device(x)
-    if here == device:
-        if not copy:
-            return x
-    elif copy is False:
-        raise ValueError(
-            f"copy=False, but moving an array from {here} to {device} copies it; "
-            f"pass copy=None or copy=True"
-        )
-    if on_host(here) and on_host(device):
-        return from_host(np.asarray(x), device, copy=True)
-    return jnp.array(x, copy=True) if here == device else _put(x, device)
-
-
-def why_copied(x: jax.Array, device: jax.Device) -> str:
-    """Return why an array is copied on its way to another device of JAX."""
-    if tracing.is_traced(x) or x.devices() == {device}:
-        return ""
-    return f"each of JAX's devices has arrays of its own, {_only_device(x)} and {device} too"
-
-
-def from_dlpack(x: Any, device: jax.Device | None, *, copy: bool | None) -> jax.Array:
-    """Make an array on a device from an object with ``__dlpack__``.
-
-    Parameters
-    ----------
-    x : object
-        With ``__dlpack__`` and ``__dlpack_device__``. It is asked for its capsule once, but where
-        that has gaps, which XLA reads in host memory only: then for a copy.
-    device : jax.Device or None
-        Where to; None is where the data is.
-    copy : bool or None
-        None and True copy, False shares; as in :func:`from_host`.
-
-    Raises
-    ------
-    ValueError
-        If ``copy=False`` and memory cannot be shared.
-    BufferError
-        If the capsule was used before, or the data is on a device that this JAX cannot read.
-    TypeError
-        For 64-bit numbers while the user's setting excludes them.
-    """
-    if isinstance(x, jax.Array):
-        return move(x, _only_device(x) if device is None else device, copy=copy)
-    kind, index = map(int, x.__dlpack_device__())
-    if kind in dlpack.HOST_KINDS:
-        values = dlpack.host_values(x)
-        _refuse_missing(values.dtype.newbyteorder("="))
-        return from_host(values, _cpu() if device is None else device, copy=copy)
-    found, private = _over_gpu_memory(x, (kind, index), copy)
-    _refuse_missing(found.dtype)
-    here = _only_device(found)
-    if device is None or device == here:
-        if private or copy is False:
-            return found
-        with devices.at_once():
-            # Until the copy is made it reads memory that the producer may write.
-            return jnp.array(found, copy=True).block_until_ready()
-    if copy is False:
-        raise ValueError(
-            f"copy=False, but the data lies on {here} and not on {device}; "
-            f"pass copy=None or copy=True"
-        )
-    with devices.at_once():
-        return _put(found, device).block_until_ready()
 
 
 def _over_gpu_memory(x: Any, origin: tuple[int, int], copy: bool | None) -> tuple[jax.Array, bool]:
     """Return an array over a GPU's memory, after the producer's work, and if that is a copy."""
-    if not any(kind == origin[0] and devices.count(name) for name, kind in _GPU.items()):
+    if not any(kind == origin[0] and Devices.count(name) for name, kind in _GPU.items()):
         raise BufferError(
             f"JAX cannot read DLPack device {origin} ({dlpack.kind_name(origin[0])}) here; move "
             f"the data to the host first"
         )
     # Elsewhere JAX narrows 64-bit numbers while the user's setting is off, and only warns.
-    with jax.enable_x64(True), devices.at_once():
+    with jax.enable_x64(True), Devices.eager():
         try:
             return jnp.from_dlpack(x), False  # which tells the producer XLA's stream
         except jax.errors.JaxRuntimeError as error:
@@ -190,7 +216,7 @@ class _Compact:
 
 
 def _refuse_missing(dtype: np.dtype[Any]) -> None:
-    if dtype not in devices.dtypes("cpu", 0):
+    if dtype not in Devices.dtypes("cpu", 0):
         raise TypeError(
             f"JAX has no {dtype} now; 64-bit numbers exist where the user enables them: "
             f"JAX_ENABLE_X64=1, or jax.config.update('jax_enable_x64', True). Nothing is narrowed "
@@ -207,58 +233,9 @@ def _only_device(x: jax.Array) -> jax.Device:
     return device
 
 
-def to_dlpack(
-    x: Any,
-    *,
-    stream: Any,
-    max_version: tuple[int, int] | None,
-    dl_device: tuple[int, int] | None,
-    copy: bool | None,
-) -> Any:
-    """Return a DLPack capsule of an array, once it is computed.
-
-    Consumers of DLPack 1.0 are told that memory on the host is read-only, unless it is a copy.
-    JAX's own capsules, which others get, cannot say so: nobody may write into their memory either,
-    as JAX's documentation demands.
-
-    Raises
-    ------
-    BufferError
-        If ``copy=False`` and the data must move, or the device asked for is neither the array's own
-        nor the CPU.
-    TypeError
-        If the values are not known while JAX traces a function.
-    """
-    own = dlpack_device(x)
-    source = x
-    if dl_device is not None and (int(dl_device[0]), int(dl_device[1])) != own:
-        if int(dl_device[0]) != _DLPACK_CPU:
-            raise BufferError(
-                f"an array on {x.device} can be exported to its own DLPack device {own} and to "
-                f"the CPU ({_DLPACK_CPU}, 0), not to {tuple(dl_device)}"
-            )
-        if copy is False:
-            raise BufferError(f"copy=False, but the array on {x.device} must be moved first")
-        with devices.at_once():
-            source = _put(x, _cpu())
-        stream, own, copy = None, (_DLPACK_CPU, 0), None
-    if own[0] == _DLPACK_CPU and _reads_flags(max_version) and x.dtype != _BFLOAT16:
-        return to_host(source, copy=copy).__dlpack__(max_version=max_version)
-    if copy:
-        source = move(source, _only_device(source), copy=True)
-    # Moving and copying are done: JAX is asked for the array as it is. XLA takes -1,
-    # which orders nothing, for the address of a stream; without one it waits.
-    return source.__dlpack__(stream=None if stream == -1 else stream)
-
-
 def _reads_flags(max_version: tuple[int, int] | None) -> bool:
     return max_version is not None and max_version[0] >= 1
 
 
-def dlpack_device(x: Any) -> tuple[int, int]:
-    """Return DLPack's device type and index of an array."""
-    if tracing.is_traced(x):
-        with tracing.values_needed():
-            x.__dlpack__()  # the other method is missing there
-    kind, index = x.__dlpack_device__()
-    return int(kind), int(index)
+# What the functions of the namespace call.
+from_dlpack, move, from_host = Transfer.from_dlpack, Transfer.move, Transfer.from_host

@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 
 from portarray.backends.jax.attention import attention
-from portarray.backends.protocol import TunedKernel
+from portarray.backends.types import TunedKernel
 from portarray.kernels import generic
 
 __all__ = ["TUNED"]

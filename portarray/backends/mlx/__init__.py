@@ -1,6 +1,6 @@
 """The backend of MLX: Apple GPUs, NVIDIA GPUs, CPUs."""
 
-from portarray.backends.protocol import BackendInfo
+from portarray.backends.types import BackendInfo
 
 INFO = BackendInfo(
     library="mlx",

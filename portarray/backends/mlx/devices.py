@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import platform as _host
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -18,34 +18,11 @@ import mlx.core as mx
 import numpy as np
 
 from portarray.backends import machine
+from portarray.backends.base import Backend
 from portarray.backends.mlx import limits
-from portarray.backends.protocol import Description, MemoryFigures
+from portarray.backends.types import Description, MemoryFigures
 
-__all__ = [
-    "ARRAY_TYPE",
-    "CPU_DTYPES",
-    "LONGEST",
-    "asked",
-    "count",
-    "describe",
-    "driver",
-    "dtypes",
-    "guarded",
-    "is_failure",
-    "is_out_of_memory",
-    "locate",
-    "memory",
-    "native_device",
-    "reclaim",
-    "recognize",
-    "scope",
-    "synchronize",
-    "translated",
-    "version",
-    "why_not",
-]
-
-ARRAY_TYPE = mx.array
+__all__ = ["CPU_DTYPES", "Devices", "LONGEST", "dtypes", "memory"]
 
 LONGEST = 2**31 - 1
 """Elements that an axis can have."""
@@ -75,61 +52,145 @@ _GPU_DTYPES: dict[np.dtype[Any], mx.Dtype] = {
 # MLX computes in double precision on the CPU alone, and has no complex128 at all.
 CPU_DTYPES = {**_GPU_DTYPES, np.dtype(np.float64): mx.float64}
 
-
-def version() -> str:
-    """Return MLX's version."""
-    # The stubs lack it.
-    return str(mx.__version__)  # type: ignore[attr-defined]
+_FAILURES = ("[METAL] Command buffer execution failed", "cudaError")
 
 
-def count(platform: str) -> int:
-    """Return how many devices of a platform this installation sees."""
-    kind = _TYPE_OF.get(platform)
-    if kind is None or not mx.is_available(kind):
-        return 0
-    return mx.device_count(kind)
+class Devices(Backend):
+    """MLX's devices: which there are, why others are not, their dtypes and their memory."""
 
+    array_type = mx.array
 
-def why_not(platform: str) -> str:
-    """Return why a platform has no device here, as a clause."""
-    if platform not in ("cpu", "metal", "cuda"):
-        return f"MLX does not drive {platform}"
-    if platform == "metal":
-        if _host.system() != "Darwin":
-            return "this MLX build has no Metal, which only macOS has"
-        return "this MLX build has no Metal, or the Mac no Metal card"
-    if platform == "cuda":
-        if not mx.cuda.is_available():
-            return "this MLX build has no CUDA"
-        return "no NVIDIA driver or card was found"
-    return "MLX sees no CPU"
+    def version(self) -> str:
+        # The stubs lack it.
+        return str(mx.__version__)  # type: ignore[attr-defined]
 
+    def count(self, platform: str) -> int:
+        kind = _TYPE_OF.get(platform)
+        if kind is None or not mx.is_available(kind):
+            return 0
+        return mx.device_count(kind)
 
-def native_device(platform: str, index: int) -> mx.Device:
-    """Return MLX's device object."""
-    return mx.Device(_TYPE_OF[platform], index)
+    def why_not(self, platform: str) -> str:
+        if platform not in ("cpu", "metal", "cuda"):
+            return f"MLX does not drive {platform}"
+        if platform == "metal":
+            if _host.system() != "Darwin":
+                return "this MLX build has no Metal, which only macOS has"
+            return "this MLX build has no Metal, or the Mac no Metal card"
+        if platform == "cuda":
+            if not mx.cuda.is_available():
+                return "this MLX build has no CUDA"
+            return "no NVIDIA driver or card was found"
+        return "MLX sees no CPU"
 
+    def native_device(self, platform: str, index: int) -> mx.Device:
+        return mx.Device(_TYPE_OF[platform], index)
 
-def describe(platform: str, index: int) -> Description:
-    """Return name and kind of a device."""
-    if platform == "cpu":
-        return machine.processor()
-    name = mx.device_info(native_device(platform, index)).get("device_name", f"{platform} GPU")
-    return Description(str(name), "gpu")
+    def describe(self, platform: str, index: int) -> Description:
+        if platform == "cpu":
+            return machine.processor()
+        name = mx.device_info(self.native_device(platform, index)).get(
+            "device_name", f"{platform} GPU"
+        )
+        return Description(str(name), "gpu")
 
+    @staticmethod
+    def dtypes(platform: str, index: int) -> Mapping[np.dtype[Any], mx.Dtype]:
+        return CPU_DTYPES if platform == "cpu" else _GPU_DTYPES
 
-def dtypes(platform: str, index: int) -> Mapping[np.dtype[Any], mx.Dtype]:
-    """Return every dtype that a device has, NumPy's to MLX's."""
-    return CPU_DTYPES if platform == "cpu" else _GPU_DTYPES
+    @staticmethod
+    def device_of_native(device: object) -> tuple[str, int] | None:
+        if isinstance(device, mx.DeviceType):
+            return ("cpu" if device == mx.cpu else _GPU, 0)
+        if not isinstance(device, mx.Device):
+            return None
+        return ("cpu" if device.type == mx.cpu else _GPU, _index(device))
 
+    def device_of_array(self, x: mx.array) -> tuple[str, int]:
+        """Return platform and index of MLX's default device, where any array can be used."""
+        where = self.device_of_native(mx.default_device())
+        assert where is not None
+        return where
 
-def recognize(device: object) -> tuple[str, int] | None:
-    """Return platform and index of an ``mx.Device`` or of ``mx.cpu`` and ``mx.gpu``."""
-    if isinstance(device, mx.DeviceType):
-        return ("cpu" if device == mx.cpu else _GPU, 0)
-    if not isinstance(device, mx.Device):
-        return None
-    return ("cpu" if device.type == mx.cpu else _GPU, _index(device))
+    def is_out_of_memory(self, error: BaseException) -> bool:
+        if isinstance(error, MemoryError):
+            return True
+        if not isinstance(error, RuntimeError):
+            return False
+        # MLX raises plain RuntimeErrors; only the text tells.
+        text = str(error)
+        return (
+            "nable to allocate" in text
+            or "[metal::malloc]" in text
+            or "Insufficient Memory" in text
+            or "out of memory" in text
+        )
+
+    def requested_bytes(self, error: BaseException) -> int | None:
+        found = re.search(r"allocate (\d+) bytes", str(error))
+        return int(found[1]) if found else super().requested_bytes(error)
+
+    def guard_memory(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        return limits.bounded(name, function)
+
+    def is_device_failure(self, error: BaseException) -> bool:
+        return isinstance(error, RuntimeError) and any(text in str(error) for text in _FAILURES)
+
+    def translate_error(self, error: Exception) -> Exception | None:
+        """Return the error that says what to do, of those of which MLX says too little.
+
+        An axis that it cannot count is a ValueError. Work left behind in another thread stays a
+        RuntimeError.
+
+        Each thread has streams of its own, which compute its arrays and end with it:
+        https://github.com/ml-explore/mlx/blob/v0.32.0/mlx/stream.cpp
+        """
+        if isinstance(error, OverflowError) and "outside the supported range" in str(error):
+            return ValueError(
+                f"MLX's arrays have axes of at most {LONGEST} elements; use several axes or arrays "
+                f"({error})"
+            )
+        if not (isinstance(error, RuntimeError) and _OTHER_THREAD in str(error)):
+            return None
+        return RuntimeError(
+            f"MLX computes an array in the thread that asked for it, when its values are needed, "
+            f"and no other thread can ({error}). Compute it there before it is handed on: "
+            f"mlx.core.eval(x.native), or whatever reads its values"
+        )
+
+    @staticmethod
+    def memory(device: mx.Device) -> MemoryFigures:
+        """Return the memory figures of a device.
+
+        ``used`` and ``pooled`` are MLX's own in this process, and one figure for all its devices.
+        Apple's GPUs have the machine's memory.
+        """
+        used, pooled = mx.get_active_memory(), mx.get_cache_memory()
+        figures = machine.memory()
+        total, free = figures.total, figures.free
+        if device.type == mx.gpu:
+            info = mx.device_info(device)
+            if "total_memory" in info:
+                total, free = int(info["total_memory"]), int(info["free_memory"])
+            elif "max_recommended_working_set_size" in info:
+                total = int(info["max_recommended_working_set_size"])
+                free = max(total - used - pooled, 0)
+        return MemoryFigures(total=total, free=free, used=used, pooled=pooled)
+
+    def synchronize(self, device: mx.Device) -> None:
+        mx.synchronize(device)
+
+    def reclaim(self, device: mx.Device) -> None:
+        mx.clear_cache()
+
+    def driver(self, platform: str) -> str:
+        """Return the version of what drives a platform: macOS has Metal in itself."""
+        return _host.mac_ver()[0] if platform == "metal" else ""
+
+    @staticmethod
+    def scope(device: mx.Device) -> AbstractContextManager[Any] | None:
+        """Make a device MLX's default one; None where the build has only the CPU."""
+        return mx.stream(device) if _HAS_GPU else None
 
 
 def _index(device: mx.Device) -> int:
@@ -137,103 +198,5 @@ def _index(device: mx.Device) -> int:
     return int(str(device).rpartition(",")[2].rstrip(")"))
 
 
-def locate(x: mx.array) -> tuple[str, int]:
-    """Return platform and index of MLX's default device, where any array can be used."""
-    where = recognize(mx.default_device())
-    assert where is not None
-    return where
-
-
-def is_out_of_memory(error: BaseException) -> bool:
-    """Tell whether an error of MLX means that memory ran out."""
-    if isinstance(error, MemoryError):
-        return True
-    if not isinstance(error, RuntimeError):
-        return False
-    # MLX raises plain RuntimeErrors; only the text tells.
-    text = str(error)
-    return (
-        "nable to allocate" in text
-        or "[metal::malloc]" in text
-        or "Insufficient Memory" in text
-        or "out of memory" in text
-    )
-
-
-def asked(error: BaseException) -> int | None:
-    """Return how many bytes could not be had, which MLX says in words."""
-    found = re.search(r"allocate (\d+) bytes", str(error))
-    return int(found[1]) if found else getattr(error, "asked", None)
-
-
-guarded = limits.bounded
-
-
-_FAILURES = ("[METAL] Command buffer execution failed", "cudaError")
-
-
-def is_failure(error: BaseException) -> bool:
-    """Tell whether a GPU or its driver failed."""
-    return isinstance(error, RuntimeError) and any(text in str(error) for text in _FAILURES)
-
-
-def translated(error: Exception) -> Exception | None:
-    """Return the error that says what to do, of those of which MLX says too little.
-
-    An axis that it cannot count is a ValueError. Work left behind in another thread stays a
-    RuntimeError.
-
-    Each thread has streams of its own, which compute its arrays and end with it:
-    https://github.com/ml-explore/mlx/blob/v0.32.0/mlx/stream.cpp
-    """
-    if isinstance(error, OverflowError) and "outside the supported range" in str(error):
-        return ValueError(
-            f"MLX's arrays have axes of at most {LONGEST} elements; use several axes or arrays "
-            f"({error})"
-        )
-    if not (isinstance(error, RuntimeError) and _OTHER_THREAD in str(error)):
-        return None
-    return RuntimeError(
-        f"MLX computes an array in the thread that asked for it, when its values are needed, and "
-        f"no other thread can ({error}). Compute it there before it is handed on: "
-        f"mlx.core.eval(x.native), or whatever reads its values"
-    )
-
-
-def memory(device: mx.Device) -> MemoryFigures:
-    """Return the memory figures of a device.
-
-    ``used`` and ``pooled`` are MLX's own in this process, and one figure for all its devices.
-    Apple's GPUs have the machine's memory.
-    """
-    used, pooled = mx.get_active_memory(), mx.get_cache_memory()
-    figures = machine.memory()
-    total, free = figures.total, figures.free
-    if device.type == mx.gpu:
-        info = mx.device_info(device)
-        if "total_memory" in info:
-            total, free = int(info["total_memory"]), int(info["free_memory"])
-        elif "max_recommended_working_set_size" in info:
-            total = int(info["max_recommended_working_set_size"])
-            free = max(total - used - pooled, 0)
-    return MemoryFigures(total=total, free=free, used=used, pooled=pooled)
-
-
-def synchronize(device: mx.Device) -> None:
-    """Wait for all work that was started on a device by this thread."""
-    mx.synchronize(device)
-
-
-def reclaim(device: mx.Device) -> None:
-    """Give memory that MLX pools back to the system."""
-    mx.clear_cache()
-
-
-def driver(platform: str) -> str:
-    """Return the version of what drives a platform: macOS has Metal in itself."""
-    return _host.mac_ver()[0] if platform == "metal" else ""
-
-
-def scope(device: mx.Device) -> AbstractContextManager[Any] | None:
-    """Make a device MLX's default one; None where the build has only the CPU."""
-    return mx.stream(device) if _HAS_GPU else None
+# What the functions of the namespace call.
+dtypes, memory = Devices.dtypes, Devices.memory

@@ -17,7 +17,7 @@ from typing import Any
 import mlx.core as mx
 
 from portarray.backends import machine, sizes
-from portarray.backends.protocol import served_by
+from portarray.backends.types import served_by
 
 __all__ = ["bounded", "bounded_one", "bounded_two", "check"]
 

@@ -15,26 +15,14 @@ import mlx.core as mx
 import numpy as np
 
 from portarray import _dlpack as dlpack
+from portarray.backends.base import Backend
 from portarray.backends.copying import copied
 from portarray.backends.mlx import devices, filling, limits
+from portarray.backends.mlx.devices import Devices
 
-__all__ = [
-    "check_shape",
-    "converted",
-    "dlpack_device",
-    "evaluated",
-    "from_dlpack",
-    "from_host",
-    "move",
-    "on_host",
-    "to_dlpack",
-    "to_host",
-    "under",
-    "why_copied",
-    "why_copied_in",
-]
+__all__ = ["Transfer", "check_shape", "evaluated", "from_dlpack", "from_host", "to_host", "under"]
 
-_NATIVE = devices.dtypes("cpu", 0)
+_NATIVE = Devices.dtypes("cpu", 0)
 _NUMPY = {native: dtype for dtype, native in _NATIVE.items()}
 
 _READ = frozenset((*_NATIVE, np.dtype(np.complex128)))
@@ -43,60 +31,204 @@ _READ = frozenset((*_NATIVE, np.dtype(np.complex128)))
 _DLPACK_CPU = 1
 
 
-def on_host(device: mx.Device) -> bool:
-    """Tell whether a device's memory is host memory, as Apple's GPUs' is too."""
-    return device.type == mx.cpu or not mx.cuda.is_available()
+class Transfer(Backend):
+    """MLX's arrays in and out: host memory, other devices, DLPack."""
 
+    converts_on_copy = True
 
-def from_host(
-    array: np.ndarray[Any, Any], device: mx.Device, *, copy: bool | None, non_blocking: bool = False
-) -> mx.array:
-    """Make an MLX array from a NumPy array.
+    def on_host(self, device: mx.Device) -> bool:
+        """Tell whether a device's memory is host memory, as Apple's GPUs' is too."""
+        return device.type == mx.cpu or not mx.cuda.is_available()
 
-    Parameters
-    ----------
-    array : numpy.ndarray
-        Of a dtype that the device has.
-    device : mlx.core.Device
-        Where it will be used.
-    copy : bool or None
-        None and True copy: a later write into the NumPy array would change an MLX array that
-        shares its memory, and whatever is computed late from it. False shares where Metal can.
+    @staticmethod
+    def from_host(
+        array: np.ndarray[Any, Any],
+        device: mx.Device,
+        *,
+        copy: bool | None,
+        non_blocking: bool = False,
+    ) -> mx.array:
+        """Make an MLX array from a NumPy array.
 
-    Raises
-    ------
-    ValueError
-        If ``copy=False`` and memory cannot be shared, or an axis is longer than MLX's 32-bit sizes
-        hold.
-    """
-    if copy is False:
-        return _over_host_memory(array)
-    return converted(array, array.dtype.newbyteorder("="), device)
+        Parameters
+        ----------
+        array : numpy.ndarray
+            Of a dtype that the device has.
+        device : mlx.core.Device
+            Where it will be used.
+        copy : bool or None
+            None and True copy: a later write into the NumPy array would change an MLX array that
+            shares its memory, and whatever is computed late from it. False shares where Metal can.
 
+        Raises
+        ------
+        ValueError
+            If ``copy=False`` and memory cannot be shared, or an axis is longer than MLX's 32-bit
+            sizes hold.
+        """
+        if copy is False:
+            return _over_host_memory(array)
+        return Transfer.from_host_converted(array, array.dtype.newbyteorder("="), device)
 
-def converted(array: np.ndarray[Any, Any], dtype: np.dtype[Any], device: mx.Device) -> mx.array:
-    """Make an MLX array of a dtype that the device has from a NumPy array of any.
+    @staticmethod
+    def from_host_converted(
+        array: np.ndarray[Any, Any], dtype: np.dtype[Any], device: mx.Device
+    ) -> mx.array:
+        """Make an MLX array of a dtype that the device has from a NumPy array of any.
 
-    Values are converted as NumPy does, while they are copied.
+        Values are converted as NumPy does, while they are copied.
 
-    Raises
-    ------
-    ValueError
-        If an axis is longer than MLX's 32-bit sizes hold.
-    """
-    check_shape(array.shape)
-    nbytes = array.size * dtype.itemsize
-    limits.check(array.shape, nbytes)
-    with under(device):
-        if not array.size:
-            # Reductions of what MLX makes of an empty NumPy array may never end.
-            return evaluated(mx.zeros(array.shape, dtype=_NATIVE[dtype]))
-        if filling.serves(nbytes) or not (
-            _copies_well(array) and _converts_alike(array.dtype, dtype)
-        ):
-            return filling.filled(array, dtype)
-        # Without the dtype, float64 becomes float32 and complex128 complex64.
-        return mx.array(array, dtype=_NATIVE[dtype])
+        Raises
+        ------
+        ValueError
+            If an axis is longer than MLX's 32-bit sizes hold.
+        """
+        check_shape(array.shape)
+        nbytes = array.size * dtype.itemsize
+        limits.check(array.shape, nbytes)
+        with under(device):
+            if not array.size:
+                # Reductions of what MLX makes of an empty NumPy array may never end.
+                return evaluated(mx.zeros(array.shape, dtype=_NATIVE[dtype]))
+            if filling.serves(nbytes) or not (
+                _copies_well(array) and _converts_alike(array.dtype, dtype)
+            ):
+                return filling.filled(array, dtype)
+            # Without the dtype, float64 becomes float32 and complex128 complex64.
+            return mx.array(array, dtype=_NATIVE[dtype])
+
+    def why_copied_in(self, array: np.ndarray[Any, Any], device: mx.Device) -> str:
+        """Return why MLX copies NumPy's memory unless it is told not to.
+
+        Raises
+        ------
+        ValueError
+            As :func:`from_host`, if an axis is too long.
+        """
+        check_shape(array.shape)
+        return "MLX's arrays never change, and the memory may"
+
+    def why_copied(self, x: mx.array, device: mx.Device) -> str:
+        return ""
+
+    @staticmethod
+    def to_host(x: mx.array, *, copy: bool | None) -> np.ndarray[Any, Any]:
+        """Return an array's values as NumPy array, once they are computed.
+
+        Without a copy it is read-only, see the module's text.
+
+        Raises
+        ------
+        ValueError
+            If ``copy=False`` and the array is not in host memory.
+        """
+        if copy is False and mx.cuda.is_available():
+            raise ValueError(
+                "copy=False, but an MLX array on a CUDA device cannot be read by NumPy without a "
+                "copy; pass copy=None or copy=True"
+            )
+        dtype = _NUMPY[x.dtype]
+        evaluated(x)
+        # This handle shares x's buffer, and keeps MLX from reusing it once x has new values.
+        handle = mx.view(x, mx.uint16) if x.dtype == mx.bfloat16 else x.__copy__()
+        host = np.asarray(handle)
+        if host.dtype is not dtype:
+            # MLX's 64-bit integers come as another type of NumPy's, and bfloat16 not at all.
+            host = host.view(dtype)
+        if copy or mx.cuda.is_available():  # where host is memory that CUDA moves to and fro
+            return copied(host)
+        host.flags.writeable = False
+        return host
+
+    @staticmethod
+    def move(
+        x: mx.array, device: mx.Device, *, copy: bool | None, non_blocking: bool = False
+    ) -> mx.array:
+        """Return an array for another device, which needs no copy: all devices share one memory.
+
+        A copy is made at once, so that every thread can use it.
+        """
+        if not copy:
+            return x
+        if filling.serves(x.nbytes):
+            return Transfer.from_host(Transfer.to_host(x, copy=None), device, copy=True)
+        limits.check(x.shape, x.nbytes)
+        with under(device):
+            return evaluated(mx.array(x))
+
+    @staticmethod
+    def from_dlpack(x: Any, device: mx.Device | None, *, copy: bool | None) -> mx.array:
+        """Make an array from an object with ``__dlpack__``, which is asked for its capsule once.
+
+        Parameters
+        ----------
+        x : object
+            With ``__dlpack__`` and ``__dlpack_device__``.
+        device : mlx.core.Device or None
+            Where it will be used; None is MLX's default device.
+        copy : bool or None
+            As in :func:`from_host` for host memory. Metal's memory is shared for None too.
+
+        Raises
+        ------
+        ValueError
+            If ``copy=False`` and memory cannot be shared.
+        BufferError
+            If the capsule was used before, or the data is on a device that this MLX cannot read.
+        TypeError
+            If the device lacks the dtype.
+        """
+        place = mx.default_device() if device is None else device
+        if isinstance(x, mx.array):
+            return Transfer.move(x, place, copy=copy)
+        kind, index = map(int, x.__dlpack_device__())
+        if kind not in dlpack.HOST_KINDS:
+            return _over_gpu_memory(x, (kind, index), place, copy=copy)
+        # MLX's own way in makes float32 of float64 and refuses negative strides.
+        host = dlpack.host_values(x)
+        where = Devices.device_of_native(place)
+        assert where is not None
+        if host.dtype.newbyteorder("=") not in Devices.dtypes(*where):
+            raise TypeError(
+                f"MLX has no {host.dtype} on {place}; convert the data before it is handed over"
+            )
+        return Transfer.from_host(host, place, copy=copy)
+
+    def to_dlpack(
+        self,
+        x: mx.array,
+        *,
+        stream: Any,
+        max_version: tuple[int, int] | None,
+        dl_device: tuple[int, int] | None,
+        copy: bool | None,
+    ) -> Any:
+        """Return a DLPack capsule of an array, once it is computed.
+
+        Consumers of DLPack 1.0 are told that memory on the host is read-only, unless it is a copy.
+
+        Raises
+        ------
+        BufferError
+            If ``copy=False`` and a copy is needed, or the device asked for is neither the array's
+            own nor the CPU.
+        """
+        own = self.dlpack_device(x)
+        wanted = own if dl_device is None else (int(dl_device[0]), int(dl_device[1]))
+        if wanted != own and wanted[0] != _DLPACK_CPU:
+            raise BufferError(
+                f"an MLX array can be exported to its own DLPack device {own} and to the CPU "
+                f"({_DLPACK_CPU}, 0), not to {wanted}"
+            )
+        x = _contiguous(x, copy)
+        if wanted[0] != _DLPACK_CPU or x.dtype == mx.bfloat16 or not _asks_for_flags(max_version):
+            return x.__dlpack__(stream=stream, dl_device=wanted, copy=copy)
+        return self.to_host(x, copy=copy).__dlpack__(stream=None, max_version=max_version)
+
+    def dlpack_device(self, x: mx.array) -> tuple[int, int]:
+        """Return DLPack's device type and index of an array: MLX's memory is that of its build."""
+        kind, index = x.__dlpack_device__()
+        return int(kind), int(index)
 
 
 def _over_host_memory(array: np.ndarray[Any, Any]) -> mx.array:
@@ -137,26 +269,9 @@ def _converts_alike(source: np.dtype[Any], target: np.dtype[Any]) -> bool:
     return source.kind in "biu" or target.kind in "fc"
 
 
-def why_copied_in(array: np.ndarray[Any, Any], device: mx.Device) -> str:
-    """Return why MLX copies NumPy's memory unless it is told not to.
-
-    Raises
-    ------
-    ValueError
-        As :func:`from_host`, if an axis is too long.
-    """
-    check_shape(array.shape)
-    return "MLX's arrays never change, and the memory may"
-
-
-def why_copied(x: mx.array, device: mx.Device) -> str:
-    """Return an empty string: all of MLX's devices use one memory."""
-    return ""
-
-
 def under(device: mx.Device | None) -> AbstractContextManager[Any]:
     """Make a device current where there are others."""
-    return (devices.scope(device) if device is not None else None) or nullcontext()
+    return (Devices.scope(device) if device is not None else None) or nullcontext()
 
 
 def check_shape(shape: tuple[int, ...]) -> None:
@@ -175,35 +290,6 @@ def check_shape(shape: tuple[int, ...]) -> None:
             )
 
 
-def to_host(x: mx.array, *, copy: bool | None) -> np.ndarray[Any, Any]:
-    """Return an array's values as NumPy array, once they are computed.
-
-    Without a copy it is read-only, see the module's text.
-
-    Raises
-    ------
-    ValueError
-        If ``copy=False`` and the array is not in host memory.
-    """
-    if copy is False and mx.cuda.is_available():
-        raise ValueError(
-            "copy=False, but an MLX array on a CUDA device cannot be read by NumPy without a "
-            "copy; pass copy=None or copy=True"
-        )
-    dtype = _NUMPY[x.dtype]
-    evaluated(x)
-    # This handle shares x's buffer, and keeps MLX from reusing it once x has new values.
-    handle = mx.view(x, mx.uint16) if x.dtype == mx.bfloat16 else x.__copy__()
-    host = np.asarray(handle)
-    if host.dtype is not dtype:
-        # MLX's 64-bit integers come as another type of NumPy's, and bfloat16 not at all.
-        host = host.view(dtype)
-    if copy or mx.cuda.is_available():  # where host is memory that CUDA moves to and fro
-        return copied(host)
-    host.flags.writeable = False
-    return host
-
-
 def evaluated(x: mx.array) -> mx.array:
     """Return an array once it is computed, or raise what went wrong.
 
@@ -212,60 +298,6 @@ def evaluated(x: mx.array) -> mx.array:
     """
     mx.eval(x)
     return x
-
-
-def move(
-    x: mx.array, device: mx.Device, *, copy: bool | None, non_blocking: bool = False
-) -> mx.array:
-    """Return an array for another device, which needs no copy: all devices share one memory.
-
-    A copy is made at once, so that every thread can use it.
-    """
-    if not copy:
-        return x
-    if filling.serves(x.nbytes):
-        return from_host(to_host(x, copy=None), device, copy=True)
-    limits.check(x.shape, x.nbytes)
-    with under(device):
-        return evaluated(mx.array(x))
-
-
-def from_dlpack(x: Any, device: mx.Device | None, *, copy: bool | None) -> mx.array:
-    """Make an array from an object with ``__dlpack__``, which is asked for its capsule once.
-
-    Parameters
-    ----------
-    x : object
-        With ``__dlpack__`` and ``__dlpack_device__``.
-    device : mlx.core.Device or None
-        Where it will be used; None is MLX's default device.
-    copy : bool or None
-        As in :func:`from_host` for host memory. Metal's memory is shared for None too.
-
-    Raises
-    ------
-    ValueError
-        If ``copy=False`` and memory cannot be shared.
-    BufferError
-        If the capsule was used before, or the data is on a device that this MLX cannot read.
-    TypeError
-        If the device lacks the dtype.
-    """
-    place = mx.default_device() if device is None else device
-    if isinstance(x, mx.array):
-        return move(x, place, copy=copy)
-    kind, index = map(int, x.__dlpack_device__())
-    if kind not in dlpack.HOST_KINDS:
-        return _over_gpu_memory(x, (kind, index), place, copy=copy)
-    # MLX's own way in makes float32 of float64 and refuses negative strides.
-    host = dlpack.host_values(x)
-    where = devices.recognize(place)
-    assert where is not None
-    if host.dtype.newbyteorder("=") not in devices.dtypes(*where):
-        raise TypeError(
-            f"MLX has no {host.dtype} on {place}; convert the data before it is handed over"
-        )
-    return from_host(host, place, copy=copy)
 
 
 def _over_gpu_memory(
@@ -281,37 +313,6 @@ def _over_gpu_memory(
             f"MLX cannot read DLPack device {origin} ({dlpack.kind_name(origin[0])}) here: "
             f"{str(error).splitlines()[0]}; move the data to the host first"
         ) from error
-
-
-def to_dlpack(
-    x: mx.array,
-    *,
-    stream: Any,
-    max_version: tuple[int, int] | None,
-    dl_device: tuple[int, int] | None,
-    copy: bool | None,
-) -> Any:
-    """Return a DLPack capsule of an array, once it is computed.
-
-    Consumers of DLPack 1.0 are told that memory on the host is read-only, unless it is a copy.
-
-    Raises
-    ------
-    BufferError
-        If ``copy=False`` and a copy is needed, or the device asked for is neither the array's own
-        nor the CPU.
-    """
-    own = dlpack_device(x)
-    wanted = own if dl_device is None else (int(dl_device[0]), int(dl_device[1]))
-    if wanted != own and wanted[0] != _DLPACK_CPU:
-        raise BufferError(
-            f"an MLX array can be exported to its own DLPack device {own} and to the CPU "
-            f"({_DLPACK_CPU}, 0), not to {wanted}"
-        )
-    x = _contiguous(x, copy)
-    if wanted[0] != _DLPACK_CPU or x.dtype == mx.bfloat16 or not _asks_for_flags(max_version):
-        return x.__dlpack__(stream=stream, dl_device=wanted, copy=copy)
-    return to_host(x, copy=copy).__dlpack__(stream=None, max_version=max_version)
 
 
 def _asks_for_flags(max_version: tuple[int, int] | None) -> bool:
@@ -330,7 +331,5 @@ def _contiguous(x: mx.array, copy: bool | None) -> mx.array:
     return mx.contiguous(x, stream=mx.cpu)
 
 
-def dlpack_device(x: mx.array) -> tuple[int, int]:
-    """Return DLPack's device type and index of an array: MLX's memory is that of its build."""
-    kind, index = x.__dlpack_device__()
-    return int(kind), int(index)
+# What the functions of the namespace call.
+from_dlpack, from_host, to_host = Transfer.from_dlpack, Transfer.from_host, Transfer.to_host

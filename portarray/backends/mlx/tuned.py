@@ -20,7 +20,7 @@ import mlx.core as mx
 from portarray.backends.mlx import attention, limits
 from portarray.backends.mlx.namespace.exponential import exp
 from portarray.backends.mlx.namespace.promotion import on_cpu
-from portarray.backends.protocol import TunedKernel
+from portarray.backends.types import TunedKernel
 
 __all__ = ["TUNED"]
 

@@ -1,6 +1,6 @@
 """The NumPy backend: every CPU, always there."""
 
-from portarray.backends.protocol import BackendInfo
+from portarray.backends.types import BackendInfo
 
 INFO = BackendInfo(
     library="numpy",

@@ -8,23 +8,10 @@ from typing import Any
 import numpy as np
 
 from portarray.backends import machine
-from portarray.backends.protocol import Description, MemoryFigures
+from portarray.backends.base import Backend
+from portarray.backends.types import Description, MemoryFigures
 
-__all__ = [
-    "ARRAY_TYPE",
-    "count",
-    "describe",
-    "dtypes",
-    "is_out_of_memory",
-    "locate",
-    "memory",
-    "native_device",
-    "recognize",
-    "version",
-    "why_not",
-]
-
-ARRAY_TYPE = np.ndarray
+__all__ = ["Devices"]
 
 _DTYPES = {
     np.dtype(name): np.dtype(name)
@@ -34,57 +21,45 @@ _DTYPES = {
     )
 }
 
-
 _TOO_BIG = ("array is too big", "Maximum allowed dimension exceeded")
 
 
-def version() -> str:
-    """Return NumPy's version."""
-    return np.__version__
+class Devices(Backend):
+    """NumPy's devices: which there are, why others are not, their dtypes and their memory."""
 
+    array_type = np.ndarray
 
-def count(platform: str) -> int:
-    """Return 1 for the CPU."""
-    return int(platform == "cpu")
+    def version(self) -> str:
+        return np.__version__
 
+    def count(self, platform: str) -> int:
+        return int(platform == "cpu")
 
-def why_not(platform: str) -> str:
-    """Say that NumPy drives CPUs only."""
-    return f"NumPy computes on the CPU only, not on {platform}"
+    def why_not(self, platform: str) -> str:
+        return f"NumPy computes on the CPU only, not on {platform}"
 
+    def native_device(self, platform: str, index: int) -> str:
+        return "cpu"
 
-def native_device(platform: str, index: int) -> str:
-    """Return NumPy's own word for its device."""
-    return "cpu"
+    def describe(self, platform: str, index: int) -> Description:
+        return machine.processor()
 
+    def dtypes(self, platform: str, index: int) -> Mapping[np.dtype[Any], np.dtype[Any]]:
+        return _DTYPES
 
-def describe(platform: str, index: int) -> Description:
-    """Return the processor's name."""
-    return machine.processor()
+    def device_of_native(self, device: object) -> tuple[str, int] | None:
+        """Return None: NumPy's devices are strings, and those are device texts."""
+        return None
 
+    def device_of_array(self, x: np.ndarray[Any, Any]) -> tuple[str, int]:
+        return ("cpu", 0)
 
-def dtypes(platform: str, index: int) -> Mapping[np.dtype[Any], np.dtype[Any]]:
-    """Return NumPy's dtypes; bfloat16 is none of them."""
-    return _DTYPES
+    def is_out_of_memory(self, error: BaseException) -> bool:
+        """Tell whether NumPy could not allocate, or not even count the bytes."""
+        return isinstance(error, MemoryError) or (
+            isinstance(error, ValueError) and str(error).startswith(_TOO_BIG)
+        )
 
-
-def recognize(device: object) -> tuple[str, int] | None:
-    """Return None: NumPy's devices are strings, and those are device texts."""
-    return None
-
-
-def locate(x: np.ndarray[Any, Any]) -> tuple[str, int]:
-    """Return the CPU."""
-    return ("cpu", 0)
-
-
-def is_out_of_memory(error: BaseException) -> bool:
-    """Tell whether NumPy could not allocate, or not even count the bytes."""
-    return isinstance(error, MemoryError) or (
-        isinstance(error, ValueError) and str(error).startswith(_TOO_BIG)
-    )
-
-
-def memory(device: str) -> MemoryFigures:
-    """Return the machine's memory; NumPy does not count its own."""
-    return machine.memory()
+    def memory(self, device: str) -> MemoryFigures:
+        """Return the machine's memory; NumPy does not count its own."""
+        return machine.memory()

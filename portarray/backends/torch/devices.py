@@ -13,30 +13,10 @@ import numpy as np
 import torch
 
 from portarray.backends import machine
-from portarray.backends.protocol import Description, MemoryFigures
+from portarray.backends.base import Backend
+from portarray.backends.types import Description, MemoryFigures
 
-__all__ = [
-    "ARRAY_TYPE",
-    "DTYPES",
-    "asked",
-    "count",
-    "describe",
-    "driver",
-    "dtypes",
-    "is_failure",
-    "is_out_of_memory",
-    "locate",
-    "memory",
-    "native_device",
-    "reclaim",
-    "recognize",
-    "scope",
-    "synchronize",
-    "version",
-    "why_not",
-]
-
-ARRAY_TYPE = torch.Tensor
+__all__ = ["DTYPES", "Devices", "dtypes"]
 
 # PyTorch calls AMD's cards "cuda" too: the build decides which of the two platforms it drives.
 _IS_ROCM = torch.version.hip is not None
@@ -78,48 +58,197 @@ _OLD_METAL_DTYPES = {
 }
 """Before macOS 14: https://github.com/pytorch/pytorch/pull/119641"""
 
+_NO_MEMORY = (
+    "DefaultCPUAllocator: can't allocate memory",
+    "DefaultCPUAllocator: not enough memory",  # on Windows
+    "MPS backend out of memory",
+    "Storage size calculation overflowed",
+    "CUDA error: out of memory",  # page-locked memory, for one
+    "HIP error: out of memory",
+    "_STATUS_ALLOC_FAILED",  # what NVIDIA's and AMD's libraries take for themselves
+)
 
-def version() -> str:
-    """Return PyTorch's version, with its build's suffix."""
-    return str(torch.__version__)
-
-
-def count(platform: str) -> int:
-    """Return how many devices of a platform this installation sees."""
-    kind = _TYPE_OF.get(platform)
-    if kind == "cpu":
-        return 1
-    if kind == "cuda":
-        return torch.cuda.device_count() if torch.cuda.is_available() else 0
-    if kind == "mps":
-        return 1 if torch.backends.mps.is_available() else 0
-    if kind == "xpu":
-        return torch.xpu.device_count() if torch.xpu.is_available() else 0
-    return 0
+_UNITS = {"b": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 
 
-def why_not(platform: str) -> str:
-    """Return why a platform has no device here, as a clause."""
-    if platform == "cuda":
-        if _IS_ROCM:
-            return "this PyTorch build is for ROCm, not CUDA"
-        if not torch.backends.cuda.is_built():  # type: ignore[no-untyped-call, unused-ignore]
-            return "this PyTorch build has no CUDA"
-        return _cuda_trouble("no NVIDIA driver or card was found")
-    if platform == "rocm":
-        if not _IS_ROCM:
-            return "this PyTorch build has no ROCm"
-        return _cuda_trouble("no AMD driver or card was found")
-    if platform == "metal":
-        if not torch.backends.mps.is_built():
-            return "this PyTorch build has no Metal (MPS)"
-        return "Metal (MPS) needs macOS 12.3 or later on a machine with a Metal card"
-    if platform == "oneapi":
-        # The CPU and CUDA builds have torch.xpu too, without a device type compiled in.
-        if not torch.xpu._is_compiled():
-            return "this PyTorch build has no oneAPI (XPU)"
-        return "no Intel card with a oneAPI driver was found"
-    return f"PyTorch does not drive {platform}"
+class Devices(Backend):
+    """PyTorch's devices: which there are, why others are not, their dtypes and their memory."""
+
+    array_type = torch.Tensor
+
+    def version(self) -> str:
+        return str(torch.__version__)
+
+    def count(self, platform: str) -> int:
+        kind = _TYPE_OF.get(platform)
+        if kind == "cpu":
+            return 1
+        if kind == "cuda":
+            return torch.cuda.device_count() if torch.cuda.is_available() else 0
+        if kind == "mps":
+            return 1 if torch.backends.mps.is_available() else 0
+        if kind == "xpu":
+            return torch.xpu.device_count() if torch.xpu.is_available() else 0
+        return 0
+
+    def why_not(self, platform: str) -> str:
+        if platform == "cuda":
+            if _IS_ROCM:
+                return "this PyTorch build is for ROCm, not CUDA"
+            if not torch.backends.cuda.is_built():  # type: ignore[no-untyped-call, unused-ignore]
+                return "this PyTorch build has no CUDA"
+            return _cuda_trouble("no NVIDIA driver or card was found")
+        if platform == "rocm":
+            if not _IS_ROCM:
+                return "this PyTorch build has no ROCm"
+            return _cuda_trouble("no AMD driver or card was found")
+        if platform == "metal":
+            if not torch.backends.mps.is_built():
+                return "this PyTorch build has no Metal (MPS)"
+            return "Metal (MPS) needs macOS 12.3 or later on a machine with a Metal card"
+        if platform == "oneapi":
+            # The CPU and CUDA builds have torch.xpu too, without a device type compiled in.
+            if not torch.xpu._is_compiled():
+                return "this PyTorch build has no oneAPI (XPU)"
+            return "no Intel card with a oneAPI driver was found"
+        return f"PyTorch does not drive {platform}"
+
+    def native_device(self, platform: str, index: int) -> torch.device:
+        kind = _TYPE_OF[platform]
+        # torch.device("cpu", 0) differs from the device that CPU tensors carry.
+        return torch.device("cpu") if kind == "cpu" else torch.device(kind, index)
+
+    def describe(self, platform: str, index: int) -> Description:
+        kind = _TYPE_OF[platform]
+        if kind == "cuda":
+            return Description(torch.cuda.get_device_name(index), "gpu")
+        if kind == "xpu":
+            return Description(torch.xpu.get_device_name(index), "gpu")
+        if kind == "mps":
+            return Description("Metal GPU", "gpu")
+        return machine.processor()
+
+    @staticmethod
+    def dtypes(platform: str, index: int) -> Mapping[np.dtype[Any], torch.dtype]:
+        if platform != "metal":
+            return DTYPES
+        mps = torch.backends.mps
+        is_old = mps.is_available() and not mps.is_macos_or_newer(14, 0)
+        return _OLD_METAL_DTYPES if is_old else _METAL_DTYPES
+
+    def device_of_native(self, device: object) -> tuple[str, int] | None:
+        """Return platform and index of a ``torch.device``, None if it is none.
+
+        A device without an index, such as ``torch.device("cuda")``, is PyTorch's current one of
+        that type.
+        """
+        if not isinstance(device, torch.device):
+            return None
+        platform = _PLATFORM_OF.get(device.type)
+        if platform is None:
+            return None
+        # The stubs call the index an int; it is None where the device was named without one.
+        index: int | None = device.index
+        if index is not None:
+            return platform, index
+        if device.type == "cuda" and torch.cuda.is_available():
+            return platform, torch.cuda.current_device()
+        if device.type == "xpu" and torch.xpu.is_available():
+            return platform, torch.xpu.current_device()
+        return platform, 0
+
+    def device_of_array(self, x: torch.Tensor) -> tuple[str, int]:
+        device = x.device
+        platform = _PLATFORM_OF.get(device.type)
+        if platform is None:
+            raise ValueError(
+                f"a tensor on {device.type!r} holds no data that portarray can use; "
+                f"move it to one of {sorted(_PLATFORM_OF)} first"
+            )
+        return platform, device.index or 0
+
+    @staticmethod
+    def is_out_of_memory(error: BaseException) -> bool:
+        if isinstance(error, torch.OutOfMemoryError):
+            return True
+        if not isinstance(error, RuntimeError):
+            return False
+        # All but the GPUs' own allocators raise plain RuntimeErrors; only the text tells.
+        text = str(error)
+        return text == "std::bad_alloc" or any(words in text for words in _NO_MEMORY)
+
+    def requested_bytes(self, error: BaseException) -> int | None:
+        found = re.search(
+            r"tried to allocate ([\d.]+) ?(bytes|[KMG]i?B)?", str(error), re.IGNORECASE
+        )
+        if found is None:
+            return super().requested_bytes(error)
+        return int(float(found[1]) * _UNITS[(found[2] or "b")[0].lower()])
+
+    def is_device_failure(self, error: BaseException) -> bool:
+        # Older releases raise plain RuntimeErrors.
+        failure: type[BaseException] | None = getattr(torch, "AcceleratorError", None)
+        return failure is not None and isinstance(error, failure)
+
+    def memory(self, device: torch.device) -> MemoryFigures:
+        """Return the memory figures of a device.
+
+        On CUDA, ROCm and oneAPI ``used`` and ``pooled`` are PyTorch's own in this process; a CPU
+        device has the machine's memory, which nothing pools.
+        """
+        if device.type in ("cuda", "xpu"):
+            module = torch.cuda if device.type == "cuda" else torch.xpu
+            used = module.memory_allocated(device)
+            pooled = module.memory_reserved(device) - used
+            free, total = module.mem_get_info(device)
+            return MemoryFigures(total=total, free=free, used=used, pooled=pooled)
+        if device.type == "mps":
+            used = torch.mps.current_allocated_memory()
+            total = torch.mps.recommended_max_memory()
+            driver_bytes = torch.mps.driver_allocated_memory()
+            return MemoryFigures(
+                total=total,
+                free=max(total - driver_bytes, 0),
+                used=used,
+                pooled=driver_bytes - used,
+            )
+        return machine.memory()
+
+    def synchronize(self, device: torch.device) -> None:
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)
+        elif device.type == "xpu":
+            torch.xpu.synchronize(device)
+        elif device.type == "mps":
+            torch.mps.synchronize()
+
+    def reclaim(self, device: torch.device) -> None:
+        if device.type == "cuda":
+            with torch.cuda.device(device):
+                torch.cuda.empty_cache()
+        elif device.type == "xpu":
+            torch.xpu.empty_cache()
+        elif device.type == "mps":
+            torch.mps.empty_cache()
+
+    def driver(self, platform: str) -> str:
+        if platform == "cuda":
+            return str(torch.version.cuda or "")
+        if platform == "rocm":
+            return str(torch.version.hip or "")
+        if platform == "oneapi":
+            return str(getattr(torch.version, "xpu", None) or "")
+        if platform == "metal":
+            return _host.mac_ver()[0]
+        return ""
+
+    def scope(self, device: torch.device) -> AbstractContextManager[Any] | None:
+        """Make a device current; None where PyTorch needs no current device."""
+        if device.type == "cuda":
+            return torch.cuda.device(device)
+        if device.type == "xpu":
+            return torch.xpu.device(device)
+        return None
 
 
 def _cuda_trouble(nothing_found: str) -> str:
@@ -131,167 +260,5 @@ def _cuda_trouble(nothing_found: str) -> str:
     return nothing_found
 
 
-def native_device(platform: str, index: int) -> torch.device:
-    """Return PyTorch's device object."""
-    kind = _TYPE_OF[platform]
-    # torch.device("cpu", 0) differs from the device that CPU tensors carry.
-    return torch.device("cpu") if kind == "cpu" else torch.device(kind, index)
-
-
-def describe(platform: str, index: int) -> Description:
-    """Return name and kind of a device."""
-    kind = _TYPE_OF[platform]
-    if kind == "cuda":
-        return Description(torch.cuda.get_device_name(index), "gpu")
-    if kind == "xpu":
-        return Description(torch.xpu.get_device_name(index), "gpu")
-    if kind == "mps":
-        return Description("Metal GPU", "gpu")
-    return machine.processor()
-
-
-def dtypes(platform: str, index: int) -> Mapping[np.dtype[Any], torch.dtype]:
-    """Return every dtype that a device has, NumPy's to PyTorch's."""
-    if platform != "metal":
-        return DTYPES
-    mps = torch.backends.mps
-    is_old = mps.is_available() and not mps.is_macos_or_newer(14, 0)
-    return _OLD_METAL_DTYPES if is_old else _METAL_DTYPES
-
-
-def recognize(device: object) -> tuple[str, int] | None:
-    """Return platform and index of a ``torch.device``, None if it is none.
-
-    A device without an index, such as ``torch.device("cuda")``, is PyTorch's current one of that
-    type.
-    """
-    if not isinstance(device, torch.device):
-        return None
-    platform = _PLATFORM_OF.get(device.type)
-    if platform is None:
-        return None
-    # The stubs call the index an int; it is None where the device was named without one.
-    index: int | None = device.index
-    if index is not None:
-        return platform, index
-    if device.type == "cuda" and torch.cuda.is_available():
-        return platform, torch.cuda.current_device()
-    if device.type == "xpu" and torch.xpu.is_available():
-        return platform, torch.xpu.current_device()
-    return platform, 0
-
-
-def locate(x: torch.Tensor) -> tuple[str, int]:
-    """Return platform and index of the device that holds a tensor."""
-    device = x.device
-    platform = _PLATFORM_OF.get(device.type)
-    if platform is None:
-        raise ValueError(
-            f"a tensor on {device.type!r} holds no data that portarray can use; "
-            f"move it to one of {sorted(_PLATFORM_OF)} first"
-        )
-    return platform, device.index or 0
-
-
-def is_out_of_memory(error: BaseException) -> bool:
-    """Tell whether an error of PyTorch means that memory ran out."""
-    if isinstance(error, torch.OutOfMemoryError):
-        return True
-    if not isinstance(error, RuntimeError):
-        return False
-    # All but the GPUs' own allocators raise plain RuntimeErrors; only the text tells.
-    text = str(error)
-    return text == "std::bad_alloc" or any(words in text for words in _NO_MEMORY)
-
-
-_NO_MEMORY = (
-    "DefaultCPUAllocator: can't allocate memory",
-    "DefaultCPUAllocator: not enough memory",  # on Windows
-    "MPS backend out of memory",
-    "Storage size calculation overflowed",
-    "CUDA error: out of memory",  # page-locked memory, for one
-    "HIP error: out of memory",
-    "_STATUS_ALLOC_FAILED",  # what NVIDIA's and AMD's libraries take for themselves
-)
-
-
-def asked(error: BaseException) -> int | None:
-    """Return how many bytes could not be had, which PyTorch says in words."""
-    found = re.search(r"tried to allocate ([\d.]+) ?(bytes|[KMG]i?B)?", str(error), re.IGNORECASE)
-    if found is None:
-        return None
-    return int(float(found[1]) * _UNITS[(found[2] or "b")[0].lower()])
-
-
-_UNITS = {"b": 1, "k": 2**10, "m": 2**20, "g": 2**30}
-
-
-def is_failure(error: BaseException) -> bool:
-    """Tell whether a GPU or its driver failed; older releases raise plain RuntimeErrors then."""
-    failure: type[BaseException] | None = getattr(torch, "AcceleratorError", None)
-    return failure is not None and isinstance(error, failure)
-
-
-def memory(device: torch.device) -> MemoryFigures:
-    """Return the memory figures of a device.
-
-    On CUDA, ROCm and oneAPI ``used`` and ``pooled`` are PyTorch's own in this process; a CPU
-    device has the machine's memory, which nothing pools.
-    """
-    if device.type in ("cuda", "xpu"):
-        module = torch.cuda if device.type == "cuda" else torch.xpu
-        used = module.memory_allocated(device)
-        pooled = module.memory_reserved(device) - used
-        free, total = module.mem_get_info(device)
-        return MemoryFigures(total=total, free=free, used=used, pooled=pooled)
-    if device.type == "mps":
-        used = torch.mps.current_allocated_memory()
-        total = torch.mps.recommended_max_memory()
-        driver_bytes = torch.mps.driver_allocated_memory()
-        return MemoryFigures(
-            total=total, free=max(total - driver_bytes, 0), used=used, pooled=driver_bytes - used
-        )
-    return machine.memory()
-
-
-def synchronize(device: torch.device) -> None:
-    """Wait for all work on a device."""
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
-    elif device.type == "xpu":
-        torch.xpu.synchronize(device)
-    elif device.type == "mps":
-        torch.mps.synchronize()
-
-
-def reclaim(device: torch.device) -> None:
-    """Give memory that PyTorch pools back to the driver."""
-    if device.type == "cuda":
-        with torch.cuda.device(device):
-            torch.cuda.empty_cache()
-    elif device.type == "xpu":
-        torch.xpu.empty_cache()
-    elif device.type == "mps":
-        torch.mps.empty_cache()
-
-
-def driver(platform: str) -> str:
-    """Return the version of what drives a platform, as far as PyTorch tells."""
-    if platform == "cuda":
-        return str(torch.version.cuda or "")
-    if platform == "rocm":
-        return str(torch.version.hip or "")
-    if platform == "oneapi":
-        return str(getattr(torch.version, "xpu", None) or "")
-    if platform == "metal":
-        return _host.mac_ver()[0]
-    return ""
-
-
-def scope(device: torch.device) -> AbstractContextManager[Any] | None:
-    """Make a device current; None where PyTorch needs no current device."""
-    if device.type == "cuda":
-        return torch.cuda.device(device)
-    if device.type == "xpu":
-        return torch.xpu.device(device)
-    return None
+# What the functions of the namespace call.
+dtypes = Devices.dtypes

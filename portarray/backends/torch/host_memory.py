@@ -11,22 +11,10 @@ import torch
 import torch.utils.dlpack
 
 from portarray.backends.copying import copied
-from portarray.backends.torch.devices import is_out_of_memory
-from portarray.backends.torch.places import CPU_DEVICE, on_host, reads
+from portarray.backends.torch.devices import Devices
+from portarray.backends.torch.places import CPU_DEVICE, Places
 
-__all__ = [
-    "from_capsule",
-    "from_host",
-    "over",
-    "peek",
-    "refusal",
-    "refuse_grad",
-    "shown",
-    "staged",
-    "to_host",
-    "why_copied_in",
-    "why_copied_out",
-]
+__all__ = ["HostMemory", "from_capsule", "over", "refusal", "refuse_grad", "shown"]
 
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 
@@ -34,42 +22,98 @@ _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 from_capsule: Callable[[Any], torch.Tensor] = torch.utils.dlpack.from_dlpack
 
 
-def from_host(
-    array: np.ndarray[Any, Any],
-    device: torch.device,
-    *,
-    copy: bool | None,
-    non_blocking: bool = False,
-) -> torch.Tensor:
-    """Make a tensor on a device from a NumPy array.
+class HostMemory(Places):
+    """PyTorch's arrays from host memory and back."""
 
-    A read-only array is copied, for a tensor has no such mark and would write into it; so is one
-    with negative strides, a foreign byte order or an unaligned buffer, which tensors cannot have.
+    @staticmethod
+    def from_host(
+        array: np.ndarray[Any, Any],
+        device: torch.device,
+        *,
+        copy: bool | None,
+        non_blocking: bool = False,
+    ) -> torch.Tensor:
+        """Make a tensor on a device from a NumPy array.
 
-    Parameters
-    ----------
-    array : numpy.ndarray
-        Of a dtype that the device has.
-    device : torch.device
-        Where to.
-    copy : bool or None
-        None shares memory where it can, True always copies, False raises where it cannot share.
+        A read-only array is copied, for a tensor has no such mark and would write into it; so is
+        one with negative strides, a foreign byte order or an unaligned buffer, which tensors cannot
+        have.
 
-    Raises
-    ------
-    ValueError
-        If ``copy=False`` and memory cannot be shared.
-    """
-    if not on_host(device):
-        if copy is False:
-            raise refusal(why_copied_in(array, device))
-        return _uploaded(array, device, non_blocking=non_blocking)
-    obstacle = why_copied_in(array, device)
-    if copy is False and obstacle:
-        raise refusal(obstacle)
-    if obstacle or copy:
-        array = copied(array)
-    return over(array)
+        Parameters
+        ----------
+        array : numpy.ndarray
+            Of a dtype that the device has.
+        device : torch.device
+            Where to.
+        copy : bool or None
+            None shares memory where it can, True always copies, False raises where it cannot share.
+
+        Raises
+        ------
+        ValueError
+            If ``copy=False`` and memory cannot be shared.
+        """
+        if not Places.on_host(device):
+            if copy is False:
+                raise refusal(HostMemory.why_copied_in(array, device))
+            return _uploaded(array, device, non_blocking=non_blocking)
+        obstacle = HostMemory.why_copied_in(array, device)
+        if copy is False and obstacle:
+            raise refusal(obstacle)
+        if obstacle or copy:
+            array = copied(array)
+        return over(array)
+
+    @staticmethod
+    def why_copied_in(array: np.ndarray[Any, Any], device: torch.device) -> str:
+        if not Places.on_host(device):
+            return f"{device} has memory of its own"
+        if not array.flags.writeable:
+            return "the array is read-only and tensors are always writable"
+        return _why_not_shown(array)
+
+    @staticmethod
+    def why_copied_out(x: torch.Tensor, device: torch.device) -> str:
+        if not x.is_cpu:
+            return f"{device} has memory of its own"
+        if x.is_conj() or x.is_neg():
+            return "the tensor is lazily conjugated or negated"
+        return ""
+
+    @staticmethod
+    def to_host(x: torch.Tensor, *, copy: bool | None) -> np.ndarray[Any, Any]:
+        """Return a tensor as NumPy array.
+
+        Raises
+        ------
+        ValueError
+            If ``copy=False`` and the tensor is not in host memory, or is lazily conjugated or
+            negated.
+        RuntimeError
+            If the tensor requires grad.
+        """
+        refuse_grad(x, "NumPy")
+        obstacle = HostMemory.why_copied_out(x, x.device)
+        if obstacle:
+            if copy is False:
+                raise refusal(obstacle)
+            return shown(x.resolve_conj().resolve_neg().cpu())
+        return copied(shown(x)) if copy else shown(x)
+
+    def pinned_copy(self, x: torch.Tensor) -> np.ndarray[Any, Any] | None:
+        """Return a GPU's tensor in page-locked memory; None where there is too little.
+
+        Metal has none, and the host's own memory needs none.
+        """
+        if not self.readable_dlpack_types(x.device):
+            return None
+        refuse_grad(x, "NumPy")
+        locked = _page_locked(x)
+        return None if locked is None else shown(locked)
+
+    def printable(self, x: torch.Tensor, device: torch.device) -> np.ndarray[Any, Any]:
+        """Return values for printing; what is printed needs no gradient."""
+        return self.to_host(x.detach(), copy=None)
 
 
 def refusal(obstacle: str) -> ValueError:
@@ -103,7 +147,7 @@ def _page_locked(x: torch.Tensor) -> torch.Tensor | None:
     try:
         locked = torch.empty_like(x, device=CPU_DEVICE, pin_memory=True)
     except RuntimeError as error:
-        if not is_out_of_memory(error):
+        if not Devices.is_out_of_memory(error):
             raise
         return None
     return locked.copy_(x)
@@ -121,15 +165,6 @@ def _readable(array: np.ndarray[Any, Any]) -> torch.Tensor:
             torch.bfloat16
         )
     return from_capsule(array.__dlpack__(max_version=(1, 0)))
-
-
-def why_copied_in(array: np.ndarray[Any, Any], device: torch.device) -> str:
-    """Return why a tensor cannot use a NumPy array's memory; empty where it can."""
-    if not on_host(device):
-        return f"{device} has memory of its own"
-    if not array.flags.writeable:
-        return "the array is read-only and tensors are always writable"
-    return _why_not_shown(array)
 
 
 def _why_not_shown(array: np.ndarray[Any, Any]) -> str:
@@ -150,57 +185,12 @@ def _why_not_shown(array: np.ndarray[Any, Any]) -> str:
     return ""
 
 
-def why_copied_out(x: torch.Tensor) -> str:
-    """Return why NumPy cannot use a tensor's memory; empty where it can."""
-    if not x.is_cpu:
-        return f"{x.device} has memory of its own"
-    if x.is_conj() or x.is_neg():
-        return "the tensor is lazily conjugated or negated"
-    return ""
-
-
-def to_host(x: torch.Tensor, *, copy: bool | None) -> np.ndarray[Any, Any]:
-    """Return a tensor as NumPy array.
-
-    Raises
-    ------
-    ValueError
-        If ``copy=False`` and the tensor is not in host memory, or is lazily conjugated or negated.
-    RuntimeError
-        If the tensor requires grad.
-    """
-    refuse_grad(x, "NumPy")
-    obstacle = why_copied_out(x)
-    if obstacle:
-        if copy is False:
-            raise refusal(obstacle)
-        return shown(x.resolve_conj().resolve_neg().cpu())
-    return copied(shown(x)) if copy else shown(x)
-
-
 def shown(x: torch.Tensor) -> np.ndarray[Any, Any]:
     """Return NumPy's view of a tensor in host memory."""
     if x.dtype is torch.bfloat16:
         return x.view(torch.int16).numpy().view(_BFLOAT16)
     host: np.ndarray[Any, Any] = x.numpy()
     return host
-
-
-def staged(x: torch.Tensor) -> np.ndarray[Any, Any] | None:
-    """Return a GPU's tensor as NumPy array in page-locked memory; None where there is too little.
-
-    Metal has none, and the host's own memory needs none.
-    """
-    if not reads(x.device):
-        return None
-    refuse_grad(x, "NumPy")
-    locked = _page_locked(x)
-    return None if locked is None else shown(locked)
-
-
-def peek(x: torch.Tensor) -> np.ndarray[Any, Any]:
-    """Return values for printing; what is printed needs no gradient."""
-    return to_host(x.detach(), copy=None)
 
 
 def refuse_grad(x: torch.Tensor, to: str) -> None:

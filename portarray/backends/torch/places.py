@@ -7,8 +7,9 @@ from functools import cache
 import torch
 
 from portarray import _dlpack as dlpack
+from portarray.backends.base import Backend
 
-__all__ = ["CPU", "CPU_DEVICE", "CUDA", "STREAMED", "dlpack_device", "on_host", "place", "reads"]
+__all__ = ["CPU", "CPU_DEVICE", "CUDA", "Places", "STREAMED"]
 
 # DLPack's types of devices.
 CPU, CUDA, _ROCM, _ONEAPI = 1, 2, 10, 14
@@ -23,29 +24,29 @@ STREAMED = _ROCM if torch.version.hip else CUDA
 _READS = {"cuda": frozenset({STREAMED}), "xpu": frozenset({_ONEAPI})}
 
 
-def on_host(device: torch.device) -> bool:
-    """Tell whether a device's memory is host memory."""
-    return device.type == "cpu"
+class Places(Backend):
+    """The memory of PyTorch's devices, in DLPack's words."""
 
+    @staticmethod
+    def on_host(device: torch.device) -> bool:
+        return device.type == "cpu"
 
-def dlpack_device(x: torch.Tensor) -> tuple[int, int]:
-    """Return DLPack's device type and index of a tensor; the CPU for page-locked memory too."""
-    return (CPU, 0) if on_host(x.device) else _of_gpu(x.device)
+    def dlpack_device(self, x: torch.Tensor) -> tuple[int, int]:
+        """Return DLPack's device type and index of a tensor; the CPU for page-locked memory too."""
+        return (CPU, 0) if self.on_host(x.device) else _of_gpu(x.device)
 
+    @staticmethod
+    def dlpack_device_of(device: torch.device) -> tuple[int, int] | None:
+        """Return DLPack's type and index of a device's memory.
 
-def place(device: torch.device) -> tuple[int, int] | None:
-    """Return DLPack's type and index of a device's memory.
+        None for Apple's GPUs: the other library that drives them computes in host memory.
+        """
+        if Places.on_host(device):
+            return (CPU, 0)
+        return _of_gpu(device) if device.type in _READS else None
 
-    None for Apple's GPUs: the other library that drives them computes in host memory.
-    """
-    if on_host(device):
-        return (CPU, 0)
-    return _of_gpu(device) if device.type in _READS else None
-
-
-def reads(device: torch.device) -> frozenset[int]:
-    """Return DLPack's types of memory that tensors on a device can use."""
-    return _READS.get(device.type, frozenset())
+    def readable_dlpack_types(self, device: torch.device) -> frozenset[int]:
+        return _READS.get(device.type, frozenset())
 
 
 @cache

@@ -10,47 +10,16 @@ import torch
 
 from portarray import _dlpack as dlpack
 from portarray.backends.torch.host_memory import (
+    HostMemory,
     from_capsule,
-    from_host,
     over,
-    peek,
     refusal,
     refuse_grad,
     shown,
-    staged,
-    to_host,
-    why_copied_in,
-    why_copied_out,
 )
-from portarray.backends.torch.places import (
-    CPU,
-    CPU_DEVICE,
-    CUDA,
-    STREAMED,
-    dlpack_device,
-    on_host,
-    place,
-    reads,
-)
+from portarray.backends.torch.places import CPU, CPU_DEVICE, CUDA, STREAMED, Places
 
-__all__ = [
-    "adopt",
-    "dlpack_device",
-    "from_dlpack",
-    "from_host",
-    "move",
-    "on_host",
-    "peek",
-    "place",
-    "reads",
-    "staged",
-    "to_dlpack",
-    "to_host",
-    "why_copied_in",
-    "why_copied_on_export",
-    "why_copied_out",
-    "why_copied_over",
-]
+__all__ = ["Transfer", "from_dlpack", "from_host"]
 
 _PER_THREAD = 2  # DLPack's number for CUDA's default stream of the thread
 
@@ -66,104 +35,166 @@ memory take a fifth of the time, so that large copies on the CPU are made in Num
 https://numpy.org/doc/stable/reference/global_state.html"""
 
 
-def adopt(x: torch.Tensor, *, copy: bool | None) -> torch.Tensor:
-    """Return a tensor that a program made itself, if it has what arrays have: shape and strides.
+class Transfer(HostMemory):
+    """PyTorch's arrays in and out: host memory, other devices, DLPack."""
 
-    Raises
-    ------
-    TypeError
-        If it is sparse or nested, or of a layout of oneDNN's.
-    """
-    if x.is_nested:
-        raise TypeError(
-            "a nested tensor is no array: its rows differ in length. Pass x.to_padded_tensor(value)"
-        )
-    if x.layout is not torch.strided:
-        raise TypeError(
-            f"a tensor of layout {x.layout} is no array: it has no strides. Pass x.to_dense()"
-        )
-    return x
+    def normalize(self, x: torch.Tensor, *, copy: bool | None) -> torch.Tensor:
+        """Return a tensor that a program made itself, if it has a shape and strides.
 
+        Raises
+        ------
+        TypeError
+            If it is sparse or nested, or of a layout of oneDNN's.
+        """
+        if x.is_nested:
+            raise TypeError(
+                "a nested tensor is no array: its rows differ in length. "
+                "Pass x.to_padded_tensor(value)"
+            )
+        if x.layout is not torch.strided:
+            raise TypeError(
+                f"a tensor of layout {x.layout} is no array: it has no strides. Pass x.to_dense()"
+            )
+        return x
 
-def move(
-    x: torch.Tensor, device: torch.device, *, copy: bool | None, non_blocking: bool = False
-) -> torch.Tensor:
-    """Return a tensor on another device.
+    @staticmethod
+    def move(
+        x: torch.Tensor, device: torch.device, *, copy: bool | None, non_blocking: bool = False
+    ) -> torch.Tensor:
+        """Return a tensor on another device.
 
-    Raises
-    ------
-    ValueError
-        If ``copy=False`` and the data must move.
-    """
-    if x.device == device:
-        return _cloned(x) if copy else x
-    if copy is False:
-        raise refusal(f"moving a tensor from {x.device} to {device} copies it")
-    # To the host PyTorch would return a tensor that is still to be filled, with nothing that waits.
-    return x.to(device, non_blocking=non_blocking and not on_host(device))
+        Raises
+        ------
+        ValueError
+            If ``copy=False`` and the data must move.
+        """
+        if x.device == device:
+            return _cloned(x) if copy else x
+        if copy is False:
+            raise refusal(f"moving a tensor from {x.device} to {device} copies it")
+        # To the host PyTorch would return a tensor that is still to be filled, with nothing that
+        # waits.
+        return x.to(device, non_blocking=non_blocking and not Places.on_host(device))
+
+    @staticmethod
+    def from_dlpack(x: Any, device: torch.device | None, *, copy: bool | None) -> torch.Tensor:
+        """Make a tensor on a device from an object with ``__dlpack__``, which is asked for once.
+
+        Parameters
+        ----------
+        x : object
+            With ``__dlpack__`` and ``__dlpack_device__``. What lies on a GPU that this PyTorch does
+            not drive, the producer is asked to copy to the host.
+        device : torch.device or None
+            Where to; None is where the data is.
+        copy : bool or None
+            None shares memory where it can, True always copies, False raises where it cannot share.
+
+        Raises
+        ------
+        ValueError
+            If ``copy=False`` and memory cannot be shared.
+        BufferError
+            If the capsule was used before, or the producer cannot export its memory to PyTorch.
+        """
+        kind, index = map(int, x.__dlpack_device__())
+        if copy is False and device is not None and not _same_place((kind, index), device):
+            raise refusal(f"the data lies on DLPack device {(kind, index)} and not on {device}")
+        if kind in dlpack.HOST_KINDS:
+            return _from_host_memory(x, kind, CPU_DEVICE if device is None else device, copy=copy)
+        if kind == STREAMED and not torch.cuda.is_available():
+            if copy is False:
+                raise refusal(
+                    f"this PyTorch cannot use the memory of DLPack device {(kind, index)}"
+                )
+            values = np.from_dlpack(x, device="cpu")
+            return HostMemory.from_host(values, CPU_DEVICE if device is None else device, copy=None)
+        stream = _stream(kind, index)
+        held = dlpack.take(x, stream=stream, max_version=_NEWEST)
+        if held.odd:
+            if copy is False:
+                raise refusal(_ODD)
+            held = dlpack.take(x, stream=stream, max_version=_NEWEST, copy=True)
+            copy = None
+            if held.odd:
+                raise BufferError(f"{_ODD}, and neither is a copy that the producer made")
+        if held.read_only and copy is False:
+            raise refusal("the data is read-only and tensors are always writable")
+        tensor = from_capsule(held.__dlpack__())
+        target = tensor.device if device is None else device
+        found = Transfer.move(tensor, target, copy=True if held.read_only else copy)
+        if found is not tensor:
+            # Once nobody holds its memory the producer may use it again, on a stream of its own.
+            _wait_for(tensor.device)
+        return found
+
+    def why_copied_over(self, x: Any) -> str:
+        kind, _ = x.__dlpack_device__()
+        return _ODD if dlpack.take(x, stream=-1 if kind == STREAMED else None).odd else ""
+
+    def to_dlpack(
+        self,
+        x: torch.Tensor,
+        *,
+        stream: Any,
+        max_version: tuple[int, int] | None,
+        dl_device: tuple[int, int] | None,
+        copy: bool | None,
+    ) -> Any:
+        """Return a DLPack capsule of a tensor.
+
+        Raises
+        ------
+        BufferError
+            If ``copy=False`` and the data must move or be resolved first, or the device asked for
+            is neither the tensor's own nor the CPU.
+        RuntimeError
+            If the tensor requires grad.
+        """
+        refuse_grad(x, "DLPack")
+        source = x
+        if source.is_conj() or source.is_neg():
+            source = source.resolve_conj().resolve_neg()
+        own = self.dlpack_device(source)
+        if dl_device is not None and (int(dl_device[0]), int(dl_device[1])) != own:
+            if int(dl_device[0]) != CPU:
+                raise BufferError(
+                    f"a tensor on {x.device} can be exported to its own DLPack device {own} and to "
+                    f"the CPU ({CPU}, 0), not to {tuple(dl_device)}"
+                )
+            source = source.cpu()
+            stream = None
+        if source is not x and copy is False:
+            raise BufferError(
+                f"copy=False, but the tensor on {x.device} must be moved or resolved first"
+            )
+        if source is x and copy is True:
+            source = _cloned(source)
+        # The backend has done the moving and copying, so PyTorch is asked for the tensor as it is.
+        options: dict[str, Any] = {"max_version": max_version} if _HAS_VERSIONS else {}
+        if source.device.type != "cuda":
+            # Consumers can name no stream: what they get is computed.
+            _wait_for(source.device)
+            return source.__dlpack__(stream=stream, **options)
+        with torch.cuda.device(source.device):  # PyTorch exports tensors on the current GPU only
+            if stream == _PER_THREAD:  # and refuses to order this stream
+                _wait_for(source.device)
+                stream = -1
+            return source.__dlpack__(stream=stream, **options)
+
+    def why_copied_on_export(self, x: torch.Tensor) -> str:
+        return "the tensor is lazily conjugated or negated" if x.is_conj() or x.is_neg() else ""
 
 
 def _cloned(x: torch.Tensor) -> torch.Tensor:
     """Return a copy on the same device."""
-    if on_host(x.device) and x.nbytes >= _LARGE and not (x.requires_grad or why_copied_out(x)):
-        return over(to_host(x, copy=True))
+    if (
+        Places.on_host(x.device)
+        and x.nbytes >= _LARGE
+        and not (x.requires_grad or HostMemory.why_copied_out(x, x.device))
+    ):
+        return over(HostMemory.to_host(x, copy=True))
     return x.clone()
-
-
-def from_dlpack(x: Any, device: torch.device | None, *, copy: bool | None) -> torch.Tensor:
-    """Make a tensor on a device from an object with ``__dlpack__``, which is asked for once.
-
-    Parameters
-    ----------
-    x : object
-        With ``__dlpack__`` and ``__dlpack_device__``. What lies on a GPU that this PyTorch does not
-        drive, the producer is asked to copy to the host.
-    device : torch.device or None
-        Where to; None is where the data is.
-    copy : bool or None
-        None shares memory where it can, True always copies, False raises where it cannot share.
-
-    Raises
-    ------
-    ValueError
-        If ``copy=False`` and memory cannot be shared.
-    BufferError
-        If the capsule was used before, or the producer cannot export its memory to PyTorch.
-    """
-    kind, index = map(int, x.__dlpack_device__())
-    if copy is False and device is not None and not _same_place((kind, index), device):
-        raise refusal(f"the data lies on DLPack device {(kind, index)} and not on {device}")
-    if kind in dlpack.HOST_KINDS:
-        return _from_host_memory(x, kind, CPU_DEVICE if device is None else device, copy=copy)
-    if kind == STREAMED and not torch.cuda.is_available():
-        if copy is False:
-            raise refusal(f"this PyTorch cannot use the memory of DLPack device {(kind, index)}")
-        values = np.from_dlpack(x, device="cpu")
-        return from_host(values, CPU_DEVICE if device is None else device, copy=None)
-    stream = _stream(kind, index)
-    held = dlpack.take(x, stream=stream, max_version=_NEWEST)
-    if held.odd:
-        if copy is False:
-            raise refusal(_ODD)
-        held = dlpack.take(x, stream=stream, max_version=_NEWEST, copy=True)
-        copy = None
-        if held.odd:
-            raise BufferError(f"{_ODD}, and neither is a copy that the producer made")
-    if held.read_only and copy is False:
-        raise refusal("the data is read-only and tensors are always writable")
-    tensor = from_capsule(held.__dlpack__())
-    target = tensor.device if device is None else device
-    found = move(tensor, target, copy=True if held.read_only else copy)
-    if found is not tensor:
-        # Once nobody holds its memory the producer may use it again, on a stream of its own.
-        _wait_for(tensor.device)
-    return found
-
-
-def why_copied_over(x: Any) -> str:
-    """Return why a tensor cannot use what a producer has on a GPU; empty where it can."""
-    kind, _ = x.__dlpack_device__()
-    return _ODD if dlpack.take(x, stream=-1 if kind == STREAMED else None).odd else ""
 
 
 def _wait_for(device: torch.device) -> None:
@@ -180,17 +211,17 @@ def _from_host_memory(
     x: Any, kind: int, device: torch.device, *, copy: bool | None
 ) -> torch.Tensor:
     if isinstance(x, np.ndarray):
-        return from_host(x, device, copy=copy)
+        return HostMemory.from_host(x, device, copy=copy)
     held = dlpack.take(x)
     # PyTorch reads capsules of page-locked memory not even where they are its own, and overlooks
     # the mark of read-only memory.
     odd = kind != CPU or held.odd or held.read_only
     odd = odd or (held.versioned and not _HAS_VERSIONS)
-    if odd or copy or not on_host(device):
-        return from_host(dlpack.host_values(held), device, copy=copy)
+    if odd or copy or not Places.on_host(device):
+        return HostMemory.from_host(dlpack.host_values(held), device, copy=copy)
     tensor = from_capsule(held.__dlpack__())
     if tensor.is_complex():  # which PyTorch itself takes at any address
-        return from_host(shown(tensor), device, copy=copy)
+        return HostMemory.from_host(shown(tensor), device, copy=copy)
     return tensor
 
 
@@ -204,61 +235,10 @@ def _stream(kind: int, index: int) -> int | None:
 
 
 def _same_place(source: tuple[int, int], device: torch.device) -> bool:
-    if on_host(device):
+    if Places.on_host(device):
         return source[0] in dlpack.HOST_KINDS
-    return place(device) == source
+    return Places.dlpack_device_of(device) == source
 
 
-def to_dlpack(
-    x: torch.Tensor,
-    *,
-    stream: Any,
-    max_version: tuple[int, int] | None,
-    dl_device: tuple[int, int] | None,
-    copy: bool | None,
-) -> Any:
-    """Return a DLPack capsule of a tensor.
-
-    Raises
-    ------
-    BufferError
-        If ``copy=False`` and the data must move or be resolved first, or the device asked for is
-        neither the tensor's own nor the CPU.
-    RuntimeError
-        If the tensor requires grad.
-    """
-    refuse_grad(x, "DLPack")
-    source = x
-    if source.is_conj() or source.is_neg():
-        source = source.resolve_conj().resolve_neg()
-    own = dlpack_device(source)
-    if dl_device is not None and (int(dl_device[0]), int(dl_device[1])) != own:
-        if int(dl_device[0]) != CPU:
-            raise BufferError(
-                f"a tensor on {x.device} can be exported to its own DLPack device {own} and to "
-                f"the CPU ({CPU}, 0), not to {tuple(dl_device)}"
-            )
-        source = source.cpu()
-        stream = None
-    if source is not x and copy is False:
-        raise BufferError(
-            f"copy=False, but the tensor on {x.device} must be moved or resolved first"
-        )
-    if source is x and copy is True:
-        source = _cloned(source)
-    # The backend has done the moving and copying, so PyTorch is asked for the tensor as it is.
-    options: dict[str, Any] = {"max_version": max_version} if _HAS_VERSIONS else {}
-    if source.device.type != "cuda":
-        # Consumers can name no stream: what they get is computed.
-        _wait_for(source.device)
-        return source.__dlpack__(stream=stream, **options)
-    with torch.cuda.device(source.device):  # PyTorch exports tensors on the current GPU only
-        if stream == _PER_THREAD:  # and refuses to order this stream
-            _wait_for(source.device)
-            stream = -1
-        return source.__dlpack__(stream=stream, **options)
-
-
-def why_copied_on_export(x: torch.Tensor) -> str:
-    """Return why a capsule of a tensor holds a copy; empty where it shows the tensor's memory."""
-    return "the tensor is lazily conjugated or negated" if x.is_conj() or x.is_neg() else ""
+# What the functions of the namespace call.
+from_dlpack, from_host = Transfer.from_dlpack, Transfer.from_host

@@ -14,8 +14,8 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from portarray.backends.protocol import TunedKernel
 from portarray.backends.torch.attention import NARROW, attention
+from portarray.backends.types import TunedKernel
 
 __all__ = ["TUNED"]
 

@@ -20,7 +20,7 @@ from portarray.clarray.errors import (  # noqa: E402
 )
 
 BACKEND = registry.load_backend("clarray")
-devices = BACKEND.devices
+devices = BACKEND
 COUNT = devices.count("opencl")
 
 pytestmark = pytest.mark.skipif(COUNT == 0, reason=f"no OpenCL device: {devices.why_not('opencl')}")
@@ -56,9 +56,9 @@ def test_native_device_objects() -> None:
     for one in clarray.devices():
         assert pa.device(one) is pa.device(f"clarray:{one.index}")
         assert pa.device(one.native) is pa.device(one)
-    assert devices.recognize("clarray") is None
-    assert devices.recognize(0) is None
-    assert devices.recognize(None) is None
+    assert devices.device_of_native("clarray") is None
+    assert devices.device_of_native(0) is None
+    assert devices.device_of_native(None) is None
 
 
 def test_arrays_of_foreign_devices_have_no_place() -> None:
@@ -108,9 +108,9 @@ def test_memory_runs_out() -> None:
 
 
 def test_failures_are_no_wrong_input() -> None:
-    assert devices.is_failure(KernelError("broken"))
-    assert devices.is_failure(DeviceLostError("reset"))
-    assert not devices.is_failure(ValueError("shape"))
+    assert devices.is_device_failure(KernelError("broken"))
+    assert devices.is_device_failure(DeviceLostError("reset"))
+    assert not devices.is_device_failure(ValueError("shape"))
 
 
 def test_drivers_and_version() -> None:

@@ -36,8 +36,8 @@ class Side:
 
     def __init__(self, library: str) -> None:
         backend = registry.load_backend(library)
-        self.device = backend.devices.native_device("cpu", 0)
-        self.transfer = backend.transfer
+        self.device = backend.native_device("cpu", 0)
+        self.transfer = backend
         self.xp = assembly.NativeFunctions(backend, self.device).namespace
 
     def of(self, x: np.ndarray[Any, Any]) -> Any:

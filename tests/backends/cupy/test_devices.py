@@ -162,12 +162,12 @@ def test_the_backend_imports_one_library() -> None:
 def test_native_devices_and_arrays_are_recognized(runtime: Any, ghost: Any) -> None:
     import cupy
 
-    devices = registry.load_backend("cupy").devices
+    devices = registry.load_backend("cupy")
     platform = "rocm" if runtime.is_hip else "cuda"
-    assert devices.recognize(cupy.cuda.Device(1)) == (platform, 1)
-    assert devices.recognize("cuda:1") is None
+    assert devices.device_of_native(cupy.cuda.Device(1)) == (platform, 1)
+    assert devices.device_of_native("cuda:1") is None
     assert devices.native_device(platform, 1) == cupy.cuda.Device(1)
-    assert devices.locate(ghost((2, 3), device=1)) == (platform, 1)
+    assert devices.device_of_array(ghost((2, 3), device=1)) == (platform, 1)
 
 
 def test_a_device_is_made_current_only_among_several(
@@ -175,9 +175,11 @@ def test_a_device_is_made_current_only_among_several(
 ) -> None:
     import cupy
 
+    from portarray.backends.cupy import devices
+
     backend = registry.load_backend("cupy")
     for number in (1, 2):
-        backend.devices._number.cache_clear()
+        devices._number.cache_clear()
         monkeypatch.setattr(runtime, "getDeviceCount", lambda number=number: number)
         scope = backend.scope(cupy.cuda.Device(0))
         assert (scope is None) == (number == 1)
@@ -187,23 +189,24 @@ def test_errors() -> None:
     cupy = pytest.importorskip("cupy", exc_type=ImportError)
     backend = registry.load_backend("cupy")
     exhausted = cupy.cuda.memory.OutOfMemoryError(512, 1024)
-    assert backend.devices.is_out_of_memory(exhausted)
-    assert backend.asked(exhausted) == 512
+    assert backend.is_out_of_memory(exhausted)
+    assert backend.requested_bytes(exhausted) == 512
     of_the_driver = cupy.cuda.runtime.CUDARuntimeError(2)  # cudaErrorMemoryAllocation
-    assert backend.devices.is_out_of_memory(of_the_driver)
-    assert backend.asked(of_the_driver) is None
+    assert backend.is_out_of_memory(of_the_driver)
+    assert backend.requested_bytes(of_the_driver) is None
     sticky = cupy.cuda.runtime.CUDARuntimeError(700)  # cudaErrorIllegalAddress
-    assert backend.is_failure(sticky)
-    assert not backend.devices.is_out_of_memory(sticky)
-    assert backend.is_failure(cupy.cuda.compiler.CompileException("wrong", "x", "k.cu", ()))
+    assert backend.is_device_failure(sticky)
+    assert not backend.is_out_of_memory(sticky)
+    assert backend.is_device_failure(cupy.cuda.compiler.CompileException("wrong", "x", "k.cu", ()))
     for complaint in (ValueError("wrong shape"), RuntimeError("wrong mode"), MemoryError()):
-        assert not backend.is_failure(complaint)
-        assert not backend.devices.is_out_of_memory(complaint)
+        assert not backend.is_device_failure(complaint)
+        assert not backend.is_out_of_memory(complaint)
 
 
 def test_the_pool_is_the_one_that_cupy_allocates_from() -> None:
     cupy = pytest.importorskip("cupy", exc_type=ImportError)
-    devices = registry.load_backend("cupy").devices
+    from portarray.backends.cupy import devices
+
     assert devices._pool() is cupy.get_default_memory_pool()
     own = cupy.cuda.MemoryPool()
     with cupy.cuda.using_allocator(own.malloc):

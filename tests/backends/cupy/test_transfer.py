@@ -12,7 +12,10 @@ from portarray import _dlpack as dlpack
 from portarray.backends import registry
 
 cupy = pytest.importorskip("cupy", exc_type=ImportError)
-transfer = registry.load_backend("cupy").transfer
+
+from portarray.backends.cupy import transfer as module  # noqa: E402
+
+transfer = registry.load_backend("cupy")
 
 
 class Producer:
@@ -57,7 +60,7 @@ def test_producers_are_told_the_current_stream(
     monkeypatch.setattr(cupy.cuda, "get_current_stream", lambda: own)
     monkeypatch.setattr(cupy.cuda.runtime, "is_hip", is_hip)
     for producer in (Producer((2, 0)), Producer((2, 0), versions=False)):
-        dlpack.take(producer, stream=transfer._stream())
+        dlpack.take(producer, stream=module._stream())
         assert producer.asked["stream"] == told
         assert producer.asked.get("max_version") == ((1, 0) if producer.versions else None)
 
@@ -68,8 +71,8 @@ def test_places_are_those_of_dlpack(
 ) -> None:
     monkeypatch.setattr(cupy.cuda.runtime, "is_hip", is_hip)
     device = cupy.cuda.Device(3)
-    assert transfer.place(device) == (kind, 3)
-    assert transfer.reads(device) == read
+    assert transfer.dlpack_device_of(device) == (kind, 3)
+    assert transfer.readable_dlpack_types(device) == read
 
 
 def test_read_only_memory_is_noticed() -> None:
@@ -129,7 +132,7 @@ def test_arrays_without_axes_keep_the_sign_of_zero(
         return ghost(values.shape, values.dtype.name)
 
     monkeypatch.setattr(cupy, "array", array)
-    monkeypatch.setattr(transfer, "_is_read_late", lambda values: True)
+    monkeypatch.setattr(module, "_is_read_late", lambda values: True)
     for values in (np.asarray(-0.0), np.asarray(-0.0, ">f4"), np.zeros((2, 0)), np.ones((2, 3)).T):
         for non_blocking in (False, True):
             x = transfer.from_host(values, nullcontext(), copy=None, non_blocking=non_blocking)
@@ -158,7 +161,7 @@ def test_both_gpus_wait_for_a_copy_between_them(
     monkeypatch.setattr(cupy, "ascontiguousarray", lambda x: x)
     monkeypatch.setattr(cupy.cuda.runtime, "is_hip", is_hip)
     monkeypatch.setattr(
-        transfer,
+        module,
         "_wait",
         lambda later, earlier: events.append((later.enter_result, earlier.enter_result)),
     )
@@ -183,6 +186,6 @@ def test_what_cannot_be_page_locked_goes_through_other_memory(
         raise error
 
     monkeypatch.setattr(cupy.cuda, "alloc_pinned_memory", fail)
-    assert transfer.staged(Ghost()) is None
+    assert transfer.pinned_copy(Ghost()) is None
     with pytest.raises(cupy.cuda.runtime.CUDARuntimeError, match="IllegalAddress"):
-        transfer.staged(Ghost())
+        transfer.pinned_copy(Ghost())

@@ -17,10 +17,10 @@ from portarray.backends import registry  # noqa: E402
 if not pa.functional("dpnp"):
     pytest.skip("dpnp has no device here", allow_module_level=True)
 
-transfer = registry.load_backend("dpnp").transfer
+transfer = registry.load_backend("dpnp")
 DEVICE = pa.device("dpnp")
 NATIVE = DEVICE.native
-DTYPES = registry.load_backend("dpnp").devices.dtypes("oneapi", DEVICE.index)
+DTYPES = registry.load_backend("dpnp").dtypes("oneapi", DEVICE.index)
 ON_CPU = NATIVE.sycl_device.is_cpu
 
 needs_cpu = pytest.mark.skipif(not ON_CPU, reason="the device has memory of its own")

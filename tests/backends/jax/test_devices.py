@@ -15,17 +15,18 @@ import jax.numpy as jnp  # noqa: E402
 
 import portarray as pa  # noqa: E402
 from portarray.backends import registry  # noqa: E402
+from portarray.backends.jax import devices as module  # noqa: E402
 from portarray.errors import OutOfMemoryError  # noqa: E402
 
 BACKEND = registry.load_backend("jax")
-devices = BACKEND.devices
+devices = BACKEND
 
 
 def test_every_platform_has_devices_or_a_reason() -> None:
     for platform in BACKEND.info.ranks:
         if devices.count(platform):
             x = jax.device_put(np.ones(1, np.float32), devices.native_device(platform, 0))
-            assert devices.locate(x) == (platform, 0)
+            assert devices.device_of_array(x) == (platform, 0)
         else:
             assert f"no {platform} backend" in devices.why_not(platform)
     assert "opencl" in devices.why_not("opencl")
@@ -33,14 +34,14 @@ def test_every_platform_has_devices_or_a_reason() -> None:
 
 
 def test_recognize() -> None:
-    assert devices.recognize(jax.devices("cpu")[0]) == ("cpu", 0)
-    assert devices.recognize("cpu") is None
+    assert devices.device_of_native(jax.devices("cpu")[0]) == ("cpu", 0)
+    assert devices.device_of_native("cpu") is None
     assert pa.device(jax.devices("cpu")[0]) is pa.device("jax:cpu:0")
 
 
 def test_owns_arrays_of_every_class() -> None:
     assert devices.owns(jnp.ones(1))
-    assert type(jnp.ones(1)) is devices.ARRAY_TYPE
+    assert type(jnp.ones(1)) is devices.array_type
     assert not devices.owns(np.ones(1))
     owned = []
     jax.jit(lambda x: owned.append(devices.owns(x)))(1.0)
@@ -73,7 +74,7 @@ def test_arrays_that_another_thread_deletes_meanwhile(monkeypatch: pytest.Monkey
     """As donation does, between the list of what is alive and the question where it is."""
     gone = jnp.ones(8)
     gone.delete()
-    monkeypatch.setattr(devices, "_live_arrays", lambda platform: [gone])
+    monkeypatch.setattr(module, "_live_arrays", lambda platform: [gone])
     pa.synchronize("jax:cpu")
     assert pa.memory("jax:cpu").used is not None
 
@@ -86,9 +87,9 @@ def test_out_of_memory() -> None:
 
 def test_failures_are_told_from_wrong_input() -> None:
     error = jax.errors.JaxRuntimeError
-    assert devices.is_failure(error("INTERNAL: CUDA_ERROR_ILLEGAL_ADDRESS"))
-    assert not devices.is_failure(error("INVALID_ARGUMENT: no such shape"))
-    assert not devices.is_failure(RuntimeError("INTERNAL"))
+    assert devices.is_device_failure(error("INTERNAL: CUDA_ERROR_ILLEGAL_ADDRESS"))
+    assert not devices.is_device_failure(error("INVALID_ARGUMENT: no such shape"))
+    assert not devices.is_device_failure(RuntimeError("INTERNAL"))
     assert not devices.is_out_of_memory(error("INTERNAL: broken"))
 
 

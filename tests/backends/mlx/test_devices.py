@@ -15,7 +15,7 @@ import portarray as pa  # noqa: E402
 from portarray.backends import registry  # noqa: E402
 
 BACKEND = registry.load_backend("mlx")
-devices: Any = BACKEND.devices
+devices: Any = BACKEND
 CPU = "mlx:cpu"
 
 
@@ -23,7 +23,7 @@ def test_every_platform_has_devices_or_a_reason() -> None:
     for platform in BACKEND.info.ranks:
         if devices.count(platform):
             native = devices.native_device(platform, 0)
-            assert devices.recognize(native) == (platform, 0)
+            assert devices.device_of_native(native) == (platform, 0)
         else:
             assert "no" in devices.why_not(platform)
     assert devices.count("opencl") == 0
@@ -31,13 +31,13 @@ def test_every_platform_has_devices_or_a_reason() -> None:
 
 
 def test_recognize() -> None:
-    assert devices.recognize(mx.cpu) == ("cpu", 0)
-    assert devices.recognize(mx.Device(mx.cpu)) == ("cpu", 0)
-    assert devices.recognize(mx.Device(mx.cpu, 1)) == ("cpu", 1)
-    platform, index = devices.recognize(mx.Device(mx.gpu, 2))
+    assert devices.device_of_native(mx.cpu) == ("cpu", 0)
+    assert devices.device_of_native(mx.Device(mx.cpu)) == ("cpu", 0)
+    assert devices.device_of_native(mx.Device(mx.cpu, 1)) == ("cpu", 1)
+    platform, index = devices.device_of_native(mx.Device(mx.gpu, 2))
     assert platform in ("metal", "cuda")
     assert index == 2
-    assert devices.recognize("cpu") is None
+    assert devices.device_of_native("cpu") is None
 
 
 def test_native_devices_are_accepted() -> None:
@@ -62,7 +62,7 @@ def test_what_the_device_lacks_is_refused_with_the_nearest() -> None:
 
 
 def test_an_array_is_where_mlx_computes() -> None:
-    assert devices.locate(mx.ones(2)) == devices.recognize(mx.default_device())
+    assert devices.device_of_array(mx.ones(2)) == devices.device_of_native(mx.default_device())
 
 
 @pytest.mark.skipif(mx.is_available(mx.gpu), reason="this build has two devices")
@@ -129,7 +129,7 @@ def test_axes_longer_than_32_bits_are_refused() -> None:
 def test_errors_that_mean_memory() -> None:
     error = RuntimeError("[malloc] Unable to allocate 1024 bytes.")
     assert devices.is_out_of_memory(error)
-    assert devices.asked(error) == 1024
+    assert devices.requested_bytes(error) == 1024
     assert devices.is_out_of_memory(
         RuntimeError("[METAL] Command buffer execution failed: Insufficient Memory")
     )
@@ -140,7 +140,7 @@ def test_errors_that_mean_memory() -> None:
     )
     assert not devices.is_out_of_memory(RuntimeError("[matmul] shapes"))
     assert not devices.is_out_of_memory(ValueError("out of memory"))
-    assert devices.is_failure(RuntimeError("[METAL] Command buffer execution failed: hang"))
+    assert devices.is_device_failure(RuntimeError("[METAL] Command buffer execution failed: hang"))
 
 
 def test_work_of_another_thread_says_what_to_do() -> None:

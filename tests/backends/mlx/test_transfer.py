@@ -14,7 +14,7 @@ mx = pytest.importorskip("mlx.core")
 import portarray as pa  # noqa: E402
 from portarray.backends import registry  # noqa: E402
 
-transfer = registry.load_backend("mlx").transfer
+transfer = registry.load_backend("mlx")
 CPU = mx.Device(mx.cpu)
 DTYPES = [
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),

@@ -12,7 +12,7 @@ import pytest
 import portarray as pa
 from portarray.backends import registry
 
-transfer = registry.load_backend("numpy").transfer
+transfer = registry.load_backend("numpy")
 
 
 def sealed(values: Any) -> np.ndarray[Any, Any]:
@@ -200,9 +200,7 @@ class Exported:
 
 
 def test_bfloat16_of_others_is_no_dtype_of_numpys_arrays() -> None:
-    assert np.dtype(ml_dtypes.bfloat16) not in registry.load_backend("numpy").devices.dtypes(
-        "cpu", 0
-    )
+    assert np.dtype(ml_dtypes.bfloat16) not in registry.load_backend("numpy").dtypes("cpu", 0)
     torch = pytest.importorskip("torch")
     with pytest.raises(pa.DTypeNotSupportedError, match="bfloat16"):
         pa.from_dlpack(torch.zeros(2, dtype=torch.bfloat16), device="numpy")

@@ -9,13 +9,15 @@ torch = pytest.importorskip("torch")
 from portarray.backends import registry  # noqa: E402
 
 BACKEND = registry.load_backend("torch")
-devices = BACKEND.devices
+devices = BACKEND
 
 
 def test_every_platform_has_devices_or_a_reason() -> None:
     for platform in BACKEND.info.ranks:
         if devices.count(platform):
-            assert devices.locate(torch.zeros(1, device=devices.native_device(platform, 0))) == (
+            assert devices.device_of_array(
+                torch.zeros(1, device=devices.native_device(platform, 0))
+            ) == (
                 platform,
                 0,
             )
@@ -25,16 +27,16 @@ def test_every_platform_has_devices_or_a_reason() -> None:
 
 
 def test_recognize() -> None:
-    assert devices.recognize(torch.device("cpu")) == ("cpu", 0)
-    assert devices.recognize(torch.device("cuda", 3))[1] == 3
-    assert devices.recognize(torch.device("cuda"))[1] == 0
-    assert devices.recognize(torch.device("meta")) is None
-    assert devices.recognize("cpu") is None
+    assert devices.device_of_native(torch.device("cpu")) == ("cpu", 0)
+    assert devices.device_of_native(torch.device("cuda", 3))[1] == 3
+    assert devices.device_of_native(torch.device("cuda"))[1] == 0
+    assert devices.device_of_native(torch.device("meta")) is None
+    assert devices.device_of_native("cpu") is None
 
 
 def test_a_tensor_without_data_has_no_place() -> None:
     with pytest.raises(ValueError, match="meta"):
-        devices.locate(torch.zeros(1, device="meta"))
+        devices.device_of_array(torch.zeros(1, device="meta"))
 
 
 def test_metal_has_no_double_precision(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,9 +66,11 @@ def test_memory_runs_out() -> None:
 
 
 def test_a_failing_gpu_is_no_wrong_input() -> None:
-    assert not devices.is_failure(RuntimeError("shape mismatch"))
+    assert not devices.is_device_failure(RuntimeError("shape mismatch"))
     if hasattr(torch, "AcceleratorError"):
-        assert devices.is_failure(torch.AcceleratorError("CUDA error: an illegal memory access"))
+        assert devices.is_device_failure(
+            torch.AcceleratorError("CUDA error: an illegal memory access")
+        )
 
 
 def test_nothing_global_is_touched() -> None:

@@ -16,7 +16,7 @@ import portarray as pa  # noqa: E402
 from portarray.backends import registry  # noqa: E402
 
 BACKEND = registry.load_backend("torch")
-transfer = BACKEND.transfer
+transfer = BACKEND
 CPU = torch.device("cpu")
 DTYPES = [
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),

@@ -1,6 +1,6 @@
 """An accelerator without any 64-bit type."""
 
-from portarray.backends.protocol import BackendInfo
+from portarray.backends.types import BackendInfo
 
 INFO = BackendInfo(
     library="no64bit",

@@ -1,6 +1,6 @@
 """A GPU without float64 and complex128, in host memory."""
 
-from portarray.backends.protocol import BackendInfo
+from portarray.backends.types import BackendInfo
 
 INFO = BackendInfo(
     library="nofloat64",

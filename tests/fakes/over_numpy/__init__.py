@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import types
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from portarray.backends.protocol import Description, Kind, MemoryFigures
+from portarray.backends import assembly, registry
+from portarray.backends.base import Backend
+from portarray.backends.types import Description, Kind, MemoryFigures
 
 NAMES = (
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
@@ -75,6 +76,21 @@ class FakeArray:
         raise TypeError(f"NumPy cannot read arrays of {self.library.name}")
 
 
+class Standard:
+    """A namespace of NumPy's functions, for the arrays of a fake library."""
+
+    def __init__(self, library: Library, over: Any, lacking: tuple[str, ...]) -> None:
+        self._library, self._of_numpy, self._lacking = library, over, lacking
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self._lacking:
+            raise AttributeError(name)
+        value = getattr(self._of_numpy, name)
+        if name in ("linalg", "fft"):
+            return Standard(self._library, value, self._lacking)
+        return self._library._over(value) if callable(value) else value
+
+
 @dataclass
 class Library:
     """One fake library: its devices, what they lack, and what was done with them."""
@@ -96,112 +112,24 @@ class Library:
         self.array_type: Any = type(f"{self.name.title()}Array", (FakeArray,), members)
         self.dtypes = {np.dtype(n): np.dtype(n) for n in NAMES if n not in self.lacking}
 
-    # What devices.py needs.
-
-    def devices(self) -> Mapping[str, Any]:
-        """Return the functions of devices.py by name."""
-        return {
-            "ARRAY_TYPE": self.array_type,
-            "version": lambda: "1.0",
-            "driver": lambda platform: "7",
-            "count": lambda platform: self.count if platform == self.platform else 0,
-            "why_not": lambda platform: f"{self.name} has no {platform}",
-            "native_device": lambda platform, index: NativeDevice(self.name, index),
-            "describe": lambda platform, index: Description(f"{self.name} {index}", self.kind),
-            "dtypes": lambda platform, index: self.dtypes,
-            "recognize": self._recognize,
-            "locate": lambda x: (self.platform, x.device.index),
-            "is_out_of_memory": lambda error: isinstance(error, FakeMemoryError),
-            "memory": lambda device: self.memory.get(device.index, MemoryFigures()),
-            "synchronize": lambda device: self.synchronized.append(device.index),
-            "reclaim": lambda device: self.reclaimed.append(device.index),
-            "scope": self._scope if self.scoped else lambda device: None,
-        }
-
-    def _recognize(self, device: object) -> tuple[str, int] | None:
-        if isinstance(device, NativeDevice) and device.library == self.name:
-            return self.platform, device.index
-        return None
-
     @contextlib.contextmanager
-    def _scope(self, device: NativeDevice) -> Iterator[None]:
+    def on_device(self, device: NativeDevice) -> Iterator[None]:
+        """Make a device current."""
         before, self.current = self.current, device.index
         try:
             yield
         finally:
             self.current = before
 
-    # What transfer.py needs.
+    def check(self, dtype: np.dtype[Any]) -> None:
+        """Refuse dtypes that the library lacks."""
+        if dtype not in self.dtypes:
+            raise TypeError(f"{self.name} has no {dtype}")
 
-    def transfer(self) -> Mapping[str, Any]:
-        """Return the functions of transfer.py by name."""
-        return {
-            "on_host": lambda device: self.on_host,
-            "from_host": self._from_host,
-            "to_host": self._to_host,
-            "move": self._move,
-            "from_dlpack": self._from_dlpack,
-            "to_dlpack": self._to_dlpack,
-            "dlpack_device": lambda x: (1 if self.on_host else 2, x.device.index),
-        }
-
-    def _from_host(
-        self,
-        array: np.ndarray[Any, Any],
-        device: NativeDevice,
-        *,
-        copy: bool | None,
-        non_blocking: bool = False,
-    ) -> FakeArray:
-        self._has(array.dtype)
-        if not self.on_host and copy is False:
-            raise ValueError(f"{self.name} cannot share memory with the host")
-        mine = array.copy() if copy or not self.on_host else array
-        made: FakeArray = self.array_type(mine, device)
-        return made
-
-    def _to_host(self, x: FakeArray, *, copy: bool | None) -> np.ndarray[Any, Any]:
-        if not self.on_host and copy is False:
-            raise ValueError(f"{self.name} cannot share memory with the host")
-        return x.data.copy() if copy or not self.on_host else x.data
-
-    def _move(
-        self, x: FakeArray, device: NativeDevice, *, copy: bool | None, non_blocking: bool = False
-    ) -> FakeArray:
-        if device == x.device and not copy:
-            return x
-        if copy is False:
-            raise ValueError(f"{x.device} and {device} share no memory")
-        moved: FakeArray = self.array_type(x.data.copy(), device)
-        return moved
-
-    def _from_dlpack(self, x: Any, device: NativeDevice, *, copy: bool | None) -> FakeArray:
-        return self._from_host(np.from_dlpack(x), device, copy=copy)
-
-    def _to_dlpack(self, x: FakeArray, *, stream: Any, **options: Any) -> Any:
-        if not self.on_host:
-            raise BufferError(f"{self.name} exports no DLPack")
-        return x.data.__dlpack__(stream=stream, **options)
-
-    # What namespace needs.
-
-    def namespace(self, module: types.ModuleType) -> dict[str, Any]:
-        """Return the NumPy backend's functions and dtypes, for arrays of this library."""
-        found: dict[str, Any] = {}
-        for name, value in vars(module).items():
-            if name.startswith("_") or name in ("direct", "inplace") or isinstance(value, type):
-                continue
-            if isinstance(value, np.dtype):
-                if value in self.dtypes:
-                    found[name] = value
-            elif isinstance(value, types.ModuleType):
-                if name in ("linalg", "fft"):
-                    found[name] = types.SimpleNamespace(**self.namespace(value))
-            elif callable(value):
-                found[name] = self._over(value)
-            else:
-                found[name] = value
-        return found
+    def standard(self, lacking: tuple[str, ...] = ()) -> Standard:
+        """Return the NumPy backend's functions, for arrays of this library."""
+        functions = assembly.NativeFunctions(registry.load_backend("numpy"), "cpu")
+        return Standard(self, functions.namespace, lacking)
 
     def _over(self, function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
@@ -227,7 +155,7 @@ class Library:
         if isinstance(value, np.ndarray):
             raise TypeError(f"{self.name} got a NumPy array")
         if isinstance(value, np.dtype):
-            self._has(value)
+            self.check(value)
         if type(value) in (list, tuple):
             return type(value)(self._bare(part, given) for part in value)
         return value
@@ -251,6 +179,102 @@ class Library:
             return [self._wrapped(part, place, given) for part in value]
         return value
 
-    def _has(self, dtype: np.dtype[Any]) -> None:
-        if dtype not in self.dtypes:
-            raise TypeError(f"{self.name} has no {dtype}")
+
+class OverNumpy(Backend):
+    """A fake backend; each has its own ``_library``."""
+
+    _library: ClassVar[Library]
+    takes_scalars = True
+
+    def __init_subclass__(cls) -> None:
+        cls.array_type = cls._library.array_type
+
+    def version(self) -> str:
+        return "1.0"
+
+    def driver(self, platform: str) -> str:
+        return "7"
+
+    def count(self, platform: str) -> int:
+        return self._library.count if platform == self._library.platform else 0
+
+    def why_not(self, platform: str) -> str:
+        return f"{self._library.name} has no {platform}"
+
+    def native_device(self, platform: str, index: int) -> NativeDevice:
+        return NativeDevice(self._library.name, index)
+
+    def describe(self, platform: str, index: int) -> Description:
+        return Description(f"{self._library.name} {index}", self._library.kind)
+
+    def dtypes(self, platform: str, index: int) -> Mapping[np.dtype[Any], Any]:
+        return self._library.dtypes
+
+    def device_of_native(self, device: object) -> tuple[str, int] | None:
+        if isinstance(device, NativeDevice) and device.library == self._library.name:
+            return self._library.platform, device.index
+        return None
+
+    def device_of_array(self, x: FakeArray) -> tuple[str, int]:
+        return self._library.platform, x.device.index
+
+    def is_out_of_memory(self, error: BaseException) -> bool:
+        return isinstance(error, FakeMemoryError)
+
+    def memory(self, device: NativeDevice) -> MemoryFigures:
+        return self._library.memory.get(device.index, MemoryFigures())
+
+    def synchronize(self, device: NativeDevice) -> None:
+        self._library.synchronized.append(device.index)
+
+    def reclaim(self, device: NativeDevice) -> None:
+        self._library.reclaimed.append(device.index)
+
+    def scope(self, device: NativeDevice) -> contextlib.AbstractContextManager[Any] | None:
+        return self._library.on_device(device) if self._library.scoped else None
+
+    def on_host(self, device: NativeDevice) -> bool:
+        return self._library.on_host
+
+    def from_host(
+        self,
+        array: np.ndarray[Any, Any],
+        device: NativeDevice,
+        *,
+        copy: bool | None,
+        non_blocking: bool = False,
+    ) -> FakeArray:
+        self._library.check(array.dtype)
+        on_host = self._library.on_host
+        if not on_host and copy is False:
+            raise ValueError(f"{self._library.name} cannot share memory with the host")
+        mine = array.copy() if copy or not on_host else array
+        made: FakeArray = self.array_type(mine, device)
+        return made
+
+    def to_host(self, x: FakeArray, *, copy: bool | None) -> np.ndarray[Any, Any]:
+        on_host = self._library.on_host
+        if not on_host and copy is False:
+            raise ValueError(f"{self._library.name} cannot share memory with the host")
+        return x.data.copy() if copy or not on_host else x.data
+
+    def move(
+        self, x: FakeArray, device: NativeDevice, *, copy: bool | None, non_blocking: bool = False
+    ) -> FakeArray:
+        if device == x.device and not copy:
+            return x
+        if copy is False:
+            raise ValueError(f"{x.device} and {device} share no memory")
+        moved: FakeArray = self.array_type(x.data.copy(), device)
+        return moved
+
+    def from_dlpack(self, x: Any, device: NativeDevice, *, copy: bool | None) -> FakeArray:
+        return self.from_host(np.from_dlpack(x), device, copy=copy)
+
+    def to_dlpack(self, x: FakeArray, *, stream: Any, **options: Any) -> Any:
+        if not self._library.on_host:
+            raise BufferError(f"{self._library.name} exports no DLPack")
+        return x.data.__dlpack__(stream=stream, **options)
+
+    def dlpack_device(self, x: FakeArray) -> tuple[int, int]:
+        return (1 if self._library.on_host else 2, x.device.index)

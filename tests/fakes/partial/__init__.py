@@ -1,6 +1,6 @@
 """A GPU whose library lacks some functions, so that the host serves them."""
 
-from portarray.backends.protocol import BackendInfo
+from portarray.backends.types import BackendInfo
 
 INFO = BackendInfo(
     library="partial",

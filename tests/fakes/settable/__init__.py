@@ -1,6 +1,6 @@
 """A GPU whose library has 64-bit types as its user's setting says, and arrays of two classes."""
 
-from portarray.backends.protocol import BackendInfo
+from portarray.backends.types import BackendInfo
 
 INFO = BackendInfo(
     library="settable",

@@ -1,43 +1,32 @@
-"""Reading and writing parts of arrays, with the indices that portarray has and the library refuses.
-
-array-api-strict takes the least that the standard asks for: no integer arrays beside slices, no
-slices beyond an axis. NumPy, whose memory its arrays share, takes them all.
-"""
-
-from __future__ import annotations
+"""Indices that portarray takes everywhere: NumPy, whose memory the arrays share, takes them all."""
 
 from typing import Any
 
-from portarray_strict.devices import ARRAY_TYPE
-from portarray_strict.transfer import from_host, to_host
-
-__all__ = ["getitem", "item", "setitem"]
-
-Key = tuple[Any, ...]
+import array_api_strict as strict
+import numpy as np
 
 
-def getitem(x: Any, key: Key, /) -> Any:
+def getitem(x: Any, key: tuple[Any, ...], /) -> Any:
     """Return ``x[key]``: a view, unless key holds an array."""
-    return from_host(to_host(x, copy=None)[_readable(key)], x.device, copy=None)
+    return strict.asarray(np.from_dlpack(x)[_readable(key)], device=x.device)
 
 
-def item(x: Any, /) -> bool | int | float | complex:
+def item(x: Any, /) -> Any:
     """Return the one element as a Python scalar."""
-    value: bool | int | float | complex = to_host(x, copy=None).item()
-    return value
+    return np.from_dlpack(x).item()
 
 
-def setitem(x: Any, key: Key, value: Any, /) -> Any:
+def setitem(x: Any, key: tuple[Any, ...], value: Any, /) -> Any:
     """Do ``x[key] = value`` and return x."""
-    to_host(x, copy=None)[_readable(key)] = _on_host(value)
+    np.from_dlpack(x)[_readable(key)] = _on_host(value)
     return x
 
 
-def _readable(key: Key) -> Key:
+def _readable(key: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return a key that NumPy can read; the ellipsis keeps it from returning a scalar."""
-    parts = tuple(map(_on_host, key))
-    return parts if any(part is Ellipsis for part in parts) else (*parts, Ellipsis)
+    last = () if any(part is Ellipsis for part in key) else (Ellipsis,)
+    return (*map(_on_host, key), *last)
 
 
 def _on_host(value: Any) -> Any:
-    return to_host(value, copy=None) if isinstance(value, ARRAY_TYPE) else value
+    return np.from_dlpack(value) if hasattr(value, "__dlpack__") else value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 
-from portarray.backends.protocol import Rows
+from portarray.backends.types import Rows
 
 INPLACE: Rows = {
     "add": {"iufc": operator.iadd},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from portarray.backends.protocol import Rows
+from portarray.backends.types import Rows
 from portarray.clarray import zeros_like
 from portarray.clarray.complex import imag
 

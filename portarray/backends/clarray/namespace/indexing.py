@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from portarray.backends.protocol import Rows
+from portarray.backends.types import Rows
 from portarray.clarray import Array
 from portarray.clarray.indexing import getitem
 from portarray.clarray.indexing import item as item

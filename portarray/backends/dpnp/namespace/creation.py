@@ -106,7 +106,7 @@ def asarray(
     if isinstance(obj, (list, tuple)):
         obj = with_values(obj, _is_scalar, ndarray.item)
     host = np.asarray(obj, dtype=None if isinstance(obj, np.ndarray) else dtype)
-    found = devices.recognize(place)
+    found = devices.device_of_native(place)
     assert found is not None  # it is a device of dpnp's
     if host.dtype.newbyteorder("=") not in devices.dtypes(*found):
         raise TypeError(

@@ -17,7 +17,7 @@ from portarray.backends.mlx.namespace.promotion import (
     single,
 )
 from portarray.backends.mlx.namespace.trigonometric import hypot
-from portarray.backends.protocol import composed
+from portarray.backends.types import composed
 
 _SIGNED = frozenset(SIGNED)
 

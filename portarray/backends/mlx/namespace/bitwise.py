@@ -5,7 +5,7 @@ from __future__ import annotations
 import mlx.core as mx
 
 from portarray.backends.mlx.namespace.promotion import SIGNED, Scalar, pair
-from portarray.backends.protocol import composed
+from portarray.backends.types import composed
 
 _SIGNED = frozenset(SIGNED)
 

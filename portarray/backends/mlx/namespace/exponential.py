@@ -27,7 +27,7 @@ from portarray.backends.mlx.namespace.promotion import (
     pair,
     single,
 )
-from portarray.backends.protocol import composed
+from portarray.backends.types import composed
 
 _SIGNED = frozenset(SIGNED)
 

@@ -16,7 +16,7 @@ from portarray.backends.mlx.namespace.promotion import (
     default_float,
 )
 from portarray.backends.mlx.namespace.reducing import Axes, reduced
-from portarray.backends.protocol import composed
+from portarray.backends.types import composed
 
 __all__ = [
     "cumulative_prod",

@@ -25,7 +25,7 @@ from portarray.backends.mlx import namespace
 from portarray.backends.mlx.namespace import bits
 from portarray.backends.mlx.namespace.complex import by_parts, is_plain, joined
 from portarray.backends.mlx.namespace.promotion import COMPLEX, Scalar, on_cpu, pair, single
-from portarray.backends.protocol import composed
+from portarray.backends.types import composed
 
 
 def acos(x: mx.array, /) -> mx.array:

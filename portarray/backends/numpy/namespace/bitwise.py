@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 
 from portarray.backends.numpy.namespace.arithmetic import inplace
-from portarray.backends.protocol import Rows
+from portarray.backends.types import Rows
 
 INPLACE: Rows = {
     "bitwise_and": {"biu": inplace(operator.iand)},

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from array_api_compat.numpy import clip as _clip
 
-from portarray.backends.protocol import Rows
+from portarray.backends.types import Rows
 
 Array = np.ndarray[Any, Any]
 

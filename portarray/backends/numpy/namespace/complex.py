@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 
-from portarray.backends.protocol import Rows
+from portarray.backends.types import Rows
 
 ROWS: Rows = {
     "imag": {"iufc": operator.attrgetter("imag")},

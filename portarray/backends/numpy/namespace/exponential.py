@@ -9,7 +9,7 @@ import numpy as np
 
 from portarray.backends.composed.exponential import expm1_parts
 from portarray.backends.numpy.namespace.arithmetic import inplace
-from portarray.backends.protocol import Rows
+from portarray.backends.types import Rows
 
 Array = np.ndarray[Any, Any]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from portarray.backends.protocol import Rows
+from portarray.backends.types import Rows
 
 Array = np.ndarray[Any, Any]
 

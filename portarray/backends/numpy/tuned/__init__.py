@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from portarray.backends.numpy.tuned import rows
 from portarray.backends.numpy.tuned.heads import attention
 from portarray.backends.numpy.tuned.products import linear
-from portarray.backends.protocol import TunedKernel
+from portarray.backends.types import TunedKernel
 
 __all__ = ["TUNED"]
 

@@ -3,10 +3,10 @@ import sys
 import time
 from typing import Any
 
-from over_numpy import Library, NativeDevice
+import numpy as np
+from over_numpy import FakeArray, Library, NativeDevice, OverNumpy
 
 LIBRARY = Library("faulty", "opencl", 1, "gpu")
-globals().update(LIBRARY.devices())
 
 
 def note(step: str) -> str:
@@ -35,12 +35,22 @@ def misbehave(how: str) -> None:
 misbehave(note("load"))
 
 
-def count(platform: str) -> int:
-    misbehave(note("count"))
-    return 1
+class Faulty(OverNumpy):
+    _library = LIBRARY
+    standard = LIBRARY.standard()
+
+    def count(self, platform: str) -> int:
+        misbehave(note("count"))
+        return 1
+
+    def native_device(self, platform: str, index: int) -> NativeDevice:
+        how = note("compute")
+        misbehave(how)
+        return NativeDevice("faulty", 1 if how == "wrong" else index)
+
+    def to_host(self, x: FakeArray, *, copy: bool | None) -> np.ndarray[Any, Any]:
+        host = super().to_host(x, copy=True)
+        return host + 1 if x.device.index == 1 else host
 
 
-def native_device(platform: str, index: int) -> Any:
-    how = note("compute")
-    misbehave(how)
-    return NativeDevice("faulty", 1 if how == "wrong" else index)
+BACKEND = Faulty

@@ -4,7 +4,7 @@ from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
-from over_numpy import FakeArray, Library
+from over_numpy import FakeArray, Library, OverNumpy
 
 WIDE = ContextVar("WIDE", default=True)
 """The user's setting, of each thread its own."""
@@ -42,14 +42,13 @@ class Settable(Library):
         except TypeError as error:
             raise SetError(str(error)) from error
 
-    def _has(self, dtype: np.dtype[Any]) -> None:
+    def check(self, dtype: np.dtype[Any]) -> None:
         if dtype.name in self.lacking:
             raise TypeError(f"{self.name} has no {dtype}")
 
 
 LIBRARY = Settable("settable", "rocm", 1, "gpu", on_host=True)
 Deferred.library = LIBRARY
-globals().update(LIBRARY.devices())
 
 
 @contextmanager
@@ -62,17 +61,21 @@ def wide(setting: bool) -> Iterator[None]:
         WIDE.reset(token)
 
 
-def configuration() -> bool:
-    return WIDE.get()
+class Fake(OverNumpy):
+    _library = LIBRARY
+    standard = LIBRARY.standard()
+
+    def configuration(self) -> bool:
+        return WIDE.get()
+
+    def dtypes(self, platform: str, index: int) -> dict[np.dtype[Any], np.dtype[Any]]:
+        return {dtype: dtype for dtype in LIBRARY.dtypes if dtype.name not in LIBRARY.lacking}
+
+    def owns(self, x: object) -> bool:
+        return isinstance(x, LIBRARY.array_type | Deferred)
+
+    def translate_error(self, error: Exception) -> Exception | None:
+        return TypeError(str(error)) if isinstance(error, SetError) else None
 
 
-def dtypes(platform: str, index: int) -> dict[np.dtype[Any], np.dtype[Any]]:
-    return {dtype: dtype for dtype in LIBRARY.dtypes if dtype.name not in LIBRARY.lacking}
-
-
-def owns(x: object) -> bool:
-    return isinstance(x, LIBRARY.array_type | Deferred)
-
-
-def translated(error: Exception) -> Exception | None:
-    return TypeError(str(error)) if isinstance(error, SetError) else None
+BACKEND = Fake

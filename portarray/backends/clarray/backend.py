@@ -1,0 +1,19 @@
+"""clarray as a backend."""
+
+from portarray import clarray
+from portarray.backends.clarray.devices import Devices
+from portarray.backends.clarray.transfer import Transfer
+from portarray.backends.clarray.tuned import TUNED
+
+__all__ = ["BACKEND"]
+
+
+class CLArrayBackend(Devices, Transfer):
+    """clarray behind portarray."""
+
+    standard = clarray
+    takes_scalars = True
+    tuned_kernels = TUNED
+
+
+BACKEND = CLArrayBackend

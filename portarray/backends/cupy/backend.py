@@ -1,0 +1,17 @@
+"""CuPy as a backend."""
+
+from portarray.backends.cupy.devices import Devices
+from portarray.backends.cupy.transfer import Transfer
+from portarray.backends.cupy.tuned import TUNED
+
+__all__ = ["BACKEND"]
+
+
+class CuPyBackend(Devices, Transfer):
+    """CuPy behind portarray."""
+
+    takes_scalars = True
+    tuned_kernels = TUNED
+
+
+BACKEND = CuPyBackend

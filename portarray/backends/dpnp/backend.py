@@ -1,0 +1,17 @@
+"""dpnp as a backend."""
+
+from portarray.backends.dpnp.devices import Devices
+from portarray.backends.dpnp.transfer import Transfer
+from portarray.backends.dpnp.tuned import TUNED
+
+__all__ = ["BACKEND"]
+
+
+class DpnpBackend(Devices, Transfer):
+    """dpnp behind portarray."""
+
+    takes_scalars = True
+    tuned_kernels = TUNED
+
+
+BACKEND = DpnpBackend

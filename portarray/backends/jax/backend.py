@@ -1,0 +1,17 @@
+"""JAX as a backend."""
+
+from portarray.backends.jax.devices import Devices
+from portarray.backends.jax.transfer import Transfer
+from portarray.backends.jax.tuned import TUNED
+
+__all__ = ["BACKEND"]
+
+
+class JAXBackend(Devices, Transfer):
+    """JAX behind portarray."""
+
+    takes_scalars = True
+    tuned_kernels = TUNED
+
+
+BACKEND = JAXBackend

@@ -1,0 +1,17 @@
+"""MLX as a backend."""
+
+from portarray.backends.mlx.devices import Devices
+from portarray.backends.mlx.transfer import Transfer
+from portarray.backends.mlx.tuned import TUNED
+
+__all__ = ["BACKEND"]
+
+
+class MLXBackend(Devices, Transfer):
+    """MLX behind portarray."""
+
+    takes_scalars = True
+    tuned_kernels = TUNED
+
+
+BACKEND = MLXBackend

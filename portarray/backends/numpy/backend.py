@@ -1,0 +1,20 @@
+"""NumPy as a backend."""
+
+import numpy as np
+
+from portarray.backends.numpy.devices import Devices
+from portarray.backends.numpy.transfer import Transfer
+from portarray.backends.numpy.tuned import TUNED
+
+__all__ = ["BACKEND"]
+
+
+class NumPyBackend(Devices, Transfer):
+    """NumPy behind portarray."""
+
+    standard = np
+    takes_scalars = True
+    tuned_kernels = TUNED
+
+
+BACKEND = NumPyBackend

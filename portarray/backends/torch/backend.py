@@ -1,0 +1,17 @@
+"""PyTorch as a backend."""
+
+from portarray.backends.torch.devices import Devices
+from portarray.backends.torch.transfer import Transfer
+from portarray.backends.torch.tuned import TUNED
+
+__all__ = ["BACKEND"]
+
+
+class TorchBackend(Devices, Transfer):
+    """PyTorch behind portarray."""
+
+    takes_scalars = True
+    tuned_kernels = TUNED
+
+
+BACKEND = TorchBackend

@@ -1,0 +1,141 @@
+"""What backends and portarray tell each other: declarations, descriptions, figures, kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NamedTuple, TypeVar
+
+__all__ = [
+    "PLATFORMS",
+    "BackendInfo",
+    "Description",
+    "Kind",
+    "MemoryFigures",
+    "Rows",
+    "Served",
+    "TunedKernel",
+    "composed",
+    "served_by",
+]
+
+PLATFORMS = ("cuda", "rocm", "metal", "oneapi", "opencl", "tpu", "cpu")
+"""Every platform, in the order of automatic choice."""
+
+Served = Literal["native", "composed", "host"]
+"""How a function is served on a device."""
+
+Kind = Literal["cpu", "gpu", "accelerator"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+Rows = Mapping[str, Mapping[str, Callable[..., Any]]]
+"""Functions of a chapter file: name to function by kinds and names of dtypes; see assembly.row."""
+
+
+class BackendInfo(NamedTuple):
+    """What a backend says about itself before its library is imported.
+
+    Parameters
+    ----------
+    library : str
+        Name in device texts: ``"torch"``.
+    title : str
+        Name in prose: ``"PyTorch"``.
+    module : str
+        The import whose presence means *installed*.
+    ranks : mapping of str to int
+        Each platform the library can drive to its rank there; lower is preferred.
+    install : mapping of str to str
+        What ``pip install`` needs, for each platform; the key ``""`` serves the rest.
+    distributions : tuple of str
+        Distributions that may provide the module, for the version figure; empty means ``module``.
+    oldest : str
+        Oldest version that the backend works with: ``"0.29"``; empty where any does.
+    pending : str
+        Why portarray cannot drive the library yet, or an empty string.
+    """
+
+    library: str
+    title: str
+    module: str
+    ranks: Mapping[str, int]
+    install: Mapping[str, str]
+    distributions: tuple[str, ...] = ()
+    oldest: str = ""
+    pending: str = ""
+
+    def requirement(self, platform: str = "") -> str:
+        """Return what ``pip install`` needs for a platform."""
+        return self.install.get(platform, self.install.get("", ""))
+
+
+class Description(NamedTuple):
+    """Name and kind of one device.
+
+    Parameters
+    ----------
+    name : str
+        What people call the hardware: ``"NVIDIA H100 80GB HBM3"``.
+    kind : {"cpu", "gpu", "accelerator"}
+        What it is.
+    """
+
+    name: str
+    kind: Kind
+
+
+class MemoryFigures(NamedTuple):
+    """Memory of one device in bytes; None where the library cannot say.
+
+    Parameters
+    ----------
+    total, free : int or None
+        Memory of the device, and what is unused by anyone.
+    used : int or None
+        In use by arrays of this library in this process.
+    pooled : int or None
+        Held by the library's pool beyond ``used``.
+    """
+
+    total: int | None = None
+    free: int | None = None
+    used: int | None = None
+    pooled: int | None = None
+
+
+class TunedKernel(NamedTuple):
+    """One version of a core kernel that is made for a library.
+
+    Parameters
+    ----------
+    function : callable
+        Takes what the generic version takes behind its namespace: native arrays and every keyword,
+        all of them checked. Returns a native array of the dtype that the generic version would.
+    name : str
+        What it is made of, for people: ``"torch.nn.functional.softmax"``.
+    dtypes : frozenset of str
+        NumPy's names of the dtypes that it takes, of the array that leads.
+    wins : str
+        The row of ``benchmarks/kernels.py`` in which it beats the generic version.
+    refuses : callable, optional
+        Called with the same arguments; returns why the version cannot take them or would lose, as
+        a clause, and an empty string where it can. None takes everything.
+    """
+
+    function: Callable[..., Any]
+    name: str
+    dtypes: frozenset[str]
+    wins: str
+    refuses: Callable[..., str] | None = None
+
+
+def composed(function: F) -> F:
+    """Mark a backend's function as made from several native calls, on the device."""
+    function.__portarray_served__ = "composed"  # type: ignore[attr-defined]
+    return function
+
+
+def served_by(function: Callable[..., Any]) -> Served:
+    """Return how a backend's function is served: as marked, else ``"native"``."""
+    served: Served = getattr(function, "__portarray_served__", "native")
+    return served

@@ -1,4 +1,0 @@
-from fake.devices import LIBRARY
-from portarray.backends.numpy import namespace as of_numpy
-
-globals().update(LIBRARY.namespace(of_numpy))

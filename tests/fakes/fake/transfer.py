@@ -1,3 +1,0 @@
-from fake.devices import LIBRARY
-
-globals().update(LIBRARY.transfer())

@@ -1,3 +1,0 @@
-from no64bit.devices import LIBRARY
-
-globals().update(LIBRARY.transfer())

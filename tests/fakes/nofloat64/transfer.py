@@ -1,3 +1,0 @@
-from nofloat64.devices import LIBRARY
-
-globals().update(LIBRARY.transfer())

@@ -1,3 +1,0 @@
-from partial.devices import LIBRARY
-
-globals().update(LIBRARY.transfer())

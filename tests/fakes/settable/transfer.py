@@ -1,3 +1,0 @@
-from settable.devices import LIBRARY
-
-globals().update(LIBRARY.transfer())
