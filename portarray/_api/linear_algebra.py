@@ -48,7 +48,7 @@ def matmul(x1: Array, x2: Array, /) -> Array:
     >>> pa.matmul(pa.asarray([[1, 2], [3, 4]]), pa.asarray([1, 1])).tolist()
     [3, 7]
     """
-    return call.promoted("matmul", (x1, x2))
+    return call.aligned("matmul", x1, x2)
 
 
 def matrix_transpose(x: Array, /) -> Array:
@@ -114,12 +114,12 @@ def tensordot(
                 f"axes is {axes}; arrays with {x1.ndim} and {x2.ndim} axes have not so many "
                 f"to contract"
             )
-        return call.promoted("tensordot", (x1, x2), axes=count)
+        return call.aligned("tensordot", x1, x2, axes=count)
     first, second = (
         arguments.axes(arguments.integers(one, "axes"), x)
         for one, x in zip(axes, (x1, x2), strict=True)
     )
-    return call.promoted("tensordot", (x1, x2), axes=(first, second))
+    return call.aligned("tensordot", x1, x2, axes=(first, second))
 
 
 def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
@@ -150,4 +150,4 @@ def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
     axis = arguments.axis(axis, x1)
     if axis < 0:
         arguments.axis(axis, x2)
-    return call.promoted("vecdot", (x1, x2), axis=axis)
+    return call.aligned("vecdot", x1, x2, axis=axis)

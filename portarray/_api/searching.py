@@ -198,6 +198,8 @@ def searchsorted(
         raise ValueError(
             f"sorter has shape {sorter.shape}; it must have the shape of x1, {x1.shape}"
         )
+    if sorter is None:
+        return call.aligned("searchsorted", x1, x2, side=side)
     return call.apply(
         "searchsorted", operands.promote("searchsorted", x1, x2), side=side, sorter=sorter
     )

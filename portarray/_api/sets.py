@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portarray._api.results import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
-from portarray._array import call, operands
+from portarray._array import call
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
@@ -36,7 +36,7 @@ def isin(x1: Array | Scalar, x2: Array | Scalar, /, *, invert: bool = False) -> 
     -----
     Elements are compared as ``equal`` compares them: NaN is in no array, and 0.0 is -0.0.
     """
-    return call.apply("isin", operands.promote("isin", x1, x2), invert=invert)
+    return call.aligned("isin", x1, x2, invert=invert)
 
 
 def unique_all(x: Array, /) -> UniqueAllResult:

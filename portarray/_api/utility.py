@@ -122,4 +122,4 @@ def diff(
         # Joined here, where all are promoted: libraries neither promote nor do so for n=0.
         parts = [part for part in (prepend, x, append) if part is not None]
         x = manipulation.concat(parts, axis=axis)
-    return call.apply("diff", (x,), axis=axis, n=n)
+    return call.options("diff", x, axis=axis, n=n)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from portarray._array.array import Array
 
 __all__ = [
+    "aligned",
     "apply",
     "binary",
     "check_countable",
@@ -37,6 +38,7 @@ __all__ = [
     "floating",
     "host_view",
     "integral",
+    "joined",
     "operator",
     "options",
     "pair",
@@ -125,6 +127,26 @@ def pair(name, x1, x2, /, **options):
         if x2._table.device is table.device:
             @warm table.learned_with_options[name](x1._native, x2._native, **options) else cold.learn_with_options(name, table, (x1._native, x2._native), options)
     return cold.apply(name, (x1, x2), **options)
+
+
+def aligned(name, x1, x2, /, **options):
+    """Call a function of two arrays that are promoted, with options like those above."""
+    if type(x1) is base.array_type and type(x2) is base.array_type:
+        table = x1._table
+        if x2._table is table:
+            @warm table.learned_with_options[name](x1._native, x2._native, **options) else cold.learn_with_options(name, table, (x1._native, x2._native), options)
+    return cold.promoted(name, (x1, x2), **options)
+
+
+def joined(name, arrays, /, **options):
+    """Call a function of one list of arrays, which are promoted."""
+    first = arrays[0]
+    if type(first) is base.array_type:
+        table = first._table
+        natives = [x._native for x in arrays if type(x) is base.array_type and x._table is table]
+        if len(natives) == len(arrays):
+            @warm table.learned_with_options[name](natives, **options) else cold.learn_with_options(name, table, (natives,), options)
+    return cold.sequence(name, arrays, promote=True, **options)
 '''  # noqa: E501
 
 _made = warm.expand(_SOURCE, base=base, cold=cold, failed=cold.failed, finished=cold.finished)
@@ -134,3 +156,5 @@ operator: Callable[[str], Callable[[Array, Any], Array]] = _made["operator"]
 reflected: Callable[[str], Callable[[Array, Any], Array]] = _made["reflected"]
 options: Callable[..., Array] = _made["options"]
 pair: Callable[..., Array] = _made["pair"]
+aligned: Callable[..., Array] = _made["aligned"]
+joined: Callable[..., Array] = _made["joined"]

@@ -89,8 +89,12 @@ def failed(error: Exception, name: str, table: DispatchTable, *operands: Any, **
 
 def finished(result: Any, table: DispatchTable) -> Any:
     """Wrap any result of a library; containers become tuples."""
-    if type(result) is table.array_type:
+    kind = type(result)
+    if kind is table.array_type:
         return wrapped(result, table)
+    if kind is tuple or kind is list:
+        known = table.array_type
+        return tuple([wrapped(x, table) if type(x) is known else _result(x, table) for x in result])
     return _result(result, table)
 
 

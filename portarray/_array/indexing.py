@@ -137,8 +137,14 @@ def _native_key(x: Array, key: Any) -> tuple[Any, ...]:
     if _is_basic(map(type, parts)):
         return _basic_key(x._native.shape, key)
     native = [_native_part(x, part) for part in parts]
-    _check(native, parts, x)
+    if len(parts) > len(x._native.shape) or not all(map(_needs_no_check, parts)):
+        _check(native, parts, x)
     return tuple(native)
+
+
+def _needs_no_check(part: Any) -> bool:
+    """Tell whether a part of a key takes one axis, and the library looks at its bounds itself."""
+    return type(part) is slice or (type(part) is base.array_type and part._table.kind in "iu")
 
 
 def _basic_key(shape: Sequence[int], key: Any) -> tuple[Any, ...]:

@@ -24,10 +24,19 @@ def inplace(name: str) -> Callable[[Array, Any], Array]:
     """
 
     def operator(self: Array, other: Any, /) -> Array:
-        if cold.is_foreign(other):
+        own, first = self._table, self._native
+        second = other._native if type(other) is base.array_type else other
+        if (own.takes(other)) if second is other else (other._table is own):
+            direct = dispatch.inplace(own, name)
+            if direct is not None and (second is other or second.shape == first.shape):
+                try:
+                    self._native = direct(first, second)
+                except Exception as error:  # noqa: BLE001  (translated and raised again)
+                    reraise(error, name, own.device)
+                return self
+        elif cold.is_foreign(other):
             return NotImplemented  # type: ignore[no-any-return]
         table, (first, second) = common(name, (self, other))
-        own = self._table
         if table.kind != own.kind:
             raise TypeError(_conversion(name, own, table))
         direct = dispatch.inplace(table, name) if table is own else None

@@ -67,6 +67,8 @@ def empty_like(
         Array whose elements have whatever values the memory had.
     """
     if device is None:
+        if dtype is None:
+            return call.options("empty_like", x)
         return call.apply("empty_like", (x,), dtype=dtype)
     shape, dtype = _pattern("empty_like", x, dtype)
     return call.create("empty", (shape,), dtype=dtype, device=device, shape=shape)
@@ -208,6 +210,8 @@ def ones_like(
         Array filled with one, or True.
     """
     if device is None:
+        if dtype is None:
+            return call.options("ones_like", x)
         return call.apply("ones_like", (x,), dtype=dtype)
     shape, dtype = _pattern("ones_like", x, dtype)
     return call.create("ones", (shape,), dtype=dtype, device=device, shape=shape)
@@ -262,6 +266,8 @@ def zeros_like(
         Array filled with zero, or False.
     """
     if device is None:
+        if dtype is None:
+            return call.options("zeros_like", x)
         return call.apply("zeros_like", (x,), dtype=dtype)
     shape, dtype = _pattern("zeros_like", x, dtype)
     return call.create("zeros", (shape,), dtype=dtype, device=device, shape=shape)

@@ -258,4 +258,4 @@ def _one(name: str, x: Array, n: int | None, axis: int, norm: str) -> Array:
     arguments.choice(norm, "norm", NORMS)
     if n is not None and arguments.size(n, "n") == 0:
         raise ValueError("n is 0; a transform needs at least one element")
-    return call.apply(name, (x,), n=n, axis=axis, norm=norm)
+    return call.options(name, x, n=n, axis=axis, norm=norm)

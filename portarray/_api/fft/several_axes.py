@@ -197,4 +197,4 @@ def _several(
         if s is not None and len(places) != len(sizes):
             raise ValueError(f"s={s!r} and axes={axes!r} must have the same length")
         options["axes"] = places
-    return call.apply(name, (x,), **options)
+    return call.options(name, x, **options)

@@ -45,7 +45,7 @@ def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
                 f"cross got shape {x.shape} with {x.shape[axis]} elements along axis {axis}; "
                 f"vectors must have 3"
             )
-    return call.promoted("linalg.cross", (x1, x2), axis=axis)
+    return call.aligned("linalg.cross", x1, x2, axis=axis)
 
 
 def diagonal(x: Array, /, *, offset: int = 0) -> Array:
@@ -94,7 +94,7 @@ def outer(x1: Array, x2: Array, /) -> Array:
     for x in (x1, x2):
         if getattr(x, "ndim", 1) != 1:
             raise ValueError(f"outer got shape {x.shape}; it takes 1-d arrays")
-    return call.promoted("linalg.outer", (x1, x2))
+    return call.aligned("linalg.outer", x1, x2)
 
 
 def trace(x: Array, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> Array:

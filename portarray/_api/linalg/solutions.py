@@ -121,6 +121,8 @@ def matrix_rank(x: Array, /, *, rtol: float | Array | None = None) -> Array:
         If `x` has fewer than two axes.
     """
     arguments.matrices(x, "matrix_rank")
+    if rtol is None:
+        return call.options("linalg.matrix_rank", x)
     return call.apply("linalg.matrix_rank", (x,), rtol=rtol)
 
 
@@ -147,6 +149,8 @@ def pinv(x: Array, /, *, rtol: float | Array | None = None) -> Array:
         If `x` has fewer than two axes.
     """
     arguments.matrices(x, "pinv")
+    if rtol is None:
+        return call.options("linalg.pinv", x)
     return call.apply("linalg.pinv", (x,), rtol=rtol)
 
 
@@ -202,4 +206,4 @@ def solve(x1: Array, x2: Array, /) -> Array:
     >>> pa.linalg.solve(pa.asarray([[2.0, 0.0], [0.0, 4.0]]), pa.asarray([1.0, 2.0])).tolist()
     [0.5, 0.5]
     """
-    return call.promoted("linalg.solve", (x1, x2))
+    return call.aligned("linalg.solve", x1, x2)

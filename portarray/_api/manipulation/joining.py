@@ -57,7 +57,7 @@ def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
                 f"concat got arrays with {', '.join(map(str, counts))} axes; "
                 f"the numbers must be equal"
             )
-    return call.sequence("concat", arrays, promote=True, axis=axis)
+    return call.joined("concat", arrays, axis=axis)
 
 
 def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
@@ -89,7 +89,7 @@ def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
     """
     arrays = _joinable(arrays, "stack")
     axis = arguments.axis(axis, arrays[0], extra=1)
-    return call.sequence("stack", arrays, promote=True, axis=axis)
+    return call.joined("stack", arrays, axis=axis)
 
 
 def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
@@ -167,6 +167,7 @@ def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Arr
     else:
         repeats = arguments.size(repeats, "repeats")
         call.check_countable("repeat", x, (repeats,), times=True)
+        return call.options("repeat", x, repeats, axis=axis)
     return call.apply("repeat", (x, repeats), axis=axis)
 
 

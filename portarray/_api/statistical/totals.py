@@ -128,8 +128,9 @@ def prod(
         return call.unary("prod", x)
     if axis is not None:
         axis = arguments.axes(axis, x)
-    if dtype is not None:
-        arguments.numeric(dtype, "prod")
+    if dtype is None:
+        return call.options("prod", x, axis=axis, keepdims=keepdims)
+    arguments.numeric(dtype, "prod")
     return call.apply("prod", (x,), axis=axis, dtype=dtype, keepdims=keepdims)
 
 
@@ -179,6 +180,7 @@ def sum(
         return call.unary("sum", x)
     if axis is not None:
         axis = arguments.axes(axis, x)
-    if dtype is not None:
-        arguments.numeric(dtype, "sum")
+    if dtype is None:
+        return call.options("sum", x, axis=axis, keepdims=keepdims)
+    arguments.numeric(dtype, "sum")
     return call.apply("sum", (x,), axis=axis, dtype=dtype, keepdims=keepdims)

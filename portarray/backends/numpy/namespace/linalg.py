@@ -22,7 +22,9 @@ def matrix_rank(x: Array, /, *, rtol: Any = None) -> Array:
 
 def _complex(x: Array) -> Array:
     """Return x in the complex dtype of its precision."""
-    return x.astype(np.result_type(x.dtype, np.complex64), copy=False)
+    if x.dtype.kind == "c":
+        return x
+    return x.astype(np.complex64 if x.dtype.itemsize == 4 else np.complex128)
 
 
 def eig(x: Array, /) -> EigResult[Array]:
