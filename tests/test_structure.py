@@ -69,21 +69,15 @@ MAY_IMPORT: dict[str, set[str]] = {
     "_api": {"errors", "_devices", "_array"},
     "linalg": {"_api", "_array"},
     "fft": {"_api", "_array"},
-    "kernels": {"errors", "_config", "_devices", "_array", "_api"},
+    "_verification": {"_devices", "_array", "_api"},
+    "kernels": {"errors", "_config", "_devices", "_array", "_api", "_verification"},
     "": {
         *("errors", "_version", "_config", "_devices", "_array"),
         *("_api", "linalg", "fft", "kernels"),
     },
-    "_bench": {"", "errors", "_config", "_devices", "_array", "_movement", "kernels"},
     "_cli": {
-        "errors",
-        "_version",
-        "_config",
-        "_devices",
-        "_array",
-        "_movement",
-        "_bench",
-        "kernels",
+        *("", "errors", "_version", "_config", "_devices", "_array", "_api", "_movement"),
+        *("_verification", "kernels"),
     },
     "__main__": {"_cli"},
 }
@@ -92,15 +86,15 @@ NATIVE_ARRAYS = {"_array", "_movement"}  # where an array's native part may be r
 # Distributions that only some parts need, and the parts that may import each.
 HOMES_OF = {
     "click": {"_cli"},
-    "matplotlib": {"_bench"},
-    "rich": {"_bench", "_cli", "_movement"},
+    "matplotlib": {"_cli"},
+    "rich": {"_cli", "_movement"},
     "optree": {"_movement"},
     "safetensors": {"_movement"},
 }
 # Imported where they are used, never with the module: most programs do without.
 LAZY = {"matplotlib", "ml_dtypes", "optree", "platformdirs", "rich", "safetensors", "tomllib"}
 # But for what all of a part's programs need.
-AT_ONCE = {("_bench", "rich"), ("_cli", "rich")}
+AT_ONCE = {("_cli", "rich")}
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ __all__ = ["Commands", "portarray"]
 ENTRY_POINTS = "portarray.commands"
 
 _BUILT_IN = {
-    "bench": "portarray._cli.bench:bench",
+    "bench": "portarray._cli.bench.command:bench",
     "devices": "portarray._cli.devices:devices",
     "prefer": "portarray._cli.prefer:prefer",
     "routes": "portarray._cli.routes:routes",

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from portarray._cli.choice import chosen
 from portarray._movement.progress import Bar
-from portarray.kernels.verification import DTYPES, VerificationRow
+from portarray._verification.comparison import DTYPES, VerificationRow
 from portarray.kernels.verify import Verification
 from portarray.kernels.verify import verify as verified
 

@@ -13,12 +13,12 @@ import pytest
 import wrong_kernels
 
 import portarray as pa
+from portarray._verification import bounds, comparison, reference
+from portarray._verification.cases import DRAWN, draw
+from portarray._verification.comparison import Case, _judged
 from portarray.backends import registry
 from portarray.backends.protocol import TunedKernel
-from portarray.kernels import bounds, reference, verification
-from portarray.kernels.cases import DRAWN, draw
-from portarray.kernels.explain import _KERNELS as KERNELS
-from portarray.kernels.verification import Case, _judged
+from portarray.kernels.explain import KERNELS
 from portarray.kernels.verify import Verification
 
 DEVICE = "fake:cuda:1"
@@ -109,7 +109,7 @@ def test_a_right_kernel_passes(planted: Planted, kernel: str) -> None:
 def test_a_fault_is_found(
     planted: Planted, kernel: str, fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(verification, "DTYPES", ("float32",))
+    monkeypatch.setattr(comparison, "DTYPES", ("float32",))
     found = planted(kernel, fault)
     assert not found.ok
     row = found.failures[0]

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 import portarray as pa
-from portarray._bench.cases import (
+from portarray._cli.bench.cases import (
     HEAD_DIM,
     HEADS,
     HIDDEN,
@@ -23,7 +23,7 @@ from portarray._bench.cases import (
 from portarray.kernels import attention, linear, rms_norm, rope, silu
 
 if TYPE_CHECKING:
-    from portarray._bench.timing import Action
+    from portarray._cli.bench.timing import Action
 
 __all__ = ["UNIT", "Decoder", "cases"]
 

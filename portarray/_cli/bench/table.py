@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rich.markup import escape
 from rich.table import Table
 
-from portarray._bench.report import Figure, Report
+from portarray._cli.bench.report import Figure, Report
 
 __all__ = ["tables"]
 

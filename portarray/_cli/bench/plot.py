@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from portarray._bench.report import Figure, Report
+from portarray._cli.bench.report import Figure, Report
 from portarray.errors import PortarrayError
 
 __all__ = ["PlotError", "check", "draw"]

@@ -32,7 +32,7 @@ from typing import Any
 
 import numpy as np
 
-from portarray.kernels import reference
+from portarray._verification import reference
 
 __all__ = [
     "Precision",

@@ -11,7 +11,7 @@ import numpy as np
 import portarray as pa
 
 if TYPE_CHECKING:
-    from portarray._bench.timing import Action
+    from portarray._cli.bench.timing import Action
 
 __all__ = ["HEADS", "HEAD_DIM", "HIDDEN", "INTERMEDIATE", "KV_HEADS", "Case", "ended", "random"]
 

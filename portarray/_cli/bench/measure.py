@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import portarray as pa
-from portarray._bench import kernels, model, ops
-from portarray._bench.report import Figure, Report
-from portarray._bench.timing import turns
+from portarray._cli.bench import kernels, model, ops
+from portarray._cli.bench.report import Figure, Report
+from portarray._cli.bench.timing import turns
 from portarray._movement.matrix import matrix
 
 if TYPE_CHECKING:
-    from portarray._bench.cases import Case
-    from portarray._bench.timing import Action, Times
+    from portarray._cli.bench.cases import Case
+    from portarray._cli.bench.timing import Action, Times
 
 __all__ = ["SUBJECTS", "measured", "moves"]
 
