@@ -66,13 +66,16 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("backends.protocol", "backends.registry", "backends.assembly", "_dlpack"),
         "backends.sizes",
     },
-    "_api": {"errors", "_devices", "_array"},
+    "_api": {
+        *("errors", "_config", "_devices", "_movement", "_array"),
+        *("backends.protocol", "backends.registry", "backends.assembly"),
+    },
     "linalg": {"_api", "_array"},
     "fft": {"_api", "_array"},
     "_verification": {"_devices", "_array", "_api"},
     "kernels": {"errors", "_config", "_devices", "_array", "_api", "_verification"},
     "": {
-        *("errors", "_version", "_config", "_devices", "_array"),
+        *("errors", "_version", "_config", "_devices", "_movement", "_array"),
         *("_api", "linalg", "fft", "kernels"),
     },
     "_cli": {

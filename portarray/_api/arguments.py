@@ -16,21 +16,6 @@ from numpy.exceptions import AxisError
 
 from portarray._array import dtypes, operands
 
-__all__ = [
-    "axes",
-    "axis",
-    "choice",
-    "fill_value",
-    "indices",
-    "integers",
-    "matrices",
-    "number",
-    "numeric",
-    "real_number",
-    "shape",
-    "size",
-]
-
 
 def axis(value: int, x: Any, *, extra: int = 0) -> int:
     """Return an axis of an array after checking that the array has it.

@@ -10,21 +10,6 @@ if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray.typing import Real, Scalar
 
-__all__ = [
-    "clip",
-    "equal",
-    "greater",
-    "greater_equal",
-    "isfinite",
-    "isinf",
-    "isnan",
-    "less",
-    "less_equal",
-    "maximum",
-    "minimum",
-    "not_equal",
-]
-
 
 def clip(
     x: Array,

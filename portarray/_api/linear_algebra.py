@@ -11,8 +11,6 @@ from portarray._array import call
 if TYPE_CHECKING:
     from portarray._array.array import Array
 
-__all__ = ["matmul", "matrix_transpose", "tensordot", "vecdot"]
-
 
 def matmul(x1: Array, x2: Array, /) -> Array:
     """Multiply matrices.

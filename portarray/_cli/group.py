@@ -13,8 +13,6 @@ from portarray._config import config
 from portarray._version import __version__
 from portarray.errors import DeviceSelectionWarning, PortarrayError
 
-__all__ = ["Commands", "portarray"]
-
 ENTRY_POINTS = "portarray.commands"
 
 _BUILT_IN = {

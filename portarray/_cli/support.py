@@ -9,9 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from portarray._array.support import WAYS, Overview, Place, Row, overview
-
-__all__ = ["support"]
+from portarray._api.support import SERVED, Overview, Place, Row, overview
 
 _STYLES = {"native": "green", "composed": "cyan", "host": "yellow"}
 
@@ -29,7 +27,7 @@ _STYLES = {"native": "green", "composed": "cyan", "host": "yellow"}
     "-s",
     "ways",
     multiple=True,
-    type=click.Choice(WAYS),
+    type=click.Choice(SERVED),
     help="Only functions that some device serves so; may be repeated.",
 )
 @click.option("--short", is_flag=True, help="Only the totals of each device.")
@@ -92,11 +90,11 @@ def _table(found: Overview, rows: list[Row]) -> Table:
 
 
 def _totals(found: Overview) -> Table:
-    table = Table("device", *WAYS)
+    table = Table("device", *SERVED)
     for column in table.columns[1:]:
         column.justify = "right"
     for place in found.places:
         if place.totals:
-            counts = (str(place.totals[way]) for way in WAYS)
+            counts = (str(place.totals[way]) for way in SERVED)
             table.add_row(_title(place).replace("\n", " "), *counts)
     return table

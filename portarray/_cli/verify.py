@@ -15,8 +15,6 @@ from portarray._verification.comparison import DTYPES, VerificationRow
 from portarray.kernels.verify import Verification
 from portarray.kernels.verify import verify as verified
 
-__all__ = ["verify"]
-
 
 @click.command()
 @click.option(

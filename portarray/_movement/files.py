@@ -24,8 +24,6 @@ import numpy as np
 
 from portarray._movement.replacing import replaced
 
-__all__ = ["OWN", "Block", "Stored", "address_of", "read", "write"]
-
 Values = np.ndarray[Any, Any]
 
 OWN = "portarray"

@@ -14,8 +14,6 @@ from portarray._devices.device import Device
 from portarray._movement import routes
 from portarray._movement.routes import TransferPlan
 
-__all__ = ["Cell", "Matrix", "Memcpy", "matrix", "memcpy", "row", "shortest"]
-
 DTYPE = np.dtype(np.float32)
 """What is moved: a dtype that every device has."""
 

@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Any, Self
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-__all__ = ["DELAY", "Bar", "TreeBar"]
-
 DELAY = 1.0
 """Seconds after which a bar appears."""
 

@@ -8,8 +8,6 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-__all__ = ["replaced"]
-
 
 @contextmanager
 def replaced(path: str) -> Iterator[str]:

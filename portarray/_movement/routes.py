@@ -20,8 +20,6 @@ from portarray._devices.device import Device
 if TYPE_CHECKING:
     from portarray.backends.base import Backend
 
-__all__ = ["HOST", "Kind", "TransferPlan", "convert", "converts", "kind_of", "move", "plan"]
-
 Kind = Literal["library", "memory", "dlpack", "staged", "host"]
 """How data goes from one device to another:
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-__all__ = ["ALONE", "DEEPEST", "Leaf", "names_in", "put_together", "taken_apart"]
-
 ALONE = "array"
 """The name of an array that is the whole tree."""
 

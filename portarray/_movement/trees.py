@@ -13,8 +13,6 @@ from typing import Any, Protocol, Self
 from portarray._devices.memory import let_go
 from portarray._movement.ways import LIST, Way, way_of
 
-__all__ = ["Watch", "is_tree", "mapped"]
-
 
 class Watch(Protocol):
     """What is told how far a tree is."""

@@ -17,8 +17,6 @@ from enum import Enum
 from types import MemberDescriptorType
 from typing import Any, NamedTuple, Protocol
 
-__all__ = ["LIST", "NAMESPACE", "Way", "way_of"]
-
 NAMESPACE = "portarray"
 """optree's namespace in which classes are found that are registered for portarray alone."""
 

@@ -34,24 +34,6 @@ import numpy as np
 
 from portarray._verification import reference
 
-__all__ = [
-    "Precision",
-    "accumulated",
-    "attention",
-    "cross_entropy",
-    "exact",
-    "gelu",
-    "layer_norm",
-    "linear",
-    "log_softmax",
-    "matmul",
-    "rms_norm",
-    "rope",
-    "rope_tables",
-    "silu",
-    "softmax",
-]
-
 Values = np.ndarray[Any, np.dtype[Any]]
 
 EXP = LOG = ROOT = 6.0

@@ -17,8 +17,6 @@ import numpy as np
 
 from portarray._array import dtypes
 
-__all__ = ["DRAWN", "Drawn", "Drawing", "Part", "draw"]
-
 Values = np.ndarray[Any, np.dtype[Any]]
 Shape = tuple[int, ...]
 View = Literal["plain", "transposed", "strided", "offset"]

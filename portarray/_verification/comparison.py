@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from portarray._api.creation import asarray
-from portarray._api.manipulation import permute_dims
+from portarray._api.creation.values import asarray
+from portarray._api.manipulation.order import permute_dims
 from portarray._array import call, dispatch, dtypes
 from portarray._array.array import Array
 from portarray._devices import selection
@@ -20,8 +20,6 @@ from portarray._verification.cases import Drawn, Part, draw
 
 if TYPE_CHECKING:
     from portarray._devices.device import Device
-
-__all__ = ["DTYPES", "Case", "VerificationRow", "verified"]
 
 DTYPES = ("float32", "float64", "float16", "bfloat16")
 """Dtypes that kernels are verified in, where a device has them."""

@@ -13,23 +13,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = [
-    "attention",
-    "cross_entropy",
-    "embedding",
-    "gelu",
-    "layer_norm",
-    "linear",
-    "log_softmax",
-    "matmul",
-    "relu",
-    "rms_norm",
-    "rope",
-    "rope_tables",
-    "silu",
-    "softmax",
-]
-
 Values = np.ndarray[Any, np.dtype[Any]]
 
 

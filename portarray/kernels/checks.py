@@ -19,21 +19,6 @@ from portarray._array import dispatch, dtypes
 from portarray._array.kernel import shape_of
 from portarray._array.operands import refused
 
-__all__ = [
-    "attention",
-    "cross_entropy",
-    "embedding",
-    "floating",
-    "gelu",
-    "layer_norm",
-    "linear",
-    "matmul",
-    "rms_norm",
-    "rope",
-    "rope_tables",
-    "softmax",
-]
-
 Arrays = Sequence[Any]
 Options = dict[str, Any]
 

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from portarray._array.kernel import Kernel
     from portarray._devices.device import Device
 
-__all__ = ["Explanation", "explain"]
-
 KERNELS: dict[str, tuple[Kernel, Callable[..., Any]]] = {
     "matmul": (MATMUL, matmul),
     "linear": (LINEAR, linear),

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 # The reference, the bounds and the drawing are imported where they are used: programs that only
 # compute need none of them.
 
-__all__ = ["Verification", "verify"]
-
 Version = Literal["table", "generic"]
 
 

@@ -15,17 +15,6 @@ from portarray.typing.aliases import (
     SupportsDLPack,
 )
 
-__all__ = [
-    "ConstantsNamespace",
-    "CreationNamespace",
-    "DTypeNamesNamespace",
-    "DataTypeNamespace",
-    "FloatLimits",
-    "InspectionNamespace",
-    "IntegerLimits",
-    "NamespaceInfo",
-]
-
 A = TypeVar("A")
 
 

@@ -8,8 +8,6 @@ from typing import Literal, Protocol, TypeVar
 from portarray.typing.aliases import FftNorm, NativeDevice, NativeDType
 from portarray.typing.results import QR, SVD, Eig, Slogdet
 
-__all__ = ["FftNamespace", "LinalgNamespace", "LinearAlgebraNamespace"]
-
 A = TypeVar("A")
 
 

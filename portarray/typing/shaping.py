@@ -7,16 +7,6 @@ from typing import Literal, Protocol, TypeVar
 from portarray.typing.aliases import NativeDType, Real, Scalar
 from portarray.typing.results import UniqueAll, UniqueCounts, UniqueInverse
 
-__all__ = [
-    "IndexingNamespace",
-    "ManipulationNamespace",
-    "SearchingNamespace",
-    "SetsNamespace",
-    "SortingNamespace",
-    "StatisticalNamespace",
-    "UtilityNamespace",
-]
-
 A = TypeVar("A")
 
 

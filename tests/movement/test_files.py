@@ -564,7 +564,8 @@ def test_a_dtype_that_the_device_lacks(path: Path, nofloat64: str) -> None:
 def test_an_error_leaves_no_arrays_behind(
     path: Path, nofloat64: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from portarray._array import conversion, stored
+    from portarray._api import stored
+    from portarray._array import conversion
 
     made: list[weakref.ref[pa.Array]] = []
 

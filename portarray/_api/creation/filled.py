@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray.typing import DeviceLike, DTypeLike, Scalar, ShapeLike
 
-__all__ = ["empty", "empty_like", "full", "full_like", "ones", "ones_like", "zeros", "zeros_like"]
-
 
 def empty(
     shape: ShapeLike,

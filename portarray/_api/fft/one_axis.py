@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray.typing import FftNorm
 
-__all__ = ["NORMS", "fft", "hfft", "ifft", "ihfft", "irfft", "rfft"]
-
 NORMS = ("backward", "ortho", "forward")
 """What takes the factor of a transform and its inverse; :mod:`portarray.fft` says how."""
 

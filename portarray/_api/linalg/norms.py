@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray.typing import Axes
 
-__all__ = ["matrix_norm", "vector_norm"]
-
 _MATRIX_ORDERS = ("fro", "nuc", 1, 2, inf, -1, -2, -inf)
 
 

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray.typing import Axes, Real
 
-__all__ = ["mean", "std", "var"]
-
 
 def mean(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Array:
     """Return the arithmetic mean.

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray.typing import Axes, DTypeLike
 
-__all__ = ["max", "min", "prod", "sum"]
-
 
 def max(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Array:
     """Return the largest element.

@@ -13,8 +13,6 @@ import portarray as pa
 if TYPE_CHECKING:
     from portarray._cli.bench.timing import Action
 
-__all__ = ["HEADS", "HEAD_DIM", "HIDDEN", "INTERMEDIATE", "KV_HEADS", "Case", "ended", "random"]
-
 # The sizes of SmolLM2-135M.
 HIDDEN = 576
 INTERMEDIATE = 1536

@@ -17,8 +17,6 @@ from portarray._devices import selection
 from portarray._devices.device import Device
 from portarray._movement.progress import Bar
 
-__all__ = ["bench"]
-
 MOVES = "transfer"
 
 

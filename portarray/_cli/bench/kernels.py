@@ -20,8 +20,6 @@ from portarray._cli.bench.cases import (
 if TYPE_CHECKING:
     from portarray._cli.bench.timing import Action
 
-__all__ = ["UNIT", "cases"]
-
 UNIT = "tokens"
 TOKENS = (1, 32, 512)
 CLASSES = 4096

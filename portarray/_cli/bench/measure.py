@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from portarray._cli.bench.cases import Case
     from portarray._cli.bench.timing import Action, Times
 
-__all__ = ["SUBJECTS", "measured", "moves"]
-
 SUBJECTS = {
     "kernels": (kernels.UNIT, kernels.cases),
     "ops": (ops.UNIT, ops.cases),

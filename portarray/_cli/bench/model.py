@@ -25,8 +25,6 @@ from portarray.kernels import attention, linear, rms_norm, rope, silu
 if TYPE_CHECKING:
     from portarray._cli.bench.timing import Action
 
-__all__ = ["UNIT", "Decoder", "cases"]
-
 UNIT = "tokens"  # of a prompt: read at once; of decoding one: those in the cache
 LAYERS = 8
 PROMPTS = (16, 128, 512)

@@ -11,8 +11,6 @@ from portarray._cli.bench.cases import Case, ended, random
 if TYPE_CHECKING:
     from portarray._cli.bench.timing import Action
 
-__all__ = ["UNIT", "cases"]
-
 UNIT = "float32 elements"
 SIZES = (1_000, 100_000, 10_000_000)
 SIDES = (32, 256, 1024)  # of square matrices

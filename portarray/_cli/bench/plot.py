@@ -8,8 +8,6 @@ from typing import Any
 from portarray._cli.bench.report import Figure, Report
 from portarray.errors import PortarrayError
 
-__all__ = ["PlotError", "check", "draw"]
-
 COLUMNS = 3
 GREY = "#767676"  # to be read on white and on black
 # Told apart without colour too.

@@ -12,8 +12,6 @@ import numpy as np
 
 import portarray as pa
 
-__all__ = ["Figure", "Report", "surroundings"]
-
 
 @dataclass(frozen=True, slots=True)
 class Figure:

@@ -9,8 +9,6 @@ from rich.table import Table
 
 from portarray._cli.bench.report import Figure, Report
 
-__all__ = ["tables"]
-
 COLUMN = 19  # what a device takes
 BACKEND = 20  # what sizes and lines take beside the names
 FASTER, SLOWER = 0.95, 1.05  # ratios between which nothing is said

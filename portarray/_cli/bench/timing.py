@@ -9,8 +9,6 @@ import timeit
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["Action", "Times", "side_by_side", "turns"]
-
 Action = Callable[[], object]
 
 FEWEST = 3

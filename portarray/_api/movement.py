@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from portarray._devices.device import Device
     from portarray._movement.trees import Watch
 
-__all__ = ["TransferPlan", "to_device", "transfer_plan"]
-
 
 def transfer_plan(x: Array, device: object, *, narrow: bool = False) -> TransferPlan:
     """Return how an array would go to a device; nothing is moved.
@@ -228,7 +226,7 @@ class _Mover:
         As for :func:`to_device`.
     """
 
-    __slots__ = ("_classes", "_device", "_narrow", "_native", "_non_blocking", "moved")
+    __slots__ = ("_as_native", "_classes", "_device", "_narrow", "_non_blocking", "moved")
 
     def __init__(
         self, device: Device, *, narrow: bool, non_blocking: bool, native: bool | None
@@ -236,7 +234,7 @@ class _Mover:
         self._device = device
         self._narrow = narrow
         self._non_blocking = non_blocking
-        self._native = native
+        self._as_native = native
         self._classes: dict[type, bool] = {}
         # By the identity of native arrays, which one tree may have in several places: as they are,
         # and in the arrays around them. Kept with them, so that no other gets the identity.
@@ -257,19 +255,19 @@ class _Mover:
     def image(self, value: Any) -> Any:
         """Return an array on the device, in the form that is asked for."""
         if type(value) is _array.Array:
-            x = self._moved(value._native, value)
-            return x._native if self._native else x
+            x = self._moved(conversion.native_of(value), value)
+            return conversion.native_of(x) if self._as_native else x
         plain = value.view(np.ndarray) if type(value) is np.memmap else value
         owner = conversion.home(plain)
-        as_native = self._native is not False
+        as_native = self._as_native is not False
         if owner is self._device and as_native:
             return value
         if owner is not None:
             x = self._moved(plain, conversion.adopted(plain, owner, copy=None))
         else:  # of another byte order, or of a library that portarray does not know
             x = conversion.asarray(plain, device=self._device, narrow=self._narrow)
-            as_native = as_native and (self._native is True or isinstance(plain, np.ndarray))
-        return x._native if as_native else x
+            as_native = as_native and (self._as_native is True or isinstance(plain, np.ndarray))
+        return conversion.native_of(x) if as_native else x
 
     def _moved(self, native: Any, x: Array) -> Array:
         """Return an array on the device, over the memory that other arrays around it got."""
@@ -281,7 +279,7 @@ class _Mover:
             )
             self.moved[id(native)] = native, there
             return there
-        return x if x._table.device is device else results.wrap(known[1]._native, device)
+        return x if x.device is device else results.wrap(conversion.native_of(known[1]), device)
 
 
 _ATOMS = (type(None), *dtypes.SCALARS, str, bytes)

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray._devices.device import Device
 
-__all__ = ["read", "write"]
-
 Values = np.ndarray[Any, Any]
 
 # What files remember beside the arrays.
@@ -138,7 +136,7 @@ def _on_host(
     objects: dict[int, str] = {}
     memories: dict[object, str] = {}
     for name, (x, place) in leaves.items():
-        first = objects.setdefault(id(x._native if type(x) is _array.Array else x), name)
+        first = objects.setdefault(id(conversion.native_of(x)), name)
         if first == name:
             found = _values(x, place)
             # PyTorch hands out a tensor for each name of a parameter, all with the same memory.

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from importlib import import_module
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
-from portarray._array import dispatch, dtypes
+from portarray._array import dispatch, dtypes, interop
 from portarray._devices import discovery, selection
 from portarray._devices.device import Device
 from portarray.backends import assembly, registry
 from portarray.backends.protocol import Served
 
-__all__ = ["WAYS", "Overview", "Place", "Row", "State", "functions", "overview", "support"]
-
 State = Literal["functional", "declared", "not run"]
 """Whether a place's functions can run here, are known from its files alone, or neither."""
 
-WAYS: tuple[Served, ...] = get_args(Served)
+SERVED: tuple[Served, ...] = get_args(Served)
 """How functions are served, the library's own first."""
 
 # Functions of dtypes and shapes alone, which no device serves; and logspace, which is not in the
@@ -142,13 +139,17 @@ def overview(devices: Iterable[object] = ()) -> Overview:
 
 def functions() -> Iterator[tuple[str, str]]:
     """Yield chapter and name of every function of the standard that runs on devices."""
+    main: Any = interop.namespace(interop.VERSION)
     for chapter in assembly.CHAPTERS:
-        extension = chapter in ("linalg", "fft")
-        module = import_module(f"portarray.{chapter}" if extension else f"portarray._api.{chapter}")
-        for name in module.__all__:
-            value = getattr(module, name)
-            if callable(value) and not isinstance(value, type) and name not in _NOT_ON_DEVICES:
-                yield chapter, f"{chapter}.{name}" if extension else name
+        extension = getattr(main, chapter, None)  # linalg and fft
+        if extension is not None:
+            yield from ((chapter, f"{chapter}.{name}") for name in extension.__all__)
+            continue
+        for name in main.__all__:
+            module = getattr(getattr(main, name), "__module__", "")
+            of_chapter = f"{module}.".startswith(f"portarray._api.{chapter}.")
+            if of_chapter and name not in _NOT_ON_DEVICES:
+                yield chapter, name
 
 
 def _counted(rows: list[Row], state: State, reason: str = "") -> list[Place]:
@@ -157,7 +158,7 @@ def _counted(rows: list[Row], state: State, reason: str = "") -> list[Place]:
     for row in rows:
         found.setdefault(row.device, Counter())[row.served] += 1
     return [
-        Place(device, state, reason, {way: totals[way] for way in WAYS})
+        Place(device, state, reason, {way: totals[way] for way in SERVED})
         for device, totals in found.items()
     ]
 
