@@ -172,7 +172,7 @@ def to_device(
     >>> type(pa.to_device({"bias": np.ones(2)}, "numpy", native=False)["bias"]).__name__
     'Array'
     """
-    from portarray._movement import trees, ways  # most programs move single arrays
+    from portarray._movement import pytree, trees  # most programs move single arrays
 
     if device is None:
         raise TypeError("to_device(tree, None) names no device; pass a device, or its text")
@@ -184,9 +184,9 @@ def to_device(
     watch = _bar(where) if shown else None
     mover = _Mover(where, narrow=narrow, non_blocking=non_blocking, native=native)
     if not (isinstance(tree, _ATOMS) or mover.is_array(tree) or trees.is_tree(tree)):
-        raise TypeError(_unmoved(tree, ways.NAMESPACE))
+        raise TypeError(_unmoved(tree, pytree.NAMESPACE))
     try:
-        return trees.mapped(tree, mover.image, is_array=mover.is_array, watch=watch)
+        return trees.tree_map(tree, mover.image, is_array=mover.is_array, watch=watch)
     finally:
         mover.moved.clear()  # this frame is part of every traceback
 
@@ -204,7 +204,7 @@ def _unmoved(value: Any, namespace: str) -> str:
         f"to_device takes arrays and trees of them, and this {name} is neither: nothing would be "
         f"moved. Pass what is in it, as a dict or a list (of a module its state_dict() or "
         f"parameters(), of a data frame its columns as NumPy arrays), or say how its class is "
-        f"taken apart with optree.register_pytree_node(..., namespace={namespace!r})"
+        f"flattened with optree.register_pytree_node(..., namespace={namespace!r})"
     )
 
 

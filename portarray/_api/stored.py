@@ -29,7 +29,7 @@ def write(path: object, tree: Any, metadata: object) -> None:
     """Write a tree into a file; see :func:`portarray.save`."""
     where = _path(path)
     own = _metadata(metadata)
-    leaves, structure = structures.taken_apart(tree, _check_array)
+    leaves, structure = structures.flatten(tree, _check_array)
     values, shared = _on_host(leaves)
     notes: dict[str, Any] = {}
     if shared:
@@ -59,7 +59,7 @@ def read(
     placed: dict[str, Array] = {}
     arrays: list[Array] = []
     try:
-        for name in structures.names_in(structure):
+        for name in structures.leaf_names(structure):
             first = shared.get(name, name)
             if first not in placed:
                 placed[first] = _placed(stored, first, device, narrow=narrow)
@@ -68,7 +68,7 @@ def read(
         placed.clear()  # who handles the error has the memory back
         arrays.clear()
         raise
-    return structures.put_together(structure, arrays), stored.metadata
+    return structures.unflatten(structure, arrays), stored.metadata
 
 
 def _placed(stored: files.Stored, name: str, device: Device, *, narrow: bool) -> Array:
@@ -183,7 +183,7 @@ def _structure(stored: files.Stored, shared: Mapping[str, str]) -> Any:
         return flat
     found = stored.notes[_STRUCTURE]
     try:
-        sound = sorted(structures.names_in(found)) == list(flat)
+        sound = sorted(structures.leaf_names(found)) == list(flat)
     except TypeError:
         sound = False
     if not sound:
