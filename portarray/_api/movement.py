@@ -16,7 +16,6 @@ from portarray.backends import registry
 if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray._devices.device import Device
-    from portarray._movement.trees import Watch
 
 
 def transfer_plan(x: Array, device: object, *, narrow: bool = False) -> TransferPlan:
@@ -172,7 +171,9 @@ def to_device(
     >>> type(pa.to_device({"bias": np.ones(2)}, "numpy", native=False)["bias"]).__name__
     'Array'
     """
-    from portarray._movement import pytree, trees  # most programs move single arrays
+    # Most programs move single arrays.
+    from portarray._movement import progress as bars
+    from portarray._movement import pytree, trees
 
     if device is None:
         raise TypeError("to_device(tree, None) names no device; pass a device, or its text")
@@ -181,7 +182,7 @@ def to_device(
             raise TypeError(f"{name}={value!r}: pass True, False or None")
     where = selection.resolve(device)
     shown = config.progress if progress is None else progress
-    watch = _bar(where) if shown else None
+    watch = bars.TreeBar(f"to {where}") if shown else None
     mover = _Mover(where, narrow=narrow, non_blocking=non_blocking, native=native)
     if not (isinstance(tree, _ATOMS) or mover.is_array(tree) or trees.is_tree(tree)):
         raise TypeError(_unmoved(tree, pytree.NAMESPACE))
@@ -206,13 +207,6 @@ def _unmoved(value: Any, namespace: str) -> str:
         f"parameters(), of a data frame its columns as NumPy arrays), or say how its class is "
         f"flattened with optree.register_pytree_node(..., namespace={namespace!r})"
     )
-
-
-def _bar(device: Device) -> Watch:
-    """Return a bar for a tree on its way to a device."""
-    from portarray._movement.progress import TreeBar
-
-    return TreeBar(f"to {device}")
 
 
 class _Mover:

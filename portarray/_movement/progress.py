@@ -18,7 +18,7 @@ DELAY = 1.0
 """Seconds after which a bar appears."""
 
 INTERVAL = 0.05
-"""Seconds between two looks at it: a tree may have many small arrays."""
+"""Seconds between two updates of the display: a tree may have many small arrays."""
 
 
 class Bar:
@@ -140,6 +140,6 @@ class TreeBar(Bar):
 
 
 def _size(array: Any) -> int:
-    """Return an array's size in bytes; 0 where its library does not say it as most do."""
+    """Return an array's size in bytes; 0 where it has no ``nbytes``."""
     size = getattr(array, "nbytes", 0)
     return size if isinstance(size, int) else 0

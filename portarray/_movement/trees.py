@@ -5,23 +5,16 @@ What is a node and what a leaf is told in ``pytree.py``; which leaves are arrays
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from portarray._devices.memory import let_go
 from portarray._movement.pytree import LIST, NodeType, node_type
 
-
-class Watch(Protocol):
-    """What is told how many arrays are done."""
-
-    def begin(self, arrays: Sequence[Any]) -> AbstractContextManager[object]:
-        """Take note of the arrays that are to come; left after the last, or on an error."""
-
-    def step(self) -> None:
-        """Take note that the next one is done."""
+if TYPE_CHECKING:
+    from portarray._movement.progress import TreeBar
 
 
 def tree_map(
@@ -29,7 +22,7 @@ def tree_map(
     function: Callable[[Any], Any],
     *,
     is_array: Callable[[Any], bool],
-    watch: Watch | None = None,
+    watch: TreeBar | None = None,
 ) -> Any:
     """Return a tree like the given one with a function's results in its arrays' places.
 
@@ -44,8 +37,8 @@ def tree_map(
         Called once with each array.
     is_array : callable
         Tells whether a leaf is an array. All others stay as they are.
-    watch : Watch, optional
-        What is told how many are done.
+    watch : TreeBar, optional
+        Shows how many are done.
 
     Raises
     ------
@@ -202,12 +195,10 @@ class _Flat:
             f"reference out and set it afterwards"
         )
 
-    def map(self, function: Callable[[Any], Any], watch: Watch | None) -> None:
+    def map(self, function: Callable[[Any], Any], watch: TreeBar | None) -> None:
         """Put a function's results in the arrays' places."""
-        watching: AbstractContextManager[object] = nullcontext()
-        if watch is not None:
-            watching = watch.begin([node.children[number] for node, number in self.arrays])
-        with watching:
+        arrays = [node.children[number] for node, number in self.arrays]
+        with nullcontext() if watch is None else watch.begin(arrays):
             for place in self.arrays:
                 self._at = place
                 node, number = place
