@@ -50,40 +50,23 @@ class Row(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where functions are served: a device, or what is not here.
+    """Where functions are served: a device, or what is not here."""
 
-    Attributes
-    ----------
-    device : str
-        Text of the device, such as ``"torch:cpu:0"``; ``"torch:cuda"`` for all of a platform that
-        are not here, and ``"cupy"`` for a library of which only the files could be read.
-    state : {"functional", "declared", "not run"}
-        See :data:`State`.
-    reason : str
-        Why it is not functional, or an empty string.
-    totals : mapping of str to int
-        How many functions are served in each of the three ways; empty for what is not run.
-    """
-
+    # Text of the device, such as ``"torch:cpu:0"``; ``"torch:cuda"`` for all of a platform that are
+    # not here, and ``"cupy"`` for a library of which only the files could be read
     device: str
-    state: State
-    reason: str
+    state: State  # see :data:`State`
+    reason: str  # why it is not functional, or an empty string
+    # How many functions are served in each of the three ways; empty for what is not run
     totals: Mapping[Served, int]
 
 
 class Overview(NamedTuple):
-    """The whole support table.
+    """The whole support table."""
 
-    Attributes
-    ----------
-    places : list of Place
-        Functional devices, best first, then what is declared, then what is not run.
-    rows : list of Row
-        Every function on each place that is functional or declared.
-    """
-
+    # Functional devices, best first, then what is declared, then what is not run
     places: list[Place]
-    rows: list[Row]
+    rows: list[Row]  # every function on each place that is functional or declared
 
 
 def support(device: object = None) -> list[Row]:
@@ -112,11 +95,6 @@ def overview(devices: Iterable[object] = ()) -> Overview:
 
     A library that is installed but has no device here, such as CuPy without a GPU, is read from its
     backend's files: how it serves functions is *declared*, and nothing of it was run.
-
-    Parameters
-    ----------
-    devices : iterable of device-like
-        Only these; empty takes everything that portarray knows.
     """
     rows = [row for device in devices for row in support(device)]
     if rows:

@@ -61,24 +61,6 @@ def write(
     """Write arrays to a file; on any error the earlier one stays.
 
     What lies in memory in one block in C order is written from there; the rest is copied first.
-
-    Parameters
-    ----------
-    path : str
-        The file.
-    arrays : mapping of str to Block
-        Of portarray's dtypes.
-    metadata : mapping of str to str
-        The user's.
-    notes : mapping
-        What portarray has to remember, of what JSON has.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written.
-    ModuleNotFoundError
-        If safetensors is not installed.
     """
     library = _library()
     specs = {}
@@ -131,39 +113,17 @@ class _Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A file that is mapped into memory, privately: what is written there stays in this process.
+    """A file that is mapped into memory, privately: what is written there stays in this process."""
 
-    Parameters
-    ----------
-    path : str
-        The file.
-    metadata : dict of str to str
-        Its metadata, without portarray's.
-    notes : dict
-        What :func:`write` was given to remember.
-    places : dict of str to _Place
-        Its arrays, by name in alphabetical order.
-    pairs : frozenset of str
-        Those that are complex128.
-    memory : mmap.mmap
-        The mapping; it ends with the last array in it.
-    """
-
-    path: str
-    metadata: dict[str, str]
-    notes: dict[str, Any]
-    places: dict[str, _Place]
-    pairs: frozenset[str]
-    memory: mmap.mmap
+    path: str  # the file
+    metadata: dict[str, str]  # its metadata, without portarray's
+    notes: dict[str, Any]  # what :func:`write` was given to remember
+    places: dict[str, _Place]  # its arrays, by name in alphabetical order
+    pairs: frozenset[str]  # those that are complex128
+    memory: mmap.mmap  # the mapping; it ends with the last array in it
 
     def values(self, name: str) -> Values:
-        """Return an array that lies in the mapping, or a copy where its memory is not aligned.
-
-        Raises
-        ------
-        ValueError
-            If portarray has not its dtype, or its values are none of the dtype's.
-        """
+        """Return an array that lies in the mapping, or a copy where its memory is not aligned."""
         code, shape, start = self.places[name]
         dtype = _dtype(code)
         if dtype is None:
@@ -183,17 +143,7 @@ class Stored:
 
 
 def read(path: str) -> Stored:
-    """Map a file into memory; its data is read where an array is used, and not before.
-
-    Raises
-    ------
-    ValueError
-        If it is no whole safetensors file.
-    OSError
-        If it cannot be opened.
-    ModuleNotFoundError
-        If safetensors is not installed.
-    """
+    """Map a file into memory; its data is read where an array is used, and not before."""
     library = _library()
     for _ in range(_ATTEMPTS):
         _check_regular(path)

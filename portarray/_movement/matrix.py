@@ -25,64 +25,35 @@ TURNS = 3
 
 @dataclass(frozen=True, slots=True)
 class Memcpy:
-    """What copying the array once takes in NumPy: the least that a route with one copy can take.
+    """What copying the array once takes in NumPy: the least that a route with one copy can take."""
 
-    Parameters
-    ----------
-    warm : float
-        Seconds into memory that was written before.
-    fresh : float
-        Seconds into memory that the system hands out for it, as a move allocates its result.
-    """
-
-    warm: float
+    warm: float  # seconds into memory that was written before
+    # Seconds into memory that the system hands out for it, as a move allocates its result
     fresh: float
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One route.
+    """One route."""
 
-    Parameters
-    ----------
-    source, target : Device
-        From where to where.
-    plan : TransferPlan or None
-        The route; None where the array could not be made or moved.
-    seconds : float or None
-        The shortest time of a move, if it was measured: until the target has the data, and the
-        result is released again.
-    problem : str
-        Why there is no plan or no time, or an empty string.
-    """
-
-    source: Device
+    source: Device  # from where to where
     target: Device
-    plan: TransferPlan | None
+    plan: TransferPlan | None  # the route; None where the array could not be made or moved
+    # The shortest time of a move, if it was measured: until the target has the data, and the result
+    # is released again
     seconds: float | None = None
-    problem: str = ""
+    problem: str = ""  # why there is no plan or no time, or an empty string
 
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """The routes of one array between devices.
+    """The routes of one array between devices."""
 
-    Parameters
-    ----------
-    devices : tuple of Device
-        Rows and columns.
-    nbytes : int
-        Size of the array, of dtype float32.
-    cells : tuple of Cell
-        Row after row: every target of the first device first, itself among them.
-    memcpy : Memcpy or None
-        What one copy takes, where the routes are measured.
-    """
-
-    devices: tuple[Device, ...]
-    nbytes: int
+    devices: tuple[Device, ...]  # rows and columns
+    nbytes: int  # size of the array, of dtype float32
+    # Row after row: every target of the first device first, itself among them
     cells: tuple[Cell, ...]
-    memcpy: Memcpy | None = None
+    memcpy: Memcpy | None = None  # what one copy takes, where the routes are measured
 
     def reasons(self) -> list[str]:
         """Return every distinct reason for a copy, in the order of the cells."""
@@ -133,24 +104,7 @@ def matrix(
     measure: bool = False,
     progress: Callable[[int, int], object] | None = None,
 ) -> Matrix:
-    """Find the routes of a plain float32 array between devices.
-
-    Parameters
-    ----------
-    devices : sequence of Device
-        Rows and columns.
-    nbytes : int
-        Size of the array, rounded down to whole elements; at least one.
-    measure : bool
-        Also take the time of each route.
-    progress : callable, optional
-        Called with the number of routes that are done, and of all.
-
-    Returns
-    -------
-    Matrix
-        A device that fails is no error: its cells say why.
-    """
+    """Find the routes of a float32 array between devices; cells of devices that fail say why."""
     values = np.ones(max(1, nbytes // DTYPE.itemsize), DTYPE)
     cells: list[Cell] = []
     for source in devices:
@@ -164,19 +118,7 @@ def matrix(
 def row(
     values: np.ndarray[Any, Any], source: Device, devices: Sequence[Device], *, measure: bool
 ) -> Iterator[Cell]:
-    """Yield the routes of an array of dtype float32 from one device to others.
-
-    Parameters
-    ----------
-    values : numpy.ndarray
-        What is moved.
-    source : Device
-        Where it is put first.
-    devices : sequence of Device
-        Where it goes.
-    measure : bool
-        Also take the time of each route.
-    """
+    """Yield the routes of an array of dtype float32 from one device to others."""
     try:
         x = source.backend.transfer.from_host(values, source.native, copy=True)
     except Exception as error:  # noqa: BLE001  (a device that fails says so in its cells)

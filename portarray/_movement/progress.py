@@ -25,18 +25,6 @@ class Bar:
     """A bar that appears when the work takes long and is gone when it ends, however that ends.
 
     Nothing is shown where the standard error is no terminal.
-
-    Parameters
-    ----------
-    label : str
-        What is done.
-    in_bytes : bool
-        Whether the work is counted in bytes.
-
-    Raises
-    ------
-    ModuleNotFoundError
-        If rich is not installed.
     """
 
     def __init__(self, label: str, *, in_bytes: bool = False) -> None:
@@ -112,13 +100,7 @@ class Bar:
 
 
 class TreeBar(Bar):
-    """A bar in bytes for the arrays of a tree.
-
-    Parameters
-    ----------
-    label : str
-        What is done.
-    """
+    """A bar in bytes for the arrays of a tree."""
 
     def __init__(self, label: str) -> None:
         super().__init__(label, in_bytes=True)

@@ -70,22 +70,10 @@ def move(
     non_blocking: bool = False,
     own: bool = False,
 ) -> Any:
-    """Return a native array of one device as native array of another.
+    """Return a native array of one device as native array of another, of a dtype that both have.
 
-    Parameters
-    ----------
-    x : native array
-        On ``source``, of a dtype that ``target`` has.
-    source, target : Device
-        From where to where.
-    copy : bool or None
-        None shares memory where it can, True always copies, False raises ValueError where a copy
-        is needed.
-    non_blocking : bool
-        Whether it may return before data has arrived on a device with memory of its own.
-    own : bool
-        Whether nothing else references x or its memory, so that the target may take it over; copy
-        is None then.
+    ``own`` says that nothing else references x or its memory, so that the target may take it over;
+    ``copy`` is None then.
     """
     kind = _kind_for(x, source, target)
     onto = target.backend.transfer
@@ -124,20 +112,9 @@ def convert(
     *,
     non_blocking: bool = False,
 ) -> Any:
-    """Return a native array of one device as native array of another, in another dtype.
+    """Return a native array of one device as native array of another, in a dtype that both have.
 
-    Parameters
-    ----------
-    x : native array
-        On ``source``.
-    source, target : Device
-        From where to where.
-    dtype : numpy.dtype
-        One that both devices have.
-    cast : callable
-        Converts x on its device. It is not called where :func:`converts`.
-    non_blocking : bool
-        As for :func:`move`.
+    ``cast`` converts x on its device. It is not called where :func:`converts`.
     """
     if converts(source, target):
         values = _export(x, source, target, "memory", True).values
@@ -292,17 +269,7 @@ class TransferPlan(NamedTuple):
 
 
 def plan(x: Any, source: Device, target: Device, *, dtype: np.dtype[Any]) -> TransferPlan:
-    """Return the route that :func:`move` takes with ``copy=None``; waits until x is computed.
-
-    Parameters
-    ----------
-    x : native array
-        On ``source``.
-    source, target : Device
-        From where to where.
-    dtype : numpy.dtype
-        Of x.
-    """
+    """Return the route that :func:`move` takes with ``copy=None``; waits until x is computed."""
     kind = _kind_for(x, source, target)
     reasons = tuple(filter(None, _reasons(x, source, target, kind, dtype)))
     nbytes = math.prod(x.shape) * dtype.itemsize * len(reasons)

@@ -25,23 +25,7 @@ class Leaf(NamedTuple):
 
 
 def flatten(tree: Any, check: Callable[[Any, str], None]) -> tuple[dict[str, Leaf], Any]:
-    """Return a tree's arrays by their names, and its structure.
-
-    Parameters
-    ----------
-    tree : Any
-        Mappings, lists and tuples of each other and of arrays.
-    check : callable
-        Called with all else and its place; raises where that is no array.
-
-    Raises
-    ------
-    TypeError
-        If a key is no string.
-    ValueError
-        If a key is no Unicode, two arrays would have one name, or the tree is within itself or too
-        deep.
-    """
+    """Return a tree's arrays by their names, and its structure."""
     leaves: dict[str, Leaf] = {}
     return leaves, _flatten(tree, None, "tree", set(), leaves, check)
 

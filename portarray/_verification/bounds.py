@@ -54,17 +54,10 @@ _FORMATS = {
 
 @dataclass(frozen=True, slots=True)
 class Precision:
-    """What the dtypes of a call can hold.
+    """What the dtypes of a call can hold."""
 
-    Parameters
-    ----------
-    dtype : str
-        Dtype of the arrays and of the result.
-    widest : str
-        The widest floating-point dtype of the device, in which angles are computed.
-    """
-
-    dtype: str
+    dtype: str  # dtype of the arrays and of the result
+    # The widest floating-point dtype of the device, in which angles are computed
     widest: str = "float64"
 
     @property

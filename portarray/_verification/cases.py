@@ -39,25 +39,14 @@ SHAPES: dict[str, tuple[Shape, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One array of a case.
+    """One array of a case."""
 
-    Parameters
-    ----------
-    name : str
-        Of the argument.
-    values : numpy.ndarray
-        What it holds, in its dtype.
-    view : {"plain", "transposed", "strided", "offset"}
-        How it lies in memory: in order; with its axes in the opposite order; every second value of
-        a longer last axis; behind the first value of one.
-    kind : str
-        What its values are like.
-    """
-
-    name: str
-    values: Values
+    name: str  # of the argument
+    values: Values  # what it holds, in its dtype
+    # How it lies in memory: in order; with its axes in the opposite order; every second value of a
+    # longer last axis; behind the first value of one
     view: View = "plain"
-    kind: str = ""
+    kind: str = ""  # what its values are like
 
     def __str__(self) -> str:
         words = [self.name, self.values.dtype.name, str(self.values.shape)]
@@ -72,17 +61,10 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """The arguments of one call.
+    """The arguments of one call."""
 
-    Parameters
-    ----------
-    arrays : tuple
-        Parts, None where an array is left out, and numbers.
-    options : mapping
-        Keyword arguments; a part, or a tuple of them, where an array is due.
-    """
-
-    arrays: tuple[Part | int | None, ...]
+    arrays: tuple[Part | int | None, ...]  # parts, None where an array is left out, and numbers
+    # Keyword arguments; a part, or a tuple of them, where an array is due
     options: Mapping[str, Any]
 
     def __str__(self) -> str:
@@ -148,21 +130,10 @@ class Drawing:
         kinds: tuple[str, ...] = ("normal", "normal", "large", "tiny", "near", "wide"),
         masked: float = 0.0,
     ) -> Part:
-        """Return floating-point numbers of one kind.
+        """Return floating-point numbers of a kind: the first array's kinds in turn, else by chance.
 
-        Parameters
-        ----------
-        name : str
-            Of the argument.
-        shape : tuple of int
-            Of the array.
-        large : float or mapping
-            What ``"large"`` numbers are multiples of, for each dtype where that matters.
-        kinds : tuple of str
-            What there is, for the first array in turn, else by chance: ``"near"`` are 1000 and a
-            little more or less, ``"wide"`` are of all magnitudes between 2**-8 and 2**8.
-        masked : float
-            How many are -inf; one row in some is nothing else.
+        ``"near"`` are 1000 and a little more or less, ``"wide"`` of all magnitudes from 2**-8 to
+        2**8, ``"large"`` multiples of ``large``; of ``masked`` of them -inf is put in the place.
         """
         kind = str(self.one_of(*kinds) if self.floating else self.in_turn(*kinds))
         self.floating += 1

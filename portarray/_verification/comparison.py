@@ -56,20 +56,7 @@ class Case:
         return draw(self.kernel, self.dtype, self.seed, self.number)
 
     def arguments(self, device: object) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Return the arguments on a device, with the views that they are.
-
-        Parameters
-        ----------
-        device : device-like
-            Where to.
-
-        Returns
-        -------
-        tuple
-            Positional arguments of the kernel.
-        dict
-            Keyword arguments.
-        """
+        """Return the arguments on a device, with the views that they are."""
         return _placed(self.draw(), selection.device(device))
 
 

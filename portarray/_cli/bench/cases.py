@@ -21,20 +21,11 @@ HEADS, KV_HEADS, HEAD_DIM = 9, 3, 64
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One measurement, which any device can do.
+    """One measurement, which any device can do."""
 
-    Parameters
-    ----------
-    name : str
-        What is done; the same for all sizes.
-    size : int
-        How much of it, in the subject's unit.
-    make : callable
-        Puts what is needed on a device, and returns what to time, which waits for its result.
-    """
-
-    name: str
-    size: int
+    name: str  # what is done; the same for all sizes
+    size: int  # how much of it, in the subject's unit
+    # Puts what is needed on a device, and returns what to time, which waits for its result
     make: Callable[[pa.Device], Action]
 
 

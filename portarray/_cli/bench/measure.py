@@ -42,25 +42,7 @@ def measured(
 ) -> Report:
     """Measure a subject of :data:`SUBJECTS`, each case on all devices in turns.
 
-    Parameters
-    ----------
-    subject : str
-        Which.
-    devices : sequence of Device
-        Where.
-    baseline : Device
-        One of them: ratios are to its times.
-    repeats : int
-        Turns of each device.
-    only : str
-        Measure the cases whose name contains this.
-    progress : callable, optional
-        Called with the number of cases that are done, and of all.
-
-    Returns
-    -------
-    Report
-        A device that fails is no error: its figures say why.
+    A device that fails is no error: its figures say why.
     """
     unit, every = SUBJECTS[subject]
     cases = [case for case in every() if only in case.name]
@@ -108,17 +90,7 @@ def _figure(
 def moves(devices: Sequence[pa.Device], *, progress: Progress | None = None) -> Report:
     """Measure the moves between devices at growing sizes; ratios are to one copy in NumPy.
 
-    Parameters
-    ----------
-    devices : sequence of Device
-        Between which.
-    progress : callable, optional
-        Called with the number of routes that are done, and of all.
-
-    Returns
-    -------
-    Report
-        Its figures' names are where arrays come from, their devices where they go.
+    Figures' names are where arrays come from, their devices where they go.
     """
     figures: list[Figure] = []
     routes = len(devices) ** 2

@@ -43,17 +43,7 @@ class Layer(NamedTuple):
 
 
 class Decoder:
-    """Decoder layers with a cache of keys and values.
-
-    Parameters
-    ----------
-    device : Device
-        Where.
-    context : int
-        Tokens that the cache holds.
-    layers : int
-        How many.
-    """
+    """Decoder layers with a cache of keys and values."""
 
     def __init__(self, device: pa.Device, context: int, layers: int = LAYERS) -> None:
         self.context = context

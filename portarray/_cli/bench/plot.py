@@ -25,18 +25,7 @@ class PlotError(PortarrayError):
 
 
 def check(file: Path) -> None:
-    """Refuse a picture that cannot be drawn, before anything is measured for it.
-
-    Parameters
-    ----------
-    file : Path
-        Where it is to be.
-
-    Raises
-    ------
-    PlotError
-        If matplotlib is not installed, does not know the format, or the folder is missing.
-    """
+    """Refuse a picture that cannot be drawn, before anything is measured for it."""
     try:
         from matplotlib import figure
     except ModuleNotFoundError as error:
@@ -57,15 +46,7 @@ def check(file: Path) -> None:
 
 
 def draw(report: Report, file: Path) -> None:
-    """Draw growth curves, both axes logarithmic; the format is that of the file's name.
-
-    Parameters
-    ----------
-    report : Report
-        What was measured.
-    file : Path
-        Where to.
-    """
+    """Draw growth curves, both axes logarithmic; the format is that of the file's name."""
     import matplotlib as mpl
     from matplotlib.figure import Figure as Canvas
 

@@ -15,58 +15,27 @@ import portarray as pa
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One case on one device.
+    """One case on one device."""
 
-    Parameters
-    ----------
-    name : str
-        What was done.
-    size : int
-        How much of it, in the report's unit.
-    device : str
-        Where.
-    seconds : float or None
-        The shortest time; None where there is none.
-    spread : float or None
-        How much longer the median was, relatively; None where one time alone is known.
-    ratio : float or None
-        The time as a multiple of the baseline's.
-    problem : str
-        Why there is no time, or an empty string.
-    """
-
-    name: str
-    size: int
-    device: str
-    seconds: float | None = None
+    name: str  # what was done
+    size: int  # how much of it, in the report's unit
+    device: str  # where
+    seconds: float | None = None  # the shortest time; None where there is none
+    # How much longer the median was, relatively; None where one time alone is known
     spread: float | None = None
-    ratio: float | None = None
-    problem: str = ""
+    ratio: float | None = None  # the time as a multiple of the baseline's
+    problem: str = ""  # why there is no time, or an empty string
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The figures of one subject.
+    """The figures of one subject."""
 
-    Parameters
-    ----------
-    subject : str
-        ``"kernels"``, ``"ops"``, ``"model"`` or ``"transfer"``.
-    unit : str
-        What sizes count.
-    baseline : str
-        What ratios are of: a device, or one copy in NumPy.
-    devices : tuple of Device
-        In the order of columns.
-    figures : tuple of Figure
-        Case after case, device after device.
-    """
-
-    subject: str
-    unit: str
-    baseline: str
-    devices: tuple[pa.Device, ...]
-    figures: tuple[Figure, ...]
+    subject: str  # ``"kernels"``, ``"ops"``, ``"model"`` or ``"transfer"``
+    unit: str  # what sizes count
+    baseline: str  # what ratios are of: a device, or one copy in NumPy
+    devices: tuple[pa.Device, ...]  # in the order of columns
+    figures: tuple[Figure, ...]  # case after case, device after device
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as dictionaries, lists, texts and numbers, fit for JSON."""

@@ -15,20 +15,7 @@ FASTER, SLOWER = 0.95, 1.05  # ratios between which nothing is said
 
 
 def tables(report: Report, width: int) -> Iterator[Table]:
-    """Yield a report as tables of cases by devices: one, or as many as the terminal's width asks.
-
-    Parameters
-    ----------
-    report : Report
-        What was measured.
-    width : int
-        Columns of the terminal.
-
-    Yields
-    ------
-    Table
-        The figures, and at the end what they mean.
-    """
+    """Yield a report as tables of cases by devices, as many as the width needs, and a legend."""
     names = [str(device) for device in report.devices]
     lines: dict[tuple[str, int], dict[str, Figure]] = {}
     for figure in report.figures:

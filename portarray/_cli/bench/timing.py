@@ -17,15 +17,9 @@ FEWEST = 3
 
 @dataclass(slots=True)
 class Times:
-    """The times of one candidate, in seconds for one call.
+    """The times of one candidate, in seconds for one call."""
 
-    Parameters
-    ----------
-    each : list of float
-        One for every turn.
-    """
-
-    each: list[float] = field(default_factory=list)
+    each: list[float] = field(default_factory=list)  # one for every turn
 
     @property
     def shortest(self) -> float:
