@@ -189,11 +189,11 @@ def to_device(
     try:
         return trees.tree_map(tree, mover.image, is_array=mover.is_array, watch=watch)
     finally:
-        mover.moved.clear()  # this frame is part of every traceback
+        mover.moved.clear()  # a traceback keeps this frame, and it the arrays
 
 
 def _unmoved(value: Any, namespace: str) -> str:
-    """Return what to say of a value in which nothing would be moved."""
+    """Return the message for a value that has no arrays to move."""
     name = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
     if isinstance(value, np.ndarray):
         return (
@@ -230,8 +230,8 @@ class _Mover:
         self._non_blocking = non_blocking
         self._as_native = native
         self._classes: dict[type, bool] = {}
-        # By the identity of native arrays, which one tree may have in several places: as they are,
-        # and in the arrays around them. Kept with them, so that no other gets the identity.
+        # Results by the id of the native array, which may be in the tree several times, bare and
+        # within Arrays; with the array itself, so that its id is not used again.
         self.moved: dict[int, tuple[Any, Array]] = {}
 
     def is_array(self, value: Any) -> bool:
@@ -264,7 +264,7 @@ class _Mover:
         return conversion.native_of(x) if as_native else x
 
     def _moved(self, native: Any, x: Array) -> Array:
-        """Return an array on the device, over the memory that other arrays around it got."""
+        """Return an array on the device; each native array is moved once."""
         device = self._device
         known = self.moved.get(id(native))
         if known is None:
@@ -278,17 +278,20 @@ class _Mover:
 
 _ATOMS = (type(None), *dtypes.SCALARS, str, bytes)
 
-_NUMPY = (np.ndarray, np.memmap)  # and no other subclass: those mean more than their values
+_NUMPY = (
+    np.ndarray,
+    np.memmap,
+)  # other subclasses (masked arrays, matrices) are more than their values
 
 
 def _holds_numbers(dtype: np.dtype[Any]) -> bool:
-    """Tell whether NumPy arrays of a dtype are arrays in a tree; labels, dates, records are not."""
-    # bfloat16 and its kin are classes of their own that NumPy takes for opaque.
+    """Tell whether NumPy arrays of a dtype are moved; texts, dates, objects and records are not."""
+    # bfloat16 is a user-defined dtype, whose kind NumPy gives as void.
     return dtype.kind in "biufc" or (dtype.kind == "V" and dtype.isbuiltin == 2)
 
 
 def _is_array_class(cls: type, value: Any) -> bool:
-    """Tell whether objects of a class, such as this one, are arrays."""
+    """Tell whether instances of a class, of which ``value`` is one, are arrays."""
     if issubclass(cls, (np.ndarray, np.generic)):
         return False
     if hasattr(cls, "__dlpack__") and hasattr(cls, "__dlpack_device__"):

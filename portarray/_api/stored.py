@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Values = np.ndarray[Any, Any]
 
-# What files remember beside the arrays.
+# Keys of portarray's notes in a file.
 _STRUCTURE = "structure"  # of the tree; missing where that is a dict in alphabetical order
 _SHARED = "shared"  # names of arrays that are saved under another name, to that name
 
@@ -49,7 +49,7 @@ def read(
     where = _path(path)
     try:
         stored = files.read(where)
-    except MemoryError as error:  # of addresses to map the file to
+    except MemoryError as error:  # no address space to map the file
         results.reraise(error, "loading", asked=os.path.getsize(where))
     shared = _shared(stored)
     if names is None:
@@ -65,7 +65,7 @@ def read(
                 placed[first] = _placed(stored, first, device, narrow=narrow)
             arrays.append(placed[first])
     except BaseException:
-        placed.clear()  # who handles the error has the memory back
+        placed.clear()  # the traceback keeps this frame
         arrays.clear()
         raise
     return structures.unflatten(structure, arrays), stored.metadata
@@ -82,7 +82,7 @@ def _placed(stored: files.Stored, name: str, device: Device, *, narrow: bool) ->
 def _in_memory(stored: files.Stored, name: str) -> Values:
     try:
         return stored.values(name)
-    except MemoryError as error:  # of a copy, for it lies at an address that is not its dtype's
+    except MemoryError as error:  # of the copy of an unaligned array
         results.reraise(error, "loading")
 
 
@@ -130,7 +130,7 @@ def _described(x: Any) -> str:
 def _on_host(
     leaves: Mapping[str, structures.Leaf],
 ) -> tuple[dict[str, files.Block], dict[str, str]]:
-    """Return arrays' values, each once, and the names of all others to that of the first."""
+    """Return arrays' values, each once, and for every repeated one its name to the first's."""
     values: dict[str, files.Block] = {}
     shared: dict[str, str] = {}
     objects: dict[int, str] = {}
@@ -139,7 +139,7 @@ def _on_host(
         first = objects.setdefault(id(conversion.native_of(x)), name)
         if first == name:
             found = _values(x, place)
-            # PyTorch hands out a tensor for each name of a parameter, all with the same memory.
+            # A PyTorch state_dict has a tensor object for each name of one parameter.
             address = files.address_of(found)
             memory = (address, found.shape, found.strides, found.dtype)
             first = memories.setdefault(memory, name) if found.size else name
@@ -156,7 +156,7 @@ def _values(x: Any, place: str) -> Values:
         return x.view(np.ndarray)
     try:
         if type(x) is not _array.Array:
-            # NumPy's are read above, so this is where the array is, or the way of any producer.
+            # Native arrays stay on their device; other producers are imported.
             x = conversion.asarray(x)
         return call.read(x)
     except Exception as error:
@@ -165,7 +165,7 @@ def _values(x: Any, place: str) -> Values:
 
 
 def _shared(stored: files.Stored) -> dict[str, str]:
-    """Return the names of arrays that the file has once, under another name, to that name."""
+    """Return for each repeated array its name to the name that it is saved under."""
     found = stored.notes.get(_SHARED, {})
     try:
         sound = all(first in stored.places for first in found.values())
@@ -177,7 +177,7 @@ def _shared(stored: files.Stored) -> dict[str, str]:
 
 
 def _structure(stored: files.Stored, shared: Mapping[str, str]) -> Any:
-    """Return the structure of the tree in a file: a flat dict where the file does not say."""
+    """Return the structure of the tree in a file, by default a flat dict."""
     flat = dict.fromkeys(sorted((*stored.places, *shared)))
     if _STRUCTURE not in stored.notes:
         return flat

@@ -52,10 +52,9 @@ class Row(NamedTuple):
 class Place(NamedTuple):
     """Where functions are served: a device, or what is not here."""
 
-    # Text of the device, such as ``"torch:cpu:0"``; ``"torch:cuda"`` for all of a platform that are
-    # not here, and ``"cupy"`` for a library of which only the files could be read
+    # "torch:cpu:0"; "torch:cuda" for a platform without devices here, "cupy" for a library without
     device: str
-    state: State  # see :data:`State`
+    state: State
     reason: str  # why it is not functional, or an empty string
     # How many functions are served in each of the three ways; empty for what is not run
     totals: Mapping[Served, int]
@@ -142,8 +141,8 @@ def _counted(rows: list[Row], state: State, reason: str = "") -> list[Place]:
 
 
 def _declared(library: str) -> list[Row]:
-    """Return the rows of a library without devices, from its backend's files where they import."""
-    backend = registry.loaded(library)  # by discovery, unless the library is missing or broken
+    """Return the rows of a library without devices, where its backend can be imported."""
+    backend = registry.loaded(library)  # None where the library is missing or broken
     if backend is None:
         return []
     return [

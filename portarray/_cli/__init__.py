@@ -17,7 +17,7 @@ def main() -> None:
             f'Install it with: pip install "portarray[cli]"'
         )
     for stream in (sys.stdout, sys.stderr):
-        # A terminal that lacks a sign shows another one instead of failing.
+        # Replace characters that the terminal's encoding lacks.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
     portarray(prog_name="portarray")

@@ -9,5 +9,5 @@ from portarray._devices.device import Device
 
 
 def chosen(names: Iterable[str]) -> list[Device]:
-    """Return the devices that are asked for, each once; every functional one where none is."""
+    """Return the named devices, each once; every functional one if none is named."""
     return list(dict.fromkeys(map(selection.device, names))) or selection.devices()

@@ -77,7 +77,7 @@ class Commands(click.Group):
 
 
 def _extra() -> dict[str, EntryPoint]:
-    """Return the commands of other distributions; built-in names are not theirs to take."""
+    """Return the commands of other distributions, except under built-in names."""
     return {e.name: e for e in entry_points(group=ENTRY_POINTS) if e.name not in _BUILT_IN}
 
 

@@ -25,10 +25,10 @@ TURNS = 3
 
 @dataclass(frozen=True, slots=True)
 class Memcpy:
-    """What copying the array once takes in NumPy: the least that a route with one copy can take."""
+    """The time of one copy in NumPy: a lower bound for a route with one copy."""
 
-    warm: float  # seconds into memory that was written before
-    # Seconds into memory that the system hands out for it, as a move allocates its result
+    warm: float  # seconds into memory that has been written before
+    # Seconds into newly allocated memory, as a move's result is
     fresh: float
 
 
@@ -36,11 +36,10 @@ class Memcpy:
 class Cell:
     """One route."""
 
-    source: Device  # from where to where
+    source: Device
     target: Device
     plan: TransferPlan | None  # the route; None where the array could not be made or moved
-    # The shortest time of a move, if it was measured: until the target has the data, and the result
-    # is released again
+    # The shortest measured time until the target has the data and the result is released
     seconds: float | None = None
     problem: str = ""  # why there is no plan or no time, or an empty string
 
@@ -49,11 +48,11 @@ class Cell:
 class Matrix:
     """The routes of one array between devices."""
 
-    devices: tuple[Device, ...]  # rows and columns
-    nbytes: int  # size of the array, of dtype float32
-    # Row after row: every target of the first device first, itself among them
+    devices: tuple[Device, ...]
+    nbytes: int  # of the float32 array
+    # Row by row, the diagonal included
     cells: tuple[Cell, ...]
-    memcpy: Memcpy | None = None  # what one copy takes, where the routes are measured
+    memcpy: Memcpy | None = None  # where the routes are measured
 
     def reasons(self) -> list[str]:
         """Return every distinct reason for a copy, in the order of the cells."""
@@ -144,7 +143,7 @@ def _problem(error: Exception) -> str:
 
 
 def _time_of_move(x: Any, plan: TransferPlan) -> float:
-    """Return the shortest time of a move; its end is waited for where anything is copied."""
+    """Return the shortest time of a move, with the device synchronized where anything is copied."""
     source, target = plan.source, plan.target
 
     def move() -> None:
@@ -166,7 +165,7 @@ def memcpy(values: np.ndarray[Any, Any]) -> Memcpy:
 
 
 def shortest(action: Callable[[], object]) -> float:
-    """Return the shortest time of an action in seconds, after it was done once."""
+    """Return the shortest time of an action in seconds, after one warm-up."""
     action()
     end = time.perf_counter() + LEAST
     best = float("inf")

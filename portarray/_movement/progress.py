@@ -22,7 +22,7 @@ INTERVAL = 0.05
 
 
 class Bar:
-    """A bar that appears when the work takes long and is gone when it ends, however that ends.
+    """A bar that appears after :data:`DELAY` seconds and is removed when its block is left.
 
     Nothing is shown where the standard error is no terminal.
     """
@@ -54,7 +54,7 @@ class Bar:
             self._shown = None
 
     def update(self, done: int, total: int) -> None:
-        """Take note of how much is done."""
+        """Show how much is done."""
         now = time.monotonic()
         if now < self._due:
             return
@@ -66,7 +66,7 @@ class Bar:
             progress.update(task, completed=done, total=total)
 
     def _show(self) -> None:
-        """Draw the bar, unless nobody would see it."""
+        """Draw the bar, if the standard error is a terminal."""
         from rich.console import Console
         from rich.progress import (
             BarColumn,
@@ -109,14 +109,14 @@ class TreeBar(Bar):
 
     @contextmanager
     def begin(self, arrays: Sequence[Any]) -> Iterator[None]:
-        """Start with what is to come; the bar is gone on leaving."""
+        """Start with the arrays that are to come."""
         self._sums = list(accumulate(map(_size, arrays), initial=0))
         self._done = 0
         with self:
             yield
 
     def step(self) -> None:
-        """Take note that the next one is done."""
+        """Advance by one array."""
         self._done += 1
         self.update(self._sums[self._done], self._sums[-1])
 

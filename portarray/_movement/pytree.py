@@ -50,7 +50,7 @@ def node_type(value: Any) -> NodeType | None:
         return _NamedTuple(cls._make) if is_named_tuple else _Registered()
     if _is_known_to_jax(value):
         return _RegisteredWithJax()
-    if issubclass(cls, Enum):  # whose members are the only ones
+    if issubclass(cls, Enum):  # members are singletons
         return None
     if is_dataclass(cls) or hasattr(cls, "__attrs_attrs__") or issubclass(cls, _of_scikit_learn()):
         return _Attributes(cls)
@@ -207,7 +207,7 @@ class _Attributes:
                 f"say how {name} is flattened with optree.register_pytree_node(..., "
                 f"namespace={NAMESPACE!r})"
             )
-        for key, image in changed:  # past the class's own __setattr__, which may be frozen
+        for key, image in changed:  # without the class's __setattr__: it may be frozen
             if isinstance(key, str):
                 made.__dict__[key] = image
             elif isinstance(key, _Item):

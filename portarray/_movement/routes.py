@@ -99,7 +99,7 @@ def move(
 
 
 def converts(source: Device, target: Device) -> bool:
-    """Tell whether data that goes from one device to another is converted while it is copied."""
+    """Tell whether the target converts dtypes while it copies from the source."""
     return kind_of(source, target) == "memory" and target.backend.converts()
 
 

@@ -23,8 +23,8 @@ View = Literal["plain", "transposed", "strided", "offset"]
 
 VIEWS: tuple[View, ...] = ("transposed", "strided", "offset")
 
-# The largest values, by what they go through: products of two, squares of one, or a cube. float16
-# ends at 65504, which kernels that compute in it meet on the way.
+# Scales of large values, for kernels that multiply two of them or cube one, and for those that
+# square. float16 overflows at 65504 in kernels that compute in it.
 _LARGE = {"float64": 1e90, "float32": 1e12, "bfloat16": 1e12, "float16": 60.0}
 _LARGE_SQUARED = {**_LARGE, "float16": 8000.0}
 _TINY = {"float64": 1e-100, "float32": 1e-15, "bfloat16": 1e-15, "float16": 1e-4}
@@ -41,12 +41,11 @@ SHAPES: dict[str, tuple[Shape, ...]] = {
 class Part:
     """One array of a case."""
 
-    name: str  # of the argument
-    values: Values  # what it holds, in its dtype
-    # How it lies in memory: in order; with its axes in the opposite order; every second value of a
-    # longer last axis; behind the first value of one
+    name: str  # the argument's
+    values: Values
+    # Memory layout: C order, reversed axes, or a last axis with a step of two or behind an offset
     view: View = "plain"
-    kind: str = ""  # what its values are like
+    kind: str = ""  # of the values, as "large"
 
     def __str__(self) -> str:
         words = [self.name, self.values.dtype.name, str(self.values.shape)]
@@ -63,8 +62,8 @@ class Part:
 class Drawn:
     """The arguments of one call."""
 
-    arrays: tuple[Part | int | None, ...]  # parts, None where an array is left out, and numbers
-    # Keyword arguments; a part, or a tuple of them, where an array is due
+    arrays: tuple[Part | int | None, ...]  # None where an array is left out
+    # Keyword arguments; arrays are parts
     options: Mapping[str, Any]
 
     def __str__(self) -> str:
@@ -115,7 +114,7 @@ class Drawing:
         return round(float(np.exp(self.rng.uniform(0, np.log(most)))))
 
     def view(self, shape: Shape) -> View:
-        """Return how an array lies in memory: in order, but for one in five."""
+        """Return the memory layout of an array: four in five are plain."""
         if len(shape) == 0 or self.chance(0.8):
             return "plain"
         view: View = self.one_of(*VIEWS)

@@ -157,7 +157,7 @@ _BOUNDS = {"relu": "exact", "embedding": "exact"}
 
 
 def _exact(value: Any) -> Any:
-    """Return an option for the reference: arrays in float64, arrays of one integer as that."""
+    """Return an option for the reference: arrays in float64, 0-d arrays of integers as int."""
     if isinstance(value, tuple):
         return tuple(map(_exact, value))
     if not hasattr(value, "exact"):
@@ -187,7 +187,7 @@ def _judged(
         error = np.abs(got - want) / bound
         error = np.where(got == want, 0.0, error)
         error = np.where(np.isnan(want), np.where(np.isnan(got), 0.0, np.inf), error)
-        # What the dtype may not hold is infinite, or its largest number where that is near enough.
+        # What overflows the dtype may be infinite, or the largest number within the bound.
         over = np.isfinite(want) & (np.abs(want) + bound >= precision.largest)
         beyond = (np.sign(got) == np.sign(want)) & (np.abs(got) + bound >= precision.largest)
         error = np.where(over & beyond, 0.0, error)
@@ -212,9 +212,9 @@ def _placed(drawn: Drawn, device: Device) -> tuple[tuple[Any, ...], dict[str, An
 
 
 def _on(part: Part, device: Device) -> Array:
-    """Return a drawn array on a device, lying in memory as it should."""
+    """Return a drawn array on a device, in its memory layout."""
     values = part.values
-    if values.dtype not in dispatch.dtypes_of(device):  # int64
+    if values.dtype not in dispatch.dtypes_of(device):  # int64, on devices without it
         values = values.astype(dispatch.default_dtype(device, "i"))
     if part.view == "transposed":
         backwards = tuple(reversed(range(values.ndim)))

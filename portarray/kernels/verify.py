@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from portarray._devices.device import Device
     from portarray._verification.comparison import VerificationRow
 
-# The reference, the bounds and the drawing are imported where they are used: programs that only
-# compute need none of them.
+# portarray._verification is imported where it is used: programs that only compute do without.
 
 Version = Literal["table", "generic"]
 

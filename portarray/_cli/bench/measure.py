@@ -24,7 +24,7 @@ SUBJECTS = {
 
 TURN = 5e-3  # seconds that one turn takes at least
 LIMIT = 0.5  # seconds after which a candidate gets no more turns
-REST = 0.03  # seconds in which threads that wait by spinning give up
+REST = 0.03  # seconds after which threads of other libraries stop spinning
 COPY = "one copy in NumPy"
 BYTES = (4_000, 1_000_000, 64_000_000)
 

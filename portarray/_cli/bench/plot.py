@@ -9,14 +9,14 @@ from portarray._cli.bench.report import Figure, Report
 from portarray.errors import PortarrayError
 
 COLUMNS = 3
-GREY = "#767676"  # to be read on white and on black
-# Told apart without colour too.
+GREY = "#767676"  # legible on white and on black
+# Distinct without colour too.
 MARKERS = "osD^vPX*<>hp"
 SETTINGS: dict[Any, Any] = {
     "font.family": "sans-serif",
     "font.size": 8.5,
     "svg.fonttype": "path",
-    "svg.hashsalt": "portarray",  # the same figures make the same file
+    "svg.hashsalt": "portarray",  # reproducible files
 }
 
 

@@ -17,14 +17,14 @@ import portarray as pa
 class Figure:
     """One case on one device."""
 
-    name: str  # what was done
-    size: int  # how much of it, in the report's unit
-    device: str  # where
-    seconds: float | None = None  # the shortest time; None where there is none
-    # How much longer the median was, relatively; None where one time alone is known
+    name: str
+    size: int  # in the report's unit
+    device: str
+    seconds: float | None = None  # the shortest time
+    # (median - shortest) / shortest; None where only one time is known
     spread: float | None = None
-    ratio: float | None = None  # the time as a multiple of the baseline's
-    problem: str = ""  # why there is no time, or an empty string
+    ratio: float | None = None  # to the baseline's time
+    problem: str = ""  # why there is no time
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +33,9 @@ class Report:
 
     subject: str  # ``"kernels"``, ``"ops"``, ``"model"`` or ``"transfer"``
     unit: str  # what sizes count
-    baseline: str  # what ratios are of: a device, or one copy in NumPy
+    baseline: str  # a device, or one copy in NumPy
     devices: tuple[pa.Device, ...]  # in the order of columns
-    figures: tuple[Figure, ...]  # case after case, device after device
+    figures: tuple[Figure, ...]  # by case, then by device
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as dictionaries, lists, texts and numbers, fit for JSON."""
@@ -49,7 +49,7 @@ class Report:
 
 
 def surroundings(devices: Iterable[pa.Device], **more: object) -> dict[str, Any]:
-    """Return what figures depend on beside what was measured: the machine, devices, versions.
+    """Return what figures depend on: the machine, devices, versions.
 
     ``more`` goes to what is said of the machine.
     """
