@@ -11,12 +11,7 @@ if TYPE_CHECKING:
     from portarray.typing import Real, Scalar
 
 
-def clip(
-    x: Array,
-    /,
-    min: Array | Real | None = None,
-    max: Array | Real | None = None,
-) -> Array:
+def clip(x: Array, /, min: Array | Real | None = None, max: Array | Real | None = None) -> Array:
     """Limit each element to a range.
 
     Parameters

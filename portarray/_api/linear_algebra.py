@@ -73,11 +73,7 @@ def matrix_transpose(x: Array, /) -> Array:
 
 
 def tensordot(
-    x1: Array,
-    x2: Array,
-    /,
-    *,
-    axes: int | tuple[Sequence[int], Sequence[int]] = 2,
+    x1: Array, x2: Array, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2
 ) -> Array:
     """Contract two arrays: multiply them and sum over pairs of axes.
 

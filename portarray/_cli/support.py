@@ -81,9 +81,7 @@ def _table(found: Overview, rows: list[Row]) -> Table:
             table.add_section()
         ways = (served[function, place.device] for place in places)
         table.add_row(
-            "" if shown == chapter else shown,
-            function,
-            *(f"[{_STYLES[way]}]{way}" for way in ways),
+            "" if shown == chapter else shown, function, *(f"[{_STYLES[way]}]{way}" for way in ways)
         )
         chapter = shown
     return table

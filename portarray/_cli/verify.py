@@ -26,9 +26,7 @@ from portarray.kernels.verify import verify as verified
 )
 @click.option("--kernel", "-k", "kernels", multiple=True, help="Only this kernel; may be repeated.")
 @click.option(
-    "--tolerance",
-    type=float,
-    help="How many times its bound an error may be.  [default: 1]",
+    "--tolerance", type=float, help="How many times its bound an error may be.  [default: 1]"
 )
 @click.option(
     "--examples",

@@ -53,10 +53,7 @@ def address_of(values: Values) -> int:
 
 
 def write(
-    path: str,
-    arrays: Mapping[str, Block],
-    metadata: Mapping[str, str],
-    notes: Mapping[str, Any],
+    path: str, arrays: Mapping[str, Block], metadata: Mapping[str, str], notes: Mapping[str, Any]
 ) -> None:
     """Write arrays to a file; on any error the earlier one stays.
 

@@ -215,13 +215,7 @@ def _angle_errors(p: Precision, positions: Values, dimensions: int, theta: float
 
 
 def rope_tables(
-    p: Precision,
-    want: Values,
-    positions: Values,
-    dimensions: int,
-    /,
-    *,
-    theta: float = 10000.0,
+    p: Precision, want: Values, positions: Values, dimensions: int, /, *, theta: float = 10000.0
 ) -> Values:
     """Return the bound of either table: of the power, the angle, and the function."""
     return p.rounded(_angle_errors(p, positions, dimensions, theta), want)

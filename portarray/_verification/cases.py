@@ -235,11 +235,7 @@ def _linear(d: Drawing) -> Drawn:
         return (*leading, d.size(400)), d.size(80)
 
     shape, out = d.shape(
-        ((1, 576), 192),
-        ((129, 576), 64),
-        ((2, 7, 129), 300),
-        ((1, 1, 64), 1536),
-        free=free,
+        ((1, 576), 192), ((129, 576), 64), ((2, 7, 129), 300), ((1, 1, 64), 1536), free=free
     )
     x, weight = d.floats("x", shape), d.floats("weight", (out, shape[-1]))
     return Drawn((x, weight, d.optional("bias", (out,))), {})

@@ -311,14 +311,7 @@ def attention(
 
 
 def _seen(
-    xp: Any,
-    behind: int,
-    queries: int,
-    limit: int,
-    causal: bool,
-    keys: int,
-    used: Any,
-    place: Any,
+    xp: Any, behind: int, queries: int, limit: int, causal: bool, keys: int, used: Any, place: Any
 ) -> Any:
     """Tell which keys a block of queries sees, (queries, limit), or None for all of them.
 

@@ -21,12 +21,7 @@ class LinearAlgebraNamespace(Protocol[A]):
         """Return matrices with rows and columns exchanged."""
 
     def tensordot(
-        self,
-        x1: A,
-        x2: A,
-        /,
-        *,
-        axes: int | tuple[Sequence[int], Sequence[int]] = 2,
+        self, x1: A, x2: A, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2
     ) -> A:
         """Return the sum of products over chosen axes."""
 
@@ -65,12 +60,7 @@ class LinalgNamespace(LinearAlgebraNamespace[A], Protocol[A]):
         """Return inverses."""
 
     def matrix_norm(
-        self,
-        x: A,
-        /,
-        *,
-        keepdims: bool = False,
-        ord: float | Literal["fro", "nuc"] | None = "fro",
+        self, x: A, /, *, keepdims: bool = False, ord: float | Literal["fro", "nuc"] | None = "fro"
     ) -> A:
         """Return norms of matrices."""
 

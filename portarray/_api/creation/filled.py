@@ -15,10 +15,7 @@ if TYPE_CHECKING:
 
 
 def empty(
-    shape: ShapeLike,
-    *,
-    dtype: DTypeLike | None = None,
-    device: DeviceLike | None = None,
+    shape: ShapeLike, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None
 ) -> Array:
     """Return an array whose elements are not set.
 
@@ -158,10 +155,7 @@ def full_like(
 
 
 def ones(
-    shape: ShapeLike,
-    *,
-    dtype: DTypeLike | None = None,
-    device: DeviceLike | None = None,
+    shape: ShapeLike, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None
 ) -> Array:
     """Return an array of ones.
 
@@ -212,10 +206,7 @@ def ones_like(
 
 
 def zeros(
-    shape: ShapeLike,
-    *,
-    dtype: DTypeLike | None = None,
-    device: DeviceLike | None = None,
+    shape: ShapeLike, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None
 ) -> Array:
     """Return an array of zeros.
 

@@ -14,12 +14,7 @@ if TYPE_CHECKING:
 
 
 def fftfreq(
-    n: int,
-    /,
-    *,
-    d: float = 1.0,
-    dtype: DTypeLike | None = None,
-    device: DeviceLike | None = None,
+    n: int, /, *, d: float = 1.0, dtype: DTypeLike | None = None, device: DeviceLike | None = None
 ) -> Array:
     """Return the frequencies that the elements of a transform belong to.
 
@@ -57,12 +52,7 @@ def fftfreq(
 
 
 def rfftfreq(
-    n: int,
-    /,
-    *,
-    d: float = 1.0,
-    dtype: DTypeLike | None = None,
-    device: DeviceLike | None = None,
+    n: int, /, *, d: float = 1.0, dtype: DTypeLike | None = None, device: DeviceLike | None = None
 ) -> Array:
     """Return the frequencies that the elements of a transform of real numbers belong to.
 

@@ -89,12 +89,7 @@ def min(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Arr
 
 
 def prod(
-    x: Array,
-    /,
-    *,
-    axis: Axes | None = None,
-    dtype: DTypeLike | None = None,
-    keepdims: bool = False,
+    x: Array, /, *, axis: Axes | None = None, dtype: DTypeLike | None = None, keepdims: bool = False
 ) -> Array:
     """Multiply the elements.
 
@@ -132,12 +127,7 @@ def prod(
 
 
 def sum(
-    x: Array,
-    /,
-    *,
-    axis: Axes | None = None,
-    dtype: DTypeLike | None = None,
-    keepdims: bool = False,
+    x: Array, /, *, axis: Axes | None = None, dtype: DTypeLike | None = None, keepdims: bool = False
 ) -> Array:
     """Add the elements.
 

@@ -74,11 +74,7 @@ def _side_by_side(
 
 
 def _figure(
-    case: Case,
-    device: str,
-    times: dict[str, Times],
-    base: Times | None,
-    problems: dict[str, str],
+    case: Case, device: str, times: dict[str, Times], base: Times | None, problems: dict[str, str]
 ) -> Figure:
     if device in problems:
         return Figure(case.name, case.size, device, problem=problems[device])
