@@ -271,7 +271,7 @@ def table(
     libraries: list[Candidate], repeats: int, only: str, sizes: tuple[int, ...] | None
 ) -> list[Measured]:
     """Measure every row, at its own size or at growing ones."""
-    from portarray._bench.timing import side_by_side
+    from portarray._cli.bench.timing import side_by_side
 
     found: list[Measured] = []
     for row in rows():
@@ -301,7 +301,7 @@ def tiny(libraries: list[Candidate], repeats: int) -> dict[str, float]:
     """Return the time of one addition of three elements, not waiting between calls."""
     import numpy as np
 
-    from portarray._bench.timing import side_by_side
+    from portarray._cli.bench.timing import side_by_side
 
     def adding(x: Any, y: Any, wait: Callable[[], object]) -> Callable[[], None]:
         def action() -> None:

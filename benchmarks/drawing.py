@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from portarray._bench import plot
+from portarray._cli.bench import plot
 
 __all__ = ["GREY", "SETTINGS"]
 

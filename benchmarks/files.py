@@ -38,8 +38,8 @@ from overhead import finisher
 from promises import Target, show_targets
 
 import portarray as pa
-from portarray._bench.report import surroundings
-from portarray._bench.timing import side_by_side
+from portarray._cli.bench.report import surroundings
+from portarray._cli.bench.timing import side_by_side
 
 MEGABYTE = 1_000_000
 LARGE = 4  # arrays in the large tree

@@ -20,8 +20,8 @@ from overhead import finisher
 from promises import Target, show_targets
 
 import portarray as pa
-from portarray._bench.report import surroundings
-from portarray._bench.timing import Action, Times, turns
+from portarray._cli.bench.report import surroundings
+from portarray._cli.bench.timing import Action, Times, turns
 
 __all__ = ["measured", "selected"]
 

@@ -18,8 +18,8 @@ from torch_llama import TorchLlama
 import portarray as pa
 from examples import llama
 from portarray import _host_memory
-from portarray._bench.report import surroundings
-from portarray._bench.timing import Times, turns
+from portarray._cli.bench.report import surroundings
+from portarray._cli.bench.timing import Times, turns
 
 __all__ = ["Line", "Plan", "bandwidth", "measured", "show_all", "targets"]
 

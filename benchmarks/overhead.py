@@ -38,7 +38,7 @@ from installed import optional
 from promises import Target, show_targets
 
 import portarray as pa
-from portarray._bench.timing import Action, side_by_side
+from portarray._cli.bench.timing import Action, side_by_side
 
 TINY = 4
 LARGE = 1_000_000

@@ -8,7 +8,7 @@ import time
 from part import BEGAN, Writer, arguments
 
 import portarray as pa
-from portarray.kernels.cases import DRAWN
+from portarray._verification.cases import DRAWN
 
 
 def verified(device: str, write: Writer, until: float) -> None:

@@ -12,22 +12,18 @@ import typing as _typing
 import numpy as _np  # noqa: ICN001  (not a public name)
 
 from portarray import fft, kernels, linalg
-from portarray._api.arithmetic import (
-    abs,
+from portarray._api.arithmetic.operations import (
     add,
-    copysign,
     divide,
     floor_divide,
     multiply,
     negative,
-    nextafter,
     positive,
     reciprocal,
     remainder,
-    sign,
-    signbit,
     subtract,
 )
+from portarray._api.arithmetic.signs import abs, copysign, nextafter, sign, signbit
 from portarray._api.bitwise import (
     bitwise_and,
     bitwise_invert,
@@ -52,25 +48,19 @@ from portarray._api.comparison import (
 )
 from portarray._api.complex import conj, imag, real
 from portarray._api.constants import e, inf, nan, newaxis, pi
-from portarray._api.creation import (
-    arange,
-    asarray,
+from portarray._api.creation.filled import (
     empty,
     empty_like,
-    eye,
-    from_dlpack,
     full,
     full_like,
-    linspace,
-    logspace,
-    meshgrid,
     ones,
     ones_like,
-    tril,
-    triu,
     zeros,
     zeros_like,
 )
+from portarray._api.creation.matrices import eye, tril, triu
+from portarray._api.creation.ranges import arange, linspace, logspace, meshgrid
+from portarray._api.creation.values import asarray, from_dlpack
 from portarray._api.data_type import astype, can_cast, finfo, iinfo, isdtype, result_type
 from portarray._api.exponential import (
     exp,
@@ -84,41 +74,30 @@ from portarray._api.exponential import (
     sqrt,
     square,
 )
+from portarray._api.files import load, save
 from portarray._api.indexing import take, take_along_axis
 from portarray._api.linear_algebra import matmul, matrix_transpose, tensordot, vecdot
 from portarray._api.logical import logical_and, logical_not, logical_or, logical_xor
-from portarray._api.manipulation import (
+from portarray._api.manipulation.joining import concat, repeat, stack, tile, unstack
+from portarray._api.manipulation.order import flip, moveaxis, permute_dims, roll
+from portarray._api.manipulation.shapes import (
     broadcast_arrays,
     broadcast_shapes,
     broadcast_to,
-    concat,
     expand_dims,
-    flip,
-    moveaxis,
-    permute_dims,
-    repeat,
     reshape,
-    roll,
     squeeze,
-    stack,
-    tile,
-    unstack,
 )
+from portarray._api.movement import to_device, transfer_plan
+from portarray._api.namespaces import array_namespace, namespace
 from portarray._api.rounding import ceil, floor, round, trunc
 from portarray._api.searching import argmax, argmin, count_nonzero, nonzero, searchsorted, where
 from portarray._api.sets import isin, unique_all, unique_counts, unique_inverse, unique_values
 from portarray._api.sorting import argsort, sort
-from portarray._api.statistical import (
-    cumulative_prod,
-    cumulative_sum,
-    max,
-    mean,
-    min,
-    prod,
-    std,
-    sum,
-    var,
-)
+from portarray._api.statistical.cumulative import cumulative_prod, cumulative_sum
+from portarray._api.statistical.moments import mean, std, var
+from portarray._api.statistical.totals import max, min, prod, sum
+from portarray._api.support import support
 from portarray._api.trigonometric import (
     acos,
     acosh,
@@ -140,10 +119,6 @@ from portarray._array import base as _base
 from portarray._array.array import Array
 from portarray._array.info import __array_namespace_info__
 from portarray._array.interop import VERSION as __array_api_version__  # noqa: N811  (the standard's name)
-from portarray._array.moving import TransferPlan, to_device, transfer_plan
-from portarray._array.namespaces import array_namespace, namespace
-from portarray._array.saving import load, save
-from portarray._array.support import support
 from portarray._config import config
 from portarray._devices.device import Device
 from portarray._devices.memory import memory, reclaim, synchronize
@@ -159,6 +134,7 @@ from portarray._devices.selection import (
     supported_backends,
 )
 from portarray._devices.summary import summary
+from portarray._movement.routes import TransferPlan
 from portarray._version import __version__
 from portarray.errors import (
     DeviceMismatchError,

@@ -22,10 +22,18 @@ SHARED = BACKENDS / "composed"
 BACKENDS = sorted(path for path in BACKENDS.glob("*/namespace") if path.is_dir())
 
 NAMES: dict[str, frozenset[str]] = {
-    chapter: frozenset(
-        import_module(f"portarray.{'' if chapter in EXTENSIONS else '_api.'}{chapter}").__all__
-    )
-    for chapter in CHAPTERS
+    **{chapter: frozenset(getattr(pa, chapter).__all__) for chapter in EXTENSIONS},
+    **{
+        chapter: frozenset(
+            name
+            for name in pa.__all__
+            if f"{getattr(getattr(pa, name), '__module__', '')}.".startswith(
+                f"portarray._api.{chapter}."
+            )
+        )
+        for chapter in CHAPTERS
+        if chapter not in EXTENSIONS
+    },
 }
 CHAPTER = {name: c for c, names in NAMES.items() if c not in EXTENSIONS for name in names}
 

@@ -67,7 +67,7 @@ def test_code_of_the_page_on_scikit_learn() -> None:
     if not pa.functional("torch"):
         pytest.skip("the page shows PyTorch, which is not functional here")
     rows, labels = datasets.load_iris(return_X_y=True)
-    names = run("docs/good_company.md", {"rows": rows, "labels": labels})
+    names = run("docs/interoperability.md", {"rows": rows, "labels": labels})
     assert isinstance(names["predicted"], pa.Array)
     assert names["predicted"].device is names["device"]
 

@@ -77,24 +77,21 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("backends.types", "backends.registry", "backends.assembly", "_dlpack"),
         "backends.sizes",
     },
-    "_api": {"errors", "_devices", "_array"},
+    "_api": {
+        *("errors", "_config", "_devices", "_movement", "_array"),
+        *("backends.protocol", "backends.registry", "backends.assembly"),
+    },
     "linalg": {"_api", "_array"},
     "fft": {"_api", "_array"},
-    "kernels": {"errors", "_config", "_devices", "_array", "_api"},
+    "_verification": {"_devices", "_array", "_api"},
+    "kernels": {"errors", "_config", "_devices", "_array", "_api", "_verification"},
     "": {
-        *("errors", "_version", "_config", "_devices", "_array"),
+        *("errors", "_version", "_config", "_devices", "_movement", "_array"),
         *("_api", "linalg", "fft", "kernels"),
     },
-    "_bench": {"", "errors", "_config", "_devices", "_array", "_movement", "kernels"},
     "_cli": {
-        "errors",
-        "_version",
-        "_config",
-        "_devices",
-        "_array",
-        "_movement",
-        "_bench",
-        "kernels",
+        *("", "errors", "_version", "_config", "_devices", "_array", "_api", "_movement"),
+        *("_verification", "kernels"),
     },
     "__main__": {"_cli"},
 }
@@ -103,15 +100,15 @@ NATIVE_ARRAYS = {"_array", "_movement"}  # where an array's native part may be r
 # Distributions that only some parts need, and the parts that may import each.
 HOMES_OF = {
     "click": {"_cli"},
-    "matplotlib": {"_bench"},
-    "rich": {"_bench", "_cli", "_movement"},
+    "matplotlib": {"_cli"},
+    "rich": {"_cli", "_movement"},
     "optree": {"_movement"},
     "safetensors": {"_movement"},
 }
 # Imported where they are used, never with the module: most programs do without.
 LAZY = {"matplotlib", "ml_dtypes", "optree", "platformdirs", "rich", "safetensors", "tomllib"}
 # But for what all of a part's programs need.
-AT_ONCE = {("_bench", "rich"), ("_cli", "rich")}
+AT_ONCE = {("_cli", "rich")}
 
 
 @dataclass(frozen=True)
@@ -192,6 +189,27 @@ def test_imports_go_down_the_layers() -> None:
                     f"{place(module, found.line)} imports {other or 'portarray'}, may import {may}"
                 )
     assert upward == []
+
+
+CIRCULAR = {"_array", "_devices", "clarray", "backends.mlx"}  # to become empty
+
+
+def test_no_files_import_each_other() -> None:
+    """Neither at module level nor by imports in functions, which only hide a circle."""
+    graph = {
+        module: {
+            found.name
+            for found in imports(module)
+            if found.name in MODULES and found.name != module and found.when != "types"
+        }
+        for module in MODULES
+        if part_of(module) not in CIRCULAR
+    }
+    # Modules that import nothing of the others are in no circle; what is left in the end are.
+    while free := [module for module, others in graph.items() if not others & graph.keys()]:
+        for module in free:
+            del graph[module]
+    assert sorted(graph) == []
 
 
 def test_backends_know_nothing_of_the_array() -> None:

@@ -14,7 +14,7 @@ from sphinx.util.typing import ExtensionMetadata
 from support_table import table_of
 
 import portarray as pa
-from portarray._array.support import overview
+from portarray._api.support import overview
 from portarray.backends import registry
 from portarray.kernels import generic
 

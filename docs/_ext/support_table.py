@@ -14,7 +14,7 @@ from sphinx.application import Sphinx
 from sphinx.util.typing import ExtensionMetadata
 
 import portarray as pa
-from portarray._array.support import WAYS, Overview, Place, overview
+from portarray._api.support import SERVED, Overview, Place, overview
 
 
 class SupportTable(Directive):
@@ -36,11 +36,11 @@ class SupportTable(Directive):
 
 def _totals(found: Overview) -> nodes.table:
     lines = [
-        [_title(place), *(str(place.totals[way]) for way in WAYS)]
+        [_title(place), *(str(place.totals[way]) for way in SERVED)]
         for place in found.places
         if place.totals
     ]
-    return table_of(["device", *WAYS], lines)
+    return table_of(["device", *SERVED], lines)
 
 
 def _chapters(found: Overview) -> Iterable[tuple[str, nodes.table]]:

@@ -16,41 +16,11 @@ from numpy.exceptions import AxisError
 
 from portarray._array import dtypes, operands
 
-__all__ = [
-    "axes",
-    "axis",
-    "choice",
-    "fill_value",
-    "indices",
-    "integers",
-    "matrices",
-    "number",
-    "numeric",
-    "real_number",
-    "shape",
-    "size",
-]
-
 
 def axis(value: int, x: Any, *, extra: int = 0) -> int:
-    """Return an axis of an array after checking that the array has it.
+    """Return an axis of an array after checking that the array, with ``extra`` axes more, has it.
 
-    Parameters
-    ----------
-    value : int
-        The axis, negative ones counting from the last.
-    x : Array
-        The array. An object without ``ndim`` is let through: the call refuses it with a better
-        message.
-    extra : int, default: 0
-        Axes that the result has beyond those of `x`.
-
-    Raises
-    ------
-    AxisError
-        If the array has no such axis. It is an IndexError and a ValueError.
-    TypeError
-        If the axis is no integer.
+    An object without ``ndim`` is let through: the call refuses it with a better message.
     """
     try:
         value = index(value)
@@ -68,17 +38,7 @@ def axis(value: int, x: Any, *, extra: int = 0) -> int:
 
 
 def axes(value: int | Sequence[int], x: Any, *, name: str = "axis") -> int | tuple[int, ...]:
-    """Return one or several axes of an array after checking them; lists become tuples.
-
-    Raises
-    ------
-    AxisError
-        If the array lacks one of them.
-    ValueError
-        If an axis is named twice.
-    TypeError
-        If one is no integer.
-    """
+    """Return one or several axes of an array after checking them; lists become tuples."""
     if not isinstance(value, (list, tuple)):
         return axis(value, x)  # type: ignore[arg-type]
     found = tuple([axis(one, x) for one in value])
@@ -103,15 +63,7 @@ def integers(value: int | Sequence[int], name: str) -> tuple[int, ...]:
 
 
 def shape(value: int | Sequence[int]) -> tuple[int, ...]:
-    """Return a shape as a tuple of non-negative integers.
-
-    Raises
-    ------
-    ValueError
-        If a size is negative.
-    TypeError
-        If one is no integer.
-    """
+    """Return a shape as a tuple of non-negative integers."""
     sizes = integers(value, "shape")
     for one in sizes:
         if one < 0:
@@ -131,25 +83,13 @@ def size(value: int, name: str) -> int:
 
 
 def choice(value: object, name: str, allowed: tuple[object, ...]) -> None:
-    """Refuse a mode that is not one of those allowed.
-
-    Raises
-    ------
-    ValueError
-        With the name of the argument, the value, and what is allowed.
-    """
+    """Refuse a mode that is not one of those allowed."""
     if value not in allowed:
         raise ValueError(f"{name} is {value!r}; use one of {', '.join(map(repr, allowed))}")
 
 
 def matrices(x: Any, function: str) -> None:
-    """Refuse an array with fewer than two axes where matrices are due.
-
-    Raises
-    ------
-    ValueError
-        With the shape.
-    """
+    """Refuse an array with fewer than two axes where matrices are due."""
     if getattr(x, "ndim", 2) < 2:
         raise ValueError(f"{function} got shape {x.shape}; it needs matrices, shape (..., M, N)")
 
@@ -188,15 +128,7 @@ def real_number(value: Any, name: str) -> int | float:
 
 
 def fill_value(value: Any, dtype: object) -> bool | int | float | complex:
-    """Return a fill value as the scalar of a dtype's kind, after checking that it fits.
-
-    Raises
-    ------
-    TypeError
-        For a complex value and a dtype that is not.
-    OverflowError
-        For an integer dtype that is too narrow, or a value that is not finite.
-    """
+    """Return a fill value as the scalar of a dtype's kind, after checking that it fits."""
     found = number(value, "fill_value")
     if dtype is None:
         return found

@@ -9,15 +9,6 @@ from portarray._array import call
 if TYPE_CHECKING:
     from portarray._array.array import Array
 
-__all__ = [
-    "bitwise_and",
-    "bitwise_invert",
-    "bitwise_left_shift",
-    "bitwise_or",
-    "bitwise_right_shift",
-    "bitwise_xor",
-]
-
 
 def bitwise_and(x1: Array | int, x2: Array | int, /) -> Array:
     """Return the bits that are set in both elements of each pair.

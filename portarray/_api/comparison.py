@@ -10,28 +10,8 @@ if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray.typing import Real, Scalar
 
-__all__ = [
-    "clip",
-    "equal",
-    "greater",
-    "greater_equal",
-    "isfinite",
-    "isinf",
-    "isnan",
-    "less",
-    "less_equal",
-    "maximum",
-    "minimum",
-    "not_equal",
-]
 
-
-def clip(
-    x: Array,
-    /,
-    min: Array | Real | None = None,
-    max: Array | Real | None = None,
-) -> Array:
+def clip(x: Array, /, min: Array | Real | None = None, max: Array | Real | None = None) -> Array:
     """Limit each element to a range.
 
     Parameters

@@ -9,8 +9,6 @@ from portarray._array import call
 if TYPE_CHECKING:
     from portarray._array.array import Array
 
-__all__ = ["conj", "imag", "real"]
-
 
 def conj(x: Array, /) -> Array:
     """Return the complex conjugate of each element.

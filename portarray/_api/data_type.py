@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray.typing import DeviceLike, DType, DTypeLike, Scalar
 
-__all__ = ["astype", "can_cast", "finfo", "iinfo", "isdtype", "result_type"]
-
 DTypeKind: TypeAlias = "DTypeLike | tuple[DTypeKind, ...]"
 """What :func:`isdtype` takes as kind: a dtype, the name of a kind, or a tuple of such."""
 

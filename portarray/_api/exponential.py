@@ -10,19 +10,6 @@ if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray.typing import Real, Scalar
 
-__all__ = [
-    "exp",
-    "expm1",
-    "log",
-    "log1p",
-    "log2",
-    "log10",
-    "logaddexp",
-    "pow",
-    "sqrt",
-    "square",
-]
-
 
 def exp(x: Array, /) -> Array:
     """Return e to the power of each element.

@@ -10,8 +10,6 @@ from portarray._array import call
 if TYPE_CHECKING:
     from portarray._array.array import Array
 
-__all__ = ["take", "take_along_axis"]
-
 
 def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
     """Return the elements at given indices along an axis.

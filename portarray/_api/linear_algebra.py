@@ -11,8 +11,6 @@ from portarray._array import call
 if TYPE_CHECKING:
     from portarray._array.array import Array
 
-__all__ = ["matmul", "matrix_transpose", "tensordot", "vecdot"]
-
 
 def matmul(x1: Array, x2: Array, /) -> Array:
     """Multiply matrices.
@@ -75,11 +73,7 @@ def matrix_transpose(x: Array, /) -> Array:
 
 
 def tensordot(
-    x1: Array,
-    x2: Array,
-    /,
-    *,
-    axes: int | tuple[Sequence[int], Sequence[int]] = 2,
+    x1: Array, x2: Array, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2
 ) -> Array:
     """Contract two arrays: multiply them and sum over pairs of axes.
 

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray.typing import Scalar
 
-__all__ = ["logical_and", "logical_not", "logical_or", "logical_xor"]
-
 
 def logical_and(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
     """Tell of each pair of elements whether both are true.

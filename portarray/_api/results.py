@@ -7,17 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from portarray._array.array import Array
 
-__all__ = [
-    "EigResult",
-    "EighResult",
-    "QRResult",
-    "SVDResult",
-    "SlogdetResult",
-    "UniqueAllResult",
-    "UniqueCountsResult",
-    "UniqueInverseResult",
-]
-
 
 class UniqueAllResult(NamedTuple):
     """What :func:`portarray.unique_all` returns."""

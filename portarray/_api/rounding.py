@@ -9,8 +9,6 @@ from portarray._array import call
 if TYPE_CHECKING:
     from portarray._array.array import Array
 
-__all__ = ["ceil", "floor", "round", "trunc"]
-
 
 def ceil(x: Array, /) -> Array:
     """Return the least integer value not below each element.

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, overload
 
-from portarray._api import arguments, creation
+from portarray._api import arguments
+from portarray._api.creation.values import asarray
 from portarray._array import call, operands
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray.typing import Axes, Real, Scalar
-
-__all__ = ["argmax", "argmin", "count_nonzero", "nonzero", "searchsorted", "where"]
 
 
 def argmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
@@ -250,5 +249,5 @@ def where(
             f"compare it first, as in x != 0"
         )
     if not (hasattr(x1, "dtype") or hasattr(x2, "dtype")):
-        x1 = creation.asarray(x1, device=condition.device)
+        x1 = asarray(x1, device=condition.device)
     return call.where(condition, x1, x2)

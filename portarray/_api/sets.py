@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray.typing import Scalar
 
-__all__ = ["isin", "unique_all", "unique_counts", "unique_inverse", "unique_values"]
-
 
 def isin(x1: Array | Scalar, x2: Array | Scalar, /, *, invert: bool = False) -> Array:
     """Test for each element of one array whether another array contains it.

@@ -10,23 +10,6 @@ if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray.typing import Real
 
-__all__ = [
-    "acos",
-    "acosh",
-    "asin",
-    "asinh",
-    "atan",
-    "atan2",
-    "atanh",
-    "cos",
-    "cosh",
-    "hypot",
-    "sin",
-    "sinh",
-    "tan",
-    "tanh",
-]
-
 
 def acos(x: Array, /) -> Array:
     """Return the angle within [0, π] whose cosine each element is.

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from portarray._api import arguments, manipulation
+from portarray._api import arguments
+from portarray._api.manipulation.joining import concat
 from portarray._array import call
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray.typing import Axes
-
-__all__ = ["all", "any", "diff"]
 
 
 def all(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Array:
@@ -121,5 +120,5 @@ def diff(
     if prepend is not None or append is not None:
         # Joined here, where all are promoted: libraries neither promote nor do so for n=0.
         parts = [part for part in (prepend, x, append) if part is not None]
-        x = manipulation.concat(parts, axis=axis)
+        x = concat(parts, axis=axis)
     return call.options("diff", x, axis=axis, n=n)

@@ -199,6 +199,11 @@ def _finished(
     return astype(x, dtype, device=device)
 
 
+def native_of(x: Any) -> Any:
+    """Return an array's native part, and anything else as it is."""
+    return x._native if type(x) is base.array_type else x
+
+
 def truth(copy: object) -> bool:
     """Return what ``copy=`` asks for where it is not None, NumPy's booleans included."""
     if copy is True or copy is False:

@@ -1,24 +1,18 @@
-"""Namespaces for code that has arrays and wants functions."""
+"""Namespaces of native arrays, each of one device."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
-from portarray._array import base, conversion, dispatch, dtypes, operands
+from portarray._array import dispatch
 from portarray._array.info import NamespaceInfo
 from portarray._array.interop import VERSION
-from portarray._devices import selection
 from portarray._devices.device import Device
 from portarray.backends.assembly import NativeNamespace
 
-if TYPE_CHECKING:
-    from portarray.typing import Namespace
-
-__all__ = ["DeviceNamespace", "NativeInfo", "array_namespace", "namespace"]
-
-_native: dict[Device, DeviceNamespace] = {}
+_namespaces: dict[Device, DeviceNamespace] = {}
 _CREATION = frozenset(
     {
         *("arange", "asarray", "empty", "eye", "from_dlpack", "full", "linspace", "ones", "zeros"),
@@ -97,76 +91,6 @@ class NativeInfo:
         return (self._device.native,)
 
 
-def namespace(device: object = None) -> Namespace[Any]:
-    """Return the standard's namespace of *native* arrays for a device.
-
-    For code that wants no wrapper: functions take and return the library's own arrays, dtypes and
-    devices, corrected and completed where the library differs from the standard.
-
-    Parameters
-    ----------
-    device : device-like, optional
-        None takes the default device.
-
-    Returns
-    -------
-    Namespace
-        Attributes under the standard's names, ``linalg`` and ``fft`` included.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import portarray as pa
-    >>> xp = pa.namespace("numpy")
-    >>> xp.concat([np.ones(1), np.zeros(2)])
-    array([1., 0., 0.])
-    """
-    where = selection.resolve(device)
-    found = _native.get(where)
-    if found is None:
-        found = _native.setdefault(where, DeviceNamespace(where))
-    return cast("Namespace[Any]", found)
-
-
-def array_namespace(*arrays: object) -> Any:
-    """Return the namespace that arrays share.
-
-    Parameters
-    ----------
-    *arrays : Array, native array, Python scalar or None
-        At least one array. Scalars and None are passed over.
-
-    Returns
-    -------
-    module or Namespace
-        portarray itself for its arrays; for native arrays of one device, :func:`namespace` of it.
-
-    Raises
-    ------
-    TypeError
-        If there is no array, or arrays of several libraries or devices, or of portarray and
-        others, are mixed.
-    """
-    ours = False
-    homes = {}
-    for x in arrays:
-        if isinstance(x, base.array_type):
-            ours = True
-        elif x is None or isinstance(x, dtypes.SCALARS):
-            continue
-        else:
-            home = conversion.home(x)
-            if home is None:
-                raise operands.refused(x, "array_namespace")
-            homes[home] = x
-    if ours and not homes:
-        return base.NAMESPACE[0]
-    if not ours and len(homes) == 1:
-        return namespace(next(iter(homes)))
-    if not ours and not homes:
-        raise TypeError("array_namespace needs at least one array, got none")
-    owners = [*(["portarray"] if ours else []), *map(str, homes)]
-    raise TypeError(
-        f"arrays of {' and '.join(owners)} are mixed; make them portarray arrays of one device "
-        f"with pa.asarray(x, device=...)"
-    )
+def namespace(device: Device) -> DeviceNamespace:
+    """Return the namespace of a device's native arrays; see :func:`portarray.namespace`."""
+    return _namespaces.get(device) or _namespaces.setdefault(device, DeviceNamespace(device))

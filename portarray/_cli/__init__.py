@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import sys
 
-__all__ = ["main"]
-
 
 def main() -> None:
     """Run the command; say how to install it where its libraries are missing."""
@@ -19,7 +17,7 @@ def main() -> None:
             f'Install it with: pip install "portarray[cli]"'
         )
     for stream in (sys.stdout, sys.stderr):
-        # A terminal that lacks a sign shows another one instead of failing.
+        # Replace characters that the terminal's encoding lacks.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
     portarray(prog_name="portarray")

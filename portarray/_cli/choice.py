@@ -7,9 +7,7 @@ from collections.abc import Iterable
 from portarray._devices import selection
 from portarray._devices.device import Device
 
-__all__ = ["chosen"]
-
 
 def chosen(names: Iterable[str]) -> list[Device]:
-    """Return the devices that are asked for, each once; every functional one where none is."""
+    """Return the named devices, each once; every functional one if none is named."""
     return list(dict.fromkeys(map(selection.device, names))) or selection.devices()

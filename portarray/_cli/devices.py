@@ -11,8 +11,6 @@ from rich.text import Text
 from portarray._devices import selection
 from portarray._devices.summary import summary
 
-__all__ = ["devices"]
-
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")

@@ -13,12 +13,10 @@ from portarray._config import config
 from portarray._version import __version__
 from portarray.errors import DeviceSelectionWarning, PortarrayError
 
-__all__ = ["Commands", "portarray"]
-
 ENTRY_POINTS = "portarray.commands"
 
 _BUILT_IN = {
-    "bench": "portarray._cli.bench:bench",
+    "bench": "portarray._cli.bench.command:bench",
     "devices": "portarray._cli.devices:devices",
     "prefer": "portarray._cli.prefer:prefer",
     "routes": "portarray._cli.routes:routes",
@@ -79,7 +77,7 @@ class Commands(click.Group):
 
 
 def _extra() -> dict[str, EntryPoint]:
-    """Return the commands of other distributions; built-in names are not theirs to take."""
+    """Return the commands of other distributions, except under built-in names."""
     return {e.name: e for e in entry_points(group=ENTRY_POINTS) if e.name not in _BUILT_IN}
 
 

@@ -6,8 +6,6 @@ import click
 
 from portarray._devices import preferences, selection
 
-__all__ = ["prefer"]
-
 
 @click.command()
 @click.argument("device", required=False)

@@ -18,8 +18,6 @@ from portarray._movement.matrix import Cell, Matrix, matrix
 from portarray._movement.progress import Bar
 from portarray._movement.routes import Kind
 
-__all__ = ["routes"]
-
 MEGABYTE = 1_000_000
 COPIES = 5  # of the array in the host's memory at one time, at most: values, x, two on the way, y
 

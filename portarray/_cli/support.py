@@ -9,9 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from portarray._array.support import WAYS, Overview, Place, Row, overview
-
-__all__ = ["support"]
+from portarray._api.support import SERVED, Overview, Place, Row, overview
 
 _STYLES = {"native": "green", "composed": "cyan", "host": "yellow"}
 
@@ -27,14 +25,14 @@ _STYLES = {"native": "green", "composed": "cyan", "host": "yellow"}
 @click.option(
     "--served",
     "-s",
-    "ways",
+    "kinds",
     multiple=True,
-    type=click.Choice(WAYS),
+    type=click.Choice(SERVED),
     help="Only functions that some device serves so; may be repeated.",
 )
 @click.option("--short", is_flag=True, help="Only the totals of each device.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
-def support(names: tuple[str, ...], ways: tuple[str, ...], short: bool, as_json: bool) -> None:
+def support(names: tuple[str, ...], kinds: tuple[str, ...], short: bool, as_json: bool) -> None:
     """Show how each function is served on each device.
 
     native: by the library's own function. composed: from several of them, on the device.
@@ -44,7 +42,7 @@ def support(names: tuple[str, ...], ways: tuple[str, ...], short: bool, as_json:
     as declared; what is not here at all is listed as not run.
     """
     found = overview(names)
-    rows = _chosen(found.rows, ways)
+    rows = _chosen(found.rows, kinds)
     if as_json:
         listed = [] if short else [row._asdict() for row in rows]
         text = {"places": [place._asdict() for place in found.places], "rows": listed}
@@ -59,9 +57,9 @@ def support(names: tuple[str, ...], ways: tuple[str, ...], short: bool, as_json:
             console.print(f"{place.device}: {_state(place)}: {escape(place.reason)}")
 
 
-def _chosen(rows: list[Row], ways: tuple[str, ...]) -> list[Row]:
-    """Return the rows of the functions that are served in one of the ways anywhere."""
-    names = {row.function for row in rows if not ways or row.served in ways}
+def _chosen(rows: list[Row], kinds: tuple[str, ...]) -> list[Row]:
+    """Return the rows of the functions that are served as one of the kinds anywhere."""
+    names = {row.function for row in rows if not kinds or row.served in kinds}
     return [row for row in rows if row.function in names]
 
 
@@ -83,20 +81,18 @@ def _table(found: Overview, rows: list[Row]) -> Table:
             table.add_section()
         ways = (served[function, place.device] for place in places)
         table.add_row(
-            "" if shown == chapter else shown,
-            function,
-            *(f"[{_STYLES[way]}]{way}" for way in ways),
+            "" if shown == chapter else shown, function, *(f"[{_STYLES[way]}]{way}" for way in ways)
         )
         chapter = shown
     return table
 
 
 def _totals(found: Overview) -> Table:
-    table = Table("device", *WAYS)
+    table = Table("device", *SERVED)
     for column in table.columns[1:]:
         column.justify = "right"
     for place in found.places:
         if place.totals:
-            counts = (str(place.totals[way]) for way in WAYS)
+            counts = (str(place.totals[way]) for way in SERVED)
             table.add_row(_title(place).replace("\n", " "), *counts)
     return table

@@ -11,11 +11,9 @@ from rich.table import Table
 
 from portarray._cli.choice import chosen
 from portarray._movement.progress import Bar
-from portarray.kernels.verification import DTYPES, VerificationRow
+from portarray._verification.comparison import DTYPES, VerificationRow
 from portarray.kernels.verify import Verification
 from portarray.kernels.verify import verify as verified
-
-__all__ = ["verify"]
 
 
 @click.command()
@@ -28,9 +26,7 @@ __all__ = ["verify"]
 )
 @click.option("--kernel", "-k", "kernels", multiple=True, help="Only this kernel; may be repeated.")
 @click.option(
-    "--tolerance",
-    type=float,
-    help="How many times its bound an error may be.  [default: 1]",
+    "--tolerance", type=float, help="How many times its bound an error may be.  [default: 1]"
 )
 @click.option(
     "--examples",

@@ -24,8 +24,6 @@ import numpy as np
 
 from portarray._movement.replacing import replaced
 
-__all__ = ["OWN", "Block", "Stored", "address_of", "read", "write"]
-
 Values = np.ndarray[Any, Any]
 
 OWN = "portarray"
@@ -49,45 +47,24 @@ class Block(NamedTuple):
 
 
 def address_of(values: Values) -> int:
-    """Return the address of an array's first element, which takes NumPy longer than most else."""
+    """Return the address of an array's first element; slow in NumPy, so asked for once."""
     address: int = values.__array_interface__["data"][0]
     return address
 
 
 def write(
-    path: str,
-    arrays: Mapping[str, Block],
-    metadata: Mapping[str, str],
-    notes: Mapping[str, Any],
+    path: str, arrays: Mapping[str, Block], metadata: Mapping[str, str], notes: Mapping[str, Any]
 ) -> None:
     """Write arrays to a file; on any error the earlier one stays.
 
     What lies in memory in one block in C order is written from there; the rest is copied first.
-
-    Parameters
-    ----------
-    path : str
-        The file.
-    arrays : mapping of str to Block
-        Of portarray's dtypes.
-    metadata : mapping of str to str
-        The user's.
-    notes : mapping
-        What portarray has to remember, of what JSON has.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written.
-    ModuleNotFoundError
-        If safetensors is not installed.
     """
     library = _library()
     specs = {}
     pairs = []
-    alive = []  # the library is told addresses alone
+    alive = []  # TensorSpec holds no reference
     for name, (array, address) in arrays.items():
-        # It reads memory as if it were of one block.
+        # safetensors reads contiguous memory in C order.
         values = array.astype(array.dtype.newbyteorder("<"), order="C", copy=False)
         if values is not array:
             address = address_of(values)
@@ -95,7 +72,7 @@ def write(
             values = values.reshape(*values.shape, 1).view(values.real.dtype)
             pairs.append(name)
         alive.append(values)
-        # Its save_file does this too; most of the time there goes to NumPy's names of dtypes.
+        # As its save_file does, but without NumPy's slow names of dtypes.
         specs[name] = library.TensorSpec(
             dtype=_name_of(values.dtype),
             shape=values.shape,
@@ -113,7 +90,7 @@ def write(
 
 
 def _unwritten(path: str, why: str) -> OSError:
-    """Return the error for what the library says: with the system's number where it has one."""
+    """Return the OSError for a message of safetensors, with its errno where it has one."""
     number = re.search(r"\(os error (\d+)\)", why)
     if number is None:
         return OSError(f"{path!r} was not written: {why}")
@@ -133,39 +110,17 @@ class _Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A file that is mapped into memory, privately: what is written there stays in this process.
-
-    Parameters
-    ----------
-    path : str
-        The file.
-    metadata : dict of str to str
-        Its metadata, without portarray's.
-    notes : dict
-        What :func:`write` was given to remember.
-    places : dict of str to _Place
-        Its arrays, by name in alphabetical order.
-    pairs : frozenset of str
-        Those that are complex128.
-    memory : mmap.mmap
-        The mapping; it ends with the last array in it.
-    """
+    """A file that is mapped into memory, privately: what is written there stays in this process."""
 
     path: str
-    metadata: dict[str, str]
-    notes: dict[str, Any]
-    places: dict[str, _Place]
-    pairs: frozenset[str]
-    memory: mmap.mmap
+    metadata: dict[str, str]  # without portarray's
+    notes: dict[str, Any]  # portarray's own, as given to :func:`write`
+    places: dict[str, _Place]  # of the arrays, by name in alphabetical order
+    pairs: frozenset[str]  # names of the complex128 arrays
+    memory: mmap.mmap  # unmapped with the last array in it
 
     def values(self, name: str) -> Values:
-        """Return an array that lies in the mapping, or a copy where its memory is not aligned.
-
-        Raises
-        ------
-        ValueError
-            If portarray has not its dtype, or its values are none of the dtype's.
-        """
+        """Return an array that lies in the mapping, or a copy where its memory is not aligned."""
         code, shape, start = self.places[name]
         dtype = _dtype(code)
         if dtype is None:
@@ -185,24 +140,14 @@ class Stored:
 
 
 def read(path: str) -> Stored:
-    """Map a file into memory; its data is read where an array is used, and not before.
-
-    Raises
-    ------
-    ValueError
-        If it is no whole safetensors file.
-    OSError
-        If it cannot be opened.
-    ModuleNotFoundError
-        If safetensors is not installed.
-    """
+    """Map a file into memory; its data is read where an array is used, and not before."""
     library = _library()
     for _ in range(_ATTEMPTS):
         _check_regular(path)
         with open(path, "rb") as file:
             begin = 8 + int.from_bytes(file.read(8), "little")
             metadata, places, end = _header(path, library, begin)
-            # The library opens the path itself. While this file is open, no other has its number.
+            # safetensors opens the path itself. An open file's inode number is not used again.
             if os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
                 memory = _mapped(file.fileno())
                 break
@@ -219,7 +164,7 @@ def _mapped(descriptor: int) -> mmap.mmap:
     """Map a whole file privately: what is written there stays in this process."""
     try:
         if sys.version_info >= (3, 13) and sys.platform != "win32":
-            # Python keeps a descriptor for each mapping, and programs may have a thousand of them.
+            # Do not keep a file descriptor for each mapping.
             return mmap.mmap(descriptor, 0, access=mmap.ACCESS_COPY, trackfd=False)
         return mmap.mmap(descriptor, 0, access=mmap.ACCESS_COPY)
     except OSError as error:
@@ -229,7 +174,7 @@ def _mapped(descriptor: int) -> mmap.mmap:
 
 
 def _check_regular(path: str) -> None:
-    """Refuse what is no file, before it is opened: to open a pipe would wait for its writer."""
+    """Refuse what is no regular file before it is opened: opening a pipe blocks."""
     mode = os.stat(path).st_mode
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, "a folder cannot be loaded; name a file in it", path)
@@ -242,7 +187,7 @@ def _header(path: str, library: Any, start: int) -> tuple[dict[str, str], dict[s
     places = {}
     try:
         with library.safe_open(path, framework="np") as file:
-            # In this order arrays follow each other without gaps: the format allows none.
+            # In this order arrays are contiguous: the format allows no gaps.
             for name in file.offset_keys():
                 entry = file.get_slice(name)
                 code, shape = entry.get_dtype(), tuple(entry.get_shape())

@@ -14,8 +14,6 @@ from portarray._devices.device import Device
 from portarray._movement import routes
 from portarray._movement.routes import TransferPlan
 
-__all__ = ["Cell", "Matrix", "Memcpy", "matrix", "memcpy", "row", "shortest"]
-
 DTYPE = np.dtype(np.float32)
 """What is moved: a dtype that every device has."""
 
@@ -27,64 +25,34 @@ TURNS = 3
 
 @dataclass(frozen=True, slots=True)
 class Memcpy:
-    """What copying the array once takes in NumPy: the least that a route with one copy can take.
+    """The time of one copy in NumPy: a lower bound for a route with one copy."""
 
-    Parameters
-    ----------
-    warm : float
-        Seconds into memory that was written before.
-    fresh : float
-        Seconds into memory that the system hands out for it, as a move allocates its result.
-    """
-
-    warm: float
+    warm: float  # seconds into memory that has been written before
+    # Seconds into newly allocated memory, as a move's result is
     fresh: float
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One route.
-
-    Parameters
-    ----------
-    source, target : Device
-        From where to where.
-    plan : TransferPlan or None
-        The route; None where the array could not be made or moved.
-    seconds : float or None
-        The shortest time of a move, if it was measured: until the target has the data, and the
-        result is released again.
-    problem : str
-        Why there is no plan or no time, or an empty string.
-    """
+    """One route."""
 
     source: Device
     target: Device
-    plan: TransferPlan | None
+    plan: TransferPlan | None  # the route; None where the array could not be made or moved
+    # The shortest measured time until the target has the data and the result is released
     seconds: float | None = None
-    problem: str = ""
+    problem: str = ""  # why there is no plan or no time, or an empty string
 
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """The routes of one array between devices.
-
-    Parameters
-    ----------
-    devices : tuple of Device
-        Rows and columns.
-    nbytes : int
-        Size of the array, of dtype float32.
-    cells : tuple of Cell
-        Row after row: every target of the first device first, itself among them.
-    memcpy : Memcpy or None
-        What one copy takes, where the routes are measured.
-    """
+    """The routes of one array between devices."""
 
     devices: tuple[Device, ...]
-    nbytes: int
+    nbytes: int  # of the float32 array
+    # Row by row, the diagonal included
     cells: tuple[Cell, ...]
-    memcpy: Memcpy | None = None
+    memcpy: Memcpy | None = None  # where the routes are measured
 
     def reasons(self) -> list[str]:
         """Return every distinct reason for a copy, in the order of the cells."""
@@ -135,24 +103,7 @@ def matrix(
     measure: bool = False,
     progress: Callable[[int, int], object] | None = None,
 ) -> Matrix:
-    """Find the routes of a plain float32 array between devices.
-
-    Parameters
-    ----------
-    devices : sequence of Device
-        Rows and columns.
-    nbytes : int
-        Size of the array, rounded down to whole elements; at least one.
-    measure : bool
-        Also take the time of each route.
-    progress : callable, optional
-        Called with the number of routes that are done, and of all.
-
-    Returns
-    -------
-    Matrix
-        A device that fails is no error: its cells say why.
-    """
+    """Find the routes of a float32 array between devices; cells of devices that fail say why."""
     values = np.ones(max(1, nbytes // DTYPE.itemsize), DTYPE)
     cells: list[Cell] = []
     for source in devices:
@@ -166,19 +117,7 @@ def matrix(
 def row(
     values: np.ndarray[Any, Any], source: Device, devices: Sequence[Device], *, measure: bool
 ) -> Iterator[Cell]:
-    """Yield the routes of an array of dtype float32 from one device to others.
-
-    Parameters
-    ----------
-    values : numpy.ndarray
-        What is moved.
-    source : Device
-        Where it is put first.
-    devices : sequence of Device
-        Where it goes.
-    measure : bool
-        Also take the time of each route.
-    """
+    """Yield the routes of an array of dtype float32 from one device to others."""
     try:
         x = source.backend.from_host(values, source.native, copy=True)
     except Exception as error:  # noqa: BLE001  (a device that fails says so in its cells)
@@ -204,7 +143,7 @@ def _problem(error: Exception) -> str:
 
 
 def _time_of_move(x: Any, plan: TransferPlan) -> float:
-    """Return the shortest time of a move; its end is waited for where anything is copied."""
+    """Return the shortest time of a move, with the device synchronized where anything is copied."""
     source, target = plan.source, plan.target
 
     def move() -> None:
@@ -226,7 +165,7 @@ def memcpy(values: np.ndarray[Any, Any]) -> Memcpy:
 
 
 def shortest(action: Callable[[], object]) -> float:
-    """Return the shortest time of an action in seconds, after it was done once."""
+    """Return the shortest time of an action in seconds, after one warm-up."""
     action()
     end = time.perf_counter() + LEAST
     best = float("inf")

@@ -14,31 +14,17 @@ from typing import TYPE_CHECKING, Any, Self
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-__all__ = ["DELAY", "Bar", "TreeBar"]
-
 DELAY = 1.0
 """Seconds after which a bar appears."""
 
 INTERVAL = 0.05
-"""Seconds between two looks at it: a tree may have many small arrays."""
+"""Seconds between two updates of the display: a tree may have many small arrays."""
 
 
 class Bar:
-    """A bar that appears when the work takes long and is gone when it ends, however that ends.
+    """A bar that appears after :data:`DELAY` seconds and is removed when its block is left.
 
     Nothing is shown where the standard error is no terminal.
-
-    Parameters
-    ----------
-    label : str
-        What is done.
-    in_bytes : bool
-        Whether the work is counted in bytes.
-
-    Raises
-    ------
-    ModuleNotFoundError
-        If rich is not installed.
     """
 
     def __init__(self, label: str, *, in_bytes: bool = False) -> None:
@@ -68,7 +54,7 @@ class Bar:
             self._shown = None
 
     def update(self, done: int, total: int) -> None:
-        """Take note of how much is done."""
+        """Show how much is done."""
         now = time.monotonic()
         if now < self._due:
             return
@@ -80,7 +66,7 @@ class Bar:
             progress.update(task, completed=done, total=total)
 
     def _show(self) -> None:
-        """Draw the bar, unless nobody would see it."""
+        """Draw the bar, if the standard error is a terminal."""
         from rich.console import Console
         from rich.progress import (
             BarColumn,
@@ -114,13 +100,7 @@ class Bar:
 
 
 class TreeBar(Bar):
-    """A bar in bytes for the arrays of a tree.
-
-    Parameters
-    ----------
-    label : str
-        What is done.
-    """
+    """A bar in bytes for the arrays of a tree."""
 
     def __init__(self, label: str) -> None:
         super().__init__(label, in_bytes=True)
@@ -129,19 +109,19 @@ class TreeBar(Bar):
 
     @contextmanager
     def begin(self, arrays: Sequence[Any]) -> Iterator[None]:
-        """Start with what is to come; the bar is gone on leaving."""
+        """Start with the arrays that are to come."""
         self._sums = list(accumulate(map(_size, arrays), initial=0))
         self._done = 0
         with self:
             yield
 
     def step(self) -> None:
-        """Take note that the next one is done."""
+        """Advance by one array."""
         self._done += 1
         self.update(self._sums[self._done], self._sums[-1])
 
 
 def _size(array: Any) -> int:
-    """Return an array's size in bytes; 0 where its library does not say it as most do."""
+    """Return an array's size in bytes; 0 where it has no ``nbytes``."""
     size = getattr(array, "nbytes", 0)
     return size if isinstance(size, int) else 0

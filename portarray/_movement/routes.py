@@ -1,9 +1,10 @@
-"""Routes between devices: the cheapest honest one.
+"""Routes between devices: of those that are safe, the one with the fewest copies.
 
-Each backend says what its devices' memory is for DLPack (``dlpack_device_of``), what they read of
-others (``readable_dlpack_types``), and why data is copied on its way in or out (``why_copied_in``
-and its kin). From that follows one of five routes, see :data:`Kind`. :func:`move` takes it,
-:func:`plan` only says so; both ask the same functions what is copied and why.
+Each backend says where its devices' memory is for DLPack (``dlpack_device_of``), which other memory
+they read (``readable_dlpack_types``), and why data is copied on import or export
+(``why_copied_in`` and its kin). From that follows one of five routes, see :data:`Kind`.
+:func:`move` takes it and :func:`plan` describes it; both ask the same functions what is copied and
+why.
 """
 
 from __future__ import annotations
@@ -20,20 +21,18 @@ from portarray._devices.device import Device
 if TYPE_CHECKING:
     from portarray.backends.base import Backend
 
-__all__ = ["HOST", "Kind", "TransferPlan", "convert", "converts", "kind_of", "move", "plan"]
-
 Kind = Literal["library", "memory", "dlpack", "staged", "host"]
 """How data goes from one device to another:
 
-- ``"library"``: both are of one library, which moves by itself;
-- ``"memory"``: both compute in host memory, where each may take the other's as it is;
-- ``"dlpack"``: both compute in the memory of one GPU, which goes from one to the other by DLPack;
-- ``"staged"``: through page-locked memory of the host, from one GPU to another;
-- ``"host"``: through the host.
+- ``"library"``: both devices are of one library, which moves the array itself;
+- ``"memory"``: both compute in host memory, and the target may alias the source's;
+- ``"dlpack"``: both compute in the memory of one GPU, which is exported by DLPack;
+- ``"staged"``: from one GPU to another through page-locked host memory;
+- ``"host"``: through host memory, one of the two having memory of its own.
 """
 
 HOST = (1, 0)
-"""DLPack's kDLCPU, of which there is one."""
+"""DLPack's kDLCPU, always index 0."""
 
 
 @cache  # devices are few, and live as long as the process
@@ -56,7 +55,7 @@ def _kind_for(x: Any, source: Device, target: Device) -> Kind:
     """Return the kind of route that a native array takes from one device to another."""
     kind = kind_of(source, target)
     if kind == "dlpack":
-        # An array may lie in memory of another type than its device's other ones do.
+        # A single array may be in another type of memory, such as CUDA's managed.
         its, _ = source.backend.dlpack_device(x)
         if its not in target.backend.readable_dlpack_types(target.native):
             return "staged"
@@ -72,22 +71,10 @@ def move(
     non_blocking: bool = False,
     own: bool = False,
 ) -> Any:
-    """Return a native array of one device as native array of another.
+    """Return a native array of one device as native array of another, of a dtype that both have.
 
-    Parameters
-    ----------
-    x : native array
-        On ``source``, of a dtype that ``target`` has.
-    source, target : Device
-        From where to where.
-    copy : bool or None
-        None shares memory where it can, True always copies, False raises ValueError where a copy
-        is needed.
-    non_blocking : bool
-        Whether it may return before data has arrived on a device with memory of its own.
-    own : bool
-        Whether nobody else has x or sees its memory, so that the target has all of that; copy is
-        None then.
+    ``own`` says that nothing else references x or its memory, so that the target may take it over;
+    ``copy`` is None then.
     """
     kind = _kind_for(x, source, target)
     onto = target.backend
@@ -100,20 +87,20 @@ def move(
             raise ValueError(
                 f"copy=False, but {source} and {target} share no memory; pass copy=None"
             )
-        # Each side refuses what it cannot share, and says why.
+        # Each side raises, with the reason, where it cannot share.
         values = source.backend.to_host(x, copy=False)
         return onto.from_host(values, target.native, copy=False)
-    given = _given(x, source, target, kind, copy, own=own)
-    if given.whose == "lent":
-        return onto.from_host(given.values, target.native, copy=True)
-    early = non_blocking and kind != "memory" and not given.locked
-    if given.whose == "own":
-        return target.backend.from_owned_host(given.values, target.native, non_blocking=early)
-    return onto.from_host(given.values, target.native, copy=copy, non_blocking=early)
+    exported = _export(x, source, target, kind, copy, own=own)
+    if exported.memory == "borrowed":
+        return onto.from_host(exported.values, target.native, copy=True)
+    early = non_blocking and kind != "memory" and not exported.pinned
+    if exported.memory == "new":
+        return target.backend.from_owned_host(exported.values, target.native, non_blocking=early)
+    return onto.from_host(exported.values, target.native, copy=copy, non_blocking=early)
 
 
 def converts(source: Device, target: Device) -> bool:
-    """Tell whether data that goes from one device to another is converted while it is copied."""
+    """Tell whether the target converts dtypes while it copies from the source."""
     return kind_of(source, target) == "memory" and target.backend.converts_on_copy
 
 
@@ -126,42 +113,31 @@ def convert(
     *,
     non_blocking: bool = False,
 ) -> Any:
-    """Return a native array of one device as native array of another, in another dtype.
+    """Return a native array of one device as native array of another, in a dtype that both have.
 
-    Parameters
-    ----------
-    x : native array
-        On ``source``.
-    source, target : Device
-        From where to where.
-    dtype : numpy.dtype
-        One that both devices have.
-    cast : callable
-        Converts x on its device. It is not called where :func:`converts`.
-    non_blocking : bool
-        As for :func:`move`.
+    ``cast`` converts x on its device. It is not called where :func:`converts`.
     """
     if converts(source, target):
-        values = _given(x, source, target, "memory", True).values
+        values = _export(x, source, target, "memory", True).values
         with np.errstate(all="ignore"):  # of what the dtype cannot hold
             return target.backend.from_host_converted(values, dtype, target.native)
     return move(cast(x), source, target, copy=None, non_blocking=non_blocking, own=True)
 
 
-class _Given(NamedTuple):
-    """What the source gives the target, in host memory."""
+class _Exported(NamedTuple):
+    """An array in host memory, on its way from the source to the target."""
 
     values: np.ndarray[Any, Any]
     why: str
-    """Why that is not memory which the target may keep; empty where it may."""
-    whose: Literal["shared", "lent", "own"]
-    """The source's memory, which the target may keep or has to copy on the spot; or memory that
-    nobody else has."""
-    locked: bool = False
-    """Whether a copy lies in page-locked memory."""
+    """Why the target cannot alias the source's memory; empty where it can."""
+    memory: Literal["shared", "borrowed", "new"]
+    """The source's memory, which the target may alias ("shared") or has to copy at once
+    ("borrowed"); or memory that nothing else references."""
+    pinned: bool = False
+    """Whether a new copy is in page-locked memory."""
 
 
-def _given(
+def _export(
     x: Any,
     source: Device,
     target: Device,
@@ -170,37 +146,37 @@ def _given(
     *,
     own: bool = False,
     planned: np.dtype[Any] | None = None,
-) -> _Given:
-    """Return what a native array's device gives for it.
+) -> _Exported:
+    """Return a native array in host memory.
 
-    With the array's dtype as ``planned`` nothing is copied or marked: where a copy is due, memory
-    that nothing is written to stands for it.
+    With the array's dtype as ``planned`` nothing is copied, and no export is tracked: where a copy
+    is due, uninitialized memory stands for it.
     """
     backend = source.backend
     why = backend.why_copied_out(x, source.native)
     if not why:
         if own:
-            return _Given(backend.to_host(x, copy=None), "", "own")
+            return _Exported(backend.to_host(x, copy=None), "", "new")
         values = backend.borrow_host_view(x)
         if values is None:
-            return _Given(backend.to_host(x, copy=None), "", "shared")
+            return _Exported(backend.to_host(x, copy=None), "", "shared")
         if planned is not None:
-            return _Given(values, "", "shared")
+            return _Exported(values, "", "shared")
         if copy or target.backend.why_copied_in(values, target.native):
-            return _Given(values, "", "lent")
-        return _Given(backend.to_host(x, copy=None), "", "shared")
+            return _Exported(values, "", "borrowed")
+        return _Exported(backend.to_host(x, copy=None), "", "shared")
     if backend.dlpack_device_of(source.native) == HOST:
         try:
-            # To read on the spot is enough for one who copies: that is one copy and not two.
-            return _Given(backend.to_host(x, copy=False), why, "lent")
+            # A view is enough where the target copies at once: one copy and not two.
+            return _Exported(backend.to_host(x, copy=False), why, "borrowed")
         except ValueError:
             pass
     if planned is not None:
-        return _Given(np.empty(x.shape, planned), why, "own")
+        return _Exported(np.empty(x.shape, planned), why, "new")
     staged = backend.pinned_copy(x) if kind == "staged" else None
     if staged is not None:
-        return _Given(staged, why, "own", locked=True)
-    return _Given(backend.to_host(x, copy=None), why, "own")
+        return _Exported(staged, why, "new", pinned=True)
+    return _Exported(backend.to_host(x, copy=None), why, "new")
 
 
 def _over_dlpack(x: Any, source: Device, target: Device, copy: bool | None) -> Any:
@@ -208,16 +184,16 @@ def _over_dlpack(x: Any, source: Device, target: Device, copy: bool | None) -> A
     backend, onto = source.backend, target.backend
     why = _why_copied_over(backend, onto)
     if why:
-        if copy is False and not onto.immutable:
+        if copy is False and not onto.constant():
             raise ValueError(f"copy=False, but {why}; pass copy=None or copy=True")
         if copy is None:
             copy = True
-    return onto.from_dlpack(_Offered(x, backend), target.native, copy=copy)
+    return onto.transfer.from_dlpack(_Offered(x, backend), target.native, copy=copy)
 
 
 def _why_copied_over(backend: Backend, onto: Backend) -> str:
     """Return why the memory of one GPU is copied between two libraries; empty where it is not."""
-    if onto.immutable:
+    if onto.constant():
         return f"{onto.info.title}'s arrays never change, and the memory may"
     if backend.immutable:
         return f"{backend.info.title}'s arrays never change, and those of {onto.info.title} do"
@@ -295,17 +271,7 @@ class TransferPlan(NamedTuple):
 
 
 def plan(x: Any, source: Device, target: Device, *, dtype: np.dtype[Any]) -> TransferPlan:
-    """Return the route that :func:`move` takes with ``copy=None``; waits until x is computed.
-
-    Parameters
-    ----------
-    x : native array
-        On ``source``.
-    source, target : Device
-        From where to where.
-    dtype : numpy.dtype
-        Of x.
-    """
+    """Return the route that :func:`move` takes with ``copy=None``; waits until x is computed."""
     kind = _kind_for(x, source, target)
     reasons = tuple(filter(None, _reasons(x, source, target, kind, dtype)))
     nbytes = math.prod(x.shape) * dtype.itemsize * len(reasons)
@@ -316,7 +282,7 @@ def _reasons(
     x: Any, source: Device, target: Device, kind: Kind, dtype: np.dtype[Any]
 ) -> tuple[str, ...]:
     """Return why each copy on a route is made; empty texts for those that are not."""
-    if source is target:  # nothing is done, and nothing asked
+    if source is target:
         return ()
     backend, onto = source.backend, target.backend
     if kind == "library":
@@ -324,6 +290,6 @@ def _reasons(
     if kind == "dlpack":
         over = _why_copied_over(backend, onto) or onto.why_copied_over(_Offered(x, backend))
         return backend.why_copied_on_export(x), over
-    given = _given(x, source, target, kind, None, planned=dtype)
-    into = onto.why_copied_in(given.values, target.native)  # or it refuses what it cannot take
-    return (given.why,) if given.whose == "lent" else (given.why, into)
+    exported = _export(x, source, target, kind, None, planned=dtype)
+    into = onto.why_copied_in(exported.values, target.native)  # or it refuses what it cannot take
+    return (exported.why,) if exported.memory == "borrowed" else (exported.why, into)

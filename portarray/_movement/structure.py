@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-__all__ = ["ALONE", "DEEPEST", "Leaf", "names_in", "put_together", "taken_apart"]
-
 ALONE = "array"
 """The name of an array that is the whole tree."""
 
 
 DEEPEST = 200
-"""How many levels a tree may have; Python's stack has a few more for who loads it."""
+"""How many levels a tree may have: well within Python's limit of recursion."""
 
 
 class Leaf(NamedTuple):
@@ -26,41 +24,25 @@ class Leaf(NamedTuple):
     place: str
 
 
-def taken_apart(tree: Any, check: Callable[[Any, str], None]) -> tuple[dict[str, Leaf], Any]:
-    """Return a tree's arrays by their names, and its structure.
-
-    Parameters
-    ----------
-    tree : Any
-        Mappings, lists and tuples of each other and of arrays.
-    check : callable
-        Called with all else and its place; raises where that is no array.
-
-    Raises
-    ------
-    TypeError
-        If a key is no string.
-    ValueError
-        If a key is no Unicode, two arrays would have one name, or the tree is within itself or too
-        deep.
-    """
+def flatten(tree: Any, check: Callable[[Any, str], None]) -> tuple[dict[str, Leaf], Any]:
+    """Return a tree's arrays by their names, and its structure."""
     leaves: dict[str, Leaf] = {}
-    return leaves, _apart(tree, None, "tree", set(), leaves, check)
+    return leaves, _flatten(tree, None, "tree", set(), leaves, check)
 
 
-# What recurses here are functions of the module. A function within another that calls itself is a
-# cycle of references: every array of the tree would live until the garbage collector runs.
+# Recursive functions are the module's: a closure that calls itself is a reference cycle, and would
+# keep every array of the tree alive until the garbage collector runs.
 
 
-def _apart(
+def _flatten(
     node: Any,
     path: str | None,
     place: str,
-    around: set[int],
+    ancestors: set[int],
     leaves: dict[str, Leaf],
     check: Callable[[Any, str], None],
 ) -> Any:
-    """Put the arrays of a tree within a tree among the leaves, and return its structure."""
+    """Add the arrays of a subtree to the leaves, and return its structure."""
     pairs: Iterable[tuple[Any, Any]]
     if isinstance(node, Mapping):
         pairs = node.items()
@@ -70,18 +52,18 @@ def _apart(
         check(node, place)
         _add(node, ALONE if path is None else path, place, leaves)
         return None
-    if id(node) in around:
+    if id(node) in ancestors:
         raise ValueError(f"{place} is within itself: trees without end cannot be saved")
-    if len(around) == DEEPEST:
+    if len(ancestors) == DEEPEST:
         raise ValueError(f"the tree is nested too deeply for a file: more than {DEEPEST} levels")
-    around.add(id(node))
+    ancestors.add(id(node))
     named = isinstance(node, Mapping)
     inner = {}
     for key, value in pairs:
         name = _text(key, place) if named else str(key)
         inside = name if path is None else f"{path}.{name}"
-        inner[name] = _apart(value, inside, f"{place}[{key!r}]", around, leaves, check)
-    around.remove(id(node))
+        inner[name] = _flatten(value, inside, f"{place}[{key!r}]", ancestors, leaves, check)
+    ancestors.remove(id(node))
     return inner if named else [type(node).__name__, *inner.values()]
 
 
@@ -112,7 +94,7 @@ def _add(value: Any, name: str, place: str, leaves: dict[str, Leaf]) -> None:
     leaves[name] = Leaf(value, place)
 
 
-def names_in(structure: Any) -> list[str]:
+def leaf_names(structure: Any) -> list[str]:
     """Return the names of the arrays in a tree, in its order. Raises TypeError if it is none."""
     names: list[str] = []
     _collect(structure, None, names, 0)
@@ -136,15 +118,15 @@ def _collect(structure: Any, path: str | None, names: list[str], depth: int) -> 
         _collect(inner, f"{key}" if path is None else f"{path}.{key}", names, depth + 1)
 
 
-def put_together(structure: Any, arrays: Iterable[Any]) -> Any:
+def unflatten(structure: Any, arrays: Iterable[Any]) -> Any:
     """Return the tree of a structure and its arrays, which come in its order."""
-    return _together(structure, iter(arrays))
+    return _unflatten(structure, iter(arrays))
 
 
-def _together(node: Any, rest: Iterator[Any]) -> Any:
+def _unflatten(node: Any, rest: Iterator[Any]) -> Any:
     if node is None:
         return next(rest)
     if isinstance(node, dict):
-        return {key: _together(inner, rest) for key, inner in node.items()}
-    inner = [_together(part, rest) for part in node[1:]]
+        return {key: _unflatten(inner, rest) for key, inner in node.items()}
+    inner = [_unflatten(part, rest) for part in node[1:]]
     return inner if node[0] == "list" else tuple(inner)

@@ -10,19 +10,6 @@ from portarray.kernels import checks, generic
 if TYPE_CHECKING:
     from portarray._array.array import Array
 
-__all__ = [
-    "GELU",
-    "LOG_SOFTMAX",
-    "RELU",
-    "SILU",
-    "SOFTMAX",
-    "gelu",
-    "log_softmax",
-    "relu",
-    "silu",
-    "softmax",
-]
-
 SOFTMAX = Kernel("softmax", generic.softmax, checks.softmax)
 LOG_SOFTMAX = Kernel("log_softmax", generic.log_softmax, checks.softmax)
 SILU = Kernel("silu", generic.silu, checks.floating)

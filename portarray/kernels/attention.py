@@ -10,8 +10,6 @@ from portarray.kernels import checks, generic
 if TYPE_CHECKING:
     from portarray._array.array import Array
 
-__all__ = ["ATTENTION", "attention"]
-
 ATTENTION = Kernel("attention", generic.attention, checks.attention)
 
 

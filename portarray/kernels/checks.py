@@ -1,9 +1,8 @@
-"""What kernels refuse: shapes that do not fit, wrong dtypes, options out of range.
+"""Argument checks of the kernels: shapes, dtypes, ranges of options.
 
-One function for each kernel takes what its user gave, the arrays by position and the options by
-name, and brings options into the form that every version expects. Values of arrays are never
-looked at: that would wait for the device. What is usual is found right with few look-ups; the
-messages are made where something is wrong.
+One function for each kernel takes its arrays by position and its options by name, and puts options
+into the form that every version expects. Values of arrays are never read, since that would wait for
+the device. Valid calls pass with few look-ups; everything else is work for the error messages.
 """
 
 from __future__ import annotations
@@ -19,21 +18,6 @@ from portarray._array import dispatch, dtypes
 from portarray._array.kernel import shape_of
 from portarray._array.operands import refused
 
-__all__ = [
-    "attention",
-    "cross_entropy",
-    "embedding",
-    "floating",
-    "gelu",
-    "layer_norm",
-    "linear",
-    "matmul",
-    "rms_norm",
-    "rope",
-    "rope_tables",
-    "softmax",
-]
-
 Arrays = Sequence[Any]
 Options = dict[str, Any]
 
@@ -44,7 +28,7 @@ def matmul(name: str, arrays: Arrays, options: Options) -> None:
     """Check the operands of a product of matrices."""
     x1, x2 = arrays
     _numeric(name, "x1", x1)
-    _beside(name, "x1", x1, "x2", x2)
+    _same_table(name, "x1", x1, "x2", x2)
     first, second = x1.shape, x2.shape
     if len(first) == 2 == len(second) and first[1] == second[0]:
         return
@@ -70,7 +54,7 @@ def linear(name: str, arrays: Arrays, options: Options) -> None:
     """Check an array, a weight of shape (out, in) and a bias."""
     x, weight, bias = arrays
     _numeric(name, "x", x)
-    _beside(name, "x", x, "weight", weight)
+    _same_table(name, "x", x, "weight", weight)
     shape, matrix = shape_of(x), shape_of(weight)
     if len(matrix) != 2 or not shape or shape[-1] != matrix[1]:
         raise ValueError(
@@ -78,7 +62,7 @@ def linear(name: str, arrays: Arrays, options: Options) -> None:
             f"x must be (..., in) and weight (out, in)"
         )
     if bias is not None:
-        _beside(name, "x", x, "bias", bias)
+        _same_table(name, "x", x, "bias", bias)
         if shape_of(bias) != (matrix[0],):
             raise ValueError(
                 f"{name} got weight of shape {weight.shape} and bias of shape {bias.shape}; "
@@ -90,7 +74,7 @@ def embedding(name: str, arrays: Arrays, options: Options) -> None:
     """Check indices and a table."""
     indices, weight = arrays
     _array_of_integers(name, "indices", indices)
-    _ours(name, weight)
+    _array_only(name, weight)
     if weight.ndim != 2:
         raise ValueError(
             f"{name} got weight of shape {weight.shape}; it must be a table, (rows, dim)"
@@ -127,11 +111,7 @@ def rms_norm(name: str, arrays: Arrays, options: Options) -> None:
     """Check an array and a weight for its last axis."""
     x, weight = arrays
     _floating(name, "x", x)
-    last = _last(name, x, options)
-    if weight is not None:
-        _beside(name, "x", x, "weight", weight)
-        if shape_of(weight) != last:
-            raise _no_vector(name, x, "weight", weight)
+    _vector(name, x, "weight", weight, _last(name, x, options))
 
 
 def layer_norm(name: str, arrays: Arrays, options: Options) -> None:
@@ -139,14 +119,8 @@ def layer_norm(name: str, arrays: Arrays, options: Options) -> None:
     x, weight, bias = arrays
     _floating(name, "x", x)
     last = _last(name, x, options)
-    if weight is not None:
-        _beside(name, "x", x, "weight", weight)
-        if shape_of(weight) != last:
-            raise _no_vector(name, x, "weight", weight)
-    if bias is not None:
-        _beside(name, "x", x, "bias", bias)
-        if shape_of(bias) != last:
-            raise _no_vector(name, x, "bias", bias)
+    _vector(name, x, "weight", weight, last)
+    _vector(name, x, "bias", bias, last)
 
 
 def _last(name: str, x: Any, options: Options) -> tuple[int, ...]:
@@ -162,11 +136,16 @@ def _last(name: str, x: Any, options: Options) -> tuple[int, ...]:
     return (shape[-1],)
 
 
-def _no_vector(name: str, x: Any, what: str, vector: Any) -> ValueError:
-    return ValueError(
-        f"{name} got x of shape {x.shape} and {what} of shape {vector.shape}; "
-        f"{what} must be as long as the last axis of x: ({x.shape[-1]},)"
-    )
+def _vector(name: str, x: Any, what: str, vector: Any, shape: tuple[int, ...]) -> None:
+    """Check an optional array as long as the last axis of x."""
+    if vector is None:
+        return
+    _same_table(name, "x", x, what, vector)
+    if shape_of(vector) != shape:
+        raise ValueError(
+            f"{name} got x of shape {x.shape} and {what} of shape {vector.shape}; "
+            f"{what} must be as long as the last axis of x: ({x.shape[-1]},)"
+        )
 
 
 # --- positions ----------------------------------------------------------------------------------
@@ -216,9 +195,9 @@ def _pair(name: str, tables: Any) -> tuple[Any, Any]:
 def _tables(name: str, x: Any, shape: tuple[int, ...], cos: Any, sin: Any) -> None:
     """Check the tables of cosines and sines."""
     if type(cos) is not _array.Array or cos._table is not x._table:
-        _beside(name, "x", x, "tables[0]", cos)
+        _same_table(name, "x", x, "tables[0]", cos)
     if type(sin) is not _array.Array or sin._table is not x._table:
-        _beside(name, "x", x, "tables[1]", sin)
+        _same_table(name, "x", x, "tables[1]", sin)
     size = shape_of(cos)
     if shape_of(sin) != size:
         raise ValueError(
@@ -273,13 +252,13 @@ def _even(name: str, dimensions: int, given: str) -> None:
 
 
 def attention(name: str, arrays: Arrays, options: Options) -> None:
-    """Check queries, keys, values and what hides keys."""
+    """Check queries, keys, values, the mask and the number of keys."""
     q, k, v = arrays
     _floating(name, "q", q)
     if type(k) is not _array.Array or k._table is not q._table:
-        _beside(name, "q", q, "k", k)
+        _same_table(name, "q", q, "k", k)
     if type(v) is not _array.Array or v._table is not q._table:
-        _beside(name, "q", q, "v", v)
+        _same_table(name, "q", q, "v", v)
     queries, keys, values = shape_of(q), shape_of(k), shape_of(v)
     axes = len(queries)
     if axes < 2 or axes != len(keys) or axes != len(values):
@@ -323,7 +302,7 @@ def attention(name: str, arrays: Arrays, options: Options) -> None:
 
 
 def _mask(name: str, q: Any, mask: Any, scores: tuple[int, ...]) -> None:
-    _ours(name, mask)
+    _array_only(name, mask)
     dispatch.check_device(name, q._table, mask._table)
     if mask._table.kind != "b" and mask._table is not q._table:
         raise TypeError(
@@ -367,7 +346,7 @@ def _key_length(name: str, q: Any, length: Any, k: Any, keys: int) -> Any:
 
 
 def cross_entropy(name: str, arrays: Arrays, options: Options) -> None:
-    """Check logits and the classes that were due."""
+    """Check logits and target classes."""
     logits, targets = arrays
     _floating(name, "logits", logits)
     _array_of_integers(name, "targets", targets)
@@ -395,7 +374,7 @@ def cross_entropy(name: str, arrays: Arrays, options: Options) -> None:
 # --- what all have in common --------------------------------------------------------------------
 
 
-def _ours(name: str, x: Any) -> None:
+def _array_only(name: str, x: Any) -> None:
     if type(x) is not _array.Array:
         raise refused(x, name, scalars=False)
 
@@ -413,8 +392,7 @@ def _floating(name: str, what: str, x: Any) -> None:
 
 def _numeric(name: str, what: str, x: Any) -> None:
     """Refuse what is no array of numbers."""
-    if type(x) is not _array.Array:
-        raise refused(x, name, scalars=False)
+    _array_only(name, x)
     if x._table.kind == "b":
         raise TypeError(
             f"{name} got {what} of bool; it takes numeric arrays, convert it with pa.astype first"
@@ -422,8 +400,7 @@ def _numeric(name: str, what: str, x: Any) -> None:
 
 
 def _array_of_integers(name: str, what: str, x: Any) -> None:
-    if type(x) is not _array.Array:
-        raise refused(x, name, scalars=False)
+    _array_only(name, x)
     if x._table.kind not in "iu":
         raise TypeError(
             f"{name} got {what} of {x.dtype}; they must have an integer dtype, "
@@ -431,7 +408,7 @@ def _array_of_integers(name: str, what: str, x: Any) -> None:
         )
 
 
-def _beside(name: str, first: str, x: Any, second: str, y: Any) -> None:
+def _same_table(name: str, first: str, x: Any, second: str, y: Any) -> None:
     """Refuse an array of another device or dtype than the first: nothing is converted unasked."""
     if type(y) is not _array.Array:
         raise refused(y, name, scalars=False)

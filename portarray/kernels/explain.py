@@ -32,9 +32,7 @@ if TYPE_CHECKING:
     from portarray._array.kernel import Kernel
     from portarray._devices.device import Device
 
-__all__ = ["Explanation", "explain"]
-
-_KERNELS: dict[str, tuple[Kernel, Callable[..., Any]]] = {
+KERNELS: dict[str, tuple[Kernel, Callable[..., Any]]] = {
     "matmul": (MATMUL, matmul),
     "linear": (LINEAR, linear),
     "softmax": (SOFTMAX, softmax),
@@ -141,9 +139,9 @@ def explain(kernel: str | Callable[..., Any], /, *args: Any, **options: Any) -> 
     'pa.config(tuned_kernels=False) asks for the generic version'
     """
     name = kernel if isinstance(kernel, str) else getattr(kernel, "__name__", repr(kernel))
-    if name not in _KERNELS:
-        raise ValueError(f"{name!r} is no kernel; use one of {', '.join(_KERNELS)}")
-    found, function = _KERNELS[name]
+    if name not in KERNELS:
+        raise ValueError(f"{name!r} is no kernel; use one of {', '.join(KERNELS)}")
+    found, function = KERNELS[name]
     # What stands before the first option is given by position, defaults included.
     bound = signature(function).bind(*args, **options)
     bound.apply_defaults()

@@ -1,11 +1,11 @@
 """The kernels, written once in the standard's names.
 
 Each takes a namespace of the standard first, then native arrays of it and every option, and runs
-wherever such a namespace is: ``generic.softmax(array_api_strict, x)``. Nothing here is portarray's.
-What users give is checked in :mod:`portarray.kernels.checks` before; shapes and dtypes fit here.
+wherever such a namespace is: ``generic.softmax(array_api_strict, x)``. Nothing here depends
+on portarray. Arguments have been checked by :mod:`portarray.kernels.checks`.
 
-Floating-point numbers of 16 bits are stored so and computed in float32: sums of thousands of them
-would lose what their few digits hold, and exponentials would overflow.
+16-bit floating-point numbers are computed in float32: long sums would lose their few digits, and
+exponentials would overflow.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def embedding(xp: Any, indices: Any, weight: Any, /) -> Any:
 
 def softmax(xp: Any, x: Any, /, *, axis: int) -> Any:
     """Divide exponentials by their sum, with the largest value taken off first."""
-    if x.shape[axis] == 0:  # nothing has no largest value
+    if x.shape[axis] == 0:  # max of an empty axis raises
         return x
     wide = _wide(xp, x)
     powers = xp.exp(wide - xp.max(wide, axis=axis, keepdims=True))
@@ -84,7 +84,7 @@ def silu(xp: Any, x: Any, /) -> Any:
 
 
 def gelu(xp: Any, x: Any, /, *, approximate: str) -> Any:
-    """Multiply by the distribution function of the normal distribution, or what is close to it."""
+    """Multiply by the normal distribution function, or by its approximation with tanh."""
     wide = _wide(xp, x)
     if approximate == "tanh":
         # (1 + tanh(y)) / 2 is sigmoid(2 y), which does not cancel far below 0. Beyond 30 it is 0
@@ -172,7 +172,7 @@ def layer_norm(xp: Any, x: Any, weight: Any, bias: Any, /, *, eps: float) -> Any
 
 
 def _mean(xp: Any, x: Any) -> Any:
-    """Return the mean of the last axis; of nothing it is 0, which no result has a place for."""
+    """Return the mean of the last axis; 0 where that is empty."""
     return xp.sum(x, axis=-1, keepdims=True) / max(x.shape[-1], 1)
 
 
@@ -282,7 +282,7 @@ def attention(
         k, v = k[..., :keys, :], v[..., :keys, :]
     elif key_length is not None:
         used = xp.astype(key_length, xp.int32)
-        # What lies behind the keys in use gets the weight 0, and 0 times infinity is NaN.
+        # Keys beyond key_length get the weight 0, and 0 times infinity would be NaN.
         v = xp.where(_count(xp, keys, place)[:, None] < used, v, 0.0)
     if keys == 0 or 0 in q.shape[:-1]:
         return xp.zeros((*q.shape[:-1], v.shape[-1]), dtype=q.dtype, device=place)
@@ -311,14 +311,7 @@ def attention(
 
 
 def _seen(
-    xp: Any,
-    behind: int,
-    queries: int,
-    limit: int,
-    causal: bool,
-    keys: int,
-    used: Any,
-    place: Any,
+    xp: Any, behind: int, queries: int, limit: int, causal: bool, keys: int, used: Any, place: Any
 ) -> Any:
     """Tell which keys a block of queries sees, (queries, limit), or None for all of them.
 
@@ -346,7 +339,7 @@ def _attend(xp: Any, rows: Any, columns: Any, values: Any, mask: Any, seen: Any)
     if seen is not None:
         scores = xp.where(seen, scores, -math.inf)
     top = xp.max(scores, axis=-1, keepdims=True)
-    # A row that sees nothing has no weights: its sum is 0, and so is what it attends to.
+    # A row whose keys are all masked has weights of 0 and a result of 0.
     powers = xp.exp(scores - xp.where(top == -math.inf, 0.0, top))
     total = xp.sum(powers, axis=-1, keepdims=True)
     out = xp.matmul(xp.reshape(powers, (*flat.shape[:-1], columns.shape[-1])), values)
@@ -382,7 +375,7 @@ def cross_entropy(
     ignore_index: int,
     label_smoothing: float,
 ) -> Any:
-    """Return how far the classes that were due are from certain."""
+    """Return the negative log-likelihood of the target classes."""
     wide = _wide(xp, logits)
     below = wide - xp.max(wide, axis=-1, keepdims=True)
     total = xp.log(xp.sum(xp.exp(below), axis=-1))
@@ -415,19 +408,19 @@ def _wide(xp: Any, x: Any) -> Any:
 
 
 def _summable(xp: Any, x: Any) -> Any:
-    """Return an array of any numbers in a dtype in which products can be added up."""
+    """Return an array in a dtype for sums of products: at least float32 for floating-point ones."""
     if _is_wide(xp, x.dtype) or xp.isdtype(x.dtype, ("integral", "complex floating")):
         return x
     return xp.astype(x, xp.float32)
 
 
 def _is_wide(xp: Any, dtype: Any) -> bool:
-    # A device without float64 may be one of a library that does not even name it.
+    # Where a device lacks float64, its library may lack the name too.
     return bool(dtype == xp.float32 or dtype == getattr(xp, "float64", xp.float32))
 
 
 def _back(xp: Any, out: Any, x: Any) -> Any:
-    """Return a result in the dtype of what it was made from."""
+    """Return a result in the dtype of the input."""
     return _as(xp, out, x.dtype)
 
 

@@ -10,8 +10,6 @@ from portarray.kernels import checks, generic
 if TYPE_CHECKING:
     from portarray._array.array import Array
 
-__all__ = ["CROSS_ENTROPY", "cross_entropy"]
-
 CROSS_ENTROPY = Kernel("cross_entropy", generic.cross_entropy, checks.cross_entropy)
 
 

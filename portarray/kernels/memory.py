@@ -5,8 +5,6 @@ from __future__ import annotations
 import operator
 from typing import NamedTuple, SupportsIndex
 
-__all__ = ["InferenceMemory", "estimate_inference_memory"]
-
 WORKSPACE = 16
 """Hidden states that are in memory at once: what one token's activations take, roughly."""
 

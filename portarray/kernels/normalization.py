@@ -10,8 +10,6 @@ from portarray.kernels import checks, generic
 if TYPE_CHECKING:
     from portarray._array.array import Array
 
-__all__ = ["LAYER_NORM", "RMS_NORM", "layer_norm", "rms_norm"]
-
 RMS_NORM = Kernel("rms_norm", generic.rms_norm, checks.rms_norm)
 LAYER_NORM = Kernel("layer_norm", generic.layer_norm, checks.layer_norm)
 

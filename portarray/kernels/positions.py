@@ -10,8 +10,6 @@ from portarray.kernels import checks, generic
 if TYPE_CHECKING:
     from portarray._array.array import Array
 
-__all__ = ["ROPE", "ROPE_TABLES", "rope", "rope_tables"]
-
 ROPE = Kernel("rope", generic.rope, checks.rope)
 ROPE_TABLES = Kernel("rope_tables", generic.rope_tables, checks.rope_tables)
 

@@ -10,8 +10,6 @@ from portarray.kernels import checks, generic
 if TYPE_CHECKING:
     from portarray._array.array import Array
 
-__all__ = ["EMBEDDING", "LINEAR", "MATMUL", "embedding", "linear", "matmul"]
-
 MATMUL = Kernel("matmul", generic.matmul, checks.matmul)
 LINEAR = Kernel("linear", generic.linear, checks.linear)
 EMBEDDING = Kernel("embedding", generic.embedding, checks.embedding, leads=1)

@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from portarray._array import dispatch
 from portarray._config import config
 from portarray._devices import selection
+from portarray.kernels.explain import KERNELS, explain
 
 if TYPE_CHECKING:
     from portarray._devices.device import Device
-    from portarray.kernels.verification import VerificationRow
+    from portarray._verification.comparison import VerificationRow
 
-# The reference, the bounds and the drawing are imported where they are used: programs that only
-# compute need none of them.
-
-__all__ = ["Verification", "verify"]
+# portarray._verification is imported where it is used: programs that only compute do without.
 
 Version = Literal["table", "generic"]
 
@@ -110,7 +108,7 @@ def verify(
     floating-point dtype that the device has of float32, float64, float16 and bfloat16. Shape, dtype
     and device of the results are checked; that they are finite where the reference is, and NaN or
     infinite where it is; that their error is within a bound, element by element
-    (:mod:`portarray.kernels.bounds`); and that the arguments are unchanged.
+    (:mod:`portarray._verification.bounds`); and that the arguments are unchanged.
 
     Parameters
     ----------
@@ -154,7 +152,7 @@ def verify(
     >>> found.rows[0].kernel, found.rows[0].dtype, found.rows[0].cases
     ('softmax', 'float32', 3)
     """
-    from portarray.kernels.verification import DTYPES, Case, verified
+    from portarray._verification.comparison import DTYPES, Case, verified
 
     where = selection.resolve(device)
     names = _names(kernels)
@@ -169,15 +167,22 @@ def verify(
             if progress is not None:
                 progress(done, len(pairs))
             cases = (Case(name, dtype, seed, number) for number in range(examples))
-            rows.append(verified(name, dtype, cases, where, factor))
+            rows.append(verified(name, dtype, cases, where, factor, _call))
     if progress is not None:
         progress(len(pairs), len(pairs))
     return Verification(where, tuple(rows), examples, seed, factor, time.perf_counter() - began)
 
 
+def _call(name: str, arrays: tuple[Any, ...], options: dict[str, Any]) -> tuple[str, Any]:
+    """Return which version serves a call of a kernel, and the result."""
+    explained = explain(name, *arrays, **options)
+    result = KERNELS[name][1](*arrays, **options)
+    return explained.function if explained.version == "tuned" else "generic", result
+
+
 def _names(kernels: str | Iterable[str] | None) -> list[str]:
     """Return the kernels that are asked for, each once, in the table's order."""
-    from portarray.kernels.cases import DRAWN
+    from portarray._verification.cases import DRAWN
 
     if kernels is None:
         return list(DRAWN)

@@ -14,23 +14,6 @@ import numpy as np
 if TYPE_CHECKING:
     from portarray._array.array import Array
 
-__all__ = [
-    "ArrayLike",
-    "Axes",
-    "DType",
-    "DTypeLike",
-    "DeviceLike",
-    "FftNorm",
-    "NativeDType",
-    "NativeDevice",
-    "NestedSequence",
-    "Real",
-    "Scalar",
-    "ShapeLike",
-    "SupportsBuffer",
-    "SupportsDLPack",
-]
-
 Scalar: TypeAlias = bool | int | float | complex
 """A Python scalar of any kind. NumPy scalars count as the Python scalars they convert to."""
 

@@ -15,17 +15,6 @@ from portarray.typing.aliases import (
     SupportsDLPack,
 )
 
-__all__ = [
-    "ConstantsNamespace",
-    "CreationNamespace",
-    "DTypeNamesNamespace",
-    "DataTypeNamespace",
-    "FloatLimits",
-    "InspectionNamespace",
-    "IntegerLimits",
-    "NamespaceInfo",
-]
-
 A = TypeVar("A")
 
 
@@ -65,12 +54,7 @@ class CreationNamespace(Protocol[A]):
         """Return an array of undefined elements."""
 
     def empty_like(
-        self,
-        x: A,
-        /,
-        *,
-        dtype: NativeDType | None = None,
-        device: NativeDevice | None = None,
+        self, x: A, /, *, dtype: NativeDType | None = None, device: NativeDevice | None = None
     ) -> A:
         """Return an array of undefined elements, shaped like another."""
 
@@ -87,12 +71,7 @@ class CreationNamespace(Protocol[A]):
         """Return a matrix of zeros with ones on one diagonal."""
 
     def from_dlpack(
-        self,
-        x: SupportsDLPack,
-        /,
-        *,
-        device: NativeDevice | None = None,
-        copy: bool | None = None,
+        self, x: SupportsDLPack, /, *, device: NativeDevice | None = None, copy: bool | None = None
     ) -> A:
         """Return an array of an object that exports DLPack."""
 
@@ -143,12 +122,7 @@ class CreationNamespace(Protocol[A]):
         """Return an array of ones."""
 
     def ones_like(
-        self,
-        x: A,
-        /,
-        *,
-        dtype: NativeDType | None = None,
-        device: NativeDevice | None = None,
+        self, x: A, /, *, dtype: NativeDType | None = None, device: NativeDevice | None = None
     ) -> A:
         """Return an array of ones, shaped like another."""
 
@@ -168,12 +142,7 @@ class CreationNamespace(Protocol[A]):
         """Return an array of zeros."""
 
     def zeros_like(
-        self,
-        x: A,
-        /,
-        *,
-        dtype: NativeDType | None = None,
-        device: NativeDevice | None = None,
+        self, x: A, /, *, dtype: NativeDType | None = None, device: NativeDevice | None = None
     ) -> A:
         """Return an array of zeros, shaped like another."""
 
@@ -230,13 +199,7 @@ class DataTypeNamespace(Protocol[A]):
     """Functions about dtypes."""
 
     def astype(
-        self,
-        x: A,
-        dtype: NativeDType,
-        /,
-        *,
-        copy: bool = True,
-        device: NativeDevice | None = None,
+        self, x: A, dtype: NativeDType, /, *, copy: bool = True, device: NativeDevice | None = None
     ) -> A:
         """Return an array converted to a dtype."""
 
@@ -250,9 +213,7 @@ class DataTypeNamespace(Protocol[A]):
         """Return the limits of an integer dtype."""
 
     def isdtype(
-        self,
-        dtype: NativeDType,
-        kind: NativeDType | str | tuple[NativeDType | str, ...],
+        self, dtype: NativeDType, kind: NativeDType | str | tuple[NativeDType | str, ...]
     ) -> bool:
         """Tell whether a dtype is of a kind."""
 
@@ -356,10 +317,7 @@ class NamespaceInfo(Protocol):
         """Return the devices."""
 
     def dtypes(
-        self,
-        *,
-        device: NativeDevice | None = None,
-        kind: str | tuple[str, ...] | None = None,
+        self, *, device: NativeDevice | None = None, kind: str | tuple[str, ...] | None = None
     ) -> Mapping[str, NativeDType]:
         """Return the dtypes of a device by standard name."""
 

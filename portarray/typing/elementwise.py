@@ -6,8 +6,6 @@ from typing import Protocol, TypeVar
 
 from portarray.typing.aliases import Real, Scalar
 
-__all__ = ["ElementwiseNamespace"]
-
 A = TypeVar("A")
 
 

@@ -8,8 +8,6 @@ from typing import Literal, Protocol, TypeVar
 from portarray.typing.aliases import FftNorm, NativeDevice, NativeDType
 from portarray.typing.results import QR, SVD, Eig, Slogdet
 
-__all__ = ["FftNamespace", "LinalgNamespace", "LinearAlgebraNamespace"]
-
 A = TypeVar("A")
 
 
@@ -23,12 +21,7 @@ class LinearAlgebraNamespace(Protocol[A]):
         """Return matrices with rows and columns exchanged."""
 
     def tensordot(
-        self,
-        x1: A,
-        x2: A,
-        /,
-        *,
-        axes: int | tuple[Sequence[int], Sequence[int]] = 2,
+        self, x1: A, x2: A, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2
     ) -> A:
         """Return the sum of products over chosen axes."""
 
@@ -67,12 +60,7 @@ class LinalgNamespace(LinearAlgebraNamespace[A], Protocol[A]):
         """Return inverses."""
 
     def matrix_norm(
-        self,
-        x: A,
-        /,
-        *,
-        keepdims: bool = False,
-        ord: float | Literal["fro", "nuc"] | None = "fro",
+        self, x: A, /, *, keepdims: bool = False, ord: float | Literal["fro", "nuc"] | None = "fro"
     ) -> A:
         """Return norms of matrices."""
 

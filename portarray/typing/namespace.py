@@ -25,8 +25,6 @@ from portarray.typing.shaping import (
     UtilityNamespace,
 )
 
-__all__ = ["Namespace", "BackendNamespace"]
-
 A = TypeVar("A")
 
 Index: TypeAlias = int | slice | EllipsisType | A | None

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Protocol, TypeVar
 
-__all__ = ["QR", "SVD", "Eig", "Results", "Slogdet", "UniqueAll", "UniqueCounts", "UniqueInverse"]
-
 A_co = TypeVar("A_co", covariant=True)
 
 

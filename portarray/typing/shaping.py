@@ -7,16 +7,6 @@ from typing import Literal, Protocol, TypeVar
 from portarray.typing.aliases import NativeDType, Real, Scalar
 from portarray.typing.results import UniqueAll, UniqueCounts, UniqueInverse
 
-__all__ = [
-    "IndexingNamespace",
-    "ManipulationNamespace",
-    "SearchingNamespace",
-    "SetsNamespace",
-    "SortingNamespace",
-    "StatisticalNamespace",
-    "UtilityNamespace",
-]
-
 A = TypeVar("A")
 
 
@@ -52,11 +42,7 @@ class ManipulationNamespace(Protocol[A]):
         """Return an array reversed along axes."""
 
     def moveaxis(
-        self,
-        x: A,
-        source: int | tuple[int, ...],
-        destination: int | tuple[int, ...],
-        /,
+        self, x: A, source: int | tuple[int, ...], destination: int | tuple[int, ...], /
     ) -> A:
         """Return an array with axes moved to other places."""
 
@@ -70,12 +56,7 @@ class ManipulationNamespace(Protocol[A]):
         """Return an array in another shape."""
 
     def roll(
-        self,
-        x: A,
-        /,
-        shift: int | tuple[int, ...],
-        *,
-        axis: int | tuple[int, ...] | None = None,
+        self, x: A, /, shift: int | tuple[int, ...], *, axis: int | tuple[int, ...] | None = None
     ) -> A:
         """Return an array with its elements moved around along axes."""
 
@@ -102,12 +83,7 @@ class SearchingNamespace(Protocol[A]):
         """Return the index of the first least element."""
 
     def count_nonzero(
-        self,
-        x: A,
-        /,
-        *,
-        axis: int | tuple[int, ...] | None = None,
-        keepdims: bool = False,
+        self, x: A, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False
     ) -> A:
         """Return how many elements are not zero."""
 
@@ -152,25 +128,11 @@ class SortingNamespace(Protocol[A]):
     """Functions that sort."""
 
     def argsort(
-        self,
-        x: A,
-        /,
-        *,
-        axis: int = -1,
-        descending: bool = False,
-        stable: bool = True,
+        self, x: A, /, *, axis: int = -1, descending: bool = False, stable: bool = True
     ) -> A:
         """Return the indices that sort an array along an axis."""
 
-    def sort(
-        self,
-        x: A,
-        /,
-        *,
-        axis: int = -1,
-        descending: bool = False,
-        stable: bool = True,
-    ) -> A:
+    def sort(self, x: A, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> A:
         """Return an array sorted along an axis."""
 
 
@@ -200,32 +162,17 @@ class StatisticalNamespace(Protocol[A]):
         """Return the sums of the first elements along an axis."""
 
     def max(
-        self,
-        x: A,
-        /,
-        *,
-        axis: int | tuple[int, ...] | None = None,
-        keepdims: bool = False,
+        self, x: A, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False
     ) -> A:
         """Return the greatest element."""
 
     def mean(
-        self,
-        x: A,
-        /,
-        *,
-        axis: int | tuple[int, ...] | None = None,
-        keepdims: bool = False,
+        self, x: A, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False
     ) -> A:
         """Return the arithmetic mean."""
 
     def min(
-        self,
-        x: A,
-        /,
-        *,
-        axis: int | tuple[int, ...] | None = None,
-        keepdims: bool = False,
+        self, x: A, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False
     ) -> A:
         """Return the least element."""
 
@@ -278,22 +225,12 @@ class UtilityNamespace(Protocol[A]):
     """Truth of many elements, and differences of neighbours."""
 
     def all(
-        self,
-        x: A,
-        /,
-        *,
-        axis: int | tuple[int, ...] | None = None,
-        keepdims: bool = False,
+        self, x: A, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False
     ) -> A:
         """Tell whether all elements are true."""
 
     def any(
-        self,
-        x: A,
-        /,
-        *,
-        axis: int | tuple[int, ...] | None = None,
-        keepdims: bool = False,
+        self, x: A, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False
     ) -> A:
         """Tell whether at least one element is true."""
 

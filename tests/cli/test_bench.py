@@ -17,9 +17,9 @@ pytest.importorskip("rich", reason="the extra 'cli' is not installed")
 
 from click.testing import CliRunner, Result
 
-from portarray._bench import kernels, measure, model, ops, plot
-from portarray._bench.report import Figure, Report
-from portarray._bench.timing import Times, turns
+from portarray._cli.bench import kernels, measure, model, ops, plot
+from portarray._cli.bench.report import Figure, Report
+from portarray._cli.bench.timing import Times, turns
 from portarray._cli.group import portarray
 from portarray._movement import matrix, progress
 

@@ -1,4 +1,4 @@
-"""The table of docs/good_company.md: rows that it shows, on every device.
+"""The table of docs/interoperability.md: rows that it shows, on every device.
 
 A test compares each cell with what happens here. To write the table anew, for the devices of this
 machine (columns of others stay as they are)::
@@ -27,7 +27,7 @@ from side_by_side import Row
 import portarray as pa
 from portarray.backends import registry
 
-PAGE = Path(__file__).parents[2] / "docs" / "good_company.md"
+PAGE = Path(__file__).parents[2] / "docs" / "interoperability.md"
 BEGIN = "<!-- written by tests/interop/table.py -->"
 END = "<!-- end of the table -->"
 

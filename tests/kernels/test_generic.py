@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import portarray as pa
-from portarray.kernels import bounds, cases, generic, reference
-from portarray.kernels.bounds import Precision
+from portarray._verification import bounds, cases, reference
+from portarray._verification.bounds import Precision
+from portarray.kernels import generic
 
 Values = np.ndarray[Any, np.dtype[Any]]
 

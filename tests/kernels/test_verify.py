@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,12 @@ import pytest
 import wrong_kernels
 
 import portarray as pa
+from portarray._verification import bounds, comparison, reference
+from portarray._verification.cases import DRAWN, draw
+from portarray._verification.comparison import Case, _judged
 from portarray.backends import registry
 from portarray.backends.types import TunedKernel
-from portarray.kernels import bounds, reference, verification
-from portarray.kernels.cases import DRAWN, draw
-from portarray.kernels.explain import _KERNELS as KERNELS
-from portarray.kernels.verification import Case, _judged
+from portarray.kernels.explain import KERNELS
 from portarray.kernels.verify import Verification
 
 DEVICE = "fake:cuda:1"
@@ -51,7 +52,7 @@ class Planted:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, library: str) -> None:
         self._patch = monkeypatch
         self._library = library
-        self._array = importlib.import_module(f"{library}.backend").LIBRARY.array_type
+        self._array = importlib.import_module(f"{library}.devices").LIBRARY.array_type
 
     def __call__(self, kernel: str, fault: str = "", *, examples: int = 10) -> Verification:
         """Verify a kernel with a fault."""
@@ -61,8 +62,8 @@ class Planted:
             frozenset({"float16", "float32", "float64"}),
             "row",
         )
-        backend = registry.load_backend(self._library)
-        self._patch.setattr(backend, "tuned_kernels", {kernel: (version,)})
+        table = SimpleNamespace(TUNED={kernel: (version,)})
+        self._patch.setattr(registry.load_backend(self._library), "tuned", table)
         self._patch.setattr(KERNELS[kernel][0], "_by_tables", {})  # which remembers other tables
         return pa.kernels.verify(DEVICE, kernel, examples=examples)
 
@@ -108,7 +109,7 @@ def test_a_right_kernel_passes(planted: Planted, kernel: str) -> None:
 def test_a_fault_is_found(
     planted: Planted, kernel: str, fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(verification, "DTYPES", ("float32",))
+    monkeypatch.setattr(comparison, "DTYPES", ("float32",))
     found = planted(kernel, fault)
     assert not found.ok
     row = found.failures[0]

@@ -198,13 +198,13 @@ def named(tree: Any, *path: str) -> Iterator[str]:
 def test_any_structure_comes_back_or_has_names_that_clash(tree: Any) -> None:
     if len(set(every := list(named(tree)))) < len(every):
         with pytest.raises(ValueError, match="would both be named"):
-            structure.taken_apart(tree, lambda value, place: None)
+            structure.flatten(tree, lambda value, place: None)
         return
-    found, structured = structure.taken_apart(tree, lambda value, place: None)
+    found, structured = structure.flatten(tree, lambda value, place: None)
     assert list(found) == every
     kept = json.loads(json.dumps(structured))
-    assert list(structure.names_in(kept)) == list(found)
-    again = structure.put_together(kept, (leaf.value for leaf in found.values()))
+    assert list(structure.leaf_names(kept)) == list(found)
+    again = structure.unflatten(kept, (leaf.value for leaf in found.values()))
     assert again == tree
     assert repr(again) == repr(tree)  # lists and tuples, and the order of keys
     for leaf in found.values():
@@ -564,7 +564,8 @@ def test_a_dtype_that_the_device_lacks(path: Path, nofloat64: str) -> None:
 def test_an_error_leaves_no_arrays_behind(
     path: Path, nofloat64: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from portarray._array import conversion, stored
+    from portarray._api import stored
+    from portarray._array import conversion
 
     made: list[weakref.ref[pa.Array]] = []
 

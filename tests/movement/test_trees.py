@@ -281,7 +281,7 @@ def test_every_dtype_of_both_goes_through(device: str) -> None:
 
 
 class Layer:
-    """A class of the user's, which says how it is taken apart."""
+    """A class of the user's that is registered as a node."""
 
     def __init__(self, weight: Any, name: str) -> None:
         self.weight = weight

@@ -166,7 +166,7 @@ def test_a_tensor_with_a_gradient_is_named(device: str) -> None:
 
 
 class Picky:
-    """A registered class that cannot be put together again."""
+    """A registered class that cannot be unflattened."""
 
     def __init__(self, part: Any) -> None:
         self.part = part

@@ -10,18 +10,6 @@ if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray.typing import Real, Scalar
 
-__all__ = [
-    "add",
-    "divide",
-    "floor_divide",
-    "multiply",
-    "negative",
-    "positive",
-    "reciprocal",
-    "remainder",
-    "subtract",
-]
-
 
 def add(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
     """Return the sum of each pair of elements.

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray.typing import Real
 
-__all__ = ["abs", "copysign", "nextafter", "sign", "signbit"]
-
 
 def abs(x: Array, /) -> Array:
     """Return the magnitude of each element.

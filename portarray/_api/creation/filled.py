@@ -13,14 +13,9 @@ if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray.typing import DeviceLike, DTypeLike, Scalar, ShapeLike
 
-__all__ = ["empty", "empty_like", "full", "full_like", "ones", "ones_like", "zeros", "zeros_like"]
-
 
 def empty(
-    shape: ShapeLike,
-    *,
-    dtype: DTypeLike | None = None,
-    device: DeviceLike | None = None,
+    shape: ShapeLike, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None
 ) -> Array:
     """Return an array whose elements are not set.
 
@@ -162,10 +157,7 @@ def full_like(
 
 
 def ones(
-    shape: ShapeLike,
-    *,
-    dtype: DTypeLike | None = None,
-    device: DeviceLike | None = None,
+    shape: ShapeLike, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None
 ) -> Array:
     """Return an array of ones.
 
@@ -218,10 +210,7 @@ def ones_like(
 
 
 def zeros(
-    shape: ShapeLike,
-    *,
-    dtype: DTypeLike | None = None,
-    device: DeviceLike | None = None,
+    shape: ShapeLike, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None
 ) -> Array:
     """Return an array of zeros.
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray.typing import DeviceLike, DTypeLike
 
-__all__ = ["eye", "tril", "triu"]
-
 
 def eye(
     n_rows: int,

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray.typing import DeviceLike, DTypeLike, Real, Scalar
 
-__all__ = ["arange", "linspace", "logspace", "meshgrid"]
-
 
 def arange(
     start: Real,

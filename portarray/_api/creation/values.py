@@ -17,8 +17,6 @@ if TYPE_CHECKING:
         SupportsDLPack,
     )
 
-__all__ = ["asarray", "from_dlpack"]
-
 
 def asarray(
     obj: Array | Scalar | NestedSequence[Scalar] | SupportsBuffer | SupportsDLPack | Any,

@@ -12,16 +12,9 @@ if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray.typing import DeviceLike, DTypeLike
 
-__all__ = ["fftfreq", "fftshift", "ifftshift", "rfftfreq"]
-
 
 def fftfreq(
-    n: int,
-    /,
-    *,
-    d: float = 1.0,
-    dtype: DTypeLike | None = None,
-    device: DeviceLike | None = None,
+    n: int, /, *, d: float = 1.0, dtype: DTypeLike | None = None, device: DeviceLike | None = None
 ) -> Array:
     """Return the frequencies that the elements of a transform belong to.
 
@@ -59,12 +52,7 @@ def fftfreq(
 
 
 def rfftfreq(
-    n: int,
-    /,
-    *,
-    d: float = 1.0,
-    dtype: DTypeLike | None = None,
-    device: DeviceLike | None = None,
+    n: int, /, *, d: float = 1.0, dtype: DTypeLike | None = None, device: DeviceLike | None = None
 ) -> Array:
     """Return the frequencies that the elements of a transform of real numbers belong to.
 

@@ -11,20 +11,11 @@ if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray.typing import FftNorm
 
-__all__ = ["NORMS", "fft", "hfft", "ifft", "ihfft", "irfft", "rfft"]
-
 NORMS = ("backward", "ortho", "forward")
 """What takes the factor of a transform and its inverse; :mod:`portarray.fft` says how."""
 
 
-def fft(
-    x: Array,
-    /,
-    *,
-    n: int | None = None,
-    axis: int = -1,
-    norm: FftNorm = "backward",
-) -> Array:
+def fft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: FftNorm = "backward") -> Array:
     """Transform along an axis.
 
     Parameters
@@ -60,14 +51,7 @@ def fft(
     return _one("fft.fft", x, n, axis, norm)
 
 
-def ifft(
-    x: Array,
-    /,
-    *,
-    n: int | None = None,
-    axis: int = -1,
-    norm: FftNorm = "backward",
-) -> Array:
+def ifft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: FftNorm = "backward") -> Array:
     """Invert :func:`fft`.
 
     Parameters
@@ -97,14 +81,7 @@ def ifft(
     return _one("fft.ifft", x, n, axis, norm)
 
 
-def rfft(
-    x: Array,
-    /,
-    *,
-    n: int | None = None,
-    axis: int = -1,
-    norm: FftNorm = "backward",
-) -> Array:
+def rfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: FftNorm = "backward") -> Array:
     """Transform real numbers along an axis, and return the half that is not redundant.
 
     Parameters
@@ -135,12 +112,7 @@ def rfft(
 
 
 def irfft(
-    x: Array,
-    /,
-    *,
-    n: int | None = None,
-    axis: int = -1,
-    norm: FftNorm = "backward",
+    x: Array, /, *, n: int | None = None, axis: int = -1, norm: FftNorm = "backward"
 ) -> Array:
     """Invert :func:`rfft`.
 
@@ -177,14 +149,7 @@ def irfft(
     return _one("fft.irfft", x, n, axis, norm)
 
 
-def hfft(
-    x: Array,
-    /,
-    *,
-    n: int | None = None,
-    axis: int = -1,
-    norm: FftNorm = "backward",
-) -> Array:
+def hfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: FftNorm = "backward") -> Array:
     """Transform a signal with Hermitian symmetry, given by its first half, to real numbers.
 
     Parameters
@@ -216,12 +181,7 @@ def hfft(
 
 
 def ihfft(
-    x: Array,
-    /,
-    *,
-    n: int | None = None,
-    axis: int = -1,
-    norm: FftNorm = "backward",
+    x: Array, /, *, n: int | None = None, axis: int = -1, norm: FftNorm = "backward"
 ) -> Array:
     """Invert :func:`hfft`.
 

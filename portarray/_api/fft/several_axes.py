@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray.typing import FftNorm
 
-__all__ = ["fftn", "ifftn", "irfftn", "rfftn"]
-
 
 def fftn(
     x: Array,

@@ -11,8 +11,6 @@ from portarray._array import call
 if TYPE_CHECKING:
     from portarray._array.array import Array
 
-__all__ = ["cholesky", "eig", "eigh", "eigvals", "eigvalsh", "qr", "svd", "svdvals"]
-
 
 def cholesky(x: Array, /, *, upper: bool = False) -> Array:
     """Return Cholesky factors of Hermitian, positive-definite matrices.

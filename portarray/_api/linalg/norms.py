@@ -12,17 +12,11 @@ if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray.typing import Axes
 
-__all__ = ["matrix_norm", "vector_norm"]
-
 _MATRIX_ORDERS = ("fro", "nuc", 1, 2, inf, -1, -2, -inf)
 
 
 def matrix_norm(
-    x: Array,
-    /,
-    *,
-    keepdims: bool = False,
-    ord: int | float | Literal["fro", "nuc"] | None = "fro",
+    x: Array, /, *, keepdims: bool = False, ord: int | float | Literal["fro", "nuc"] | None = "fro"
 ) -> Array:
     """Return norms of matrices.
 
@@ -56,12 +50,7 @@ def matrix_norm(
 
 
 def vector_norm(
-    x: Array,
-    /,
-    *,
-    axis: Axes | None = None,
-    keepdims: bool = False,
-    ord: int | float = 2,
+    x: Array, /, *, axis: Axes | None = None, keepdims: bool = False, ord: int | float = 2
 ) -> Array:
     """Return norms of vectors.
 

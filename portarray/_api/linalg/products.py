@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray.typing import DTypeLike
 
-__all__ = ["cross", "diagonal", "outer", "trace"]
-
 
 def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
     """Multiply vectors of three elements: the cross products along an axis.

@@ -12,8 +12,6 @@ from portarray._array import call
 if TYPE_CHECKING:
     from portarray._array.array import Array
 
-__all__ = ["det", "inv", "matrix_power", "matrix_rank", "pinv", "slogdet", "solve"]
-
 
 def det(x: Array, /) -> Array:
     """Return the determinants of square matrices.

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray.typing import ShapeLike
 
-__all__ = ["concat", "repeat", "stack", "tile", "unstack"]
-
 
 def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
     """Join arrays along an axis that they have.

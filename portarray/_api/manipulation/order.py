@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray.typing import Axes
 
-__all__ = ["flip", "moveaxis", "permute_dims", "roll"]
-
 
 def flip(x: Array, /, *, axis: Axes | None = None) -> Array:
     """Reverse the order of the elements along axes.

@@ -12,15 +12,6 @@ if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray.typing import Axes, ShapeLike
 
-__all__ = [
-    "broadcast_arrays",
-    "broadcast_shapes",
-    "broadcast_to",
-    "expand_dims",
-    "reshape",
-    "squeeze",
-]
-
 
 def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
     """Broadcast arrays to one shape.

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray.typing import DTypeLike
 
-__all__ = ["cumulative_prod", "cumulative_sum"]
-
 
 def cumulative_prod(
     x: Array,

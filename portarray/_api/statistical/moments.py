@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray.typing import Axes, Real
 
-__all__ = ["mean", "std", "var"]
-
 
 def mean(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Array:
     """Return the arithmetic mean.
@@ -50,12 +48,7 @@ def mean(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Ar
 
 
 def std(
-    x: Array,
-    /,
-    *,
-    axis: Axes | None = None,
-    correction: Real = 0.0,
-    keepdims: bool = False,
+    x: Array, /, *, axis: Axes | None = None, correction: Real = 0.0, keepdims: bool = False
 ) -> Array:
     """Return the standard deviation, the square root of the variance.
 
@@ -96,12 +89,7 @@ def std(
 
 
 def var(
-    x: Array,
-    /,
-    *,
-    axis: Axes | None = None,
-    correction: Real = 0.0,
-    keepdims: bool = False,
+    x: Array, /, *, axis: Axes | None = None, correction: Real = 0.0, keepdims: bool = False
 ) -> Array:
     """Return the variance: the mean squared distance from the mean.
 

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray.typing import Axes, DTypeLike
 
-__all__ = ["max", "min", "prod", "sum"]
-
 
 def max(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Array:
     """Return the largest element.
@@ -91,12 +89,7 @@ def min(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Arr
 
 
 def prod(
-    x: Array,
-    /,
-    *,
-    axis: Axes | None = None,
-    dtype: DTypeLike | None = None,
-    keepdims: bool = False,
+    x: Array, /, *, axis: Axes | None = None, dtype: DTypeLike | None = None, keepdims: bool = False
 ) -> Array:
     """Multiply the elements.
 
@@ -135,12 +128,7 @@ def prod(
 
 
 def sum(
-    x: Array,
-    /,
-    *,
-    axis: Axes | None = None,
-    dtype: DTypeLike | None = None,
-    keepdims: bool = False,
+    x: Array, /, *, axis: Axes | None = None, dtype: DTypeLike | None = None, keepdims: bool = False
 ) -> Array:
     """Add the elements.
 

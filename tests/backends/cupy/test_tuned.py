@@ -19,8 +19,8 @@ import pytest
 
 cupy = pytest.importorskip("cupy", exc_type=ImportError)
 
+from portarray._verification import reference  # noqa: E402
 from portarray.backends.cupy import neural, tuned  # noqa: E402
-from portarray.kernels import reference  # noqa: E402
 
 COMPILER = shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
 if COMPILER is None:

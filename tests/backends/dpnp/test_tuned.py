@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("dpnp")
 
 import portarray as pa
-from portarray.kernels import reference
+from portarray._verification import reference
 
 TOLERANCE = {"float16": 1e-3, "float32": 1e-6, "float64": 1e-14}
 ROWS: list[tuple[str, dict[str, Any]]] = [

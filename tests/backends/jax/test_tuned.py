@@ -15,8 +15,8 @@ jax = pytest.importorskip("jax")
 import jax.numpy as jnp  # noqa: E402
 
 import portarray as pa  # noqa: E402
+from portarray._verification import reference  # noqa: E402
 from portarray.backends.jax.attention import attention as attend  # noqa: E402
-from portarray.kernels import reference  # noqa: E402
 
 OPTIONS = {"scale": None, "causal": False, "mask": None, "key_length": None}
 LENGTH, KEYS = 700, 1300  # of several blocks each, of which the last overlaps
@@ -178,7 +178,7 @@ ELSEWHERE = """
 import jax, numpy as np
 import jax.numpy as jnp
 import portarray as pa
-from portarray.kernels import reference
+from portarray._verification import reference
 
 rng = np.random.default_rng(7)
 x, w = rng.standard_normal((3, 40, 16)), rng.standard_normal(16)

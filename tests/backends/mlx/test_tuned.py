@@ -10,9 +10,9 @@ import pytest
 mx = pytest.importorskip("mlx.core")
 
 import portarray as pa  # noqa: E402
+from portarray._verification import reference  # noqa: E402
 from portarray.backends.mlx import attention as blocks  # noqa: E402
 from portarray.backends.mlx import tuned  # noqa: E402
-from portarray.kernels import reference  # noqa: E402
 
 OPTIONS = {"scale": None, "causal": False, "mask": None, "key_length": None}
 

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from portarray._verification import reference
 from portarray.backends.numpy import tuned
 from portarray.backends.numpy.tuned import blocks, heads, products, threads
-from portarray.kernels import reference
 
 FLOATS = ("float32", "float64", "float16")
 # Of what is computed in float32 and rounded once.

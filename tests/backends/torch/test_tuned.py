@@ -10,8 +10,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from portarray._verification import reference  # noqa: E402
 from portarray.backends.torch import attention, tuned  # noqa: E402
-from portarray.kernels import reference  # noqa: E402
 
 FLOATS = ("float32", "float64", "float16", "bfloat16")
 # Of what is computed in float32 and rounded once.

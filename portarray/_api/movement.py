@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from portarray._array import base, conversion, dtypes, results
+from portarray._array import array as _array
+from portarray._array import conversion, dtypes, results
 from portarray._config import config
 from portarray._devices import selection
 from portarray._movement.routes import TransferPlan
@@ -15,9 +16,6 @@ from portarray.backends import registry
 if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray._devices.device import Device
-    from portarray._movement.trees import Watch
-
-__all__ = ["TransferPlan", "to_device", "transfer_plan"]
 
 
 def transfer_plan(x: Array, device: object, *, narrow: bool = False) -> TransferPlan:
@@ -173,7 +171,9 @@ def to_device(
     >>> type(pa.to_device({"bias": np.ones(2)}, "numpy", native=False)["bias"]).__name__
     'Array'
     """
-    from portarray._movement import trees, ways  # most programs move single arrays
+    # Most programs move single arrays.
+    from portarray._movement import progress as bars
+    from portarray._movement import pytree, trees
 
     if device is None:
         raise TypeError("to_device(tree, None) names no device; pass a device, or its text")
@@ -182,18 +182,18 @@ def to_device(
             raise TypeError(f"{name}={value!r}: pass True, False or None")
     where = selection.resolve(device)
     shown = config.progress if progress is None else progress
-    watch = _bar(where) if shown else None
+    watch = bars.TreeBar(f"to {where}") if shown else None
     mover = _Mover(where, narrow=narrow, non_blocking=non_blocking, native=native)
     if not (isinstance(tree, _ATOMS) or mover.is_array(tree) or trees.is_tree(tree)):
-        raise TypeError(_unmoved(tree, ways.NAMESPACE))
+        raise TypeError(_unmoved(tree, pytree.NAMESPACE))
     try:
-        return trees.mapped(tree, mover.image, is_array=mover.is_array, watch=watch)
+        return trees.tree_map(tree, mover.image, is_array=mover.is_array, watch=watch)
     finally:
-        mover.moved.clear()  # this frame is part of every traceback
+        mover.moved.clear()  # a traceback keeps this frame, and it the arrays
 
 
 def _unmoved(value: Any, namespace: str) -> str:
-    """Return what to say of a value in which nothing would be moved."""
+    """Return the message for a value that has no arrays to move."""
     name = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
     if isinstance(value, np.ndarray):
         return (
@@ -205,15 +205,8 @@ def _unmoved(value: Any, namespace: str) -> str:
         f"to_device takes arrays and trees of them, and this {name} is neither: nothing would be "
         f"moved. Pass what is in it, as a dict or a list (of a module its state_dict() or "
         f"parameters(), of a data frame its columns as NumPy arrays), or say how its class is "
-        f"taken apart with optree.register_pytree_node(..., namespace={namespace!r})"
+        f"flattened with optree.register_pytree_node(..., namespace={namespace!r})"
     )
-
-
-def _bar(device: Device) -> Watch:
-    """Return a bar for a tree on its way to a device."""
-    from portarray._movement.progress import TreeBar
-
-    return TreeBar(f"to {device}")
 
 
 class _Mover:
@@ -227,7 +220,7 @@ class _Mover:
         As for :func:`to_device`.
     """
 
-    __slots__ = ("_classes", "_device", "_narrow", "_native", "_non_blocking", "moved")
+    __slots__ = ("_as_native", "_classes", "_device", "_narrow", "_non_blocking", "moved")
 
     def __init__(
         self, device: Device, *, narrow: bool, non_blocking: bool, native: bool | None
@@ -235,16 +228,16 @@ class _Mover:
         self._device = device
         self._narrow = narrow
         self._non_blocking = non_blocking
-        self._native = native
+        self._as_native = native
         self._classes: dict[type, bool] = {}
-        # By the identity of native arrays, which one tree may have in several places: as they are,
-        # and in the arrays around them. Kept with them, so that no other gets the identity.
+        # Results by the id of the native array, which may be in the tree several times, bare and
+        # within Arrays; with the array itself, so that its id is not used again.
         self.moved: dict[int, tuple[Any, Array]] = {}
 
     def is_array(self, value: Any) -> bool:
         """Tell whether a value is an array: of numbers, and no more than an array."""
         cls = type(value)
-        if cls is base.array_type:
+        if cls is _array.Array:
             return True
         if cls in _NUMPY:
             return _holds_numbers(value.dtype)
@@ -255,23 +248,23 @@ class _Mover:
 
     def image(self, value: Any) -> Any:
         """Return an array on the device, in the form that is asked for."""
-        if type(value) is base.array_type:
-            x = self._moved(value._native, value)
-            return x._native if self._native else x
+        if type(value) is _array.Array:
+            x = self._moved(conversion.native_of(value), value)
+            return conversion.native_of(x) if self._as_native else x
         plain = value.view(np.ndarray) if type(value) is np.memmap else value
         owner = conversion.home(plain)
-        as_native = self._native is not False
+        as_native = self._as_native is not False
         if owner is self._device and as_native:
             return value
         if owner is not None:
             x = self._moved(plain, conversion.adopted(plain, owner, copy=None))
         else:  # of another byte order, or of a library that portarray does not know
             x = conversion.asarray(plain, device=self._device, narrow=self._narrow)
-            as_native = as_native and (self._native is True or isinstance(plain, np.ndarray))
-        return x._native if as_native else x
+            as_native = as_native and (self._as_native is True or isinstance(plain, np.ndarray))
+        return conversion.native_of(x) if as_native else x
 
     def _moved(self, native: Any, x: Array) -> Array:
-        """Return an array on the device, over the memory that other arrays around it got."""
+        """Return an array on the device; each native array is moved once."""
         device = self._device
         known = self.moved.get(id(native))
         if known is None:
@@ -280,22 +273,25 @@ class _Mover:
             )
             self.moved[id(native)] = native, there
             return there
-        return x if x._table.device is device else results.wrap(known[1]._native, device)
+        return x if x.device is device else results.wrap(conversion.native_of(known[1]), device)
 
 
 _ATOMS = (type(None), *dtypes.SCALARS, str, bytes)
 
-_NUMPY = (np.ndarray, np.memmap)  # and no other subclass: those mean more than their values
+_NUMPY = (
+    np.ndarray,
+    np.memmap,
+)  # other subclasses (masked arrays, matrices) are more than their values
 
 
 def _holds_numbers(dtype: np.dtype[Any]) -> bool:
-    """Tell whether NumPy arrays of a dtype are arrays in a tree; labels, dates, records are not."""
-    # bfloat16 and its kin are classes of their own that NumPy takes for opaque.
+    """Tell whether NumPy arrays of a dtype are moved; texts, dates, objects and records are not."""
+    # bfloat16 is a user-defined dtype, whose kind NumPy gives as void.
     return dtype.kind in "biufc" or (dtype.kind == "V" and dtype.isbuiltin == 2)
 
 
 def _is_array_class(cls: type, value: Any) -> bool:
-    """Tell whether objects of a class, such as this one, are arrays."""
+    """Tell whether instances of a class, of which ``value`` is one, are arrays."""
     if issubclass(cls, (np.ndarray, np.generic)):
         return False
     if hasattr(cls, "__dlpack__") and hasattr(cls, "__dlpack_device__"):

@@ -2,44 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from rich.markup import escape
 from rich.table import Table
 
-from portarray._bench.report import Figure, Report
+from portarray._cli.bench.report import Figure, Report
 
-__all__ = ["tables"]
-
-COLUMN = 19  # what a device takes
-BACKEND = 20  # what sizes and lines take beside the names
-FASTER, SLOWER = 0.95, 1.05  # ratios between which nothing is said
+COLUMN = 19  # width of a device's column
+BACKEND = 20  # width of the sizes and borders
+FASTER, SLOWER = 0.95, 1.05  # ratios between which the figure is not coloured
 
 
-def tables(report: Report, width: int) -> Iterator[Table]:
-    """Yield a report as tables of cases by devices: one, or as many as the terminal's width asks.
-
-    Parameters
-    ----------
-    report : Report
-        What was measured.
-    width : int
-        Columns of the terminal.
-
-    Yields
-    ------
-    Table
-        The figures, and at the end what they mean.
-    """
+def tables(report: Report, width: int) -> list[Table]:
+    """Return a report as tables of cases by devices, as many as the width needs, and a legend."""
     names = [str(device) for device in report.devices]
     lines: dict[tuple[str, int], dict[str, Figure]] = {}
     for figure in report.figures:
         lines.setdefault((figure.name, figure.size), {})[figure.device] = figure
     first = max(len(figure.name) for figure in report.figures)
     beside = max(1, (width - first - BACKEND) // COLUMN)
-    for begin in range(0, len(names), beside):
-        yield _grid(report, names[begin : begin + beside], lines)
-    yield _legend(report)
+    parts = [names[begin : begin + beside] for begin in range(0, len(names), beside)]
+    return [*(_grid(report, part, lines) for part in parts), _legend(report)]
 
 
 def _grid(
@@ -53,7 +35,7 @@ def _grid(
     before = ""
     for (case, size), figures in lines.items():
         if not any(name in figures for name in names):
-            continue  # nothing moves from a device to itself
+            continue  # no moves from a device to itself
         if before not in ("", case):
             table.add_section()
         cells = [_cell(figures.get(name)) for name in names]

@@ -8,8 +8,6 @@ from typing import Any, Literal, overload
 
 from portarray._devices import selection
 
-__all__ = ["load", "save"]
-
 
 def save(
     path: str | os.PathLike[str], tree: Any, *, metadata: Mapping[str, str] | None = None
@@ -64,7 +62,7 @@ def save(
     >>> pa.load(path)["b"].shape
     (3,)
     """
-    from portarray._array import stored  # most programs save nothing
+    from portarray._api import stored  # most programs save nothing
 
     stored.write(path, tree, metadata)
 
@@ -153,7 +151,7 @@ def load(
     >>> pa.load(path, device="numpy", names=["step"])
     {'step': Array(3, dtype=int64, device='numpy:cpu:0')}
     """
-    from portarray._array import stored
+    from portarray._api import stored
 
     tree, found = stored.read(path, selection.resolve(device), narrow=narrow, names=names)
     return (tree, found) if return_metadata else tree

@@ -9,8 +9,6 @@ import timeit
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["Action", "Times", "side_by_side", "turns"]
-
 Action = Callable[[], object]
 
 FEWEST = 3
@@ -19,24 +17,18 @@ FEWEST = 3
 
 @dataclass(slots=True)
 class Times:
-    """The times of one candidate, in seconds for one call.
-
-    Parameters
-    ----------
-    each : list of float
-        One for every turn.
-    """
+    """The times of one candidate, in seconds for one call."""
 
     each: list[float] = field(default_factory=list)
 
     @property
     def shortest(self) -> float:
-        """The shortest: what the call takes when nothing disturbs it."""
+        """The shortest time, which other processes disturbed least."""
         return min(self.each)
 
     @property
     def spread(self) -> float:
-        """How much longer the median is, relatively: what the machine added meanwhile."""
+        """How much longer the median is than the shortest, as a fraction of it."""
         return statistics.median(self.each) / self.shortest - 1
 
 
@@ -86,7 +78,7 @@ def turns(
         if known is not None and known[name] > limit:
             fewest[name] = 1
             continue
-        timer.timeit(1)  # it may build or load something
+        timer.timeit(1)  # warm up
         once = timer.timeit(1)
         if once < seconds:
             once = timer.timeit(5) / 5
@@ -103,7 +95,7 @@ def turns(
                 before()
             if rest:
                 time.sleep(rest)
-                timers[name].timeit(1)  # what rested is awake again
+                timers[name].timeit(1)  # warm up again after the pause
             took = timers[name].timeit(loops[name])
             spent[name] += took
             found[name].each.append(took / loops[name])

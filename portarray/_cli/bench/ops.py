@@ -6,12 +6,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import portarray as pa
-from portarray._bench.cases import Case, ended, random
+from portarray._cli.bench.cases import Case, ended, random
 
 if TYPE_CHECKING:
-    from portarray._bench.timing import Action
-
-__all__ = ["UNIT", "cases"]
+    from portarray._cli.bench.timing import Action
 
 UNIT = "float32 elements"
 SIZES = (1_000, 100_000, 10_000_000)

@@ -1,8 +1,8 @@
 """Every core kernel in float64 NumPy, written as its definition reads.
 
 Nothing is shared with the versions that run on devices: rows are taken one by one, scores are held
-in full, angles are computed one position at a time. :mod:`portarray.kernels.bounds` says how far
-from these values a version may be.
+in full, angles are computed one position at a time. :mod:`portarray._verification.bounds` says how
+far from these values a version may be.
 """
 
 from __future__ import annotations
@@ -12,23 +12,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-
-__all__ = [
-    "attention",
-    "cross_entropy",
-    "embedding",
-    "gelu",
-    "layer_norm",
-    "linear",
-    "log_softmax",
-    "matmul",
-    "relu",
-    "rms_norm",
-    "rope",
-    "rope_tables",
-    "silu",
-    "softmax",
-]
 
 Values = np.ndarray[Any, np.dtype[Any]]
 

@@ -11,9 +11,7 @@ import numpy as np
 import portarray as pa
 
 if TYPE_CHECKING:
-    from portarray._bench.timing import Action
-
-__all__ = ["HEADS", "HEAD_DIM", "HIDDEN", "INTERMEDIATE", "KV_HEADS", "Case", "ended", "random"]
+    from portarray._cli.bench.timing import Action
 
 # The sizes of SmolLM2-135M.
 HIDDEN = 576
@@ -23,20 +21,11 @@ HEADS, KV_HEADS, HEAD_DIM = 9, 3, 64
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One measurement, which any device can do.
+    """One measurement, for any device."""
 
-    Parameters
-    ----------
-    name : str
-        What is done; the same for all sizes.
-    size : int
-        How much of it, in the subject's unit.
-    make : callable
-        Puts what is needed on a device, and returns what to time, which waits for its result.
-    """
-
-    name: str
-    size: int
+    name: str  # the same for all sizes
+    size: int  # in the subject's unit
+    # Puts the inputs on a device and returns the call to time, which waits for its result
     make: Callable[[pa.Device], Action]
 
 
@@ -47,7 +36,7 @@ def random(device: pa.Device, *shape: int, scale: float = 1.0) -> pa.Array:
 
 
 def ended(run: Callable[..., pa.Array], *arguments: Any, **options: Any) -> Action:
-    """Return a call that ends when a number of its result has been read.
+    """Return a call that also reads one element of its result.
 
     Waiting for the device is not enough: MLX computes what somebody asks for.
     """

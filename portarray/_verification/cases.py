@@ -17,16 +17,14 @@ import numpy as np
 
 from portarray._array import dtypes
 
-__all__ = ["DRAWN", "Drawn", "Drawing", "Part", "draw"]
-
 Values = np.ndarray[Any, np.dtype[Any]]
 Shape = tuple[int, ...]
 View = Literal["plain", "transposed", "strided", "offset"]
 
 VIEWS: tuple[View, ...] = ("transposed", "strided", "offset")
 
-# The largest values, by what they go through: products of two, squares of one, or a cube. float16
-# ends at 65504, which kernels that compute in it meet on the way.
+# Scales of large values, for kernels that multiply two of them or cube one, and for those that
+# square. float16 overflows at 65504 in kernels that compute in it.
 _LARGE = {"float64": 1e90, "float32": 1e12, "bfloat16": 1e12, "float16": 60.0}
 _LARGE_SQUARED = {**_LARGE, "float16": 8000.0}
 _TINY = {"float64": 1e-100, "float32": 1e-15, "bfloat16": 1e-15, "float16": 1e-4}
@@ -41,25 +39,13 @@ SHAPES: dict[str, tuple[Shape, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One array of a case.
+    """One array of a case."""
 
-    Parameters
-    ----------
-    name : str
-        Of the argument.
-    values : numpy.ndarray
-        What it holds, in its dtype.
-    view : {"plain", "transposed", "strided", "offset"}
-        How it lies in memory: in order; with its axes in the opposite order; every second value of
-        a longer last axis; behind the first value of one.
-    kind : str
-        What its values are like.
-    """
-
-    name: str
+    name: str  # the argument's
     values: Values
+    # Memory layout: C order, reversed axes, or a last axis with a step of two or behind an offset
     view: View = "plain"
-    kind: str = ""
+    kind: str = ""  # of the values, as "large"
 
     def __str__(self) -> str:
         words = [self.name, self.values.dtype.name, str(self.values.shape)]
@@ -74,17 +60,10 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """The arguments of one call.
+    """The arguments of one call."""
 
-    Parameters
-    ----------
-    arrays : tuple
-        Parts, None where an array is left out, and numbers.
-    options : mapping
-        Keyword arguments; a part, or a tuple of them, where an array is due.
-    """
-
-    arrays: tuple[Part | int | None, ...]
+    arrays: tuple[Part | int | None, ...]  # None where an array is left out
+    # Keyword arguments; arrays are parts
     options: Mapping[str, Any]
 
     def __str__(self) -> str:
@@ -135,7 +114,7 @@ class Drawing:
         return round(float(np.exp(self.rng.uniform(0, np.log(most)))))
 
     def view(self, shape: Shape) -> View:
-        """Return how an array lies in memory: in order, but for one in five."""
+        """Return the memory layout of an array: four in five are plain."""
         if len(shape) == 0 or self.chance(0.8):
             return "plain"
         view: View = self.one_of(*VIEWS)
@@ -150,21 +129,10 @@ class Drawing:
         kinds: tuple[str, ...] = ("normal", "normal", "large", "tiny", "near", "wide"),
         masked: float = 0.0,
     ) -> Part:
-        """Return floating-point numbers of one kind.
+        """Return floating-point numbers of a kind: the first array's kinds in turn, else by chance.
 
-        Parameters
-        ----------
-        name : str
-            Of the argument.
-        shape : tuple of int
-            Of the array.
-        large : float or mapping
-            What ``"large"`` numbers are multiples of, for each dtype where that matters.
-        kinds : tuple of str
-            What there is, for the first array in turn, else by chance: ``"near"`` are 1000 and a
-            little more or less, ``"wide"`` are of all magnitudes between 2**-8 and 2**8.
-        masked : float
-            How many are -inf; one row in some is nothing else.
+        ``"near"`` are 1000 and a little more or less, ``"wide"`` of all magnitudes from 2**-8 to
+        2**8, ``"large"`` multiples of ``large``; of ``masked`` of them -inf is put in the place.
         """
         kind = str(self.one_of(*kinds) if self.floating else self.in_turn(*kinds))
         self.floating += 1
@@ -267,11 +235,7 @@ def _linear(d: Drawing) -> Drawn:
         return (*leading, d.size(400)), d.size(80)
 
     shape, out = d.shape(
-        ((1, 576), 192),
-        ((129, 576), 64),
-        ((2, 7, 129), 300),
-        ((1, 1, 64), 1536),
-        free=free,
+        ((1, 576), 192), ((129, 576), 64), ((2, 7, 129), 300), ((1, 1, 64), 1536), free=free
     )
     x, weight = d.floats("x", shape), d.floats("weight", (out, shape[-1]))
     return Drawn((x, weight, d.optional("bias", (out,))), {})

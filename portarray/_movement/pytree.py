@@ -1,8 +1,9 @@
-"""How objects that hold others are taken apart, and put together again.
+"""Pytree node types: how objects that hold others are flattened and unflattened, one level each.
 
 Containers and registered classes are optree's, see :data:`NAMESPACE`, and JAX's where that is
 imported. Of classes that neither knows, dataclasses, attrs' classes and scikit-learn's estimators
-are copied, and their attributes are theirs to hold arrays in. All else is passed on as it is.
+are nodes whose children are their attributes; unflattening makes a copy with other attributes. All
+else is a leaf.
 """
 
 from __future__ import annotations
@@ -17,27 +18,25 @@ from enum import Enum
 from types import MemberDescriptorType
 from typing import Any, NamedTuple, Protocol
 
-__all__ = ["LIST", "NAMESPACE", "Way", "way_of"]
-
 NAMESPACE = "portarray"
 """optree's namespace in which classes are found that are registered for portarray alone."""
 
 
-class Way(Protocol):
-    """How values of one class are taken apart and put together."""
+class NodeType(Protocol):
+    """How values of one class are flattened and unflattened."""
 
-    def take(self, value: Any, /) -> tuple[list[Any], Any]:
-        """Return what a value holds, in a list of its own, and what else the way has to know."""
+    def flatten(self, value: Any, /) -> tuple[list[Any], Any]:
+        """Return a value's children, in a new list, and the auxiliary data of the node."""
 
-    def rebuild(self, value: Any, parts: list[Any], rest: Any, /) -> Any:
-        """Return a value like the one taken apart, with other parts."""
+    def unflatten(self, value: Any, children: list[Any], aux: Any, /) -> Any:
+        """Return a value like the one flattened, with other children."""
 
-    def text(self, value: Any, rest: Any, number: int, /) -> str:
-        """Return how a part is reached, by its number: ``".weight"``."""
+    def entry(self, value: Any, aux: Any, number: int, /) -> str:
+        """Return a child's entry in a path, by its number: ``".weight"``."""
 
 
-def way_of(value: Any) -> Way | None:
-    """Return how objects of a value's class are taken apart, None for those that are not."""
+def node_type(value: Any) -> NodeType | None:
+    """Return the node type of a value's class, None where the value is a leaf."""
     import optree  # most programs move no trees
 
     cls = type(value)
@@ -51,7 +50,7 @@ def way_of(value: Any) -> Way | None:
         return _NamedTuple(cls._make) if is_named_tuple else _Registered()
     if _is_known_to_jax(value):
         return _RegisteredWithJax()
-    if issubclass(cls, Enum):  # whose members are the only ones
+    if issubclass(cls, Enum):  # members are singletons
         return None
     if is_dataclass(cls) or hasattr(cls, "__attrs_attrs__") or issubclass(cls, _of_scikit_learn()):
         return _Attributes(cls)
@@ -64,84 +63,84 @@ class _Sequence:
     def __init__(self, make: Callable[[list[Any]], Any]) -> None:
         self._make = make
 
-    def take(self, value: Any, /) -> tuple[list[Any], Any]:
+    def flatten(self, value: Any, /) -> tuple[list[Any], Any]:
         return list(value), None
 
-    def rebuild(self, value: Any, parts: list[Any], rest: Any, /) -> Any:
-        return self._make(parts)
+    def unflatten(self, value: Any, children: list[Any], aux: Any, /) -> Any:
+        return self._make(children)
 
-    def text(self, value: Any, rest: Any, number: int, /) -> str:
+    def entry(self, value: Any, aux: Any, number: int, /) -> str:
         return f"[{number}]"
 
 
 class _NamedTuple(_Sequence):
-    """Named tuples of one class; ``_make`` passes by what it does when it is called."""
+    """Named tuples of one class; ``_make`` does not call a ``__new__`` that the class overrides."""
 
-    def text(self, value: Any, rest: Any, number: int, /) -> str:
+    def entry(self, value: Any, aux: Any, number: int, /) -> str:
         return f".{value._fields[number]}"
 
 
 class _Mapping:
-    """Dicts. optree would sort the keys, which not all can be, and before 0.20 keep that order."""
+    """Dicts. optree sorts keys, which not all keys can be, and before 0.20 returns them sorted."""
 
-    def take(self, value: Any, /) -> tuple[list[Any], Any]:
+    def flatten(self, value: Any, /) -> tuple[list[Any], Any]:
         return list(value.values()), list(value)
 
-    def rebuild(self, value: Any, parts: list[Any], rest: Any, /) -> Any:
-        made = copy.copy(value)  # with what PyTorch notes on the dict of a model's state
-        made.update(zip(rest, parts, strict=True))
+    def unflatten(self, value: Any, children: list[Any], aux: Any, /) -> Any:
+        made = copy.copy(value)  # with the attributes that PyTorch sets on a state_dict
+        made.update(zip(aux, children, strict=True))
         return made
 
-    def text(self, value: Any, rest: Any, number: int, /) -> str:
-        return f"[{rest[number]!r}]"
+    def entry(self, value: Any, aux: Any, number: int, /) -> str:
+        return f"[{aux[number]!r}]"
 
 
-_BUILT_IN: dict[type, Way] = {
+_BUILT_IN: dict[type, NodeType] = {
     list: _Sequence(list),
     tuple: _Sequence(tuple),
     **dict.fromkeys((dict, OrderedDict, defaultdict), _Mapping()),
 }
-"""What optree and JAX let nobody register anew."""
+"""Node types that optree and JAX do not let anyone register anew."""
 
 LIST = _BUILT_IN[list]
-"""How lists are."""
+"""The node type of lists."""
 
 
 class _Registered:
-    """What optree knows."""
+    """Classes that are registered with optree."""
 
-    def take(self, value: Any, /) -> tuple[list[Any], Any]:
+    def flatten(self, value: Any, /) -> tuple[list[Any], Any]:
         import optree
 
         flat = optree.tree_flatten_one_level(value, none_is_leaf=True, namespace=NAMESPACE)
         return list(flat.children), flat
 
-    def rebuild(self, value: Any, parts: list[Any], flat: Any, /) -> Any:
-        return flat.unflatten_func(flat.metadata, tuple(parts))
+    def unflatten(self, value: Any, children: list[Any], flat: Any, /) -> Any:
+        return flat.unflatten_func(flat.metadata, tuple(children))
 
-    def text(self, value: Any, flat: Any, number: int, /) -> str:
+    def entry(self, value: Any, flat: Any, number: int, /) -> str:
         return str(flat.path_entry_type(flat.entries[number], flat.type, flat.kind).codify(""))
 
 
 class _RegisteredWithJax:
-    """What JAX knows."""
+    """Classes that are registered with JAX."""
 
-    def take(self, value: Any, /) -> tuple[list[Any], Any]:
-        parts, structure = _one_level(value, sys.modules["jax.tree_util"].tree_flatten)
-        return list(parts), structure
+    def flatten(self, value: Any, /) -> tuple[list[Any], Any]:
+        children, treedef = _one_level(value, sys.modules["jax.tree_util"].tree_flatten)
+        return list(children), treedef
 
-    def rebuild(self, value: Any, parts: list[Any], structure: Any, /) -> Any:
-        return sys.modules["jax.tree_util"].tree_unflatten(structure, parts)
+    def unflatten(self, value: Any, children: list[Any], treedef: Any, /) -> Any:
+        return sys.modules["jax.tree_util"].tree_unflatten(treedef, children)
 
-    def text(self, value: Any, rest: Any, number: int, /) -> str:
+    def entry(self, value: Any, aux: Any, number: int, /) -> str:
         jax = sys.modules["jax.tree_util"]
-        ways, _ = _one_level(value, jax.tree_flatten_with_path)
-        return str(jax.keystr(ways[number][0]))
+        paths, _ = _one_level(value, jax.tree_flatten_with_path)
+        return str(jax.keystr(paths[number][0]))
 
 
 def _one_level(value: Any, flatten: Callable[..., Any]) -> Any:
-    """Return what one of JAX's functions makes of a value whose parts are not looked into."""
-    first = iter((False,))  # what it asks about first is the value
+    """Flatten a value by one of JAX's functions, with its children as leaves."""
+    first = iter((False,))  # it asks of the value itself first
     return flatten(value, is_leaf=lambda _: next(first, True))
 
 
@@ -159,13 +158,13 @@ def _of_scikit_learn() -> tuple[type, ...]:
 
 
 class _Item(NamedTuple):
-    """A place in an object that is a dict or a list as well."""
+    """A key or index of an object whose class extends dict or list."""
 
     key: Any
 
 
 class _Attributes:
-    """Objects of one class that hold arrays in their attributes: copied, and those exchanged."""
+    """Objects of one class, their attributes as children; unflattening sets them on a copy."""
 
     def __init__(self, cls: type) -> None:
         self._slots = [
@@ -175,7 +174,7 @@ class _Attributes:
             for member in base.__dict__.values()
             if isinstance(member, MemberDescriptorType)
         ]
-        # Of a field that is not given the default may be an attribute of the class alone.
+        # A field's default may be an attribute of the class alone.
         self._defaults = {
             field.name: getattr(cls, field.name)
             for field in (fields(cls) if is_dataclass(cls) else ())
@@ -183,32 +182,32 @@ class _Attributes:
             and not isinstance(getattr(cls, field.name), MemberDescriptorType)
         }
 
-    def take(self, value: Any, /) -> tuple[list[Any], Any]:
+    def flatten(self, value: Any, /) -> tuple[list[Any], Any]:
         found: dict[Any, Any] = {**self._defaults, **getattr(value, "__dict__", {})}
         for slot in self._slots:
             with suppress(AttributeError):  # never set
                 found[slot] = slot.__get__(value)
-        if isinstance(value, dict):  # some of whose keys are its attributes, in some libraries
-            found.update((_Item(key), part) for key, part in value.items())
+        if isinstance(value, dict):  # whose keys some libraries set as attributes too
+            found.update((_Item(key), child) for key, child in value.items())
         elif isinstance(value, list):
-            found.update((_Item(place), part) for place, part in enumerate(value))
+            found.update((_Item(index), child) for index, child in enumerate(value))
         return list(found.values()), found
 
-    def rebuild(self, value: Any, parts: list[Any], rest: Any, /) -> Any:
+    def unflatten(self, value: Any, children: list[Any], aux: Any, /) -> Any:
         made = copy.copy(value)
         changed = [
             (key, image)
-            for (key, part), image in zip(rest.items(), parts, strict=True)
-            if image is not part
+            for (key, child), image in zip(aux.items(), children, strict=True)
+            if image is not child
         ]
         if changed and made is value:
             name = type(made).__qualname__
             raise TypeError(
                 f"copy.copy of {name} returns the same object, whose arrays must stay as they are; "
-                f"say how {name} is taken apart with optree.register_pytree_node(..., "
+                f"say how {name} is flattened with optree.register_pytree_node(..., "
                 f"namespace={NAMESPACE!r})"
             )
-        for key, image in changed:  # whatever rules the class has for assignments: it is made anew
+        for key, image in changed:  # without the class's __setattr__: it may be frozen
             if isinstance(key, str):
                 made.__dict__[key] = image
             elif isinstance(key, _Item):
@@ -217,8 +216,8 @@ class _Attributes:
                 key.__set__(made, image)
         return made
 
-    def text(self, value: Any, rest: Any, number: int, /) -> str:
-        key = list(rest)[number]
+    def entry(self, value: Any, aux: Any, number: int, /) -> str:
+        key = list(aux)[number]
         if isinstance(key, _Item):
             return f"[{key.key!r}]"
         return f".{key if isinstance(key, str) else key.__name__}"

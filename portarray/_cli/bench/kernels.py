@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import portarray as pa
-from portarray._bench.cases import (
+from portarray._cli.bench.cases import (
     HEAD_DIM,
     HEADS,
     HIDDEN,
@@ -18,9 +18,7 @@ from portarray._bench.cases import (
 )
 
 if TYPE_CHECKING:
-    from portarray._bench.timing import Action
-
-__all__ = ["UNIT", "cases"]
+    from portarray._cli.bench.timing import Action
 
 UNIT = "tokens"
 TOKENS = (1, 32, 512)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from portarray._array import base, call, conversion, dtypes, results
+from portarray._array import array as _array
+from portarray._array import call, conversion, dtypes, results
 from portarray._movement import files
 from portarray._movement import structure as structures
 
@@ -17,11 +18,9 @@ if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray._devices.device import Device
 
-__all__ = ["read", "write"]
-
 Values = np.ndarray[Any, Any]
 
-# What files remember beside the arrays.
+# Keys of portarray's notes in a file.
 _STRUCTURE = "structure"  # of the tree; missing where that is a dict in alphabetical order
 _SHARED = "shared"  # names of arrays that are saved under another name, to that name
 
@@ -30,7 +29,7 @@ def write(path: object, tree: Any, metadata: object) -> None:
     """Write a tree into a file; see :func:`portarray.save`."""
     where = _path(path)
     own = _metadata(metadata)
-    leaves, structure = structures.taken_apart(tree, _check_array)
+    leaves, structure = structures.flatten(tree, _check_array)
     values, shared = _on_host(leaves)
     notes: dict[str, Any] = {}
     if shared:
@@ -50,7 +49,7 @@ def read(
     where = _path(path)
     try:
         stored = files.read(where)
-    except MemoryError as error:  # of addresses to map the file to
+    except MemoryError as error:  # no address space to map the file
         results.reraise(error, "loading", asked=os.path.getsize(where))
     shared = _shared(stored)
     if names is None:
@@ -60,16 +59,16 @@ def read(
     placed: dict[str, Array] = {}
     arrays: list[Array] = []
     try:
-        for name in structures.names_in(structure):
+        for name in structures.leaf_names(structure):
             first = shared.get(name, name)
             if first not in placed:
                 placed[first] = _placed(stored, first, device, narrow=narrow)
             arrays.append(placed[first])
     except BaseException:
-        placed.clear()  # who handles the error has the memory back
+        placed.clear()  # the traceback keeps this frame
         arrays.clear()
         raise
-    return structures.put_together(structure, arrays), stored.metadata
+    return structures.unflatten(structure, arrays), stored.metadata
 
 
 def _placed(stored: files.Stored, name: str, device: Device, *, narrow: bool) -> Array:
@@ -83,7 +82,7 @@ def _placed(stored: files.Stored, name: str, device: Device, *, narrow: bool) ->
 def _in_memory(stored: files.Stored, name: str) -> Values:
     try:
         return stored.values(name)
-    except MemoryError as error:  # of a copy, for it lies at an address that is not its dtype's
+    except MemoryError as error:  # of the copy of an unaligned array
         results.reraise(error, "loading")
 
 
@@ -92,7 +91,7 @@ def _in_memory(stored: files.Stored, name: str) -> Values:
 
 def _check_array(x: Any, place: str) -> None:
     """Refuse what is no array of portarray's dtypes."""
-    if type(x) is base.array_type:
+    if type(x) is _array.Array:
         return
     if isinstance(x, np.ndarray):
         if type(x) not in (np.ndarray, np.memmap):
@@ -131,16 +130,16 @@ def _described(x: Any) -> str:
 def _on_host(
     leaves: Mapping[str, structures.Leaf],
 ) -> tuple[dict[str, files.Block], dict[str, str]]:
-    """Return arrays' values, each once, and the names of all others to that of the first."""
+    """Return arrays' values, each once, and for every repeated one its name to the first's."""
     values: dict[str, files.Block] = {}
     shared: dict[str, str] = {}
     objects: dict[int, str] = {}
     memories: dict[object, str] = {}
     for name, (x, place) in leaves.items():
-        first = objects.setdefault(id(x._native if type(x) is base.array_type else x), name)
+        first = objects.setdefault(id(conversion.native_of(x)), name)
         if first == name:
             found = _values(x, place)
-            # PyTorch hands out a tensor for each name of a parameter, all with the same memory.
+            # A PyTorch state_dict has a tensor object for each name of one parameter.
             address = files.address_of(found)
             memory = (address, found.shape, found.strides, found.dtype)
             first = memories.setdefault(memory, name) if found.size else name
@@ -156,8 +155,8 @@ def _values(x: Any, place: str) -> Values:
     if isinstance(x, np.ndarray):
         return x.view(np.ndarray)
     try:
-        if type(x) is not base.array_type:
-            # NumPy's are read above, so this is where the array is, or the way of any producer.
+        if type(x) is not _array.Array:
+            # Native arrays stay on their device; other producers are imported.
             x = conversion.asarray(x)
         return call.read(x)
     except Exception as error:
@@ -166,7 +165,7 @@ def _values(x: Any, place: str) -> Values:
 
 
 def _shared(stored: files.Stored) -> dict[str, str]:
-    """Return the names of arrays that the file has once, under another name, to that name."""
+    """Return for each repeated array its name to the name that it is saved under."""
     found = stored.notes.get(_SHARED, {})
     try:
         sound = all(first in stored.places for first in found.values())
@@ -178,13 +177,13 @@ def _shared(stored: files.Stored) -> dict[str, str]:
 
 
 def _structure(stored: files.Stored, shared: Mapping[str, str]) -> Any:
-    """Return the structure of the tree in a file: a flat dict where the file does not say."""
+    """Return the structure of the tree in a file, by default a flat dict."""
     flat = dict.fromkeys(sorted((*stored.places, *shared)))
     if _STRUCTURE not in stored.notes:
         return flat
     found = stored.notes[_STRUCTURE]
     try:
-        sound = sorted(structures.names_in(found)) == list(flat)
+        sound = sorted(structures.leaf_names(found)) == list(flat)
     except TypeError:
         sound = False
     if not sound:

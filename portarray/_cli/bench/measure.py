@@ -6,16 +6,14 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import portarray as pa
-from portarray._bench import kernels, model, ops
-from portarray._bench.report import Figure, Report
-from portarray._bench.timing import turns
+from portarray._cli.bench import kernels, model, ops
+from portarray._cli.bench.report import Figure, Report
+from portarray._cli.bench.timing import turns
 from portarray._movement.matrix import matrix
 
 if TYPE_CHECKING:
-    from portarray._bench.cases import Case
-    from portarray._bench.timing import Action, Times
-
-__all__ = ["SUBJECTS", "measured", "moves"]
+    from portarray._cli.bench.cases import Case
+    from portarray._cli.bench.timing import Action, Times
 
 SUBJECTS = {
     "kernels": (kernels.UNIT, kernels.cases),
@@ -26,7 +24,7 @@ SUBJECTS = {
 
 TURN = 5e-3  # seconds that one turn takes at least
 LIMIT = 0.5  # seconds after which a candidate gets no more turns
-REST = 0.03  # seconds in which threads that wait by spinning give up
+REST = 0.03  # seconds after which threads of other libraries stop spinning
 COPY = "one copy in NumPy"
 BYTES = (4_000, 1_000_000, 64_000_000)
 
@@ -44,25 +42,7 @@ def measured(
 ) -> Report:
     """Measure a subject of :data:`SUBJECTS`, each case on all devices in turns.
 
-    Parameters
-    ----------
-    subject : str
-        Which.
-    devices : sequence of Device
-        Where.
-    baseline : Device
-        One of them: ratios are to its times.
-    repeats : int
-        Turns of each device.
-    only : str
-        Measure the cases whose name contains this.
-    progress : callable, optional
-        Called with the number of cases that are done, and of all.
-
-    Returns
-    -------
-    Report
-        A device that fails is no error: its figures say why.
+    A device that fails is no error: its figures say why.
     """
     unit, every = SUBJECTS[subject]
     cases = [case for case in every() if only in case.name]
@@ -94,11 +74,7 @@ def _side_by_side(
 
 
 def _figure(
-    case: Case,
-    device: str,
-    times: dict[str, Times],
-    base: Times | None,
-    problems: dict[str, str],
+    case: Case, device: str, times: dict[str, Times], base: Times | None, problems: dict[str, str]
 ) -> Figure:
     if device in problems:
         return Figure(case.name, case.size, device, problem=problems[device])
@@ -110,17 +86,7 @@ def _figure(
 def moves(devices: Sequence[pa.Device], *, progress: Progress | None = None) -> Report:
     """Measure the moves between devices at growing sizes; ratios are to one copy in NumPy.
 
-    Parameters
-    ----------
-    devices : sequence of Device
-        Between which.
-    progress : callable, optional
-        Called with the number of routes that are done, and of all.
-
-    Returns
-    -------
-    Report
-        Its figures' names are where arrays come from, their devices where they go.
+    Figures' names are where arrays come from, their devices where they go.
     """
     figures: list[Figure] = []
     routes = len(devices) ** 2

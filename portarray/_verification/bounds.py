@@ -32,25 +32,7 @@ from typing import Any
 
 import numpy as np
 
-from portarray.kernels import reference
-
-__all__ = [
-    "Precision",
-    "accumulated",
-    "attention",
-    "cross_entropy",
-    "exact",
-    "gelu",
-    "layer_norm",
-    "linear",
-    "log_softmax",
-    "matmul",
-    "rms_norm",
-    "rope",
-    "rope_tables",
-    "silu",
-    "softmax",
-]
+from portarray._verification import reference
 
 Values = np.ndarray[Any, np.dtype[Any]]
 
@@ -72,17 +54,10 @@ _FORMATS = {
 
 @dataclass(frozen=True, slots=True)
 class Precision:
-    """What the dtypes of a call can hold.
+    """Precision and range of the dtypes of a call."""
 
-    Parameters
-    ----------
-    dtype : str
-        Dtype of the arrays and of the result.
-    widest : str
-        The widest floating-point dtype of the device, in which angles are computed.
-    """
-
-    dtype: str
+    dtype: str  # of the arrays and the result
+    # The widest floating-point dtype of the device, in which angles are computed
     widest: str = "float64"
 
     @property
@@ -107,7 +82,7 @@ class Precision:
 
     @property
     def floor(self) -> float:
-        """What any result may err by, since numbers cannot be smaller."""
+        """Absolute error of any result, from underflow."""
         bits, least = _FORMATS[self.dtype]
         return self.smallest + float(2.0 ** (least - bits + 1))
 
@@ -118,7 +93,7 @@ class Precision:
         return float((2 - 2.0 ** (1 - bits)) * 2.0 ** (1 - least))
 
     def rounded(self, error: Values, want: Values) -> Values:
-        """Return an error to which that of storing the result is added."""
+        """Return an error plus the rounding of the result to its dtype."""
         result: Values = error + self.stored * np.abs(want) + self.floor
         return result
 
@@ -133,7 +108,7 @@ def accumulated(n: int) -> float:
 
 
 def exact(p: Precision, want: Values, *_: object, **__: object) -> Values:
-    """Return the bound of what only picks or copies values."""
+    """Return the bound of kernels that only copy values: 0."""
     return np.zeros_like(want)
 
 
@@ -147,7 +122,7 @@ def matmul(p: Precision, want: Values, x1: Values, x2: Values, /) -> Values:
 def linear(
     p: Precision, want: Values, x: Values, weight: Values, bias: Values | None = None, /
 ) -> Values:
-    """Return the bound of inner products, in which the bias is one more term: maybe the first."""
+    """Return the bound of inner products with the bias as one more term."""
     n = x.shape[-1]
     size = np.matmul(np.abs(x), np.abs(weight).T)
     if bias is not None:
@@ -230,7 +205,7 @@ def layer_norm(
     return p.rounded(error, want)
 
 
-def _turned(p: Precision, positions: Values, dimensions: int, theta: float) -> Values:
+def _angle_errors(p: Precision, positions: Values, dimensions: int, theta: float) -> Values:
     """Return the error of cosines and sines of ``position * theta ** (-2 i / dimensions)``."""
     powers = 2 * np.arange(dimensions // 2) / dimensions
     angles = np.abs(positions)[..., None] * theta**-powers
@@ -240,16 +215,10 @@ def _turned(p: Precision, positions: Values, dimensions: int, theta: float) -> V
 
 
 def rope_tables(
-    p: Precision,
-    want: Values,
-    positions: Values,
-    dimensions: int,
-    /,
-    *,
-    theta: float = 10000.0,
+    p: Precision, want: Values, positions: Values, dimensions: int, /, *, theta: float = 10000.0
 ) -> Values:
     """Return the bound of either table: of the power, the angle, and the function."""
-    return p.rounded(_turned(p, positions, dimensions, theta), want)
+    return p.rounded(_angle_errors(p, positions, dimensions, theta), want)
 
 
 def rope(
@@ -266,7 +235,7 @@ def rope(
     """Return the bound: of two products and a sum, and of the angles where they are computed."""
     if tables is None:
         given = np.arange(x.shape[-2]) if positions is None else positions
-        turned = _turned(p, given, x.shape[-1], theta) + p.u
+        turned = _angle_errors(p, given, x.shape[-1], theta) + p.u
         half = x.shape[-1] // 2
     else:
         half = tables[0].shape[-1]
@@ -282,7 +251,7 @@ def rope(
     else:
         error[..., :half] = error[..., half : 2 * half] = pair
     bound = p.rounded(error, want)
-    bound[..., 2 * half :] = 0.0  # these features pass as they are
+    bound[..., 2 * half :] = 0.0  # these features are copied
     return bound
 
 

@@ -5,20 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from portarray._bench.report import Figure, Report
+from portarray._cli.bench.report import Figure, Report
 from portarray.errors import PortarrayError
 
-__all__ = ["PlotError", "check", "draw"]
-
 COLUMNS = 3
-GREY = "#767676"  # to be read on white and on black
-# Told apart without colour too.
+GREY = "#767676"  # legible on white and on black
+# Distinct without colour too.
 MARKERS = "osD^vPX*<>hp"
 SETTINGS: dict[Any, Any] = {
     "font.family": "sans-serif",
     "font.size": 8.5,
     "svg.fonttype": "path",
-    "svg.hashsalt": "portarray",  # the same figures make the same file
+    "svg.hashsalt": "portarray",  # reproducible files
 }
 
 
@@ -27,18 +25,7 @@ class PlotError(PortarrayError):
 
 
 def check(file: Path) -> None:
-    """Refuse a picture that cannot be drawn, before anything is measured for it.
-
-    Parameters
-    ----------
-    file : Path
-        Where it is to be.
-
-    Raises
-    ------
-    PlotError
-        If matplotlib is not installed, does not know the format, or the folder is missing.
-    """
+    """Refuse a picture that cannot be drawn, before anything is measured for it."""
     try:
         from matplotlib import figure
     except ModuleNotFoundError as error:
@@ -59,15 +46,7 @@ def check(file: Path) -> None:
 
 
 def draw(report: Report, file: Path) -> None:
-    """Draw growth curves, both axes logarithmic; the format is that of the file's name.
-
-    Parameters
-    ----------
-    report : Report
-        What was measured.
-    file : Path
-        Where to.
-    """
+    """Draw growth curves, both axes logarithmic; the format is that of the file's name."""
     import matplotlib as mpl
     from matplotlib.figure import Figure as Canvas
 

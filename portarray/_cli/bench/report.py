@@ -12,63 +12,30 @@ import numpy as np
 
 import portarray as pa
 
-__all__ = ["Figure", "Report", "surroundings"]
-
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One case on one device.
-
-    Parameters
-    ----------
-    name : str
-        What was done.
-    size : int
-        How much of it, in the report's unit.
-    device : str
-        Where.
-    seconds : float or None
-        The shortest time; None where there is none.
-    spread : float or None
-        How much longer the median was, relatively; None where one time alone is known.
-    ratio : float or None
-        The time as a multiple of the baseline's.
-    problem : str
-        Why there is no time, or an empty string.
-    """
+    """One case on one device."""
 
     name: str
-    size: int
+    size: int  # in the report's unit
     device: str
-    seconds: float | None = None
+    seconds: float | None = None  # the shortest time
+    # (median - shortest) / shortest; None where only one time is known
     spread: float | None = None
-    ratio: float | None = None
-    problem: str = ""
+    ratio: float | None = None  # to the baseline's time
+    problem: str = ""  # why there is no time
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The figures of one subject.
+    """The figures of one subject."""
 
-    Parameters
-    ----------
-    subject : str
-        ``"kernels"``, ``"ops"``, ``"model"`` or ``"transfer"``.
-    unit : str
-        What sizes count.
-    baseline : str
-        What ratios are of: a device, or one copy in NumPy.
-    devices : tuple of Device
-        In the order of columns.
-    figures : tuple of Figure
-        Case after case, device after device.
-    """
-
-    subject: str
-    unit: str
-    baseline: str
-    devices: tuple[pa.Device, ...]
-    figures: tuple[Figure, ...]
+    subject: str  # ``"kernels"``, ``"ops"``, ``"model"`` or ``"transfer"``
+    unit: str  # what sizes count
+    baseline: str  # a device, or one copy in NumPy
+    devices: tuple[pa.Device, ...]  # in the order of columns
+    figures: tuple[Figure, ...]  # by case, then by device
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as dictionaries, lists, texts and numbers, fit for JSON."""
@@ -82,7 +49,7 @@ class Report:
 
 
 def surroundings(devices: Iterable[pa.Device], **more: object) -> dict[str, Any]:
-    """Return what figures depend on beside what was measured: the machine, devices, versions.
+    """Return what figures depend on: the machine, devices, versions.
 
     ``more`` goes to what is said of the machine.
     """

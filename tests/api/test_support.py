@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import portarray as pa
-from portarray._array.support import functions, overview
+from portarray._api.support import functions, overview
 from portarray.backends import registry
 
 # What a library lacks and no composition of functions makes: these leave the device.

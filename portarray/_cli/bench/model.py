@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 import portarray as pa
-from portarray._bench.cases import (
+from portarray._cli.bench.cases import (
     HEAD_DIM,
     HEADS,
     HIDDEN,
@@ -23,9 +23,7 @@ from portarray._bench.cases import (
 from portarray.kernels import attention, linear, rms_norm, rope, silu
 
 if TYPE_CHECKING:
-    from portarray._bench.timing import Action
-
-__all__ = ["UNIT", "Decoder", "cases"]
+    from portarray._cli.bench.timing import Action
 
 UNIT = "tokens"  # of a prompt: read at once; of decoding one: those in the cache
 LAYERS = 8
@@ -45,17 +43,7 @@ class Layer(NamedTuple):
 
 
 class Decoder:
-    """Decoder layers with a cache of keys and values.
-
-    Parameters
-    ----------
-    device : Device
-        Where.
-    context : int
-        Tokens that the cache holds.
-    layers : int
-        How many.
-    """
+    """Decoder layers with a cache of keys and values."""
 
     def __init__(self, device: pa.Device, context: int, layers: int = LAYERS) -> None:
         self.context = context

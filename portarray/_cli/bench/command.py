@@ -8,16 +8,14 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from portarray._bench import plot as picture
-from portarray._bench.measure import SUBJECTS, measured, moves
-from portarray._bench.report import Report
-from portarray._bench.table import tables
+from portarray._cli.bench import plot as picture
+from portarray._cli.bench.measure import SUBJECTS, measured, moves
+from portarray._cli.bench.report import Report
+from portarray._cli.bench.table import tables
 from portarray._cli.choice import chosen
 from portarray._devices import selection
 from portarray._devices.device import Device
 from portarray._movement.progress import Bar
-
-__all__ = ["bench"]
 
 MOVES = "transfer"
 

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from importlib import import_module
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
-from portarray._array import dispatch, dtypes
+from portarray._array import dispatch, dtypes, interop
 from portarray._devices import discovery, selection
 from portarray._devices.device import Device
 from portarray.backends import assembly, registry
 from portarray.backends.kinds import ACCEPTED
 from portarray.backends.types import Served
 
-__all__ = ["WAYS", "Overview", "Place", "Row", "State", "functions", "overview", "support"]
-
 State = Literal["functional", "declared", "not run"]
 """Whether a place's functions can run here, are known from its files alone, or neither."""
 
-WAYS: tuple[Served, ...] = get_args(Served)
+SERVED: tuple[Served, ...] = get_args(Served)
 """How functions are served, the library's own first."""
 
 # Functions of dtypes and shapes alone, which no device serves; and logspace, which is not in the
@@ -54,40 +51,22 @@ class Row(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where functions are served: a device, or what is not here.
+    """Where functions are served: a device, or what is not here."""
 
-    Attributes
-    ----------
-    device : str
-        Text of the device, such as ``"torch:cpu:0"``; ``"torch:cuda"`` for all of a platform that
-        are not here, and ``"cupy"`` for a library of which only the files could be read.
-    state : {"functional", "declared", "not run"}
-        See :data:`State`.
-    reason : str
-        Why it is not functional, or an empty string.
-    totals : mapping of str to int
-        How many functions are served in each of the three ways; empty for what is not run.
-    """
-
+    # "torch:cpu:0"; "torch:cuda" for a platform without devices here, "cupy" for a library without
     device: str
     state: State
-    reason: str
+    reason: str  # why it is not functional, or an empty string
+    # How many functions are served in each of the three ways; empty for what is not run
     totals: Mapping[Served, int]
 
 
 class Overview(NamedTuple):
-    """The whole support table.
+    """The whole support table."""
 
-    Attributes
-    ----------
-    places : list of Place
-        Functional devices, best first, then what is declared, then what is not run.
-    rows : list of Row
-        Every function on each place that is functional or declared.
-    """
-
+    # Functional devices, best first, then what is declared, then what is not run
     places: list[Place]
-    rows: list[Row]
+    rows: list[Row]  # every function on each place that is functional or declared
 
 
 def support(device: object = None) -> list[Row]:
@@ -116,11 +95,6 @@ def overview(devices: Iterable[object] = ()) -> Overview:
 
     A library that is installed but has no device here, such as CuPy without a GPU, is read from its
     backend's files: how it serves functions is *declared*, and nothing of it was run.
-
-    Parameters
-    ----------
-    devices : iterable of device-like
-        Only these; empty takes everything that portarray knows.
     """
     rows = [row for device in devices for row in support(device)]
     if rows:
@@ -143,13 +117,17 @@ def overview(devices: Iterable[object] = ()) -> Overview:
 
 def functions() -> Iterator[tuple[str, str]]:
     """Yield chapter and name of every function of the standard that runs on devices."""
+    main: Any = interop.namespace(interop.VERSION)
     for chapter in assembly.CHAPTERS:
-        extension = chapter in ("linalg", "fft")
-        module = import_module(f"portarray.{chapter}" if extension else f"portarray._api.{chapter}")
-        for name in module.__all__:
-            value = getattr(module, name)
-            if callable(value) and not isinstance(value, type) and name not in _NOT_ON_DEVICES:
-                yield chapter, f"{chapter}.{name}" if extension else name
+        extension = getattr(main, chapter, None)  # linalg and fft
+        if extension is not None:
+            yield from ((chapter, f"{chapter}.{name}") for name in extension.__all__)
+            continue
+        for name in main.__all__:
+            module = getattr(getattr(main, name), "__module__", "")
+            of_chapter = f"{module}.".startswith(f"portarray._api.{chapter}.")
+            if of_chapter and name not in _NOT_ON_DEVICES:
+                yield chapter, name
 
 
 def _counted(rows: list[Row], state: State, reason: str = "") -> list[Place]:
@@ -158,14 +136,14 @@ def _counted(rows: list[Row], state: State, reason: str = "") -> list[Place]:
     for row in rows:
         found.setdefault(row.device, Counter())[row.served] += 1
     return [
-        Place(device, state, reason, {way: totals[way] for way in WAYS})
+        Place(device, state, reason, {way: totals[way] for way in SERVED})
         for device, totals in found.items()
     ]
 
 
 def _declared(library: str) -> list[Row]:
-    """Return the rows of a library without devices, from its backend's files where they import."""
-    backend = registry.loaded(library)  # by discovery, unless the library is missing or broken
+    """Return the rows of a library without devices, where its backend can be imported."""
+    backend = registry.loaded(library)  # None where the library is missing or broken
     if backend is None:
         return []
     return [

@@ -1,0 +1,83 @@
+"""Namespaces for code that has arrays and wants functions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from portarray._array import array as _array
+from portarray._array import conversion, dtypes, interop, namespaces, operands
+from portarray._devices import selection
+
+if TYPE_CHECKING:
+    from portarray.typing import Namespace
+
+
+def namespace(device: object = None) -> Namespace[Any]:
+    """Return the standard's namespace of *native* arrays for a device.
+
+    For code that wants no wrapper: functions take and return the library's own arrays, dtypes and
+    devices, corrected and completed where the library differs from the standard.
+
+    Parameters
+    ----------
+    device : device-like, optional
+        None takes the default device.
+
+    Returns
+    -------
+    Namespace
+        Attributes under the standard's names, ``linalg`` and ``fft`` included.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import portarray as pa
+    >>> xp = pa.namespace("numpy")
+    >>> xp.concat([np.ones(1), np.zeros(2)])
+    array([1., 0., 0.])
+    """
+    return cast("Namespace[Any]", namespaces.namespace(selection.resolve(device)))
+
+
+def array_namespace(*arrays: object) -> Any:
+    """Return the namespace that arrays share.
+
+    Parameters
+    ----------
+    *arrays : Array, native array, Python scalar or None
+        At least one array. Scalars and None are passed over.
+
+    Returns
+    -------
+    module or Namespace
+        portarray itself for its arrays; for native arrays of one device, :func:`namespace` of it.
+
+    Raises
+    ------
+    TypeError
+        If there is no array, or arrays of several libraries or devices, or of portarray and
+        others, are mixed.
+    """
+    ours = False
+    homes = {}
+    for x in arrays:
+        if isinstance(x, _array.Array):
+            ours = True
+        elif x is None or isinstance(x, dtypes.SCALARS):
+            continue
+        else:
+            home = conversion.home(x)
+            if home is None:
+                raise operands.refused(x, "array_namespace")
+            homes[home] = x
+    if ours and not homes:
+        return interop.namespace(interop.VERSION)
+    if not ours and len(homes) == 1:
+        return namespace(next(iter(homes)))
+    if not ours and not homes:
+        raise TypeError("array_namespace needs at least one array, got none")
+    owners = [*(["portarray"] if ours else []), *map(str, homes)]
+    raise TypeError(
+        f"arrays of {' and '.join(owners)} are mixed; make them portarray arrays of one device "
+        f"with pa.asarray(x, device=...)"
+    )
