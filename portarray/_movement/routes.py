@@ -184,7 +184,7 @@ def _over_dlpack(x: Any, source: Device, target: Device, copy: bool | None) -> A
     backend, onto = source.backend, target.backend
     why = _why_copied_over(backend, onto)
     if why:
-        if copy is False and not onto.constant():
+        if copy is False and not onto.immutable:
             raise ValueError(f"copy=False, but {why}; pass copy=None or copy=True")
         if copy is None:
             copy = True
@@ -193,7 +193,7 @@ def _over_dlpack(x: Any, source: Device, target: Device, copy: bool | None) -> A
 
 def _why_copied_over(backend: Backend, onto: Backend) -> str:
     """Return why the memory of one GPU is copied between two libraries; empty where it is not."""
-    if onto.constant():
+    if onto.immutable:
         return f"{onto.info.title}'s arrays never change, and the memory may"
     if backend.immutable:
         return f"{backend.info.title}'s arrays never change, and those of {onto.info.title} do"
