@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from portarray.clarray.runtime.device import Device
     from portarray.clarray.runtime.pool import Storage
 
-__all__ = ["Array", "empty"]
-
 DType = np.dtype[Any]
 Shape = tuple[int, ...]
 
@@ -24,8 +22,8 @@ Shape = tuple[int, ...]
 class Array:
     """An n-dimensional array on an OpenCL device, after the Python array API standard.
 
-    Made by :func:`~portarray.clarray.asarray` and its kin. Basic indexing, ``.T``,
-    ``permute_dims`` and ``broadcast_to`` give views of the same memory.
+    Made by :func:`~portarray.clarray.asarray` and its kin. Basic indexing, ``.T``, ``permute_dims``
+    and ``broadcast_to`` give views of the same memory.
 
     Attributes
     ----------
@@ -301,15 +299,7 @@ class Array:
         return interop.reduce(self)
 
     def to_device(self, device: object, /, *, stream: object = None) -> Array:
-        """Return the array on another clarray device; itself where it is there.
-
-        Parameters
-        ----------
-        device : Device, int or pyopencl.Device
-            Where to.
-        stream : None
-            Work is ordered without.
-        """
+        """Return the array on another clarray device; itself where it is there."""
         from portarray.clarray import interop
 
         return interop.to_device(self, device, stream=stream)
@@ -335,13 +325,7 @@ class Array:
         return (self[index] for index in range(self.shape[0]))
 
     def item(self) -> bool | int | float | complex:
-        """Return the one element as Python scalar.
-
-        Raises
-        ------
-        ValueError
-            If there is not exactly one.
-        """
+        """Return the one element as Python scalar."""
         from portarray.clarray import indexing
 
         return indexing.item(self)

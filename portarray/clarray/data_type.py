@@ -17,8 +17,6 @@ from portarray.clarray.engine.copy import cast
 from portarray.clarray.engine.copy import copy as _copy
 from portarray.clarray.runtime.device import Device, default_device, device_of
 
-__all__ = ["astype", "can_cast", "finfo", "iinfo", "isdtype", "result_type"]
-
 DType = np.dtype[Any]
 
 KINDS: dict[str, tuple[str, ...]] = {
@@ -82,35 +80,9 @@ class IntegerInfo:
 def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: object = None) -> Array:
     """Convert an array to a dtype.
 
-    Parameters
-    ----------
-    x : Array
-        Array of any dtype.
-    dtype : dtype
-        Of the result.
-    copy : bool, default: True
-        Whether the result is a copy even where `x` has the dtype already.
-    device : device-like, optional
-        Where the result is; where `x` is by default.
-
-    Returns
-    -------
-    Array
-        Array of the shape of `x`; `x` itself if nothing changes and `copy` is False.
-
-    Raises
-    ------
-    TypeError
-        If `x` is complex and `dtype` neither complex nor bool: take the part you mean with
-        ``real`` or ``imag``.
-    DTypeNotSupportedError
-        If the device has not the dtype.
-
-    Notes
-    -----
-    Numbers become False if they are zero and True otherwise; booleans become 0 and 1; fractions
-    are cut off on the way to integers, and integers wrap around. What NaN, infinities and numbers
-    out of range become as integers differs between devices.
+    Numbers become False if they are zero and True otherwise; booleans become 0 and 1; fractions are
+    cut off on the way to integers, and integers wrap around. What NaN, infinities and numbers out
+    of range become as integers differs between devices.
     """
     x = array_of(x, "astype")
     where = x.device if device is None else device_of(device)
@@ -127,20 +99,7 @@ def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: object = None)
 
 
 def can_cast(from_: Any, to: Any, /) -> bool:
-    """Tell whether promotion leads from one dtype to another.
-
-    Parameters
-    ----------
-    from_ : dtype or Array
-        Where to start. For an array its device must have the dtype, too.
-    to : dtype
-        The dtype to reach.
-
-    Returns
-    -------
-    bool
-        Whether the two promote to `to`.
-    """
+    """Tell whether promotion leads from one dtype to another."""
     target = dtype_of(to)
     if isinstance(from_, Array) and target not in from_.device.dtypes:
         return False
@@ -151,72 +110,17 @@ def can_cast(from_: Any, to: Any, /) -> bool:
 
 
 def finfo(type: Any, /) -> FloatInfo:
-    """Return the limits of a floating-point dtype.
-
-    Parameters
-    ----------
-    type : dtype or Array
-        Real or complex floating-point dtype, or an array of one. For a complex dtype the limits
-        are those of its parts.
-
-    Returns
-    -------
-    FloatInfo
-        Object with ``bits``, ``eps``, ``max``, ``min``, ``smallest_normal`` (Python numbers) and
-        ``dtype``.
-
-    Raises
-    ------
-    TypeError
-        If the dtype is not floating-point.
-    """
+    """Return the limits of a floating-point dtype."""
     return _float_info(_dtype_of(type))
 
 
 def iinfo(type: Any, /) -> IntegerInfo:
-    """Return the limits of an integer dtype.
-
-    Parameters
-    ----------
-    type : dtype or Array
-        Integer dtype, or an array of one.
-
-    Returns
-    -------
-    IntegerInfo
-        Object with ``bits``, ``max``, ``min`` (Python integers) and ``dtype``.
-
-    Raises
-    ------
-    TypeError
-        If the dtype is no integer.
-    """
+    """Return the limits of an integer dtype."""
     return _integer_info(_dtype_of(type))
 
 
 def isdtype(dtype: Any, kind: Any) -> bool:
-    """Tell whether a dtype is of a kind.
-
-    Parameters
-    ----------
-    dtype : dtype
-        The dtype in question.
-    kind : dtype, str or tuple of these
-        A dtype to equal, or one of the kinds ``"bool"``, ``"signed integer"``,
-        ``"unsigned integer"``, ``"integral"`` (the two before), ``"real floating"`` (float16 and
-        bfloat16 included), ``"complex floating"`` and ``"numeric"`` (all but bool). Of a tuple one
-        must fit.
-
-    Returns
-    -------
-    bool
-        Whether it is.
-
-    Raises
-    ------
-    ValueError
-        If a text names no kind.
-    """
+    """Tell whether a dtype is of a kind."""
     if isinstance(kind, tuple):
         return any(isdtype(dtype, one) for one in kind)
     if isinstance(kind, str):
@@ -229,27 +133,6 @@ def isdtype(dtype: Any, kind: Any) -> bool:
 def result_type(*arrays_and_dtypes: Any) -> DType:
     """Return the dtype that arrays, dtypes and Python scalars promote to.
 
-    Parameters
-    ----------
-    *arrays_and_dtypes : Array, dtype or scalar
-        At least one. Scalars only raise the kind: a float beside an integer array gives the default
-        real dtype of the array's device. Scalars alone give the default dtype of the highest kind
-        among them.
-
-    Returns
-    -------
-    numpy.dtype
-        The common dtype.
-
-    Raises
-    ------
-    TypeError
-        If uint64 meets a signed integer: no integer dtype holds both.
-    ValueError
-        If nothing is given, or the arrays are on several devices.
-
-    Notes
-    -----
     Where the standard leaves a pair open the higher kind wins (bool, integer, real, complex) with
     the widest dtype of that kind: int64 with float32 gives float32.
     """

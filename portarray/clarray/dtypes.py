@@ -16,17 +16,6 @@ import numpy as np
 
 from portarray.clarray.errors import DTypeNotSupportedError
 
-__all__ = [
-    "ALL",
-    "CLType",
-    "bfloat16",
-    "cl_type",
-    "dtype_of",
-    "kind_of",
-    "promote",
-    "real_dtype_of",
-]
-
 DType = np.dtype[Any]
 
 bfloat16: DType = np.dtype(ml_dtypes.bfloat16)
@@ -34,20 +23,7 @@ bfloat16: DType = np.dtype(ml_dtypes.bfloat16)
 
 @dataclass(frozen=True, slots=True)
 class CLType:
-    """A dtype in OpenCL C.
-
-    Parameters
-    ----------
-    storage, compute : str
-        The C types in memory and in expressions.
-    load, store : str
-        The macros of ``kernels/types.cl``: ``load(pointer, index)`` gives a value of the compute
-        type, ``store(pointer, index, value)`` writes one.
-    needs_double : bool
-        Whether kernels need ``cl_khr_fp64``.
-    suffix : str
-        A short name for kernels and macros: ``"f32"``.
-    """
+    """A dtype in OpenCL C."""
 
     storage: str
     compute: str
@@ -115,13 +91,7 @@ def real_dtype_of(dtype: DType) -> DType:
 
 @cache
 def dtype_of(dtype: Any) -> DType:
-    """Return the dtype object of a dtype, a NumPy scalar type or a name.
-
-    Raises
-    ------
-    DTypeNotSupportedError
-        If it is none of :data:`ALL`.
-    """
+    """Return the dtype object of a dtype, a NumPy scalar type or a name."""
     if dtype is None:  # NumPy's name for float64
         raise DTypeNotSupportedError("None is no dtype")
     try:
@@ -139,13 +109,8 @@ def dtype_of(dtype: Any) -> DType:
 def promote(first: DType, second: DType) -> DType:
     """Return the dtype of a result of two operands.
 
-    Within a kind as the standard says. Between kinds bool < integer < real < complex, and the
-    dtype of the higher kind stands, as wide as a real operand needs where that kind is complex.
-
-    Raises
-    ------
-    TypeError
-        For uint64 with a signed integer, which no dtype holds.
+    Within a kind as the standard says. Between kinds bool < integer < real < complex, and the dtype
+    of the higher kind stands, as wide as a real operand needs where that kind is complex.
     """
     if first == second:
         return first

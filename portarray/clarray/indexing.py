@@ -17,35 +17,11 @@ from portarray.clarray.engine.operands import one_device, python_scalar
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.layout import broadcast_shapes, broadcast_strides
 
-__all__ = ["getitem", "item", "setitem", "take", "take_along_axis", "tolist"]
-
 Shape: TypeAlias = tuple[int, ...]
 
 
 def getitem(x: Array, key: Any) -> Array:
-    """Return ``x[key]``.
-
-    Parameters
-    ----------
-    x : Array
-        What is indexed.
-    key : index or tuple of indices
-        Integers, slices of any step, None and Ellipsis give a view. Integer arrays, which
-        broadcast together, and boolean arrays, which stand for the axes of their shape, give a new
-        array, as in NumPy; both may be NumPy arrays.
-
-    Returns
-    -------
-    Array
-        A view of the same memory, or a new array where the key has arrays.
-
-    Raises
-    ------
-    IndexError
-        If an index is out of bounds, there are too many, or an array is no index or does not fit.
-    ValueError
-        If a slice has step 0, or an index array is on another device.
-    """
+    """Return ``x[key]``."""
     if type(key) is int and x.shape:  # for loops over the first axis
         offset = x.offset + from_start(key, 0, x.shape) * x.strides[0]
         return _view(x, x.shape[1:], x.strides[1:], offset)
@@ -67,30 +43,7 @@ def _view(x: Array, shape: Shape, strides: Shape, offset: int) -> Array:
 
 
 def setitem(x: Array, key: Any, value: Any) -> None:
-    """Do ``x[key] = value``.
-
-    Parameters
-    ----------
-    x : Array
-        What is written to; views of the same memory see it.
-    key : index or tuple of indices
-        As for :func:`getitem`. Where index arrays name an element several times, any of its values
-        stays.
-    value : Array, Python scalar or NumPy scalar
-        Broadcasts to the shape of ``x[key]`` and is cast to the dtype of ``x``. It may overlap
-        ``x`` in memory.
-
-    Raises
-    ------
-    IndexError
-        As for :func:`getitem`; nothing was written then.
-    TypeError
-        If the value is complex and ``x`` is not, or neither array nor scalar.
-    ValueError
-        If the value does not broadcast, is on another device, or is a NaN for integers.
-    OverflowError
-        If an integer, or an infinity, does not fit into an integer dtype.
-    """
+    """Do ``x[key] = value``."""
     if isinstance(value, Array):
         one_device("assignment", x, value)
         if value.dtype.kind == "c" and x.dtype.kind != "c":
@@ -126,13 +79,7 @@ def _values(value: Any, x: Array) -> Array:
 
 
 def _fitted(value: Array, shape: Shape) -> Array:
-    """Return what is assigned without axes of length 1 that the target lacks.
-
-    Raises
-    ------
-    ValueError
-        If it does not broadcast to the target.
-    """
+    """Return what is assigned without axes of length 1 that the target lacks."""
     if value.shape == shape:
         return value
     extra = max(value.ndim - len(shape), 0)
@@ -175,13 +122,7 @@ def _scalar(value: object, dtype: np.dtype[Any]) -> complex:
 
 
 def item(x: Array) -> bool | int | float | complex:
-    """Return the one element of an array as Python scalar.
-
-    Raises
-    ------
-    ValueError
-        If there is not exactly one.
-    """
+    """Return the one element of an array as Python scalar."""
     if x.size != 1:
         raise ValueError(
             f"only an array of one element is a scalar; this one has shape {x.shape}: index it "
@@ -203,39 +144,7 @@ def _plain(x: Array) -> np.ndarray[Any, Any]:
 
 
 def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
-    """Return the elements at given indices along an axis.
-
-    Parameters
-    ----------
-    x : Array
-        Of any dtype, with at least one axis.
-    indices : Array
-        Of an integer dtype, usually 1-d. Negative indices count from the end.
-    axis : int, optional
-        Axis to select along. May be left out for a 1-d array only.
-
-    Returns
-    -------
-    Array
-        New array of the dtype of ``x``; the axes of ``indices`` stand in the place of ``axis``.
-
-    Raises
-    ------
-    IndexError
-        If an index is out of bounds; the message names it.
-    numpy.exceptions.AxisError
-        If there is no such axis.
-    TypeError
-        If an argument is no array, or ``indices`` is none of integers.
-    ValueError
-        If ``axis`` is missing for several axes, or the arrays are on two devices.
-
-    Examples
-    --------
-    >>> from portarray import clarray as cl
-    >>> cl.take(cl.asarray([10, 20, 30]), cl.asarray([2, 0])).tolist()
-    [30, 10]
-    """
+    """Return the elements at given indices along an axis."""
     x, indices = _arrays(x, indices, "take")
     if axis is None:
         if x.ndim != 1:
@@ -255,35 +164,7 @@ def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
 
 
 def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
-    """Return the elements at given indices along an axis, with indices of their own at each place.
-
-    Parameters
-    ----------
-    x : Array
-        Of any dtype, with at least one axis.
-    indices : Array
-        Of an integer dtype, with as many axes as ``x``. But for ``axis`` its shape broadcasts with
-        that of ``x``. Negative indices count from the end.
-    axis : int, default: -1
-        Axis to select along.
-
-    Returns
-    -------
-    Array
-        New array of the dtype of ``x``, of the broadcast shape, with the size of ``indices`` along
-        ``axis``.
-
-    Raises
-    ------
-    IndexError
-        If an index is out of bounds; the message names it.
-    numpy.exceptions.AxisError
-        If there is no such axis.
-    TypeError
-        If an argument is no array, or ``indices`` is none of integers.
-    ValueError
-        If the numbers of axes differ, shapes do not broadcast, or the arrays are on two devices.
-    """
+    """Return the elements that an array of indices selects along an axis."""
     x, indices = _arrays(x, indices, "take_along_axis")
     axis = axis_of(axis, x.ndim)
     if indices.ndim != x.ndim:

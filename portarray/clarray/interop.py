@@ -28,18 +28,6 @@ from portarray.clarray.runtime.device import device_of
 if TYPE_CHECKING:
     from portarray.clarray.runtime.device import Device
 
-__all__ = [
-    "array",
-    "dlpack",
-    "dlpack_device",
-    "from_dlpack",
-    "moved",
-    "reduce",
-    "restored",
-    "to_device",
-    "why_copied",
-]
-
 CPU = _dlpack.CPU
 """DLPack's kDLCPU, of which there is one."""
 
@@ -63,27 +51,7 @@ def dlpack(
     dl_device: tuple[int, int] | None = None,
     copy: bool | None = None,
 ) -> Any:
-    """Return a DLPack capsule of an array.
-
-    Parameters
-    ----------
-    x : Array
-        On a device that computes in host memory the capsule shows its own memory; from other
-        devices a copy in host memory is exported, if asked for by ``dl_device=(1, 0)``.
-    stream : None
-        The CPU has none.
-    max_version : tuple of int, optional
-        The newest DLPack version that the consumer reads; an unversioned capsule if None.
-    dl_device : tuple of int, optional
-        ``(1, 0)``, the CPU, or the array's own device.
-    copy : bool, optional
-        True exports a copy; False raises where one is needed.
-
-    Raises
-    ------
-    BufferError
-        If the array cannot be exported like this.
-    """
+    """Return a DLPack capsule of an array."""
     if stream is not None:
         raise BufferError(
             f"stream={stream!r}: a clarray array is exported as host memory, which has no "
@@ -104,15 +72,7 @@ def dlpack(
 
 
 def array(x: Array, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-    """Return an array's values for ``numpy.asarray``: its own memory, where that is host memory.
-
-    Raises
-    ------
-    TypeError
-        If the device has memory of its own: nothing is copied from there in silence.
-    ValueError
-        If ``copy=False`` and the dtype asked for is another.
-    """
+    """Return an array's values for ``numpy.asarray``: its own memory, where that is host memory."""
     if not x.device.host_memory:
         raise TypeError(
             f"NumPy cannot read the memory of {x.device}; copy the array to the host: "
@@ -132,36 +92,7 @@ def array(x: Array, dtype: Any = None, copy: bool | None = None) -> np.ndarray[A
 
 
 def from_dlpack(x: Any, /, *, device: object = None, copy: bool | None = None) -> Array:
-    """Return an array of the elements of any DLPack producer.
-
-    Parameters
-    ----------
-    x : object
-        With ``__dlpack__`` and ``__dlpack_device__``: an array of NumPy, PyTorch, JAX, dpnp, ...
-        What is not in host memory the producer is asked to copy there.
-    device : Device, int or pyopencl.Device, optional
-        Where to. None is the default device; for a clarray array, where it is.
-    copy : bool, optional
-        None shares memory where both sides can: where both compute in host memory and the
-        producer says that its may be written, as DLPack 1.0 lets it. True copies, False raises
-        where a copy is needed, and takes the memory of older producers as writable.
-
-    Returns
-    -------
-    Array
-        Of the producer's shape and dtype.
-
-    Raises
-    ------
-    TypeError
-        If ``x`` is no DLPack producer.
-    ValueError
-        If ``copy=False`` and memory cannot be shared.
-    BufferError
-        If the producer cannot export its memory to the CPU, or gives a capsule that was used.
-    DTypeNotSupportedError
-        If the device has not the dtype.
-    """
+    """Return an array of the elements of any DLPack producer."""
     if not (hasattr(x, "__dlpack__") and hasattr(x, "__dlpack_device__")):
         raise TypeError(
             f"from_dlpack needs an object with __dlpack__ and __dlpack_device__, not "
@@ -213,15 +144,6 @@ def to_device(x: Array, device: object, /, *, stream: object = None) -> Array:
 
     Devices that compute in host memory share the array's: what is written on one is there on the
     other.
-
-    Raises
-    ------
-    TypeError
-        If ``device`` is None.
-    ValueError
-        If a stream is given: work is ordered without.
-    DTypeNotSupportedError
-        If the device has not the dtype.
     """
     if stream is not None:
         raise ValueError(f"stream={stream!r}: clarray's devices have no streams; pass None")
@@ -231,23 +153,7 @@ def to_device(x: Array, device: object, /, *, stream: object = None) -> Array:
 
 
 def moved(x: Array, device: Device, *, copy: bool | None = None) -> Array:
-    """Return an array on a device of this library.
-
-    Parameters
-    ----------
-    x : Array
-        On any of them.
-    device : Device
-        Where to.
-    copy : bool or None
-        None returns ``x`` itself where it is there, and shares memory where both devices compute in
-        the host's; True always copies, False raises where a copy is needed.
-
-    Raises
-    ------
-    ValueError
-        If ``copy=False`` and memory cannot be shared.
-    """
+    """Return an array on a device of this library."""
     if device is x.device:
         return copied(x) if copy else x
     obstacle = "" if copy else why_copied(x, device)

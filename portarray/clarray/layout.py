@@ -6,16 +6,6 @@ import math
 from collections.abc import Sequence
 from functools import lru_cache
 
-__all__ = [
-    "broadcast_shapes",
-    "broadcast_strides",
-    "collapse",
-    "is_contiguous",
-    "repeats",
-    "reshaped_strides",
-    "strides_of",
-]
-
 Shape = tuple[int, ...]
 
 
@@ -49,13 +39,7 @@ def repeats(shape: Shape, strides: Shape) -> bool:
 
 
 def broadcast_shapes(*shapes: Shape) -> Shape:
-    """Return the shape that all broadcast to.
-
-    Raises
-    ------
-    ValueError
-        If there is none.
-    """
+    """Return the shape that all broadcast to."""
     result = [1] * max((len(shape) for shape in shapes), default=0)
     for shape in shapes:
         for axis in range(-len(shape), 0):

@@ -14,8 +14,6 @@ from portarray.clarray.engine.matmul import product
 from portarray.clarray.engine.operands import one_device
 from portarray.clarray.layout import broadcast_shapes, broadcast_strides, collapse, strides_of
 
-__all__ = ["matmul", "matrix_transpose", "tensordot", "vecdot"]
-
 _BOOL = np.dtype(np.bool_)
 
 
@@ -31,31 +29,6 @@ def _numeric(x1: object, x2: object, function: str) -> tuple[Array, Array]:
 def matmul(x1: Array, x2: Array, /) -> Array:
     """Return the matrix product of two arrays.
 
-    Parameters
-    ----------
-    x1 : Array
-        Numeric, of shape ``(..., M, K)`` or ``(K,)``, which stands for one row.
-    x2 : Array
-        Numeric, of shape ``(..., K, N)`` or ``(K,)``, which stands for one column. The other axes
-        broadcast.
-
-    Returns
-    -------
-    Array
-        Of the promoted dtype and shape ``(..., M, N)``, without the axes that stood for vectors.
-        Integers wrap. Of floating-point results each is off by at most ``K`` roundings at the
-        scale of the product of the magnitudes, float16 and bfloat16 being summed in float32.
-
-    Raises
-    ------
-    TypeError
-        If an argument is no array, or bool.
-    ValueError
-        If one has no axis, the summed sizes differ, the other axes do not broadcast, or the
-        arrays are on two devices.
-
-    Notes
-    -----
     Transposed, strided and broadcast operands are read where they lie. Products of infinities and
     of complex numbers follow the textbook formula; multiplication and addition may be one rounding.
     """
@@ -87,25 +60,7 @@ def matmul(x1: Array, x2: Array, /) -> Array:
 
 
 def matrix_transpose(x: Array, /) -> Array:
-    """Return matrices with rows and columns exchanged: a view.
-
-    Parameters
-    ----------
-    x : Array
-        Of any dtype and shape ``(..., M, N)``.
-
-    Returns
-    -------
-    Array
-        Of shape ``(..., N, M)``, on the same memory.
-
-    Raises
-    ------
-    TypeError
-        If the argument is no array.
-    ValueError
-        If it has fewer than two axes.
-    """
+    """Return matrices with rows and columns exchanged: a view."""
     x = array_of(x, "matrix_transpose")
     if x.ndim < 2:
         raise ValueError(f"matrix_transpose takes arrays of two or more axes, got shape {x.shape}")
@@ -123,30 +78,7 @@ def tensordot(
     *,
     axes: int | tuple[Sequence[int], Sequence[int]] = 2,
 ) -> Array:
-    """Return the sums of products over axes of two arrays.
-
-    Parameters
-    ----------
-    x1, x2 : Array
-        Numeric.
-    axes : int or (sequence of int, sequence of int)
-        How many of the last axes of ``x1`` are summed with as many of the first of ``x2``, or
-        which axes of each are, in pairs.
-
-    Returns
-    -------
-    Array
-        Of the promoted dtype; the axes that are left of ``x1``, then those of ``x2``. Accuracy as
-        for :func:`matmul`.
-
-    Raises
-    ------
-    TypeError
-        If an argument is no array, or bool.
-    ValueError
-        If the axes do not pair up, one does not exist, their sizes differ, or the arrays are on
-        two devices.
-    """
+    """Return the sums of products over axes of two arrays."""
     a, b = _numeric(x1, x2, "tensordot")
     if isinstance(axes, Sequence):
         if len(axes) != 2:
@@ -192,32 +124,7 @@ def _matrix(x: Array, rows: tuple[int, ...], columns: tuple[int, ...]) -> Array:
 
 
 def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
-    """Return the inner products of vectors along an axis: sums of ``conj(x1) * x2``.
-
-    Parameters
-    ----------
-    x1, x2 : Array
-        Numeric; the other axes broadcast.
-    axis : int, default: -1
-        Counted from the end, from ``-min(x1.ndim, x2.ndim)`` to -1. A nonnegative axis counts from
-        the front of the broadcast shape where both arrays have as many axes.
-
-    Returns
-    -------
-    Array
-        Of the promoted dtype and the broadcast shape without the axis. Accuracy as for
-        :func:`matmul`.
-
-    Raises
-    ------
-    TypeError
-        If an argument is no array, or bool.
-    numpy.exceptions.AxisError
-        If one of the arrays does not have the axis.
-    ValueError
-        If the vectors differ in length, the other axes do not broadcast, or the arrays are on two
-        devices.
-    """
+    """Return the inner products of vectors along an axis: sums of ``conj(x1) * x2``."""
     a, b = _numeric(x1, x2, "vecdot")
     least = min(a.ndim, b.ndim)
     place = axis_of(axis, least) - least if axis < 0 else axis_of(axis, a.ndim) - a.ndim

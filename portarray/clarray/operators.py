@@ -15,23 +15,6 @@ from portarray.clarray.engine.operands import pair, python_scalar, same_kind
 from portarray.clarray.engine.operation import Operation
 from portarray.clarray.exponential import power
 
-__all__ = [
-    "binary",
-    "index",
-    "inplace",
-    "inplace_matmul",
-    "inplace_pow",
-    "matmul",
-    "namespace",
-    "pow",
-    "reflected",
-    "reflected_matmul",
-    "reflected_pow",
-    "representation",
-    "scalar",
-    "transposed",
-]
-
 _SCALARS = (bool, int, float, complex, np.generic)
 _REFUSED = (np.ndarray, list, tuple)
 _VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
@@ -131,13 +114,7 @@ def _stays(name: str, x: Array, other: object) -> None:
 
 
 def scalar(x: Array, function: str) -> Any:
-    """Return the value of a 0-d array as Python scalar, for ``bool(x)`` and its like.
-
-    Raises
-    ------
-    TypeError
-        If it has axes.
-    """
+    """Return the value of a 0-d array as Python scalar, for ``bool(x)`` and its like."""
     if x.shape:
         raise TypeError(
             f"{function}() takes arrays without axes, and this one has shape {x.shape}; "
@@ -147,13 +124,7 @@ def scalar(x: Array, function: str) -> Any:
 
 
 def index(x: Array) -> int:
-    """Return the value of a 0-d integer array.
-
-    Raises
-    ------
-    TypeError
-        If it has axes or another dtype.
-    """
+    """Return the value of a 0-d integer array."""
     if kind_of(x.dtype) not in ("signed", "unsigned"):
         raise TypeError(
             f"only integer arrays without axes are indices, and this one has dtype {x.dtype}; "
@@ -163,13 +134,7 @@ def index(x: Array) -> int:
 
 
 def transposed(x: Array, attribute: str) -> Array:
-    """Return a view with the last two axes exchanged, for ``x.T`` and ``x.mT``.
-
-    Raises
-    ------
-    ValueError
-        If there are not two axes, or for ``mT`` fewer.
-    """
+    """Return a view with the last two axes exchanged, for ``x.T`` and ``x.mT``."""
     if x.ndim < 2 or (x.ndim > 2 and attribute == "T"):
         raise ValueError(
             f"x.{attribute} is for arrays of {'two' if attribute == 'T' else 'two or more'} axes, "
@@ -180,13 +145,7 @@ def transposed(x: Array, attribute: str) -> Array:
 
 
 def namespace(api_version: str | None) -> ModuleType:
-    """Return the clarray module.
-
-    Raises
-    ------
-    ValueError
-        For a version of the standard that it does not follow.
-    """
+    """Return the clarray module."""
     if api_version not in (None, *_VERSIONS):
         raise ValueError(
             f"clarray follows the array API standard {', '.join(_VERSIONS)}, not {api_version!r}"

@@ -56,24 +56,8 @@ _FRACTIONS: dict[DType, int] = {
 class Generator:
     """A stream of random numbers on a device.
 
-    Parameters
-    ----------
-    seed : int, sequence of int or numpy.random.SeedSequence, optional
-        Equal seeds give equal streams. By default the operating system gives one.
-    device : device-like, optional
-        Where arrays are made; the default device by default.
-
-    Notes
-    -----
     A generator may be used by several threads; which of them gets which numbers is open. It can be
     pickled.
-
-    Examples
-    --------
-    >>> from portarray import clarray as cl
-    >>> rng = cl.random.Generator(1)
-    >>> rng.integers(1, 7, (3,)).shape
-    (3,)
     """
 
     __slots__ = ("_block", "_key", "_lock", "_seeds", "_stream", "device")
@@ -117,33 +101,11 @@ class Generator:
             self._block = found["block"]
 
     def spawn(self, n_children: int) -> list[Generator]:
-        """Return generators of streams of their own, as :meth:`numpy.random.Generator.spawn`.
-
-        Parameters
-        ----------
-        n_children : int
-            How many. Each call gives others.
-
-        Returns
-        -------
-        list of Generator
-            On the same device.
-        """
+        """Return generators of streams of their own, as :meth:`numpy.random.Generator.spawn`."""
         return [Generator(seeds, self.device) for seeds in self._seeds.spawn(n_children)]
 
     def jumped(self, jumps: int = 1) -> Generator:
-        """Return a generator ``jumps * 2**66`` words further on.
-
-        Parameters
-        ----------
-        jumps : int
-            How many streams further, of the 2**48 that a seed has.
-
-        Returns
-        -------
-        Generator
-            On the same device, at the same place of another stream.
-        """
+        """Return a generator ``jumps * 2**66`` words further on."""
         found = Generator(self._seeds, self.device)
         state = self.state
         found.state = {**state, "stream": (state["stream"] + integer_of(jumps, "jumps")) % _STREAMS}
@@ -152,30 +114,7 @@ class Generator:
     def uniform(
         self, shape: ShapeLike = (), low: float = 0.0, high: float = 1.0, dtype: Any = None
     ) -> Array:
-        """Return numbers of equal likelihood.
-
-        Parameters
-        ----------
-        shape : int or sequence of int
-            Of the result.
-        low, high : float
-            From ``low`` on, below ``high``.
-        dtype : dtype, optional
-            Real floating-point; the device's default by default.
-
-        Returns
-        -------
-        Array
-            ``low + (high - low) * k / 2**bits``, where ``k`` has as many bits as the dtype's
-            precision: 53, 24, 11 or 8. Equal bit for bit on every device.
-
-        Raises
-        ------
-        ValueError
-            If ``high`` is below ``low``, or they or their difference are not finite in the dtype.
-        TypeError
-            If the dtype is not real floating-point.
-        """
+        """Return numbers of equal likelihood."""
         found = self._real(dtype, "uniform")
         if not (math.isfinite(low) and math.isfinite(high) and low <= high):
             raise ValueError(
@@ -198,27 +137,7 @@ class Generator:
     ) -> Array:
         """Return numbers of the normal distribution, by Box and Muller's method.
 
-        Parameters
-        ----------
-        shape : int or sequence of int
-            Of the result.
-        mean, std : float
-            Of the distribution; the standard deviation is not negative.
-        dtype : dtype, optional
-            Real floating-point; the device's default by default.
-
-        Returns
-        -------
-        Array
-            Equal on every device but for some ULP. The farthest that can come is 8.6 standard
-            deviations in float64 and 6.7 in the others.
-
-        Raises
-        ------
-        ValueError
-            If ``std`` is negative.
-        TypeError
-            If the dtype is not real floating-point.
+        Array Equal on every device but for some ULP.
         """
         found = self._real(dtype, "normal")
         if not std >= 0:
@@ -233,31 +152,7 @@ class Generator:
         dtype: Any = None,
         endpoint: bool = False,
     ) -> Array:
-        """Return whole numbers of exactly equal likelihood.
-
-        Parameters
-        ----------
-        low, high : int
-            From ``low`` on, below ``high``. With one only: from 0 on, below it.
-        shape : int or sequence of int
-            Of the result.
-        dtype : dtype, optional
-            Of integers; the device's default by default.
-        endpoint : bool, default: False
-            Whether ``high`` itself may come.
-
-        Returns
-        -------
-        Array
-            By Lemire's method with rejection: without bias. Equal bit for bit on every device.
-
-        Raises
-        ------
-        ValueError
-            If there is no number in the range, or the dtype cannot hold some.
-        TypeError
-            If the dtype is no integer dtype.
-        """
+        """Return whole numbers of exactly equal likelihood."""
         found = (
             default_dtype(self.device, "integral")
             if dtype is None
@@ -284,30 +179,7 @@ class Generator:
         )
 
     def permutation(self, x: int | Array, /, *, axis: int = 0) -> Array:
-        """Return things in random order.
-
-        Parameters
-        ----------
-        x : int or Array
-            The numbers from 0 to below it, or an array.
-        axis : int, default: 0
-            Along which axis the parts of an array are reordered.
-
-        Returns
-        -------
-        Array
-            A new array. Every order is equally likely but for equal 64-bit keys, by which the
-            parts are sorted. Equal on every device.
-
-        Raises
-        ------
-        TypeError
-            If ``x`` is neither.
-        ValueError
-            If the number is negative, or the array is 0-d or on another device.
-        numpy.exceptions.AxisError
-            If there is no such axis.
-        """
+        """Return things in random order."""
         if isinstance(x, Array):
             if x.device is not self.device:
                 raise ValueError(

@@ -14,8 +14,6 @@ from portarray.clarray.engine.copy import cast, copy
 from portarray.clarray.engine.host import fill, modify, served, view
 from portarray.clarray.engine.merging import sort_rows
 
-__all__ = ["argsort", "sort"]
-
 NumpyArray = np.ndarray[Any, Any]
 
 _FLOAT = np.dtype(np.float32)
@@ -28,31 +26,6 @@ def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bo
     """Return the indices that sort an array along an axis.
 
     Computed by the host; for many elements of at most 32 bits by several threads of CPU devices.
-
-    Parameters
-    ----------
-    x : Array
-        Of any dtype, with at least one axis. Complex numbers are ordered by their real parts, then
-        by their imaginary parts.
-    axis : int, default: -1
-        Axis to sort along.
-    descending : bool, default: False
-        Whether the largest element comes first.
-    stable : bool, default: True
-        Whether equal elements keep their order, in both directions. False may be faster.
-
-    Returns
-    -------
-    Array
-        Indices of dtype int64, of the shape of ``x``. NaN comes last in ascending order, first in
-        descending order.
-
-    Raises
-    ------
-    numpy.exceptions.AxisError
-        If there is no such axis.
-    TypeError
-        If ``x`` is no array.
     """
     x = array_of(x, "argsort")
     axis = axis_of(axis, x.ndim)
@@ -80,31 +53,6 @@ def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool 
     """Return a sorted copy of an array.
 
     Computed by the host; on CPU devices by several threads, whose runs a kernel merges.
-
-    Parameters
-    ----------
-    x : Array
-        Of any dtype, with at least one axis. Complex numbers are ordered by their real parts, then
-        by their imaginary parts.
-    axis : int, default: -1
-        Axis to sort along.
-    descending : bool, default: False
-        Whether the largest element comes first.
-    stable : bool, default: True
-        Whether equal elements keep their order. It can be seen with zeros of both signs.
-
-    Returns
-    -------
-    Array
-        New array of the shape and dtype of ``x``. NaN comes last in ascending order, first in
-        descending order.
-
-    Raises
-    ------
-    numpy.exceptions.AxisError
-        If there is no such axis.
-    TypeError
-        If ``x`` is no array.
     """
     x = array_of(x, "sort")
     axis = axis_of(axis, x.ndim)

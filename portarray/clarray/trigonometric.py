@@ -16,22 +16,6 @@ from portarray.clarray.array import Array
 from portarray.clarray.engine.elementwise import binary, unary
 from portarray.clarray.engine.operation import Operation
 
-__all__ = [
-    "acos",
-    "acosh",
-    "asin",
-    "asinh",
-    "atan",
-    "atan2",
-    "atanh",
-    "cos",
-    "cosh",
-    "sin",
-    "sinh",
-    "tan",
-    "tanh",
-]
-
 _REAL = ("real", "functions")
 _FORWARD = {"real": _REAL, "complex": (*_REAL, "complex", "complex_exp")}
 _INVERSE = {"real": _REAL, "complex": (*_REAL, "complex", "complex_log", "complex_inverse")}
@@ -54,26 +38,9 @@ _ATAN2 = Operation("atan2", {"real": "atan2(a, b)"}, needs={"real": _REAL})
 def acos(x: Array, /) -> Array:
     """Return arc cosines, in radians from 0 to pi.
 
-    Parameters
-    ----------
-    x : Array
-        Real or complex floating-point.
-
-    Returns
-    -------
-    Array
-        Of the dtype of ``x``. Within 4 ULP, complex within 8 ULP.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes.
-
-    Notes
-    -----
-    Branch cuts outside [-1, 1] on the real axis; the sign of a zero imaginary part
-    says on which side of a cut a number lies. Complex: T. E. Hull, T. F. Fairgrieve and
-    P. T. P. Tang, ACM Transactions on Mathematical Software 23 (1997).
+    Within 4 ULP, complex within 8 ULP. Branch cuts outside [-1, 1] on the real axis; the sign of a
+    zero imaginary part says on which side of a cut a number lies. Complex: T. E. Hull, T. F.
+    Fairgrieve and P. T. P. Tang, ACM Transactions on Mathematical Software 23 (1997).
     """
     return unary(_ACOS, x)
 
@@ -81,26 +48,9 @@ def acos(x: Array, /) -> Array:
 def acosh(x: Array, /) -> Array:
     """Return inverse hyperbolic cosines.
 
-    Parameters
-    ----------
-    x : Array
-        Real or complex floating-point.
-
-    Returns
-    -------
-    Array
-        Of the dtype of ``x``. Within 4 ULP, complex within 8 ULP.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes.
-
-    Notes
-    -----
-    Branch cut below 1 on the real axis; the sign of a zero imaginary part says on which side
-    of the cut a number lies. Complex: T. E. Hull, T. F. Fairgrieve and
-    P. T. P. Tang, ACM Transactions on Mathematical Software 23 (1997).
+    Within 4 ULP, complex within 8 ULP. Branch cut below 1 on the real axis; the sign of a zero
+    imaginary part says on which side of the cut a number lies. Complex: T. E. Hull, T. F.
+    Fairgrieve and P. T. P. Tang, ACM Transactions on Mathematical Software 23 (1997).
     """
     return unary(_ACOSH, x)
 
@@ -108,26 +58,9 @@ def acosh(x: Array, /) -> Array:
 def asin(x: Array, /) -> Array:
     """Return arc sines, in radians from -pi/2 to pi/2.
 
-    Parameters
-    ----------
-    x : Array
-        Real or complex floating-point.
-
-    Returns
-    -------
-    Array
-        Of the dtype of ``x``. Within 4 ULP, complex within 8 ULP.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes.
-
-    Notes
-    -----
-    Branch cuts outside [-1, 1] on the real axis; the sign of a zero imaginary part
-    says on which side of a cut a number lies. Complex: T. E. Hull, T. F. Fairgrieve and
-    P. T. P. Tang, ACM Transactions on Mathematical Software 23 (1997).
+    Within 4 ULP, complex within 8 ULP. Branch cuts outside [-1, 1] on the real axis; the sign of a
+    zero imaginary part says on which side of a cut a number lies. Complex: T. E. Hull, T. F.
+    Fairgrieve and P. T. P. Tang, ACM Transactions on Mathematical Software 23 (1997).
     """
     return unary(_ASIN, x)
 
@@ -135,26 +68,9 @@ def asin(x: Array, /) -> Array:
 def asinh(x: Array, /) -> Array:
     """Return inverse hyperbolic sines.
 
-    Parameters
-    ----------
-    x : Array
-        Real or complex floating-point.
-
-    Returns
-    -------
-    Array
-        Of the dtype of ``x``. Within 4 ULP, complex within 8 ULP.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes.
-
-    Notes
-    -----
-    Branch cuts outside [-1j, 1j] on the imaginary axis; the sign of a zero real part
-    says on which side of a cut a number lies. Complex: T. E. Hull, T. F. Fairgrieve and
-    P. T. P. Tang, ACM Transactions on Mathematical Software 23 (1997).
+    Within 4 ULP, complex within 8 ULP. Branch cuts outside [-1j, 1j] on the imaginary axis; the
+    sign of a zero real part says on which side of a cut a number lies. Complex: T. E. Hull, T. F.
+    Fairgrieve and P. T. P. Tang, ACM Transactions on Mathematical Software 23 (1997).
     """
     return unary(_ASINH, x)
 
@@ -162,77 +78,24 @@ def asinh(x: Array, /) -> Array:
 def atan(x: Array, /) -> Array:
     """Return arc tangents, in radians from -pi/2 to pi/2.
 
-    Parameters
-    ----------
-    x : Array
-        Real or complex floating-point.
-
-    Returns
-    -------
-    Array
-        Of the dtype of ``x``. Within 4 ULP, complex within 8 ULP.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes.
-
-    Notes
-    -----
-    Branch cuts outside [-1j, 1j] on the imaginary axis; the sign of a zero real part
-    says on which side of a cut a number lies. Complex: W. Kahan, "Branch cuts for complex
-    elementary functions", 1987.
+    Within 4 ULP, complex within 8 ULP. Branch cuts outside [-1j, 1j] on the imaginary axis; the
+    sign of a zero real part says on which side of a cut a number lies. Complex: W. Kahan, "Branch
+    cuts for complex elementary functions", 1987.
     """
     return unary(_ATAN, x)
 
 
 def atan2(x1: Array | float, x2: Array | float, /) -> Array:
-    """Return the angles of the points (x2, x1), in radians from -pi to pi.
-
-    Parameters
-    ----------
-    x1, x2 : Array or Python scalar
-        The ordinates and the abscissas, real floating-point, at least one an array; their shapes
-        broadcast together.
-
-    Returns
-    -------
-    Array
-        Of the promoted dtype. Within 4 ULP. The signs of zeros tell the quadrants.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes, and for what is neither array nor Python scalar.
-    ValueError
-        If the shapes do not broadcast, or the arrays are on two devices.
-    """
+    """Return the angles of the points (x2, x1), in radians from -pi to pi. Within 4 ULP."""
     return binary(_ATAN2, x1, x2)
 
 
 def atanh(x: Array, /) -> Array:
     """Return inverse hyperbolic tangents.
 
-    Parameters
-    ----------
-    x : Array
-        Real or complex floating-point.
-
-    Returns
-    -------
-    Array
-        Of the dtype of ``x``. Within 4 ULP, complex within 8 ULP.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes.
-
-    Notes
-    -----
-    Branch cuts outside [-1, 1] on the real axis; the sign of a zero imaginary part
-    says on which side of a cut a number lies. Complex: W. Kahan, "Branch cuts for complex
-    elementary functions", 1987.
+    Within 4 ULP, complex within 8 ULP. Branch cuts outside [-1, 1] on the real axis; the sign of a
+    zero imaginary part says on which side of a cut a number lies. Complex: W. Kahan, "Branch cuts
+    for complex elementary functions", 1987.
     """
     return unary(_ATANH, x)
 
@@ -240,117 +103,36 @@ def atanh(x: Array, /) -> Array:
 def cos(x: Array, /) -> Array:
     """Return cosines of angles in radians.
 
-    Parameters
-    ----------
-    x : Array
-        Real or complex floating-point.
-
-    Returns
-    -------
-    Array
-        Of the dtype of ``x``. Within 4 ULP, complex within 8 ULP.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes.
-
-    Notes
-    -----
-    Real angles may be of any size: they are reduced modulo pi/2 with all digits.
+    Within 4 ULP, complex within 8 ULP. Real angles may be of any size: they are reduced modulo pi/2
+    with all digits.
     """
     return unary(_COS, x)
 
 
 def cosh(x: Array, /) -> Array:
-    """Return hyperbolic cosines.
-
-    Parameters
-    ----------
-    x : Array
-        Real or complex floating-point.
-
-    Returns
-    -------
-    Array
-        Of the dtype of ``x``. Within 4 ULP, complex within 8 ULP.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes.
-    """
+    """Return hyperbolic cosines. Within 4 ULP, complex within 8 ULP."""
     return unary(_COSH, x)
 
 
 def sin(x: Array, /) -> Array:
     """Return sines of angles in radians.
 
-    Parameters
-    ----------
-    x : Array
-        Real or complex floating-point.
-
-    Returns
-    -------
-    Array
-        Of the dtype of ``x``. Within 4 ULP, complex within 8 ULP.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes.
-
-    Notes
-    -----
-    Real angles may be of any size: they are reduced modulo pi/2 with all digits.
+    Within 4 ULP, complex within 8 ULP. Real angles may be of any size: they are reduced modulo pi/2
+    with all digits.
     """
     return unary(_SIN, x)
 
 
 def sinh(x: Array, /) -> Array:
-    """Return hyperbolic sines.
-
-    Parameters
-    ----------
-    x : Array
-        Real or complex floating-point.
-
-    Returns
-    -------
-    Array
-        Of the dtype of ``x``. Within 4 ULP, complex within 8 ULP.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes.
-    """
+    """Return hyperbolic sines. Within 4 ULP, complex within 8 ULP."""
     return unary(_SINH, x)
 
 
 def tan(x: Array, /) -> Array:
     """Return tangents of angles in radians.
 
-    Parameters
-    ----------
-    x : Array
-        Real or complex floating-point.
-
-    Returns
-    -------
-    Array
-        Of the dtype of ``x``. Within 4 ULP, complex within 8 ULP.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes.
-
-    Notes
-    -----
-    Real angles may be of any size: they are reduced modulo pi/2 with all digits. Complex: W.
-    Kahan, "Branch cuts for complex elementary functions", 1987.
+    Within 4 ULP, complex within 8 ULP. Real angles may be of any size: they are reduced modulo pi/2
+    with all digits. Complex: W. Kahan, "Branch cuts for complex elementary functions", 1987.
     """
     return unary(_TAN, x)
 
@@ -358,24 +140,7 @@ def tan(x: Array, /) -> Array:
 def tanh(x: Array, /) -> Array:
     """Return hyperbolic tangents.
 
-    Parameters
-    ----------
-    x : Array
-        Real or complex floating-point.
-
-    Returns
-    -------
-    Array
-        Of the dtype of ``x``. Within 4 ULP, complex within 8 ULP.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes.
-
-    Notes
-    -----
-    Complex: W. Kahan, "Branch cuts for complex
-    elementary functions", 1987.
+    Within 4 ULP, complex within 8 ULP. Complex: W. Kahan, "Branch cuts for complex elementary
+    functions", 1987.
     """
     return unary(_TANH, x)

@@ -11,8 +11,6 @@ from portarray.clarray.engine.copy import cast
 from portarray.clarray.engine.reduction import Reduction, reduce
 from portarray.clarray.manipulation import concat
 
-__all__ = ["all", "any", "diff"]
-
 _BOOL = np.dtype(np.bool_)
 # Vectors compare to all bits set or none, numbers to 1 or 0: both are told from zero at the end.
 _ALL = Reduction("all", {"signed": ("a & b", "-1")}, "truth", "(v != (E)(0))")
@@ -20,52 +18,12 @@ _ANY = Reduction("any", {"signed": ("a | b", "0")}, "truth", "(v != (E)(0))")
 
 
 def all(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Array:
-    """Tell whether all elements are true: not zero.
-
-    Parameters
-    ----------
-    x : Array
-        Of any dtype. NaN is true, and a complex number is if one part is not zero.
-    axis : int or tuple of int, optional
-        Over which axes; all of them by default, none of them for ``()``.
-    keepdims : bool
-        Whether the axes stay with length 1.
-
-    Returns
-    -------
-    Array
-        bool; true of nothing.
-
-    Raises
-    ------
-    numpy.exceptions.AxisError
-        If there is no such axis.
-    """
+    """Tell whether all elements are true: not zero."""
     return _truth(_ALL, x, axis, keepdims)
 
 
 def any(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Array:
-    """Tell whether any element is true: not zero.
-
-    Parameters
-    ----------
-    x : Array
-        Of any dtype. NaN is true, and a complex number is if one part is not zero.
-    axis : int or tuple of int, optional
-        Over which axes; all of them by default, none of them for ``()``.
-    keepdims : bool
-        Whether the axes stay with length 1.
-
-    Returns
-    -------
-    Array
-        bool; false of nothing.
-
-    Raises
-    ------
-    numpy.exceptions.AxisError
-        If there is no such axis.
-    """
+    """Tell whether any element is true: not zero."""
     return _truth(_ANY, x, axis, keepdims)
 
 
@@ -78,34 +36,7 @@ def diff(
     prepend: Array | None = None,
     append: Array | None = None,
 ) -> Array:
-    """Return differences of neighbouring elements: each one's from the one after it.
-
-    Parameters
-    ----------
-    x : Array
-        Of a numeric dtype, with at least one axis.
-    axis : int
-        Along which axis.
-    n : int
-        How many times differences are taken.
-    prepend, append : Array, optional
-        What is put before and after ``x`` along the axis first; of its shape but for that axis.
-
-    Returns
-    -------
-    Array
-        Shorter by ``n`` along the axis, or empty. ``x`` itself where ``n`` is 0 and nothing is
-        put to it.
-
-    Raises
-    ------
-    TypeError
-        If ``x`` is bool.
-    ValueError
-        If ``n`` is negative, or shapes do not fit.
-    numpy.exceptions.AxisError
-        If there is no such axis.
-    """
+    """Return differences of neighbouring elements: each one's from the one after it."""
     axis = axis_of(axis, array_of(x, "diff").ndim)
     if integer_of(n, "n") < 0:
         raise ValueError(f"n is {n}; differences are taken at least 0 times")

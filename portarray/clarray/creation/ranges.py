@@ -21,8 +21,6 @@ from portarray.clarray.engine import ramp
 from portarray.clarray.engine.copy import cast, copy
 from portarray.clarray.runtime.device import device_of
 
-__all__ = ["arange", "linspace", "meshgrid"]
-
 
 def arange(
     start: float,
@@ -35,37 +33,6 @@ def arange(
 ) -> Array:
     """Return evenly spaced numbers of a half-open interval.
 
-    Parameters
-    ----------
-    start : int or float
-        First number; the end of the interval if `stop` is missing, which then starts at 0.
-    stop : int or float, optional
-        End of the interval, not included.
-    step : int or float, default: 1
-        Distance between neighbours; negative to count down.
-    dtype : dtype, optional
-        Of the result. By default the device's default integer dtype if all arguments are integers,
-        else its default real dtype.
-    device : device-like, optional
-        Where the result is; the default device by default.
-
-    Returns
-    -------
-    Array
-        1-d array of ``ceil((stop - start) / step)`` numbers, or none if that is negative. Element i
-        is ``start + i * step``: exact for integers, two roundings for real numbers.
-
-    Raises
-    ------
-    ValueError
-        If `step` is 0 or an argument is not finite.
-    TypeError
-        If an argument is no real number or `dtype` is bool.
-    OverflowError
-        If an integer dtype cannot hold the first or the last number.
-
-    Notes
-    -----
     With steps that are no integers rounding may let `stop` in; ``linspace`` counts instead.
     """
     first, last, by = (0, start, step) if stop is None else (start, stop, step)
@@ -117,32 +84,8 @@ def linspace(
 ) -> Array:
     """Return a given count of evenly spaced numbers.
 
-    Parameters
-    ----------
-    start, stop : int, float or complex
-        First and last number.
-    num : int
-        How many numbers.
-    dtype : dtype, optional
-        Of the result; by default the device's default real dtype, or complex dtype if an end is
-        complex.
-    device : device-like, optional
-        Where the result is; the default device by default.
-    endpoint : bool, default: True
-        Whether `stop` is the last number, or the first that is left out.
-
-    Returns
-    -------
-    Array
-        1-d array of `num` numbers. Both ends are exact, the numbers between within 2 ULP of the
-        larger end (4 on devices without float64), rounded to the dtype.
-
-    Raises
-    ------
-    ValueError
-        If `num` is negative.
-    TypeError
-        If `num` is no integer, an end is no number, or an end is complex and `dtype` is not.
+    Both ends are exact, the numbers between within 2 ULP of the larger end (4 on devices without
+    float64), rounded to the dtype.
     """
     number = integer_of(num, "num")
     if number < 0:
@@ -172,26 +115,7 @@ def linspace(
 
 
 def meshgrid(*arrays: Array, indexing: Literal["xy", "ij"] = "xy") -> tuple[Array, ...]:
-    """Return the coordinates of a grid's points, one array for each axis.
-
-    Parameters
-    ----------
-    *arrays : Array
-        The coordinates along each axis: 1-d, of one dtype.
-    indexing : {"xy", "ij"}
-        Whether the first axis of the results runs along the second array (Cartesian), or along
-        the first (matrix indices).
-
-    Returns
-    -------
-    tuple of Array
-        As many arrays as were given, each of the shape of the grid. They are copies.
-
-    Raises
-    ------
-    ValueError
-        If an array is not 1-d, dtypes or devices differ, or `indexing` is another word.
-    """
+    """Return the coordinates of a grid's points, one array for each axis."""
     if indexing not in ("xy", "ij"):
         raise ValueError(f"indexing is {indexing!r}; use 'xy' or 'ij'")
     for place, one in enumerate(arrays):

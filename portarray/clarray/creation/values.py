@@ -15,47 +15,13 @@ from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.interop import from_dlpack
 from portarray.clarray.runtime.device import Device, device_of
 
-__all__ = ["asarray"]
-
 DType = np.dtype[Any]
 
 
 def asarray(
     obj: object, /, *, dtype: Any = None, device: object = None, copy: bool | None = None
 ) -> Array:
-    """Return an array with the elements of another object.
-
-    Parameters
-    ----------
-    obj : Array, scalar, nested sequence, NumPy array, buffer or DLPack object
-        The elements. Nested sequences must be rectangular and hold numbers and booleans.
-    dtype : dtype, optional
-        Of the result. By default that of `obj` where it has one; for Python scalars the device's
-        default dtype of the highest kind among them (bool < int < float < complex).
-    device : device-like, optional
-        Where the result is. By default where `obj` is if it is a clarray array, else the default
-        device.
-    copy : bool, optional
-        True always copies. False never does: it is an error if memory cannot be shared. None
-        shares the memory of a clarray array. NumPy arrays, buffers and DLPack objects are copied
-        then, for kernels on memory that others can see must be waited for call by call.
-
-    Returns
-    -------
-    Array
-        The array; `obj` itself where nothing changes and no copy is asked for.
-
-    Raises
-    ------
-    DTypeNotSupportedError
-        If the device has not the dtype; values are never narrowed in silence.
-    TypeError
-        If `obj` holds anything but numbers and booleans, or is complex and `dtype` is not.
-    OverflowError
-        If a Python integer does not fit the dtype.
-    ValueError
-        If ``copy=False`` and a copy would be necessary, or a nested sequence is ragged.
-    """
+    """Return an array with the elements of another object."""
     if isinstance(obj, Array):
         return _from_array(obj, dtype, device, copy)
     where = device_of(device)

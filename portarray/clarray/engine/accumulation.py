@@ -10,17 +10,6 @@ from portarray.clarray.dtypes import cl_type, kind_of, real_dtype_of
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.programs import source_of
 
-__all__ = [
-    "LANES",
-    "WORTH",
-    "Accumulator",
-    "accumulator_dtype",
-    "cut",
-    "definitions",
-    "has_vectors",
-    "round_up",
-]
-
 DType = np.dtype[Any]
 Accumulator: TypeAlias = Literal["result", "own", "truth", "count"]
 
@@ -39,16 +28,7 @@ _SIGNED = ("char", "short", "int", "long")
 
 
 def accumulator_dtype(accumulator: Accumulator, source: DType, target: DType) -> DType:
-    """Return the dtype that values are combined in.
-
-    Parameters
-    ----------
-    accumulator : {"result", "own", "truth", "count"}
-        Values of the result's dtype (integers in 64 bits, that wrap), of the array's, whether
-        elements are not zero (as vectors compare: in integers of their size), or numbers of them.
-    source, target : numpy.dtype
-        Of the array and of the results.
-    """
+    """Return the dtype that values are combined in."""
     if accumulator == "count":
         return np.dtype(np.int64)
     if accumulator == "truth":
@@ -74,21 +54,7 @@ def definitions(
     value: str,
     result: str,
 ) -> list[str]:
-    """Return the macros that reductions and scans are written in, for lanes of 1 and of 16.
-
-    Parameters
-    ----------
-    device : Device
-        For which device.
-    source, target, partial : numpy.dtype
-        Of the array, of the results, and what is combined.
-    combine : (str, str)
-        The expression over ``a`` and ``b``, and the value that changes nothing.
-    value : str
-        What an element ``v`` contributes; ``T_(v)`` is the conversion to the accumulator.
-    result : str
-        The result from the accumulator ``a``.
-    """
+    """Return the macros that reductions and scans are written in, for lanes of 1 and of 16."""
     own, out, sums = cl_type(source), cl_type(target), cl_type(partial)
     if partial == np.uint64 and target.kind == "i":
         result = f"({out.compute})as_long({result})"

@@ -26,8 +26,6 @@ from portarray.clarray.layout import strides_of
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.programs import Kernel, source_of
 
-__all__ = ["arg_extreme"]
-
 DType = np.dtype[Any]
 Shape = tuple[int, ...]
 
@@ -39,19 +37,7 @@ _LONGEST = 1 << 30
 
 
 def arg_extreme(x: Array, axes: Shape, keepdims: bool, sign: str) -> Array:
-    """Return the places of the first of the greatest or least elements, NaN before all.
-
-    Parameters
-    ----------
-    x : Array
-        Of a real dtype or bool, any layout, with elements.
-    axes : tuple of int
-        One axis; or all of them, and places are numbers in C order.
-    keepdims : bool
-        Whether they stay with length 1.
-    sign : {">", "<"}
-        Which elements are sought.
-    """
+    """Return the places of the first of the greatest or least elements, NaN before all."""
     device = x.device
     out = empty(reduced_shape(x.shape, axes, keepdims), _INDEX, device)
     if out.size == 0:

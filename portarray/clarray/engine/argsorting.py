@@ -13,8 +13,6 @@ from portarray.clarray.engine.merging import sort_rows
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.programs import Kernel, source_of
 
-__all__ = ["fits", "sorted_places"]
-
 ENOUGH = 1 << 14
 """Elements from which sorting packed numbers is worth its kernels."""
 
@@ -37,18 +35,6 @@ def sorted_places(x: Array, *, descending: bool) -> Array:
     """Return the places along the last axis that sort an array that :func:`fits`.
 
     Equal elements keep their order; NaN comes last, or first where ``descending``.
-
-    Parameters
-    ----------
-    x : Array
-        Of any layout.
-    descending : bool
-        Whether the largest element comes first.
-
-    Returns
-    -------
-    Array
-        New C-contiguous array of dtype int64 and the same shape.
     """
     x = contiguous(x)
     device = x.device

@@ -12,21 +12,9 @@ from portarray.clarray.engine.copy import contiguous
 from portarray.clarray.engine.moves import item_kernel, pieces
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 
-__all__ = ["spread", "triangle"]
-
 
 def triangle(x: Array, diagonal: int, *, upper: bool) -> Array:
-    """Return matrices of which the elements on one side of a diagonal are zero.
-
-    Parameters
-    ----------
-    x : Array
-        Shape (..., M, N), at least one element.
-    diagonal : int
-        The last diagonal to keep, counted upwards from the main one.
-    upper : bool
-        Whether what is below becomes zero, or what is above.
-    """
+    """Return matrices of which the elements on one side of a diagonal are zero."""
     x = contiguous(x)
     out = empty(x.shape, x.dtype, x.device)
     rows, columns = x.shape[-2:]
@@ -40,17 +28,7 @@ def triangle(x: Array, diagonal: int, *, upper: bool) -> Array:
 
 
 def spread(x: Array, counts: np.ndarray[Any, np.dtype[np.int64]], axis: int) -> Array:
-    """Return an array whose entries along an axis are those of another, each so many times.
-
-    Parameters
-    ----------
-    x : Array
-        At least one axis.
-    counts : numpy.ndarray
-        How often each entry stands in the result; none is negative.
-    axis : int
-        The axis, counted from the first.
-    """
+    """Return an array whose entries along an axis are those of another, each so many times."""
     device = x.device
     if device.host_memory:
         places = empty(counts.shape, np.dtype(np.int64), device)

@@ -8,8 +8,6 @@ import numpy as np
 
 from portarray.clarray.dtypes import bfloat16, cl_type, kind_of
 
-__all__ = ["conversion", "macros"]
-
 DType = np.dtype[Any]
 
 _HALF: DType = np.dtype(np.float16)
@@ -19,17 +17,8 @@ _SIXTEEN = {_HALF: "rounded_half", bfloat16: "rounded_bf16"}
 def conversion(value: str, source: DType, target: DType, *, stored: bool = False) -> str:
     """Return the OpenCL C expression that converts a value.
 
-    Real numbers outside an integer dtype's range become some integer. Programs that convert
-    between different dtypes need ``kernels/casting.cl``.
-
-    Parameters
-    ----------
-    value : str
-        An expression of the source dtype's compute type.
-    source, target : numpy.dtype
-        From what and to what.
-    stored : bool
-        Whether it is only stored, which rounds to 16 bits where ``target`` has so many.
+    Real numbers outside an integer dtype's range become some integer. Programs that convert between
+    different dtypes need ``kernels/casting.cl``.
     """
     if source == target:
         return value

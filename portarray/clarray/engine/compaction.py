@@ -15,8 +15,6 @@ from portarray.clarray.engine.transfer import to_numpy
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.programs import Kernel, source_of
 
-__all__ = ["compact", "compress"]
-
 DType = np.dtype[Any]
 
 _INDEX = np.dtype(np.int64)
@@ -27,34 +25,12 @@ _SHORTEST = 1 << 14
 
 
 def compact(mask: Array) -> Array:
-    """Return the positions of the elements that are not zero, in C order.
-
-    Parameters
-    ----------
-    mask : Array
-        Of any shape, layout and dtype; elements are numbered as if it were flat. NaN is not zero.
-
-    Returns
-    -------
-    Array
-        One-dimensional, int64. Its length is data: the call waits for the device.
-    """
+    """Return the positions of the elements that are not zero, in C order."""
     return _select(mask, None)
 
 
 def compress(mask: Array, x: Array) -> Array:
-    """Return the elements of an array where another one is not zero, in C order.
-
-    Parameters
-    ----------
-    mask, x : Array
-        Of one shape, any layout and dtype.
-
-    Returns
-    -------
-    Array
-        One-dimensional, of the dtype of ``x``. Its length is data: the call waits for the device.
-    """
+    """Return the elements of an array where another one is not zero, in C order."""
     if mask.shape != x.shape:
         raise ValueError(
             f"a mask has the shape of what it selects from, got {mask.shape} and {x.shape}"

@@ -16,8 +16,6 @@ from portarray.clarray.engine.operation import Operation, every
 from portarray.clarray.engine.overlap import overlap, same_elements
 from portarray.clarray.layout import broadcast_strides, repeats
 
-__all__ = ["assign", "cast", "contiguous", "copy", "fill"]
-
 _IDENTITY = Operation("copy", every("a"))
 _FILL = (np.int64, np.int64, np.int64, np.uint64, np.uint64)
 
@@ -41,22 +39,7 @@ def cast(x: Array, dtype: np.dtype[Any]) -> Array:
 
 
 def assign(out: Array, value: Array | complex) -> None:
-    """Write a value, broadcast and cast, into an array. The two may overlap in memory.
-
-    Parameters
-    ----------
-    out : Array
-        Where to.
-    value : Array or Python scalar
-        What to write: a scalar that the dtype can hold, or an array on the same device that
-        broadcasts to the shape of `out`.
-
-    Raises
-    ------
-    ValueError
-        If `value` does not broadcast to the shape of `out`, or is an array and several elements of
-        `out` lie at one place.
-    """
+    """Write a value, broadcast and cast, into an array. The two may overlap in memory."""
     if not isinstance(value, Array):
         fill(out, value)
         return

@@ -21,8 +21,6 @@ from portarray.clarray.engine.operation import Operation
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.programs import Kernel, source_of
 
-__all__ = ["MANY", "Plain", "Task", "flat_group", "part_dtype", "plain", "rows"]
-
 DType = np.dtype[Any]
 
 LETTERS = "abc"
@@ -58,19 +56,7 @@ _INTEL = "-DUNVECTORIZED=__attribute__((intel_vec_len_hint(1)))"
 
 
 class Task(NamedTuple):
-    """What a program is written for.
-
-    Parameters
-    ----------
-    operation : Operation
-        What to compute.
-    kinds : tuple of numpy.dtype or None
-        The dtypes that are read; None for a Python scalar.
-    dtype : numpy.dtype
-        What is computed in.
-    out_dtype : numpy.dtype
-        What is written.
-    """
+    """What a program is written for."""
 
     operation: Operation
     kinds: tuple[DType | None, ...]
@@ -79,19 +65,7 @@ class Task(NamedTuple):
 
 
 class Plain(NamedTuple):
-    """The kernels of a plain program.
-
-    Parameters
-    ----------
-    flat : Kernel
-        Buffers: out, operands. Values: their offsets, the number of elements.
-    walk : Kernel
-        Buffers: out, operands, layout (for each axis, the innermost first: its length and the
-        steps of out and operands). Values: their offsets, the number of elements, the rank, the
-        set of operands that are scalars as bits, and a value for each operand.
-    group : int
-        Work-items of a group of ``flat``, which its size is a multiple of.
-    """
+    """The kernels of a plain program."""
 
     flat: Kernel
     walk: Kernel
@@ -138,27 +112,7 @@ def flat_group(device: Device) -> int:
 
 @cache
 def rows(task: Task, steps: tuple[int | None, ...], rank: int, device: Device) -> Kernel:
-    """Return the kernel for large arrays of one layout.
-
-    Parameters
-    ----------
-    task : Task
-        What to compute.
-    steps : tuple of int or None
-        The steps of out and of the arrays along the innermost axis, None for any.
-    rank : int
-        How many axes there are, at most :data:`MANY`, which stands for more as well.
-    device : Device
-        Where to compute.
-
-    Returns
-    -------
-    Kernel
-        Buffers: out, arrays, and with ``MANY`` axes the layout of those after the second. Values:
-        offsets of out and arrays; lengths of the first three axes, the innermost first (with
-        ``MANY`` the product of the rest is the third); the steps of out and arrays along
-        each of them, but the third of ``MANY``; with ``MANY`` the number of the rest; scalars.
-    """
+    """Return the kernel for large arrays of one layout."""
     walked = 1 + sum(kind is not None for kind in task.kinds)
     many = rank == MANY
     shown = min(rank, MANY - 1)

@@ -23,8 +23,6 @@ from portarray.clarray.engine.recall import recalled, remember, rounded
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.programs import Kernel
 
-__all__ = ["apply", "binary", "unary"]
-
 DType = np.dtype[Any]
 
 _CAST = Operation("cast", every("a"))
@@ -33,13 +31,7 @@ _flat: dict[tuple[Operation, DType, Device], tuple[Plain, DType]] = {}
 
 
 def unary(operation: Operation, x: Array) -> Array:
-    """Return an operation's results for one array.
-
-    Raises
-    ------
-    TypeError
-        If ``x`` is no array, or of a kind that the operation does not take.
-    """
+    """Return an operation's results for one array."""
     if not isinstance(x, Array):
         raise TypeError(
             f"{operation.name} takes a clarray array, got {type(x).__name__}; "
@@ -62,27 +54,7 @@ def unary(operation: Operation, x: Array) -> Array:
 
 
 def binary(operation: Operation, x1: Operand, x2: Operand, out: Array | None = None) -> Array:
-    """Return an operation's results for two operands that broadcast together.
-
-    Parameters
-    ----------
-    operation : Operation
-        What to compute.
-    x1, x2 : Array or Python scalar
-        At least one is an array; see :mod:`~portarray.clarray.engine.operands` for what may stand
-        beside it and in which dtype is computed.
-    out : Array, optional
-        Where to write the results; it may overlap the operands.
-
-    Raises
-    ------
-    TypeError
-        For other operands, or for a kind that the operation does not take.
-    ValueError
-        If the shapes do not broadcast, or the arrays are on two devices.
-    OverflowError
-        If an integer array's dtype cannot hold the scalar.
-    """
+    """Return an operation's results for two operands that broadcast together."""
     if type(x1) is Array and type(x2) is Array and x1.shape == x2.shape and out is None:
         first, second, dtype = x1.storage, x2.storage, x1.dtype
         device = first.device
@@ -124,22 +96,7 @@ def apply(
     out_dtype: DType,
     out: Array | None = None,
 ) -> Array:
-    """Return an operation's results for operands that broadcast together.
-
-    Parameters
-    ----------
-    operation : Operation
-        What to compute.
-    operands : tuple of Array or Python scalar
-        At least one array, or ``out`` is given. Each is converted to ``dtype`` as it is read.
-    dtype : numpy.dtype
-        What is computed in.
-    out_dtype : numpy.dtype
-        Of the results.
-    out : Array, optional
-        Where to write them; of ``out_dtype``, and of the shape that all broadcast to. It may
-        overlap the operands.
-    """
+    """Return an operation's results for operands that broadcast together."""
     if out is not None:
         operands = tuple([_apart(one, out) if isinstance(one, Array) else one for one in operands])
     device = _device_of(operands, out)

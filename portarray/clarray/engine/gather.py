@@ -16,8 +16,6 @@ from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.pool import Storage
 from portarray.clarray.runtime.programs import Kernel, source_of
 
-__all__ = ["Index", "Places", "combine", "gather", "scatter", "scatter_masked", "unravel"]
-
 Shape = tuple[int, ...]
 
 _CHUNK = 4096
@@ -29,20 +27,7 @@ _ITEMS = {1: ("uchar", 1), 2: ("ushort", 1), 4: ("uint", 1), 8: ("ulong", 1), 16
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """An integer array that indexes one axis.
-
-    Parameters
-    ----------
-    array : Array
-        The indices, of any integer dtype.
-    size, step : int
-        Length of the axis, and the step along it in elements.
-    axis : int
-        Which it is, for messages.
-    checked : bool
-        Whether they are offsets made by :func:`combine` or :func:`unravel`: never negative from
-        the end, never out of bounds.
-    """
+    """An integer array that indexes one axis."""
 
     array: Array
     size: int
@@ -61,21 +46,7 @@ class Index:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The elements of an array that a key names.
-
-    Parameters
-    ----------
-    shape : tuple of int
-        Of the result.
-    offset : int
-        Of the first element in the array's storage, before the index is added.
-    strides : tuple of int
-        Steps in the array along the result's axes; 0 along those that come from the index.
-    index : Index
-        What is added.
-    index_strides : tuple of int
-        Steps in the index array along the result's axes.
-    """
+    """The elements of an array that a key names."""
 
     shape: Shape
     offset: int
@@ -85,13 +56,7 @@ class Places:
 
 
 def gather(x: Array, places: Places) -> Array:
-    """Return a new array of the elements of ``x`` at some places.
-
-    Raises
-    ------
-    IndexError
-        If an index is out of bounds. Nothing outside of the array was read.
-    """
+    """Return a new array of the elements of ``x`` at some places."""
     found = empty(places.shape, x.dtype, x.device)
     if _nothing(places):
         return found
@@ -104,11 +69,6 @@ def scatter(x: Array, places: Places, values: Array) -> None:
 
     Where places repeat, any of their values stays. The values have the dtype of ``x`` and share no
     memory with it, and neither does the index.
-
-    Raises
-    ------
-    IndexError
-        If an index is out of bounds. Nothing was written then.
     """
     steps = broadcast_strides(values.shape, values.strides, places.shape)
     if not _nothing(places):
@@ -135,22 +95,7 @@ def scatter_masked(x: Array, mask: Array, values: Array) -> None:
 
 
 def combine(indices: Sequence[Index], shape: Shape, device: Device) -> Index:
-    """Return one index that leads where several lead together.
-
-    Parameters
-    ----------
-    indices : sequence of Index
-        One for each axis; they broadcast to ``shape``.
-    shape : tuple of int
-        Of the result.
-    device : Device
-        Where they are.
-
-    Raises
-    ------
-    IndexError
-        If one is out of bounds.
-    """
+    """Return one index that leads where several lead together."""
     found = empty(shape, np.dtype(_LONG), device)
     for number, index in enumerate(indices):
         strides = broadcast_strides(index.array.shape, index.array.strides, shape)
@@ -159,15 +104,7 @@ def combine(indices: Sequence[Index], shape: Shape, device: Device) -> Index:
 
 
 def unravel(positions: Array, shape: Shape, strides: Shape) -> None:
-    """Turn flat positions in an array, in C order, into offsets of their elements, in place.
-
-    Parameters
-    ----------
-    positions : Array
-        Contiguous, int64; each within the array.
-    shape, strides : tuple of int
-        Of the array.
-    """
+    """Turn flat positions in an array, in C order, into offsets of their elements, in place."""
     if not positions.size:
         return
     none = (0,) * len(shape)
@@ -192,19 +129,7 @@ def _nothing(places: Places) -> bool:
 
 
 class _Walk:
-    """How a kernel goes through a result: see ``kernels/gather_walk.cl``.
-
-    Parameters
-    ----------
-    device : Device
-        Where the kernel runs.
-    shape : tuple of int
-        Of the result.
-    first, index, second : tuple of int
-        Steps in the indexed array, in the index array and in the other one.
-    rows : bool
-        Whether short rows, which both arrays have side by side, may go as one.
-    """
+    """How a kernel goes through a result: see ``kernels/gather_walk.cl``."""
 
     __slots__ = ("chunk", "inner", "memory", "rank", "total")
 
@@ -317,19 +242,7 @@ def _move(
 
 
 def _offsets(index: Index, array: Array, out: Array | None, number: int) -> None:
-    """Check indices, and write the offsets they lead to, or add them where they are not the first.
-
-    Parameters
-    ----------
-    index : Index
-        What the indices index.
-    array : Array
-        The indices, broadcast to the shape of ``out``.
-    out : Array or None
-        Contiguous, int64; None to check only.
-    number : int
-        How many indices were written before.
-    """
+    """Check indices and write the offsets they give; add them if this is not the first index."""
     if not array.size:
         return
     if index.size == 0 and not index.checked:

@@ -17,8 +17,6 @@ from portarray.clarray.engine.copy import assign
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.runtime.device import Device
 
-__all__ = ["fill", "modify", "place", "run", "served", "view"]
-
 Function = TypeVar("Function", bound=Callable[..., Any])
 NumpyArray = np.ndarray[Any, Any]
 
@@ -40,18 +38,7 @@ def view(x: Array) -> NumpyArray:
 
 
 def place(values: Any, device: Device, dtype: np.dtype[Any] | None = None) -> Array:
-    """Return a new array with the elements of a NumPy array or scalar.
-
-    Parameters
-    ----------
-    values : numpy.ndarray or NumPy scalar
-        What to copy. The copy lies in the pool's memory, which later results use again; the pages
-        that NumPy just got from the system go back to it.
-    device : Device
-        Where the array is made.
-    dtype : numpy.dtype, optional
-        Of the new array; that of the values by default.
-    """
+    """Return a new array with the elements of a NumPy array or scalar."""
     values = np.asarray(values)
     if dtype is None or dtype == values.dtype:
         return from_numpy(values, device)
@@ -68,25 +55,7 @@ def run(
     device: Device | None = None,
     dtype: np.dtype[Any] | None = None,
 ) -> Any:
-    """Return what a function of NumPy arrays gives, as arrays on the device.
-
-    Parameters
-    ----------
-    function : callable
-        Takes a read-only NumPy array for each of ``arrays``; returns a NumPy array or scalar, or a
-        tuple of them.
-    *arrays : Array
-        Its arguments.
-    device : Device, optional
-        Where the results go; the first array's device by default.
-    dtype : numpy.dtype, optional
-        Of the results; as the function returns them by default.
-
-    Returns
-    -------
-    Array or tuple of Array
-        New C-contiguous arrays.
-    """
+    """Return what a function of NumPy arrays gives, as arrays on the device."""
     where = arrays[0].device if device is None else device
     found = function(*map(view, arrays))
     if isinstance(found, tuple):
@@ -101,19 +70,7 @@ def fill(
     function: Callable[..., object],
     *arrays: Array,
 ) -> Array:
-    """Return a new array whose elements a function writes.
-
-    Parameters
-    ----------
-    shape, dtype, device
-        Of the new array.
-    function : callable
-        ``function(out, *views)``: writes every element of ``out``, a C-contiguous NumPy array
-        (the new array's own memory on devices that compute in host memory). What it returns is
-        not looked at.
-    *arrays : Array
-        Passed on as read-only NumPy arrays.
-    """
+    """Return a new array whose elements a function writes."""
     views = map(view, arrays)
     if not device.host_memory:
         out = np.empty(shape, dtype)
@@ -125,15 +82,7 @@ def fill(
 
 
 def modify(x: Array, function: Callable[[NumpyArray], object]) -> None:
-    """Let a function change an array's elements in place.
-
-    Parameters
-    ----------
-    x : Array
-        Of any layout.
-    function : callable
-        Takes a writable NumPy array and changes it; what it returns is not looked at.
-    """
+    """Let a function change an array's elements in place."""
     values = to_numpy(x)
     function(values)
     if not x.device.host_memory:

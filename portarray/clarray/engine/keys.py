@@ -17,8 +17,6 @@ from portarray.clarray.engine.overlap import overlap
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.layout import broadcast_shapes, broadcast_strides, collapse
 
-__all__ = ["Key", "apart", "basic", "from_start", "full_mask"]
-
 Shape: TypeAlias = tuple[int, ...]
 
 _LONG = np.dtype(np.int64)
@@ -29,11 +27,6 @@ def basic(x: Array, key: Any) -> Array | None:
     """Return the view that a key of integers, slices, None and one Ellipsis gives.
 
     Loops index more often than they compute, and such keys need none of the steps below.
-
-    Returns
-    -------
-    Array or None
-        None for other keys, for those that are wrong, and where there are no elements.
     """
     parts = key if type(key) is tuple else (key,)
     if not _is_basic(map(type, parts)):

@@ -21,8 +21,6 @@ from portarray.clarray.engine.parts import as_parts
 from portarray.clarray.engine.reduction import Reduction, reduce
 from portarray.clarray.layout import broadcast_shapes, broadcast_strides, collapse
 
-__all__ = ["product"]
-
 Shape = tuple[int, ...]
 
 _PARTS = 2048
@@ -35,23 +33,7 @@ _SUM = Reduction("matmul", {"real": ("a + b", "0"), "unsigned": ("a + b", "0")},
 
 
 def product(a: Array, b: Array, *, conjugate: bool = False, wide: bool = False) -> Array:
-    """Return the matrix products of two arrays' innermost two axes; the others broadcast.
-
-    Parameters
-    ----------
-    a, b : Array
-        Of one device, numeric, with shapes ``(..., m, k)`` and ``(..., k, n)``.
-    conjugate : bool
-        Whether the first operand's conjugate is meant.
-    wide : bool
-        Whether float16 and bfloat16 give the float32 in which they are summed.
-
-    Returns
-    -------
-    Array
-        New, C-contiguous, of the promoted dtype. Integers wrap; float16 and bfloat16 are summed
-        in float32.
-    """
+    """Return the matrix products of two arrays' innermost two axes; the others broadcast."""
     dtype = promote(a.dtype, b.dtype)
     a = a if a.dtype == dtype else cast(a, dtype)
     b = b if b.dtype == dtype else cast(b, dtype)

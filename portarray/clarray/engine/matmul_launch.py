@@ -21,8 +21,6 @@ from portarray.clarray.engine.matmul_tasks import Task, kernel_of
 from portarray.clarray.engine.tiles import tile_of
 from portarray.clarray.runtime.device import Device
 
-__all__ = ["launch"]
-
 DType = np.dtype[Any]
 
 _NARROW = 12

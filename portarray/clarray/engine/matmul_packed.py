@@ -20,8 +20,6 @@ from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.pool import Storage
 from portarray.clarray.runtime.programs import Kernel
 
-__all__ = ["packed_products"]
-
 DType = np.dtype[Any]
 
 _SCRATCH = 1 << 22

@@ -12,8 +12,6 @@ from portarray.clarray.engine.tiles import source
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.programs import Kernel, source_of
 
-__all__ = ["FEW", "columns_each", "rows_kernel", "takes"]
-
 DType = np.dtype[Any]
 
 FEW = 32

@@ -13,8 +13,6 @@ from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.pool import Storage
 from portarray.clarray.runtime.programs import Kernel
 
-__all__ = ["Task", "Three", "kernel_of"]
-
 DType = np.dtype[Any]
 Three = tuple[int, int, int]
 

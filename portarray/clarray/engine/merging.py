@@ -12,8 +12,6 @@ from portarray.clarray.dtypes import cl_type
 from portarray.clarray.engine.host import modify
 from portarray.clarray.runtime.programs import Kernel, source_of
 
-__all__ = ["sort_rows"]
-
 NumpyArray = np.ndarray[Any, Any]
 
 RUN = 1 << 16
@@ -24,18 +22,7 @@ _CHUNK = 1 << 14
 
 
 def sort_rows(x: Array) -> Array:
-    """Sort the rows of a contiguous array in ascending order, NaN last; equal elements anyhow.
-
-    Parameters
-    ----------
-    x : Array
-        Its contents are lost.
-
-    Returns
-    -------
-    Array
-        The sorted rows: ``x`` itself, or another array of the same shape.
-    """
+    """Sort the rows of a contiguous array in ascending order, NaN last; equal elements anyhow."""
     if not x.size:
         return x
     length = x.shape[-1]

@@ -23,8 +23,6 @@ from portarray.clarray.layout import collapse
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.programs import Kernel, source_of
 
-__all__ = ["item_kernel", "move", "pieces"]
-
 _CHUNK = 1 << 15
 """Bytes that a work-item of a processor moves: many groups, but few enough to cost nothing."""
 

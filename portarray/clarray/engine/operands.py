@@ -15,8 +15,6 @@ import numpy as np
 from portarray.clarray.array import Array
 from portarray.clarray.dtypes import kind_of, promote
 
-__all__ = ["Operand", "Scalar", "beside", "one_device", "pair", "python_scalar", "same_kind"]
-
 DType = np.dtype[Any]
 Scalar: TypeAlias = bool | int | float | complex
 Operand: TypeAlias = Array | Scalar
@@ -27,13 +25,7 @@ _COMPLEX128: DType = np.dtype(np.complex128)
 
 
 def python_scalar(value: object, name: str) -> Scalar:
-    """Return a scalar as Python's own.
-
-    Raises
-    ------
-    TypeError
-        If it is none; the message says what to do.
-    """
+    """Return a scalar as Python's own."""
     if isinstance(value, (bool, int, float, complex)):
         return value
     if isinstance(value, np.generic):
@@ -49,15 +41,7 @@ def python_scalar(value: object, name: str) -> Scalar:
 
 
 def beside(value: Scalar, dtype: DType, name: str) -> tuple[Scalar, DType]:
-    """Return a scalar as it is computed with beside an array of a dtype, and in which dtype.
-
-    Raises
-    ------
-    TypeError
-        If its kind is above the dtype's.
-    OverflowError
-        If an integer dtype cannot hold it.
-    """
+    """Return a scalar as it is computed with beside an array of a dtype, and in which dtype."""
     kind = kind_of(dtype)
     if isinstance(value, bool):
         return value, dtype
@@ -100,17 +84,7 @@ def one_device(name: str, first: Array, second: Array) -> None:
 
 
 def pair(x1: object, x2: object, name: str) -> tuple[Operand, Operand, DType]:
-    """Return two operands, at least one an array, and the dtype they are computed in.
-
-    Raises
-    ------
-    TypeError
-        If one is neither array nor scalar, both are scalars, or no dtype holds both.
-    ValueError
-        If they are on two devices.
-    OverflowError
-        If an integer array's dtype cannot hold the other's value.
-    """
+    """Return two operands, at least one an array, and the dtype they are computed in."""
     if isinstance(x1, Array):
         if isinstance(x2, Array):
             one_device(name, x1, x2)

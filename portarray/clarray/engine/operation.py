@@ -21,8 +21,6 @@ import numpy as np
 
 from portarray.clarray.dtypes import kind_of, real_dtype_of
 
-__all__ = ["Operation", "every", "floating", "integer", "numeric"]
-
 DType = np.dtype[Any]
 
 _BOOL: DType = np.dtype(np.bool_)
@@ -37,23 +35,7 @@ _SPOKEN = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Operation:
-    """An expression over operands ``a``, ``b``, ``c``. Each is one object: compared with ``is``.
-
-    Parameters
-    ----------
-    name : str
-        The public function's name; kernels and errors are named after it.
-    forms : mapping of str to str
-        Kind of the dtype that is computed in (``"bool"``, ``"signed"``, ``"unsigned"``,
-        ``"real"``, ``"complex"``) to OpenCL C over the operands. A kind that is missing is refused.
-    result : {"same", "bool", "real"}
-        Dtype of the result: that of the computation, bool, or that of the real parts.
-    needs : tuple of str, or mapping of str to them
-        Files of ``kernels/`` whose functions the expressions call; by kind where they differ:
-        ``{"complex": ("complex",)}``.
-    choice : bool
-        Whether ``a`` is a bool, whatever the others are computed in.
-    """
+    """An expression over operands ``a``, ``b``, ``c``. Each is one object: compared with ``is``."""
 
     name: str
     forms: Mapping[str, str]
@@ -72,13 +54,7 @@ class Operation:
         return self.needs.get(kind_of(dtype), ())
 
     def result_dtype(self, dtype: DType) -> DType:
-        """Return the dtype of the result of a computation in ``dtype``.
-
-        Raises
-        ------
-        TypeError
-            If the operation does not take the dtype's kind.
-        """
+        """Return the dtype of the result of a computation in ``dtype``."""
         if kind_of(dtype) not in self.forms:
             raise self.refusal(dtype)
         if self.result == "bool":

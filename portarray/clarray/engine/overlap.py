@@ -6,8 +6,6 @@ import math
 
 from portarray.clarray.array import Array
 
-__all__ = ["overlap", "same_elements"]
-
 
 def overlap(first: Array, second: Array) -> bool:
     """Tell whether an element of one array may lie where one of the other does.

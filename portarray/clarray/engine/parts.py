@@ -10,8 +10,6 @@ from portarray.clarray.array import Array
 from portarray.clarray.dtypes import real_dtype_of
 from portarray.clarray.layout import is_contiguous
 
-__all__ = ["as_complex", "as_parts", "part"]
-
 
 def as_parts(x: Array) -> Array:
     """Return a complex array as a real one with another axis of length 2: the same memory."""

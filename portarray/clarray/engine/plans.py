@@ -25,8 +25,6 @@ from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.pool import Storage
 from portarray.clarray.runtime.programs import Kernel
 
-__all__ = ["Form", "Plan", "plan_of"]
-
 DType = np.dtype[Any]
 Form = tuple[DType, Shape, Shape]
 """An array's dtype, shape and strides."""
@@ -47,28 +45,7 @@ _MOST_ROWS = 65535  # work-groups along any axis but the first, on some GPUs
 
 
 class Plan(NamedTuple):
-    """How to compute an operation.
-
-    Parameters
-    ----------
-    shape, strides : tuple of int
-        Of the output, where a new one is made.
-    casts : tuple of (int, numpy.dtype)
-        Operands, by their place, that are cast to a dtype beforehand.
-    kernel : Kernel or None
-        What computes; None where there are no elements.
-    size, group : tuple of int
-        Its work-items.
-    tables : tuple of Storage
-        Buffers after those of arrays.
-    arguments : tuple of int
-        Values after the offsets.
-    own : tuple of numpy.dtype
-        What each operand is read as.
-    everywhere : bool
-        Whether each operand has a buffer, an offset and a value, be it array or scalar; otherwise
-        arrays have the former and scalars the latter.
-    """
+    """How to compute an operation."""
 
     shape: Shape
     strides: Shape
@@ -91,27 +68,7 @@ def plan_of(
     out: tuple[Shape, Shape] | None,
     *operands: Form | None,
 ) -> Plan:
-    """Return the plan of an operation.
-
-    Parameters
-    ----------
-    operation : Operation
-        What to compute.
-    dtype, out_dtype : numpy.dtype
-        What is computed in, and what is written.
-    device : Device
-        Where to compute.
-    out : tuple of shape and strides, or None
-        Layout of the output where there is one already.
-    *operands : tuple of dtype, shape and strides, or None
-        Arrays, and None for Python scalars.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not broadcast, together or to that of the output, or if several elements of
-        the output lie at one place.
-    """
+    """Return the plan of an operation."""
     shape = broadcast_shapes(*[one[1] for one in operands if one is not None])
     if out is None:
         out = shape, strides_of(shape)

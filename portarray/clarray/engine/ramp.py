@@ -12,8 +12,6 @@ from portarray.clarray.engine.moves import pieces
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.programs import source_of
 
-__all__ = ["between", "count"]
-
 DType = np.dtype[Any]
 _MASK = 0xFFFF_FFFF_FFFF_FFFF
 
@@ -34,18 +32,7 @@ def count(out: Array, start: float, step: float) -> None:
 
 
 def between(out: Array, start: float, stop: float, gaps: int) -> None:
-    """Write numbers from ``start`` in ``gaps`` equal steps towards ``stop`` into a 1-d array.
-
-    Parameters
-    ----------
-    out : Array
-        Of a real dtype, and any stride. It may have fewer elements than there are steps, or one
-        more, which is then exactly ``stop``.
-    start, stop : float
-        The ends.
-    gaps : int
-        How many steps there are from the one to the other.
-    """
+    """Write numbers from ``start`` in ``gaps`` equal steps towards ``stop`` into a 1-d array."""
     if not out.size:
         return
     real = _real(out.device)

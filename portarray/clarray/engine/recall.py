@@ -15,8 +15,6 @@ from portarray.clarray.engine.operation import Operation
 from portarray.clarray.engine.plans import Plan, plan_of
 from portarray.clarray.runtime.programs import Kernel
 
-__all__ = ["forget", "recalled", "remember", "rounded"]
-
 DType = np.dtype[Any]
 
 _MOST = 8192
@@ -24,25 +22,7 @@ _SINGLE = 3.4e38  # less than the largest number of single precision
 
 
 class _Call(NamedTuple):
-    """What stays the same from call to call.
-
-    Parameters
-    ----------
-    plan : Plan
-        The plan.
-    kernel : Kernel
-        Its kernel.
-    out_dtype : numpy.dtype
-        Of the result.
-    nbytes : int
-        Of the result.
-    values : tuple of int
-        By-value arguments after the offsets, without those for a scalar.
-    scalar : numpy.dtype or None
-        What a scalar is computed as.
-    low, high : float
-        Between which it must be.
-    """
+    """What stays the same from call to call."""
 
     plan: Plan
     kernel: Kernel

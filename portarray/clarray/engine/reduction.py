@@ -34,8 +34,6 @@ from portarray.clarray.layout import strides_of
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.programs import Kernel, source_of
 
-__all__ = ["Reduction", "gone_last", "reduce"]
-
 DType = np.dtype[Any]
 Shape = tuple[int, ...]
 
@@ -47,26 +45,7 @@ _SHORT_ROW = 24
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reduction:
-    """How elements become one. Each is one object: compared with ``is``.
-
-    Parameters
-    ----------
-    name : str
-        The public function's name.
-    combine : mapping of str to (str, str)
-        Kind of the accumulator to the expression that combines ``a`` and ``b``, for numbers and
-        vectors of them alike, and the value that changes nothing. ``T_MIN`` and ``T_MAX`` are
-        the limits of an integer accumulator.
-    accumulator : {"result", "own", "truth", "count"}
-        What is combined: see :func:`~portarray.clarray.engine.accumulation.accumulator_dtype`.
-    value : str
-        What an element ``v`` contributes, ``T_(v)`` being the conversion to the accumulator, and
-        ``c`` the centre of its result.
-    result : str
-        The result from the accumulator ``a`` and ``divisor``.
-    centred : bool
-        Whether each result has a centre.
-    """
+    """How elements become one. Each is one object: compared with ``is``."""
 
     name: str
     combine: Mapping[str, tuple[str, str]]
@@ -93,25 +72,7 @@ def reduce(
     divisor: float = 1.0,
     centre: Array | None = None,
 ) -> Array:
-    """Return a reduction over axes, counted from the first; over none it maps each element.
-
-    Parameters
-    ----------
-    reduction : Reduction
-        What to compute.
-    x : Array
-        Any layout and dtype the reduction has a form for.
-    axes : tuple of int
-        Which axes go.
-    keepdims : bool
-        Whether they stay with length 1.
-    dtype : numpy.dtype
-        Of the results.
-    divisor : float
-        What ``reduction.result`` divides by.
-    centre : Array, optional
-        The centres of the results, C-contiguous, of the accumulator's type.
-    """
+    """Return a reduction over axes, counted from the first; over none it maps each element."""
     device = x.device
     out = empty(reduced_shape(x.shape, axes, keepdims), dtype, device)
     if out.size == 0:
@@ -174,19 +135,7 @@ class _Call:
         each: int = 1,
         merged: int = 1,
     ) -> None:
-        """Launch a kernel, and what combines its partial results where it leaves any.
-
-        Parameters
-        ----------
-        kernel, size, group
-            What to launch.
-        chunks, length : int
-            Into how many parts each result is cut, and their length.
-        tasks, each : int
-            How many tasks there are in all, and how many a work-item takes.
-        merged : int
-            How many rows were made one.
-        """
+        """Launch a kernel, and what combines its partial results where it leaves any."""
         seen, x = self.seen, self.x
         k1, k2 = (1, 1, *seen.kept)[-2:]
         sk0, sk1, sk2 = (0, 0, 0, *seen.kept_steps)[-3:]

@@ -8,8 +8,6 @@ from functools import lru_cache
 
 from portarray.clarray.layout import collapse
 
-__all__ = ["Walk", "reduced_shape", "walk"]
-
 Shape = tuple[int, ...]
 
 _MOST_AXES = 3
@@ -18,18 +16,7 @@ _MOST_AXES = 3
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """An array as a reduction walks through it, in elements.
-
-    Parameters
-    ----------
-    kept, kept_steps : tuple of int
-        Sizes and strides of the axes that stay, in their order.
-    gone, gone_steps : tuple of int
-        The same for the axes that go.
-    start : int
-        Where the first element in this order lies from the array's first one: axes that are
-        walked backwards in memory are turned round where their order says nothing.
-    """
+    """An array as a reduction walks through it, in elements."""
 
     kept: Shape
     kept_steps: Shape
@@ -58,24 +45,7 @@ def reduced_shape(shape: Shape, axes: Shape, keepdims: bool) -> Shape:
 
 @lru_cache(maxsize=4096)
 def walk(shape: Shape, strides: Shape, axes: Shape, ordered: bool = False) -> Walk | None:
-    """Return how a reduction over some axes walks through an array.
-
-    Parameters
-    ----------
-    shape, strides : tuple of int
-        Of the array.
-    axes : tuple of int
-        Those that go, counted from the first.
-    ordered : bool
-        Whether elements are numbered in C order, so that neither the order of the axes that go
-        nor the direction may change.
-
-    Returns
-    -------
-    Walk or None
-        None where axes are so scattered that kernels do not walk them: a copy with the axes that
-        go in the last places has one of each sort.
-    """
+    """Return how a reduction over some axes walks through an array."""
     kept = [axis for axis in range(len(shape)) if axis not in axes]
     gone = sorted(axes)
     start = 0

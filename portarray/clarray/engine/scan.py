@@ -31,8 +31,6 @@ from portarray.clarray.layout import collapse
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.programs import Kernel, source_of
 
-__all__ = ["Scan", "scan"]
-
 DType = np.dtype[Any]
 Shape = tuple[int, ...]
 
@@ -42,18 +40,7 @@ _GROUP = 256
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scan:
-    """How elements become running results. Each is one object: compared with ``is``.
-
-    Parameters
-    ----------
-    name : str
-        The public function's name.
-    combine : mapping of str to (str, str)
-        Kind of the accumulator to the expression that combines ``a`` and ``b``, for numbers and
-        vectors of them alike, and the value that changes nothing.
-    initial : mapping of str to str
-        Kind of the accumulator to the result for no elements.
-    """
+    """How elements become running results. Each is one object: compared with ``is``."""
 
     name: str
     combine: Mapping[str, tuple[str, str]]
@@ -71,21 +58,7 @@ class _Lanes:
 
 
 def scan(operation: Scan, x: Array, axis: int, dtype: DType, include_initial: bool) -> Array:
-    """Return running results along an axis.
-
-    Parameters
-    ----------
-    operation : Scan
-        What to compute.
-    x : Array
-        Any layout; of a dtype that kernels convert to ``dtype`` as they read it.
-    axis : int
-        Along which, counted from the first.
-    dtype : numpy.dtype
-        Of the results.
-    include_initial : bool
-        Whether the result for no elements stands first.
-    """
+    """Return running results along an axis."""
     initial = int(include_initial)
     shape = (*x.shape[:axis], x.shape[axis] + initial, *x.shape[axis + 1 :])
     out = empty(shape, dtype, x.device)

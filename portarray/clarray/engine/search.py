@@ -15,25 +15,11 @@ from portarray.clarray.layout import strides_of
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.programs import Kernel, source_of
 
-__all__ = ["search", "unravel"]
-
 _INDEX = np.dtype(np.int64)
 
 
 def search(x1: Array, x2: Array, right: bool, sorter: Array | None) -> Array:
-    """Return how many elements of a sorted array come before each value; NaN comes last.
-
-    Parameters
-    ----------
-    x1 : Array
-        One-dimensional, ascending as ``sorter`` orders it.
-    x2 : Array
-        Values, of the same dtype.
-    right : bool
-        Whether elements equal to a value come before it.
-    sorter : Array, optional
-        One-dimensional, int64, as long as ``x1``.
-    """
+    """Return how many elements of a sorted array come before each value; NaN comes last."""
     device = x1.device
     out = empty(x2.shape, _INDEX, device)
     if out.size == 0:
@@ -71,15 +57,7 @@ def _search(device: Device, dtype: np.dtype[Any], sorted_by: bool) -> Kernel:
 
 
 def unravel(numbers: Array, shape: tuple[int, ...]) -> tuple[Array, ...]:
-    """Return, for each axis of a shape, the places of elements given by number in C order.
-
-    Parameters
-    ----------
-    numbers : Array
-        One-dimensional, C-contiguous, int64.
-    shape : tuple of int
-        Without an axis of length 0, unless there are no numbers.
-    """
+    """Return, for each axis of a shape, the places of elements given by number in C order."""
     if len(shape) == 1:
         return (numbers,)
     device, n = numbers.device, numbers.size

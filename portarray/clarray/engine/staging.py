@@ -22,8 +22,6 @@ from portarray.clarray.runtime import faults
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.pool import Storage
 
-__all__ = ["CHUNK", "LARGE", "download", "upload"]
-
 LARGE = 1 << 20
 """From so many bytes on copies go through pinned memory; below, making one call less counts."""
 

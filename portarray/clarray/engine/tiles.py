@@ -13,28 +13,12 @@ from portarray.clarray.dtypes import cl_type, kind_of, real_dtype_of
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.programs import source_of
 
-__all__ = ["Tile", "source", "tile_of"]
-
 DType = np.dtype[Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """What a packed product is cut into.
-
-    Parameters
-    ----------
-    rows, columns : int
-        Of the register tile; columns in vectors.
-    width : int
-        Numbers of a vector.
-    depth : int
-        Terms of the sums between two visits of the result.
-    block_rows, block_columns : int
-        About how many elements one work-item computes: multiples of the register tile.
-    itemsize : int
-        Bytes of a packed element.
-    """
+    """What a packed product is cut into."""
 
     rows: int
     columns: int

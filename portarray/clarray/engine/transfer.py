@@ -30,8 +30,6 @@ from portarray.clarray.runtime import pool
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.pool import Storage
 
-__all__ = ["borrow", "duplicate", "from_numpy", "share", "to_numpy", "why_not_borrowed"]
-
 Values = np.ndarray[Any, Any]
 
 MANY = 1 << 16
@@ -123,26 +121,7 @@ def _transposed(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
 def from_numpy(
     values: Values, device: Device, *, copy: bool | None = True, shared: bool = True
 ) -> Array:
-    """Return an array with the elements of a NumPy array.
-
-    Parameters
-    ----------
-    values : numpy.ndarray
-        Of a dtype that the device has, in any byte order and layout.
-    device : Device
-        Where to.
-    copy : bool or None
-        True copies, None shares memory where :func:`borrow` can, False raises where it cannot.
-    shared : bool
-        Whether anybody else has the NumPy array: if so, functions that use its memory wait.
-
-    Raises
-    ------
-    DTypeNotSupportedError
-        If the device has not the dtype.
-    ValueError
-        If ``copy=False`` and memory cannot be shared.
-    """
+    """Return an array with the elements of a NumPy array."""
     dtype = dtype_of(values.dtype)
     if dtype not in device.dtypes:
         raise DTypeNotSupportedError(
@@ -204,11 +183,6 @@ def borrow(values: Values, device: Device) -> Array:
     Each sees at once what is written through the other: functions that use the memory return when
     their kernels are done. The NumPy array's memory lives as long as the result does. Strides of
     any sign are taken as they are. What is a view of an array of the same device becomes one again.
-
-    Raises
-    ------
-    ValueError
-        Where :func:`why_not_borrowed` gives a reason.
     """
     obstacle = why_not_borrowed(values, device)
     if obstacle:

@@ -11,8 +11,6 @@ from portarray.clarray.layout import Shape, broadcast_strides, collapse
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.pool import Storage
 
-__all__ = ["Layout", "Walk", "layout_storage", "walk_of"]
-
 Layout = tuple[Shape, Shape]
 """Shape and strides."""
 

@@ -12,8 +12,6 @@ from portarray.clarray.array import Array
 from portarray.clarray.dtypes import kind_of
 from portarray.clarray.engine import host
 
-__all__ = ["Norm", "along_one", "along_several", "checked"]
-
 Norm: TypeAlias = Literal["backward", "ortho", "forward"]
 _NORMS = ("backward", "ortho", "forward")
 
@@ -51,23 +49,7 @@ def along_one(
     inverse: bool = False,
     half: bool = False,
 ) -> Array:
-    """Return a transform along one axis.
-
-    Parameters
-    ----------
-    function : callable
-        NumPy's.
-    x : Array
-        What to transform.
-    n : int, optional
-        Length of the longer side.
-    axis, norm
-        As the public functions say.
-    inverse : bool
-        Whether results are real, and the longer side.
-    half : bool
-        Whether results are the shorter side.
-    """
+    """Return a transform along one axis."""
     name = function.__name__
     place = axis_of(axis, x.ndim)
     size = x.shape[place]

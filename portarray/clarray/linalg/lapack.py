@@ -12,30 +12,11 @@ from portarray.clarray.array import Array
 from portarray.clarray.dtypes import kind_of
 from portarray.clarray.engine import host
 
-__all__ = ["full", "matrices", "on_host", "square"]
-
 NumpyArray = np.ndarray[Any, Any]
 
 
 def matrices(x: object, function: str, name: str = "x", *, integers: bool = False) -> Array:
-    """Return an argument that must be an array of matrices with a floating-point dtype.
-
-    Parameters
-    ----------
-    x : object
-        The argument.
-    function, name : str
-        What to call the function and the argument in errors.
-    integers : bool
-        Whether integers will do as well.
-
-    Raises
-    ------
-    TypeError
-        If it is no array, or of another dtype.
-    ValueError
-        If it has fewer than two axes.
-    """
+    """Return an argument that must be an array of matrices with a floating-point dtype."""
     found = array_of(x, function, name)
     kinds = ("real", "complex", "signed", "unsigned") if integers else ("real", "complex")
     if kind_of(found.dtype) not in kinds:
@@ -51,13 +32,7 @@ def matrices(x: object, function: str, name: str = "x", *, integers: bool = Fals
 
 
 def square(x: object, function: str, name: str = "x", *, integers: bool = False) -> Array:
-    """Return an argument that must be an array of square matrices; see :func:`matrices`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As :func:`matrices`, and for matrices that are not square.
-    """
+    """Return an argument that must be an array of square matrices; see :func:`matrices`."""
     found = matrices(x, function, name, integers=integers)
     if found.shape[-1] != found.shape[-2]:
         raise ValueError(
@@ -73,13 +48,7 @@ def full(x: NumpyArray) -> NumpyArray:
 
 
 def on_host(function: Callable[..., Any], *arrays: Array) -> Any:
-    """Return what a function of NumPy arrays gives; float16 and bfloat16 compute in float32.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If the function raises it.
-    """
+    """Return what a function of NumPy arrays gives; float16 and bfloat16 compute in float32."""
     dtype = arrays[0].dtype
     halves = dtype.itemsize == 2
     return host.run(

@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 from portarray.clarray.array import Array
 
-__all__ = ["EigResult", "EighResult", "QRResult", "SVDResult", "SlogdetResult"]
-
 
 class EigResult(NamedTuple):
     """What :func:`~portarray.clarray.linalg.eig` returns."""

@@ -10,31 +10,9 @@ from portarray.clarray.array import Array, empty
 from portarray.clarray.engine.copy import assign, copy
 from portarray.clarray.manipulation.shapes import reshape
 
-__all__ = ["flip", "moveaxis", "permute_dims", "roll"]
-
 
 def flip(x: Array, /, *, axis: Axes | None = None) -> Array:
-    """Reverse the order of elements along axes.
-
-    Parameters
-    ----------
-    x : Array
-        Any dtype.
-    axis : int or tuple of int, optional
-        The axes; all by default.
-
-    Returns
-    -------
-    Array
-        A view.
-
-    Raises
-    ------
-    IndexError
-        If `x` has no such axis.
-    ValueError
-        If an axis is named twice.
-    """
+    """Reverse the order of elements along axes."""
     x = array_of(x, "flip")
     strides, offset = list(x.strides), x.offset
     for one in axes_of(axis, x.ndim):
@@ -44,27 +22,7 @@ def flip(x: Array, /, *, axis: Axes | None = None) -> Array:
 
 
 def moveaxis(x: Array, source: Axes, destination: Axes, /) -> Array:
-    """Move axes to other places; the others keep their order.
-
-    Parameters
-    ----------
-    x : Array
-        Any dtype.
-    source, destination : int or tuple of int
-        Which axes, and where they are in the result.
-
-    Returns
-    -------
-    Array
-        A view.
-
-    Raises
-    ------
-    IndexError
-        If `x` has no such axis.
-    ValueError
-        If the two differ in length, or an axis is named twice.
-    """
+    """Move axes to other places; the others keep their order."""
     x = array_of(x, "moveaxis")
     sources = axes_of(source, x.ndim, "source")
     destinations = axes_of(destination, x.ndim, "destination")
@@ -79,27 +37,7 @@ def moveaxis(x: Array, source: Axes, destination: Axes, /) -> Array:
 
 
 def permute_dims(x: Array, /, axes: Sequence[int]) -> Array:
-    """Put axes in another order.
-
-    Parameters
-    ----------
-    x : Array
-        Any dtype.
-    axes : sequence of int
-        Every axis of `x` once, in the order of the result.
-
-    Returns
-    -------
-    Array
-        A view.
-
-    Raises
-    ------
-    IndexError
-        If `x` has no such axis.
-    ValueError
-        If an axis is missing or named twice.
-    """
+    """Put axes in another order."""
     x = array_of(x, "permute_dims")
     order = axes_of(tuple(axes), x.ndim, "axes")
     if len(order) != x.ndim:
@@ -116,30 +54,7 @@ def _permuted(x: Array, order: Sequence[int]) -> Array:
 
 
 def roll(x: Array, /, shift: int | Sequence[int], *, axis: Axes | None = None) -> Array:
-    """Shift elements along axes; those that leave at one end come back at the other.
-
-    Parameters
-    ----------
-    x : Array
-        Any dtype.
-    shift : int or tuple of int
-        How far, towards larger indices. One number for all axes, or one for each.
-    axis : int or tuple of int, optional
-        The axes. None shifts the flattened array and gives it its shape back. An axis that is named
-        several times is shifted by the sum.
-
-    Returns
-    -------
-    Array
-        A new array.
-
-    Raises
-    ------
-    IndexError
-        If `x` has no such axis.
-    ValueError
-        If there are as many axes as shifts neither one by one nor one for all.
-    """
+    """Shift elements along axes; those that leave at one end come back at the other."""
     x = array_of(x, "roll")
     shifts = tuple(
         [integer_of(one, "shift") for one in (shift if isinstance(shift, Sequence) else (shift,))]

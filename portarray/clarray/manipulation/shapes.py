@@ -17,36 +17,11 @@ from portarray.clarray.arguments import (
 from portarray.clarray.array import Array
 from portarray.clarray.engine.copy import copy as _copy
 
-__all__ = [
-    "broadcast_arrays",
-    "broadcast_shapes",
-    "broadcast_to",
-    "expand_dims",
-    "reshape",
-    "squeeze",
-]
-
 _are_int = frozenset({int}).issuperset
 
 
 def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
-    """Repeat arrays so that all have one shape.
-
-    Parameters
-    ----------
-    *arrays : Array
-        Arrays of any dtypes whose shapes broadcast together.
-
-    Returns
-    -------
-    tuple of Array
-        Views of the common shape.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not broadcast together.
-    """
+    """Repeat arrays so that all have one shape."""
     for place, one in enumerate(arrays):
         array_of(one, "broadcast_arrays", f"argument {place}")
     shape = layout.broadcast_shapes(*[one.shape for one in arrays])
@@ -54,46 +29,12 @@ def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
 
 
 def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
-    """Return the shape that shapes broadcast to.
-
-    Parameters
-    ----------
-    *shapes : sequence of int
-        The shapes.
-
-    Returns
-    -------
-    tuple of int
-        The common shape; ``()`` without any.
-
-    Raises
-    ------
-    ValueError
-        If there is none, or a size is negative.
-    """
+    """Return the shape that shapes broadcast to."""
     return layout.broadcast_shapes(*[shape_of(one) for one in shapes])
 
 
 def broadcast_to(x: Array, /, shape: ShapeLike) -> Array:
-    """Repeat an array to a shape, without copying.
-
-    Parameters
-    ----------
-    x : Array
-        Any dtype.
-    shape : sequence of int
-        The shape of the result.
-
-    Returns
-    -------
-    Array
-        A view; elements that are repeated share memory.
-
-    Raises
-    ------
-    ValueError
-        If `x` does not broadcast to the shape.
-    """
+    """Repeat an array to a shape, without copying."""
     x = array_of(x, "broadcast_to")
     target = shape_of(shape)
     if target == x.shape:
@@ -111,27 +52,7 @@ def broadcast_to(x: Array, /, shape: ShapeLike) -> Array:
 
 
 def expand_dims(x: Array, /, axis: Axes) -> Array:
-    """Insert axes of length 1.
-
-    Parameters
-    ----------
-    x : Array
-        Any dtype.
-    axis : int or tuple of int
-        Where the new axes are in the result.
-
-    Returns
-    -------
-    Array
-        A view.
-
-    Raises
-    ------
-    IndexError
-        If the result has no such axis.
-    ValueError
-        If an axis is named twice.
-    """
+    """Insert axes of length 1."""
     x = array_of(x, "expand_dims")
     added = len(axis) if isinstance(axis, Sequence) else 1
     places = set(axes_of(axis, x.ndim + added))
@@ -141,28 +62,7 @@ def expand_dims(x: Array, /, axis: Axes) -> Array:
 
 
 def reshape(x: Array, /, shape: ShapeLike, *, copy: bool | None = None) -> Array:
-    """Give an array another shape, its elements in row-major order.
-
-    Parameters
-    ----------
-    x : Array
-        Any dtype.
-    shape : int or sequence of int
-        The new shape. One size may be -1 and follows from the others.
-    copy : bool, optional
-        True always copies, False never does, None only where the strides of `x` leave no other
-        way.
-
-    Returns
-    -------
-    Array
-        The array.
-
-    Raises
-    ------
-    ValueError
-        If the sizes do not fit, or ``copy=False`` and a copy is necessary.
-    """
+    """Give an array another shape, its elements in row-major order."""
     x = array_of(x, "reshape")
     target = _inferred(shape, x.shape)
     if copy:
@@ -203,27 +103,7 @@ def _inferred(shape: ShapeLike, own: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def squeeze(x: Array, /, axis: Axes) -> Array:
-    """Remove axes of length 1.
-
-    Parameters
-    ----------
-    x : Array
-        Any dtype.
-    axis : int or tuple of int
-        The axes.
-
-    Returns
-    -------
-    Array
-        A view.
-
-    Raises
-    ------
-    IndexError
-        If `x` has no such axis.
-    ValueError
-        If an axis is longer, or named twice.
-    """
+    """Remove axes of length 1."""
     x = array_of(x, "squeeze")
     gone = set(axes_of(axis, x.ndim))
     for one in sorted(gone):

@@ -30,8 +30,6 @@ from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.pool import Storage
 from portarray.clarray.runtime.programs import Kernel, source_of
 
-__all__ = ["attention"]
-
 DType = np.dtype[Any]
 Shape = tuple[int, ...]
 
@@ -90,42 +88,7 @@ def attention(
     mask: Array | None = None,
     key_length: int | Array | None = None,
 ) -> Array:
-    """Return ``softmax(q @ k.T * scale + mask) @ v`` for each head, without keeping the scores.
-
-    Parameters
-    ----------
-    q : Array
-        Real floating-point, of shape ``(..., heads, queries, d)``, or ``(queries, d)``.
-    k, v : Array
-        Of the same dtype, of shapes ``(..., key_heads, keys, d)`` and ``(..., key_heads, keys,
-        dv)`` with the same leading axes; ``heads`` is a multiple of ``key_heads``, and query head
-        ``h`` looks at key head ``h // (heads // key_heads)``. Slices of a larger cache are read
-        where they lie if their last axis is dense.
-    scale : float, optional
-        What scores are multiplied by; ``1 / sqrt(d)`` where left out.
-    causal : bool, default: False
-        Whether query ``i`` sees the keys up to ``i + n - queries`` only, ``n`` being the number
-        of keys in use: the last query sees all of them.
-    mask : Array, optional
-        Which keys a query sees (bool), or what is added to the scaled scores (of the dtype of
-        ``q``); it broadcasts to ``(..., heads, queries, keys)``.
-    key_length : int or Array, optional
-        How many of the keys are in use; an integer array of no axes is read on the device. Values
-        outside of ``0..keys`` count as the nearest of these.
-
-    Returns
-    -------
-    Array
-        New, of the dtype of ``q`` and shape ``(..., heads, queries, dv)``. Queries that see no key,
-        or only keys of score -inf, give zeros. float16 and bfloat16 are computed in float32.
-
-    Raises
-    ------
-    TypeError
-        If an argument is no array or has another dtype.
-    ValueError
-        If shapes do not fit, or arrays are on two devices.
-    """
+    """Return ``softmax(q @ k.T * scale + mask) @ v`` for each head, without keeping the scores."""
     q, k, v = (
         array_of(q, "attention", "q"),
         array_of(k, "attention", "k"),

@@ -11,21 +11,13 @@ from portarray.clarray.array import Array
 from portarray.clarray.dtypes import kind_of
 from portarray.clarray.engine.transfer import to_numpy
 
-__all__ = ["beside", "integers", "real", "vector", "within"]
-
 DType = np.dtype[Any]
 
 _UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 
 def real(x: object, function: str, name: str = "x") -> Array:
-    """Return an argument that must be an array of a real floating-point dtype.
-
-    Raises
-    ------
-    TypeError
-        If it is anything else.
-    """
+    """Return an argument that must be an array of a real floating-point dtype."""
     found = array_of(x, function, name)
     if kind_of(found.dtype) != "real":
         raise TypeError(
@@ -36,13 +28,7 @@ def real(x: object, function: str, name: str = "x") -> Array:
 
 
 def integers(x: object, function: str, name: str) -> Array:
-    """Return an argument that must be an array of integers.
-
-    Raises
-    ------
-    TypeError
-        If it is anything else.
-    """
+    """Return an argument that must be an array of integers."""
     found = array_of(x, function, name)
     if found.dtype.kind not in "iu":
         raise TypeError(
@@ -53,15 +39,7 @@ def integers(x: object, function: str, name: str) -> Array:
 
 
 def beside(other: object, x: Array, function: str, name: str, *, dtype: bool = True) -> Array:
-    """Return an argument that must be an array of the dtype, and on the device, of another.
-
-    Raises
-    ------
-    TypeError
-        If it is no array, or of another dtype.
-    ValueError
-        If it is on another device.
-    """
+    """Return an argument that must be an array of the dtype, and on the device, of another."""
     found = array_of(other, function, name)
     if dtype and found.dtype != x.dtype:
         raise TypeError(
@@ -77,15 +55,7 @@ def beside(other: object, x: Array, function: str, name: str, *, dtype: bool = T
 
 
 def vector(other: object, x: Array, function: str, name: str) -> Array:
-    """Return an argument that must be one number for each element along the last axis of ``x``.
-
-    Raises
-    ------
-    TypeError
-        If it is no array of the same dtype.
-    ValueError
-        If it is on another device, or its shape does not fit.
-    """
+    """Return an argument that must be one number for each element along the last axis of ``x``."""
     found = beside(other, x, function, name)
     if found.shape != x.shape[-1:]:
         raise ValueError(
@@ -99,11 +69,6 @@ def within(indices: Array, size: int, what: str, ignored: int | None = None) -> 
     """Raise unless indices lie between 0 and ``size``, or are one that is ignored.
 
     Waits for the indices.
-
-    Raises
-    ------
-    IndexError
-        If one lies outside.
     """
     values = to_numpy(indices)
     # Negative ones are large as unsigned numbers.

@@ -25,8 +25,6 @@ from portarray.clarray.layout import strides_of
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.programs import Kernel
 
-__all__ = ["linear"]
-
 DType = np.dtype[Any]
 Shape = tuple[int, ...]
 
@@ -45,30 +43,7 @@ class _Plan(NamedTuple):
 
 
 def linear(x: Array, weight: Array, bias: Array | None = None, /) -> Array:
-    """Return ``x @ weight.T + bias``.
-
-    Parameters
-    ----------
-    x : Array
-        Numeric, of shape ``(..., in)``.
-    weight : Array
-        Of the same dtype and shape ``(out, in)``.
-    bias : Array, optional
-        Of the same dtype and shape ``(out,)``.
-
-    Returns
-    -------
-    Array
-        New, of shape ``(..., out)``. Accuracy as for :func:`~portarray.clarray.matmul`: float16
-        and bfloat16 are summed in float32, bias included, and rounded once.
-
-    Raises
-    ------
-    TypeError
-        If an argument is no array, bool, or of another dtype.
-    ValueError
-        If shapes do not fit, or arrays are on two devices.
-    """
+    """Return ``x @ weight.T + bias``."""
     x, weight = array_of(x, "linear"), array_of(weight, "linear", "weight")
     bias = None if bias is None else array_of(bias, "linear", "bias")
     found = _few(x, weight, bias)

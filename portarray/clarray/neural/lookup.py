@@ -11,37 +11,13 @@ from portarray.clarray.neural.rows import LONG
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.programs import Kernel, source_of
 
-__all__ = ["embedding"]
-
 _ITEMS = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong"}
 _WORTH = 1 << 13
 """Items that are worth a work-item of their own on a processor."""
 
 
 def embedding(indices: Array, weight: Array, /) -> Array:
-    """Return rows of a table.
-
-    Parameters
-    ----------
-    indices : Array
-        Integers, counted from 0. They are waited for and checked.
-    weight : Array
-        The table, of shape ``(rows, dim)`` and any dtype.
-
-    Returns
-    -------
-    Array
-        Of shape ``indices.shape + (dim,)`` and the dtype of ``weight``.
-
-    Raises
-    ------
-    TypeError
-        If the indices are no integers.
-    ValueError
-        If ``weight`` is no matrix, or the arrays are on two devices.
-    IndexError
-        If an index is out of bounds.
-    """
+    """Return rows of a table."""
     array_of(weight, "embedding", "weight")
     integers(indices, "embedding", "indices")
     beside(indices, weight, "embedding", "indices", dtype=False)

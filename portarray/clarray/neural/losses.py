@@ -13,8 +13,6 @@ from portarray.clarray.neural import rows
 from portarray.clarray.neural.checks import beside, integers, real, within
 from portarray.clarray.neural.rows import LONG, ROW_VALUES
 
-__all__ = ["cross_entropy"]
-
 _REDUCTIONS = ("mean", "sum", "none")
 
 
@@ -27,37 +25,7 @@ def cross_entropy(
     ignore_index: int = -100,
     label_smoothing: float = 0.0,
 ) -> Array:
-    """Return the negative logarithm of the softmax of logits at the classes that were due.
-
-    Parameters
-    ----------
-    logits : Array
-        Real floating-point, of shape ``(..., classes)``. float16 and bfloat16 are computed as
-        float32.
-    targets : Array
-        Integers of shape ``(...)``: the classes, counted from 0. They are waited for and checked.
-    reduction : {"mean", "sum", "none"}
-        Whether to return the mean over targets that are not ignored, the sum, or each loss.
-    ignore_index : int
-        The target of rows that do not count: their loss is 0.
-    label_smoothing : float
-        The part of what was due that is spread over all classes evenly, from 0 to 1.
-
-    Returns
-    -------
-    Array
-        Of the dtype of ``logits``; 0-d, or of the shape of ``targets`` for "none". A mean over
-        nothing is NaN.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes.
-    ValueError
-        If shapes do not fit, the arrays are on two devices, or an option is not one of the above.
-    IndexError
-        If a target is no class and not ignored.
-    """
+    """Return the negative logarithm of the softmax of logits at the classes that were due."""
     real(logits, "cross_entropy", "logits")
     integers(targets, "cross_entropy", "targets")
     beside(targets, logits, "cross_entropy", "targets", dtype=False)

@@ -13,66 +13,19 @@ from portarray.clarray.neural.checks import real, vector
 from portarray.clarray.neural.rows import LONG, ROW_VALUES
 from portarray.clarray.runtime.device import Device
 
-__all__ = ["layer_norm", "rms_norm"]
-
 _UNFIT = "unfit"
 """Of vectors that are checked, or copied, in every call."""
 
 
 def rms_norm(x: Array, weight: Array | None = None, /, *, eps: float = 1e-6) -> Array:
-    """Return ``x / sqrt(mean(x * x) + eps) * weight`` along the last axis.
-
-    Parameters
-    ----------
-    x : Array
-        Real floating-point, with at least one axis. float16 and bfloat16 are computed as float32.
-    weight : Array, optional
-        One number for each element along the last axis, of the dtype of ``x``; 1 where left out.
-    eps : float
-        What keeps rows of zeros finite.
-
-    Returns
-    -------
-    Array
-        Of the shape and dtype of ``x``.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes, or two of them.
-    ValueError
-        If shapes do not fit, or the arrays are on two devices.
-    """
+    """Return ``x / sqrt(mean(x * x) + eps) * weight`` along the last axis."""
     return _normalized("rms_norm", x, (weight,), eps)
 
 
 def layer_norm(
     x: Array, weight: Array | None = None, bias: Array | None = None, /, *, eps: float = 1e-5
 ) -> Array:
-    """Return ``(x - mean) / sqrt(variance + eps) * weight + bias`` along the last axis.
-
-    Parameters
-    ----------
-    x : Array
-        Real floating-point, with at least one axis. float16 and bfloat16 are computed as float32.
-    weight, bias : Array, optional
-        One number for each element along the last axis, of the dtype of ``x``; 1 and 0 where left
-        out.
-    eps : float
-        What keeps rows of equal elements finite.
-
-    Returns
-    -------
-    Array
-        Of the shape and dtype of ``x``.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes, or two of them.
-    ValueError
-        If shapes do not fit, or the arrays are on two devices.
-    """
+    """Return ``(x - mean) / sqrt(variance + eps) * weight + bias`` along the last axis."""
     return _normalized("layer_norm", x, (weight, bias), eps)
 
 

@@ -21,8 +21,6 @@ from portarray.clarray.neural.rows import LONG, ROW_VALUES
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.programs import Kernel, source_of
 
-__all__ = ["rope", "rope_tables"]
-
 DType = np.dtype[Any]
 Tables = tuple[Array, Array]
 
@@ -36,37 +34,7 @@ def rope(
     theta: float = 10000.0,
     interleaved: bool = False,
 ) -> Array:
-    """Rotate pairs of features by angles that grow with the position.
-
-    Parameters
-    ----------
-    x : Array
-        Real floating-point, of shape ``(..., length, dim)``. float16 and bfloat16 are computed as
-        float32.
-    positions : Array, optional
-        Integers that broadcast to ``x.shape[:-1]``; 0, 1, 2, ... along the length where left out.
-    tables : tuple of Array, optional
-        Cosines and sines instead of positions, as :func:`rope_tables` returns them: of the dtype
-        of ``x``, each of a shape that broadcasts to ``(..., length, r / 2)``. Only the first ``r``
-        features are rotated then, and the others pass.
-    theta : float
-        Pair ``i`` turns by ``positions * theta ** (-2 * i / dim)``.
-    interleaved : bool
-        Whether pairs are neighbours, ``(2 * i, 2 * i + 1)``, instead of ``(i, i + r / 2)``.
-
-    Returns
-    -------
-    Array
-        Of the shape and dtype of ``x``.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes.
-    ValueError
-        If shapes do not fit, positions and tables are given both, or the arrays are on several
-        devices.
-    """
+    """Rotate pairs of features by angles that grow with the position."""
     if tables is not None:
         cos, sin = tables
         if type(x) is type(cos) is type(sin) is Array and positions is None:
@@ -103,32 +71,7 @@ def rope(
 def rope_tables(
     positions: Array, dimensions: int, /, *, theta: float = 10000.0, dtype: Any = None
 ) -> Tables:
-    """Return the cosines and sines that :func:`rope` takes as tables.
-
-    Parameters
-    ----------
-    positions : Array
-        Integers.
-    dimensions : int
-        How many features are rotated: an even number.
-    theta : float
-        Pair ``i`` turns by ``positions * theta ** (-2 * i / dimensions)``.
-    dtype : dtype, optional
-        Real floating-point; the device's default where left out. Angles are computed in the widest
-        that the device has.
-
-    Returns
-    -------
-    tuple of Array
-        Cosines and sines, each of shape ``positions.shape + (dimensions / 2,)``.
-
-    Raises
-    ------
-    TypeError
-        If positions are no integers, or the dtype is no real floating-point one.
-    ValueError
-        If ``dimensions`` is negative or odd.
-    """
+    """Return the cosines and sines that :func:`rope` takes as tables."""
     places = integers(positions, "rope_tables", "positions")
     if dimensions < 0 or dimensions % 2:
         raise ValueError(f"dimensions is {dimensions!r}; features are rotated in pairs")

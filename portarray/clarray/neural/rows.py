@@ -19,20 +19,6 @@ from portarray.clarray.layout import collapse, strides_of
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.programs import Kernel, source_of
 
-__all__ = [
-    "LONG",
-    "ROW_VALUES",
-    "Call",
-    "Layout",
-    "Rows",
-    "call_of",
-    "calls",
-    "computed",
-    "kernel",
-    "remember",
-    "rows_of",
-]
-
 DType = np.dtype[Any]
 Shape = tuple[int, ...]
 Layout = tuple[Shape, Shape]
@@ -50,21 +36,7 @@ _MOST = 8192
 
 
 class Call(NamedTuple):
-    """How to launch a kernel over arrays of some layouts.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        What computes.
-    size, group : tuple of int
-        Its work-items.
-    nbytes : int
-        Of the result.
-    shape, strides : tuple of int
-        Of the result, which has no gaps.
-    values : tuple
-        By-value arguments after the offsets.
-    """
+    """How to launch a kernel over arrays of some layouts."""
 
     kernel: Kernel
     size: Shape
@@ -105,17 +77,7 @@ def remember(key: tuple[Any, ...], call: Call) -> Call:
 
 
 class Rows(NamedTuple):
-    """How rows lie.
-
-    Parameters
-    ----------
-    number, length : int
-        How many there are, and of how many elements.
-    steps : tuple of tuple of int
-        For each array its steps along three axes.
-    inner : tuple of int
-        Lengths of the second and third axis.
-    """
+    """How rows lie."""
 
     number: int
     length: int
@@ -135,20 +97,7 @@ class Rows(NamedTuple):
 
 
 def rows_of(shape: Shape, strides: Shape, *tables: Layout) -> Rows | None:
-    """Return the rows along the last axis of arrays that walk together.
-
-    Parameters
-    ----------
-    shape, strides : tuple of int
-        Of the array, which has elements.
-    *tables : Layout
-        Of arrays of as many axes and the same lengths, but for the last.
-
-    Returns
-    -------
-    Rows or None
-        None where elements of a row are not side by side, or rows do not lie along three axes.
-    """
+    """Return the rows along the last axis of arrays that walk together."""
     for (*_, length), (*_, step) in ((shape, strides), *tables):
         if step != 1 and length > 1:
             return None
@@ -183,25 +132,7 @@ def kernel(
     length: int = 0,
     options: tuple[str, ...] = (),
 ) -> Kernel:
-    """Return a kernel for arrays of a real floating-point dtype.
-
-    Parameters
-    ----------
-    device : Device
-        Where it runs.
-    file : str
-        Of ``kernels/``, without ``.cl``.
-    name : str
-        Of the kernel.
-    dtype : numpy.dtype
-        Of the arrays.
-    buffers, values : int, tuple of dtype
-        Its parameters, as :meth:`Device.kernel` takes them.
-    length : int
-        What a group of :func:`lanes_of` so many elements takes; 0 where kernels have no groups.
-    options : tuple of str
-        Further definitions.
-    """
+    """Return a kernel for arrays of a real floating-point dtype."""
     own = cl_type(dtype)
     options = (
         f"-DS={own.storage}",

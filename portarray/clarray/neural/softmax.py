@@ -13,60 +13,17 @@ from portarray.clarray.neural import rows
 from portarray.clarray.neural.checks import real
 from portarray.clarray.neural.rows import LONG, ROW_VALUES, Call
 
-__all__ = ["log_softmax", "softmax"]
-
 _LANES = 16
 _WORTH = 1 << 13
 
 
 def softmax(x: Array, /, *, axis: int = -1) -> Array:
-    """Return exponentials of elements, divided by their sum along an axis.
-
-    Parameters
-    ----------
-    x : Array
-        Real floating-point. float16 and bfloat16 are computed as float32.
-    axis : int
-        Along which the results sum up to 1.
-
-    Returns
-    -------
-    Array
-        Of the shape and dtype of ``x``. Where all elements along the axis are -inf, one is inf, or
-        one is NaN, the results along it are NaN.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes.
-    numpy.exceptions.AxisError
-        If there is no such axis.
-    """
+    """Return exponentials of elements, divided by their sum along an axis."""
     return _along("softmax", x, axis)
 
 
 def log_softmax(x: Array, /, *, axis: int = -1) -> Array:
-    """Return the logarithm of :func:`softmax`, which is exact where that would be 0.
-
-    Parameters
-    ----------
-    x : Array
-        Real floating-point. float16 and bfloat16 are computed as float32.
-    axis : int
-        Along which exponentials of the results sum up to 1.
-
-    Returns
-    -------
-    Array
-        Of the shape and dtype of ``x``.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes.
-    numpy.exceptions.AxisError
-        If there is no such axis.
-    """
+    """Return the logarithm of :func:`softmax`, which is exact where that would be 0."""
     return _along("log_softmax", x, axis)
 
 

@@ -18,8 +18,6 @@ import pyopencl as cl
 from portarray._opencl.folders import cache_folder, remove, write
 from portarray.clarray.runtime.processor import processor
 
-__all__ = ["Binaries", "binary_of", "digest"]
-
 FORMAT = b"clarray program 1\n"
 """What files begin with; another number where they are to be made anew."""
 
@@ -46,15 +44,7 @@ def binary_of(content: bytes) -> bytes | None:
 
 
 class Binaries:
-    """The built programs of one device.
-
-    Parameters
-    ----------
-    native : pyopencl.Device
-        The device.
-    limit : int
-        Bytes that the folder may have.
-    """
+    """The built programs of one device."""
 
     def __init__(self, native: cl.Device, limit: int = LIMIT) -> None:
         platform = native.platform
@@ -81,17 +71,7 @@ class Binaries:
         return cache_folder("programs") / f"{key.hexdigest()}.bin"
 
     def load(self, context: cl.Context, file: Path, options: str) -> cl._cl._Program | None:
-        """Return the program in a file; None where it must be built.
-
-        Parameters
-        ----------
-        context : pyopencl.Context
-            The device's.
-        file : Path
-            As :meth:`file` names it.
-        options : str
-            Build options.
-        """
+        """Return the program in a file; None where it must be built."""
         try:
             content = file.read_bytes()
         except OSError:

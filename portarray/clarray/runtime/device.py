@@ -21,38 +21,10 @@ from portarray.clarray.runtime import discovery, faults, probe
 from portarray.clarray.runtime.pool import Memory, Pool
 from portarray.clarray.runtime.programs import Kernel, Programs
 
-__all__ = [
-    "Device",
-    "Memory",
-    "Traits",
-    "default_device",
-    "device_of",
-    "devices",
-    "memory",
-    "opened",
-    "reclaim",
-    "synchronize",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What kernels are chosen by.
-
-    Parameters
-    ----------
-    host_memory : bool
-        Whether the device computes in host memory.
-    local_memory : bool
-        Whether work-groups share fast memory, so that reductions and transposes go through it.
-    group : int
-        Work-items of a group, where the skeleton does not fix them.
-    units : int
-        Compute units: how many groups keep the device busy.
-    few_groups : bool
-        Whether the driver compiles a kernel once more for each local size it is launched with, as
-        PoCL does, so that there should be few of them.
-    """
+    """What kernels are chosen by."""
 
     host_memory: bool
     local_memory: bool
@@ -66,16 +38,6 @@ class Device:
 
     In a ``with`` statement it is the device that arrays are made on where none is named, in this
     thread or task; such statements may stand within each other.
-
-    Parameters
-    ----------
-    native : pyopencl.Device
-        The driver's device.
-    index : int
-        Place in :func:`devices`.
-    discrete : bool
-        Whether to treat it as a device with memory of its own, although it may compute in the
-        host's: the ways that GPUs need can be tested so.
 
     Attributes
     ----------
@@ -167,13 +129,7 @@ class Device:
         return self.launched != self._finished
 
     def finish(self) -> None:
-        """Wait for everything that this thread enqueued so far, and others before.
-
-        Raises
-        ------
-        KernelError, OutOfMemoryError, DeviceLostError
-            If a kernel did not come to its end.
-        """
+        """Wait for everything that this thread enqueued so far, and others before."""
         upto = self.launched
         if upto == self._finished and not self._retired:
             return
@@ -215,24 +171,6 @@ class Device:
 
         Callers keep what they get, in :attr:`kernels` for instance: looking it up here costs more
         than launching it.
-
-        Parameters
-        ----------
-        source : str
-            The program's text without ``kernels/types.cl``, which every program begins with.
-        name : str
-            The kernel's name in it.
-        buffers : int
-            How many buffers its parameters begin with.
-        values : sequence of dtype
-            The dtypes of the by-value parameters after them.
-        options : tuple of str
-            Build options such as ``"-DWIDTH=4"``.
-
-        Raises
-        ------
-        KernelError
-            If it cannot be built; it carries the build log.
         """
         return self.programs.kernel(source, name, buffers, tuple(map(np.dtype, values)), options)
 
@@ -294,11 +232,6 @@ def default_device() -> Device:
 
     That of the innermost ``with device:``, else ``CLARRAY_DEVICE`` from the environment (an index,
     or part of a platform's or device's name), else the first functional one.
-
-    Raises
-    ------
-    DeviceNotFunctionalError
-        If there is none; it says why.
     """
     global _first
     scopes = _scopes.get()
@@ -333,15 +266,7 @@ def _chosen() -> Device:
 
 
 def device_of(device: object = None) -> Device:
-    """Return a device from None (the default), a :class:`Device`, an index or a pyopencl device.
-
-    Raises
-    ------
-    DeviceNotFunctionalError
-        If there is no such device.
-    TypeError
-        If it is nothing that names a device.
-    """
+    """Return a device from None (the default), a :class:`Device`, an index or a pyopencl device."""
     if device is None:
         return default_device()
     if isinstance(device, Device):
@@ -366,38 +291,15 @@ def device_of(device: object = None) -> Device:
 
 
 def synchronize(device: object = None) -> None:
-    """Wait until everything enqueued on a device is done.
-
-    Parameters
-    ----------
-    device : Device, int or pyopencl.Device, optional
-        The default device where left out.
-
-    Raises
-    ------
-    KernelError, OutOfMemoryError, DeviceLostError
-        If a kernel did not come to its end.
-    """
+    """Wait until everything enqueued on a device is done."""
     device_of(device).finish()
 
 
 def memory(device: object = None) -> Memory:
-    """Return a device's memory figures, in bytes.
-
-    Parameters
-    ----------
-    device : Device, int or pyopencl.Device, optional
-        The default device where left out.
-    """
+    """Return a device's memory figures, in bytes."""
     return device_of(device).memory()
 
 
 def reclaim(device: object = None) -> None:
-    """Give memory that no array lies in back to the system; waits for running kernels.
-
-    Parameters
-    ----------
-    device : Device, int or pyopencl.Device, optional
-        The default device where left out.
-    """
+    """Give memory that no array lies in back to the system; waits for running kernels."""
     device_of(device).pool.reclaim()

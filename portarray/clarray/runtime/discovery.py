@@ -8,8 +8,6 @@ import pyopencl as cl
 
 from portarray._opencl import loader
 
-__all__ = ["candidates", "refuse", "reasons", "title"]
-
 _lock = threading.Lock()
 _reasons: dict[str, str] = {}
 

@@ -11,8 +11,6 @@ from portarray.clarray.errors import DeviceLostError, KernelError, OutOfMemoryEr
 if TYPE_CHECKING:
     from portarray.clarray.runtime.device import Device
 
-__all__ = ["is_memory", "translated"]
-
 _status = cl.status_code
 
 _MEMORY = frozenset(
@@ -38,17 +36,7 @@ def is_memory(error: cl.Error) -> bool:
 
 
 def translated(error: cl.Error, device: Device, kernel: str) -> Exception:
-    """Return clarray's error for one of the driver's.
-
-    Parameters
-    ----------
-    error : pyopencl.Error
-        What the driver said.
-    device : Device
-        Where.
-    kernel : str
-        The kernel that was launched; empty where the error came while waiting for several.
-    """
+    """Return clarray's error for one of the driver's."""
     what = f"kernel {kernel!r}" if kernel else "a kernel launched before"
     if error.code in _LOST:
         return DeviceLostError(

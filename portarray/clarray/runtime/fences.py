@@ -13,8 +13,6 @@ from portarray.clarray.errors import KernelError
 if TYPE_CHECKING:
     from portarray.clarray.runtime.device import Device
 
-__all__ = ["Fences"]
-
 WIDTH = 4096  # a page, so that blocks stay aligned
 PATTERN = np.array([0xA5], np.uint8)
 

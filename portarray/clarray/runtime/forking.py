@@ -13,8 +13,6 @@ from typing import Any, NoReturn
 from portarray.clarray.errors import DeviceNotFunctionalError
 from portarray.clarray.runtime.device import Device, opened
 
-__all__ = ["watch"]
-
 
 class _Left(Device):
     """A device whose driver stayed behind. What was computed before can still be read."""

@@ -14,8 +14,6 @@ import threading
 import platformdirs
 import pyopencl as cl
 
-__all__ = ["native_kernel"]
-
 _lock = threading.Lock()
 
 
@@ -33,13 +31,7 @@ def _open_cache() -> None:
 
 
 def native_kernel(program: cl._cl._Program, name: str) -> cl.Kernel:
-    """Return a kernel of a program that was built.
-
-    Raises
-    ------
-    pyopencl.Error
-        If the program has no such kernel.
-    """
+    """Return a kernel of a program that was built."""
     # The setting is pyopencl's for the whole process. Another thread's kernels that are made in
     # this moment are made without the database too, and work.
     with _lock:

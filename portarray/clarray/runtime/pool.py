@@ -27,8 +27,6 @@ from portarray.clarray.runtime.fences import Fences
 if TYPE_CHECKING:
     from portarray.clarray.runtime.device import Device
 
-__all__ = ["Memory", "Pool", "Storage", "size_class"]
-
 PAGE = 4096
 
 LARGE = 1 << 20
@@ -46,19 +44,7 @@ Block = tuple[cl.Buffer, Bytes | None]
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """A device's memory in bytes.
-
-    Parameters
-    ----------
-    total : int
-        What the device has, as far as this process may use it.
-    free : int
-        What a new array can still get; blocks that lie unused in the pool are among it.
-    used : int
-        What arrays lie in. Memory borrowed from other libraries does not count.
-    pooled : int
-        Unused blocks, kept for the next array; :func:`~portarray.clarray.reclaim` gives them back.
-    """
+    """A device's memory in bytes."""
 
     total: int
     free: int
@@ -161,13 +147,7 @@ class Pool:
         self._fences = Fences(device) if guard else None
 
     def take(self, nbytes: int) -> Storage:
-        """Return memory of at least so many bytes; its contents are whatever they were.
-
-        Raises
-        ------
-        OutOfMemoryError
-            If there is none even after unused blocks were given back.
-        """
+        """Return memory of at least so many bytes; its contents are whatever they were."""
         size = size_class(nbytes) if self._fences is None else max(nbytes, 1)
         try:
             buffer, host = self._free[size].pop()
@@ -219,13 +199,7 @@ class Pool:
         return self._allocated - self.pooled
 
     def check(self) -> None:
-        """Look at the guard bytes around every block, where there are any (``CLARRAY_GUARD=1``).
-
-        Raises
-        ------
-        KernelError
-            If a kernel wrote beside a block; it says where and what.
-        """
+        """Look at the guard bytes around every block, where there are any (``CLARRAY_GUARD=1``)."""
         if self._fences is not None:
             self._device.finish()
             self._fences.check()

@@ -29,8 +29,6 @@ from portarray.clarray.runtime.processor import processor
 if TYPE_CHECKING:
     from portarray.clarray.runtime.device import Device
 
-__all__ = ["WORKS", "check", "main", "reason_of", "tried", "verdict_file"]
-
 TIMEOUT = 120.0
 """Seconds that a trial may take."""
 
@@ -49,13 +47,7 @@ __kernel void probe(__global int *o, const __global int *a, int value) {
 
 
 def check(device: Device) -> str:
-    """Compute on a device, in this process, and compare.
-
-    Returns
-    -------
-    str
-        Why the device does not work, or an empty string.
-    """
+    """Compute on a device, in this process, and compare."""
     given = np.arange(64, dtype=np.int32)
     found = np.zeros_like(given)
     try:
@@ -85,13 +77,7 @@ def reason_of(error: BaseException) -> str:
 
 
 def tried(natives: list[cl.Device]) -> list[str]:
-    """Try devices in processes of their own, those whose driver is new here.
-
-    Returns
-    -------
-    list of str
-        Why each device must not be used, or an empty string.
-    """
+    """Try devices in processes of their own, those whose driver is new here."""
     files = [verdict_file(native) for native in natives]
     known = [_read(file) for file in files]
     children: dict[int, subprocess.Popen[str]] = {}

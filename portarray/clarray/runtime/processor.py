@@ -7,8 +7,6 @@ import platform
 from functools import cache
 from pathlib import Path
 
-__all__ = ["processor"]
-
 _VARYING = ("processor", "cpu MHz", "bogomips", "apicid", "initial apicid", "core id")
 
 

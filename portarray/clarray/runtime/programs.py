@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from portarray.clarray.runtime.device import Device
     from portarray.clarray.runtime.pool import Storage
 
-__all__ = ["Kernel", "Programs", "few", "source_of"]
-
 enqueue = cl.enqueue_nd_range_kernel
 
 # What pyopencl calls the types of by-value arguments: always of the C type's fixed width.
@@ -89,29 +87,7 @@ class Kernel:
         *values: Any,
         retry: bool = True,
     ) -> None:
-        """Enqueue the kernel. Its result is there after :meth:`Device.finish`.
-
-        Parameters
-        ----------
-        size, group : tuple of int
-            Global and local size; None leaves the local size to the driver, or takes one of a few
-            where each costs a build (:attr:`Traits.few_groups`). Sizes that are no multiples of
-            64 are better rounded up, with a group of 64 and a check in the kernel.
-        storages : tuple of Storage
-            What the buffer parameters get. Where one is shared with another library the call
-            waits for the kernel.
-        *values
-            Python numbers for the rest.
-        retry : bool
-            Whether to give unused blocks back and try again where memory ran out.
-
-        Raises
-        ------
-        KernelError
-            If the driver refuses; the device works on.
-        OutOfMemoryError
-            If it has no memory for the kernel, even after unused blocks were given back.
-        """
+        """Enqueue the kernel. Its result is there after :meth:`Device.finish`."""
         device = self._device
         if group is None and device.traits.few_groups:
             group = few(size)

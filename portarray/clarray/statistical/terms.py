@@ -14,8 +14,6 @@ from portarray.clarray.engine.copy import cast
 from portarray.clarray.engine.parts import as_complex, as_parts
 from portarray.clarray.engine.reduction import Reduction, reduce
 
-__all__ = ["PROD", "SUM", "converted", "count_along", "refuse_empty", "summed", "total_dtype"]
-
 DType = np.dtype[Any]
 
 SUM = Reduction(
@@ -31,17 +29,7 @@ PROD = Reduction(
 
 
 def total_dtype(x: Array, dtype: Any, name: str) -> DType:
-    """Return the dtype of sums and products of an array.
-
-    Parameters
-    ----------
-    x : Array
-        What is summed.
-    dtype : dtype or None
-        What the caller asked for.
-    name : str
-        The function, for errors.
-    """
+    """Return the dtype of sums and products of an array."""
     if dtype is not None:
         found = dtype_on(dtype, x.device)
         if x.dtype.kind == "c" and found.kind != "c":
