@@ -7,9 +7,9 @@ are computed in float32 and rounded once more.
 
 from __future__ import annotations
 
-from portarray.clarray.array import Array
 from portarray.clarray.engine.elementwise import binary, unary
 from portarray.clarray.engine.operation import Operation, every, floating, integer
+from portarray.clarray.strided import Array
 
 _COMPLEX = {"complex": ("real", "complex")}
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from portarray.clarray.array import Array
 from portarray.clarray.engine.elementwise import binary, unary
 from portarray.clarray.engine.operation import Operation, integer
+from portarray.clarray.strided import Array
 
 BITWISE_AND = Operation("bitwise_and", {"bool": "a & b", **integer("a & b")})
 BITWISE_INVERT = Operation("bitwise_invert", {"bool": "!a", **integer("(T)~a")})

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from portarray.clarray.arguments import array_of
-from portarray.clarray.array import Array
 from portarray.clarray.dtypes import promote
 from portarray.clarray.engine.elementwise import apply, binary, unary
 from portarray.clarray.engine.operands import Operand, one_device, pair, same_kind
 from portarray.clarray.engine.operation import Operation, every, integer
+from portarray.clarray.strided import Array
 
 DType = np.dtype[Any]
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from portarray.clarray.arguments import array_of
-from portarray.clarray.array import Array
 from portarray.clarray.engine.elementwise import unary
 from portarray.clarray.engine.operation import Operation, integer
 from portarray.clarray.engine.parts import part
+from portarray.clarray.strided import Array
 
 _CONJ = Operation(
     "conj",

@@ -15,12 +15,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from portarray.clarray.array import Array
 from portarray.clarray.dtypes import kind_of
 from portarray.clarray.engine.elementwise import binary, unary
 from portarray.clarray.engine.operands import beside, python_scalar
 from portarray.clarray.engine.operation import Operation, integer
 from portarray.clarray.engine.transfer import to_numpy
+from portarray.clarray.strided import Array
 
 _REAL = ("real", "functions")
 _EXPONENTIAL = {"real": _REAL, "complex": (*_REAL, "complex", "complex_exp")}

@@ -7,7 +7,6 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from portarray.clarray.arguments import array_of, axis_of
-from portarray.clarray.array import Array
 from portarray.clarray.dtypes import bfloat16, kind_of
 from portarray.clarray.engine.compaction import compress
 from portarray.clarray.engine.copy import assign, cast
@@ -16,6 +15,7 @@ from portarray.clarray.engine.keys import Key, apart, basic, from_start, full_ma
 from portarray.clarray.engine.operands import one_device, python_scalar
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.layout import broadcast_shapes, broadcast_strides
+from portarray.clarray.strided import Array
 
 Shape: TypeAlias = tuple[int, ...]
 

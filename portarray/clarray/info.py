@@ -8,7 +8,8 @@ import numpy as np
 
 from portarray.clarray.arguments import default_dtype
 from portarray.clarray.data_type import isdtype
-from portarray.clarray.runtime.device import Device, default_device, device_of, devices
+from portarray.clarray.runtime.device import Device
+from portarray.clarray.runtime.registry import default_device, device_of, devices
 
 DType = np.dtype[Any]
 

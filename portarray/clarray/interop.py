@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from portarray import _dlpack
-from portarray.clarray.array import Array
 from portarray.clarray.dtypes import bfloat16
 from portarray.clarray.engine.copy import copy as copied
 from portarray.clarray.engine.transfer import (
@@ -23,7 +22,8 @@ from portarray.clarray.engine.transfer import (
     to_numpy,
     why_not_borrowed,
 )
-from portarray.clarray.runtime.device import device_of
+from portarray.clarray.runtime.registry import device_of
+from portarray.clarray.strided import Array
 
 if TYPE_CHECKING:
     from portarray.clarray.runtime.device import Device

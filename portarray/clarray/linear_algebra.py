@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from portarray.clarray.arguments import array_of, axes_of, axis_of, integer_of
-from portarray.clarray.array import Array
 from portarray.clarray.engine.copy import contiguous
 from portarray.clarray.engine.matmul import product
 from portarray.clarray.engine.operands import one_device
 from portarray.clarray.layout import broadcast_shapes, broadcast_strides, collapse, strides_of
+from portarray.clarray.strided import Array
 
 _BOOL = np.dtype(np.bool_)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from portarray.clarray.array import Array
 from portarray.clarray.engine.elementwise import binary, unary
 from portarray.clarray.engine.operation import Operation
+from portarray.clarray.strided import Array
 
 _LOGICAL_AND = Operation("logical_and", {"bool": "a & b"})
 _LOGICAL_NOT = Operation("logical_not", {"bool": "!a"})

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from portarray.clarray.array import Array
+from portarray.clarray import linear_algebra
 from portarray.clarray.dtypes import kind_of
 from portarray.clarray.engine import copy, elementwise, transfer
 from portarray.clarray.engine.operands import pair, python_scalar, same_kind
 from portarray.clarray.engine.operation import Operation
 from portarray.clarray.exponential import power
+from portarray.clarray.strided import Array
 
 _SCALARS = (bool, int, float, complex, np.generic)
 _REFUSED = (np.ndarray, list, tuple)
@@ -22,7 +23,7 @@ _VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 
 def binary(operation: Operation, x: Array, other: Array | complex) -> Array:
     """Do ``x op other``."""
-    if type(other) is Array or _ours(other):
+    if isinstance(other, Array) or _ours(other):
         return elementwise.binary(operation, x, other)
     return NotImplemented  # type: ignore[no-any-return]
 
@@ -41,7 +42,7 @@ def inplace(operation: Operation, x: Array, other: Array | complex) -> Array:
     """
     if not _ours(other):
         return NotImplemented  # type: ignore[no-any-return]
-    if type(other) is not Array or other.dtype is not x.dtype:
+    if not isinstance(other, Array) or other.dtype is not x.dtype:
         _stays(operation.name, x, other)
     return elementwise.binary(operation, x, other, x)
 
@@ -66,12 +67,12 @@ def inplace_pow(x: Array, other: Array | complex) -> Array:
 
 def matmul(x: Array, other: Array) -> Array:
     """Do ``x @ other``; scalars are no matrices."""
-    return _matmul()(x, other) if _ours(other) else NotImplemented
+    return linear_algebra.matmul(x, other) if _ours(other) else NotImplemented
 
 
 def reflected_matmul(x: Array, other: Array) -> Array:
     """Do ``other @ x``."""
-    return _matmul()(other, x) if _ours(other) else NotImplemented
+    return linear_algebra.matmul(other, x) if _ours(other) else NotImplemented
 
 
 def inplace_matmul(x: Array, other: Array) -> Array:
@@ -79,7 +80,7 @@ def inplace_matmul(x: Array, other: Array) -> Array:
     if not _ours(other):
         return NotImplemented  # type: ignore[no-any-return]
     _stays("matmul", x, other)
-    result = _matmul()(x, other)
+    result = linear_algebra.matmul(x, other)
     if result.shape != x.shape:
         raise ValueError(
             f"in-place matmul: the result has shape {result.shape} and x keeps its shape "
@@ -87,12 +88,6 @@ def inplace_matmul(x: Array, other: Array) -> Array:
         )
     copy.assign(x, result)
     return x
-
-
-def _matmul() -> Callable[[Array, Array], Array]:
-    from portarray.clarray import linear_algebra  # for few programs, and it needs much
-
-    return linear_algebra.matmul
 
 
 def _ours(other: object) -> bool:
@@ -150,9 +145,7 @@ def namespace(api_version: str | None) -> ModuleType:
         raise ValueError(
             f"clarray follows the array API standard {', '.join(_VERSIONS)}, not {api_version!r}"
         )
-    from portarray import clarray  # itself, which is whole by now
-
-    return clarray
+    return sys.modules[__package__]
 
 
 def representation(x: Array) -> str:

@@ -28,13 +28,14 @@ from portarray.clarray.arguments import (
     integer_of,
     shape_of,
 )
-from portarray.clarray.array import Array, empty
 from portarray.clarray.creation import arange
 from portarray.clarray.dtypes import bfloat16, cl_type, kind_of
 from portarray.clarray.indexing import take
-from portarray.clarray.runtime.device import Device, device_of
+from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.programs import Kernel, source_of
+from portarray.clarray.runtime.registry import device_of
 from portarray.clarray.sorting import argsort
+from portarray.clarray.strided import Array, empty
 
 __all__ = ["Generator"]
 

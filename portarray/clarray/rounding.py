@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from portarray.clarray.array import Array
 from portarray.clarray.engine.elementwise import unary
 from portarray.clarray.engine.operation import Operation, integer
+from portarray.clarray.strided import Array
 
 _CEIL = Operation("ceil", {**integer("a"), "real": "ceil(a)"})
 _FLOOR = Operation("floor", {**integer("a"), "real": "floor(a)"})

@@ -7,7 +7,6 @@ from typing import Literal
 import numpy as np
 
 from portarray.clarray.arguments import Axes, array_of, axes_of, axis_of
-from portarray.clarray.array import Array
 from portarray.clarray.dtypes import kind_of, promote
 from portarray.clarray.engine.arg_reduction import arg_extreme
 from portarray.clarray.engine.compaction import compact
@@ -17,6 +16,7 @@ from portarray.clarray.engine.reduction import Reduction, reduce
 from portarray.clarray.engine.search import search, unravel
 from portarray.clarray.engine.transfer import from_numpy
 from portarray.clarray.statistical.terms import refuse_empty
+from portarray.clarray.strided import Array
 
 _COUNT = Reduction("count_nonzero", {"signed": ("a + b", "0")}, "count", "(T_(v != (E)(0)) & 1L)")
 _INDEX = np.dtype(np.int64)

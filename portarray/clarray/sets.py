@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portarray.clarray.arguments import array_of
-from portarray.clarray.array import Array
 from portarray.clarray.dtypes import bfloat16
 from portarray.clarray.engine.host import fill, place, served, view
 from portarray.clarray.engine.operands import Operand, pair
+from portarray.clarray.strided import Array
 
 NumpyArray = np.ndarray[Any, Any]
 

@@ -7,12 +7,12 @@ from typing import Any, Literal
 import numpy as np
 
 from portarray.clarray.arguments import array_of, axis_of
-from portarray.clarray.array import Array
 from portarray.clarray.dtypes import bfloat16
 from portarray.clarray.engine.argsorting import fits, sorted_places
 from portarray.clarray.engine.copy import cast, copy
 from portarray.clarray.engine.host import fill, modify, served, view
 from portarray.clarray.engine.merging import sort_rows
+from portarray.clarray.strided import Array
 
 NumpyArray = np.ndarray[Any, Any]
 

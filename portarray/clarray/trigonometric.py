@@ -12,9 +12,9 @@ Subnormal numbers are kept where the device keeps them.
 
 from __future__ import annotations
 
-from portarray.clarray.array import Array
 from portarray.clarray.engine.elementwise import binary, unary
 from portarray.clarray.engine.operation import Operation
+from portarray.clarray.strided import Array
 
 _REAL = ("real", "functions")
 _FORWARD = {"real": _REAL, "complex": (*_REAL, "complex", "complex_exp")}

@@ -6,10 +6,10 @@ import numpy as np
 
 from portarray.clarray.arguments import Axes, array_of, axes_of, axis_of, integer_of
 from portarray.clarray.arithmetic import subtract
-from portarray.clarray.array import Array
 from portarray.clarray.engine.copy import cast
 from portarray.clarray.engine.reduction import Reduction, reduce
 from portarray.clarray.manipulation import concat
+from portarray.clarray.strided import Array
 
 _BOOL = np.dtype(np.bool_)
 # Vectors compare to all bits set or none, numbers to 1 or 0: both are told from zero at the end.

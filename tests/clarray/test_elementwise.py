@@ -16,7 +16,8 @@ from portarray.clarray.creation import asarray
 from portarray.clarray.engine import elementwise, plans, recall
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.manipulation import broadcast_to
-from portarray.clarray.runtime.device import Device, devices
+from portarray.clarray.runtime.device import Device
+from portarray.clarray.runtime.registry import devices
 
 Numpy = np.ndarray[Any, Any]
 

@@ -13,7 +13,8 @@ from portarray.clarray import arithmetic, comparison
 from portarray.clarray.dtypes import ALL, bfloat16, cl_type, kind_of
 from portarray.clarray.engine import copy, plans, recall
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
-from portarray.clarray.runtime.device import Device, devices
+from portarray.clarray.runtime.device import Device
+from portarray.clarray.runtime.registry import devices
 
 Numpy = np.ndarray[Any, Any]
 DType = np.dtype[Any]

@@ -13,7 +13,8 @@ from numpy.exceptions import AxisError
 from portarray.clarray.array import Array
 from portarray.clarray.engine.transfer import borrow, from_numpy, to_numpy
 from portarray.clarray.indexing import take, take_along_axis
-from portarray.clarray.runtime.device import Device, devices
+from portarray.clarray.runtime.device import Device
+from portarray.clarray.runtime.registry import devices
 
 
 def _range(device: Device, shape: tuple[int, ...], dtype: str = "float32") -> Array:

@@ -20,7 +20,8 @@ from portarray.clarray import interop
 from portarray.clarray.engine.copy import assign, copy
 from portarray.clarray.engine.transfer import borrow, from_numpy, to_numpy
 from portarray.clarray.interop import from_dlpack
-from portarray.clarray.runtime.device import Device, devices
+from portarray.clarray.runtime.device import Device
+from portarray.clarray.runtime.registry import devices
 
 
 class Producer:

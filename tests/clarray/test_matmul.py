@@ -13,7 +13,8 @@ from portarray.clarray.engine import matmul_launch, matmul_packed
 from portarray.clarray.engine.tiles import tile_of
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.linear_algebra import matmul
-from portarray.clarray.runtime.device import Device, devices
+from portarray.clarray.runtime.device import Device
+from portarray.clarray.runtime.registry import devices
 
 Values = np.ndarray[Any, Any]
 

@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 from foreign import CASES, LAYOUTS, drawn, has, on_host, read_only
 
-from portarray.clarray.array import Array, empty
+from portarray.clarray.array import Array
 from portarray.clarray.engine.copy import assign, copy
 from portarray.clarray.engine.transfer import borrow, from_numpy, share, to_numpy
 from portarray.clarray.runtime.device import Device
+from portarray.clarray.strided import empty
 
 
 @pytest.mark.parametrize(("dtype", "layout"), CASES)
@@ -179,7 +180,7 @@ def test_views_survive_the_interpreters_end(device: Device) -> None:
     on_host(device)
     program = (
         "import numpy as np, sys\n"
-        "from portarray.clarray.runtime.device import devices\n"
+        "from portarray.clarray.runtime.registry import devices\n"
         "from portarray.clarray.engine.transfer import from_numpy\n"
         f"x = from_numpy(np.arange(5.0), devices()[{device.index}])\n"
         "sys.kept = np.from_dlpack(x), x.__dlpack__(), np.asarray(x)\n"

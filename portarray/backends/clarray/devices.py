@@ -13,8 +13,7 @@ from portarray.backends.protocol import Description, MemoryFigures
 from portarray.clarray import Device
 from portarray.clarray.dtypes import ALL
 from portarray.clarray.errors import DeviceNotFunctionalError, KernelError
-from portarray.clarray.runtime import device as runtime
-from portarray.clarray.runtime import discovery
+from portarray.clarray.runtime import discovery, registry
 
 __all__ = [
     "ARRAY_TYPE",
@@ -51,7 +50,7 @@ def why_not(platform: str) -> str:
     """Return why there is none, for each driver and device that was found."""
     if platform != "opencl":
         return f"clarray computes on OpenCL devices only, not on {platform}"
-    reasons = "; ".join(f"{name}: {reason}" for name, reason in discovery.reasons().items())
+    reasons = "; ".join(f"{name}: {reason}" for name, reason in registry.reasons().items())
     return reasons or "OpenCL has no device"
 
 
@@ -110,7 +109,7 @@ def is_failure(error: BaseException) -> bool:
 
 def memory(device: Device) -> MemoryFigures:
     """Return the memory figures of a device; ``used`` and ``pooled`` are clarray's own."""
-    found = runtime.memory(device)
+    found = registry.memory(device)
     return MemoryFigures(total=found.total, free=found.free, used=found.used, pooled=found.pooled)
 
 
@@ -121,7 +120,7 @@ def synchronize(device: Device) -> None:
 
 def reclaim(device: Device) -> None:
     """Give pooled memory back to the driver."""
-    runtime.reclaim(device)
+    registry.reclaim(device)
 
 
 def driver(platform: str) -> str:

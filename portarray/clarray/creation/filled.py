@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from portarray.clarray import array as _array
+from portarray.clarray import strided
 from portarray.clarray.arguments import (
     ShapeLike,
     array_of,
@@ -15,10 +15,11 @@ from portarray.clarray.arguments import (
     scalar_of,
     shape_of,
 )
-from portarray.clarray.array import Array
 from portarray.clarray.dtypes import kind_of
 from portarray.clarray.engine.copy import fill
-from portarray.clarray.runtime.device import Device, device_of
+from portarray.clarray.runtime.device import Device
+from portarray.clarray.runtime.registry import device_of
+from portarray.clarray.strided import Array
 
 DType = np.dtype[Any]
 
@@ -26,13 +27,13 @@ DType = np.dtype[Any]
 def empty(shape: ShapeLike, *, dtype: Any = None, device: object = None) -> Array:
     """Return an array whose elements are whatever was in memory."""
     where = device_of(device)
-    return _array.empty(shape_of(shape), _dtype(dtype, where, "real floating"), where)
+    return strided.empty(shape_of(shape), _dtype(dtype, where, "real floating"), where)
 
 
 def empty_like(x: Array, /, *, dtype: Any = None, device: object = None) -> Array:
     """Return an array of another's shape whose elements are whatever was in memory."""
     shape, found, where = _like(x, dtype, device, "empty_like")
-    return _array.empty(shape, found, where)
+    return strided.empty(shape, found, where)
 
 
 def full(
@@ -104,7 +105,7 @@ def _kind(value: complex) -> str:
 
 
 def _filled(shape: tuple[int, ...], value: complex, dtype: DType, device: Device) -> Array:
-    out = _array.empty(shape, dtype, device)
+    out = strided.empty(shape, dtype, device)
     fill(out, _fitting(value, dtype))
     return out
 

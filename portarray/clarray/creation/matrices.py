@@ -6,10 +6,10 @@ import math
 from typing import Any
 
 from portarray.clarray.arguments import array_of, integer_of
-from portarray.clarray.array import Array
 from portarray.clarray.creation.filled import zeros
 from portarray.clarray.engine.arrange import triangle
 from portarray.clarray.engine.copy import copy, fill
+from portarray.clarray.strided import Array
 
 
 def eye(

@@ -15,11 +15,11 @@ from portarray.clarray.arguments import (
     same_device,
     scalar_of,
 )
-from portarray.clarray.array import Array, empty
 from portarray.clarray.dtypes import real_dtype_of
 from portarray.clarray.engine import ramp
 from portarray.clarray.engine.copy import cast, copy
-from portarray.clarray.runtime.device import device_of
+from portarray.clarray.runtime.registry import device_of
+from portarray.clarray.strided import Array, empty, new_array
 
 
 def arange(
@@ -109,7 +109,7 @@ def linspace(
         return out if computed == target else cast(out, target)
     part = real_dtype_of(computed)
     for place, ends in enumerate(((first.real, last.real), (first.imag, last.imag))):
-        parts = Array(out.storage, part, (number,), (2,), place, False)
+        parts = new_array(out.storage, part, (number,), (2,), place, False)
         ramp.between(parts, float(ends[0]), float(ends[1]), gaps)
     return out
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from portarray.clarray.array import Array, empty
 from portarray.clarray.dtypes import kind_of
 from portarray.clarray.engine.accumulation import (
     LANES,
@@ -25,6 +24,7 @@ from portarray.clarray.engine.reduction_layout import Walk, reduced_shape, walk
 from portarray.clarray.layout import strides_of
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.programs import Kernel, source_of
+from portarray.clarray.strided import Array, empty
 
 DType = np.dtype[Any]
 Shape = tuple[int, ...]

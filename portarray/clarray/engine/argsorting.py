@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from portarray.clarray.array import Array, empty
 from portarray.clarray.dtypes import cl_type, kind_of
 from portarray.clarray.engine.copy import contiguous
 from portarray.clarray.engine.merging import sort_rows
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.programs import Kernel, source_of
+from portarray.clarray.strided import Array, empty, new_array
 
 ENOUGH = 1 << 14
 """Elements from which sorting packed numbers is worth its kernels."""
@@ -52,7 +52,7 @@ def sorted_places(x: Array, *, descending: bool) -> Array:
     )
     found = sort_rows(packed)
     _kernel(device, x.dtype, "unpack").launch(size, (group,), (found.storage,), x.size)
-    return Array(found.storage, _PLACES, found.shape, found.strides, found.offset, True)
+    return new_array(found.storage, _PLACES, found.shape, found.strides, found.offset, True)
 
 
 def _kernel(device: Device, dtype: np.dtype[Any], name: str) -> Kernel:

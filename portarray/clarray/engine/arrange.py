@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from portarray.clarray.array import Array, empty
 from portarray.clarray.engine.copy import contiguous
 from portarray.clarray.engine.moves import item_kernel, pieces
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
+from portarray.clarray.strided import Array, empty
 
 
 def triangle(x: Array, diagonal: int, *, upper: bool) -> Array:

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from portarray.clarray.array import Array, empty
 from portarray.clarray.dtypes import cl_type
 from portarray.clarray.engine.casting import conversion
 from portarray.clarray.engine.copy import contiguous
 from portarray.clarray.engine.transfer import to_numpy
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.programs import Kernel, source_of
+from portarray.clarray.strided import Array, empty
 
 DType = np.dtype[Any]
 

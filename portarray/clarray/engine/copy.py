@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from portarray.clarray.array import Array, empty
 from portarray.clarray.engine.elementwise import apply
 from portarray.clarray.engine.moves import item_kernel, move, pieces
 from portarray.clarray.engine.operation import Operation, every
 from portarray.clarray.engine.overlap import overlap, same_elements
 from portarray.clarray.layout import broadcast_strides, repeats
+from portarray.clarray.strided import Array, empty
 
 _IDENTITY = Operation("copy", every("a"))
 _FILL = (np.int64, np.int64, np.int64, np.uint64, np.uint64)

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from portarray.clarray.array import Array
 from portarray.clarray.dtypes import kind_of
 from portarray.clarray.engine.element_programs import Plain, Task, part_dtype, plain
 from portarray.clarray.engine.operands import Operand, pair
@@ -22,6 +21,7 @@ from portarray.clarray.engine.plans import Plan, plan_of
 from portarray.clarray.engine.recall import recalled, remember, rounded
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.programs import Kernel
+from portarray.clarray.strided import Array, new_array
 
 DType = np.dtype[Any]
 
@@ -50,12 +50,12 @@ def unary(operation: Operation, x: Array) -> Array:
     made = device.pool.take(size * out_dtype.itemsize)
     group = kernels.group
     kernels.flat.launch((-(-size // group) * group,), (group,), (made, storage), 0, x.offset, size)
-    return Array(made, out_dtype, x.shape, x.strides, 0, True)
+    return new_array(made, out_dtype, x.shape, x.strides, 0, True)
 
 
 def binary(operation: Operation, x1: Operand, x2: Operand, out: Array | None = None) -> Array:
     """Return an operation's results for two operands that broadcast together."""
-    if type(x1) is Array and type(x2) is Array and x1.shape == x2.shape and out is None:
+    if isinstance(x1, Array) and isinstance(x2, Array) and x1.shape == x2.shape and out is None:
         first, second, dtype = x1.storage, x2.storage, x1.dtype
         device = first.device
         if x2.dtype is dtype and second.device is device and x1.contiguous and x2.contiguous:
@@ -74,7 +74,7 @@ def binary(operation: Operation, x1: Operand, x2: Operand, out: Array | None = N
                     x2.offset,
                     size,
                 )
-                return Array(made, out_dtype, x1.shape, x1.strides, 0, True)
+                return new_array(made, out_dtype, x1.shape, x1.strides, 0, True)
             out_dtype = operation.result_dtype(dtype)
             _flat[operation, dtype, device] = _plain_of(operation, 2, dtype, device), out_dtype
     if out is None:
@@ -113,7 +113,7 @@ def apply(
     )
     if out is None:
         made = device.pool.take(math.prod(plan.shape) * out_dtype.itemsize)
-        out = Array(made, out_dtype, plan.shape, plan.strides, 0, True)
+        out = new_array(made, out_dtype, plan.shape, plan.strides, 0, True)
     if plan.kernel is not None:
         if plan.casts:
             operands = _cast(operands, plan)

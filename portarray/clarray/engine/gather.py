@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from portarray.clarray.array import Array, empty
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.layout import broadcast_strides, collapse, strides_of
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.pool import Storage
 from portarray.clarray.runtime.programs import Kernel, source_of
+from portarray.clarray.strided import Array, empty
 
 Shape = tuple[int, ...]
 

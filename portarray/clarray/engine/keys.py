@@ -8,7 +8,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from portarray.clarray.array import Array, empty
 from portarray.clarray.engine.compaction import compact
 from portarray.clarray.engine.copy import copy
 from portarray.clarray.engine.gather import Index, Places, combine, unravel
@@ -16,6 +15,7 @@ from portarray.clarray.engine.operands import one_device
 from portarray.clarray.engine.overlap import overlap
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.layout import broadcast_shapes, broadcast_strides, collapse
+from portarray.clarray.strided import Array, empty
 
 Shape: TypeAlias = tuple[int, ...]
 

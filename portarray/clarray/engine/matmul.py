@@ -12,7 +12,6 @@ from operator import mul
 
 import numpy as np
 
-from portarray.clarray.array import Array, empty
 from portarray.clarray.dtypes import kind_of, promote, real_dtype_of
 from portarray.clarray.engine.copy import cast, fill
 from portarray.clarray.engine.matmul_launch import launch
@@ -20,6 +19,7 @@ from portarray.clarray.engine.matmul_tasks import Task, Three
 from portarray.clarray.engine.parts import as_parts
 from portarray.clarray.engine.reduction import Reduction, reduce
 from portarray.clarray.layout import broadcast_shapes, broadcast_strides, collapse
+from portarray.clarray.strided import Array, empty
 
 Shape = tuple[int, ...]
 

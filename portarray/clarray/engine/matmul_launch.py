@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from portarray.clarray.array import Array
 from portarray.clarray.engine.copy import cast, contiguous
 from portarray.clarray.engine.matmul_packed import packed_products
 from portarray.clarray.engine.matmul_rows import FEW, columns_each, rows_kernel, takes
 from portarray.clarray.engine.matmul_tasks import Task, kernel_of
 from portarray.clarray.engine.tiles import tile_of
 from portarray.clarray.runtime.device import Device
+from portarray.clarray.strided import new_array
 
 DType = np.dtype[Any]
 
@@ -106,7 +106,7 @@ def _few_rows(device: Device, dtype: DType, out: DType, task: Task) -> None:
     """Launch products of few rows with b dense along the summed axis."""
     halves = dtype.itemsize == 2
     if task.a_k != 1 or halves:  # the few rows are cheap to copy
-        rows = Array(
+        rows = new_array(
             task.a, dtype, (*task.batch, task.m, task.depth),
             (*task.a_batch, task.a_m, task.a_k), task.a_at, False,
         )  # fmt: skip

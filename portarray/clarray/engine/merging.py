@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from portarray.clarray.array import Array, empty
 from portarray.clarray.dtypes import cl_type
 from portarray.clarray.engine.host import modify
 from portarray.clarray.runtime.programs import Kernel, source_of
+from portarray.clarray.strided import Array, empty
 
 NumpyArray = np.ndarray[Any, Any]
 

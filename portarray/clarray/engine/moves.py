@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from portarray.clarray.array import Array
 from portarray.clarray.layout import collapse
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.programs import Kernel, source_of
+from portarray.clarray.strided import Array
 
 _CHUNK = 1 << 15
 """Bytes that a work-item of a processor moves: many groups, but few enough to cost nothing."""

@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 import ml_dtypes
 import numpy as np
 
-from portarray.clarray.array import Array
 from portarray.clarray.dtypes import kind_of, promote
+from portarray.clarray.strided import Array
 
 DType = np.dtype[Any]
 Scalar: TypeAlias = bool | int | float | complex

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from portarray.clarray.array import Array
+from portarray.clarray.strided import Array
 
 
 def overlap(first: Array, second: Array) -> bool:

@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from portarray.clarray.array import Array
 from portarray.clarray.dtypes import real_dtype_of
 from portarray.clarray.layout import is_contiguous
+from portarray.clarray.strided import Array, new_array
 
 
 def as_parts(x: Array) -> Array:
     """Return a complex array as a real one with another axis of length 2: the same memory."""
     shape = (*x.shape, 2)
     strides = (*[2 * step for step in x.strides], 1)
-    return Array(
+    return new_array(
         x.storage,
         real_dtype_of(x.dtype),
         shape,
@@ -34,4 +34,4 @@ def part(x: Array, which: int) -> Array:
 def as_complex(parts: Array, dtype: np.dtype[Any]) -> Array:
     """Return a new contiguous real array with a last axis of length 2 as a complex one."""
     strides = tuple([step // 2 for step in parts.strides[:-1]])
-    return Array(parts.storage, dtype, parts.shape[:-1], strides, 0, True)
+    return new_array(parts.storage, dtype, parts.shape[:-1], strides, 0, True)

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from portarray.clarray.array import Array
 from portarray.clarray.dtypes import cl_type
 from portarray.clarray.engine.moves import pieces
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.programs import source_of
+from portarray.clarray.strided import Array
 
 DType = np.dtype[Any]
 _MASK = 0xFFFF_FFFF_FFFF_FFFF

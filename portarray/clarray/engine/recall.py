@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from portarray.clarray.array import Array
 from portarray.clarray.dtypes import kind_of
 from portarray.clarray.engine.operation import Operation
 from portarray.clarray.engine.plans import Plan, plan_of
 from portarray.clarray.runtime.programs import Kernel
+from portarray.clarray.strided import Array, new_array
 
 DType = np.dtype[Any]
 
@@ -39,10 +39,10 @@ _calls: dict[tuple[Any, ...], _Call] = {}
 
 def recalled(operation: Operation, x1: object, x2: object) -> Array | None:
     """Return the results of a call like one before; None where there was none."""
-    if type(x1) is Array:
+    if isinstance(x1, Array):
         first = x1.storage
         device = first.device
-        if type(x2) is Array:
+        if isinstance(x2, Array):
             second = x2.storage
             call = _calls.get(
                 (operation, device, x1.dtype, x1.shape, x1.strides, x2.dtype, x2.shape, x2.strides)
@@ -60,9 +60,9 @@ def recalled(operation: Operation, x1: object, x2: object) -> Array | None:
                 x2.offset,
                 *call.values,
             )
-            return Array(made, call.out_dtype, plan.shape, plan.strides, 0, True)
+            return new_array(made, call.out_dtype, plan.shape, plan.strides, 0, True)
         return _beside(operation, x1, x2, True)
-    return _beside(operation, x2, x1, False) if type(x2) is Array else None
+    return _beside(operation, x2, x1, False) if isinstance(x2, Array) else None
 
 
 def _beside(operation: Operation, x: Array, value: Any, right: bool) -> Array | None:
@@ -104,7 +104,7 @@ def _beside(operation: Operation, x: Array, value: Any, right: bool) -> Array | 
             value,
             0,
         )
-    return Array(made, call.out_dtype, plan.shape, plan.strides, 0, True)
+    return new_array(made, call.out_dtype, plan.shape, plan.strides, 0, True)
 
 
 def remember(

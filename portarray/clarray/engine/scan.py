@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from portarray.clarray.array import Array, empty
 from portarray.clarray.dtypes import kind_of
 from portarray.clarray.engine.accumulation import (
     LANES,
@@ -30,6 +29,7 @@ from portarray.clarray.engine.copy import contiguous
 from portarray.clarray.layout import collapse
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.programs import Kernel, source_of
+from portarray.clarray.strided import Array, empty
 
 DType = np.dtype[Any]
 Shape = tuple[int, ...]

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from portarray.clarray.array import Array, empty
 from portarray.clarray.dtypes import cl_type
 from portarray.clarray.engine.accumulation import round_up
 from portarray.clarray.engine.copy import contiguous
 from portarray.clarray.layout import strides_of
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.programs import Kernel, source_of
+from portarray.clarray.strided import Array, empty
 
 _INDEX = np.dtype(np.int64)
 

@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
-from portarray.clarray.array import Array, empty
 from portarray.clarray.dtypes import dtype_of
 from portarray.clarray.engine import staging
 from portarray.clarray.engine.copy import contiguous
@@ -29,6 +28,7 @@ from portarray.clarray.layout import strides_of
 from portarray.clarray.runtime import pool
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.pool import Storage
+from portarray.clarray.strided import Array, empty, new_array
 
 Values = np.ndarray[Any, Any]
 
@@ -202,14 +202,14 @@ def _borrowed(
         low = _address(_bytes_of(storage))
     elif values.flags.c_contiguous:
         storage = _over(values.reshape(-1).view(np.uint8), values, device, shared)
-        return Array(storage, dtype, values.shape, strides_of(values.shape), 0, True)
+        return new_array(storage, dtype, values.shape, strides_of(values.shape), 0, True)
     else:
         # Exactly the bytes that the elements lie in: what is beside them may be no memory of ours.
         low, high = np.lib.array_utils.byte_bounds(values)
         storage = _over(np.asarray(_Window(low, high - low)), values, device, shared)
     strides = tuple(stride // itemsize for stride in values.strides)
     start = (_address(values) - low) // itemsize
-    return Array(storage, dtype, (), (), 0, True).view(values.shape, strides, start)
+    return new_array(storage, dtype, (), (), 0, True).view(values.shape, strides, start)
 
 
 def _over(

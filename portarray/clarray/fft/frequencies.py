@@ -13,11 +13,11 @@ from portarray.clarray.arguments import (
     integer_of,
 )
 from portarray.clarray.arithmetic import divide
-from portarray.clarray.array import Array
 from portarray.clarray.creation import arange
 from portarray.clarray.dtypes import kind_of
 from portarray.clarray.manipulation import roll
-from portarray.clarray.runtime.device import device_of
+from portarray.clarray.runtime.registry import device_of
+from portarray.clarray.strided import Array
 
 
 def _frequencies(first: int, last: int, n: int, d: float, dtype: Any, device: object) -> Array:

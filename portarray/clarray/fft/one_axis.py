@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from portarray.clarray.array import Array
 from portarray.clarray.engine import host
 from portarray.clarray.fft.transforms import Norm, along_one, checked
+from portarray.clarray.strided import Array
 
 
 @host.served

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from portarray.clarray.array import Array
 from portarray.clarray.engine import host
 from portarray.clarray.fft.transforms import Norm, along_several, checked
+from portarray.clarray.strided import Array
 
 
 @host.served

@@ -8,9 +8,9 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from portarray.clarray.arguments import array_of, axes_of, axis_of, integer_of
-from portarray.clarray.array import Array
 from portarray.clarray.dtypes import kind_of
 from portarray.clarray.engine import host
+from portarray.clarray.strided import Array
 
 Norm: TypeAlias = Literal["backward", "ortho", "forward"]
 _NORMS = ("backward", "ortho", "forward")

@@ -11,10 +11,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from portarray.clarray.array import Array
 from portarray.clarray.engine import host
 from portarray.clarray.linalg.lapack import full, matrices, on_host, square
 from portarray.clarray.linalg.results import EighResult, EigResult, QRResult, SVDResult
+from portarray.clarray.strided import Array
 
 NumpyArray = np.ndarray[Any, Any]
 

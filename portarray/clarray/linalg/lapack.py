@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from portarray.clarray.arguments import array_of
-from portarray.clarray.array import Array
 from portarray.clarray.dtypes import kind_of
 from portarray.clarray.engine import host
+from portarray.clarray.strided import Array
 
 NumpyArray = np.ndarray[Any, Any]
 

@@ -8,7 +8,6 @@ from typing import Literal
 from portarray.clarray import statistical
 from portarray.clarray.arguments import Axes, array_of, axes_of
 from portarray.clarray.arithmetic import abs as _abs
-from portarray.clarray.array import Array
 from portarray.clarray.comparison import not_equal
 from portarray.clarray.dtypes import kind_of, real_dtype_of
 from portarray.clarray.engine.copy import cast
@@ -18,6 +17,7 @@ from portarray.clarray.exponential import pow as _pow
 from portarray.clarray.layout import strides_of
 from portarray.clarray.linalg.decompositions import svdvals
 from portarray.clarray.linalg.lapack import matrices
+from portarray.clarray.strided import Array
 
 _SUM = {"real": ("a + b", "0")}
 _TWO = Reduction("vector_norm", _SUM, "result", "SQUARE(T_(v))", "sqrt(a)")

@@ -9,7 +9,6 @@ import numpy as np
 from portarray.clarray import statistical
 from portarray.clarray.arguments import array_of, axis_of, integer_of
 from portarray.clarray.arithmetic import multiply, subtract
-from portarray.clarray.array import Array, empty
 from portarray.clarray.creation import eye
 from portarray.clarray.dtypes import promote
 from portarray.clarray.engine.copy import assign, copy
@@ -18,6 +17,7 @@ from portarray.clarray.layout import broadcast_shapes
 from portarray.clarray.linalg.lapack import square
 from portarray.clarray.linalg.solving import inv
 from portarray.clarray.linear_algebra import matmul
+from portarray.clarray.strided import Array, empty
 
 _BOOL = np.dtype(np.bool_)
 

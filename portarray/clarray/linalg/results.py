@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from portarray.clarray.array import Array
+from portarray.clarray.strided import Array
 
 
 class EigResult(NamedTuple):

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from portarray.clarray.arguments import array_of, default_dtype
-from portarray.clarray.array import Array
 from portarray.clarray.dtypes import kind_of, promote
 from portarray.clarray.engine import host
 from portarray.clarray.engine.operands import one_device
 from portarray.clarray.linalg.lapack import full, matrices, on_host, square
 from portarray.clarray.linalg.results import SlogdetResult
+from portarray.clarray.strided import Array
 
 NumpyArray = np.ndarray[Any, Any]
 

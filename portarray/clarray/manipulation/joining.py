@@ -15,12 +15,12 @@ from portarray.clarray.arguments import (
     same_device,
     shape_of,
 )
-from portarray.clarray.array import Array, empty
 from portarray.clarray.dtypes import promote
 from portarray.clarray.engine.arrange import spread
 from portarray.clarray.engine.copy import assign, copy
 from portarray.clarray.engine.transfer import to_numpy
 from portarray.clarray.manipulation.shapes import reshape
+from portarray.clarray.strided import Array, empty
 
 
 def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:

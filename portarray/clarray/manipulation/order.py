@@ -6,9 +6,9 @@ import itertools
 from collections.abc import Sequence
 
 from portarray.clarray.arguments import Axes, array_of, axes_of, integer_of
-from portarray.clarray.array import Array, empty
 from portarray.clarray.engine.copy import assign, copy
 from portarray.clarray.manipulation.shapes import reshape
+from portarray.clarray.strided import Array, empty
 
 
 def flip(x: Array, /, *, axis: Axes | None = None) -> Array:

@@ -14,8 +14,8 @@ from portarray.clarray.arguments import (
     integer_of,
     shape_of,
 )
-from portarray.clarray.array import Array
 from portarray.clarray.engine.copy import copy as _copy
+from portarray.clarray.strided import Array, new_array
 
 _are_int = frozenset({int}).issuperset
 
@@ -68,7 +68,7 @@ def reshape(x: Array, /, shape: ShapeLike, *, copy: bool | None = None) -> Array
     if copy:
         x = _copy(x)
     if x.contiguous:
-        return Array(x.storage, x.dtype, target, layout.strides_of(target), x.offset, True)
+        return new_array(x.storage, x.dtype, target, layout.strides_of(target), x.offset, True)
     strides = layout.reshaped_strides(x.shape, x.strides, target)
     if strides is None:
         if copy is False:

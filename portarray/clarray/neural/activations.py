@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from portarray.clarray.array import Array
 from portarray.clarray.engine.elementwise import unary
 from portarray.clarray.engine.operation import Operation
+from portarray.clarray.strided import Array
 
 _REAL = ("real", "functions")
 

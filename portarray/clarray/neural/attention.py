@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portarray.clarray.arguments import array_of, integer_of
-from portarray.clarray.array import Array, empty
 from portarray.clarray.dtypes import bfloat16, kind_of
 from portarray.clarray.engine.copy import cast, contiguous, fill
 from portarray.clarray.engine.operands import one_device
@@ -29,6 +28,7 @@ from portarray.clarray.layout import broadcast_strides, collapse, strides_of
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.pool import Storage
 from portarray.clarray.runtime.programs import Kernel, source_of
+from portarray.clarray.strided import Array, empty
 
 DType = np.dtype[Any]
 Shape = tuple[int, ...]

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from portarray.clarray.arguments import array_of
-from portarray.clarray.array import Array
 from portarray.clarray.dtypes import kind_of
 from portarray.clarray.engine.transfer import to_numpy
+from portarray.clarray.strided import Array
 
 DType = np.dtype[Any]
 

@@ -15,7 +15,6 @@ import numpy as np
 
 from portarray.clarray.arguments import array_of
 from portarray.clarray.arithmetic import add
-from portarray.clarray.array import Array
 from portarray.clarray.dtypes import kind_of
 from portarray.clarray.engine.copy import cast, contiguous
 from portarray.clarray.engine.matmul import product
@@ -24,6 +23,7 @@ from portarray.clarray.engine.operands import one_device
 from portarray.clarray.layout import strides_of
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.programs import Kernel
+from portarray.clarray.strided import Array, new_array
 
 DType = np.dtype[Any]
 Shape = tuple[int, ...]
@@ -106,7 +106,7 @@ def _few(x: Array, weight: Array, bias: Array | None) -> Array | None:
         plan.size, (1, 1), storages, x.offset, weight.offset, -1 if bias is None else bias.offset,
         0, *plan.values,
     )  # fmt: skip
-    return Array(out, weight.dtype, plan.shape, plan.strides, 0, True)
+    return new_array(out, weight.dtype, plan.shape, plan.strides, 0, True)
 
 
 @lru_cache(maxsize=1024)

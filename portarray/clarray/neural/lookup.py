@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from portarray.clarray.arguments import array_of
-from portarray.clarray.array import Array, empty
 from portarray.clarray.dtypes import cl_type
 from portarray.clarray.engine.copy import contiguous, copy
 from portarray.clarray.neural.checks import beside, integers, within
 from portarray.clarray.neural.rows import LONG
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.programs import Kernel, source_of
+from portarray.clarray.strided import Array, empty
 
 _ITEMS = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong"}
 _WORTH = 1 << 13

@@ -6,12 +6,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from portarray.clarray.array import Array, empty
 from portarray.clarray.dtypes import cl_type
 from portarray.clarray.engine.copy import cast, contiguous, copy, fill
 from portarray.clarray.neural import rows
 from portarray.clarray.neural.checks import beside, integers, real, within
 from portarray.clarray.neural.rows import LONG, ROW_VALUES
+from portarray.clarray.strided import Array, empty
 
 _REDUCTIONS = ("mean", "sum", "none")
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from portarray.clarray.array import Array, empty
 from portarray.clarray.engine.copy import contiguous, copy
 from portarray.clarray.neural import rows
 from portarray.clarray.neural.checks import real, vector
 from portarray.clarray.neural.rows import LONG, ROW_VALUES
 from portarray.clarray.runtime.device import Device
+from portarray.clarray.strided import Array, empty
 
 _UNFIT = "unfit"
 """Of vectors that are checked, or copied, in every call."""
@@ -31,7 +31,7 @@ def layer_norm(
 
 def _normalized(name: str, x: Array, vectors: tuple[Array | None, ...], eps: float) -> Array:
     key: tuple[Any, ...] = ()
-    if type(x) is Array:
+    if isinstance(x, Array):
         device = x.storage.device
         key = (
             name,
@@ -71,10 +71,10 @@ def _normalized(name: str, x: Array, vectors: tuple[Array | None, ...], eps: flo
     return call(x, *others)
 
 
-def _form(one: Array | None, device: Device) -> object:
+def _form(one: object, device: Device) -> object:
     """Return what calls with a vector are told apart by."""
     if one is None:
         return None
-    if type(one) is Array and one.contiguous and one.storage.device is device:
+    if isinstance(one, Array) and one.contiguous and one.storage.device is device:
         return one.dtype, one.shape
     return _UNFIT

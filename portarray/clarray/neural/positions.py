@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from portarray.clarray.arguments import default_dtype, dtype_on
-from portarray.clarray.array import Array, empty
 from portarray.clarray.creation.ranges import arange
 from portarray.clarray.dtypes import cl_type, kind_of
 from portarray.clarray.engine.copy import contiguous
@@ -20,6 +19,7 @@ from portarray.clarray.neural.checks import beside, integers, real
 from portarray.clarray.neural.rows import LONG, ROW_VALUES
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.programs import Kernel, source_of
+from portarray.clarray.strided import Array, empty
 
 DType = np.dtype[Any]
 Tables = tuple[Array, Array]
@@ -37,7 +37,7 @@ def rope(
     """Rotate pairs of features by angles that grow with the position."""
     if tables is not None:
         cos, sin = tables
-        if type(x) is type(cos) is type(sin) is Array and positions is None:
+        if positions is None and type(x) is type(cos) is type(sin) and isinstance(x, Array):
             device = x.storage.device
             if cos.storage.device is device and sin.storage.device is device:
                 call = rows.calls.get(_key(x, cos, sin, interleaved))

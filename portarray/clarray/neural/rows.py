@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from portarray.clarray.array import Array
 from portarray.clarray.dtypes import cl_type
 from portarray.clarray.layout import collapse, strides_of
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.programs import Kernel, source_of
+from portarray.clarray.strided import Array, new_array
 
 DType = np.dtype[Any]
 Shape = tuple[int, ...]
@@ -61,7 +61,7 @@ class Call(NamedTuple):
             )
         else:
             self.kernel.launch(self.size, self.group, (made, storage), x.offset, *self.values)
-        return Array(made, x.dtype, self.shape, self.strides, 0, True)
+        return new_array(made, x.dtype, self.shape, self.strides, 0, True)
 
 
 calls: dict[tuple[Any, ...], Call] = {}

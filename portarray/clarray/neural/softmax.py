@@ -6,12 +6,12 @@ import math
 from typing import Any
 
 from portarray.clarray.arguments import axis_of
-from portarray.clarray.array import Array, empty
 from portarray.clarray.engine.copy import contiguous, copy
 from portarray.clarray.layout import strides_of
 from portarray.clarray.neural import rows
 from portarray.clarray.neural.checks import real
 from portarray.clarray.neural.rows import LONG, ROW_VALUES, Call
+from portarray.clarray.strided import Array, empty
 
 _LANES = 16
 _WORTH = 1 << 13
@@ -28,7 +28,7 @@ def log_softmax(x: Array, /, *, axis: int = -1) -> Array:
 
 
 def _along(name: str, x: Array, axis: int) -> Array:
-    if type(x) is Array:
+    if isinstance(x, Array):
         call = rows.calls.get((name, x.storage.device, x.dtype, x.shape, x.strides, axis))
         if call is not None:
             return call(x)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import atexit
 import contextvars
-import os
 import threading
 import weakref
 from collections.abc import Sequence
@@ -16,8 +14,7 @@ import numpy as np
 import pyopencl as cl
 
 from portarray.clarray.dtypes import ALL, cl_type
-from portarray.clarray.errors import DeviceNotFunctionalError
-from portarray.clarray.runtime import discovery, faults, probe
+from portarray.clarray.runtime import faults
 from portarray.clarray.runtime.pool import Memory, Pool
 from portarray.clarray.runtime.programs import Kernel, Programs
 
@@ -99,12 +96,6 @@ class Device:
     def __str__(self) -> str:
         return f"clarray:{self.index}"
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        every = devices()
-        if self.index >= len(every) or every[self.index] is not self:
-            raise TypeError(f"{self!r} is none of clarray.devices(), so it cannot be pickled")
-        return device_of, (self.index,)
-
     def __copy__(self) -> Device:
         return self
 
@@ -112,7 +103,7 @@ class Device:
         return self
 
     def __enter__(self) -> Device:
-        _scopes.set((*_scopes.get(), self))
+        scopes.set((*scopes.get(), self))
         return self
 
     def __exit__(
@@ -121,7 +112,7 @@ class Device:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        _scopes.set(_scopes.get()[:-1])
+        scopes.set(scopes.get()[:-1])
 
     @property
     def pending(self) -> bool:
@@ -178,128 +169,5 @@ class Device:
 opened: weakref.WeakSet[Device] = weakref.WeakSet()
 """Every device object that there is."""
 
-_scopes: contextvars.ContextVar[tuple[Device, ...]] = contextvars.ContextVar("scopes", default=())
-_looking = threading.RLock()
-_devices: tuple[Device, ...] | None = None
-_first: Device | None = None
-
-
-def devices() -> tuple[Device, ...]:
-    """Return every functional OpenCL device, best first.
-
-    Functional means that a kernel was built, ran and gave the right result.
-    :func:`~portarray.clarray.reasons` says why others are not among them.
-    ``CLARRAY_MEMORY=discrete`` in the environment treats each as a device with memory of its own.
-    """
-    global _devices
-    found = _devices
-    if found is None:
-        with _looking:
-            if _devices is None:
-                _devices = _look()
-            found = _devices
-    return found
-
-
-def _look() -> tuple[Device, ...]:
-    memory_kind = os.environ.get("CLARRAY_MEMORY", "")
-    if memory_kind not in ("", "discrete"):
-        raise ValueError(
-            f"CLARRAY_MEMORY={memory_kind!r}: it may be 'discrete', which treats every device as "
-            f"one with memory of its own, or not set"
-        )
-    natives = discovery.candidates()
-    found: list[Device] = []
-    for native, refusal in zip(natives, probe.tried(natives), strict=True):
-        reason = refusal
-        if not reason:
-            try:
-                device = Device(native, len(found), discrete=memory_kind == "discrete")
-                reason = probe.check(device)
-            except Exception as error:  # noqa: BLE001 - a driver may raise anything; it is told
-                reason = probe.reason_of(error)
-        if reason:
-            discovery.refuse(discovery.title(native), reason)
-        else:
-            found.append(device)
-            # A driver that is unloaded while its threads compute may end the process badly.
-            atexit.register(device.finish)
-    return tuple(found)
-
-
-def default_device() -> Device:
-    """Return the device that arrays are made on where none is named.
-
-    That of the innermost ``with device:``, else ``CLARRAY_DEVICE`` from the environment (an index,
-    or part of a platform's or device's name), else the first functional one.
-    """
-    global _first
-    scopes = _scopes.get()
-    if scopes:
-        return scopes[-1]
-    if _first is None:
-        _first = _chosen()
-    return _first
-
-
-def _chosen() -> Device:
-    every = devices()
-    given = os.environ.get("CLARRAY_DEVICE", "").strip()
-    reasons = discovery.reasons()
-    why = "".join(f"; {name}: {reason}" for name, reason in reasons.items())
-    if not every:
-        raise DeviceNotFunctionalError(f"no OpenCL device can be used{why}", reasons)
-    if not given:
-        return every[0]
-    if given.isdecimal():
-        if int(given) < len(every):
-            return every[int(given)]
-    else:
-        for one in every:
-            if given.lower() in f"{one.platform_name}\n{one.name}".lower():
-                return one
-    there = ", ".join(f"{one.index}: {one.name} ({one.platform_name})" for one in every)
-    raise DeviceNotFunctionalError(
-        f"CLARRAY_DEVICE={given!r} is no device; give an index or part of a name of {there}{why}",
-        reasons,
-    )
-
-
-def device_of(device: object = None) -> Device:
-    """Return a device from None (the default), a :class:`Device`, an index or a pyopencl device."""
-    if device is None:
-        return default_device()
-    if isinstance(device, Device):
-        return device
-    if isinstance(device, int) and not isinstance(device, bool):
-        every = devices()
-        if not 0 <= device < len(every):
-            raise DeviceNotFunctionalError(
-                f"there is no OpenCL device {device}; there are {len(every)}", discovery.reasons()
-            )
-        return every[device]
-    if isinstance(device, cl.Device):
-        for one in devices():
-            if one.native == device:
-                return one
-        raise DeviceNotFunctionalError(
-            f"{discovery.title(device)} is not among the functional devices", discovery.reasons()
-        )
-    raise TypeError(
-        f"a device is None, a clarray device, its index or a pyopencl.Device, got {device!r}"
-    )
-
-
-def synchronize(device: object = None) -> None:
-    """Wait until everything enqueued on a device is done."""
-    device_of(device).finish()
-
-
-def memory(device: object = None) -> Memory:
-    """Return a device's memory figures, in bytes."""
-    return device_of(device).memory()
-
-
-def reclaim(device: object = None) -> None:
-    """Give memory that no array lies in back to the system; waits for running kernels."""
-    device_of(device).pool.reclaim()
+scopes: contextvars.ContextVar[tuple[Device, ...]] = contextvars.ContextVar("scopes", default=())
+"""The devices of the ``with`` statements around, the innermost last."""

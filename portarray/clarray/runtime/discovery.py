@@ -23,14 +23,8 @@ def candidates() -> list[cl.Device]:
     return sorted(found, key=_rank)
 
 
-def reasons() -> dict[str, str]:
-    """Return why platforms, devices and drivers' entries cannot be used, by their names.
-
-    Asks for devices first where nobody did.
-    """
-    from portarray.clarray.runtime import device  # it imports this module
-
-    device.devices()
+def refusals() -> dict[str, str]:
+    """Return why what :func:`candidates` found cannot be used, by name."""
     return dict(_reasons)
 
 

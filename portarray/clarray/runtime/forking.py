@@ -7,11 +7,13 @@ it costs nothing where nobody forks.
 from __future__ import annotations
 
 import atexit
+import copyreg
 import os
 from typing import Any, NoReturn
 
 from portarray.clarray.errors import DeviceNotFunctionalError
 from portarray.clarray.runtime.device import Device, opened
+from portarray.clarray.runtime.registry import reduced
 
 
 class _Left(Device):
@@ -37,6 +39,9 @@ class _Left(Device):
             f"survive that. Start processes with multiprocessing.get_context('spawn'), or let "
             f"each process use clarray for the first time after the fork"
         )
+
+
+copyreg.pickle(_Left, reduced)
 
 
 def watch() -> None:

@@ -17,17 +17,14 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyopencl as cl
 
 from portarray._opencl.folders import cache_folder, write
 from portarray.clarray.runtime import discovery
+from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.processor import processor
-
-if TYPE_CHECKING:
-    from portarray.clarray.runtime.device import Device
 
 TIMEOUT = 120.0
 """Seconds that a trial may take."""
@@ -162,8 +159,6 @@ def _outcome(child: subprocess.Popen[str]) -> str | None:
 
 def main(arguments: list[str]) -> int:
     """Try the device of a platform's and a device's name; see the module's text."""
-    from portarray.clarray.runtime.device import Device  # it imports this module
-
     platform, name = arguments
     for native in discovery.candidates():
         if (native.platform.name.strip(), native.name.strip()) == (platform, name):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from portarray.clarray.arguments import array_of, axis_of
-from portarray.clarray.array import Array
 from portarray.clarray.dtypes import real_dtype_of
 from portarray.clarray.engine.parts import as_complex, as_parts
 from portarray.clarray.engine.scan import Scan, scan
 from portarray.clarray.statistical.terms import PROD, converted, total_dtype
+from portarray.clarray.strided import Array
 
 _CUMULATIVE_SUM = Scan(
     "cumulative_sum",

@@ -7,10 +7,10 @@ import math
 import numpy as np
 
 from portarray.clarray.arguments import Axes, array_of, axes_of, default_dtype
-from portarray.clarray.array import Array
 from portarray.clarray.dtypes import kind_of
 from portarray.clarray.engine.reduction import Reduction, reduce
 from portarray.clarray.statistical.terms import SUM, count_along, summed
+from portarray.clarray.strided import Array
 
 _MEAN = Reduction("mean", SUM.combine, "result", result="a / (T)divisor")
 _VAR = Reduction("var", SUM.combine, "result", "SQUARE(T_(v) - c)", "a / (T)divisor", centred=True)

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from portarray.clarray.arguments import dtype_on
-from portarray.clarray.array import Array
 from portarray.clarray.dtypes import kind_of, real_dtype_of
 from portarray.clarray.engine.copy import cast
 from portarray.clarray.engine.parts import as_complex, as_parts
 from portarray.clarray.engine.reduction import Reduction, reduce
+from portarray.clarray.strided import Array
 
 DType = np.dtype[Any]
 

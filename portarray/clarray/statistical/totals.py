@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 from portarray.clarray.arguments import Axes, array_of, axes_of
-from portarray.clarray.array import Array
 from portarray.clarray.engine.reduction import Reduction, reduce
 from portarray.clarray.statistical.terms import (
     PROD,
@@ -17,6 +16,7 @@ from portarray.clarray.statistical.terms import (
     summed,
     total_dtype,
 )
+from portarray.clarray.strided import Array
 
 _MAX = Reduction(
     "max",

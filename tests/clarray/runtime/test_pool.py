@@ -11,11 +11,12 @@ import pyopencl as cl
 import pytest
 
 from portarray import _host_memory as host_memory
-from portarray.clarray.array import Array, empty
+from portarray.clarray.array import Array
 from portarray.clarray.engine.transfer import borrow, from_numpy, to_numpy
 from portarray.clarray.errors import KernelError, OutOfMemoryError
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.pool import Pool, size_class
+from portarray.clarray.strided import empty
 
 Process = Callable[..., "subprocess.CompletedProcess[str]"]
 MIB = 1 << 20
@@ -256,7 +257,7 @@ def test_guard_bytes_show_what_is_written_beside_a_block(
 def test_arrays_at_the_end_of_a_process_are_silent(process: Process) -> None:
     code = """
 import numpy as np
-from portarray.clarray.runtime.device import devices
+from portarray.clarray.runtime.registry import devices
 from portarray.clarray.engine.transfer import from_numpy
 KERNEL = "__kernel void add(__global int *o, int v) { o[get_global_id(0)] += v; }"
 kept = []
