@@ -5,8 +5,9 @@
 >>> cl.sum(x * x)
 Array(14., dtype=float64)
 
-Arrays are strided views of pooled device memory; operations are kernels of one program each, built
-once and kept on disk. Of portarray only what finds the drivers, ``_opencl``, is imported here.
+Arrays are strided views of pooled device memory. Operations are OpenCL programs, built once and
+cached on disk. It imports nothing of portarray but helpers: ``_opencl``, ``_dlpack``,
+``_host_memory``.
 """
 
 try:
@@ -180,7 +181,7 @@ __array_api_version__ = "2025.12"
 
 _forking.watch()
 
-# NumPy's scalar types, as in NumPy's own namespace: x.dtype == cl.float32 holds both ways round.
+# NumPy's scalar types, as in NumPy's namespace: they compare equal to dtypes.
 bool = _np.bool
 int8 = _np.int8
 int16 = _np.int16

@@ -1,4 +1,4 @@
-"""Rules for arguments that many functions share: shapes, axes, dtypes of a device."""
+"""Checks of arguments that many functions share: shapes, axes, dtypes of a device."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def same_device(arrays: Sequence[Array], function: str) -> Device:
 
 
 def scalar_of(value: object, name: str) -> complex:
-    """Return a number given as Python scalar, NumPy scalar or 0-d array as Python scalar."""
+    """Return a Python scalar, NumPy scalar or 0-d array as a Python scalar."""
     if isinstance(value, (bool, int, float, complex)):
         return value
     held = to_numpy(value) if isinstance(value, Array) else value
@@ -90,7 +90,7 @@ def axis_of(axis: Any, ndim: int, name: str = "axis") -> int:
 
 
 def axes_of(axis: Axes | None, ndim: int, name: str = "axis") -> tuple[int, ...]:
-    """Return one axis, several, or all (None), counted from the first, in the order given."""
+    """Return an axis, several, or all (None), counted from the first, in the order given."""
     if axis is None:
         return tuple(range(ndim))
     if not isinstance(axis, Sequence):
@@ -103,7 +103,7 @@ def axes_of(axis: Axes | None, ndim: int, name: str = "axis") -> tuple[int, ...]
 
 @cache
 def default_dtype(device: Device, kind: str) -> DType:
-    """Return the dtype that a device takes for numbers of a kind where none is named."""
+    """Return a device's default dtype of a kind."""
     narrow, wide = {
         "bool": (np.bool_, np.bool_),
         "integral": (np.int32, np.int64),
@@ -115,7 +115,7 @@ def default_dtype(device: Device, kind: str) -> DType:
 
 
 def nearest_dtype(dtype: DType, device: Device) -> DType | None:
-    """Return the dtype of the same kind that is closest to one the device lacks."""
+    """Return the device's dtype of the same kind that is closest to one it lacks."""
     kind = kind_of(dtype)
     same = sorted(
         (one for one in device.dtypes if kind_of(one) == kind), key=lambda one: one.itemsize
@@ -134,3 +134,8 @@ def dtype_on(dtype: Any, device: Device) -> DType:
             f"{device} has no {found}" + ("" if near is None else f"; the nearest it has is {near}")
         )
     return found
+
+
+def dtype_or_default(dtype: Any, device: Device, kind: str) -> DType:
+    """Return a dtype that a device must have, or its default dtype of a kind for None."""
+    return default_dtype(device, kind) if dtype is None else dtype_on(dtype, device)

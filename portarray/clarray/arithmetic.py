@@ -1,4 +1,4 @@
-"""Arithmetic, element by element.
+"""Element-wise arithmetic.
 
 Integers wrap where a result overflows. The four operations on real floating-point numbers round
 correctly (0.5 ULP), division on devices that do not promise it to 2.5 ULP; float16 and bfloat16
@@ -68,16 +68,12 @@ SUBTRACT = Operation("subtract", {**integer("(T)((U)a - (U)b)"), **floating("a -
 
 
 def abs(x: Array, /) -> Array:
-    """Return the magnitudes of an array's elements.
-
-    Of its parts' dtype where ``x`` is complex (within 2 ULP). The lowest value of a signed integer
-    dtype stays as it is: its magnitude is out of range.
-    """
+    """Return absolute values; complex ones within 2 ULP, the least signed integer unchanged."""
     return unary(ABS, x)
 
 
 def add(x1: Array | complex, x2: Array | complex, /) -> Array:
-    """Return the sums of two arrays' elements."""
+    """Return sums."""
     return binary(ADD, x1, x2)
 
 
@@ -87,32 +83,22 @@ def copysign(x1: Array | complex, x2: Array | complex, /) -> Array:
 
 
 def divide(x1: Array | complex, x2: Array | complex, /) -> Array:
-    """Return the quotients of two arrays' elements.
-
-    Complex quotients are within 8 ULP of their magnitude.
-    """
+    """Return quotients; complex ones within 8 ULP of their magnitude."""
     return binary(DIVIDE, x1, x2)
 
 
 def floor_divide(x1: Array | complex, x2: Array | complex, /) -> Array:
-    """Return the quotients of two arrays' elements, rounded towards minus infinity.
-
-    An integer by zero is 0. Real numbers are divided as Python's ``//`` does: the exact quotient is
-    rounded down; a number by zero is as in :func:`divide`.
-    """
+    """Return quotients rounded down, as Python's ``//``; an integer divided by zero gives 0."""
     return binary(FLOOR_DIVIDE, x1, x2)
 
 
 def multiply(x1: Array | complex, x2: Array | complex, /) -> Array:
-    """Return the products of two arrays' elements.
-
-    Complex products are within 4 ULP of their magnitude.
-    """
+    """Return products; complex ones within 4 ULP of their magnitude."""
     return binary(MULTIPLY, x1, x2)
 
 
 def negative(x: Array, /) -> Array:
-    """Return the elements with the other sign."""
+    """Return negated elements."""
     return unary(NEGATIVE, x)
 
 
@@ -127,37 +113,33 @@ def positive(x: Array, /) -> Array:
 
 
 def reciprocal(x: Array, /) -> Array:
-    """Return one over each element. Complex results are within 8 ULP of their magnitude."""
+    """Return reciprocals; complex ones within 8 ULP of their magnitude."""
     return unary(_RECIPROCAL, x)
 
 
 def remainder(x1: Array | complex, x2: Array | complex, /) -> Array:
-    """Return the remainders of floor division; they have the sign of ``x2``.
+    """Return remainders with the sign of ``x2``, as Python's ``%``; an integer by zero leaves 0.
 
-    An integer by zero leaves 0. Of real numbers as Python's ``%``: exact but for one rounding where
-    the signs differ.
+    Real remainders are exact, but for one rounding where the signs differ.
     """
     return binary(REMAINDER, x1, x2)
 
 
 def sign(x: Array, /) -> Array:
-    """Return -1, 0 or 1 for each element; a complex one over its magnitude.
-
-    Complex results are within 4 ULP.
-    """
+    """Return -1, 0 or 1 for each element; complex results are within 4 ULP."""
     return unary(_SIGN, x)
 
 
 def signbit(x: Array, /) -> Array:
-    """Return whether the sign bit of each element is set, that of -0.0 or of NaN included."""
+    """Return whether sign bits are set, those of zeros and NaNs included."""
     return unary(_SIGNBIT, x)
 
 
 def square(x: Array, /) -> Array:
-    """Return each element times itself. Complex results are within 4 ULP of their magnitude."""
+    """Return squares; complex ones within 4 ULP of their magnitude."""
     return unary(_SQUARE, x)
 
 
 def subtract(x1: Array | complex, x2: Array | complex, /) -> Array:
-    """Return the differences of two arrays' elements."""
+    """Return differences."""
     return binary(SUBTRACT, x1, x2)

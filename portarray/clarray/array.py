@@ -1,4 +1,4 @@
-"""The array of the namespace: operators, conversions and methods over all of the library."""
+"""The public array: ``Strided`` with operators, conversions and methods."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from portarray.clarray.strided import Strided, class_of_new_arrays
 class Array(Strided):
     """An n-dimensional array on an OpenCL device, after the Python array API standard.
 
-    Made by :func:`~portarray.clarray.asarray` and its kin. Basic indexing, ``.T``, ``permute_dims``
-    and ``broadcast_to`` give views of the same memory.
+    Made by :func:`~portarray.clarray.asarray` and other creation functions. Basic indexing, ``.T``,
+    ``permute_dims`` and ``broadcast_to`` return views.
     """
 
     __slots__ = ()
 
-    # NumPy leaves its binary operators to ours.
+    # NumPy's operators return NotImplemented, so that ours are called.
     __array_ufunc__ = None
 
     def __add__(self, other: Array | complex, /) -> Array:
@@ -83,7 +83,7 @@ class Array(Strided):
     def __ne__(self, other: Any, /) -> Array:  # type: ignore[override]
         return operators.binary(comparison.NOT_EQUAL, self, other)
 
-    # Comparison gives arrays, so equal arrays cannot be told apart by hash.
+    # Comparison returns arrays, so arrays are not hashable.
     __hash__ = None  # type: ignore[assignment]
 
     def __radd__(self, other: complex, /) -> Array:

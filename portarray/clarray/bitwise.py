@@ -1,4 +1,4 @@
-"""Bitwise operations, element by element."""
+"""Element-wise bitwise operations."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from portarray.clarray.strided import Array
 
 BITWISE_AND = Operation("bitwise_and", {"bool": "a & b", **integer("a & b")})
 BITWISE_INVERT = Operation("bitwise_invert", {"bool": "!a", **integer("(T)~a")})
-# A count out of range, negative ones included, is a large unsigned number.
+# Counts out of range, also negative ones, are large as unsigned numbers.
 BITWISE_LEFT_SHIFT = Operation(
     "bitwise_left_shift", integer("(U)b < BITS ? (T)((U)a << (U)b) : (T)0")
 )
@@ -29,15 +29,12 @@ def bitwise_and(x1: Array | complex, x2: Array | complex, /) -> Array:
 
 
 def bitwise_invert(x: Array, /) -> Array:
-    """Return the elements with every bit the other way."""
+    """Return the elements with all bits inverted."""
     return unary(BITWISE_INVERT, x)
 
 
 def bitwise_left_shift(x1: Array | complex, x2: Array | complex, /) -> Array:
-    """Return the elements of ``x1`` with their bits moved left by ``x2``.
-
-    A count that is not below the dtype's width, or negative, gives 0.
-    """
+    """Return left shifts; a count that is negative, or not below the width, gives 0."""
     return binary(BITWISE_LEFT_SHIFT, x1, x2)
 
 
@@ -47,10 +44,7 @@ def bitwise_or(x1: Array | complex, x2: Array | complex, /) -> Array:
 
 
 def bitwise_right_shift(x1: Array | complex, x2: Array | complex, /) -> Array:
-    """Return the elements of ``x1`` with their bits moved right by ``x2``.
-
-    A count that is not below the dtype's width, or negative, gives 0, or -1 for negative ``x1``.
-    """
+    """Return right shifts; a count that is negative, or not below the width, gives 0 or -1."""
     return binary(BITWISE_RIGHT_SHIFT, x1, x2)
 
 

@@ -1,4 +1,4 @@
-"""Comparison, classification and choice, element by element."""
+"""Element-wise comparison, classification and selection."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def clip(
 
 
 def _bound(x: Array, bound: Array | float | None, dtype: DType) -> tuple[Operand | None, DType]:
-    """Return one bound of :func:`clip`, and the dtype that it is compared in with the rest."""
+    """Return one bound of :func:`clip`, and the promoted dtype."""
     if bound is None:
         return None, dtype
     _, second, both = pair(x, bound, "clip")

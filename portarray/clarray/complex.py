@@ -13,7 +13,7 @@ _CONJ = Operation(
     {**integer("a"), "real": "a", "complex": "c_conj(a)"},
     needs={"complex": ("real", "complex")},
 )
-# Views, not kernels: their rows say which dtypes they take.
+# Views, not kernels; these define which dtypes are accepted.
 _IMAG = Operation("imag", {"complex": "a.y"}, result="real")
 _REAL = Operation("real", {**integer("a"), "real": "a", "complex": "a.x"}, result="real")
 

@@ -1,4 +1,4 @@
-"""What can go wrong in clarray.
+"""clarray's errors.
 
 ::
 
@@ -18,7 +18,7 @@ from collections.abc import Mapping
 
 
 class OutOfMemoryError(MemoryError):
-    """A device has not the memory that was asked for."""
+    """A device lacks the memory that was asked for."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class OutOfMemoryError(MemoryError):
 
 
 class DeviceNotFunctionalError(RuntimeError):
-    """No OpenCL device can be used, or not the one asked for."""
+    """No OpenCL device, or not the one asked for, can be used."""
 
     def __init__(self, message: str, reasons: Mapping[str, str] | None = None) -> None:
         super().__init__(message)
@@ -43,7 +43,7 @@ class DeviceNotFunctionalError(RuntimeError):
 
 
 class DeviceLostError(DeviceNotFunctionalError):
-    """A device that worked before does no more: its driver reset it or took it away."""
+    """A device that worked stopped working: its driver reset or removed it."""
 
 
 class KernelError(RuntimeError):
@@ -56,4 +56,4 @@ class KernelError(RuntimeError):
 
 
 class DTypeNotSupportedError(TypeError):
-    """A dtype that is none of the standard's, or that a device does not have."""
+    """A dtype that clarray, or a device, does not support."""

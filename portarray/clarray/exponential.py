@@ -1,14 +1,13 @@
-"""Exponentials, logarithms, powers and roots, element by element.
+"""Exponentials, logarithms, powers and roots, element-wise.
 
-Real numbers are computed by the driver's own functions, or by ``kernels/functions.cl`` where these
-are slow; complex ones by ``kernels/complex_exp.cl``, ``complex_log.cl`` and ``complex_pow.cl``,
-where the sources of the formulas stand. float16 and bfloat16 are computed as float32 and rounded
-once.
+Real numbers are computed by the driver's functions, or by ``kernels/functions.cl`` where those are
+slow; complex ones by ``kernels/complex_exp.cl``, ``complex_log.cl`` and ``complex_pow.cl``, which
+cite their formulas. float16 and bfloat16 are computed in float32 and rounded once.
 
-The bounds in ULP hold on Intel's runtime for processors and on PoCL, where tests measure them;
-elsewhere a driver's real functions have the bounds of the OpenCL specification (section 7.4),
-2 to 4 ULP, and 16 for ``pow``. A complex bound is a distance in the plane, at the magnitude of the
-exact result. Subnormal numbers are kept where the device keeps them.
+The bounds in ULP hold on Intel's CPU runtime and on PoCL, where tests measure them; elsewhere a
+driver's real functions have the bounds of the OpenCL specification (section 7.4), 2 to 4 ULP, and
+16 for ``pow``. A complex bound is a distance in the plane, at the magnitude of the exact result.
+Subnormal numbers are preserved where the device preserves them.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import numpy as np
 
 from portarray.clarray.dtypes import kind_of
 from portarray.clarray.engine.elementwise import binary, unary
-from portarray.clarray.engine.operands import beside, python_scalar
+from portarray.clarray.engine.operands import python_scalar, scalar_operand
 from portarray.clarray.engine.operation import Operation, integer
 from portarray.clarray.engine.transfer import to_numpy
 from portarray.clarray.strided import Array
@@ -48,7 +47,7 @@ _POW = Operation(
     },
 )
 
-# What powers with these Python scalars are computed as.
+# Powers with these Python scalars as exponents.
 _SQUARE = Operation(
     "pow",
     {**integer("(T)((U)a * (U)a)"), "real": "a * a", "complex": "c_square(a)"},
@@ -88,9 +87,7 @@ def hypot(x1: Array | float, x2: Array | float, /) -> Array:
 def log(x: Array, /) -> Array:
     """Return natural logarithms.
 
-    Within 1 ULP, complex within 4 ULP. Branch cut along the negative real axis; the sign of a zero
-    imaginary part says on which side of it a number lies. Near the unit circle the real part is
-    log1p of an exact sum.
+    Within 1 ULP, complex within 4 ULP. Near the unit circle the real part is log1p of an exact sum.
     """
     return unary(_LOG, x)
 
@@ -138,7 +135,7 @@ def power(x1: Array | complex, x2: Array | complex, out: Array | None = None) ->
         if x2.dtype.kind == "i" and _integral(x1) and bool((to_numpy(x2) < 0).any()):
             raise _negative(f"an array of dtype {x2.dtype} with negative elements")
     elif isinstance(x1, Array):
-        exponent, dtype = beside(python_scalar(x2, "pow"), x1.dtype, "pow")
+        exponent, dtype = scalar_operand(python_scalar(x2, "pow"), x1.dtype, "pow")
         if isinstance(exponent, int) and exponent < 0:
             raise _negative(repr(exponent))
         simple = _SIMPLE.get(exponent)
@@ -148,7 +145,7 @@ def power(x1: Array | complex, x2: Array | complex, out: Array | None = None) ->
 
 
 def _integral(x: Array | complex) -> bool:
-    """Tell whether powers of ``x`` to integers are integers."""
+    """Tell whether ``x`` is an integer or an integer array."""
     return x.dtype.kind in "iu" if isinstance(x, Array) else isinstance(x, (int, np.integer))
 
 
@@ -160,11 +157,5 @@ def _negative(exponent: str) -> ValueError:
 
 
 def sqrt(x: Array, /) -> Array:
-    """Return square roots.
-
-    Within 1 ULP, complex within 2 ULP. Complex: the root with a real part that is not negative;
-    branch cut along the negative real axis, where the sign of the imaginary part tells the side. T.
-    E. Hull, T. F. Fairgrieve and P. T. P. Tang, ACM Transactions on Mathematical Software 20
-    (1994).
-    """
+    """Return square roots. Within 1 ULP, complex within 2 ULP."""
     return unary(_SQRT, x)

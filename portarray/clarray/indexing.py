@@ -1,4 +1,4 @@
-"""Indexing: views by basic keys, elements by integer arrays and masks, reading and writing."""
+"""Indexing, to read and to write: basic keys, integer arrays and masks."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from portarray.clarray.dtypes import bfloat16, kind_of
 from portarray.clarray.engine.compaction import compress
 from portarray.clarray.engine.copy import assign, cast
 from portarray.clarray.engine.gather import Index, Places, gather, scatter, scatter_masked
-from portarray.clarray.engine.keys import Key, apart, basic, from_start, full_mask
+from portarray.clarray.engine.keys import Key, basic, from_start, full_mask, unaliased
 from portarray.clarray.engine.operands import one_device, python_scalar
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
-from portarray.clarray.layout import broadcast_shapes, broadcast_strides
+from portarray.clarray.layout import broadcast_shapes, broadcast_strides, broadcasts_to
 from portarray.clarray.strided import Array
 
 Shape: TypeAlias = tuple[int, ...]
@@ -22,7 +22,7 @@ Shape: TypeAlias = tuple[int, ...]
 
 def getitem(x: Array, key: Any) -> Array:
     """Return ``x[key]``."""
-    if type(key) is int and x.shape:  # for loops over the first axis
+    if type(key) is int and x.shape:  # fast path of loops over the first axis
         offset = x.offset + from_start(key, 0, x.shape) * x.strides[0]
         return _view(x, x.shape[1:], x.strides[1:], offset)
     found = basic(x, key)
@@ -38,7 +38,7 @@ def getitem(x: Array, key: Any) -> Array:
 
 
 def _view(x: Array, shape: Shape, strides: Shape, offset: int) -> Array:
-    """Return a view; one without elements begins where the array does, and so inside its memory."""
+    """Return a view; an empty one keeps the offset of the array, which is inside its memory."""
     return x.view(shape, strides, x.offset if 0 in shape else offset)
 
 
@@ -59,7 +59,7 @@ def setitem(x: Array, key: Any, value: Any) -> None:
     if not isinstance(value, Array) or not value.ndim:
         mask = full_mask(x, key)
         if mask is not None:
-            scatter_masked(x, apart(mask, x), _values(value, x))
+            scatter_masked(x, unaliased(mask, x), _values(value, x))
             return
     applied = Key(x, key)
     if not applied.indices:
@@ -71,24 +71,21 @@ def setitem(x: Array, key: Any, value: Any) -> None:
 
 
 def _values(value: Any, x: Array) -> Array:
-    """Return what is assigned as array of the dtype of ``x`` that shares no memory with it."""
+    """Return the assigned values as an array of the dtype of ``x`` that does not overlap it."""
     if not isinstance(value, Array):
-        with np.errstate(over="ignore"):  # what is too large for the dtype is infinite
+        with np.errstate(over="ignore"):  # overflow gives infinity
             return from_numpy(np.asarray(value, x.dtype), x.device)
-    return apart(value, x) if value.dtype == x.dtype else cast(value, x.dtype)
+    return unaliased(value, x) if value.dtype == x.dtype else cast(value, x.dtype)
 
 
 def _fitted(value: Array, shape: Shape) -> Array:
-    """Return what is assigned without axes of length 1 that the target lacks."""
+    """Return the assigned values without leading axes of length 1 that the target lacks."""
     if value.shape == shape:
         return value
     extra = max(value.ndim - len(shape), 0)
     if value.shape[:extra] == (1,) * extra:
         value = value.view(value.shape[extra:], value.strides[extra:], value.offset)
-        if all(
-            size in (1, wanted)
-            for size, wanted in zip(reversed(value.shape), reversed(shape), strict=False)
-        ):
+        if broadcasts_to(value.shape, shape):
             return value
     raise ValueError(
         f"an array of shape {value.shape} cannot be assigned to elements of shape {shape}: it does "
@@ -97,7 +94,7 @@ def _fitted(value: Array, shape: Shape) -> Array:
 
 
 def _scalar(value: object, dtype: np.dtype[Any]) -> complex:
-    """Return a number to assign as Python scalar of a dtype's kind."""
+    """Return an assigned number as a Python scalar of a dtype's kind."""
     number = python_scalar(value, "assignment")
     kind = kind_of(dtype)
     if isinstance(number, complex) and kind != "complex":
@@ -112,7 +109,7 @@ def _scalar(value: object, dtype: np.dtype[Any]) -> complex:
     assert not isinstance(number, complex)
     if kind == "real":
         return float(number)
-    found = int(number)  # NaN and infinities say themselves that they are no integers
+    found = int(number)  # raises for NaN and infinities
     limits = np.iinfo(dtype)
     if not limits.min <= found <= limits.max:
         raise OverflowError(
@@ -122,7 +119,7 @@ def _scalar(value: object, dtype: np.dtype[Any]) -> complex:
 
 
 def item(x: Array) -> bool | int | float | complex:
-    """Return the one element of an array as Python scalar."""
+    """Return the one element of an array as a Python scalar."""
     if x.size != 1:
         raise ValueError(
             f"only an array of one element is a scalar; this one has shape {x.shape}: index it "
@@ -138,7 +135,7 @@ def tolist(x: Array) -> Any:
 
 
 def _plain(x: Array) -> np.ndarray[Any, Any]:
-    """Return an array's elements in a dtype that has a Python form: bfloat16 as float32."""
+    """Return an array's elements as a NumPy array, bfloat16 as float32."""
     values = to_numpy(x)
     return values.astype(np.float32) if values.dtype == bfloat16 else values
 

@@ -1,4 +1,4 @@
-"""``__array_namespace_info__``: what the library can do, and on which device."""
+"""``__array_namespace_info__``: inspection of the namespace."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from portarray.clarray.runtime.registry import default_device, device_of, device
 
 DType = np.dtype[Any]
 
-# float16 and bfloat16 are not among the standard's dtypes, which this inspection is about.
+# float16 and bfloat16 are not dtypes of the standard.
 _STANDARD: tuple[DType, ...] = tuple(
     np.dtype(name)
     for name in (

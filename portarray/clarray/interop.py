@@ -1,9 +1,8 @@
-"""Arrays among other libraries': DLPack, ``numpy.asarray``, other devices, pickling.
+"""Exchange with other libraries and devices: DLPack, ``numpy.asarray``, ``to_device``, pickling.
 
-No library reads OpenCL memory by DLPack, but on devices that compute in host memory an array *is*
-host memory, and is exported as that. The capsules are NumPy's, whose deleters outlive even the
-interpreter; what NumPy has no DLPack type for (bfloat16) goes through it under the name of an
-integer of the same size.
+No library reads OpenCL memory through DLPack, but arrays on devices whose memory is host memory are
+exported as CPU memory. The capsules are NumPy's, whose deleters work even after the interpreter
+ends; bfloat16, which NumPy does not export, is passed as an integer of the same size.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from portarray.clarray.engine.transfer import (
     from_numpy,
     share,
     to_numpy,
-    why_not_borrowed,
+    why_not_shareable,
 )
 from portarray.clarray.runtime.registry import device_of
 from portarray.clarray.strided import Array
@@ -29,13 +28,10 @@ if TYPE_CHECKING:
     from portarray.clarray.runtime.device import Device
 
 CPU = _dlpack.CPU
-"""DLPack's kDLCPU, of which there is one."""
+"""DLPack's kDLCPU."""
 
 OPENCL = 4
 """DLPack's kDLOpenCL."""
-
-
-# --- out ------------------------------------------------------------------------------------------
 
 
 def dlpack_device(x: Array) -> tuple[int, int]:
@@ -66,13 +62,13 @@ def dlpack(
         )
     if copy is False and not on_host:
         raise BufferError(f"copy=False, but {x.device} has memory of its own; pass copy=None")
-    # A copy is made at once, so that nobody sees the memory itself.
+    # With copy=True the capsule copies the view immediately, so it need not be tracked.
     values = to_numpy(x) if copy else share(x)
     return _dlpack.host_capsule(values, max_version=max_version, copy=copy)
 
 
 def array(x: Array, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-    """Return an array's values for ``numpy.asarray``: its own memory, where that is host memory."""
+    """Return an array's elements for ``numpy.asarray``: a view of host memory."""
     if not x.device.host_memory:
         raise TypeError(
             f"NumPy cannot read the memory of {x.device}; copy the array to the host: "
@@ -88,9 +84,6 @@ def array(x: Array, dtype: Any = None, copy: bool | None = None) -> np.ndarray[A
     return to_numpy(x).astype(wanted)
 
 
-# --- in -------------------------------------------------------------------------------------------
-
-
 def from_dlpack(x: Any, /, *, device: object = None, copy: bool | None = None) -> Array:
     """Return an array of the elements of any DLPack producer."""
     if not (hasattr(x, "__dlpack__") and hasattr(x, "__dlpack_device__")):
@@ -102,13 +95,13 @@ def from_dlpack(x: Any, /, *, device: object = None, copy: bool | None = None) -
         return moved(x, x.device if device is None else device_of(device), copy=copy)
     where = device_of(device)
     if isinstance(x, np.ndarray):
-        # NumPy exports neither read-only arrays to everybody nor bfloat16; here both are known.
+        # NumPy's export refuses bfloat16, and read-only arrays for some consumers.
         return from_numpy(x, where, copy=copy)
     return from_numpy(_imported(x, copy), where, copy=copy)
 
 
 class _Writable:
-    """Shows NumPy the memory of a read-only array as writable, and keeps it."""
+    """The memory of a read-only array as writable, for NumPy; keeps the array alive."""
 
     __slots__ = ("__array_interface__", "owner")
 
@@ -119,7 +112,7 @@ class _Writable:
 
 
 def _imported(x: Any, copy: bool | None) -> np.ndarray[Any, Any]:
-    """Return a producer's elements as NumPy array: its own memory, where that is the host's."""
+    """Return a producer's elements as a NumPy array, in its memory if that is host memory."""
     kind = int(x.__dlpack_device__()[0])
     shared = kind in _dlpack.HOST_KINDS
     if not shared and copy is False:
@@ -130,20 +123,16 @@ def _imported(x: Any, copy: bool | None) -> np.ndarray[Any, Any]:
     held = _dlpack.take(x, to_host=not shared)
     values = _dlpack.host_values(held)
     if copy is False and not held.versioned and values.size and not values.flags.writeable:
-        # NumPy takes everything to be read-only whose producer says nothing about it.
+        # NumPy treats unversioned capsules as read-only, though they do not say so.
         shown = values.view(np.uint16) if values.dtype == bfloat16 else values
         values = np.asarray(_Writable(shown)).view(values.dtype)
     return values
 
 
-# --- elsewhere ------------------------------------------------------------------------------------
-
-
 def to_device(x: Array, device: object, /, *, stream: object = None) -> Array:
-    """Return an array on another device of this library; itself where it is there.
+    """Return an array on another clarray device; itself if it is there.
 
-    Devices that compute in host memory share the array's: what is written on one is there on the
-    other.
+    Devices whose memory is host memory share it: what is written on one is visible on the other.
     """
     if stream is not None:
         raise ValueError(f"stream={stream!r}: clarray's devices have no streams; pass None")
@@ -165,12 +154,12 @@ def moved(x: Array, device: Device, *, copy: bool | None = None) -> Array:
 
 
 def why_copied(x: Array, device: Device) -> str:
-    """Return why :func:`moved` copies an array; empty where it does not."""
+    """Return why :func:`moved` copies an array; empty if it does not."""
     if device is x.device:
         return ""
     if not x.device.host_memory:
         return f"{x.device} has memory of its own"
-    return why_not_borrowed(to_numpy(x), device)
+    return why_not_shareable(to_numpy(x), device)
 
 
 def reduce(x: Array) -> tuple[Any, ...]:

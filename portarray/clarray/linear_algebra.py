@@ -12,7 +12,7 @@ from portarray.clarray.engine.copy import contiguous
 from portarray.clarray.engine.matmul import product
 from portarray.clarray.engine.operands import one_device
 from portarray.clarray.layout import broadcast_shapes, broadcast_strides, collapse, strides_of
-from portarray.clarray.strided import Array
+from portarray.clarray.strided import Array, permuted, transposed
 
 _BOOL = np.dtype(np.bool_)
 
@@ -29,8 +29,8 @@ def _numeric(x1: object, x2: object, function: str) -> tuple[Array, Array]:
 def matmul(x1: Array, x2: Array, /) -> Array:
     """Return the matrix product of two arrays.
 
-    Transposed, strided and broadcast operands are read where they lie. Products of infinities and
-    of complex numbers follow the textbook formula; multiplication and addition may be one rounding.
+    Complex products, also of infinities, follow the textbook formula; a multiplication and an
+    addition may be rounded once.
     """
     a, b = _numeric(x1, x2, "matmul")
     if a.ndim == 0 or b.ndim == 0:
@@ -60,15 +60,11 @@ def matmul(x1: Array, x2: Array, /) -> Array:
 
 
 def matrix_transpose(x: Array, /) -> Array:
-    """Return matrices with rows and columns exchanged: a view."""
+    """Return views of transposed matrices."""
     x = array_of(x, "matrix_transpose")
     if x.ndim < 2:
         raise ValueError(f"matrix_transpose takes arrays of two or more axes, got shape {x.shape}")
-    return x.view(
-        (*x.shape[:-2], x.shape[-1], x.shape[-2]),
-        (*x.strides[:-2], x.strides[-1], x.strides[-2]),
-        x.offset,
-    )
+    return transposed(x)
 
 
 def tensordot(
@@ -108,11 +104,9 @@ def tensordot(
 
 
 def _matrix(x: Array, rows: tuple[int, ...], columns: tuple[int, ...]) -> Array:
-    """Return an array with its axes in two groups as a matrix: a view where strides allow one."""
-    order = (*rows, *columns)
-    shape = tuple(x.shape[axis] for axis in order)
-    x = x.view(shape, tuple(x.strides[axis] for axis in order), x.offset)
-    sides = math.prod(shape[: len(rows)]), math.prod(shape[len(rows) :])
+    """Return an array as a matrix of two groups of axes, a view if possible."""
+    x = permuted(x, (*rows, *columns))
+    sides = math.prod(x.shape[: len(rows)]), math.prod(x.shape[len(rows) :])
     merged = []
     for part in (slice(0, len(rows)), slice(len(rows), None)):
         sizes, (steps,) = collapse(x.shape[part], [x.strides[part]])

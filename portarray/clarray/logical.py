@@ -1,4 +1,4 @@
-"""Logical operations on booleans, element by element."""
+"""Element-wise logical operations."""
 
 from __future__ import annotations
 

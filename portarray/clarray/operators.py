@@ -1,4 +1,4 @@
-"""What Python's operators and conversions do with an array; its methods are one line each."""
+"""Implementations of operators and conversions; the methods of ``Array`` call these."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from portarray.clarray import linear_algebra
+from portarray.clarray import linear_algebra, strided
 from portarray.clarray.dtypes import kind_of
 from portarray.clarray.engine import copy, elementwise, transfer
 from portarray.clarray.engine.operands import pair, python_scalar, same_kind
@@ -36,9 +36,9 @@ def reflected(operation: Operation, x: Array, other: complex) -> Array:
 
 
 def inplace(operation: Operation, x: Array, other: Array | complex) -> Array:
-    """Do ``x op= other``: dtype and shape of ``x`` stay.
+    """Do ``x op= other``, keeping the dtype and shape of ``x``.
 
-    Where both promote to a wider dtype of x's kind, that is computed in and the result cast back.
+    If both promote to a wider dtype of the same kind, the result is computed in it and cast back.
     """
     if not _ours(other):
         return NotImplemented  # type: ignore[no-any-return]
@@ -66,7 +66,7 @@ def inplace_pow(x: Array, other: Array | complex) -> Array:
 
 
 def matmul(x: Array, other: Array) -> Array:
-    """Do ``x @ other``; scalars are no matrices."""
+    """Do ``x @ other``."""
     return linear_algebra.matmul(x, other) if _ours(other) else NotImplemented
 
 
@@ -76,7 +76,7 @@ def reflected_matmul(x: Array, other: Array) -> Array:
 
 
 def inplace_matmul(x: Array, other: Array) -> Array:
-    """Do ``x @= other``: dtype and shape of ``x`` stay."""
+    """Do ``x @= other``, keeping the dtype and shape of ``x``."""
     if not _ours(other):
         return NotImplemented  # type: ignore[no-any-return]
     _stays("matmul", x, other)
@@ -91,7 +91,7 @@ def inplace_matmul(x: Array, other: Array) -> Array:
 
 
 def _ours(other: object) -> bool:
-    """Tell whether an operand is answered here, even if by an error, or by its own class."""
+    """Tell whether an operand is handled here, if only by an error, not by its own class."""
     return isinstance(other, (Array, *_SCALARS, *_REFUSED))
 
 
@@ -109,7 +109,7 @@ def _stays(name: str, x: Array, other: object) -> None:
 
 
 def scalar(x: Array, function: str) -> Any:
-    """Return the value of a 0-d array as Python scalar, for ``bool(x)`` and its like."""
+    """Return the value of a 0-d array, for ``bool(x)`` and other conversions."""
     if x.shape:
         raise TypeError(
             f"{function}() takes arrays without axes, and this one has shape {x.shape}; "
@@ -135,8 +135,7 @@ def transposed(x: Array, attribute: str) -> Array:
             f"x.{attribute} is for arrays of {'two' if attribute == 'T' else 'two or more'} axes, "
             f"and this one has shape {x.shape}; use permute_dims"
         )
-    shape = (*x.shape[:-2], x.shape[-1], x.shape[-2])
-    return x.view(shape, (*x.strides[:-2], x.strides[-1], x.strides[-2]), x.offset)
+    return strided.transposed(x)
 
 
 def namespace(api_version: str | None) -> ModuleType:
@@ -149,7 +148,7 @@ def namespace(api_version: str | None) -> ModuleType:
 
 
 def representation(x: Array) -> str:
-    """Return the text of an array, as NumPy writes it."""
+    """Return the text of an array, formatted by NumPy."""
     text = np.array2string(transfer.to_numpy(x), separator=", ", prefix="Array(")
     shape = f", shape={x.shape}" if 0 in x.shape else ""
     return f"Array({text}{shape}, dtype={x.dtype})"

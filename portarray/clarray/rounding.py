@@ -1,4 +1,4 @@
-"""Rounding to integers, element by element. Integers stay as they are; every result is exact."""
+"""Element-wise rounding to integers. Integers are unchanged; every result is exact."""
 
 from __future__ import annotations
 

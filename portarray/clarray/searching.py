@@ -1,4 +1,4 @@
-"""Searching functions: places of extremes, of what is not zero, of values in sorted arrays."""
+"""Searching functions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from portarray.clarray.dtypes import kind_of, promote
 from portarray.clarray.engine.arg_reduction import arg_extreme
 from portarray.clarray.engine.compaction import compact
 from portarray.clarray.engine.copy import cast
-from portarray.clarray.engine.operands import beside, one_device, python_scalar
+from portarray.clarray.engine.operands import one_device, python_scalar, scalar_operand
 from portarray.clarray.engine.reduction import Reduction, reduce
 from portarray.clarray.engine.search import search, unravel
 from portarray.clarray.engine.transfer import from_numpy
@@ -23,17 +23,17 @@ _INDEX = np.dtype(np.int64)
 
 
 def argmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
-    """Return the places of the greatest elements, of the first where there are several."""
+    """Return the indices of the first greatest elements."""
     return _place("argmax", x, axis, keepdims, ">")
 
 
 def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
-    """Return the places of the least elements, of the first where there are several."""
+    """Return the indices of the first least elements."""
     return _place("argmin", x, axis, keepdims, "<")
 
 
 def count_nonzero(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Array:
-    """Return how many elements are not zero."""
+    """Return counts of nonzero elements."""
     axes = axes_of(axis, array_of(x, "count_nonzero").ndim)
     if x.dtype.kind == "c":
         x = cast(x, np.dtype(np.bool_))
@@ -41,7 +41,7 @@ def count_nonzero(x: Array, /, *, axis: Axes | None = None, keepdims: bool = Fal
 
 
 def nonzero(x: Array, /) -> tuple[Array, ...]:
-    """Return the indices of the elements that are not zero, in C order."""
+    """Return the indices of nonzero elements, in C order."""
     if array_of(x, "nonzero").ndim == 0:
         raise ValueError("nonzero needs an axis to give indices for, and x is 0-d; use x != 0")
     return unravel(compact(x), x.shape)
@@ -65,8 +65,8 @@ def searchsorted(
         one_device("searchsorted", x1, x2)
         values = x2
     else:
-        scalar, dtype = beside(python_scalar(x2, "searchsorted"), x1.dtype, "searchsorted")
-        with np.errstate(over="ignore"):  # what is too large for the dtype is infinite
+        scalar, dtype = scalar_operand(python_scalar(x2, "searchsorted"), x1.dtype, "searchsorted")
+        with np.errstate(over="ignore"):  # overflow gives infinity
             values = from_numpy(np.asarray(scalar, dtype), x1.device)
     dtype = promote(x1.dtype, values.dtype)
     if kind_of(dtype) == "complex":

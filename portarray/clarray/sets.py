@@ -1,4 +1,7 @@
-"""Sets of values, by NumPy on the host view."""
+"""Set functions, computed by NumPy on the host.
+
+In ``unique_*`` each NaN is an element of its own; 0.0 and -0.0 are one element.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ import numpy as np
 
 from portarray.clarray.arguments import array_of
 from portarray.clarray.dtypes import bfloat16
-from portarray.clarray.engine.host import fill, place, served, view
+from portarray.clarray.engine.host import fill, served, to_array, view
 from portarray.clarray.engine.operands import Operand, pair
 from portarray.clarray.strided import Array
 
@@ -42,15 +45,12 @@ class UniqueInverseResult(NamedTuple):
 
 @served
 def isin(x1: Operand, x2: Operand, /, *, invert: bool = False) -> Array:
-    """Test for each element of one array whether another array contains it.
-
-    Computed by the host.
-    """
+    """Tell for each element of one array whether another array contains it."""
     first, second, dtype = pair(x1, x2, "isin")
     device = next(one.device for one in (first, second) if isinstance(one, Array))
     # bfloat16 goes into float32 without loss, and NumPy sorts that.
     compared: np.dtype[Any] = np.dtype(np.float32) if dtype == bfloat16 else dtype
-    with np.errstate(over="ignore"):  # a scalar too large for the dtype is infinite
+    with np.errstate(over="ignore"):  # overflow gives infinity
         elements, members = (
             view(one).astype(compared, copy=False)
             if isinstance(one, Array)
@@ -66,54 +66,44 @@ def isin(x1: Operand, x2: Operand, /, *, invert: bool = False) -> Array:
 
 @served
 def unique_all(x: Array, /) -> UniqueAllResult:
-    """Return the unique elements with their places, what rebuilds the array, and their counts.
-
-    Computed by the host. Each NaN is an element of its own; 0.0 and -0.0 are one element.
-    """
+    """Return the unique elements, their indices, those that rebuild the array, and counts."""
     x = array_of(x, "unique_all")
     values, indices, inverse, counts = np.unique(
         _comparable(x), return_index=True, return_inverse=True, return_counts=True, equal_nan=False
     )
     return UniqueAllResult(
-        place(values, x.device, x.dtype),
-        place(indices, x.device, _INDEX),
-        place(inverse.reshape(x.shape), x.device, _INDEX),
-        place(counts, x.device, _INDEX),
+        to_array(values, x.device, x.dtype),
+        to_array(indices, x.device, _INDEX),
+        to_array(inverse.reshape(x.shape), x.device, _INDEX),
+        to_array(counts, x.device, _INDEX),
     )
 
 
 @served
 def unique_counts(x: Array, /) -> UniqueCountsResult:
-    """Return the unique elements and how often each occurs.
-
-    Computed by the host. Each NaN is an element of its own; 0.0 and -0.0 are one element.
-    """
+    """Return the unique elements and how often each occurs."""
     x = array_of(x, "unique_counts")
     values, counts = np.unique(_comparable(x), return_counts=True, equal_nan=False)
-    return UniqueCountsResult(place(values, x.device, x.dtype), place(counts, x.device, _INDEX))
+    return UniqueCountsResult(
+        to_array(values, x.device, x.dtype), to_array(counts, x.device, _INDEX)
+    )
 
 
 @served
 def unique_inverse(x: Array, /) -> UniqueInverseResult:
-    """Return the unique elements and the indices that rebuild the array from them.
-
-    Computed by the host. Each NaN is an element of its own; 0.0 and -0.0 are one element.
-    """
+    """Return the unique elements and the indices that rebuild the array from them."""
     x = array_of(x, "unique_inverse")
     values, inverse = np.unique(_comparable(x), return_inverse=True, equal_nan=False)
     return UniqueInverseResult(
-        place(values, x.device, x.dtype), place(inverse.reshape(x.shape), x.device, _INDEX)
+        to_array(values, x.device, x.dtype), to_array(inverse.reshape(x.shape), x.device, _INDEX)
     )
 
 
 @served
 def unique_values(x: Array, /) -> Array:
-    """Return the unique elements.
-
-    Computed by the host. Each NaN is an element of its own; 0.0 and -0.0 are one element.
-    """
+    """Return the unique elements."""
     x = array_of(x, "unique_values")
-    return place(np.unique(_comparable(x), equal_nan=False), x.device, x.dtype)
+    return to_array(np.unique(_comparable(x), equal_nan=False), x.device, x.dtype)
 
 
 def _comparable(x: Array) -> NumpyArray:

@@ -8,6 +8,7 @@ the class of new arrays.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -83,6 +84,18 @@ def new_array(
     x.offset = offset
     x.contiguous = contiguous
     return x
+
+
+def permuted(x: Array, order: Sequence[int]) -> Array:
+    """Return a view of some axes, in an order; axes of length 1 may be left out."""
+    return x.view(
+        tuple([x.shape[one] for one in order]), tuple([x.strides[one] for one in order]), x.offset
+    )
+
+
+def transposed(x: Array) -> Array:
+    """Return a view with the last two axes exchanged."""
+    return permuted(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
 
 
 def empty(shape: Shape, dtype: DType, device: Device) -> Array:

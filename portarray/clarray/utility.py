@@ -1,4 +1,4 @@
-"""Utility functions: truth of whole arrays, and differences."""
+"""Utility functions."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from portarray.clarray.manipulation import concat
 from portarray.clarray.strided import Array
 
 _BOOL = np.dtype(np.bool_)
-# Vectors compare to all bits set or none, numbers to 1 or 0: both are told from zero at the end.
+# Vector comparisons give all bits set, scalar ones 1: the result is compared with zero.
 _ALL = Reduction("all", {"signed": ("a & b", "-1")}, "truth", "(v != (E)(0))")
 _ANY = Reduction("any", {"signed": ("a | b", "0")}, "truth", "(v != (E)(0))")
 
 
 def all(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Array:
-    """Tell whether all elements are true: not zero."""
+    """Tell whether all elements are nonzero."""
     return _truth(_ALL, x, axis, keepdims)
 
 
 def any(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Array:
-    """Tell whether any element is true: not zero."""
+    """Tell whether any element is nonzero."""
     return _truth(_ANY, x, axis, keepdims)
 
 
@@ -36,7 +36,7 @@ def diff(
     prepend: Array | None = None,
     append: Array | None = None,
 ) -> Array:
-    """Return differences of neighbouring elements: each one's from the one after it."""
+    """Return differences of adjacent elements."""
     axis = axis_of(axis, array_of(x, "diff").ndim)
     if integer_of(n, "n") < 0:
         raise ValueError(f"n is {n}; differences are taken at least 0 times")
@@ -46,7 +46,6 @@ def diff(
         if part is not None
     ]
     found = concat(parts, axis=axis) if len(parts) > 1 else x
-    # With fewer than two elements along the axis there is no difference: the result is empty.
     for _ in range(n):
         size = found.shape[axis]
         shape = (*found.shape[:axis], size - 1 if size else 0, *found.shape[axis + 1 :])

@@ -43,10 +43,10 @@ def test_results_are_arrays_of_the_device(device: Device) -> None:
 
 def test_results_are_converted(device: Device) -> None:
     values = np.array([1.5, -2.25], np.float32)
-    found = host.place(values, device, np.dtype(ml_dtypes.bfloat16))
+    found = host.to_array(values, device, np.dtype(ml_dtypes.bfloat16))
     assert found.dtype == ml_dtypes.bfloat16
     assert found.tolist() == values.tolist()
-    assert host.place(np.int64(3), device).item() == 3
+    assert host.to_array(np.int64(3), device).item() == 3
 
 
 def test_filling_sees_what_was_computed_before(device: Device) -> None:

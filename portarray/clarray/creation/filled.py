@@ -1,4 +1,4 @@
-"""Arrays of one value, or of none."""
+"""Arrays of one value, or uninitialized."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from portarray.clarray import strided
 from portarray.clarray.arguments import (
     ShapeLike,
     array_of,
-    default_dtype,
     dtype_on,
+    dtype_or_default,
     scalar_of,
     shape_of,
 )
@@ -25,13 +25,13 @@ DType = np.dtype[Any]
 
 
 def empty(shape: ShapeLike, *, dtype: Any = None, device: object = None) -> Array:
-    """Return an array whose elements are whatever was in memory."""
+    """Return an uninitialized array."""
     where = device_of(device)
-    return strided.empty(shape_of(shape), _dtype(dtype, where, "real floating"), where)
+    return strided.empty(shape_of(shape), dtype_or_default(dtype, where, "real floating"), where)
 
 
 def empty_like(x: Array, /, *, dtype: Any = None, device: object = None) -> Array:
-    """Return an array of another's shape whose elements are whatever was in memory."""
+    """Return an uninitialized array of another's shape."""
     shape, found, where = _like(x, dtype, device, "empty_like")
     return strided.empty(shape, found, where)
 
@@ -49,7 +49,7 @@ def full(
         dtype = fill_value.dtype if dtype is None else dtype
     where = device_of(device)
     value = scalar_of(fill_value, "fill_value")
-    return _filled(shape_of(shape), value, _dtype(dtype, where, _kind(value)), where)
+    return _filled(shape_of(shape), value, dtype_or_default(dtype, where, _kind(value)), where)
 
 
 def full_like(
@@ -63,7 +63,7 @@ def full_like(
 def ones(shape: ShapeLike, *, dtype: Any = None, device: object = None) -> Array:
     """Return an array of ones."""
     where = device_of(device)
-    return _filled(shape_of(shape), 1, _dtype(dtype, where, "real floating"), where)
+    return _filled(shape_of(shape), 1, dtype_or_default(dtype, where, "real floating"), where)
 
 
 def ones_like(x: Array, /, *, dtype: Any = None, device: object = None) -> Array:
@@ -75,17 +75,13 @@ def ones_like(x: Array, /, *, dtype: Any = None, device: object = None) -> Array
 def zeros(shape: ShapeLike, *, dtype: Any = None, device: object = None) -> Array:
     """Return an array of zeros."""
     where = device_of(device)
-    return _filled(shape_of(shape), 0, _dtype(dtype, where, "real floating"), where)
+    return _filled(shape_of(shape), 0, dtype_or_default(dtype, where, "real floating"), where)
 
 
 def zeros_like(x: Array, /, *, dtype: Any = None, device: object = None) -> Array:
     """Return an array of zeros of another array's shape."""
     shape, found, where = _like(x, dtype, device, "zeros_like")
     return _filled(shape, 0, found, where)
-
-
-def _dtype(dtype: Any, device: Device, kind: str) -> DType:
-    return default_dtype(device, kind) if dtype is None else dtype_on(dtype, device)
 
 
 def _like(
@@ -111,7 +107,7 @@ def _filled(shape: tuple[int, ...], value: complex, dtype: DType, device: Device
 
 
 def _fitting(value: complex, dtype: DType) -> complex:
-    """Return a value as Python scalar of a dtype's kind."""
+    """Return a value as a Python scalar of a dtype's kind, or raise."""
     kind = kind_of(dtype)
     if kind == "complex":
         return complex(value)

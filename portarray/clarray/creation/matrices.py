@@ -34,12 +34,12 @@ def eye(
 
 
 def tril(x: Array, /, *, k: int = 0) -> Array:
-    """Return the lower triangles of matrices; what lies above becomes zero."""
+    """Return the lower triangles of matrices, zero above them."""
     return _triangle(x, k, "tril")
 
 
 def triu(x: Array, /, *, k: int = 0) -> Array:
-    """Return the upper triangles of matrices; what lies below becomes zero."""
+    """Return the upper triangles of matrices, zero below them."""
     return _triangle(x, k, "triu")
 
 
@@ -49,7 +49,7 @@ def _triangle(x: Array, k: int, function: str) -> Array:
     if x.ndim < 2:
         raise ValueError(f"{function} got shape {x.shape}; it needs matrices, shape (..., M, N)")
     rows, columns = x.shape[-2:]
-    # Beyond these diagonals nothing changes, and a kernel's argument has 64 bits.
+    # A kernel's argument has 64 bits; beyond these diagonals nothing changes.
     k = max(-rows - 1, min(k, columns + 1))
     if math.prod(x.shape) == 0:
         return copy(x)

@@ -10,7 +10,7 @@ import numpy as np
 from portarray.clarray.arguments import (
     array_of,
     default_dtype,
-    dtype_on,
+    dtype_or_default,
     integer_of,
     same_device,
     scalar_of,
@@ -31,10 +31,7 @@ def arange(
     dtype: Any = None,
     device: object = None,
 ) -> Array:
-    """Return evenly spaced numbers of a half-open interval.
-
-    With steps that are no integers rounding may let `stop` in; ``linspace`` counts instead.
-    """
+    """Return evenly spaced numbers of a half-open interval."""
     first, last, by = (0, start, step) if stop is None else (start, stop, step)
     first, last, by = _real(first, "start"), _real(last, "stop"), _real(step, "step")
     if by == 0:
@@ -43,10 +40,7 @@ def arange(
     if not exact and not all(math.isfinite(one) for one in (first, last, by)):
         raise ValueError(f"arange got start, stop, step = {first, last, by}; all must be finite")
     where = device_of(device)
-    if dtype is None:
-        target = default_dtype(where, "integral" if exact else "real floating")
-    else:
-        target = dtype_on(dtype, where)
+    target = dtype_or_default(dtype, where, "integral" if exact else "real floating")
     if target.kind == "b":
         raise TypeError("arange got dtype bool; it makes numbers")
     size = -((first - last) // by) if exact else math.ceil((last - first) / by)
@@ -66,7 +60,7 @@ def arange(
 
 
 def _fractions(start: float, step: float, size: int, dtype: np.dtype[Any], device: Any) -> Array:
-    """Return evenly spaced real numbers, cut off to integers."""
+    """Return evenly spaced real numbers, truncated to integers."""
     out = empty((size,), default_dtype(device, "real floating"), device)
     ramp.count(out, start, step)
     return cast(out, dtype)
@@ -93,10 +87,8 @@ def linspace(
     first, last = scalar_of(start, "start"), scalar_of(stop, "stop")
     is_complex = not all(isinstance(one, (int, float)) for one in (first, last))
     where = device_of(device)
-    if dtype is None:
-        target = default_dtype(where, "complex floating" if is_complex else "real floating")
-    else:
-        target = dtype_on(dtype, where)
+    kind = "complex floating" if is_complex else "real floating"
+    target = dtype_or_default(dtype, where, kind)
     if is_complex and target.kind != "c":
         raise TypeError(
             f"linspace got complex ends and dtype {target}; pass real ends or a complex dtype"
@@ -115,7 +107,7 @@ def linspace(
 
 
 def meshgrid(*arrays: Array, indexing: Literal["xy", "ij"] = "xy") -> tuple[Array, ...]:
-    """Return the coordinates of a grid's points, one array for each axis."""
+    """Return the coordinates of a grid's points, an array for each axis."""
     if indexing not in ("xy", "ij"):
         raise ValueError(f"indexing is {indexing!r}; use 'xy' or 'ij'")
     for place, one in enumerate(arrays):

@@ -1,7 +1,8 @@
-"""Places of sorted elements: keys and places packed into one number, and those sorted."""
+"""Argsort: keys and positions packed into 64-bit integers, which are sorted."""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from portarray.clarray.runtime.programs import Kernel, source_of
 from portarray.clarray.strided import Array, empty, new_array
 
 ENOUGH = 1 << 14
-"""Elements from which sorting packed numbers is worth its kernels."""
+"""Elements from which packing pays."""
 
 _PACKED = np.dtype(np.uint64)
 _PLACES = np.dtype(np.int64)
@@ -22,7 +23,7 @@ _KINDS = {"bool": 0, "unsigned": 0, "signed": 1, "real": 2}
 
 
 def fits(x: Array) -> bool:
-    """Tell whether an array's elements and places can be packed, and there are enough of them."""
+    """Tell whether an array is sorted faster packed, and its dtype and size allow it."""
     return (
         x.dtype.itemsize <= 4
         and kind_of(x.dtype) in _KINDS
@@ -32,9 +33,9 @@ def fits(x: Array) -> bool:
 
 
 def sorted_places(x: Array, *, descending: bool) -> Array:
-    """Return the places along the last axis that sort an array that :func:`fits`.
+    """Return the indices that sort an array that :func:`fits` along its last axis.
 
-    Equal elements keep their order; NaN comes last, or first where ``descending``.
+    The sort is stable; NaN comes last, or first where ``descending``.
     """
     x = contiguous(x)
     device = x.device
@@ -55,18 +56,14 @@ def sorted_places(x: Array, *, descending: bool) -> Array:
     return new_array(found.storage, _PLACES, found.shape, found.strides, found.offset, True)
 
 
+@cache
 def _kernel(device: Device, dtype: np.dtype[Any], name: str) -> Kernel:
-    key = "sort_keys", dtype.num, name
-    found = device.kernels.get(key)
-    if found is None:
-        own = cl_type(dtype)
-        lines = (
-            f"#define STORED {own.storage}",
-            f"#define LOADED(i) {own.load}(x, i)",
-            f"#define KIND {_KINDS[kind_of(dtype)]}",
-            source_of("sort_keys"),
-        )
-        buffers, values = (2, [*[np.int64] * 3, np.int32]) if name == "pack" else (1, [np.int64])
-        found = device.kernel("\n".join(lines), name, buffers, values)
-        device.kernels[key] = found
-    return found
+    own = cl_type(dtype)
+    lines = (
+        f"#define STORED {own.storage}",
+        f"#define LOADED(i) {own.load}(x, i)",
+        f"#define KIND {_KINDS[kind_of(dtype)]}",
+        source_of("sort_keys"),
+    )
+    buffers, values = (2, [*[np.int64] * 3, np.int32]) if name == "pack" else (1, [np.int64])
+    return device.kernel("\n".join(lines), name, buffers, values)

@@ -1,4 +1,4 @@
-"""Where elements are not zero, and the values there: results as long as the data say."""
+"""Compaction: the positions of nonzero elements, and the values at them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _INDEX = np.dtype(np.int64)
 _BOOL = np.dtype(np.bool_)
 _GROUP = 256
 _SHORTEST = 1 << 14
-"""Elements of a chunk at least: less is faster in one work-item than a second one starts."""
+"""The fewest elements of a chunk: for fewer, another work-item costs more than it saves."""
 
 
 def compact(mask: Array) -> Array:
@@ -50,7 +50,7 @@ def _select(mask: Array, values: Array | None) -> Array:
     chunks = min(-(-n // shortest), 16 * traits.units)
     length = -(-n // chunks)
     chunks = -(-n // length)
-    # A work-item or a group has a chunk.
+    # Each work-item, or each group, has a chunk.
     group = (_GROUP,) if traits.local_memory else (1,)
     size = (chunks * group[0],)
     counts = empty((chunks,), _INDEX, device)
@@ -73,7 +73,7 @@ def _select(mask: Array, values: Array | None) -> Array:
 
 @cache
 def _kernels(device: Device, dtype: DType, values: DType | None) -> tuple[Kernel, Kernel]:
-    """Return the kernels that count and that fill, for a mask's dtype and that of the values."""
+    """Return the kernels that count and that write, for the dtypes of a mask and of values."""
     own = cl_type(dtype)
     test = conversion(f"{own.load}(x, i)", dtype, _BOOL)
     if values is None:

@@ -1,10 +1,9 @@
-"""The programs of element-by-element operations.
+"""The programs of element-wise operations.
 
-Each operation has for each combination of dtypes a *plain* program of two kernels, which serves
-everything: ``flat`` for arrays that all lie in the same order without gaps, ``walk`` for any
-layout, rank and mix with Python scalars. Large arrays of other layouts get a program of one kernel,
-``rows``, whose steps along the innermost axis are constants, so that the compiler can see what
-lies side by side.
+For each combination of dtypes an operation has a *plain* program of two kernels: ``flat`` for
+contiguous arrays of one shape, ``walk`` for any layout, rank and mix with Python scalars. Large
+arrays of other layouts get a program of one kernel, ``rows``, whose strides along the innermost
+axis are compile-time constants, so that the compiler can vectorize contiguous accesses.
 """
 
 from __future__ import annotations
@@ -47,11 +46,11 @@ _QUICK = frozenset(
 )
 
 MANY = 4
-"""The rank from which on ``rows`` finds its place along the outer axes with a buffer of sizes."""
+"""The rank from which ``rows`` reads the sizes and strides of the outer axes from a buffer."""
 
-# Of a kernel that walks small arrays it is the compiler that one waits for: twice as fast without.
-# Gathering lanes from strided memory takes that compiler's code four times as long as one by one,
-# so quick operations do without as well (a strided addition of 8 million float32: 9 ms, not 40).
+# Intel's compiler builds ``walk`` twice as fast without vectorizing it, which small arrays do not
+# need. Its gathers from strided memory take four times as long as scalar loads, so that cheap
+# operations are not vectorized in ``rows`` either (8 million float32 sums: 9 ms instead of 40).
 _INTEL = "-DUNVECTORIZED=__attribute__((intel_vec_len_hint(1)))"
 
 
@@ -81,7 +80,7 @@ def part_dtype(dtype: DType) -> DType:
 
 @cache
 def plain(task: Task, device: Device) -> Plain:
-    """Return the kernels that serve everything."""
+    """Return the kernels of the plain program."""
     options = _options(device)
     source, name = _plain_source(task), task.operation.name
     count = len(task.kinds)
@@ -101,10 +100,8 @@ def plain(task: Task, device: Device) -> Plain:
 
 
 def flat_group(device: Device) -> int:
-    """Return how many neighbours a work-group takes.
-
-    On a processor starting a group of 64 costs as much as adding so many bytes.
-    """
+    """Return the size of a work-group over contiguous arrays."""
+    # On CPUs every group costs some time to start, so groups are large.
     traits = device.traits
     most: int = device.native.max_work_group_size
     return min(512, most) if traits.host_memory else traits.group
@@ -143,7 +140,7 @@ def _value_dtypes(dtype: DType) -> tuple[DType, ...]:
 
 
 def _head(task: Task) -> list[str]:
-    """Return what a program begins with."""
+    """Return the lines that a program begins with."""
     operation, kinds, dtype, out_dtype = task
     natural = operation.result_dtype(dtype)
     wanted = [operation.operand_dtype(position, dtype) for position in range(len(kinds))]
@@ -159,7 +156,7 @@ def _pointer(dtype: DType, name: str) -> str:
 
 
 def _loaded(task: Task, position: int) -> str:
-    """Return the expression of an operand that is read at its index."""
+    """Return the expression that loads an array operand at its index."""
     operation, kinds, dtype, out_dtype = task
     letter, kind = LETTERS[position], kinds[position]
     own = operation.operand_dtype(position, dtype)
@@ -239,7 +236,7 @@ def _plain_source(task: Task) -> str:
 
 
 def _is_quick(task: Task) -> bool:
-    """Tell whether an operation is a few instructions, which calls no function but such ones."""
+    """Tell whether an operation is a few instructions, without calls of slow functions."""
     expression = task.operation.forms[kind_of(task.dtype)]
     return _QUICK.issuperset(_CALL.findall(expression))
 

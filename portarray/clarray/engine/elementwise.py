@@ -1,8 +1,8 @@
-"""Element by element: one expression, any layout.
+"""Element-wise operations: one expression over operands of any layout.
 
-A call goes: operands and dtypes (:mod:`~portarray.clarray.engine.operands`), shapes and output,
-then the plan for these layouts (:mod:`~portarray.clarray.engine.plans`), which names a kernel. The
-commonest case, arrays of one dtype and shape without gaps, is looked up in one step.
+A call resolves operands and dtypes (:mod:`~portarray.clarray.engine.operands`), then shapes and the
+output, then the plan for these layouts (:mod:`~portarray.clarray.engine.plans`), which holds the
+kernel. Contiguous arrays of one dtype and shape, the most common case, take a single lookup.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import numpy as np
 
 from portarray.clarray.dtypes import kind_of
 from portarray.clarray.engine.element_programs import Plain, Task, part_dtype, plain
+from portarray.clarray.engine.launch_cache import cached_result, rounded, store
 from portarray.clarray.engine.operands import Operand, pair
 from portarray.clarray.engine.operation import Operation, every
 from portarray.clarray.engine.overlap import overlap, same_elements
 from portarray.clarray.engine.plans import Plan, plan_of
-from portarray.clarray.engine.recall import recalled, remember, rounded
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.programs import Kernel
 from portarray.clarray.strided import Array, new_array
@@ -78,14 +78,14 @@ def binary(operation: Operation, x1: Operand, x2: Operand, out: Array | None = N
             out_dtype = operation.result_dtype(dtype)
             _flat[operation, dtype, device] = _plain_of(operation, 2, dtype, device), out_dtype
     if out is None:
-        known = recalled(operation, x1, x2)
+        known = cached_result(operation, x1, x2)
         if known is not None:
             return known
     a, b, dtype = pair(x1, x2, operation.name)
     out_dtype = operation.result_dtype(dtype)
     result = apply(operation, (a, b), dtype, out_dtype, out)
     if out is None:
-        remember(operation, x1, x2, dtype, out_dtype, result)
+        store(operation, x1, x2, dtype, out_dtype, result)
     return result
 
 
@@ -98,7 +98,9 @@ def apply(
 ) -> Array:
     """Return an operation's results for operands that broadcast together."""
     if out is not None:
-        operands = tuple([_apart(one, out) if isinstance(one, Array) else one for one in operands])
+        operands = tuple(
+            [_unaliased(one, out) if isinstance(one, Array) else one for one in operands]
+        )
     device = _device_of(operands, out)
     plan = plan_of(
         operation,
@@ -128,7 +130,7 @@ def _device_of(operands: tuple[Array | complex, ...], out: Array | None) -> Devi
 
 
 def _cast(operands: tuple[Array | complex, ...], plan: Plan) -> tuple[Array | complex, ...]:
-    """Return the operands, with those in other dtypes that the plan wants so."""
+    """Return the operands, those that the plan casts in their new dtypes."""
     changed = list(operands)
     for place, dtype in plan.casts:
         one = changed[place]
@@ -167,18 +169,15 @@ def _plain_of(operation: Operation, operands: int, dtype: DType, device: Device)
     return plain(Task(operation, kinds, dtype, operation.result_dtype(dtype)), device)
 
 
-def _apart(x: Array, out: Array) -> Array:
-    """Return an operand that can be read while the output is written: a copy where they overlap.
-
-    Where both are the same view each element is read before it is written.
-    """
+def _unaliased(x: Array, out: Array) -> Array:
+    """Return an operand, copied if it overlaps the output; not if both are the same view."""
     if not overlap(x, out) or (x.dtype == out.dtype and same_elements(x, out)):
         return x
     return apply(_CAST, (x,), x.dtype, x.dtype)
 
 
 def _parts(value: complex, dtype: DType) -> tuple[Any, ...]:
-    """Return a Python scalar as by-value arguments, rounded as the dtype holds it."""
+    """Return a Python scalar as by-value kernel arguments, rounded to a dtype."""
     kind = kind_of(dtype)
     if kind == "real":
         return (rounded(float(value.real), dtype),)

@@ -1,8 +1,7 @@
-"""Functions that the host computes, on the memory of the device where that is host memory.
+"""Functions computed on the host by NumPy: sorting, sets, LAPACK, FFT.
 
-What a CPU library does best (sorting, sets, LAPACK, FFT) is not written again in OpenCL. On
-devices that compute in host memory the function sees the arrays where they lie; elsewhere it gets
-copies, and its results go back. The public functions built on this are marked with :func:`served`.
+On devices whose memory is host memory they work on views of the arrays; on others on copies, and
+results are copied back. The public functions built on this are marked with :func:`served`.
 """
 
 from __future__ import annotations
@@ -28,16 +27,18 @@ def served(function: Function) -> Function:
 
 
 def view(x: Array) -> NumpyArray:
-    """Return an array's elements for reading, after they were computed.
-
-    The same memory on devices that compute in host memory, a copy elsewhere.
-    """
+    """Wait, and return an array's elements as a read-only view of host memory, else as a copy."""
     found = to_numpy(x)
     found.flags.writeable = False
     return found
 
 
-def place(values: Any, device: Device, dtype: np.dtype[Any] | None = None) -> Array:
+def full(values: NumpyArray) -> NumpyArray:
+    """Return an array in a dtype that NumPy's libraries compute in: float32 for 16 bits."""
+    return values.astype(np.float32) if values.dtype.itemsize == 2 else values
+
+
+def to_array(values: Any, device: Device, dtype: np.dtype[Any] | None = None) -> Array:
     """Return a new array with the elements of a NumPy array or scalar."""
     values = np.asarray(values)
     if dtype is None or dtype == values.dtype:
@@ -55,12 +56,12 @@ def run(
     device: Device | None = None,
     dtype: np.dtype[Any] | None = None,
 ) -> Any:
-    """Return what a function of NumPy arrays gives, as arrays on the device."""
+    """Return the results of a function of NumPy arrays as arrays on the device."""
     where = arrays[0].device if device is None else device
     found = function(*map(view, arrays))
     if isinstance(found, tuple):
-        return tuple(place(one, where, dtype) for one in found)
-    return place(found, where, dtype)
+        return tuple(to_array(one, where, dtype) for one in found)
+    return to_array(found, where, dtype)
 
 
 def fill(
@@ -70,7 +71,7 @@ def fill(
     function: Callable[..., object],
     *arrays: Array,
 ) -> Array:
-    """Return a new array whose elements a function writes."""
+    """Return a new array that a function of NumPy arrays, the output first, writes."""
     views = map(view, arrays)
     if not device.host_memory:
         out = np.empty(shape, dtype)

@@ -1,8 +1,8 @@
-"""What an element-by-element function computes: one row, one expression for each kind of dtype.
+"""Element-wise operations as data: one OpenCL C expression for each kind of dtype.
 
-A row stands beside its public function::
+Each is defined next to its public function::
 
-    _ADD = Operation("add", {**integer("(U)a + (U)b"), **floating("a + b")})
+    ADD = Operation("add", {**integer("(U)a + (U)b"), **floating("a + b")})
 
 In an expression the operands are ``a``, ``b`` and ``c``, values of the compute type ``T``. Further
 macros: ``R``, the real type of ``T`` (``float`` for ``float2``); ``C``, the complex type of ``R``
@@ -24,7 +24,7 @@ from portarray.clarray.dtypes import kind_of, real_dtype_of
 DType = np.dtype[Any]
 
 _BOOL: DType = np.dtype(np.bool_)
-_SPOKEN = {
+_KIND_NAMES = {
     "bool": "bool",
     "signed": "signed integer",
     "unsigned": "unsigned integer",
@@ -35,7 +35,7 @@ _SPOKEN = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Operation:
-    """An expression over operands ``a``, ``b``, ``c``. Each is one object: compared with ``is``."""
+    """An expression over operands ``a``, ``b``, ``c``; compared by identity."""
 
     name: str
     forms: Mapping[str, str]
@@ -63,27 +63,27 @@ class Operation:
 
     def refusal(self, dtype: DType) -> TypeError:
         """Return the error for a dtype that the operation does not take."""
-        kinds = " or ".join(_SPOKEN[kind] for kind in self.forms)
+        kinds = " or ".join(_KIND_NAMES[kind] for kind in self.forms)
         return TypeError(
             f"{self.name} takes arrays of a {kinds} dtype, got {dtype}; convert with astype first"
         )
 
 
 def integer(expression: str) -> dict[str, str]:
-    """Return the forms of an expression that serves signed and unsigned integers."""
+    """Return an expression as the form for signed and unsigned integers."""
     return {"signed": expression, "unsigned": expression}
 
 
 def floating(expression: str) -> dict[str, str]:
-    """Return the forms of an expression that serves real and complex numbers."""
+    """Return an expression as the form for real and complex numbers."""
     return {"real": expression, "complex": expression}
 
 
 def numeric(expression: str) -> dict[str, str]:
-    """Return the forms of an expression that serves every kind but bool."""
+    """Return an expression as the form for every kind but bool."""
     return {**integer(expression), **floating(expression)}
 
 
 def every(expression: str) -> dict[str, str]:
-    """Return the forms of an expression that serves every kind."""
+    """Return an expression as the form for every kind."""
     return {"bool": expression, **numeric(expression)}

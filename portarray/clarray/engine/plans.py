@@ -1,6 +1,6 @@
-"""Which kernel computes an operation over arrays of some layouts, and with what arguments.
+"""Plans of element-wise operations: the kernel and its arguments for given layouts.
 
-A plan depends on dtypes, shapes and strides alone, so that it is made once for all arrays alike.
+A plan depends on dtypes, shapes and strides only, and is cached by them.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ Form = tuple[DType, Shape, Shape]
 """An array's dtype, shape and strides."""
 
 LARGE = 1 << 15
-"""Elements from which a program for just these dtypes and this layout is worth building."""
+"""Elements from which a program specialized to the dtypes and the layout is built."""
 
 WIDE = 64
-"""Items of a row that a work-group takes, of one shorter than ``LONG``."""
+"""Elements of a row for each work-group, where rows are shorter than ``LONG``."""
 
 LONG = 2048
-"""Items of a row from which a work-group takes as many as it takes of flat arrays."""
+"""Elements of a row from which a work-group takes as many as of contiguous arrays."""
 
 TILE = 8
-"""Rows that it takes together where an operand lies across them: its cache lines are used whole."""
+"""Rows of a work-group where an operand is contiguous across rows, to use whole cache lines."""
 
 _MOST_ROWS = 65535  # work-groups along any axis but the first, on some GPUs
 
@@ -87,7 +87,7 @@ def plan_of(
     own = tuple(operation.operand_dtype(place, dtype) for place in range(len(operands)))
     casts: tuple[tuple[int, DType], ...] = ()
     if size < LARGE and len(operands) > 1:
-        # Rather one more small kernel than one more program.
+        # Launching a small cast is cheaper than building another program.
         casts = tuple(
             (place, wanted)
             for place, (one, wanted) in enumerate(zip(operands, own, strict=True))
@@ -114,7 +114,7 @@ def _flat(
     out: tuple[Shape, Shape],
     operands: tuple[Form | None, ...],
 ) -> Plan | None:
-    """Return the plan for arrays that all lie in the same order without gaps."""
+    """Return the plan for C-contiguous arrays of one shape; None for others."""
     kinds = []
     for one in operands:
         if one is None or one[1] != out[0] or not is_contiguous(one[1], one[2]):
@@ -136,7 +136,7 @@ def _walk(
     operands: tuple[Form | None, ...],
     own: tuple[DType, ...],
 ) -> Plan:
-    """Return the plan for any layout and any mix with scalars."""
+    """Return the plan for any layout and any mix of arrays and scalars."""
     kinds = [wanted if one is None else one[0] for one, wanted in zip(operands, own, strict=True)]
     kernel = plain(Task(operation, tuple(kinds), dtype, out_dtype), device).walk
     walk = walk_of(out, tuple([((), ()) if one is None else one[1:] for one in operands]))
@@ -162,7 +162,7 @@ def _rows(
     out: tuple[Shape, Shape],
     operands: tuple[Form | None, ...],
 ) -> Plan | None:
-    """Return the plan for large arrays with long rows."""
+    """Return the plan for large arrays with long rows; None for others."""
     walk = walk_of(out, tuple([one[1:] for one in operands if one is not None]))
     sizes = walk.sizes
     if not _suits(sizes, device):
@@ -189,7 +189,7 @@ def _rows(
 
 
 def _suits(sizes: Shape, device: Device) -> bool:
-    """Tell whether work-groups of one piece of a row each keep their items busy."""
+    """Tell whether rows are long enough, and not too many, for work-groups along them."""
     if sizes[0] < WIDE // 2:
         return False
     outer = math.prod(sizes[2:])
@@ -197,7 +197,7 @@ def _suits(sizes: Shape, device: Device) -> bool:
 
 
 def _group(walk: Walk, device: Device) -> tuple[int, int]:
-    """Return how many items of how many rows a work-group takes."""
+    """Return how many elements of how many rows a work-group computes."""
     most: int = device.native.max_work_group_size
     across = len(walk.sizes) > 1 and any(
         abs(one[1]) < abs(one[0]) for one in walk.strides if one[1]

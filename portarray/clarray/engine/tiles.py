@@ -1,4 +1,4 @@
-"""Register tiles of matrix products, and the programs that are made of them."""
+"""Register tiles of matrix products, and the programs that use them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DType = np.dtype[Any]
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """What a packed product is cut into."""
+    """The register tile and the blocks of packed products."""
 
     rows: int
     columns: int
@@ -98,11 +98,9 @@ _INTEGER = """
 
 
 def _fused(device: Device) -> str:
-    """Return the function that multiplies and adds in one instruction, where there is one.
-
-    Intel's runtime and GPUs make one of ``mad``; PoCL only of ``fma``, which is slow software on
-    processors without the instruction. No device defines ``FP_FAST_FMAF``.
-    """
+    """Return the function for fused multiply-add."""
+    # Intel's runtime and GPUs compile ``mad`` to one instruction; PoCL only ``fma``, which is slow
+    # software on CPUs without the instruction. No device defines ``FP_FAST_FMAF``.
     native = device.native
     has = native.single_fp_config & cl.device_fp_config.FMA
     return "fma" if has and native.native_vector_width_float >= 8 else "mad"
@@ -116,7 +114,7 @@ def source(device: Device, dtype: DType, out: DType, file: str) -> str:
     tile = tile_of(device, dtype)
     integer = dtype.kind in "iu"
     dense = dtype.kind != "c" and dtype.itemsize >= 4
-    # Signed integers of the width that is computed in are read as the unsigned ones.
+    # Signed integers of the computed width are read as unsigned ones.
     storage = part if dense else own.storage
     compute = own.compute if dtype.kind == "c" else part
     return "\n".join([

@@ -8,8 +8,7 @@ from portarray.clarray.arguments import (
     Axes,
     array_of,
     axes_of,
-    default_dtype,
-    dtype_on,
+    dtype_or_default,
     integer_of,
 )
 from portarray.clarray.arithmetic import divide
@@ -23,7 +22,7 @@ from portarray.clarray.strided import Array
 def _frequencies(first: int, last: int, n: int, d: float, dtype: Any, device: object) -> Array:
     """Return the whole numbers from ``first`` to ``last``, divided by ``d * n``."""
     where = device_of(device)
-    found = default_dtype(where, "real floating") if dtype is None else dtype_on(dtype, where)
+    found = dtype_or_default(dtype, where, "real floating")
     if kind_of(found) != "real":
         raise TypeError(f"sample frequencies are real numbers; dtype is {found}")
     return divide(arange(first, last, dtype=found, device=where), float(d * n))

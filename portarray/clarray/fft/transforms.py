@@ -1,4 +1,4 @@
-"""What all transforms share: checks, and NumPy's functions on the host."""
+"""Checks of transforms, and their computation by NumPy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NORMS = ("backward", "ortho", "forward")
 
 
 def checked(x: object, function: str, norm: str, real: bool = False) -> Array:
-    """Return an argument that must be a floating-point array, a real one where that is asked."""
+    """Return an argument that must be a floating-point array, a real one if ``real``."""
     found = array_of(x, function)
     kinds = ("real",) if real else ("real", "complex")
     if kind_of(found.dtype) not in kinds:
@@ -60,9 +60,8 @@ def along_one(
     shape = (*x.shape[:place], side, *x.shape[place + 1 :])
 
     def transform(out: np.ndarray[Any, Any], values: np.ndarray[Any, Any]) -> None:
-        full = values.astype(np.float32) if values.dtype.itemsize == 2 else values
-        found = function(full, n=length, axis=place, norm=norm, out=out)
-        if found is not out:  # hfft takes ``out`` and leaves it alone, up to NumPy 2.4 at least
+        found = function(host.full(values), n=length, axis=place, norm=norm, out=out)
+        if found is not out:  # hfft ignores ``out``, at least up to NumPy 2.4
             out[...] = found
 
     return host.fill(shape, _result_dtype(x, inverse), x.device, transform, x)
@@ -87,8 +86,7 @@ def along_several(
             raise ValueError(f"{name} needs at least one sample along each axis, got s={s!r}")
 
     def transform(values: np.ndarray[Any, Any]) -> Any:
-        full = values.astype(np.float32) if values.dtype.itemsize == 2 else values
-        return function(full, s=s, axes=places, norm=norm)
+        return function(host.full(values), s=s, axes=places, norm=norm)
 
     found: Array = host.run(transform, x)
     return found

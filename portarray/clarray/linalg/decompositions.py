@@ -1,8 +1,7 @@
 """Decompositions, by NumPy's LAPACK on the host.
 
-On devices that compute in host memory LAPACK reads the arrays where they lie. float16 and
-bfloat16 are computed in float32. Accuracy is LAPACK's: residuals of a few ``n * eps`` at the scale
-of the matrix's norm, the same on every device.
+On devices whose memory is host memory LAPACK works on views. float16 and bfloat16 are computed in
+float32. Errors are LAPACK's: residuals of a few ``n * eps`` at the scale of the matrix's norm.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from portarray.clarray.engine import host
-from portarray.clarray.linalg.lapack import full, matrices, on_host, square
+from portarray.clarray.linalg.lapack import matrices, on_host, square
 from portarray.clarray.linalg.results import EighResult, EigResult, QRResult, SVDResult
 from portarray.clarray.strided import Array
 
@@ -52,13 +51,15 @@ def eig(x: Array, /) -> EigResult:
         values, vectors = np.linalg.eig(a)
         return _complex(values), _complex(vectors)
 
-    return EigResult(*host.run(lambda a: decompose(full(a)), square(x, "eig")))
+    return EigResult(*host.run(lambda a: decompose(host.full(a)), square(x, "eig")))
 
 
 @host.served
 def eigvals(x: Array, /) -> Array:
     """Return eigenvalues of square matrices."""
-    found: Array = host.run(lambda a: _complex(np.linalg.eigvals(full(a))), square(x, "eigvals"))
+    found: Array = host.run(
+        lambda a: _complex(np.linalg.eigvals(host.full(a))), square(x, "eigvals")
+    )
     return found
 
 

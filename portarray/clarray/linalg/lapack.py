@@ -1,18 +1,14 @@
-"""How NumPy's LAPACK is called: which arrays it takes, and in which dtype results come back."""
+"""Checks of arguments, and calls of NumPy's LAPACK."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from portarray.clarray.arguments import array_of
 from portarray.clarray.dtypes import kind_of
 from portarray.clarray.engine import host
 from portarray.clarray.strided import Array
-
-NumpyArray = np.ndarray[Any, Any]
 
 
 def matrices(x: object, function: str, name: str = "x", *, integers: bool = False) -> Array:
@@ -42,15 +38,10 @@ def square(x: object, function: str, name: str = "x", *, integers: bool = False)
     return found
 
 
-def full(x: NumpyArray) -> NumpyArray:
-    """Return an array in a dtype that LAPACK has: float32 for 16 bits."""
-    return x.astype(np.float32) if x.dtype.itemsize == 2 else x
-
-
 def on_host(function: Callable[..., Any], *arrays: Array) -> Any:
-    """Return what a function of NumPy arrays gives; float16 and bfloat16 compute in float32."""
+    """Return the results of a function of NumPy arrays; 16-bit dtypes compute in float32."""
     dtype = arrays[0].dtype
     halves = dtype.itemsize == 2
     return host.run(
-        lambda *views: function(*map(full, views)), *arrays, dtype=dtype if halves else None
+        lambda *views: function(*map(host.full, views)), *arrays, dtype=dtype if halves else None
     )

@@ -59,7 +59,7 @@ def vector_norm(
 
 
 def _euclidean(x: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
-    """Return square roots of sums of squares; those of complex numbers are of their parts."""
+    """Return square roots of sums of squares, of complex numbers' parts."""
     dtype = real_dtype_of(x.dtype)
     if x.dtype.kind != "c":
         return reduce(_TWO, x, axes, keepdims, dtype)

@@ -50,7 +50,7 @@ def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
 
 
 def _part(x: Array, axis: int, index: int) -> Array:
-    """Return a view of one place along an axis counted from the end, with the axis of length 1."""
+    """Return a view of one entry along an axis, which is counted from the end."""
     at = x.ndim + axis
     return x.view(
         (*x.shape[:at], 1, *x.shape[at + 1 :]), x.strides, x.offset + index * x.strides[at]

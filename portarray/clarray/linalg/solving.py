@@ -1,7 +1,4 @@
-"""Inverses, determinants and linear systems, by NumPy's LAPACK on the host.
-
-See :mod:`~portarray.clarray.linalg.decompositions` for where and how accurately.
-"""
+"""Inverses, determinants and linear systems, by NumPy's LAPACK on the host."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ from portarray.clarray.arguments import array_of, default_dtype
 from portarray.clarray.dtypes import kind_of, promote
 from portarray.clarray.engine import host
 from portarray.clarray.engine.operands import one_device
-from portarray.clarray.linalg.lapack import full, matrices, on_host, square
+from portarray.clarray.linalg.lapack import matrices, on_host, square
 from portarray.clarray.linalg.results import SlogdetResult
 from portarray.clarray.strided import Array
 
@@ -81,16 +78,16 @@ def matrix_rank(x: Array, /, *, rtol: float | Array | None = None) -> Array:
     limit = _limit(rtol, x)
 
     def rank(a: NumpyArray) -> NumpyArray:
-        if 0 in a.shape[-2:]:  # NumPy looks for the largest of no singular values
+        if 0 in a.shape[-2:]:  # NumPy would take the maximum of no singular values
             return np.zeros(a.shape[:-2], np.intp)
-        return np.asarray(np.linalg.matrix_rank(full(a), rtol=limit))
+        return np.asarray(np.linalg.matrix_rank(host.full(a), rtol=limit))
 
     found: Array = host.run(rank, x, dtype=default_dtype(x.device, "integral"))
     return found
 
 
 def _limit(rtol: float | Array | None, x: Array) -> Any:
-    """Return a tolerance as NumPy takes it; by default that of the dtype the array has."""
+    """Return a tolerance for NumPy; for 16-bit dtypes a default of their precision."""
     if isinstance(rtol, Array):
         one_device("rtol", x, rtol)
         return host.view(rtol)

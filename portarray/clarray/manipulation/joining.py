@@ -1,4 +1,4 @@
-"""Arrays made of several arrays or of repetitions, and arrays taken apart."""
+"""Joining, repeating and splitting arrays."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
 
 
 def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
-    """Take an array apart along an axis."""
+    """Split an array along an axis into views."""
     x = array_of(x, "unstack")
     place = axis_of(axis, x.ndim)
     shape = x.shape[:place] + x.shape[place + 1 :]
@@ -101,7 +101,7 @@ def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Arr
 
 
 def _counts(repeats: int | Array, size: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
-    """Return how often things are repeated, one number for each or one for all."""
+    """Return the repetitions of each entry, or one number for all."""
     if not isinstance(repeats, Array):
         values = np.array([integer_of(repeats, "repeats")])
     else:
@@ -118,7 +118,7 @@ def _counts(repeats: int | Array, size: int) -> np.ndarray[tuple[int, ...], np.d
 
 
 def tile(x: Array, repetitions: ShapeLike, /) -> Array:
-    """Lay an array side by side with itself."""
+    """Repeat an array along its axes."""
     x = array_of(x, "tile")
     times = shape_of(repetitions, "repetitions")
     ndim = max(x.ndim, len(times))

@@ -1,4 +1,4 @@
-"""Other orders of axes and elements."""
+"""The order of axes and elements."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from portarray.clarray.arguments import Axes, array_of, axes_of, integer_of
 from portarray.clarray.engine.copy import assign, copy
 from portarray.clarray.manipulation.shapes import reshape
-from portarray.clarray.strided import Array, empty
+from portarray.clarray.strided import Array, empty, permuted
 
 
 def flip(x: Array, /, *, axis: Axes | None = None) -> Array:
@@ -33,7 +33,7 @@ def moveaxis(x: Array, source: Axes, destination: Axes, /) -> Array:
     order = [one for one in range(x.ndim) if one not in sources]
     for place, one in sorted(zip(destinations, sources, strict=True)):
         order.insert(place, one)
-    return _permuted(x, order)
+    return permuted(x, order)
 
 
 def permute_dims(x: Array, /, axes: Sequence[int]) -> Array:
@@ -44,13 +44,7 @@ def permute_dims(x: Array, /, axes: Sequence[int]) -> Array:
         raise ValueError(
             f"axes {axes!r} must name each of the {x.ndim} axes of an array of shape {x.shape} once"
         )
-    return _permuted(x, order)
-
-
-def _permuted(x: Array, order: Sequence[int]) -> Array:
-    return x.view(
-        tuple([x.shape[one] for one in order]), tuple([x.strides[one] for one in order]), x.offset
-    )
+    return permuted(x, order)
 
 
 def roll(x: Array, /, shift: int | Sequence[int], *, axis: Axes | None = None) -> Array:
@@ -75,7 +69,7 @@ def roll(x: Array, /, shift: int | Sequence[int], *, axis: Axes | None = None) -
     out = empty(x.shape, x.dtype, x.device)
     if not x.size:
         return out
-    # Along a shifted axis two blocks change places.
+    # Along a shifted axis two blocks are exchanged.
     blocks = []
     for size, step in zip(x.shape, steps, strict=True):
         first = step % size

@@ -1,4 +1,4 @@
-"""Other shapes for the same elements; all but reshape always share memory."""
+"""Shapes; all functions but ``reshape`` always return views."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from portarray.clarray.arguments import (
     shape_of,
 )
 from portarray.clarray.engine.copy import copy as _copy
-from portarray.clarray.strided import Array, new_array
+from portarray.clarray.strided import Array, new_array, permuted
 
 _are_int = frozenset({int}).issuperset
 
 
 def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
-    """Repeat arrays so that all have one shape."""
+    """Broadcast arrays to a common shape."""
     for place, one in enumerate(arrays):
         array_of(one, "broadcast_arrays", f"argument {place}")
     shape = layout.broadcast_shapes(*[one.shape for one in arrays])
@@ -34,16 +34,13 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
 
 
 def broadcast_to(x: Array, /, shape: ShapeLike) -> Array:
-    """Repeat an array to a shape, without copying."""
+    """Return a view of an array broadcast to a shape."""
     x = array_of(x, "broadcast_to")
     target = shape_of(shape)
     if target == x.shape:
         return x.view(x.shape, x.strides, x.offset)
     own = x.shape
-    fits = len(own) <= len(target) and all(
-        size in (1, wanted) for size, wanted in zip(reversed(own), reversed(target), strict=False)
-    )
-    if not fits:
+    if not layout.broadcasts_to(own, target):
         raise ValueError(
             f"an array of shape {own} does not broadcast to {target}; sizes must be equal or 1, "
             f"counted from the last axis"
@@ -62,7 +59,7 @@ def expand_dims(x: Array, /, axis: Axes) -> Array:
 
 
 def reshape(x: Array, /, shape: ShapeLike, *, copy: bool | None = None) -> Array:
-    """Give an array another shape, its elements in row-major order."""
+    """Return an array with another shape, a view if possible."""
     x = array_of(x, "reshape")
     target = _inferred(shape, x.shape)
     if copy:
@@ -90,7 +87,7 @@ def _inferred(shape: ShapeLike, own: tuple[int, ...]) -> tuple[int, ...]:
     if sizes.count(-1) == 1:
         place = sizes.index(-1)
         rest = math.prod(sizes[:place] + sizes[place + 1 :])
-        # Without elements any size would do.
+        # Of an empty array any size would fit.
         if rest <= 0 or total % rest:
             raise ValueError(f"an array of shape {own} has no shape {shape!r}: {total} elements")
         sizes[place] = total // rest
@@ -112,7 +109,4 @@ def squeeze(x: Array, /, axis: Axes) -> Array:
                 f"squeeze removes axes of length 1, but axis {one} of an array of shape {x.shape} "
                 f"has length {x.shape[one]}"
             )
-    kept = [one for one in range(x.ndim) if one not in gone]
-    return x.view(
-        tuple([x.shape[one] for one in kept]), tuple([x.strides[one] for one in kept]), x.offset
-    )
+    return permuted(x, [one for one in range(x.ndim) if one not in gone])

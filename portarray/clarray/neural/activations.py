@@ -1,4 +1,4 @@
-"""Activations, element by element."""
+"""Element-wise activations."""
 
 from __future__ import annotations
 
@@ -17,15 +17,12 @@ _RELU = Operation("relu", {"real": "a < 0 ? 0 : a"})
 
 
 def silu(x: Array, /) -> Array:
-    """Return ``x / (1 + exp(-x))``.
-
-    Within 4 ULP, but for results so close to 0 that ``exp(-x)`` overflows: these are 0.
-    """
+    """Return ``x / (1 + exp(-x))``. Within 4 ULP, but 0 where ``exp(-x)`` overflows."""
     return unary(_SILU, x)
 
 
 def gelu(x: Array, /, *, approximate: Literal["none", "tanh"] = "none") -> Array:
-    """Return x times the distribution function of the normal distribution at x."""
+    """Return ``x`` times the normal distribution function at ``x``, or its tanh approximation."""
     if approximate == "none":
         return unary(_GELU, x)
     if approximate == "tanh":
@@ -34,5 +31,5 @@ def gelu(x: Array, /, *, approximate: Literal["none", "tanh"] = "none") -> Array
 
 
 def relu(x: Array, /) -> Array:
-    """Return elements, and 0 instead of negative ones."""
+    """Return elements, 0 for negative ones; NaN stays."""
     return unary(_RELU, x)

@@ -1,4 +1,4 @@
-"""What the functions of this chapter are given: arrays that belong together."""
+"""Checks of arguments of neural network functions."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def integers(x: object, function: str, name: str) -> Array:
     return found
 
 
-def beside(other: object, x: Array, function: str, name: str, *, dtype: bool = True) -> Array:
-    """Return an argument that must be an array of the dtype, and on the device, of another."""
+def matching(other: object, x: Array, function: str, name: str, *, dtype: bool = True) -> Array:
+    """Return an argument that must be an array with the dtype and device of another."""
     found = array_of(other, function, name)
     if dtype and found.dtype != x.dtype:
         raise TypeError(
@@ -55,8 +55,8 @@ def beside(other: object, x: Array, function: str, name: str, *, dtype: bool = T
 
 
 def vector(other: object, x: Array, function: str, name: str) -> Array:
-    """Return an argument that must be one number for each element along the last axis of ``x``."""
-    found = beside(other, x, function, name)
+    """Return an argument that must be a vector of the length of the last axis of ``x``."""
+    found = matching(other, x, function, name)
     if found.shape != x.shape[-1:]:
         raise ValueError(
             f"{function} needs {name} of shape {x.shape[-1:]} for x of shape {x.shape}, "
@@ -66,12 +66,9 @@ def vector(other: object, x: Array, function: str, name: str) -> Array:
 
 
 def within(indices: Array, size: int, what: str, ignored: int | None = None) -> None:
-    """Raise unless indices lie between 0 and ``size``, or are one that is ignored.
-
-    Waits for the indices.
-    """
+    """Wait, and raise unless indices are from 0 to below ``size``, or equal to ``ignored``."""
     values = to_numpy(indices)
-    # Negative ones are large as unsigned numbers.
+    # Negative indices are large as unsigned numbers.
     if not values.size or values.view(_UNSIGNED[values.itemsize]).max() < size:
         return
     outside = (values < 0) | (values >= size)

@@ -1,4 +1,4 @@
-"""Rows scaled to a common size."""
+"""Normalization along the last axis."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from portarray.clarray.dtypes import computed_dtype
 from portarray.clarray.engine.copy import contiguous, copy
 from portarray.clarray.neural import rows
 from portarray.clarray.neural.checks import real, vector
@@ -14,7 +15,7 @@ from portarray.clarray.runtime.device import Device
 from portarray.clarray.strided import Array, empty
 
 _UNFIT = "unfit"
-"""Of vectors that are checked, or copied, in every call."""
+"""The key of vectors that every call must check or copy."""
 
 
 def rms_norm(x: Array, weight: Array | None = None, /, *, eps: float = 1e-6) -> Array:
@@ -60,19 +61,19 @@ def _normalized(name: str, x: Array, vectors: tuple[Array | None, ...], eps: flo
     if seen is None:
         return _normalized(name, copy(x), vectors, eps)
     many = len(vectors)
-    values = (LONG,) * (1 + many), ROW_VALUES, (np.int32,) * many, (rows.computed(x.dtype),)
+    values = (LONG,) * (1 + many), ROW_VALUES, (np.int32,) * many, (computed_dtype(x.dtype),)
     kernel = rows.kernel(
         x.device, "neural_rows", name, x.dtype, 2 + many, sum(values, ()), seen.length
     )
     call = rows.call_of(kernel, seen, x, *[int(one is not None) for one in vectors], eps)
     others = [x if one is None else one for one in vectors]
     if _UNFIT not in key:
-        rows.remember(key, call)
+        rows.store(key, call)
     return call(x, *others)
 
 
 def _form(one: object, device: Device) -> object:
-    """Return what calls with a vector are told apart by."""
+    """Return a vector's part of the cache key."""
     if one is None:
         return None
     if isinstance(one, Array) and one.contiguous and one.storage.device is device:

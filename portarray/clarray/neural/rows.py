@@ -1,8 +1,8 @@
-"""Arrays as rows, which kernels of ``neural_*.cl`` walk, and calls that were made before.
+"""Launches of ``neural_*.cl`` kernels over the rows of arrays, and a cache of them.
 
-On processors a work-item takes several rows and computes with vectors; on devices with local memory
-a group takes each row. Kernels of a few rows take less time than the rules that lead to them, so
-what those found is kept for the next call of arrays alike.
+On CPUs a work-item takes several rows and computes with vectors; on devices with local memory a
+work-group takes a row. Launches are cached by dtypes, shapes and strides, as preparing one takes
+longer than a kernel over few rows.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ ROW_VALUES: tuple[Any, ...] = (LONG,) * 8
 
 _AXES = 3
 _WORTH = 1 << 13
-"""Elements that are worth a work-item of their own on a processor."""
+"""Elements that are worth another work-item on a CPU."""
 
 _MOST = 8192
 
 
 class Call(NamedTuple):
-    """How to launch a kernel over arrays of some layouts."""
+    """A launch without its buffers and offsets."""
 
     kernel: Kernel
     size: Shape
@@ -65,11 +65,11 @@ class Call(NamedTuple):
 
 
 calls: dict[tuple[Any, ...], Call] = {}
-"""Calls by whatever tells arrays and options apart, the function's name first."""
+"""Cached calls; keys begin with the function's name."""
 
 
-def remember(key: tuple[Any, ...], call: Call) -> Call:
-    """Keep a call, and return it."""
+def store(key: tuple[Any, ...], call: Call) -> Call:
+    """Cache a call, and return it."""
     if len(calls) >= _MOST:
         calls.clear()
     calls[key] = call
@@ -77,7 +77,7 @@ def remember(key: tuple[Any, ...], call: Call) -> Call:
 
 
 class Rows(NamedTuple):
-    """How rows lie."""
+    """The rows of arrays: their number, length and strides."""
 
     number: int
     length: int
@@ -85,10 +85,10 @@ class Rows(NamedTuple):
     inner: Shape
 
     def split(self, device: Device) -> tuple[Shape, Shape, tuple[int, ...]]:
-        """Return the work-items of a kernel over the rows, and its first values."""
+        """Return the sizes of a launch over the rows, and its first values."""
         if device.traits.local_memory:
-            lanes = lanes_of(device, self.length)
-            size, group, each = self.number * lanes, lanes, 1
+            items = items_per_row(device, self.length)
+            size, group, each = self.number * items, items, 1
         else:
             most = min(32 * device.traits.units, self.number * self.length // _WORTH)
             each = -(-self.number // max(most, 1))
@@ -97,7 +97,7 @@ class Rows(NamedTuple):
 
 
 def rows_of(shape: Shape, strides: Shape, *tables: Layout) -> Rows | None:
-    """Return the rows along the last axis of arrays that walk together."""
+    """Return the rows along the last axis of arrays; None if they do not merge to few axes."""
     for (*_, length), (*_, step) in ((shape, strides), *tables):
         if step != 1 and length > 1:
             return None
@@ -111,14 +111,9 @@ def rows_of(shape: Shape, strides: Shape, *tables: Layout) -> Rows | None:
     return Rows(math.prod(outer), shape[-1], steps, sizes[1:])
 
 
-def lanes_of(device: Device, length: int) -> int:
+def items_per_row(device: Device, length: int) -> int:
     """Return how many work-items share a row."""
     return min(64 if length <= 256 else 256, device.native.max_work_group_size)
-
-
-def computed(dtype: DType) -> DType:
-    """Return the dtype in which kernels compute one."""
-    return np.dtype(np.float64 if dtype.itemsize == 8 else np.float32)
 
 
 @cache
@@ -141,7 +136,7 @@ def kernel(
         f"-DSTORE_E={own.store}",
         *(("-DNARROW",) if dtype.itemsize == 2 else ()),
         *(("-DHALF",) if dtype == np.float16 else ()),
-        *((f"-DLANES={lanes_of(device, length)}",) if device.traits.local_memory else ()),
+        *((f"-DLANES={items_per_row(device, length)}",) if device.traits.local_memory else ()),
         *options,
     )
     return device.kernel(

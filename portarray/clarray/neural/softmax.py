@@ -18,12 +18,12 @@ _WORTH = 1 << 13
 
 
 def softmax(x: Array, /, *, axis: int = -1) -> Array:
-    """Return exponentials of elements, divided by their sum along an axis."""
+    """Return exponentials divided by their sum along an axis; NaN where that is undefined."""
     return _along("softmax", x, axis)
 
 
 def log_softmax(x: Array, /, *, axis: int = -1) -> Array:
-    """Return the logarithm of :func:`softmax`, which is exact where that would be 0."""
+    """Return the logarithm of :func:`softmax`, without underflow."""
     return _along("log_softmax", x, axis)
 
 
@@ -49,11 +49,11 @@ def _along(name: str, x: Array, axis: int) -> Array:
             x.device, "neural_rows", name, x.dtype, 2, (LONG, *ROW_VALUES), seen.length
         )
         call = rows.call_of(made, seen, x)
-    return rows.remember((name, x.device, x.dtype, x.shape, x.strides, axis), call)(x)
+    return rows.store((name, x.device, x.dtype, x.shape, x.strides, axis), call)(x)
 
 
 def _by_columns(name: str, x: Array, place: int, inner: int) -> Call:
-    """Return the call along an axis of an array without gaps that has others behind it."""
+    """Return the call along an axis of a contiguous array that is not the last one."""
     device, length = x.device, x.shape[place]
     outer = math.prod(x.shape[:place])
     kernel = rows.kernel(device, "neural_columns", name, x.dtype, 2, (LONG,) * 5, 1)

@@ -1,4 +1,4 @@
-"""Devices: one OpenCL device with its context, its queue, its memory and its programs."""
+"""An OpenCL device with its context, queue, memory and programs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from portarray.clarray.runtime.programs import Kernel, Programs
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What kernels are chosen by."""
+    """Properties of a device that kernels are chosen by."""
 
     host_memory: bool
     local_memory: bool
@@ -31,29 +31,12 @@ class Traits:
 
 
 class Device:
-    """One OpenCL device; there is one object for each, so that ``is`` compares them.
+    """An OpenCL device; one object each, compared with ``is``.
 
-    In a ``with`` statement it is the device that arrays are made on where none is named, in this
-    thread or task; such statements may stand within each other.
-
-    Attributes
-    ----------
-    name, platform_name : str
-        What the driver calls the device and its platform.
-    kind : {"cpu", "gpu", "accelerator"}
-        What it is.
-    dtypes : frozenset of numpy.dtype
-        What it has.
-    traits : Traits
-        What kernels are chosen by.
-    host_memory : bool
-        Whether the device computes in host memory.
-    lock : threading.RLock
-        Held while commands are enqueued, never while one waits.
-    launched : int
-        Commands enqueued so far; who enqueues one without :meth:`Kernel.launch` adds one after it.
-    kernels : dict
-        For callers: kernels by whatever key is quick to make. Begin keys with a name of your own.
+    In a ``with`` statement, which may be nested, it is the default device of the thread or task.
+    ``dtypes`` are those it supports; ``host_memory`` tells whether it computes in host memory.
+    ``lock`` is held while commands are enqueued, never while waiting. ``launched`` counts enqueued
+    commands: add one after enqueueing without :meth:`Kernel.launch`.
     """
 
     def __init__(self, native: cl.Device, index: int, *, discrete: bool = False) -> None:
@@ -87,7 +70,6 @@ class Device:
         self._retired: list[object] = []
         self.pool = Pool(self)
         self.programs = Programs(self)
-        self.kernels: dict[Any, Kernel] = {}
         opened.add(self)
 
     def __repr__(self) -> str:
@@ -116,11 +98,11 @@ class Device:
 
     @property
     def pending(self) -> bool:
-        """Whether something may be enqueued that :meth:`finish` has not waited for."""
+        """Whether commands may be enqueued that :meth:`finish` has not waited for."""
         return self.launched != self._finished
 
     def finish(self) -> None:
-        """Wait for everything that this thread enqueued so far, and others before."""
+        """Wait for everything enqueued before this call."""
         upto = self.launched
         if upto == self._finished and not self._retired:
             return
@@ -131,18 +113,18 @@ class Device:
             raise faults.translated(error, self, "") from error
         finally:
             with self.lock:
-                # Noted after the wait: whoever finds nothing pending reads finished memory.
+                # Updated after the wait, so that memory is final once nothing is pending.
                 self._finished = max(self._finished, upto)
-            # No kernel uses these any more.
+            # No kernel uses this memory any more.
             retired.clear()
 
-    def retire(self, kept: object) -> None:
-        """Let go of memory, but not before the kernels that may still use it. Never waits."""
+    def retire(self, owner: object) -> None:
+        """Release an owner of memory after the kernels that may use it; does not wait."""
         if self.launched != self._finished:
-            self._retired.append(kept)
+            self._retired.append(owner)
 
     def release(self, beyond: int = 0) -> None:
-        """Wait for kernels if more than so many blocks are let go of as soon as they are done."""
+        """Wait for kernels if more than ``beyond`` owners are to be released after them."""
         if len(self._retired) > beyond:
             self.finish()
 
@@ -158,16 +140,12 @@ class Device:
         values: Sequence[Any] = (),
         options: tuple[str, ...] = (),
     ) -> Kernel:
-        """Return a kernel, built or from the cache.
-
-        Callers keep what they get, in :attr:`kernels` for instance: looking it up here costs more
-        than launching it.
-        """
+        """Return a kernel, built or from the cache; looking it up costs more than launching it."""
         return self.programs.kernel(source, name, buffers, tuple(map(np.dtype, values)), options)
 
 
 opened: weakref.WeakSet[Device] = weakref.WeakSet()
-"""Every device object that there is."""
+"""All device objects."""
 
 scopes: contextvars.ContextVar[tuple[Device, ...]] = contextvars.ContextVar("scopes", default=())
-"""The devices of the ``with`` statements around, the innermost last."""
+"""The devices of enclosing ``with`` statements, the innermost last."""

@@ -23,9 +23,8 @@ _first: Device | None = None
 def devices() -> tuple[Device, ...]:
     """Return every functional OpenCL device, best first.
 
-    Functional means that a kernel was built, ran and gave the right result.
-    :func:`reasons` says why others are not among them.
-    ``CLARRAY_MEMORY=discrete`` in the environment treats each as a device with memory of its own.
+    On each a kernel was built, ran and gave the right result; :func:`reasons` says why others are
+    missing. ``CLARRAY_MEMORY=discrete`` in the environment treats each as one with its own memory.
     """
     global _devices
     found = _devices
@@ -46,19 +45,19 @@ def _look() -> tuple[Device, ...]:
         )
     natives = discovery.candidates()
     found: list[Device] = []
-    for native, refusal in zip(natives, probe.tried(natives), strict=True):
+    for native, refusal in zip(natives, probe.refusals_of(natives), strict=True):
         reason = refusal
         if not reason:
             try:
                 device = Device(native, len(found), discrete=memory_kind == "discrete")
                 reason = probe.check(device)
-            except Exception as error:  # noqa: BLE001 - a driver may raise anything; it is told
+            except Exception as error:  # noqa: BLE001 - a driver may raise anything; it is reported
                 reason = probe.reason_of(error)
         if reason:
             discovery.refuse(discovery.title(native), reason)
         else:
             found.append(device)
-            # A driver that is unloaded while its threads compute may end the process badly.
+            # A driver that is unloaded while its threads compute may crash.
             atexit.register(device.finish)
     return tuple(found)
 
@@ -70,10 +69,10 @@ def reasons() -> dict[str, str]:
 
 
 def default_device() -> Device:
-    """Return the device that arrays are made on where none is named.
+    """Return the device of new arrays: that of the innermost ``with device:``, else the default.
 
-    That of the innermost ``with device:``, else ``CLARRAY_DEVICE`` from the environment (an index,
-    or part of a platform's or device's name), else the first functional one.
+    The default is named by the environment's ``CLARRAY_DEVICE``, an index or part of the name of a
+    platform or device, or is the first functional one.
     """
     global _first
     entered = scopes.get()
@@ -143,12 +142,12 @@ def memory(device: object = None) -> Memory:
 
 
 def reclaim(device: object = None) -> None:
-    """Give memory that no array lies in back to the system; waits for running kernels."""
+    """Return memory without arrays to the system; waits for running kernels."""
     device_of(device).pool.reclaim()
 
 
 def reduced(device: Device) -> tuple[Any, ...]:
-    """Return what pickle needs: the index of the device."""
+    """Return the arguments of pickle: a device's index."""
     every = devices()
     if device.index >= len(every) or every[device.index] is not device:
         raise TypeError(f"{device!r} is none of clarray.devices(), so it cannot be pickled")

@@ -24,7 +24,7 @@ _MAX = Reduction(
         "bool": ("max(a, b)", "T_MIN"),
         "signed": ("max(a, b)", "T_MIN"),
         "unsigned": ("max(a, b)", "T_MIN"),
-        # The second test lets NaN in, and what is NaN stays, since nothing is greater.
+        # The second test selects NaN, which stays, as nothing compares greater.
         "real": ("(b > a || b != b) ? b : a", "-INFINITY"),
     },
     "own",
