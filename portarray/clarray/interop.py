@@ -19,7 +19,7 @@ from portarray.clarray.engine.transfer import (
     from_numpy,
     share,
     to_numpy,
-    why_not_shareable,
+    why_not_borrowed,
 )
 from portarray.clarray.runtime.registry import device_of
 from portarray.clarray.strided import Array
@@ -159,7 +159,7 @@ def why_copied(x: Array, device: Device) -> str:
         return ""
     if not x.device.host_memory:
         return f"{x.device} has memory of its own"
-    return why_not_shareable(to_numpy(x), device)
+    return why_not_borrowed(to_numpy(x), device)
 
 
 def reduce(x: Array) -> tuple[Any, ...]:

@@ -123,7 +123,7 @@ def from_numpy(
             f"{device} has no dtype {dtype}; convert the values with values.astype(...) first"
         )
     if copy is not True:
-        obstacle = why_not_shareable(values, device)
+        obstacle = why_not_borrowed(values, device)
         if not obstacle:
             return _array_over(values, dtype, device, shared=shared)
         if copy is False:
@@ -141,7 +141,7 @@ def from_numpy(
     return found
 
 
-def why_not_shareable(values: Values, device: Device) -> str:
+def why_not_borrowed(values: Values, device: Device) -> str:
     """Return why arrays cannot use a NumPy array's memory, or an empty string."""
     if not device.host_memory:
         return f"{device} has memory of its own"
