@@ -7,7 +7,7 @@ ends; bfloat16, which NumPy does not export, is passed as an integer of the same
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,11 +21,9 @@ from portarray.clarray.engine.transfer import (
     to_numpy,
     why_not_borrowed,
 )
+from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.registry import device_of
 from portarray.clarray.strided import Array
-
-if TYPE_CHECKING:
-    from portarray.clarray.runtime.device import Device
 
 CPU = _dlpack.CPU
 """DLPack's kDLCPU."""

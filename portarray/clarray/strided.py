@@ -1,8 +1,8 @@
-"""What every array is: a strided view of a block of device memory.
+"""Arrays as the engine and the functions of the namespace know them: strided views of memory.
 
-The engine and the functions of the namespace know arrays by this class alone.
-:class:`~portarray.clarray.array.Array` adds operators and methods that call them, and names itself
-the class of new arrays.
+:class:`~portarray.clarray.array.Array` derives from :class:`Strided` and adds the operators and
+methods, which call those functions; it registers itself as the class of new arrays. So modules
+import this one for ``Array`` and its factories, and only the package imports the derived class.
 """
 
 from __future__ import annotations
@@ -55,6 +55,7 @@ class Strided:
         )
 
 
+# Type checkers see the class of all arrays; at run time its base class serves for isinstance.
 if TYPE_CHECKING:
     from portarray.clarray.array import Array as Array
 else:
@@ -66,7 +67,7 @@ _A = TypeVar("_A", bound=Strided)
 
 
 def class_of_new_arrays(cls: type[_A]) -> type[_A]:
-    """Let new arrays be of the decorated class."""
+    """Register the decorated class as that of new arrays."""
     global _class
     _class = cls
     return cls

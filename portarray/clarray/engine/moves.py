@@ -106,7 +106,7 @@ def _plan(
     itemsize: int,
     group_limit: int,
 ) -> tuple[_Launch, ...]:
-    """Return the launches that copy; `group_limit` is 0 on processors."""
+    """Return the launches that copy; ``group_limit`` is 0 on CPUs."""
     axes, to, origin = _axes(shape, out_strides, x_strides)
     last = axes.pop()
     if group_limit:

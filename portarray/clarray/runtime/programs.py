@@ -14,10 +14,10 @@ from portarray.clarray.errors import KernelError
 from portarray.clarray.runtime import faults
 from portarray.clarray.runtime.binaries import Binaries
 from portarray.clarray.runtime.native_kernel import native_kernel
+from portarray.clarray.runtime.pool import Storage
 
 if TYPE_CHECKING:
     from portarray.clarray.runtime.device import Device
-    from portarray.clarray.runtime.pool import Storage
 
 enqueue = cl.enqueue_nd_range_kernel
 
