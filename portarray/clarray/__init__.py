@@ -5,15 +5,24 @@
 >>> cl.sum(x * x)
 Array(14., dtype=float64)
 
-Arrays are strided views of pooled device memory; operations are kernels of one program each, built
-once and kept on disk. Of portarray only what finds the drivers, ``_opencl``, is imported here.
+Arrays are strided views of pooled device memory. Operations are OpenCL programs, built once and
+cached on disk. It imports nothing of portarray but helpers: ``_opencl``, ``_dlpack``,
+``_host_memory``.
 """
+
+try:
+    import pyopencl as _pyopencl  # noqa: F401 - said once, before any module needs it
+except ImportError as error:
+    raise ImportError(
+        f"clarray drives OpenCL with pyopencl, which cannot be imported ({error}). Install it with "
+        f"pip install 'portarray[opencl]'; a pyopencl built from source also needs libOpenCL, the "
+        f"loader, from the system's packages (ocl-icd-libopencl1 on Debian)",
+        name=error.name,
+        path=error.path,
+    ) from error
 
 import numpy as _np  # noqa: ICN001  (not a public name)
 
-from portarray.clarray.array import Array  # first: it needs, and is needed by, the functions
-
-# isort: split
 from portarray.clarray import fft, linalg, random
 from portarray.clarray.arithmetic import (
     abs,
@@ -32,6 +41,7 @@ from portarray.clarray.arithmetic import (
     square,
     subtract,
 )
+from portarray.clarray.array import Array
 from portarray.clarray.bitwise import (
     bitwise_and,
     bitwise_invert,
@@ -118,15 +128,15 @@ from portarray.clarray.manipulation import (
 )
 from portarray.clarray.rounding import ceil, floor, round, trunc
 from portarray.clarray.runtime import forking as _forking
-from portarray.clarray.runtime.device import (
-    Device,
+from portarray.clarray.runtime.device import Device
+from portarray.clarray.runtime.registry import (
     default_device,
     devices,
     memory,
+    reasons,
     reclaim,
     synchronize,
 )
-from portarray.clarray.runtime.discovery import reasons
 from portarray.clarray.searching import argmax, argmin, count_nonzero, nonzero, searchsorted
 from portarray.clarray.sets import (
     UniqueAllResult,
@@ -171,7 +181,7 @@ __array_api_version__ = "2025.12"
 
 _forking.watch()
 
-# NumPy's scalar types, as in NumPy's own namespace: x.dtype == cl.float32 holds both ways round.
+# NumPy's scalar types, as in NumPy's namespace: they compare equal to dtypes.
 bool = _np.bool
 int8 = _np.int8
 int16 = _np.int16

@@ -1,4 +1,4 @@
-"""Rules for arguments that many functions share: shapes, axes, dtypes of a device."""
+"""Checks of arguments that many functions share: shapes, axes, dtypes of a device."""
 
 from __future__ import annotations
 
@@ -10,26 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.exceptions import AxisError
 
-from portarray.clarray.array import Array
 from portarray.clarray.dtypes import dtype_of, kind_of
 from portarray.clarray.engine.transfer import to_numpy
 from portarray.clarray.errors import DTypeNotSupportedError
 from portarray.clarray.runtime.device import Device
-
-__all__ = [
-    "Axes",
-    "ShapeLike",
-    "array_of",
-    "axes_of",
-    "axis_of",
-    "default_dtype",
-    "dtype_on",
-    "integer_of",
-    "nearest_dtype",
-    "same_device",
-    "scalar_of",
-    "shape_of",
-]
+from portarray.clarray.strided import Array
 
 DType = np.dtype[Any]
 Axes = int | Sequence[int]
@@ -37,13 +22,7 @@ ShapeLike = int | Sequence[int]
 
 
 def array_of(x: object, function: str, name: str = "x") -> Array:
-    """Return an argument that must be an array.
-
-    Raises
-    ------
-    TypeError
-        If it is anything else.
-    """
+    """Return an argument that must be an array."""
     if isinstance(x, Array):
         return x
     raise TypeError(
@@ -53,13 +32,7 @@ def array_of(x: object, function: str, name: str = "x") -> Array:
 
 
 def integer_of(value: Any, name: str) -> int:
-    """Return an argument that must be an integer.
-
-    Raises
-    ------
-    TypeError
-        If it is none.
-    """
+    """Return an argument that must be an integer."""
     try:
         return index(value)
     except TypeError:
@@ -67,13 +40,7 @@ def integer_of(value: Any, name: str) -> int:
 
 
 def same_device(arrays: Sequence[Array], function: str) -> Device:
-    """Return the device of arrays that must be on one.
-
-    Raises
-    ------
-    ValueError
-        If they are on several.
-    """
+    """Return the device of arrays that must be on one."""
     device = arrays[0].device
     for one in arrays:
         if one.device is not device:
@@ -85,13 +52,7 @@ def same_device(arrays: Sequence[Array], function: str) -> Device:
 
 
 def scalar_of(value: object, name: str) -> complex:
-    """Return a number given as Python scalar, NumPy scalar or 0-d array as Python scalar.
-
-    Raises
-    ------
-    TypeError
-        If it is anything else.
-    """
+    """Return a Python scalar, NumPy scalar or 0-d array as a Python scalar."""
     if isinstance(value, (bool, int, float, complex)):
         return value
     held = to_numpy(value) if isinstance(value, Array) else value
@@ -103,15 +64,7 @@ def scalar_of(value: object, name: str) -> complex:
 
 
 def shape_of(value: ShapeLike, name: str = "shape") -> tuple[int, ...]:
-    """Return a shape, given as a size or a sequence of sizes, as a tuple.
-
-    Raises
-    ------
-    TypeError
-        If a size is no integer.
-    ValueError
-        If a size is negative.
-    """
+    """Return a shape, given as a size or a sequence of sizes, as a tuple."""
     try:
         sizes = (
             tuple([index(one) for one in value]) if isinstance(value, Sequence) else (index(value),)
@@ -125,24 +78,7 @@ def shape_of(value: ShapeLike, name: str = "shape") -> tuple[int, ...]:
 
 
 def axis_of(axis: Any, ndim: int, name: str = "axis") -> int:
-    """Return an axis counted from the first.
-
-    Parameters
-    ----------
-    axis : int
-        From ``-ndim`` to ``ndim - 1``.
-    ndim : int
-        How many axes there are.
-    name : str
-        What the argument is called.
-
-    Raises
-    ------
-    TypeError
-        If it is no integer.
-    numpy.exceptions.AxisError
-        If there is no such axis; it is an IndexError and a ValueError.
-    """
+    """Return an axis counted from the first."""
     found = integer_of(axis, name)
     if -ndim <= found < ndim:
         return found % ndim
@@ -154,17 +90,7 @@ def axis_of(axis: Any, ndim: int, name: str = "axis") -> int:
 
 
 def axes_of(axis: Axes | None, ndim: int, name: str = "axis") -> tuple[int, ...]:
-    """Return one axis, several, or all (None), counted from the first, in the order given.
-
-    Raises
-    ------
-    TypeError
-        If one is no integer.
-    numpy.exceptions.AxisError
-        If one does not exist.
-    ValueError
-        If one is named twice.
-    """
+    """Return an axis, several, or all (None), counted from the first, in the order given."""
     if axis is None:
         return tuple(range(ndim))
     if not isinstance(axis, Sequence):
@@ -177,15 +103,7 @@ def axes_of(axis: Axes | None, ndim: int, name: str = "axis") -> tuple[int, ...]
 
 @cache
 def default_dtype(device: Device, kind: str) -> DType:
-    """Return the dtype that a device takes for numbers of a kind where none is named.
-
-    Parameters
-    ----------
-    device : Device
-        The device.
-    kind : {"bool", "integral", "real floating", "complex floating"}
-        Of the numbers. The result is the widest the device has.
-    """
+    """Return a device's default dtype of a kind."""
     narrow, wide = {
         "bool": (np.bool_, np.bool_),
         "integral": (np.int32, np.int64),
@@ -197,7 +115,7 @@ def default_dtype(device: Device, kind: str) -> DType:
 
 
 def nearest_dtype(dtype: DType, device: Device) -> DType | None:
-    """Return the dtype of the same kind that is closest to one the device lacks."""
+    """Return the device's dtype of the same kind that is closest to one it lacks."""
     kind = kind_of(dtype)
     same = sorted(
         (one for one in device.dtypes if kind_of(one) == kind), key=lambda one: one.itemsize
@@ -208,13 +126,7 @@ def nearest_dtype(dtype: DType, device: Device) -> DType | None:
 
 @cache
 def dtype_on(dtype: Any, device: Device) -> DType:
-    """Return a dtype that a device must have, given as a dtype, a NumPy scalar type or a name.
-
-    Raises
-    ------
-    DTypeNotSupportedError
-        If clarray or the device has no such dtype; the message names the nearest one.
-    """
+    """Return a dtype that a device must have, given as a dtype, a NumPy scalar type or a name."""
     found = dtype_of(dtype)
     if found not in device.dtypes:
         near = nearest_dtype(found, device)
@@ -222,3 +134,8 @@ def dtype_on(dtype: Any, device: Device) -> DType:
             f"{device} has no {found}" + ("" if near is None else f"; the nearest it has is {near}")
         )
     return found
+
+
+def dtype_or_default(dtype: Any, device: Device, kind: str) -> DType:
+    """Return a dtype that a device must have, or its default dtype of a kind for None."""
+    return default_dtype(device, kind) if dtype is None else dtype_on(dtype, device)

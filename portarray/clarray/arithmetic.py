@@ -1,4 +1,4 @@
-"""Arithmetic, element by element.
+"""Element-wise arithmetic.
 
 Integers wrap where a result overflows. The four operations on real floating-point numbers round
 correctly (0.5 ULP), division on devices that do not promise it to 2.5 ULP; float16 and bfloat16
@@ -7,27 +7,9 @@ are computed in float32 and rounded once more.
 
 from __future__ import annotations
 
-from portarray.clarray.array import Array
 from portarray.clarray.engine.elementwise import binary, unary
 from portarray.clarray.engine.operation import Operation, every, floating, integer
-
-__all__ = [
-    "abs",
-    "add",
-    "copysign",
-    "divide",
-    "floor_divide",
-    "multiply",
-    "negative",
-    "nextafter",
-    "positive",
-    "reciprocal",
-    "remainder",
-    "sign",
-    "signbit",
-    "square",
-    "subtract",
-]
+from portarray.clarray.strided import Array
 
 _COMPLEX = {"complex": ("real", "complex")}
 
@@ -86,361 +68,78 @@ SUBTRACT = Operation("subtract", {**integer("(T)((U)a - (U)b)"), **floating("a -
 
 
 def abs(x: Array, /) -> Array:
-    """Return the magnitudes of an array's elements.
-
-    Parameters
-    ----------
-    x : Array
-        Numeric.
-
-    Returns
-    -------
-    Array
-        Of the dtype of ``x``; of its parts' dtype where ``x`` is complex (within 2 ULP).
-
-    Raises
-    ------
-    TypeError
-        For arrays of other dtypes, and for what is no array.
-
-    Notes
-    -----
-    The lowest value of a signed integer dtype stays as it is: its magnitude is out of range.
-    """
+    """Return absolute values; complex ones within 2 ULP, the least signed integer unchanged."""
     return unary(ABS, x)
 
 
 def add(x1: Array | complex, x2: Array | complex, /) -> Array:
-    """Return the sums of two arrays' elements.
-
-    Parameters
-    ----------
-    x1, x2 : Array or Python scalar
-        Numeric, at least one an array; their shapes broadcast together.
-
-    Returns
-    -------
-    Array
-        Of the promoted dtype.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes or kinds of scalars, and for what is neither array nor Python scalar.
-    ValueError
-        If the shapes do not broadcast, or the arrays are on two devices.
-    OverflowError
-        If an integer array's dtype cannot hold a Python integer beside it.
-    """
+    """Return sums."""
     return binary(ADD, x1, x2)
 
 
 def copysign(x1: Array | complex, x2: Array | complex, /) -> Array:
-    """Return the magnitudes of ``x1`` with the signs of ``x2``, those of zeros and NaNs included.
-
-    Parameters
-    ----------
-    x1, x2 : Array or Python scalar
-        Real floating-point, at least one an array; their shapes broadcast together.
-
-    Returns
-    -------
-    Array
-        Of the promoted dtype.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes or kinds of scalars, and for what is neither array nor Python scalar.
-    ValueError
-        If the shapes do not broadcast, or the arrays are on two devices.
-    OverflowError
-        If an integer array's dtype cannot hold a Python integer beside it.
-    """
+    """Return the magnitudes of ``x1`` with the signs of ``x2``, also those of zeros and NaNs."""
     return binary(_COPYSIGN, x1, x2)
 
 
 def divide(x1: Array | complex, x2: Array | complex, /) -> Array:
-    """Return the quotients of two arrays' elements.
-
-    Parameters
-    ----------
-    x1, x2 : Array or Python scalar
-        Floating-point, at least one an array; their shapes broadcast together.
-
-    Returns
-    -------
-    Array
-        Of the promoted dtype; complex quotients are within 8 ULP of their magnitude.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes or kinds of scalars, and for what is neither array nor Python scalar.
-    ValueError
-        If the shapes do not broadcast, or the arrays are on two devices.
-    OverflowError
-        If an integer array's dtype cannot hold a Python integer beside it.
-    """
+    """Return quotients; complex ones within 8 ULP of their magnitude."""
     return binary(DIVIDE, x1, x2)
 
 
 def floor_divide(x1: Array | complex, x2: Array | complex, /) -> Array:
-    """Return the quotients of two arrays' elements, rounded towards minus infinity.
-
-    Parameters
-    ----------
-    x1, x2 : Array or Python scalar
-        Real-valued, at least one an array; their shapes broadcast together.
-
-    Returns
-    -------
-    Array
-        Of the promoted dtype.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes or kinds of scalars, and for what is neither array nor Python scalar.
-    ValueError
-        If the shapes do not broadcast, or the arrays are on two devices.
-    OverflowError
-        If an integer array's dtype cannot hold a Python integer beside it.
-
-    Notes
-    -----
-    An integer by zero is 0. Real numbers are divided as Python's ``//`` does: the exact quotient is
-    rounded down; a number by zero is as in :func:`divide`.
-    """
+    """Return quotients rounded down, as Python's ``//``; an integer divided by zero gives 0."""
     return binary(FLOOR_DIVIDE, x1, x2)
 
 
 def multiply(x1: Array | complex, x2: Array | complex, /) -> Array:
-    """Return the products of two arrays' elements.
-
-    Parameters
-    ----------
-    x1, x2 : Array or Python scalar
-        Numeric, at least one an array; their shapes broadcast together.
-
-    Returns
-    -------
-    Array
-        Of the promoted dtype; complex products are within 4 ULP of their magnitude.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes or kinds of scalars, and for what is neither array nor Python scalar.
-    ValueError
-        If the shapes do not broadcast, or the arrays are on two devices.
-    OverflowError
-        If an integer array's dtype cannot hold a Python integer beside it.
-    """
+    """Return products; complex ones within 4 ULP of their magnitude."""
     return binary(MULTIPLY, x1, x2)
 
 
 def negative(x: Array, /) -> Array:
-    """Return the elements with the other sign.
-
-    Parameters
-    ----------
-    x : Array
-        Numeric; unsigned integers wrap.
-
-    Returns
-    -------
-    Array
-        Of the dtype of ``x``.
-
-    Raises
-    ------
-    TypeError
-        For arrays of other dtypes, and for what is no array.
-    """
+    """Return negated elements."""
     return unary(NEGATIVE, x)
 
 
 def nextafter(x1: Array | complex, x2: Array | complex, /) -> Array:
-    """Return the next number of the dtype after each element of ``x1`` towards that of ``x2``.
-
-    Parameters
-    ----------
-    x1, x2 : Array or Python scalar
-        Real floating-point, at least one an array; their shapes broadcast together.
-
-    Returns
-    -------
-    Array
-        Of the promoted dtype, float16 and bfloat16 included.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes or kinds of scalars, and for what is neither array nor Python scalar.
-    ValueError
-        If the shapes do not broadcast, or the arrays are on two devices.
-    OverflowError
-        If an integer array's dtype cannot hold a Python integer beside it.
-    """
+    """Return the next number of the dtype after each element of ``x1`` towards that of ``x2``."""
     return binary(_NEXTAFTER, x1, x2)
 
 
 def positive(x: Array, /) -> Array:
-    """Return a copy of an array.
-
-    Parameters
-    ----------
-    x : Array
-        Of any dtype.
-
-    Returns
-    -------
-    Array
-        Of the dtype of ``x``.
-
-    Raises
-    ------
-    TypeError
-        For arrays of other dtypes, and for what is no array.
-    """
+    """Return a copy of an array."""
     return unary(POSITIVE, x)
 
 
 def reciprocal(x: Array, /) -> Array:
-    """Return one over each element.
-
-    Parameters
-    ----------
-    x : Array
-        Floating-point.
-
-    Returns
-    -------
-    Array
-        Of the dtype of ``x``; complex results are within 8 ULP of their magnitude.
-
-    Raises
-    ------
-    TypeError
-        For arrays of other dtypes, and for what is no array.
-    """
+    """Return reciprocals; complex ones within 8 ULP of their magnitude."""
     return unary(_RECIPROCAL, x)
 
 
 def remainder(x1: Array | complex, x2: Array | complex, /) -> Array:
-    """Return the remainders of floor division; they have the sign of ``x2``.
+    """Return remainders with the sign of ``x2``, as Python's ``%``; an integer by zero leaves 0.
 
-    Parameters
-    ----------
-    x1, x2 : Array or Python scalar
-        Real-valued, at least one an array; their shapes broadcast together.
-
-    Returns
-    -------
-    Array
-        Of the promoted dtype.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes or kinds of scalars, and for what is neither array nor Python scalar.
-    ValueError
-        If the shapes do not broadcast, or the arrays are on two devices.
-    OverflowError
-        If an integer array's dtype cannot hold a Python integer beside it.
-
-    Notes
-    -----
-    An integer by zero leaves 0. Of real numbers as Python's ``%``: exact but for one rounding where
-    the signs differ.
+    Real remainders are exact, but for one rounding where the signs differ.
     """
     return binary(REMAINDER, x1, x2)
 
 
 def sign(x: Array, /) -> Array:
-    """Return -1, 0 or 1 for each element; a complex one over its magnitude.
-
-    Parameters
-    ----------
-    x : Array
-        Numeric.
-
-    Returns
-    -------
-    Array
-        Of the dtype of ``x``; complex results are within 4 ULP. NaN stays NaN.
-
-    Raises
-    ------
-    TypeError
-        For arrays of other dtypes, and for what is no array.
-    """
+    """Return -1, 0 or 1 for each element; complex results are within 4 ULP."""
     return unary(_SIGN, x)
 
 
 def signbit(x: Array, /) -> Array:
-    """Return whether the sign bit of each element is set, that of -0.0 or of NaN included.
-
-    Parameters
-    ----------
-    x : Array
-        Real floating-point.
-
-    Returns
-    -------
-    Array
-        Bool.
-
-    Raises
-    ------
-    TypeError
-        For arrays of other dtypes, and for what is no array.
-    """
+    """Return whether sign bits are set, those of zeros and NaNs included."""
     return unary(_SIGNBIT, x)
 
 
 def square(x: Array, /) -> Array:
-    """Return each element times itself.
-
-    Parameters
-    ----------
-    x : Array
-        Numeric.
-
-    Returns
-    -------
-    Array
-        Of the dtype of ``x``; complex results are within 4 ULP of their magnitude.
-
-    Raises
-    ------
-    TypeError
-        For arrays of other dtypes, and for what is no array.
-    """
+    """Return squares; complex ones within 4 ULP of their magnitude."""
     return unary(_SQUARE, x)
 
 
 def subtract(x1: Array | complex, x2: Array | complex, /) -> Array:
-    """Return the differences of two arrays' elements.
-
-    Parameters
-    ----------
-    x1, x2 : Array or Python scalar
-        Numeric, at least one an array; their shapes broadcast together.
-
-    Returns
-    -------
-    Array
-        Of the promoted dtype.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes or kinds of scalars, and for what is neither array nor Python scalar.
-    ValueError
-        If the shapes do not broadcast, or the arrays are on two devices.
-    OverflowError
-        If an integer array's dtype cannot hold a Python integer beside it.
-    """
+    """Return differences."""
     return binary(SUBTRACT, x1, x2)

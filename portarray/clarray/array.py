@@ -1,91 +1,30 @@
-"""The array: a strided view of a block of device memory."""
+"""The public array: ``Strided`` with operators, conversions and methods."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from portarray.clarray.layout import is_contiguous, strides_of
-
-if TYPE_CHECKING:
-    from portarray.clarray.runtime.device import Device
-    from portarray.clarray.runtime.pool import Storage
-
-__all__ = ["Array", "empty"]
-
-DType = np.dtype[Any]
-Shape = tuple[int, ...]
+from portarray.clarray import arithmetic, bitwise, comparison, indexing, interop, operators
+from portarray.clarray.engine import elementwise
+from portarray.clarray.strided import Strided, class_of_new_arrays
 
 
-class Array:
+@class_of_new_arrays
+class Array(Strided):
     """An n-dimensional array on an OpenCL device, after the Python array API standard.
 
-    Made by :func:`~portarray.clarray.asarray` and its kin. Basic indexing, ``.T``,
-    ``permute_dims`` and ``broadcast_to`` give views of the same memory.
-
-    Attributes
-    ----------
-    dtype : numpy.dtype
-        Of the elements.
-    shape : tuple of int
-        Lengths of the axes.
-    storage : Storage
-        The memory.
-    strides : tuple of int
-        Steps along the axes in *elements*.
-    offset : int
-        Where the first element lies in the storage, in elements.
-    contiguous : bool
-        Whether the elements lie in C order without gaps.
+    Made by :func:`~portarray.clarray.asarray` and other creation functions. Basic indexing, ``.T``,
+    ``permute_dims`` and ``broadcast_to`` return views.
     """
 
-    __slots__ = ("__weakref__", "contiguous", "dtype", "offset", "shape", "storage", "strides")
+    __slots__ = ()
 
-    # NumPy leaves its binary operators to ours.
+    # NumPy's operators return NotImplemented, so that ours are called.
     __array_ufunc__ = None
-
-    def __init__(
-        self,
-        storage: Storage,
-        dtype: DType,
-        shape: Shape,
-        strides: Shape,
-        offset: int,
-        contiguous: bool,
-    ) -> None:
-        self.storage = storage
-        self.dtype = dtype
-        self.shape = shape
-        self.strides = strides
-        self.offset = offset
-        self.contiguous = contiguous
-
-    @property
-    def device(self) -> Device:
-        """Where the array is."""
-        return self.storage.device
-
-    @property
-    def ndim(self) -> int:
-        """How many axes there are."""
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        """How many elements there are."""
-        return math.prod(self.shape)
-
-    def view(self, shape: Shape, strides: Shape, offset: int) -> Array:
-        """Return a view of the same memory and dtype."""
-        return Array(
-            self.storage, self.dtype, shape, strides, offset, is_contiguous(shape, strides)
-        )
-
-    # --- operators; what they do stands in operators.py
 
     def __add__(self, other: Array | complex, /) -> Array:
         return operators.binary(arithmetic.ADD, self, other)
@@ -144,7 +83,7 @@ class Array:
     def __ne__(self, other: Any, /) -> Array:  # type: ignore[override]
         return operators.binary(comparison.NOT_EQUAL, self, other)
 
-    # Comparison gives arrays, so equal arrays cannot be told apart by hash.
+    # Comparison returns arrays, so arrays are not hashable.
     __hash__ = None  # type: ignore[assignment]
 
     def __radd__(self, other: complex, /) -> Array:
@@ -269,8 +208,6 @@ class Array:
         """Return the clarray module; ValueError for versions of the standard unknown to it."""
         return operators.namespace(api_version)
 
-    # --- among others. Imported late: these modules need this one, and nobody calls them in loops.
-
     def __dlpack__(
         self,
         *,
@@ -279,49 +216,27 @@ class Array:
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
     ) -> Any:
-        from portarray.clarray import interop
-
         return interop.dlpack(
             self, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
         )
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        from portarray.clarray import interop
-
         return interop.dlpack_device(self)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        from portarray.clarray import interop
-
         return interop.array(self, dtype, copy)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        from portarray.clarray import interop
-
         return interop.reduce(self)
 
     def to_device(self, device: object, /, *, stream: object = None) -> Array:
-        """Return the array on another clarray device; itself where it is there.
-
-        Parameters
-        ----------
-        device : Device, int or pyopencl.Device
-            Where to.
-        stream : None
-            Work is ordered without.
-        """
-        from portarray.clarray import interop
-
+        """Return the array on another clarray device; itself where it is there."""
         return interop.to_device(self, device, stream=stream)
 
     def __getitem__(self, key: Any, /) -> Array:
-        from portarray.clarray import indexing
-
         return indexing.getitem(self, key)
 
     def __setitem__(self, key: Any, value: Array | complex, /) -> None:
-        from portarray.clarray import indexing
-
         indexing.setitem(self, key, value)
 
     def __len__(self) -> int:
@@ -335,30 +250,9 @@ class Array:
         return (self[index] for index in range(self.shape[0]))
 
     def item(self) -> bool | int | float | complex:
-        """Return the one element as Python scalar.
-
-        Raises
-        ------
-        ValueError
-            If there is not exactly one.
-        """
-        from portarray.clarray import indexing
-
+        """Return the one element as Python scalar."""
         return indexing.item(self)
 
     def tolist(self) -> Any:
         """Return the elements as nested lists of Python scalars; of a 0-d array its element."""
-        from portarray.clarray import indexing
-
         return indexing.tolist(self)
-
-
-def empty(shape: Shape, dtype: DType, device: Device) -> Array:
-    """Return a new C-contiguous array; its elements are whatever was in memory."""
-    storage = device.pool.take(math.prod(shape) * dtype.itemsize)
-    return Array(storage, dtype, shape, strides_of(shape), 0, True)
-
-
-# These need the class; its methods find them when they are called.
-from portarray.clarray import arithmetic, bitwise, comparison, operators  # noqa: E402
-from portarray.clarray.engine import elementwise  # noqa: E402

@@ -1,23 +1,14 @@
-"""Bitwise operations, element by element."""
+"""Element-wise bitwise operations."""
 
 from __future__ import annotations
 
-from portarray.clarray.array import Array
 from portarray.clarray.engine.elementwise import binary, unary
 from portarray.clarray.engine.operation import Operation, integer
-
-__all__ = [
-    "bitwise_and",
-    "bitwise_invert",
-    "bitwise_left_shift",
-    "bitwise_or",
-    "bitwise_right_shift",
-    "bitwise_xor",
-]
+from portarray.clarray.strided import Array
 
 BITWISE_AND = Operation("bitwise_and", {"bool": "a & b", **integer("a & b")})
 BITWISE_INVERT = Operation("bitwise_invert", {"bool": "!a", **integer("(T)~a")})
-# A count out of range, negative ones included, is a large unsigned number.
+# Counts out of range, also negative ones, are large as unsigned numbers.
 BITWISE_LEFT_SHIFT = Operation(
     "bitwise_left_shift", integer("(U)b < BITS ? (T)((U)a << (U)b) : (T)0")
 )
@@ -33,154 +24,30 @@ BITWISE_XOR = Operation("bitwise_xor", {"bool": "a ^ b", **integer("a ^ b")})
 
 
 def bitwise_and(x1: Array | complex, x2: Array | complex, /) -> Array:
-    """Return the bits that are set in both.
-
-    Parameters
-    ----------
-    x1, x2 : Array or Python scalar
-        Integer or bool, at least one an array; their shapes broadcast together.
-
-    Returns
-    -------
-    Array
-        Of the promoted dtype.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes or kinds of scalars, and for what is neither array nor Python scalar.
-    ValueError
-        If the shapes do not broadcast, or the arrays are on two devices.
-    OverflowError
-        If an integer array's dtype cannot hold a Python integer beside it.
-    """
+    """Return the bits that are set in both."""
     return binary(BITWISE_AND, x1, x2)
 
 
 def bitwise_invert(x: Array, /) -> Array:
-    """Return the elements with every bit the other way.
-
-    Parameters
-    ----------
-    x : Array
-        Integer or bool.
-
-    Returns
-    -------
-    Array
-        Of the dtype of ``x``.
-
-    Raises
-    ------
-    TypeError
-        For arrays of other dtypes, and for what is no array.
-    """
+    """Return the elements with all bits inverted."""
     return unary(BITWISE_INVERT, x)
 
 
 def bitwise_left_shift(x1: Array | complex, x2: Array | complex, /) -> Array:
-    """Return the elements of ``x1`` with their bits moved left by ``x2``.
-
-    Parameters
-    ----------
-    x1, x2 : Array or Python scalar
-        Integer, at least one an array; their shapes broadcast together.
-
-    Returns
-    -------
-    Array
-        Of the promoted dtype.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes or kinds of scalars, and for what is neither array nor Python scalar.
-    ValueError
-        If the shapes do not broadcast, or the arrays are on two devices.
-    OverflowError
-        If an integer array's dtype cannot hold a Python integer beside it.
-
-    Notes
-    -----
-    A count that is not below the dtype's width, or negative, gives 0.
-    """
+    """Return left shifts; a count that is negative, or not below the width, gives 0."""
     return binary(BITWISE_LEFT_SHIFT, x1, x2)
 
 
 def bitwise_or(x1: Array | complex, x2: Array | complex, /) -> Array:
-    """Return the bits that are set in one or both.
-
-    Parameters
-    ----------
-    x1, x2 : Array or Python scalar
-        Integer or bool, at least one an array; their shapes broadcast together.
-
-    Returns
-    -------
-    Array
-        Of the promoted dtype.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes or kinds of scalars, and for what is neither array nor Python scalar.
-    ValueError
-        If the shapes do not broadcast, or the arrays are on two devices.
-    OverflowError
-        If an integer array's dtype cannot hold a Python integer beside it.
-    """
+    """Return the bits that are set in one or both."""
     return binary(BITWISE_OR, x1, x2)
 
 
 def bitwise_right_shift(x1: Array | complex, x2: Array | complex, /) -> Array:
-    """Return the elements of ``x1`` with their bits moved right by ``x2``.
-
-    Parameters
-    ----------
-    x1, x2 : Array or Python scalar
-        Integer, at least one an array; their shapes broadcast together.
-
-    Returns
-    -------
-    Array
-        Of the promoted dtype. The sign stays: this divides by a power of two, rounding down.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes or kinds of scalars, and for what is neither array nor Python scalar.
-    ValueError
-        If the shapes do not broadcast, or the arrays are on two devices.
-    OverflowError
-        If an integer array's dtype cannot hold a Python integer beside it.
-
-    Notes
-    -----
-    A count that is not below the dtype's width, or negative, gives 0, or -1 for negative ``x1``.
-    """
+    """Return right shifts; a count that is negative, or not below the width, gives 0 or -1."""
     return binary(BITWISE_RIGHT_SHIFT, x1, x2)
 
 
 def bitwise_xor(x1: Array | complex, x2: Array | complex, /) -> Array:
-    """Return the bits that are set in one but not both.
-
-    Parameters
-    ----------
-    x1, x2 : Array or Python scalar
-        Integer or bool, at least one an array; their shapes broadcast together.
-
-    Returns
-    -------
-    Array
-        Of the promoted dtype.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes or kinds of scalars, and for what is neither array nor Python scalar.
-    ValueError
-        If the shapes do not broadcast, or the arrays are on two devices.
-    OverflowError
-        If an integer array's dtype cannot hold a Python integer beside it.
-    """
+    """Return the bits that are set in one but not both."""
     return binary(BITWISE_XOR, x1, x2)

@@ -1,4 +1,4 @@
-"""Comparison, classification and choice, element by element."""
+"""Element-wise comparison, classification and selection."""
 
 from __future__ import annotations
 
@@ -7,27 +7,11 @@ from typing import Any
 import numpy as np
 
 from portarray.clarray.arguments import array_of
-from portarray.clarray.array import Array
 from portarray.clarray.dtypes import promote
 from portarray.clarray.engine.elementwise import apply, binary, unary
 from portarray.clarray.engine.operands import Operand, one_device, pair, same_kind
 from portarray.clarray.engine.operation import Operation, every, integer
-
-__all__ = [
-    "clip",
-    "equal",
-    "greater",
-    "greater_equal",
-    "isfinite",
-    "isinf",
-    "isnan",
-    "less",
-    "less_equal",
-    "maximum",
-    "minimum",
-    "not_equal",
-    "where",
-]
+from portarray.clarray.strided import Array
 
 DType = np.dtype[Any]
 
@@ -70,265 +54,57 @@ _WHERE = Operation("where", every("a ? b : c"), choice=True)
 
 
 def equal(x1: Array | complex, x2: Array | complex, /) -> Array:
-    """Return whether elements are equal; NaN equals nothing.
-
-    Parameters
-    ----------
-    x1, x2 : Array or Python scalar
-        At least one an array; their shapes broadcast together.
-
-    Returns
-    -------
-    Array
-        Bool.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes or kinds of scalars, and for what is neither array nor Python scalar.
-    ValueError
-        If the shapes do not broadcast, or the arrays are on two devices.
-    OverflowError
-        If an integer array's dtype cannot hold a Python integer beside it.
-    """
+    """Return whether elements are equal; NaN equals nothing."""
     return binary(EQUAL, x1, x2)
 
 
 def greater(x1: Array | complex, x2: Array | complex, /) -> Array:
-    """Return whether elements of ``x1`` are above those of ``x2``.
-
-    Parameters
-    ----------
-    x1, x2 : Array or Python scalar
-        Real-valued, at least one an array; their shapes broadcast together.
-
-    Returns
-    -------
-    Array
-        Bool; false beside NaN.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes or kinds of scalars, and for what is neither array nor Python scalar.
-    ValueError
-        If the shapes do not broadcast, or the arrays are on two devices.
-    OverflowError
-        If an integer array's dtype cannot hold a Python integer beside it.
-    """
+    """Return whether elements of ``x1`` are above those of ``x2``."""
     return binary(GREATER, x1, x2)
 
 
 def greater_equal(x1: Array | complex, x2: Array | complex, /) -> Array:
-    """Return whether elements of ``x1`` are not below those of ``x2``.
-
-    Parameters
-    ----------
-    x1, x2 : Array or Python scalar
-        Real-valued, at least one an array; their shapes broadcast together.
-
-    Returns
-    -------
-    Array
-        Bool; false beside NaN.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes or kinds of scalars, and for what is neither array nor Python scalar.
-    ValueError
-        If the shapes do not broadcast, or the arrays are on two devices.
-    OverflowError
-        If an integer array's dtype cannot hold a Python integer beside it.
-    """
+    """Return whether elements of ``x1`` are not below those of ``x2``."""
     return binary(GREATER_EQUAL, x1, x2)
 
 
 def isfinite(x: Array, /) -> Array:
-    """Return whether elements are neither infinite nor NaN.
-
-    Parameters
-    ----------
-    x : Array
-        Numeric; of complex numbers both parts count.
-
-    Returns
-    -------
-    Array
-        Bool.
-
-    Raises
-    ------
-    TypeError
-        For arrays of other dtypes, and for what is no array.
-    """
+    """Return whether elements are neither infinite nor NaN."""
     return unary(_ISFINITE, x)
 
 
 def isinf(x: Array, /) -> Array:
-    """Return whether elements are infinite.
-
-    Parameters
-    ----------
-    x : Array
-        Numeric; a complex number is where one part is.
-
-    Returns
-    -------
-    Array
-        Bool.
-
-    Raises
-    ------
-    TypeError
-        For arrays of other dtypes, and for what is no array.
-    """
+    """Return whether elements are infinite."""
     return unary(_ISINF, x)
 
 
 def isnan(x: Array, /) -> Array:
-    """Return whether elements are NaN.
-
-    Parameters
-    ----------
-    x : Array
-        Numeric; a complex number is where one part is.
-
-    Returns
-    -------
-    Array
-        Bool.
-
-    Raises
-    ------
-    TypeError
-        For arrays of other dtypes, and for what is no array.
-    """
+    """Return whether elements are NaN."""
     return unary(_ISNAN, x)
 
 
 def less(x1: Array | complex, x2: Array | complex, /) -> Array:
-    """Return whether elements of ``x1`` are below those of ``x2``.
-
-    Parameters
-    ----------
-    x1, x2 : Array or Python scalar
-        Real-valued, at least one an array; their shapes broadcast together.
-
-    Returns
-    -------
-    Array
-        Bool; false beside NaN.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes or kinds of scalars, and for what is neither array nor Python scalar.
-    ValueError
-        If the shapes do not broadcast, or the arrays are on two devices.
-    OverflowError
-        If an integer array's dtype cannot hold a Python integer beside it.
-    """
+    """Return whether elements of ``x1`` are below those of ``x2``."""
     return binary(LESS, x1, x2)
 
 
 def less_equal(x1: Array | complex, x2: Array | complex, /) -> Array:
-    """Return whether elements of ``x1`` are not above those of ``x2``.
-
-    Parameters
-    ----------
-    x1, x2 : Array or Python scalar
-        Real-valued, at least one an array; their shapes broadcast together.
-
-    Returns
-    -------
-    Array
-        Bool; false beside NaN.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes or kinds of scalars, and for what is neither array nor Python scalar.
-    ValueError
-        If the shapes do not broadcast, or the arrays are on two devices.
-    OverflowError
-        If an integer array's dtype cannot hold a Python integer beside it.
-    """
+    """Return whether elements of ``x1`` are not above those of ``x2``."""
     return binary(LESS_EQUAL, x1, x2)
 
 
 def maximum(x1: Array | complex, x2: Array | complex, /) -> Array:
-    """Return the greater of two elements; NaN where one is.
-
-    Parameters
-    ----------
-    x1, x2 : Array or Python scalar
-        Real-valued, at least one an array; their shapes broadcast together.
-
-    Returns
-    -------
-    Array
-        Of the promoted dtype.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes or kinds of scalars, and for what is neither array nor Python scalar.
-    ValueError
-        If the shapes do not broadcast, or the arrays are on two devices.
-    OverflowError
-        If an integer array's dtype cannot hold a Python integer beside it.
-    """
+    """Return the greater of two elements; NaN where one is."""
     return binary(_MAXIMUM, x1, x2)
 
 
 def minimum(x1: Array | complex, x2: Array | complex, /) -> Array:
-    """Return the smaller of two elements; NaN where one is.
-
-    Parameters
-    ----------
-    x1, x2 : Array or Python scalar
-        Real-valued, at least one an array; their shapes broadcast together.
-
-    Returns
-    -------
-    Array
-        Of the promoted dtype.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes or kinds of scalars, and for what is neither array nor Python scalar.
-    ValueError
-        If the shapes do not broadcast, or the arrays are on two devices.
-    OverflowError
-        If an integer array's dtype cannot hold a Python integer beside it.
-    """
+    """Return the smaller of two elements; NaN where one is."""
     return binary(_MINIMUM, x1, x2)
 
 
 def not_equal(x1: Array | complex, x2: Array | complex, /) -> Array:
-    """Return whether elements differ; NaN differs from everything.
-
-    Parameters
-    ----------
-    x1, x2 : Array or Python scalar
-        At least one an array; their shapes broadcast together.
-
-    Returns
-    -------
-    Array
-        Bool.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes or kinds of scalars, and for what is neither array nor Python scalar.
-    ValueError
-        If the shapes do not broadcast, or the arrays are on two devices.
-    OverflowError
-        If an integer array's dtype cannot hold a Python integer beside it.
-    """
+    """Return whether elements differ; NaN differs from everything."""
     return binary(NOT_EQUAL, x1, x2)
 
 
@@ -338,30 +114,7 @@ def clip(
     min: Array | float | None = None,
     max: Array | float | None = None,
 ) -> Array:
-    """Return the elements, those outside a range replaced by its nearer bound.
-
-    Parameters
-    ----------
-    x : Array
-        Real-valued.
-    min, max : Array or Python scalar, optional
-        The bounds, which broadcast with ``x`` and are of its kind; None leaves a side open. Where
-        they cross, ``max`` stands.
-
-    Returns
-    -------
-    Array
-        Of the dtype of ``x``. NaN where the element or one of its bounds is.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes, and for bounds of a kind above that of ``x``.
-    ValueError
-        If the shapes do not broadcast, or the arrays are on two devices.
-    OverflowError
-        If the dtype of ``x`` cannot hold a Python integer.
-    """
+    """Return the elements, those outside a range replaced by its nearer bound."""
     array_of(x, "clip")
     _CLIP.result_dtype(x.dtype)
     low, dtype = _bound(x, min, x.dtype)
@@ -376,7 +129,7 @@ def clip(
 
 
 def _bound(x: Array, bound: Array | float | None, dtype: DType) -> tuple[Operand | None, DType]:
-    """Return one bound of :func:`clip`, and the dtype that it is compared in with the rest."""
+    """Return one bound of :func:`clip`, and the promoted dtype."""
     if bound is None:
         return None, dtype
     _, second, both = pair(x, bound, "clip")
@@ -389,29 +142,7 @@ def _bound(x: Array, bound: Array | float | None, dtype: DType) -> tuple[Operand
 
 
 def where(condition: Array, x1: Array | complex, x2: Array | complex, /) -> Array:
-    """Return elements of ``x1`` where a condition is true and of ``x2`` elsewhere.
-
-    Parameters
-    ----------
-    condition : Array
-        Bool; it broadcasts with the others.
-    x1, x2 : Array or Python scalar
-        Of any dtype, at least one an array.
-
-    Returns
-    -------
-    Array
-        Of the promoted dtype of ``x1`` and ``x2``.
-
-    Raises
-    ------
-    TypeError
-        If the condition is no bool array, or for what is neither array nor Python scalar.
-    ValueError
-        If the shapes do not broadcast, or the arrays are on two devices.
-    OverflowError
-        If an integer array's dtype cannot hold a Python integer beside it.
-    """
+    """Return elements of ``x1`` where a condition is true and of ``x2`` elsewhere."""
     array_of(condition, "where", "condition")
     if condition.dtype.kind != "b":
         raise TypeError(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["e", "inf", "nan", "newaxis", "pi"]
-
 e: float = math.e
 """Euler's number."""
 

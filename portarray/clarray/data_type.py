@@ -10,14 +10,13 @@ import ml_dtypes
 import numpy as np
 
 from portarray.clarray.arguments import array_of, default_dtype, dtype_on
-from portarray.clarray.array import Array
 from portarray.clarray.creation import asarray
-from portarray.clarray.dtypes import bfloat16, dtype_of, kind_of, promote, real_dtype_of
+from portarray.clarray.dtypes import RANK, bfloat16, dtype_of, kind_of, promote, real_dtype_of
 from portarray.clarray.engine.copy import cast
 from portarray.clarray.engine.copy import copy as _copy
-from portarray.clarray.runtime.device import Device, default_device, device_of
-
-__all__ = ["astype", "can_cast", "finfo", "iinfo", "isdtype", "result_type"]
+from portarray.clarray.runtime.device import Device
+from portarray.clarray.runtime.registry import default_device, device_of
+from portarray.clarray.strided import Array
 
 DType = np.dtype[Any]
 
@@ -35,21 +34,7 @@ KINDS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class FloatInfo:
-    """Limits of a floating-point dtype, as :func:`finfo` returns them.
-
-    Attributes
-    ----------
-    bits : int
-        Size of a real number in bits.
-    eps : float
-        Distance from 1.0 to the next larger number.
-    max, min : float
-        Largest and smallest finite number.
-    smallest_normal : float
-        Smallest positive number with full precision.
-    dtype : numpy.dtype
-        The real dtype.
-    """
+    """Limits of a floating-point dtype, as :func:`finfo` returns them."""
 
     bits: int
     eps: float
@@ -61,17 +46,7 @@ class FloatInfo:
 
 @dataclass(frozen=True, slots=True)
 class IntegerInfo:
-    """Limits of an integer dtype, as :func:`iinfo` returns them.
-
-    Attributes
-    ----------
-    bits : int
-        Size in bits.
-    max, min : int
-        Largest and smallest number.
-    dtype : numpy.dtype
-        The dtype.
-    """
+    """Limits of an integer dtype, as :func:`iinfo` returns them."""
 
     bits: int
     max: int
@@ -80,37 +55,9 @@ class IntegerInfo:
 
 
 def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: object = None) -> Array:
-    """Convert an array to a dtype.
+    """Convert an array to a dtype; integers wrap.
 
-    Parameters
-    ----------
-    x : Array
-        Array of any dtype.
-    dtype : dtype
-        Of the result.
-    copy : bool, default: True
-        Whether the result is a copy even where `x` has the dtype already.
-    device : device-like, optional
-        Where the result is; where `x` is by default.
-
-    Returns
-    -------
-    Array
-        Array of the shape of `x`; `x` itself if nothing changes and `copy` is False.
-
-    Raises
-    ------
-    TypeError
-        If `x` is complex and `dtype` neither complex nor bool: take the part you mean with
-        ``real`` or ``imag``.
-    DTypeNotSupportedError
-        If the device has not the dtype.
-
-    Notes
-    -----
-    Numbers become False if they are zero and True otherwise; booleans become 0 and 1; fractions
-    are cut off on the way to integers, and integers wrap around. What NaN, infinities and numbers
-    out of range become as integers differs between devices.
+    NaN, infinities and real numbers out of range give integers that differ between devices.
     """
     x = array_of(x, "astype")
     where = x.device if device is None else device_of(device)
@@ -127,20 +74,7 @@ def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: object = None)
 
 
 def can_cast(from_: Any, to: Any, /) -> bool:
-    """Tell whether promotion leads from one dtype to another.
-
-    Parameters
-    ----------
-    from_ : dtype or Array
-        Where to start. For an array its device must have the dtype, too.
-    to : dtype
-        The dtype to reach.
-
-    Returns
-    -------
-    bool
-        Whether the two promote to `to`.
-    """
+    """Tell whether one dtype promotes to another."""
     target = dtype_of(to)
     if isinstance(from_, Array) and target not in from_.device.dtypes:
         return False
@@ -151,72 +85,17 @@ def can_cast(from_: Any, to: Any, /) -> bool:
 
 
 def finfo(type: Any, /) -> FloatInfo:
-    """Return the limits of a floating-point dtype.
-
-    Parameters
-    ----------
-    type : dtype or Array
-        Real or complex floating-point dtype, or an array of one. For a complex dtype the limits
-        are those of its parts.
-
-    Returns
-    -------
-    FloatInfo
-        Object with ``bits``, ``eps``, ``max``, ``min``, ``smallest_normal`` (Python numbers) and
-        ``dtype``.
-
-    Raises
-    ------
-    TypeError
-        If the dtype is not floating-point.
-    """
+    """Return the limits of a floating-point dtype."""
     return _float_info(_dtype_of(type))
 
 
 def iinfo(type: Any, /) -> IntegerInfo:
-    """Return the limits of an integer dtype.
-
-    Parameters
-    ----------
-    type : dtype or Array
-        Integer dtype, or an array of one.
-
-    Returns
-    -------
-    IntegerInfo
-        Object with ``bits``, ``max``, ``min`` (Python integers) and ``dtype``.
-
-    Raises
-    ------
-    TypeError
-        If the dtype is no integer.
-    """
+    """Return the limits of an integer dtype."""
     return _integer_info(_dtype_of(type))
 
 
 def isdtype(dtype: Any, kind: Any) -> bool:
-    """Tell whether a dtype is of a kind.
-
-    Parameters
-    ----------
-    dtype : dtype
-        The dtype in question.
-    kind : dtype, str or tuple of these
-        A dtype to equal, or one of the kinds ``"bool"``, ``"signed integer"``,
-        ``"unsigned integer"``, ``"integral"`` (the two before), ``"real floating"`` (float16 and
-        bfloat16 included), ``"complex floating"`` and ``"numeric"`` (all but bool). Of a tuple one
-        must fit.
-
-    Returns
-    -------
-    bool
-        Whether it is.
-
-    Raises
-    ------
-    ValueError
-        If a text names no kind.
-    """
+    """Tell whether a dtype is of a kind."""
     if isinstance(kind, tuple):
         return any(isdtype(dtype, one) for one in kind)
     if isinstance(kind, str):
@@ -229,29 +108,8 @@ def isdtype(dtype: Any, kind: Any) -> bool:
 def result_type(*arrays_and_dtypes: Any) -> DType:
     """Return the dtype that arrays, dtypes and Python scalars promote to.
 
-    Parameters
-    ----------
-    *arrays_and_dtypes : Array, dtype or scalar
-        At least one. Scalars only raise the kind: a float beside an integer array gives the default
-        real dtype of the array's device. Scalars alone give the default dtype of the highest kind
-        among them.
-
-    Returns
-    -------
-    numpy.dtype
-        The common dtype.
-
-    Raises
-    ------
-    TypeError
-        If uint64 meets a signed integer: no integer dtype holds both.
-    ValueError
-        If nothing is given, or the arrays are on several devices.
-
-    Notes
-    -----
-    Where the standard leaves a pair open the higher kind wins (bool, integer, real, complex) with
-    the widest dtype of that kind: int64 with float32 gives float32.
+    Between kinds the higher one wins (bool, integer, real, complex), with the widest dtype of it:
+    int64 with float32 gives float32.
     """
     if not arrays_and_dtypes:
         raise ValueError("result_type needs at least one array, dtype or scalar, got none")
@@ -272,7 +130,7 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
         dtype = _dtype_of(one)
         found = dtype if found is None else promote(found, dtype)
     for scalar in scalars:
-        found = _beside(found, scalar, device)
+        found = _with_scalar(found, scalar, device)
     assert found is not None  # an argument was a dtype or a scalar
     return found
 
@@ -283,15 +141,14 @@ _SCALAR_KINDS: tuple[tuple[type, str, int], ...] = (
     (float, "real floating", 2),
     (complex, "complex floating", 3),
 )
-_RANKS = {"bool": 0, "signed": 1, "unsigned": 1, "real": 2, "complex": 3}
 
 
-def _beside(dtype: DType | None, scalar: complex, device: Device | None) -> DType:
-    """Return what a dtype becomes beside a Python scalar."""
+def _with_scalar(dtype: DType | None, scalar: complex, device: Device | None) -> DType:
+    """Return the promoted dtype of a dtype and a Python scalar."""
     name, rank = next(
         (name, rank) for kind, name, rank in _SCALAR_KINDS if isinstance(scalar, kind)
     )
-    if dtype is not None and _RANKS[kind_of(dtype)] >= rank:
+    if dtype is not None and RANK[kind_of(dtype)] >= rank:
         return dtype
     if dtype is not None and kind_of(dtype) == "real":  # complex of the same precision
         return np.dtype(np.complex128 if dtype.itemsize == 8 else np.complex64)

@@ -1,8 +1,8 @@
-"""Dtypes: NumPy's dtype objects, what a result's dtype is, and each one's form in OpenCL C.
+"""Dtypes: NumPy's dtype objects, their promotion, and their types in OpenCL C.
 
-A dtype has a *storage* form, as it lies in memory, and a *compute* form, in which kernels
-calculate: float16 and bfloat16 are stored in 16 bits and computed as ``float``, on every device,
-so that no device needs 16-bit arithmetic; bool is a byte that holds 0 or 1.
+A dtype has a *storage* type in memory and a *compute* type in kernels: float16 and bfloat16 are
+stored in 16 bits and computed as ``float``, so that no device needs 16-bit arithmetic; bool is a
+byte, 0 or 1.
 """
 
 from __future__ import annotations
@@ -16,17 +16,6 @@ import numpy as np
 
 from portarray.clarray.errors import DTypeNotSupportedError
 
-__all__ = [
-    "ALL",
-    "CLType",
-    "bfloat16",
-    "cl_type",
-    "dtype_of",
-    "kind_of",
-    "promote",
-    "real_dtype_of",
-]
-
 DType = np.dtype[Any]
 
 bfloat16: DType = np.dtype(ml_dtypes.bfloat16)
@@ -34,20 +23,7 @@ bfloat16: DType = np.dtype(ml_dtypes.bfloat16)
 
 @dataclass(frozen=True, slots=True)
 class CLType:
-    """A dtype in OpenCL C.
-
-    Parameters
-    ----------
-    storage, compute : str
-        The C types in memory and in expressions.
-    load, store : str
-        The macros of ``kernels/types.cl``: ``load(pointer, index)`` gives a value of the compute
-        type, ``store(pointer, index, value)`` writes one.
-    needs_double : bool
-        Whether kernels need ``cl_khr_fp64``.
-    suffix : str
-        A short name for kernels and macros: ``"f32"``.
-    """
+    """A dtype's types and macros in OpenCL C."""
 
     storage: str
     compute: str
@@ -93,17 +69,24 @@ _KINDS: dict[DType, str] = {
     }[dtype.kind]
     for dtype in _TYPES
 }
-_RANK = {"bool": 0, "signed": 1, "unsigned": 1, "real": 2, "complex": 3}
+RANK = {"bool": 0, "signed": 1, "unsigned": 1, "real": 2, "complex": 3}
+"""The order of kinds in promotion."""
 
 
 def cl_type(dtype: DType) -> CLType:
-    """Return a dtype's form in OpenCL C."""
+    """Return a dtype's types in OpenCL C."""
     return _TYPES[dtype]
 
 
 def kind_of(dtype: DType) -> str:
     """Return ``"bool"``, ``"signed"``, ``"unsigned"``, ``"real"`` or ``"complex"``."""
     return _KINDS[dtype]
+
+
+def computed_dtype(dtype: DType) -> DType:
+    """Return the dtype that kernels compute in: float32 for float16 and bfloat16."""
+    halves = dtype.itemsize == 2 and _KINDS[dtype] == "real"
+    return np.dtype(np.float32) if halves else dtype
 
 
 def real_dtype_of(dtype: DType) -> DType:
@@ -115,13 +98,7 @@ def real_dtype_of(dtype: DType) -> DType:
 
 @cache
 def dtype_of(dtype: Any) -> DType:
-    """Return the dtype object of a dtype, a NumPy scalar type or a name.
-
-    Raises
-    ------
-    DTypeNotSupportedError
-        If it is none of :data:`ALL`.
-    """
+    """Return the dtype object of a dtype, a NumPy scalar type or a name."""
     if dtype is None:  # NumPy's name for float64
         raise DTypeNotSupportedError("None is no dtype")
     try:
@@ -137,21 +114,16 @@ def dtype_of(dtype: Any) -> DType:
 
 @cache
 def promote(first: DType, second: DType) -> DType:
-    """Return the dtype of a result of two operands.
+    """Return the promoted dtype of two operands.
 
-    Within a kind as the standard says. Between kinds bool < integer < real < complex, and the
-    dtype of the higher kind stands, as wide as a real operand needs where that kind is complex.
-
-    Raises
-    ------
-    TypeError
-        For uint64 with a signed integer, which no dtype holds.
+    Within a kind as in the standard. Between kinds (bool < integer < real < complex) the dtype of
+    the higher kind, but complex128 for complex64 with float64.
     """
     if first == second:
         return first
     kinds = _KINDS[first], _KINDS[second]
-    if _RANK[kinds[0]] != _RANK[kinds[1]]:
-        low, high = (first, second) if _RANK[kinds[0]] < _RANK[kinds[1]] else (second, first)
+    if RANK[kinds[0]] != RANK[kinds[1]]:
+        low, high = (first, second) if RANK[kinds[0]] < RANK[kinds[1]] else (second, first)
         if high.kind == "c" and low == np.dtype(np.float64):
             return np.dtype(np.complex128)
         return high

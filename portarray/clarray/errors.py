@@ -1,4 +1,4 @@
-"""What can go wrong in clarray.
+"""clarray's errors.
 
 ::
 
@@ -16,25 +16,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = [
-    "DTypeNotSupportedError",
-    "DeviceLostError",
-    "DeviceNotFunctionalError",
-    "KernelError",
-    "OutOfMemoryError",
-]
-
 
 class OutOfMemoryError(MemoryError):
-    """A device has not the memory that was asked for.
-
-    Parameters
-    ----------
-    message : str
-        What was asked, what there is, and what to do.
-    asked, free, total : int or None
-        Bytes asked for, unused, and on the device in all; None where unknown.
-    """
+    """A device lacks the memory that was asked for."""
 
     def __init__(
         self,
@@ -51,15 +35,7 @@ class OutOfMemoryError(MemoryError):
 
 
 class DeviceNotFunctionalError(RuntimeError):
-    """No OpenCL device can be used, or not the one asked for.
-
-    Parameters
-    ----------
-    message : str
-        What was asked, and why each candidate cannot be used.
-    reasons : mapping of str to str
-        Device or platform name to the reason.
-    """
+    """No OpenCL device, or not the one asked for, can be used."""
 
     def __init__(self, message: str, reasons: Mapping[str, str] | None = None) -> None:
         super().__init__(message)
@@ -67,21 +43,11 @@ class DeviceNotFunctionalError(RuntimeError):
 
 
 class DeviceLostError(DeviceNotFunctionalError):
-    """A device that worked before does no more: its driver reset it or took it away."""
+    """A device that worked stopped working: its driver reset or removed it."""
 
 
 class KernelError(RuntimeError):
-    """A kernel could not be built or did not run.
-
-    Parameters
-    ----------
-    message : str
-        The kernel's name, the device and what the driver said.
-    kernel : str
-        The kernel's or program's name.
-    log : str
-        The driver's build log; empty where it built.
-    """
+    """A kernel could not be built or did not run."""
 
     def __init__(self, message: str, *, kernel: str = "", log: str = "") -> None:
         super().__init__(message)
@@ -90,4 +56,4 @@ class KernelError(RuntimeError):
 
 
 class DTypeNotSupportedError(TypeError):
-    """A dtype that is none of the standard's, or that a device does not have."""
+    """A dtype that clarray, or a device, does not support."""

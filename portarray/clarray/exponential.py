@@ -1,39 +1,25 @@
-"""Exponentials, logarithms, powers and roots, element by element.
+"""Exponentials, logarithms, powers and roots, element-wise.
 
-Real numbers are computed by the driver's own functions, or by ``kernels/functions.cl`` where these
-are slow; complex ones by ``kernels/complex_exp.cl``, ``complex_log.cl`` and ``complex_pow.cl``,
-where the sources of the formulas stand. float16 and bfloat16 are computed as float32 and rounded
-once.
+Real numbers are computed by the driver's functions, or by ``kernels/functions.cl`` where those are
+slow; complex ones by ``kernels/complex_exp.cl``, ``complex_log.cl`` and ``complex_pow.cl``, which
+cite their formulas. float16 and bfloat16 are computed in float32 and rounded once.
 
-The bounds in ULP hold on Intel's runtime for processors and on PoCL, where tests measure them;
-elsewhere a driver's real functions have the bounds of the OpenCL specification (section 7.4),
-2 to 4 ULP, and 16 for ``pow``. A complex bound is a distance in the plane, at the magnitude of the
-exact result. Subnormal numbers are kept where the device keeps them.
+The bounds in ULP hold on Intel's CPU runtime and on PoCL, where tests measure them; elsewhere a
+driver's real functions have the bounds of the OpenCL specification (section 7.4), 2 to 4 ULP, and
+16 for ``pow``. A complex bound is a distance in the plane, at the magnitude of the exact result.
+Subnormal numbers are preserved where the device preserves them.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from portarray.clarray.array import Array
 from portarray.clarray.dtypes import kind_of
 from portarray.clarray.engine.elementwise import binary, unary
-from portarray.clarray.engine.operands import beside, python_scalar
+from portarray.clarray.engine.operands import python_scalar, scalar_operand
 from portarray.clarray.engine.operation import Operation, integer
 from portarray.clarray.engine.transfer import to_numpy
-
-__all__ = [
-    "exp",
-    "expm1",
-    "hypot",
-    "log",
-    "log10",
-    "log1p",
-    "log2",
-    "logaddexp",
-    "pow",
-    "sqrt",
-]
+from portarray.clarray.strided import Array
 
 _REAL = ("real", "functions")
 _EXPONENTIAL = {"real": _REAL, "complex": (*_REAL, "complex", "complex_exp")}
@@ -61,7 +47,7 @@ _POW = Operation(
     },
 )
 
-# What powers with these Python scalars are computed as.
+# Powers with these Python scalars as exponents.
 _SQUARE = Operation(
     "pow",
     {**integer("(T)((U)a * (U)a)"), "real": "a * a", "complex": "c_square(a)"},
@@ -81,179 +67,54 @@ _SIMPLE: dict[complex, Operation] = {2: _SQUARE, -1: _INVERSE, 0.5: _ROOT}
 
 
 def exp(x: Array, /) -> Array:
-    """Return e to the power of each element.
-
-    Parameters
-    ----------
-    x : Array
-        Real or complex floating-point.
-
-    Returns
-    -------
-    Array
-        Of the dtype of ``x``. Within 1 ULP, complex within 4 ULP.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes.
-    """
+    """Return e to the power of each element. Within 1 ULP, complex within 4 ULP."""
     return unary(_EXP, x)
 
 
 def expm1(x: Array, /) -> Array:
     """Return e to the power of each element, less 1, without cancellation near 0.
 
-    Parameters
-    ----------
-    x : Array
-        Real or complex floating-point.
-
-    Returns
-    -------
-    Array
-        Of the dtype of ``x``. Within 2 ULP, complex within 16 ULP.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes.
+    Within 2 ULP, complex within 16 ULP.
     """
     return unary(_EXPM1, x)
 
 
 def hypot(x1: Array | float, x2: Array | float, /) -> Array:
-    """Return ``sqrt(x1**2 + x2**2)`` without overflow or underflow on the way.
-
-    Parameters
-    ----------
-    x1, x2 : Array or Python scalar
-        Real floating-point, at least one an array; their shapes broadcast together.
-
-    Returns
-    -------
-    Array
-        Of the promoted dtype. Within 2 ULP. Infinite where an operand is, even beside NaN.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes, and for what is neither array nor Python scalar.
-    ValueError
-        If the shapes do not broadcast, or the arrays are on two devices.
-    """
+    """Return ``sqrt(x1**2 + x2**2)`` without overflow or underflow on the way. Within 2 ULP."""
     return binary(_HYPOT, x1, x2)
 
 
 def log(x: Array, /) -> Array:
     """Return natural logarithms.
 
-    Parameters
-    ----------
-    x : Array
-        Real or complex floating-point.
-
-    Returns
-    -------
-    Array
-        Of the dtype of ``x``. Within 1 ULP, complex within 4 ULP.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes.
-
-    Notes
-    -----
-    Branch cut along the negative real axis; the sign of a zero imaginary part says on which
-    side of it a number lies. Near the unit circle the real part is log1p of an exact sum.
+    Within 1 ULP, complex within 4 ULP. Near the unit circle the real part is log1p of an exact sum.
     """
     return unary(_LOG, x)
 
 
 def log10(x: Array, /) -> Array:
-    """Return logarithms to base 10.
-
-    Parameters
-    ----------
-    x : Array
-        Real or complex floating-point.
-
-    Returns
-    -------
-    Array
-        Of the dtype of ``x``. Within 2 ULP, complex within 4 ULP.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes.
-    """
+    """Return logarithms to base 10. Within 2 ULP, complex within 4 ULP."""
     return unary(_LOG10, x)
 
 
 def log1p(x: Array, /) -> Array:
     """Return natural logarithms of ``1 + x``, without cancellation near 0.
 
-    Parameters
-    ----------
-    x : Array
-        Real or complex floating-point.
-
-    Returns
-    -------
-    Array
-        Of the dtype of ``x``. Within 1 ULP, complex within 4 ULP.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes.
+    Within 1 ULP, complex within 4 ULP.
     """
     return unary(_LOG1P, x)
 
 
 def log2(x: Array, /) -> Array:
-    """Return logarithms to base 2.
-
-    Parameters
-    ----------
-    x : Array
-        Real or complex floating-point.
-
-    Returns
-    -------
-    Array
-        Of the dtype of ``x``. Within 2 ULP, complex within 4 ULP.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes.
-    """
+    """Return logarithms to base 2. Within 2 ULP, complex within 4 ULP."""
     return unary(_LOG2, x)
 
 
 def logaddexp(x1: Array | float, x2: Array | float, /) -> Array:
     """Return ``log(exp(x1) + exp(x2))`` without overflow on the way.
 
-    Parameters
-    ----------
-    x1, x2 : Array or Python scalar
-        Real floating-point, at least one an array; their shapes broadcast together.
-
-    Returns
-    -------
-    Array
-        Of the promoted dtype. Within 2 ULP of the larger operand or of the result, whichever is
-        greater: where the result is near 0 it comes from a difference.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes, and for what is neither array nor Python scalar.
-    ValueError
-        If the shapes do not broadcast, or the arrays are on two devices.
+    Within 2 ULP of the larger operand or of the result, whichever is greater: where the result is
+    near 0 it comes from a difference.
     """
     return binary(_LOGADDEXP, x1, x2)
 
@@ -261,29 +122,9 @@ def logaddexp(x1: Array | float, x2: Array | float, /) -> Array:
 def pow(x1: Array | complex, x2: Array | complex, /) -> Array:
     """Return x1 to the power of x2.
 
-    Parameters
-    ----------
-    x1, x2 : Array or Python scalar
-        Numeric, at least one an array; their shapes broadcast together.
-
-    Returns
-    -------
-    Array
-        Of the promoted dtype. Integers wrap. Within 2 ULP, complex within 64 ULP for moderate
-        powers: the error of ``exp(x2 * log(x1))`` grows with the magnitude of the exponent.
-        Whole real powers of complex numbers up to 64 are products.
-
-    Raises
-    ------
-    TypeError
-        For bool arrays, and for what is neither array nor Python scalar.
-    ValueError
-        For integers to a negative power (arrays of exponents are looked at, which waits for
-        them), if the shapes do not broadcast, or if the arrays are on two devices.
-
-    Notes
-    -----
-    The exponents 2, -1 and 0.5 as Python scalars are a product, a quotient and a square root.
+    Within 2 ULP, complex within 64 ULP for moderate powers: the error of ``exp(x2 * log(x1))``
+    grows with the magnitude of the exponent. The exponents 2, -1 and 0.5 as Python scalars are a
+    product, a quotient and a square root.
     """
     return power(x1, x2)
 
@@ -294,7 +135,7 @@ def power(x1: Array | complex, x2: Array | complex, out: Array | None = None) ->
         if x2.dtype.kind == "i" and _integral(x1) and bool((to_numpy(x2) < 0).any()):
             raise _negative(f"an array of dtype {x2.dtype} with negative elements")
     elif isinstance(x1, Array):
-        exponent, dtype = beside(python_scalar(x2, "pow"), x1.dtype, "pow")
+        exponent, dtype = scalar_operand(python_scalar(x2, "pow"), x1.dtype, "pow")
         if isinstance(exponent, int) and exponent < 0:
             raise _negative(repr(exponent))
         simple = _SIMPLE.get(exponent)
@@ -304,7 +145,7 @@ def power(x1: Array | complex, x2: Array | complex, out: Array | None = None) ->
 
 
 def _integral(x: Array | complex) -> bool:
-    """Tell whether powers of ``x`` to integers are integers."""
+    """Tell whether ``x`` is an integer or an integer array."""
     return x.dtype.kind in "iu" if isinstance(x, Array) else isinstance(x, (int, np.integer))
 
 
@@ -316,27 +157,5 @@ def _negative(exponent: str) -> ValueError:
 
 
 def sqrt(x: Array, /) -> Array:
-    """Return square roots.
-
-    Parameters
-    ----------
-    x : Array
-        Real or complex floating-point.
-
-    Returns
-    -------
-    Array
-        Of the dtype of ``x``. Within 1 ULP, complex within 2 ULP.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes.
-
-    Notes
-    -----
-    Complex: the root with a real part that is not negative; branch cut along the negative real
-    axis, where the sign of the imaginary part tells the side. T. E. Hull, T. F. Fairgrieve and
-    P. T. P. Tang, ACM Transactions on Mathematical Software 20 (1994).
-    """
+    """Return square roots. Within 1 ULP, complex within 2 ULP."""
     return unary(_SQRT, x)

@@ -1,4 +1,4 @@
-"""Indexing: views by basic keys, elements by integer arrays and masks, reading and writing."""
+"""Indexing, to read and to write: basic keys, integer arrays and masks."""
 
 from __future__ import annotations
 
@@ -7,46 +7,22 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from portarray.clarray.arguments import array_of, axis_of
-from portarray.clarray.array import Array
 from portarray.clarray.dtypes import bfloat16, kind_of
 from portarray.clarray.engine.compaction import compress
 from portarray.clarray.engine.copy import assign, cast
 from portarray.clarray.engine.gather import Index, Places, gather, scatter, scatter_masked
-from portarray.clarray.engine.keys import Key, apart, basic, from_start, full_mask
+from portarray.clarray.engine.keys import Key, basic, from_start, full_mask, unaliased
 from portarray.clarray.engine.operands import one_device, python_scalar
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
-from portarray.clarray.layout import broadcast_shapes, broadcast_strides
-
-__all__ = ["getitem", "item", "setitem", "take", "take_along_axis", "tolist"]
+from portarray.clarray.layout import broadcast_shapes, broadcast_strides, broadcasts_to
+from portarray.clarray.strided import Array
 
 Shape: TypeAlias = tuple[int, ...]
 
 
 def getitem(x: Array, key: Any) -> Array:
-    """Return ``x[key]``.
-
-    Parameters
-    ----------
-    x : Array
-        What is indexed.
-    key : index or tuple of indices
-        Integers, slices of any step, None and Ellipsis give a view. Integer arrays, which
-        broadcast together, and boolean arrays, which stand for the axes of their shape, give a new
-        array, as in NumPy; both may be NumPy arrays.
-
-    Returns
-    -------
-    Array
-        A view of the same memory, or a new array where the key has arrays.
-
-    Raises
-    ------
-    IndexError
-        If an index is out of bounds, there are too many, or an array is no index or does not fit.
-    ValueError
-        If a slice has step 0, or an index array is on another device.
-    """
-    if type(key) is int and x.shape:  # for loops over the first axis
+    """Return ``x[key]``."""
+    if type(key) is int and x.shape:  # fast path of loops over the first axis
         offset = x.offset + from_start(key, 0, x.shape) * x.strides[0]
         return _view(x, x.shape[1:], x.strides[1:], offset)
     found = basic(x, key)
@@ -62,35 +38,12 @@ def getitem(x: Array, key: Any) -> Array:
 
 
 def _view(x: Array, shape: Shape, strides: Shape, offset: int) -> Array:
-    """Return a view; one without elements begins where the array does, and so inside its memory."""
+    """Return a view; an empty one keeps the offset of the array, which is inside its memory."""
     return x.view(shape, strides, x.offset if 0 in shape else offset)
 
 
 def setitem(x: Array, key: Any, value: Any) -> None:
-    """Do ``x[key] = value``.
-
-    Parameters
-    ----------
-    x : Array
-        What is written to; views of the same memory see it.
-    key : index or tuple of indices
-        As for :func:`getitem`. Where index arrays name an element several times, any of its values
-        stays.
-    value : Array, Python scalar or NumPy scalar
-        Broadcasts to the shape of ``x[key]`` and is cast to the dtype of ``x``. It may overlap
-        ``x`` in memory.
-
-    Raises
-    ------
-    IndexError
-        As for :func:`getitem`; nothing was written then.
-    TypeError
-        If the value is complex and ``x`` is not, or neither array nor scalar.
-    ValueError
-        If the value does not broadcast, is on another device, or is a NaN for integers.
-    OverflowError
-        If an integer, or an infinity, does not fit into an integer dtype.
-    """
+    """Do ``x[key] = value``."""
     if isinstance(value, Array):
         one_device("assignment", x, value)
         if value.dtype.kind == "c" and x.dtype.kind != "c":
@@ -106,7 +59,7 @@ def setitem(x: Array, key: Any, value: Any) -> None:
     if not isinstance(value, Array) or not value.ndim:
         mask = full_mask(x, key)
         if mask is not None:
-            scatter_masked(x, apart(mask, x), _values(value, x))
+            scatter_masked(x, unaliased(mask, x), _values(value, x))
             return
     applied = Key(x, key)
     if not applied.indices:
@@ -118,30 +71,21 @@ def setitem(x: Array, key: Any, value: Any) -> None:
 
 
 def _values(value: Any, x: Array) -> Array:
-    """Return what is assigned as array of the dtype of ``x`` that shares no memory with it."""
+    """Return the assigned values as an array of the dtype of ``x`` that does not overlap it."""
     if not isinstance(value, Array):
-        with np.errstate(over="ignore"):  # what is too large for the dtype is infinite
+        with np.errstate(over="ignore"):  # overflow gives infinity
             return from_numpy(np.asarray(value, x.dtype), x.device)
-    return apart(value, x) if value.dtype == x.dtype else cast(value, x.dtype)
+    return unaliased(value, x) if value.dtype == x.dtype else cast(value, x.dtype)
 
 
 def _fitted(value: Array, shape: Shape) -> Array:
-    """Return what is assigned without axes of length 1 that the target lacks.
-
-    Raises
-    ------
-    ValueError
-        If it does not broadcast to the target.
-    """
+    """Return the assigned values without leading axes of length 1 that the target lacks."""
     if value.shape == shape:
         return value
     extra = max(value.ndim - len(shape), 0)
     if value.shape[:extra] == (1,) * extra:
         value = value.view(value.shape[extra:], value.strides[extra:], value.offset)
-        if all(
-            size in (1, wanted)
-            for size, wanted in zip(reversed(value.shape), reversed(shape), strict=False)
-        ):
+        if broadcasts_to(value.shape, shape):
             return value
     raise ValueError(
         f"an array of shape {value.shape} cannot be assigned to elements of shape {shape}: it does "
@@ -150,7 +94,7 @@ def _fitted(value: Array, shape: Shape) -> Array:
 
 
 def _scalar(value: object, dtype: np.dtype[Any]) -> complex:
-    """Return a number to assign as Python scalar of a dtype's kind."""
+    """Return an assigned number as a Python scalar of a dtype's kind."""
     number = python_scalar(value, "assignment")
     kind = kind_of(dtype)
     if isinstance(number, complex) and kind != "complex":
@@ -165,7 +109,7 @@ def _scalar(value: object, dtype: np.dtype[Any]) -> complex:
     assert not isinstance(number, complex)
     if kind == "real":
         return float(number)
-    found = int(number)  # NaN and infinities say themselves that they are no integers
+    found = int(number)  # raises for NaN and infinities
     limits = np.iinfo(dtype)
     if not limits.min <= found <= limits.max:
         raise OverflowError(
@@ -175,13 +119,7 @@ def _scalar(value: object, dtype: np.dtype[Any]) -> complex:
 
 
 def item(x: Array) -> bool | int | float | complex:
-    """Return the one element of an array as Python scalar.
-
-    Raises
-    ------
-    ValueError
-        If there is not exactly one.
-    """
+    """Return the one element of an array as a Python scalar."""
     if x.size != 1:
         raise ValueError(
             f"only an array of one element is a scalar; this one has shape {x.shape}: index it "
@@ -197,45 +135,13 @@ def tolist(x: Array) -> Any:
 
 
 def _plain(x: Array) -> np.ndarray[Any, Any]:
-    """Return an array's elements in a dtype that has a Python form: bfloat16 as float32."""
+    """Return an array's elements as a NumPy array, bfloat16 as float32."""
     values = to_numpy(x)
     return values.astype(np.float32) if values.dtype == bfloat16 else values
 
 
 def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
-    """Return the elements at given indices along an axis.
-
-    Parameters
-    ----------
-    x : Array
-        Of any dtype, with at least one axis.
-    indices : Array
-        Of an integer dtype, usually 1-d. Negative indices count from the end.
-    axis : int, optional
-        Axis to select along. May be left out for a 1-d array only.
-
-    Returns
-    -------
-    Array
-        New array of the dtype of ``x``; the axes of ``indices`` stand in the place of ``axis``.
-
-    Raises
-    ------
-    IndexError
-        If an index is out of bounds; the message names it.
-    numpy.exceptions.AxisError
-        If there is no such axis.
-    TypeError
-        If an argument is no array, or ``indices`` is none of integers.
-    ValueError
-        If ``axis`` is missing for several axes, or the arrays are on two devices.
-
-    Examples
-    --------
-    >>> from portarray import clarray as cl
-    >>> cl.take(cl.asarray([10, 20, 30]), cl.asarray([2, 0])).tolist()
-    [30, 10]
-    """
+    """Return the elements at given indices along an axis."""
     x, indices = _arrays(x, indices, "take")
     if axis is None:
         if x.ndim != 1:
@@ -255,35 +161,7 @@ def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
 
 
 def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
-    """Return the elements at given indices along an axis, with indices of their own at each place.
-
-    Parameters
-    ----------
-    x : Array
-        Of any dtype, with at least one axis.
-    indices : Array
-        Of an integer dtype, with as many axes as ``x``. But for ``axis`` its shape broadcasts with
-        that of ``x``. Negative indices count from the end.
-    axis : int, default: -1
-        Axis to select along.
-
-    Returns
-    -------
-    Array
-        New array of the dtype of ``x``, of the broadcast shape, with the size of ``indices`` along
-        ``axis``.
-
-    Raises
-    ------
-    IndexError
-        If an index is out of bounds; the message names it.
-    numpy.exceptions.AxisError
-        If there is no such axis.
-    TypeError
-        If an argument is no array, or ``indices`` is none of integers.
-    ValueError
-        If the numbers of axes differ, shapes do not broadcast, or the arrays are on two devices.
-    """
+    """Return the elements that an array of indices selects along an axis."""
     x, indices = _arrays(x, indices, "take_along_axis")
     axis = axis_of(axis, x.ndim)
     if indices.ndim != x.ndim:

@@ -1,4 +1,4 @@
-"""``__array_namespace_info__``: what the library can do, and on which device."""
+"""``__array_namespace_info__``: inspection of the namespace."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ import numpy as np
 
 from portarray.clarray.arguments import default_dtype
 from portarray.clarray.data_type import isdtype
-from portarray.clarray.runtime.device import Device, default_device, device_of, devices
-
-__all__ = ["NamespaceInfo", "__array_namespace_info__"]
+from portarray.clarray.runtime.device import Device
+from portarray.clarray.runtime.registry import default_device, device_of, devices
 
 DType = np.dtype[Any]
 
-# float16 and bfloat16 are not among the standard's dtypes, which this inspection is about.
+# float16 and bfloat16 are not dtypes of the standard.
 _STANDARD: tuple[DType, ...] = tuple(
     np.dtype(name)
     for name in (
@@ -33,14 +32,7 @@ class NamespaceInfo:
     __slots__ = ()
 
     def capabilities(self) -> dict[str, Any]:
-        """Return what the namespace supports.
-
-        Returns
-        -------
-        dict
-            Boolean indexing and data-dependent shapes are supported on every device. Arrays may
-            have up to 64 axes: NumPy, through which they go to and from the host, has no more.
-        """
+        """Return what the namespace supports."""
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
 
     def default_device(self) -> Device:
@@ -48,18 +40,7 @@ class NamespaceInfo:
         return default_device()
 
     def default_dtypes(self, *, device: object = None) -> dict[str, DType]:
-        """Return the default dtypes of a device: its widest.
-
-        Parameters
-        ----------
-        device : device-like, optional
-            None takes the default device.
-
-        Returns
-        -------
-        dict
-            Keys ``"real floating"``, ``"complex floating"``, ``"integral"`` and ``"indexing"``.
-        """
+        """Return the default dtypes of a device: its widest."""
         where = device_of(device)
         return {
             "real floating": default_dtype(where, "real floating"),
@@ -71,25 +52,7 @@ class NamespaceInfo:
     def dtypes(
         self, *, device: object = None, kind: str | tuple[str, ...] | None = None
     ) -> dict[str, DType]:
-        """Return the standard's dtypes that a device has.
-
-        Parameters
-        ----------
-        device : device-like, optional
-            None takes the default device.
-        kind : str or tuple of str, optional
-            A kind as in :func:`~portarray.clarray.isdtype`; a tuple is the union.
-
-        Returns
-        -------
-        dict
-            Names to dtypes.
-
-        Raises
-        ------
-        ValueError
-            If a text names no kind.
-        """
+        """Return the standard's dtypes that a device has."""
         where = device_of(device)
         return {
             dtype.name: dtype

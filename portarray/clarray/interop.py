@@ -1,19 +1,17 @@
-"""Arrays among other libraries': DLPack, ``numpy.asarray``, other devices, pickling.
+"""Exchange with other libraries and devices: DLPack, ``numpy.asarray``, ``to_device``, pickling.
 
-No library reads OpenCL memory by DLPack, but on devices that compute in host memory an array *is*
-host memory, and is exported as that. The capsules are NumPy's, whose deleters outlive even the
-interpreter; what NumPy has no DLPack type for (bfloat16) goes through it under the name of an
-integer of the same size.
+No library reads OpenCL memory through DLPack, but arrays on devices whose memory is host memory are
+exported as CPU memory. The capsules are NumPy's, whose deleters work even after the interpreter
+ends; bfloat16, which NumPy does not export, is passed as an integer of the same size.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from portarray import _dlpack
-from portarray.clarray.array import Array
 from portarray.clarray.dtypes import bfloat16
 from portarray.clarray.engine.copy import copy as copied
 from portarray.clarray.engine.transfer import (
@@ -23,31 +21,15 @@ from portarray.clarray.engine.transfer import (
     to_numpy,
     why_not_borrowed,
 )
-from portarray.clarray.runtime.device import device_of
-
-if TYPE_CHECKING:
-    from portarray.clarray.runtime.device import Device
-
-__all__ = [
-    "array",
-    "dlpack",
-    "dlpack_device",
-    "from_dlpack",
-    "moved",
-    "reduce",
-    "restored",
-    "to_device",
-    "why_copied",
-]
+from portarray.clarray.runtime.device import Device
+from portarray.clarray.runtime.registry import device_of
+from portarray.clarray.strided import Array
 
 CPU = _dlpack.CPU
-"""DLPack's kDLCPU, of which there is one."""
+"""DLPack's kDLCPU."""
 
 OPENCL = 4
 """DLPack's kDLOpenCL."""
-
-
-# --- out ------------------------------------------------------------------------------------------
 
 
 def dlpack_device(x: Array) -> tuple[int, int]:
@@ -63,27 +45,7 @@ def dlpack(
     dl_device: tuple[int, int] | None = None,
     copy: bool | None = None,
 ) -> Any:
-    """Return a DLPack capsule of an array.
-
-    Parameters
-    ----------
-    x : Array
-        On a device that computes in host memory the capsule shows its own memory; from other
-        devices a copy in host memory is exported, if asked for by ``dl_device=(1, 0)``.
-    stream : None
-        The CPU has none.
-    max_version : tuple of int, optional
-        The newest DLPack version that the consumer reads; an unversioned capsule if None.
-    dl_device : tuple of int, optional
-        ``(1, 0)``, the CPU, or the array's own device.
-    copy : bool, optional
-        True exports a copy; False raises where one is needed.
-
-    Raises
-    ------
-    BufferError
-        If the array cannot be exported like this.
-    """
+    """Return a DLPack capsule of an array."""
     if stream is not None:
         raise BufferError(
             f"stream={stream!r}: a clarray array is exported as host memory, which has no "
@@ -98,21 +60,13 @@ def dlpack(
         )
     if copy is False and not on_host:
         raise BufferError(f"copy=False, but {x.device} has memory of its own; pass copy=None")
-    # A copy is made at once, so that nobody sees the memory itself.
+    # With copy=True the capsule copies the view immediately, so it need not be tracked.
     values = to_numpy(x) if copy else share(x)
     return _dlpack.host_capsule(values, max_version=max_version, copy=copy)
 
 
 def array(x: Array, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-    """Return an array's values for ``numpy.asarray``: its own memory, where that is host memory.
-
-    Raises
-    ------
-    TypeError
-        If the device has memory of its own: nothing is copied from there in silence.
-    ValueError
-        If ``copy=False`` and the dtype asked for is another.
-    """
+    """Return an array's elements for ``numpy.asarray``: a view of host memory."""
     if not x.device.host_memory:
         raise TypeError(
             f"NumPy cannot read the memory of {x.device}; copy the array to the host: "
@@ -128,40 +82,8 @@ def array(x: Array, dtype: Any = None, copy: bool | None = None) -> np.ndarray[A
     return to_numpy(x).astype(wanted)
 
 
-# --- in -------------------------------------------------------------------------------------------
-
-
 def from_dlpack(x: Any, /, *, device: object = None, copy: bool | None = None) -> Array:
-    """Return an array of the elements of any DLPack producer.
-
-    Parameters
-    ----------
-    x : object
-        With ``__dlpack__`` and ``__dlpack_device__``: an array of NumPy, PyTorch, JAX, dpnp, ...
-        What is not in host memory the producer is asked to copy there.
-    device : Device, int or pyopencl.Device, optional
-        Where to. None is the default device; for a clarray array, where it is.
-    copy : bool, optional
-        None shares memory where both sides can: where both compute in host memory and the
-        producer says that its may be written, as DLPack 1.0 lets it. True copies, False raises
-        where a copy is needed, and takes the memory of older producers as writable.
-
-    Returns
-    -------
-    Array
-        Of the producer's shape and dtype.
-
-    Raises
-    ------
-    TypeError
-        If ``x`` is no DLPack producer.
-    ValueError
-        If ``copy=False`` and memory cannot be shared.
-    BufferError
-        If the producer cannot export its memory to the CPU, or gives a capsule that was used.
-    DTypeNotSupportedError
-        If the device has not the dtype.
-    """
+    """Return an array of the elements of any DLPack producer."""
     if not (hasattr(x, "__dlpack__") and hasattr(x, "__dlpack_device__")):
         raise TypeError(
             f"from_dlpack needs an object with __dlpack__ and __dlpack_device__, not "
@@ -171,13 +93,13 @@ def from_dlpack(x: Any, /, *, device: object = None, copy: bool | None = None) -
         return moved(x, x.device if device is None else device_of(device), copy=copy)
     where = device_of(device)
     if isinstance(x, np.ndarray):
-        # NumPy exports neither read-only arrays to everybody nor bfloat16; here both are known.
+        # NumPy's export refuses bfloat16, and read-only arrays for some consumers.
         return from_numpy(x, where, copy=copy)
     return from_numpy(_imported(x, copy), where, copy=copy)
 
 
 class _Writable:
-    """Shows NumPy the memory of a read-only array as writable, and keeps it."""
+    """The memory of a read-only array as writable, for NumPy; keeps the array alive."""
 
     __slots__ = ("__array_interface__", "owner")
 
@@ -188,7 +110,7 @@ class _Writable:
 
 
 def _imported(x: Any, copy: bool | None) -> np.ndarray[Any, Any]:
-    """Return a producer's elements as NumPy array: its own memory, where that is the host's."""
+    """Return a producer's elements as a NumPy array, in its memory if that is host memory."""
     kind = int(x.__dlpack_device__()[0])
     shared = kind in _dlpack.HOST_KINDS
     if not shared and copy is False:
@@ -199,29 +121,16 @@ def _imported(x: Any, copy: bool | None) -> np.ndarray[Any, Any]:
     held = _dlpack.take(x, to_host=not shared)
     values = _dlpack.host_values(held)
     if copy is False and not held.versioned and values.size and not values.flags.writeable:
-        # NumPy takes everything to be read-only whose producer says nothing about it.
+        # NumPy treats unversioned capsules as read-only, though they do not say so.
         shown = values.view(np.uint16) if values.dtype == bfloat16 else values
         values = np.asarray(_Writable(shown)).view(values.dtype)
     return values
 
 
-# --- elsewhere ------------------------------------------------------------------------------------
-
-
 def to_device(x: Array, device: object, /, *, stream: object = None) -> Array:
-    """Return an array on another device of this library; itself where it is there.
+    """Return an array on another clarray device; itself if it is there.
 
-    Devices that compute in host memory share the array's: what is written on one is there on the
-    other.
-
-    Raises
-    ------
-    TypeError
-        If ``device`` is None.
-    ValueError
-        If a stream is given: work is ordered without.
-    DTypeNotSupportedError
-        If the device has not the dtype.
+    Devices whose memory is host memory share it: what is written on one is visible on the other.
     """
     if stream is not None:
         raise ValueError(f"stream={stream!r}: clarray's devices have no streams; pass None")
@@ -231,23 +140,7 @@ def to_device(x: Array, device: object, /, *, stream: object = None) -> Array:
 
 
 def moved(x: Array, device: Device, *, copy: bool | None = None) -> Array:
-    """Return an array on a device of this library.
-
-    Parameters
-    ----------
-    x : Array
-        On any of them.
-    device : Device
-        Where to.
-    copy : bool or None
-        None returns ``x`` itself where it is there, and shares memory where both devices compute in
-        the host's; True always copies, False raises where a copy is needed.
-
-    Raises
-    ------
-    ValueError
-        If ``copy=False`` and memory cannot be shared.
-    """
+    """Return an array on a device of this library."""
     if device is x.device:
         return copied(x) if copy else x
     obstacle = "" if copy else why_copied(x, device)
@@ -259,7 +152,7 @@ def moved(x: Array, device: Device, *, copy: bool | None = None) -> Array:
 
 
 def why_copied(x: Array, device: Device) -> str:
-    """Return why :func:`moved` copies an array; empty where it does not."""
+    """Return why :func:`moved` copies an array; empty if it does not."""
     if device is x.device:
         return ""
     if not x.device.host_memory:

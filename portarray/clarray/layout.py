@@ -1,20 +1,10 @@
-"""Shapes, strides and offsets, all counted in elements."""
+"""Shapes and strides, counted in elements."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-
-__all__ = [
-    "broadcast_shapes",
-    "broadcast_strides",
-    "collapse",
-    "is_contiguous",
-    "repeats",
-    "reshaped_strides",
-    "strides_of",
-]
 
 Shape = tuple[int, ...]
 
@@ -29,7 +19,7 @@ def strides_of(shape: Shape) -> Shape:
 
 
 def is_contiguous(shape: Shape, strides: Shape) -> bool:
-    """Tell whether elements lie in C order without gaps; axes of length 1 have any stride."""
+    """Tell whether an array is C-contiguous; axes of length 1 may have any stride."""
     expected = 1
     for size, stride in zip(reversed(shape), reversed(strides), strict=True):
         if size == 0:
@@ -42,20 +32,14 @@ def is_contiguous(shape: Shape, strides: Shape) -> bool:
 
 
 def repeats(shape: Shape, strides: Shape) -> bool:
-    """Tell whether elements lie at one place because an axis was broadcast."""
+    """Tell whether elements share an address because an axis is broadcast."""
     return 0 not in shape and any(
         not step and size > 1 for size, step in zip(shape, strides, strict=True)
     )
 
 
 def broadcast_shapes(*shapes: Shape) -> Shape:
-    """Return the shape that all broadcast to.
-
-    Raises
-    ------
-    ValueError
-        If there is none.
-    """
+    """Return the shape that all broadcast to."""
     result = [1] * max((len(shape) for shape in shapes), default=0)
     for shape in shapes:
         for axis in range(-len(shape), 0):
@@ -70,8 +54,15 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
     return tuple(result)
 
 
+def broadcasts_to(shape: Shape, target: Shape) -> bool:
+    """Tell whether a shape broadcasts to exactly another one."""
+    return len(shape) <= len(target) and all(
+        size in (1, wanted) for size, wanted in zip(reversed(shape), reversed(target), strict=False)
+    )
+
+
 def broadcast_strides(shape: Shape, strides: Shape, target: Shape) -> Shape:
-    """Return the strides with which an array looks like ``target``: 0 where it is repeated."""
+    """Return the strides of an array broadcast to ``target``: 0 along repeated axes."""
     added = len(target) - len(shape)
     return (0,) * added + tuple(
         0 if size == 1 else stride for size, stride in zip(shape, strides, strict=True)
@@ -79,9 +70,9 @@ def broadcast_strides(shape: Shape, strides: Shape, target: Shape) -> Shape:
 
 
 def collapse(shape: Shape, strides: Sequence[Shape]) -> tuple[Shape, tuple[Shape, ...]]:
-    """Merge neighbouring axes that every operand walks through as if they were one.
+    """Merge adjacent axes that have one stride in every operand, and drop axes of length 1.
 
-    Axes of length 1 go away. An array without elements or of one element has no axis left.
+    No axis is left of one element; an empty array has one of length 0.
     """
     sizes: list[int] = []
     walks: list[list[int]] = [[] for _ in strides]
@@ -103,14 +94,11 @@ def collapse(shape: Shape, strides: Sequence[Shape]) -> tuple[Shape, tuple[Shape
 
 
 def reshaped_strides(shape: Shape, strides: Shape, target: Shape) -> Shape | None:
-    """Return the strides with which the same memory has another shape of as many elements.
-
-    None if there are none, so that the elements must be copied.
-    """
+    """Return the strides of a view with another shape; None if the elements must be copied."""
     if math.prod(target) == 0:
         return strides_of(target)
     sizes, (steps,) = collapse(shape, (strides,))
-    # Every axis that is left is walked in one piece, so target axes must fill it exactly.
+    # Target axes must split each merged axis exactly.
     result = [0] * len(target)
     place = len(target) - 1
     for size, step in zip(reversed(sizes), reversed(steps), strict=True):
@@ -123,7 +111,7 @@ def reshaped_strides(shape: Shape, strides: Shape, target: Shape) -> Shape | Non
             result[place] = step
             step *= target[place]
             place -= 1
-    # What is left has length 1, where any stride is as good.
+    # The remaining axes have length 1 and may have any stride.
     for axis in range(place, -1, -1):
         result[axis] = result[axis + 1] * target[axis + 1] if axis + 1 < len(target) else 1
     return tuple(result)

@@ -8,13 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from portarray.clarray.arguments import array_of, axes_of, axis_of, integer_of
-from portarray.clarray.array import Array
 from portarray.clarray.engine.copy import contiguous
 from portarray.clarray.engine.matmul import product
 from portarray.clarray.engine.operands import one_device
 from portarray.clarray.layout import broadcast_shapes, broadcast_strides, collapse, strides_of
-
-__all__ = ["matmul", "matrix_transpose", "tensordot", "vecdot"]
+from portarray.clarray.strided import Array, permuted, transposed
 
 _BOOL = np.dtype(np.bool_)
 
@@ -31,33 +29,8 @@ def _numeric(x1: object, x2: object, function: str) -> tuple[Array, Array]:
 def matmul(x1: Array, x2: Array, /) -> Array:
     """Return the matrix product of two arrays.
 
-    Parameters
-    ----------
-    x1 : Array
-        Numeric, of shape ``(..., M, K)`` or ``(K,)``, which stands for one row.
-    x2 : Array
-        Numeric, of shape ``(..., K, N)`` or ``(K,)``, which stands for one column. The other axes
-        broadcast.
-
-    Returns
-    -------
-    Array
-        Of the promoted dtype and shape ``(..., M, N)``, without the axes that stood for vectors.
-        Integers wrap. Of floating-point results each is off by at most ``K`` roundings at the
-        scale of the product of the magnitudes, float16 and bfloat16 being summed in float32.
-
-    Raises
-    ------
-    TypeError
-        If an argument is no array, or bool.
-    ValueError
-        If one has no axis, the summed sizes differ, the other axes do not broadcast, or the
-        arrays are on two devices.
-
-    Notes
-    -----
-    Transposed, strided and broadcast operands are read where they lie. Products of infinities and
-    of complex numbers follow the textbook formula; multiplication and addition may be one rounding.
+    Complex products, also of infinities, follow the textbook formula; a multiplication and an
+    addition may be rounded once.
     """
     a, b = _numeric(x1, x2, "matmul")
     if a.ndim == 0 or b.ndim == 0:
@@ -87,33 +60,11 @@ def matmul(x1: Array, x2: Array, /) -> Array:
 
 
 def matrix_transpose(x: Array, /) -> Array:
-    """Return matrices with rows and columns exchanged: a view.
-
-    Parameters
-    ----------
-    x : Array
-        Of any dtype and shape ``(..., M, N)``.
-
-    Returns
-    -------
-    Array
-        Of shape ``(..., N, M)``, on the same memory.
-
-    Raises
-    ------
-    TypeError
-        If the argument is no array.
-    ValueError
-        If it has fewer than two axes.
-    """
+    """Return views of transposed matrices."""
     x = array_of(x, "matrix_transpose")
     if x.ndim < 2:
         raise ValueError(f"matrix_transpose takes arrays of two or more axes, got shape {x.shape}")
-    return x.view(
-        (*x.shape[:-2], x.shape[-1], x.shape[-2]),
-        (*x.strides[:-2], x.strides[-1], x.strides[-2]),
-        x.offset,
-    )
+    return transposed(x)
 
 
 def tensordot(
@@ -123,30 +74,7 @@ def tensordot(
     *,
     axes: int | tuple[Sequence[int], Sequence[int]] = 2,
 ) -> Array:
-    """Return the sums of products over axes of two arrays.
-
-    Parameters
-    ----------
-    x1, x2 : Array
-        Numeric.
-    axes : int or (sequence of int, sequence of int)
-        How many of the last axes of ``x1`` are summed with as many of the first of ``x2``, or
-        which axes of each are, in pairs.
-
-    Returns
-    -------
-    Array
-        Of the promoted dtype; the axes that are left of ``x1``, then those of ``x2``. Accuracy as
-        for :func:`matmul`.
-
-    Raises
-    ------
-    TypeError
-        If an argument is no array, or bool.
-    ValueError
-        If the axes do not pair up, one does not exist, their sizes differ, or the arrays are on
-        two devices.
-    """
+    """Return the sums of products over axes of two arrays."""
     a, b = _numeric(x1, x2, "tensordot")
     if isinstance(axes, Sequence):
         if len(axes) != 2:
@@ -176,11 +104,9 @@ def tensordot(
 
 
 def _matrix(x: Array, rows: tuple[int, ...], columns: tuple[int, ...]) -> Array:
-    """Return an array with its axes in two groups as a matrix: a view where strides allow one."""
-    order = (*rows, *columns)
-    shape = tuple(x.shape[axis] for axis in order)
-    x = x.view(shape, tuple(x.strides[axis] for axis in order), x.offset)
-    sides = math.prod(shape[: len(rows)]), math.prod(shape[len(rows) :])
+    """Return an array as a matrix of two groups of axes, a view if possible."""
+    x = permuted(x, (*rows, *columns))
+    sides = math.prod(x.shape[: len(rows)]), math.prod(x.shape[len(rows) :])
     merged = []
     for part in (slice(0, len(rows)), slice(len(rows), None)):
         sizes, (steps,) = collapse(x.shape[part], [x.strides[part]])
@@ -192,32 +118,7 @@ def _matrix(x: Array, rows: tuple[int, ...], columns: tuple[int, ...]) -> Array:
 
 
 def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
-    """Return the inner products of vectors along an axis: sums of ``conj(x1) * x2``.
-
-    Parameters
-    ----------
-    x1, x2 : Array
-        Numeric; the other axes broadcast.
-    axis : int, default: -1
-        Counted from the end, from ``-min(x1.ndim, x2.ndim)`` to -1. A nonnegative axis counts from
-        the front of the broadcast shape where both arrays have as many axes.
-
-    Returns
-    -------
-    Array
-        Of the promoted dtype and the broadcast shape without the axis. Accuracy as for
-        :func:`matmul`.
-
-    Raises
-    ------
-    TypeError
-        If an argument is no array, or bool.
-    numpy.exceptions.AxisError
-        If one of the arrays does not have the axis.
-    ValueError
-        If the vectors differ in length, the other axes do not broadcast, or the arrays are on two
-        devices.
-    """
+    """Return the inner products of vectors along an axis: sums of ``conj(x1) * x2``."""
     a, b = _numeric(x1, x2, "vecdot")
     least = min(a.ndim, b.ndim)
     place = axis_of(axis, least) - least if axis < 0 else axis_of(axis, a.ndim) - a.ndim

@@ -1,12 +1,10 @@
-"""Logical operations on booleans, element by element."""
+"""Element-wise logical operations."""
 
 from __future__ import annotations
 
-from portarray.clarray.array import Array
 from portarray.clarray.engine.elementwise import binary, unary
 from portarray.clarray.engine.operation import Operation
-
-__all__ = ["logical_and", "logical_not", "logical_or", "logical_xor"]
+from portarray.clarray.strided import Array
 
 _LOGICAL_AND = Operation("logical_and", {"bool": "a & b"})
 _LOGICAL_NOT = Operation("logical_not", {"bool": "!a"})
@@ -15,90 +13,20 @@ _LOGICAL_XOR = Operation("logical_xor", {"bool": "a ^ b"})
 
 
 def logical_and(x1: Array | complex, x2: Array | complex, /) -> Array:
-    """Return whether both elements are true.
-
-    Parameters
-    ----------
-    x1, x2 : Array or Python scalar
-        Bool, at least one an array; their shapes broadcast together.
-
-    Returns
-    -------
-    Array
-        Bool.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes or kinds of scalars, and for what is neither array nor Python scalar.
-    ValueError
-        If the shapes do not broadcast, or the arrays are on two devices.
-    """
+    """Return whether both elements are true."""
     return binary(_LOGICAL_AND, x1, x2)
 
 
 def logical_not(x: Array, /) -> Array:
-    """Return whether each element is false.
-
-    Parameters
-    ----------
-    x : Array
-        Bool.
-
-    Returns
-    -------
-    Array
-        Bool.
-
-    Raises
-    ------
-    TypeError
-        For arrays of other dtypes, and for what is no array.
-    """
+    """Return whether each element is false."""
     return unary(_LOGICAL_NOT, x)
 
 
 def logical_or(x1: Array | complex, x2: Array | complex, /) -> Array:
-    """Return whether one element or both are true.
-
-    Parameters
-    ----------
-    x1, x2 : Array or Python scalar
-        Bool, at least one an array; their shapes broadcast together.
-
-    Returns
-    -------
-    Array
-        Bool.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes or kinds of scalars, and for what is neither array nor Python scalar.
-    ValueError
-        If the shapes do not broadcast, or the arrays are on two devices.
-    """
+    """Return whether one element or both are true."""
     return binary(_LOGICAL_OR, x1, x2)
 
 
 def logical_xor(x1: Array | complex, x2: Array | complex, /) -> Array:
-    """Return whether exactly one element is true.
-
-    Parameters
-    ----------
-    x1, x2 : Array or Python scalar
-        Bool, at least one an array; their shapes broadcast together.
-
-    Returns
-    -------
-    Array
-        Bool.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes or kinds of scalars, and for what is neither array nor Python scalar.
-    ValueError
-        If the shapes do not broadcast, or the arrays are on two devices.
-    """
+    """Return whether exactly one element is true."""
     return binary(_LOGICAL_XOR, x1, x2)

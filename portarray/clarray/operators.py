@@ -1,36 +1,20 @@
-"""What Python's operators and conversions do with an array; its methods are one line each."""
+"""Implementations of operators and conversions; the methods of ``Array`` call these."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from portarray.clarray.array import Array
+from portarray.clarray import linear_algebra, strided
 from portarray.clarray.dtypes import kind_of
 from portarray.clarray.engine import copy, elementwise, transfer
 from portarray.clarray.engine.operands import pair, python_scalar, same_kind
 from portarray.clarray.engine.operation import Operation
 from portarray.clarray.exponential import power
-
-__all__ = [
-    "binary",
-    "index",
-    "inplace",
-    "inplace_matmul",
-    "inplace_pow",
-    "matmul",
-    "namespace",
-    "pow",
-    "reflected",
-    "reflected_matmul",
-    "reflected_pow",
-    "representation",
-    "scalar",
-    "transposed",
-]
+from portarray.clarray.strided import Array
 
 _SCALARS = (bool, int, float, complex, np.generic)
 _REFUSED = (np.ndarray, list, tuple)
@@ -39,7 +23,7 @@ _VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 
 def binary(operation: Operation, x: Array, other: Array | complex) -> Array:
     """Do ``x op other``."""
-    if type(other) is Array or _ours(other):
+    if isinstance(other, Array) or _ours(other):
         return elementwise.binary(operation, x, other)
     return NotImplemented  # type: ignore[no-any-return]
 
@@ -52,13 +36,13 @@ def reflected(operation: Operation, x: Array, other: complex) -> Array:
 
 
 def inplace(operation: Operation, x: Array, other: Array | complex) -> Array:
-    """Do ``x op= other``: dtype and shape of ``x`` stay.
+    """Do ``x op= other``, keeping the dtype and shape of ``x``.
 
-    Where both promote to a wider dtype of x's kind, that is computed in and the result cast back.
+    If both promote to a wider dtype of the same kind, the result is computed in it and cast back.
     """
     if not _ours(other):
         return NotImplemented  # type: ignore[no-any-return]
-    if type(other) is not Array or other.dtype is not x.dtype:
+    if not isinstance(other, Array) or other.dtype is not x.dtype:
         _stays(operation.name, x, other)
     return elementwise.binary(operation, x, other, x)
 
@@ -82,21 +66,21 @@ def inplace_pow(x: Array, other: Array | complex) -> Array:
 
 
 def matmul(x: Array, other: Array) -> Array:
-    """Do ``x @ other``; scalars are no matrices."""
-    return _matmul()(x, other) if _ours(other) else NotImplemented
+    """Do ``x @ other``."""
+    return linear_algebra.matmul(x, other) if _ours(other) else NotImplemented
 
 
 def reflected_matmul(x: Array, other: Array) -> Array:
     """Do ``other @ x``."""
-    return _matmul()(other, x) if _ours(other) else NotImplemented
+    return linear_algebra.matmul(other, x) if _ours(other) else NotImplemented
 
 
 def inplace_matmul(x: Array, other: Array) -> Array:
-    """Do ``x @= other``: dtype and shape of ``x`` stay."""
+    """Do ``x @= other``, keeping the dtype and shape of ``x``."""
     if not _ours(other):
         return NotImplemented  # type: ignore[no-any-return]
     _stays("matmul", x, other)
-    result = _matmul()(x, other)
+    result = linear_algebra.matmul(x, other)
     if result.shape != x.shape:
         raise ValueError(
             f"in-place matmul: the result has shape {result.shape} and x keeps its shape "
@@ -106,14 +90,8 @@ def inplace_matmul(x: Array, other: Array) -> Array:
     return x
 
 
-def _matmul() -> Callable[[Array, Array], Array]:
-    from portarray.clarray import linear_algebra  # for few programs, and it needs much
-
-    return linear_algebra.matmul
-
-
 def _ours(other: object) -> bool:
-    """Tell whether an operand is answered here, even if by an error, or by its own class."""
+    """Tell whether an operand is handled here, if only by an error, not by its own class."""
     return isinstance(other, (Array, *_SCALARS, *_REFUSED))
 
 
@@ -131,13 +109,7 @@ def _stays(name: str, x: Array, other: object) -> None:
 
 
 def scalar(x: Array, function: str) -> Any:
-    """Return the value of a 0-d array as Python scalar, for ``bool(x)`` and its like.
-
-    Raises
-    ------
-    TypeError
-        If it has axes.
-    """
+    """Return the value of a 0-d array, for ``bool(x)`` and other conversions."""
     if x.shape:
         raise TypeError(
             f"{function}() takes arrays without axes, and this one has shape {x.shape}; "
@@ -147,13 +119,7 @@ def scalar(x: Array, function: str) -> Any:
 
 
 def index(x: Array) -> int:
-    """Return the value of a 0-d integer array.
-
-    Raises
-    ------
-    TypeError
-        If it has axes or another dtype.
-    """
+    """Return the value of a 0-d integer array."""
     if kind_of(x.dtype) not in ("signed", "unsigned"):
         raise TypeError(
             f"only integer arrays without axes are indices, and this one has dtype {x.dtype}; "
@@ -163,41 +129,26 @@ def index(x: Array) -> int:
 
 
 def transposed(x: Array, attribute: str) -> Array:
-    """Return a view with the last two axes exchanged, for ``x.T`` and ``x.mT``.
-
-    Raises
-    ------
-    ValueError
-        If there are not two axes, or for ``mT`` fewer.
-    """
+    """Return a view with the last two axes exchanged, for ``x.T`` and ``x.mT``."""
     if x.ndim < 2 or (x.ndim > 2 and attribute == "T"):
         raise ValueError(
             f"x.{attribute} is for arrays of {'two' if attribute == 'T' else 'two or more'} axes, "
             f"and this one has shape {x.shape}; use permute_dims"
         )
-    shape = (*x.shape[:-2], x.shape[-1], x.shape[-2])
-    return x.view(shape, (*x.strides[:-2], x.strides[-1], x.strides[-2]), x.offset)
+    return strided.transposed(x)
 
 
 def namespace(api_version: str | None) -> ModuleType:
-    """Return the clarray module.
-
-    Raises
-    ------
-    ValueError
-        For a version of the standard that it does not follow.
-    """
+    """Return the clarray module."""
     if api_version not in (None, *_VERSIONS):
         raise ValueError(
             f"clarray follows the array API standard {', '.join(_VERSIONS)}, not {api_version!r}"
         )
-    from portarray import clarray  # itself, which is whole by now
-
-    return clarray
+    return sys.modules[__package__]
 
 
 def representation(x: Array) -> str:
-    """Return the text of an array, as NumPy writes it."""
+    """Return the text of an array, formatted by NumPy."""
     text = np.array2string(transfer.to_numpy(x), separator=", ", prefix="Array(")
     shape = f", shape={x.shape}" if 0 in x.shape else ""
     return f"Array({text}{shape}, dtype={x.dtype})"

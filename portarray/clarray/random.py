@@ -1,12 +1,12 @@
-"""Random numbers: the same on every device, by a counter-based generator.
+"""Random numbers, reproducible across devices.
 
 The generator is Philox4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as
-1, 2, 3", SC 2011), which passes BigCrush. Element ``i`` of a draw is a function of the seed, of how
-much was drawn before, and of ``i``: neither the device nor how it divides its work matters. Every
-draw takes whole groups of 64 words, of which an element of 64 bits takes two.
+1, 2, 3", SC 2011), which is counter-based and passes BigCrush. Element ``i`` of a draw depends on
+the seed, the amount drawn before, and ``i``. Every draw consumes whole groups of 64 words, of which
+an element of 64 bits takes two.
 
 Integers, uniform numbers and permutations are equal bit for bit on every device; normal numbers
-are to the accuracy of its ``log``, ``sqrt``, ``sinpi`` and ``cospi`` (some ULP).
+differ by some ULP, with the device's ``log``, ``sqrt``, ``sinpi`` and ``cospi``.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ import numpy as np
 from portarray.clarray.arguments import (
     ShapeLike,
     axis_of,
-    default_dtype,
-    dtype_on,
+    dtype_or_default,
     integer_of,
     shape_of,
 )
-from portarray.clarray.array import Array, empty
 from portarray.clarray.creation import arange
 from portarray.clarray.dtypes import bfloat16, cl_type, kind_of
 from portarray.clarray.indexing import take
-from portarray.clarray.runtime.device import Device, device_of
+from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.programs import Kernel, source_of
+from portarray.clarray.runtime.registry import device_of
 from portarray.clarray.sorting import argsort
+from portarray.clarray.strided import Array, empty
 
 __all__ = ["Generator"]
 
@@ -44,7 +44,7 @@ _WORD = 1 << 32
 _LONG = 1 << 64
 _STREAMS = 1 << 48
 
-# Bits of the fraction of uniform numbers: as many as the dtype's precision has.
+# Bits of uniform numbers: the precision of the dtype.
 _FRACTIONS: dict[DType, int] = {
     np.dtype(np.float16): 11,
     bfloat16: 8,
@@ -54,26 +54,9 @@ _FRACTIONS: dict[DType, int] = {
 
 
 class Generator:
-    """A stream of random numbers on a device.
+    """A stream of random numbers on a device; ``seed`` is an int, several, or a SeedSequence.
 
-    Parameters
-    ----------
-    seed : int, sequence of int or numpy.random.SeedSequence, optional
-        Equal seeds give equal streams. By default the operating system gives one.
-    device : device-like, optional
-        Where arrays are made; the default device by default.
-
-    Notes
-    -----
-    A generator may be used by several threads; which of them gets which numbers is open. It can be
-    pickled.
-
-    Examples
-    --------
-    >>> from portarray import clarray as cl
-    >>> rng = cl.random.Generator(1)
-    >>> rng.integers(1, 7, (3,)).shape
-    (3,)
+    It can be pickled, and used by several threads, which get its numbers in any order.
     """
 
     __slots__ = ("_block", "_key", "_lock", "_seeds", "_stream", "device")
@@ -95,10 +78,7 @@ class Generator:
 
     @property
     def state(self) -> dict[str, int]:
-        """Where the generator is: ``key``, ``stream``, and ``block``, how far it got.
-
-        It can be assigned, to go on from there.
-        """
+        """The position in the stream as ``key``, ``stream`` and ``block``; it can be assigned."""
         with self._lock:
             return {"key": self._key, "stream": self._stream, "block": self._block}
 
@@ -117,33 +97,11 @@ class Generator:
             self._block = found["block"]
 
     def spawn(self, n_children: int) -> list[Generator]:
-        """Return generators of streams of their own, as :meth:`numpy.random.Generator.spawn`.
-
-        Parameters
-        ----------
-        n_children : int
-            How many. Each call gives others.
-
-        Returns
-        -------
-        list of Generator
-            On the same device.
-        """
+        """Return generators of independent streams, as :meth:`numpy.random.Generator.spawn`."""
         return [Generator(seeds, self.device) for seeds in self._seeds.spawn(n_children)]
 
     def jumped(self, jumps: int = 1) -> Generator:
-        """Return a generator ``jumps * 2**66`` words further on.
-
-        Parameters
-        ----------
-        jumps : int
-            How many streams further, of the 2**48 that a seed has.
-
-        Returns
-        -------
-        Generator
-            On the same device, at the same place of another stream.
-        """
+        """Return a generator ``jumps`` streams of 2**66 words ahead, of the 2**48 of a seed."""
         found = Generator(self._seeds, self.device)
         state = self.state
         found.state = {**state, "stream": (state["stream"] + integer_of(jumps, "jumps")) % _STREAMS}
@@ -152,37 +110,14 @@ class Generator:
     def uniform(
         self, shape: ShapeLike = (), low: float = 0.0, high: float = 1.0, dtype: Any = None
     ) -> Array:
-        """Return numbers of equal likelihood.
-
-        Parameters
-        ----------
-        shape : int or sequence of int
-            Of the result.
-        low, high : float
-            From ``low`` on, below ``high``.
-        dtype : dtype, optional
-            Real floating-point; the device's default by default.
-
-        Returns
-        -------
-        Array
-            ``low + (high - low) * k / 2**bits``, where ``k`` has as many bits as the dtype's
-            precision: 53, 24, 11 or 8. Equal bit for bit on every device.
-
-        Raises
-        ------
-        ValueError
-            If ``high`` is below ``low``, or they or their difference are not finite in the dtype.
-        TypeError
-            If the dtype is not real floating-point.
-        """
+        """Return uniform numbers ``low <= x < high``, with as many random bits as the dtype has."""
         found = self._real(dtype, "uniform")
         if not (math.isfinite(low) and math.isfinite(high) and low <= high):
             raise ValueError(
                 f"uniform: low is {low} and high {high}; they must be finite, in order"
             )
         part = _computed(found)
-        with np.errstate(over="ignore"):  # looked at below
+        with np.errstate(over="ignore"):  # checked below
             limits = [float(found.type(one)) for one in (low, high)]
             width = float(part(limits[1]) - part(limits[0]))
         if not math.isfinite(width):
@@ -196,29 +131,9 @@ class Generator:
     def normal(
         self, shape: ShapeLike = (), mean: float = 0.0, std: float = 1.0, dtype: Any = None
     ) -> Array:
-        """Return numbers of the normal distribution, by Box and Muller's method.
+        """Return normal numbers by the Box-Muller method.
 
-        Parameters
-        ----------
-        shape : int or sequence of int
-            Of the result.
-        mean, std : float
-            Of the distribution; the standard deviation is not negative.
-        dtype : dtype, optional
-            Real floating-point; the device's default by default.
-
-        Returns
-        -------
-        Array
-            Equal on every device but for some ULP. The farthest that can come is 8.6 standard
-            deviations in float64 and 6.7 in the others.
-
-        Raises
-        ------
-        ValueError
-            If ``std`` is negative.
-        TypeError
-            If the dtype is not real floating-point.
+        They lie within 8.6 standard deviations in float64, and within 6.7 in other dtypes.
         """
         found = self._real(dtype, "normal")
         if not std >= 0:
@@ -233,36 +148,8 @@ class Generator:
         dtype: Any = None,
         endpoint: bool = False,
     ) -> Array:
-        """Return whole numbers of exactly equal likelihood.
-
-        Parameters
-        ----------
-        low, high : int
-            From ``low`` on, below ``high``. With one only: from 0 on, below it.
-        shape : int or sequence of int
-            Of the result.
-        dtype : dtype, optional
-            Of integers; the device's default by default.
-        endpoint : bool, default: False
-            Whether ``high`` itself may come.
-
-        Returns
-        -------
-        Array
-            By Lemire's method with rejection: without bias. Equal bit for bit on every device.
-
-        Raises
-        ------
-        ValueError
-            If there is no number in the range, or the dtype cannot hold some.
-        TypeError
-            If the dtype is no integer dtype.
-        """
-        found = (
-            default_dtype(self.device, "integral")
-            if dtype is None
-            else dtype_on(dtype, self.device)
-        )
+        """Return unbiased integers from ``low`` to below ``high``, or to it with ``endpoint``."""
+        found = dtype_or_default(dtype, self.device, "integral")
         if kind_of(found) not in ("signed", "unsigned"):
             raise TypeError(f"integers: dtype is {found}; it must be an integer dtype")
         start, end = (0, low) if high is None else (low, high)
@@ -284,30 +171,7 @@ class Generator:
         )
 
     def permutation(self, x: int | Array, /, *, axis: int = 0) -> Array:
-        """Return things in random order.
-
-        Parameters
-        ----------
-        x : int or Array
-            The numbers from 0 to below it, or an array.
-        axis : int, default: 0
-            Along which axis the parts of an array are reordered.
-
-        Returns
-        -------
-        Array
-            A new array. Every order is equally likely but for equal 64-bit keys, by which the
-            parts are sorted. Equal on every device.
-
-        Raises
-        ------
-        TypeError
-            If ``x`` is neither.
-        ValueError
-            If the number is negative, or the array is 0-d or on another device.
-        numpy.exceptions.AxisError
-            If there is no such axis.
-        """
+        """Return the numbers below ``x``, or an array's entries along an axis, in random order."""
         if isinstance(x, Array):
             if x.device is not self.device:
                 raise ValueError(
@@ -327,8 +191,7 @@ class Generator:
         return argsort(self.integers(0, _LONG, (count,), np.uint64), stable=True)
 
     def _real(self, dtype: Any, function: str) -> DType:
-        where = self.device
-        found = default_dtype(where, "real floating") if dtype is None else dtype_on(dtype, where)
+        found = dtype_or_default(dtype, self.device, "real floating")
         if found not in _FRACTIONS:
             raise TypeError(f"{function}: dtype is {found}; it must be real floating-point")
         return found
@@ -336,7 +199,7 @@ class Generator:
     def _draw(
         self, name: str, shape: tuple[int, ...], dtype: DType, values: tuple[float, ...]
     ) -> Array:
-        """Launch a kernel for the next blocks, and go past them."""
+        """Launch a kernel for the next blocks, and advance past them."""
         device = self.device
         out = empty(shape, dtype, device)
         count = math.prod(shape)
@@ -346,7 +209,7 @@ class Generator:
             key, stream, block = self._key, self._stream, self._block
             self._block = (block + 16 * groups) % _LONG
         if count:
-            items = -(-groups // _groups_each(device))
+            items = -(-groups // _groups_per_item(device))
             _kernel(device, name, dtype).launch(
                 (items,), (1,) if device.traits.host_memory else None, (out.storage,),
                 block, stream, key, count, *values,
@@ -365,14 +228,14 @@ def _computed(dtype: DType) -> type[np.floating[Any]]:
 
 
 def _below(value: float, dtype: DType) -> float:
-    """Return the greatest number of a dtype below another of it."""
+    """Return the largest number of a dtype below a value."""
     if dtype == bfloat16:
         return float(np.nextafter(ml_dtypes.bfloat16(value), ml_dtypes.bfloat16(-math.inf)))
     return float(np.nextafter(dtype.type(value), dtype.type(-math.inf)))
 
 
-def _groups_each(device: Device) -> int:
-    """Return how many groups of 64 words a work-item makes: enough to be worth launching it."""
+def _groups_per_item(device: Device) -> int:
+    """Return how many groups of 64 words a work-item computes."""
     return 32 if device.traits.host_memory else 1
 
 
@@ -382,7 +245,7 @@ def _kernel(device: Device, name: str, dtype: DType) -> Kernel:
     lines = [
         f"#define S {own.storage}",
         f"#define STORE_S {own.store}",
-        f"#define EACH {_groups_each(device)}",
+        f"#define EACH {_groups_per_item(device)}",
     ]
     if dtype in _FRACTIONS:
         double = dtype == np.float64

@@ -1,4 +1,4 @@
-"""Searching functions: places of extremes, of what is not zero, of values in sorted arrays."""
+"""Searching functions."""
 
 from __future__ import annotations
 
@@ -7,104 +7,33 @@ from typing import Literal
 import numpy as np
 
 from portarray.clarray.arguments import Axes, array_of, axes_of, axis_of
-from portarray.clarray.array import Array
-from portarray.clarray.comparison import where
 from portarray.clarray.dtypes import kind_of, promote
 from portarray.clarray.engine.arg_reduction import arg_extreme
 from portarray.clarray.engine.compaction import compact
 from portarray.clarray.engine.copy import cast
-from portarray.clarray.engine.operands import beside, one_device, python_scalar
+from portarray.clarray.engine.operands import one_device, python_scalar, scalar_operand
 from portarray.clarray.engine.reduction import Reduction, reduce
 from portarray.clarray.engine.search import search, unravel
 from portarray.clarray.engine.transfer import from_numpy
 from portarray.clarray.statistical.terms import refuse_empty
-
-__all__ = ["argmax", "argmin", "count_nonzero", "nonzero", "searchsorted", "where"]
+from portarray.clarray.strided import Array
 
 _COUNT = Reduction("count_nonzero", {"signed": ("a + b", "0")}, "count", "(T_(v != (E)(0)) & 1L)")
 _INDEX = np.dtype(np.int64)
 
 
 def argmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
-    """Return the places of the greatest elements, of the first where there are several.
-
-    Parameters
-    ----------
-    x : Array
-        Of a real dtype, or bool. NaN is the greatest.
-    axis : int, optional
-        Along which axis; by default the array is searched as if it were flat.
-    keepdims : bool
-        Whether the axis stays with length 1, or all axes where none is named.
-
-    Returns
-    -------
-    Array
-        int64.
-
-    Raises
-    ------
-    TypeError
-        If ``x`` is complex.
-    ValueError
-        If there is no element to be found.
-    numpy.exceptions.AxisError
-        If there is no such axis.
-    """
+    """Return the indices of the first greatest elements."""
     return _place("argmax", x, axis, keepdims, ">")
 
 
 def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
-    """Return the places of the least elements, of the first where there are several.
-
-    Parameters
-    ----------
-    x : Array
-        Of a real dtype, or bool. NaN is found before all others.
-    axis : int, optional
-        Along which axis; by default the array is searched as if it were flat.
-    keepdims : bool
-        Whether the axis stays with length 1, or all axes where none is named.
-
-    Returns
-    -------
-    Array
-        int64.
-
-    Raises
-    ------
-    TypeError
-        If ``x`` is complex.
-    ValueError
-        If there is no element to be found.
-    numpy.exceptions.AxisError
-        If there is no such axis.
-    """
+    """Return the indices of the first least elements."""
     return _place("argmin", x, axis, keepdims, "<")
 
 
 def count_nonzero(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Array:
-    """Return how many elements are not zero.
-
-    Parameters
-    ----------
-    x : Array
-        Of any dtype. NaN is not zero, and a complex number is not if one part is not.
-    axis : int or tuple of int, optional
-        Over which axes; all of them by default, none of them for ``()``.
-    keepdims : bool
-        Whether the axes stay with length 1.
-
-    Returns
-    -------
-    Array
-        int64.
-
-    Raises
-    ------
-    numpy.exceptions.AxisError
-        If there is no such axis.
-    """
+    """Return counts of nonzero elements."""
     axes = axes_of(axis, array_of(x, "count_nonzero").ndim)
     if x.dtype.kind == "c":
         x = cast(x, np.dtype(np.bool_))
@@ -112,23 +41,7 @@ def count_nonzero(x: Array, /, *, axis: Axes | None = None, keepdims: bool = Fal
 
 
 def nonzero(x: Array, /) -> tuple[Array, ...]:
-    """Return the indices of the elements that are not zero, in C order.
-
-    Parameters
-    ----------
-    x : Array
-        Of any dtype, with at least one axis.
-
-    Returns
-    -------
-    tuple of Array
-        One int64 array for each axis. Their length is data: the call waits for the device.
-
-    Raises
-    ------
-    ValueError
-        If ``x`` is 0-d.
-    """
+    """Return the indices of nonzero elements, in C order."""
     if array_of(x, "nonzero").ndim == 0:
         raise ValueError("nonzero needs an axis to give indices for, and x is 0-d; use x != 0")
     return unravel(compact(x), x.shape)
@@ -142,32 +55,7 @@ def searchsorted(
     side: Literal["left", "right"] = "left",
     sorter: Array | None = None,
 ) -> Array:
-    """Return where values belong in a sorted array.
-
-    Parameters
-    ----------
-    x1 : Array
-        One-dimensional, of a real dtype; ascending, or made so by ``sorter``. NaN comes last.
-    x2 : Array or int or float
-        Values of any shape.
-    side : {"left", "right"}
-        Whether a value's place is before or after the elements that are equal to it.
-    sorter : Array, optional
-        Integer indices that put ``x1`` in ascending order, as from ``argsort``.
-
-    Returns
-    -------
-    Array
-        int64, of the shape of ``x2``: from 0 to the length of ``x1``.
-
-    Raises
-    ------
-    TypeError
-        If a dtype is complex, or ``sorter`` holds no integers.
-    ValueError
-        If ``x1`` or ``sorter`` is not one-dimensional, their lengths differ, or ``side`` is
-        neither.
-    """
+    """Return where values belong in a sorted array."""
     array_of(x1, "searchsorted", "x1")
     if x1.ndim != 1:
         raise ValueError(f"searchsorted searches in a one-dimensional x1, got shape {x1.shape}")
@@ -177,8 +65,8 @@ def searchsorted(
         one_device("searchsorted", x1, x2)
         values = x2
     else:
-        scalar, dtype = beside(python_scalar(x2, "searchsorted"), x1.dtype, "searchsorted")
-        with np.errstate(over="ignore"):  # what is too large for the dtype is infinite
+        scalar, dtype = scalar_operand(python_scalar(x2, "searchsorted"), x1.dtype, "searchsorted")
+        with np.errstate(over="ignore"):  # overflow gives infinity
             values = from_numpy(np.asarray(scalar, dtype), x1.device)
     dtype = promote(x1.dtype, values.dtype)
     if kind_of(dtype) == "complex":

@@ -1,4 +1,7 @@
-"""Sets of values, by NumPy on the host view."""
+"""Set functions, computed by NumPy on the host.
+
+In ``unique_*`` each NaN is an element of its own; 0.0 and -0.0 are one element.
+"""
 
 from __future__ import annotations
 
@@ -7,21 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portarray.clarray.arguments import array_of
-from portarray.clarray.array import Array
 from portarray.clarray.dtypes import bfloat16
-from portarray.clarray.engine.host import fill, place, served, view
+from portarray.clarray.engine.host import fill, served, to_array, view
 from portarray.clarray.engine.operands import Operand, pair
-
-__all__ = [
-    "UniqueAllResult",
-    "UniqueCountsResult",
-    "UniqueInverseResult",
-    "isin",
-    "unique_all",
-    "unique_counts",
-    "unique_inverse",
-    "unique_values",
-]
+from portarray.clarray.strided import Array
 
 NumpyArray = np.ndarray[Any, Any]
 
@@ -53,39 +45,12 @@ class UniqueInverseResult(NamedTuple):
 
 @served
 def isin(x1: Operand, x2: Operand, /, *, invert: bool = False) -> Array:
-    """Test for each element of one array whether another array contains it.
-
-    Computed by the host.
-
-    Parameters
-    ----------
-    x1 : Array or Python scalar
-        Elements to look for.
-    x2 : Array or Python scalar
-        Array, of any shape, to look in. At least one of the two is an array. They are promoted
-        together.
-    invert : bool, default: False
-        Whether to answer "is not in" instead.
-
-    Returns
-    -------
-    Array
-        Boolean array of the shape of ``x1``, 0-d for a scalar. NaN is in no array; 0.0 is -0.0.
-
-    Raises
-    ------
-    TypeError
-        If none is an array, one is neither array nor scalar, or no dtype holds both.
-    OverflowError
-        If an integer scalar does not fit into the array's dtype.
-    ValueError
-        If the arrays are on two devices.
-    """
+    """Tell for each element of one array whether another array contains it."""
     first, second, dtype = pair(x1, x2, "isin")
     device = next(one.device for one in (first, second) if isinstance(one, Array))
     # bfloat16 goes into float32 without loss, and NumPy sorts that.
     compared: np.dtype[Any] = np.dtype(np.float32) if dtype == bfloat16 else dtype
-    with np.errstate(over="ignore"):  # a scalar too large for the dtype is infinite
+    with np.errstate(over="ignore"):  # overflow gives infinity
         elements, members = (
             view(one).astype(compared, copy=False)
             if isinstance(one, Array)
@@ -101,142 +66,44 @@ def isin(x1: Operand, x2: Operand, /, *, invert: bool = False) -> Array:
 
 @served
 def unique_all(x: Array, /) -> UniqueAllResult:
-    """Return the unique elements with their places, what rebuilds the array, and their counts.
-
-    Computed by the host.
-
-    Parameters
-    ----------
-    x : Array
-        Of any shape and dtype; it is read as if flattened.
-
-    Returns
-    -------
-    UniqueAllResult
-        Named tuple ``(values, indices, inverse_indices, counts)``: the unique elements in
-        ascending order (1-d, dtype of ``x``), the index of the first occurrence of each in
-        flattened ``x``, the index into ``values`` for each element (shape of ``x``), and how often
-        each occurs. The last three are int64.
-
-    Raises
-    ------
-    TypeError
-        If ``x`` is no array.
-
-    Notes
-    -----
-    Each NaN is an element of its own; 0.0 and -0.0 are one element.
-    """
+    """Return the unique elements, their indices, those that rebuild the array, and counts."""
     x = array_of(x, "unique_all")
     values, indices, inverse, counts = np.unique(
         _comparable(x), return_index=True, return_inverse=True, return_counts=True, equal_nan=False
     )
     return UniqueAllResult(
-        place(values, x.device, x.dtype),
-        place(indices, x.device, _INDEX),
-        place(inverse.reshape(x.shape), x.device, _INDEX),
-        place(counts, x.device, _INDEX),
+        to_array(values, x.device, x.dtype),
+        to_array(indices, x.device, _INDEX),
+        to_array(inverse.reshape(x.shape), x.device, _INDEX),
+        to_array(counts, x.device, _INDEX),
     )
 
 
 @served
 def unique_counts(x: Array, /) -> UniqueCountsResult:
-    """Return the unique elements and how often each occurs.
-
-    Computed by the host.
-
-    Parameters
-    ----------
-    x : Array
-        Of any shape and dtype; it is read as if flattened.
-
-    Returns
-    -------
-    UniqueCountsResult
-        Named tuple ``(values, counts)`` of two 1-d arrays: the unique elements in ascending order,
-        in the dtype of ``x``, and their counts, int64.
-
-    Raises
-    ------
-    TypeError
-        If ``x`` is no array.
-
-    Notes
-    -----
-    Each NaN is an element of its own; 0.0 and -0.0 are one element.
-    """
+    """Return the unique elements and how often each occurs."""
     x = array_of(x, "unique_counts")
     values, counts = np.unique(_comparable(x), return_counts=True, equal_nan=False)
-    return UniqueCountsResult(place(values, x.device, x.dtype), place(counts, x.device, _INDEX))
+    return UniqueCountsResult(
+        to_array(values, x.device, x.dtype), to_array(counts, x.device, _INDEX)
+    )
 
 
 @served
 def unique_inverse(x: Array, /) -> UniqueInverseResult:
-    """Return the unique elements and the indices that rebuild the array from them.
-
-    Computed by the host.
-
-    Parameters
-    ----------
-    x : Array
-        Of any shape and dtype; it is read as if flattened.
-
-    Returns
-    -------
-    UniqueInverseResult
-        Named tuple ``(values, inverse_indices)``: the unique elements in ascending order (1-d,
-        dtype of ``x``) and int64 indices of the shape of ``x``: ``values[inverse_indices]`` is
-        ``x``.
-
-    Raises
-    ------
-    TypeError
-        If ``x`` is no array.
-
-    Notes
-    -----
-    Each NaN is an element of its own; 0.0 and -0.0 are one element.
-    """
+    """Return the unique elements and the indices that rebuild the array from them."""
     x = array_of(x, "unique_inverse")
     values, inverse = np.unique(_comparable(x), return_inverse=True, equal_nan=False)
     return UniqueInverseResult(
-        place(values, x.device, x.dtype), place(inverse.reshape(x.shape), x.device, _INDEX)
+        to_array(values, x.device, x.dtype), to_array(inverse.reshape(x.shape), x.device, _INDEX)
     )
 
 
 @served
 def unique_values(x: Array, /) -> Array:
-    """Return the unique elements.
-
-    Computed by the host.
-
-    Parameters
-    ----------
-    x : Array
-        Of any shape and dtype; it is read as if flattened.
-
-    Returns
-    -------
-    Array
-        1-d array of the dtype of ``x``, in ascending order.
-
-    Raises
-    ------
-    TypeError
-        If ``x`` is no array.
-
-    Notes
-    -----
-    Each NaN is an element of its own; 0.0 and -0.0 are one element.
-
-    Examples
-    --------
-    >>> from portarray import clarray as cl
-    >>> cl.unique_values(cl.asarray([2, 1, 2])).tolist()
-    [1, 2]
-    """
+    """Return the unique elements."""
     x = array_of(x, "unique_values")
-    return place(np.unique(_comparable(x), equal_nan=False), x.device, x.dtype)
+    return to_array(np.unique(_comparable(x), equal_nan=False), x.device, x.dtype)
 
 
 def _comparable(x: Array) -> NumpyArray:

@@ -1,4 +1,4 @@
-"""Sorting, by NumPy on the host view: its vectorized sorts are hard to beat on a CPU."""
+"""Sorting, by NumPy on the host."""
 
 from __future__ import annotations
 
@@ -7,114 +7,56 @@ from typing import Any, Literal
 import numpy as np
 
 from portarray.clarray.arguments import array_of, axis_of
-from portarray.clarray.array import Array
 from portarray.clarray.dtypes import bfloat16
 from portarray.clarray.engine.argsorting import fits, sorted_places
-from portarray.clarray.engine.copy import cast, copy
+from portarray.clarray.engine.copy import cast, contiguous, copy
 from portarray.clarray.engine.host import fill, modify, served, view
 from portarray.clarray.engine.merging import sort_rows
-
-__all__ = ["argsort", "sort"]
+from portarray.clarray.strided import Array, permuted
 
 NumpyArray = np.ndarray[Any, Any]
 
 _FLOAT = np.dtype(np.float32)
 _PIECE = 1 << 16
-"""Elements that are looked at together: what NumPy makes of them stays in the cache."""
+"""Elements compared at a time, so that temporaries stay in cache."""
 
 
 @served
 def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
-    """Return the indices that sort an array along an axis.
-
-    Computed by the host; for many elements of at most 32 bits by several threads of CPU devices.
-
-    Parameters
-    ----------
-    x : Array
-        Of any dtype, with at least one axis. Complex numbers are ordered by their real parts, then
-        by their imaginary parts.
-    axis : int, default: -1
-        Axis to sort along.
-    descending : bool, default: False
-        Whether the largest element comes first.
-    stable : bool, default: True
-        Whether equal elements keep their order, in both directions. False may be faster.
-
-    Returns
-    -------
-    Array
-        Indices of dtype int64, of the shape of ``x``. NaN comes last in ascending order, first in
-        descending order.
-
-    Raises
-    ------
-    numpy.exceptions.AxisError
-        If there is no such axis.
-    TypeError
-        If ``x`` is no array.
-    """
+    """Return the indices that sort an array along an axis."""
     x = array_of(x, "argsort")
     axis = axis_of(axis, x.ndim)
-    rows = _last(x, axis)
+    rows = _axis_last(x, axis)
     if fits(rows):
-        return _back(sorted_places(rows, descending=descending), axis)
+        return _axis_back(sorted_places(rows, descending=descending), axis)
     if rows.dtype == bfloat16:
-        rows = cast(rows, _FLOAT)  # holds each of its values, and NumPy sorts it
+        rows = cast(rows, _FLOAT)  # exact, and NumPy sorts it
     kind: Literal["stable", "quicksort"] = "stable" if stable else "quicksort"
     size = x.shape[axis]
 
     def order(out: NumpyArray, values: NumpyArray) -> None:
         if descending:
-            # Sorted backwards and read backwards, equal elements stand as they did.
+            # Reversed before and after, so that equal elements keep their order.
             found = np.argsort(values[..., ::-1], axis=-1, kind=kind)
             np.subtract(size - 1, found[..., ::-1], out=out)
         else:
             out[...] = np.argsort(values, axis=-1, kind=kind)
 
-    return _back(fill(rows.shape, np.dtype(np.int64), x.device, order, rows), axis)
+    return _axis_back(fill(rows.shape, np.dtype(np.int64), x.device, order, rows), axis)
 
 
 @served
 def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
-    """Return a sorted copy of an array.
-
-    Computed by the host; on CPU devices by several threads, whose runs a kernel merges.
-
-    Parameters
-    ----------
-    x : Array
-        Of any dtype, with at least one axis. Complex numbers are ordered by their real parts, then
-        by their imaginary parts.
-    axis : int, default: -1
-        Axis to sort along.
-    descending : bool, default: False
-        Whether the largest element comes first.
-    stable : bool, default: True
-        Whether equal elements keep their order. It can be seen with zeros of both signs.
-
-    Returns
-    -------
-    Array
-        New array of the shape and dtype of ``x``. NaN comes last in ascending order, first in
-        descending order.
-
-    Raises
-    ------
-    numpy.exceptions.AxisError
-        If there is no such axis.
-    TypeError
-        If ``x`` is no array.
-    """
+    """Return a sorted copy of an array; on CPUs in threads, whose runs a kernel merges."""
     x = array_of(x, "sort")
     axis = axis_of(axis, x.ndim)
     dtype = x.dtype
-    rows = _last(x, axis)
+    rows = _axis_last(x, axis)
     found = sort_rows(cast(rows, _FLOAT) if dtype == bfloat16 else copy(rows))
     if stable and found.dtype.kind == "f" and _negative_zero(view(found)):
 
         def restore(values: NumpyArray) -> None:
-            # Only zeros are equal and yet differ; they are written once more, as they stood.
+            # Of equal elements only zeros differ: restore their original order.
             before = view(rows)
             final = values[..., ::-1] if descending else values
             final[final == 0] = before[before == 0]
@@ -126,25 +68,20 @@ def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool 
         found = found.view(shape, (*strides[:-1], -strides[-1]), last)
     if dtype == bfloat16:
         found = cast(found, dtype)
-    return _back(found, axis)
+    return _axis_back(found, axis)
 
 
-def _last(x: Array, axis: int) -> Array:
-    """Return a view of which the last axis is the one named."""
+def _axis_last(x: Array, axis: int) -> Array:
+    """Return a view with an axis moved to the end."""
     order = (*(one for one in range(x.ndim) if one != axis), axis)
-    return x.view(
-        tuple([x.shape[one] for one in order]), tuple([x.strides[one] for one in order]), x.offset
-    )
+    return permuted(x, order)
 
 
-def _back(x: Array, axis: int) -> Array:
-    """Return a C-contiguous array of which the last axis is where it was."""
+def _axis_back(x: Array, axis: int) -> Array:
+    """Return a C-contiguous array with the last axis moved back."""
     order = list(range(x.ndim - 1))
     order.insert(axis, x.ndim - 1)
-    found = x.view(
-        tuple([x.shape[one] for one in order]), tuple([x.strides[one] for one in order]), x.offset
-    )
-    return found if found.contiguous else copy(found)
+    return contiguous(permuted(x, order))
 
 
 def _negative_zero(values: NumpyArray) -> bool:

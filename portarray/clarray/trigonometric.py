@@ -1,36 +1,21 @@
-"""Circular and hyperbolic functions and their inverses, element by element.
+"""Circular and hyperbolic functions and their inverses, element-wise.
 
-Real numbers are computed by the driver's own functions, or by ``kernels/functions.cl`` where these
-are slow; complex ones by ``kernels/complex_exp.cl`` and ``kernels/complex_inverse.cl``, where the
-sources of the formulas stand. float16 and bfloat16 are computed as float32 and rounded once.
+Real numbers are computed by the driver's functions, or by ``kernels/functions.cl`` where those are
+slow; complex ones by ``kernels/complex_exp.cl`` and ``complex_inverse.cl``, which cite their
+formulas. float16 and bfloat16 are computed in float32 and rounded once. On a branch cut the sign of
+the zero part selects the side.
 
-The bounds in ULP hold on Intel's runtime for processors and on PoCL, where tests measure them;
-elsewhere a driver's real functions have the bounds of the OpenCL specification (section 7.4),
-4 to 6 ULP. A complex bound is a distance in the plane, at the magnitude of the exact result.
-Subnormal numbers are kept where the device keeps them.
+The bounds in ULP hold on Intel's CPU runtime and on PoCL, where tests measure them; elsewhere a
+driver's real functions have the bounds of the OpenCL specification (section 7.4), 4 to 6 ULP. A
+complex bound is a distance in the plane, at the magnitude of the exact result. Subnormal numbers
+are preserved where the device preserves them.
 """
 
 from __future__ import annotations
 
-from portarray.clarray.array import Array
 from portarray.clarray.engine.elementwise import binary, unary
 from portarray.clarray.engine.operation import Operation
-
-__all__ = [
-    "acos",
-    "acosh",
-    "asin",
-    "asinh",
-    "atan",
-    "atan2",
-    "atanh",
-    "cos",
-    "cosh",
-    "sin",
-    "sinh",
-    "tan",
-    "tanh",
-]
+from portarray.clarray.strided import Array
 
 _REAL = ("real", "functions")
 _FORWARD = {"real": _REAL, "complex": (*_REAL, "complex", "complex_exp")}
@@ -52,330 +37,74 @@ _ATAN2 = Operation("atan2", {"real": "atan2(a, b)"}, needs={"real": _REAL})
 
 
 def acos(x: Array, /) -> Array:
-    """Return arc cosines, in radians from 0 to pi.
-
-    Parameters
-    ----------
-    x : Array
-        Real or complex floating-point.
-
-    Returns
-    -------
-    Array
-        Of the dtype of ``x``. Within 4 ULP, complex within 8 ULP.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes.
-
-    Notes
-    -----
-    Branch cuts outside [-1, 1] on the real axis; the sign of a zero imaginary part
-    says on which side of a cut a number lies. Complex: T. E. Hull, T. F. Fairgrieve and
-    P. T. P. Tang, ACM Transactions on Mathematical Software 23 (1997).
-    """
+    """Return arc cosines, in radians from 0 to pi. Within 4 ULP, complex within 8 ULP."""
     return unary(_ACOS, x)
 
 
 def acosh(x: Array, /) -> Array:
-    """Return inverse hyperbolic cosines.
-
-    Parameters
-    ----------
-    x : Array
-        Real or complex floating-point.
-
-    Returns
-    -------
-    Array
-        Of the dtype of ``x``. Within 4 ULP, complex within 8 ULP.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes.
-
-    Notes
-    -----
-    Branch cut below 1 on the real axis; the sign of a zero imaginary part says on which side
-    of the cut a number lies. Complex: T. E. Hull, T. F. Fairgrieve and
-    P. T. P. Tang, ACM Transactions on Mathematical Software 23 (1997).
-    """
+    """Return inverse hyperbolic cosines. Within 4 ULP, complex within 8 ULP."""
     return unary(_ACOSH, x)
 
 
 def asin(x: Array, /) -> Array:
-    """Return arc sines, in radians from -pi/2 to pi/2.
-
-    Parameters
-    ----------
-    x : Array
-        Real or complex floating-point.
-
-    Returns
-    -------
-    Array
-        Of the dtype of ``x``. Within 4 ULP, complex within 8 ULP.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes.
-
-    Notes
-    -----
-    Branch cuts outside [-1, 1] on the real axis; the sign of a zero imaginary part
-    says on which side of a cut a number lies. Complex: T. E. Hull, T. F. Fairgrieve and
-    P. T. P. Tang, ACM Transactions on Mathematical Software 23 (1997).
-    """
+    """Return arc sines, in radians from -pi/2 to pi/2. Within 4 ULP, complex within 8 ULP."""
     return unary(_ASIN, x)
 
 
 def asinh(x: Array, /) -> Array:
-    """Return inverse hyperbolic sines.
-
-    Parameters
-    ----------
-    x : Array
-        Real or complex floating-point.
-
-    Returns
-    -------
-    Array
-        Of the dtype of ``x``. Within 4 ULP, complex within 8 ULP.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes.
-
-    Notes
-    -----
-    Branch cuts outside [-1j, 1j] on the imaginary axis; the sign of a zero real part
-    says on which side of a cut a number lies. Complex: T. E. Hull, T. F. Fairgrieve and
-    P. T. P. Tang, ACM Transactions on Mathematical Software 23 (1997).
-    """
+    """Return inverse hyperbolic sines. Within 4 ULP, complex within 8 ULP."""
     return unary(_ASINH, x)
 
 
 def atan(x: Array, /) -> Array:
-    """Return arc tangents, in radians from -pi/2 to pi/2.
-
-    Parameters
-    ----------
-    x : Array
-        Real or complex floating-point.
-
-    Returns
-    -------
-    Array
-        Of the dtype of ``x``. Within 4 ULP, complex within 8 ULP.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes.
-
-    Notes
-    -----
-    Branch cuts outside [-1j, 1j] on the imaginary axis; the sign of a zero real part
-    says on which side of a cut a number lies. Complex: W. Kahan, "Branch cuts for complex
-    elementary functions", 1987.
-    """
+    """Return arc tangents, in radians from -pi/2 to pi/2. Within 4 ULP, complex within 8 ULP."""
     return unary(_ATAN, x)
 
 
 def atan2(x1: Array | float, x2: Array | float, /) -> Array:
-    """Return the angles of the points (x2, x1), in radians from -pi to pi.
-
-    Parameters
-    ----------
-    x1, x2 : Array or Python scalar
-        The ordinates and the abscissas, real floating-point, at least one an array; their shapes
-        broadcast together.
-
-    Returns
-    -------
-    Array
-        Of the promoted dtype. Within 4 ULP. The signs of zeros tell the quadrants.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes, and for what is neither array nor Python scalar.
-    ValueError
-        If the shapes do not broadcast, or the arrays are on two devices.
-    """
+    """Return the angles of the points (x2, x1), in radians from -pi to pi. Within 4 ULP."""
     return binary(_ATAN2, x1, x2)
 
 
 def atanh(x: Array, /) -> Array:
-    """Return inverse hyperbolic tangents.
-
-    Parameters
-    ----------
-    x : Array
-        Real or complex floating-point.
-
-    Returns
-    -------
-    Array
-        Of the dtype of ``x``. Within 4 ULP, complex within 8 ULP.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes.
-
-    Notes
-    -----
-    Branch cuts outside [-1, 1] on the real axis; the sign of a zero imaginary part
-    says on which side of a cut a number lies. Complex: W. Kahan, "Branch cuts for complex
-    elementary functions", 1987.
-    """
+    """Return inverse hyperbolic tangents. Within 4 ULP, complex within 8 ULP."""
     return unary(_ATANH, x)
 
 
 def cos(x: Array, /) -> Array:
     """Return cosines of angles in radians.
 
-    Parameters
-    ----------
-    x : Array
-        Real or complex floating-point.
-
-    Returns
-    -------
-    Array
-        Of the dtype of ``x``. Within 4 ULP, complex within 8 ULP.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes.
-
-    Notes
-    -----
-    Real angles may be of any size: they are reduced modulo pi/2 with all digits.
+    Within 4 ULP, complex within 8 ULP. Real angles of any size are reduced exactly.
     """
     return unary(_COS, x)
 
 
 def cosh(x: Array, /) -> Array:
-    """Return hyperbolic cosines.
-
-    Parameters
-    ----------
-    x : Array
-        Real or complex floating-point.
-
-    Returns
-    -------
-    Array
-        Of the dtype of ``x``. Within 4 ULP, complex within 8 ULP.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes.
-    """
+    """Return hyperbolic cosines. Within 4 ULP, complex within 8 ULP."""
     return unary(_COSH, x)
 
 
 def sin(x: Array, /) -> Array:
     """Return sines of angles in radians.
 
-    Parameters
-    ----------
-    x : Array
-        Real or complex floating-point.
-
-    Returns
-    -------
-    Array
-        Of the dtype of ``x``. Within 4 ULP, complex within 8 ULP.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes.
-
-    Notes
-    -----
-    Real angles may be of any size: they are reduced modulo pi/2 with all digits.
+    Within 4 ULP, complex within 8 ULP. Real angles of any size are reduced exactly.
     """
     return unary(_SIN, x)
 
 
 def sinh(x: Array, /) -> Array:
-    """Return hyperbolic sines.
-
-    Parameters
-    ----------
-    x : Array
-        Real or complex floating-point.
-
-    Returns
-    -------
-    Array
-        Of the dtype of ``x``. Within 4 ULP, complex within 8 ULP.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes.
-    """
+    """Return hyperbolic sines. Within 4 ULP, complex within 8 ULP."""
     return unary(_SINH, x)
 
 
 def tan(x: Array, /) -> Array:
     """Return tangents of angles in radians.
 
-    Parameters
-    ----------
-    x : Array
-        Real or complex floating-point.
-
-    Returns
-    -------
-    Array
-        Of the dtype of ``x``. Within 4 ULP, complex within 8 ULP.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes.
-
-    Notes
-    -----
-    Real angles may be of any size: they are reduced modulo pi/2 with all digits. Complex: W.
-    Kahan, "Branch cuts for complex elementary functions", 1987.
+    Within 4 ULP, complex within 8 ULP. Real angles of any size are reduced exactly.
     """
     return unary(_TAN, x)
 
 
 def tanh(x: Array, /) -> Array:
-    """Return hyperbolic tangents.
-
-    Parameters
-    ----------
-    x : Array
-        Real or complex floating-point.
-
-    Returns
-    -------
-    Array
-        Of the dtype of ``x``. Within 4 ULP, complex within 8 ULP.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes.
-
-    Notes
-    -----
-    Complex: W. Kahan, "Branch cuts for complex
-    elementary functions", 1987.
-    """
+    """Return hyperbolic tangents. Within 4 ULP, complex within 8 ULP."""
     return unary(_TANH, x)

@@ -1,4 +1,4 @@
-"""Utility functions: truth of whole arrays, and differences."""
+"""Utility functions."""
 
 from __future__ import annotations
 
@@ -6,66 +6,24 @@ import numpy as np
 
 from portarray.clarray.arguments import Axes, array_of, axes_of, axis_of, integer_of
 from portarray.clarray.arithmetic import subtract
-from portarray.clarray.array import Array
 from portarray.clarray.engine.copy import cast
 from portarray.clarray.engine.reduction import Reduction, reduce
 from portarray.clarray.manipulation import concat
-
-__all__ = ["all", "any", "diff"]
+from portarray.clarray.strided import Array
 
 _BOOL = np.dtype(np.bool_)
-# Vectors compare to all bits set or none, numbers to 1 or 0: both are told from zero at the end.
+# Vector comparisons give all bits set, scalar ones 1: the result is compared with zero.
 _ALL = Reduction("all", {"signed": ("a & b", "-1")}, "truth", "(v != (E)(0))")
 _ANY = Reduction("any", {"signed": ("a | b", "0")}, "truth", "(v != (E)(0))")
 
 
 def all(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Array:
-    """Tell whether all elements are true: not zero.
-
-    Parameters
-    ----------
-    x : Array
-        Of any dtype. NaN is true, and a complex number is if one part is not zero.
-    axis : int or tuple of int, optional
-        Over which axes; all of them by default, none of them for ``()``.
-    keepdims : bool
-        Whether the axes stay with length 1.
-
-    Returns
-    -------
-    Array
-        bool; true of nothing.
-
-    Raises
-    ------
-    numpy.exceptions.AxisError
-        If there is no such axis.
-    """
+    """Tell whether all elements are nonzero."""
     return _truth(_ALL, x, axis, keepdims)
 
 
 def any(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Array:
-    """Tell whether any element is true: not zero.
-
-    Parameters
-    ----------
-    x : Array
-        Of any dtype. NaN is true, and a complex number is if one part is not zero.
-    axis : int or tuple of int, optional
-        Over which axes; all of them by default, none of them for ``()``.
-    keepdims : bool
-        Whether the axes stay with length 1.
-
-    Returns
-    -------
-    Array
-        bool; false of nothing.
-
-    Raises
-    ------
-    numpy.exceptions.AxisError
-        If there is no such axis.
-    """
+    """Tell whether any element is nonzero."""
     return _truth(_ANY, x, axis, keepdims)
 
 
@@ -78,34 +36,7 @@ def diff(
     prepend: Array | None = None,
     append: Array | None = None,
 ) -> Array:
-    """Return differences of neighbouring elements: each one's from the one after it.
-
-    Parameters
-    ----------
-    x : Array
-        Of a numeric dtype, with at least one axis.
-    axis : int
-        Along which axis.
-    n : int
-        How many times differences are taken.
-    prepend, append : Array, optional
-        What is put before and after ``x`` along the axis first; of its shape but for that axis.
-
-    Returns
-    -------
-    Array
-        Shorter by ``n`` along the axis, or empty. ``x`` itself where ``n`` is 0 and nothing is
-        put to it.
-
-    Raises
-    ------
-    TypeError
-        If ``x`` is bool.
-    ValueError
-        If ``n`` is negative, or shapes do not fit.
-    numpy.exceptions.AxisError
-        If there is no such axis.
-    """
+    """Return differences of adjacent elements."""
     axis = axis_of(axis, array_of(x, "diff").ndim)
     if integer_of(n, "n") < 0:
         raise ValueError(f"n is {n}; differences are taken at least 0 times")
@@ -115,7 +46,6 @@ def diff(
         if part is not None
     ]
     found = concat(parts, axis=axis) if len(parts) > 1 else x
-    # With fewer than two elements along the axis there is no difference: the result is empty.
     for _ in range(n):
         size = found.shape[axis]
         shape = (*found.shape[:axis], size - 1 if size else 0, *found.shape[axis + 1 :])

@@ -14,8 +14,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import pytest
 
-from portarray.clarray.runtime.device import Device, devices
-from portarray.clarray.runtime.discovery import reasons
+from portarray.clarray.runtime.device import Device
+from portarray.clarray.runtime.registry import devices, reasons
 
 CPUS = ("Intel", "Portable Computing Language")
 """Platforms on which the tests should run; where one is missing, they say so."""

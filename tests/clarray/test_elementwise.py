@@ -13,10 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from portarray.clarray import arithmetic, comparison
 from portarray.clarray.array import Array
 from portarray.clarray.creation import asarray
-from portarray.clarray.engine import elementwise, plans, recall
+from portarray.clarray.engine import elementwise, launch_cache, plans
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.manipulation import broadcast_to
-from portarray.clarray.runtime.device import Device, devices
+from portarray.clarray.runtime.device import Device
+from portarray.clarray.runtime.registry import devices
 
 Numpy = np.ndarray[Any, Any]
 
@@ -32,12 +33,12 @@ _DRAWN = settings(
 def fresh_plans() -> Iterator[None]:
     """Forget plans made under another limit."""
     yield
-    recall.forget()
+    launch_cache.clear()
 
 
 def set_large(monkeypatch: pytest.MonkeyPatch, elements: int) -> None:
     """Set the size from which arrays have programs for their layout."""
-    recall.forget()
+    launch_cache.clear()
     monkeypatch.setattr(plans, "LARGE", elements)
 
 

@@ -11,9 +11,10 @@ import pytest
 
 from portarray.clarray import arithmetic, comparison
 from portarray.clarray.dtypes import ALL, bfloat16, cl_type, kind_of
-from portarray.clarray.engine import copy, plans, recall
+from portarray.clarray.engine import copy, launch_cache, plans
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
-from portarray.clarray.runtime.device import Device, devices
+from portarray.clarray.runtime.device import Device
+from portarray.clarray.runtime.registry import devices
 
 Numpy = np.ndarray[Any, Any]
 DType = np.dtype[Any]
@@ -24,12 +25,12 @@ RANK = {"bool": 0, "signed": 1, "unsigned": 1, "real": 2, "complex": 3}
 def fresh_plans() -> Iterator[None]:
     """Forget plans made under another limit."""
     yield
-    recall.forget()
+    launch_cache.clear()
 
 
 def set_large(monkeypatch: pytest.MonkeyPatch, elements: int) -> None:
     """Set the size from which arrays have programs for their layout."""
-    recall.forget()
+    launch_cache.clear()
     monkeypatch.setattr(plans, "LARGE", elements)
 
 

@@ -18,9 +18,10 @@ from foreign import CASES, DTYPES, LAYOUTS, drawn, has, on_host, read_only
 
 from portarray.clarray import interop
 from portarray.clarray.engine.copy import assign, copy
-from portarray.clarray.engine.transfer import borrow, from_numpy, to_numpy
+from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.interop import from_dlpack
-from portarray.clarray.runtime.device import Device, devices
+from portarray.clarray.runtime.device import Device
+from portarray.clarray.runtime.registry import devices
 
 
 class Producer:
@@ -318,7 +319,7 @@ def test_a_view_of_an_array_becomes_that_array_again(device: Device) -> None:
     # A place that no offset in whole elements of the array's memory leads to.
     memory = np.zeros(96, np.uint8)
     start = (8 - memory.ctypes.data) % 16
-    reals = borrow(memory[start : start + 72].view(np.float64), device)
+    reals = from_numpy(memory[start : start + 72].view(np.float64), device, copy=False)
     numbers = from_numpy(to_numpy(reals)[1:].view(np.complex128), device, copy=False)
     assign(numbers, 1j)
     assert to_numpy(reals).tolist() == [0, 0, 1, 0, 1, 0, 1, 0, 1]

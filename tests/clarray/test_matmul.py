@@ -13,7 +13,8 @@ from portarray.clarray.engine import matmul_launch, matmul_packed
 from portarray.clarray.engine.tiles import tile_of
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.linear_algebra import matmul
-from portarray.clarray.runtime.device import Device, devices
+from portarray.clarray.runtime.device import Device
+from portarray.clarray.runtime.registry import devices
 
 Values = np.ndarray[Any, Any]
 
@@ -155,8 +156,8 @@ def test_broadcast_operands_are_packed_once(monkeypatch: pytest.MonkeyPatch) -> 
 def test_large_products_are_cut_into_blocks(
     device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(matmul_packed, "_ROWS_AT_ONCE", 64)
-    monkeypatch.setattr(matmul_packed, "_COLUMNS_AT_ONCE", 64)
+    monkeypatch.setattr(matmul_packed, "_BLOCK_ROWS", 64)
+    monkeypatch.setattr(matmul_packed, "_BLOCK_COLUMNS", 64)
     monkeypatch.setattr(matmul_packed, "_SCRATCH", 1 << 15)
     monkeypatch.setattr(matmul_launch, "_DIRECT", 0)
     rng = np.random.default_rng(4)

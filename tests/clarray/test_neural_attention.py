@@ -11,7 +11,8 @@ import pytest
 from portarray.clarray.array import Array
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.neural import attention
-from portarray.clarray.runtime.device import Device, devices
+from portarray.clarray.runtime.device import Device
+from portarray.clarray.runtime.registry import devices
 
 Values = np.ndarray[Any, Any]
 

@@ -12,7 +12,8 @@ from portarray.clarray import neural
 from portarray.clarray.array import Array
 from portarray.clarray.dtypes import dtype_of
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
-from portarray.clarray.runtime.device import Device, devices
+from portarray.clarray.runtime.device import Device
+from portarray.clarray.runtime.registry import devices
 
 Values = np.ndarray[Any, Any]
 

@@ -13,7 +13,8 @@ from scipy import stats
 
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.random import Generator
-from portarray.clarray.runtime.device import Device, devices
+from portarray.clarray.runtime.device import Device
+from portarray.clarray.runtime.registry import devices
 
 # counter, key and result of philox4x32 with 10 rounds in Random123's kat_vectors.
 KNOWN = (

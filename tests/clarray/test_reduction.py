@@ -275,10 +275,10 @@ def test_wrong_arguments_are_named(device: Device) -> None:
 def test_scattered_axes_are_merged_or_refused() -> None:
     found = walk((4, 5, 6), (30, 6, 1), (0, 1, 2))
     assert found is not None
-    assert (found.kept, found.gone, found.gone_steps) == ((), (120,), (1,))
+    assert (found.kept, found.reduced, found.reduced_steps) == ((), (120,), (1,))
     turned = walk((4, 5), (-5, -1), (0, 1))
     assert turned is not None
-    assert (turned.gone, turned.start) == ((20,), -19)
+    assert (turned.reduced, turned.start) == ((20,), -19)
     assert walk((4, 5), (-5, -1), (0, 1), True) is not None
     many = tuple(range(0, 8, 2))
     assert walk((2,) * 8, tuple(3**k for k in range(8, 0, -1)), many) is None

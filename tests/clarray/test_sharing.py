@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 from foreign import CASES, LAYOUTS, drawn, has, on_host, read_only
 
-from portarray.clarray.array import Array, empty
+from portarray.clarray.array import Array
 from portarray.clarray.engine.copy import assign, copy
-from portarray.clarray.engine.transfer import borrow, from_numpy, share, to_numpy
+from portarray.clarray.engine.transfer import from_numpy, share, to_numpy
 from portarray.clarray.runtime.device import Device
+from portarray.clarray.strided import empty
 
 
 @pytest.mark.parametrize(("dtype", "layout"), CASES)
@@ -47,7 +48,7 @@ def test_kernels_work_in_numpys_memory(device: Device, dtype: Any, layout: str) 
 def test_memory_of_any_alignment_is_used_in_place(device: Device, start: int) -> None:
     values = np.zeros(4096 + 64, np.uint8)[start : start + 4000].view(np.float32)
     values[...] = np.arange(1000)
-    x = borrow(values, on_host(device))
+    x = from_numpy(values, on_host(device), copy=False)
     np.testing.assert_array_equal(to_numpy(copy(x)), np.arange(1000))
 
 
@@ -93,7 +94,7 @@ def test_devices_with_memory_of_their_own_share_none(device: Device) -> None:
 def test_what_one_side_writes_the_other_reads_though_kernels_are_slow(device: Device) -> None:
     size = 1 << 21
     values = np.zeros(size, np.float32)
-    x = borrow(values, on_host(device))
+    x = from_numpy(values, on_host(device), copy=False)
     one = from_numpy(np.ones(size, np.float32), device)
     for n in range(10):
         assign(x, one)
@@ -114,7 +115,7 @@ class Noted(np.ndarray):  # type: ignore[type-arg]
 def test_numpys_memory_lives_as_long_as_the_array(device: Device) -> None:
     values = np.arange(1000, dtype=np.int64).view(Noted)
     alive = weakref.ref(values)
-    x = borrow(values, on_host(device))
+    x = from_numpy(values, on_host(device), copy=False)
     tail = x.view((10,), (1,), 990)
     del values, x
     gc.collect()
@@ -135,7 +136,7 @@ def test_borrowed_memory_does_not_pile_up_behind_kernels(
         values = np.zeros(nbytes, np.uint8).view(Noted)
         alive.append(weakref.ref(values))
         y = copy(w)  # of no concern to what is borrowed, and perhaps not done
-        x = borrow(values, device)
+        x = from_numpy(values, device, copy=False)
         del x, values
         assert sum(one() is not None for one in alive) <= most
     assert not to_numpy(y).any()
@@ -179,7 +180,7 @@ def test_views_survive_the_interpreters_end(device: Device) -> None:
     on_host(device)
     program = (
         "import numpy as np, sys\n"
-        "from portarray.clarray.runtime.device import devices\n"
+        "from portarray.clarray.runtime.registry import devices\n"
         "from portarray.clarray.engine.transfer import from_numpy\n"
         f"x = from_numpy(np.arange(5.0), devices()[{device.index}])\n"
         "sys.kept = np.from_dlpack(x), x.__dlpack__(), np.asarray(x)\n"

@@ -26,7 +26,10 @@ def same(got: NumpyArray, want: NumpyArray) -> bool:
 
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 @pytest.mark.parametrize(
-    "name", [*sorted(set(COMPLEX_UNARY) & {*exponential.__all__, *trigonometric.__all__})]
+    "name",
+    sorted(
+        name for name in COMPLEX_UNARY if hasattr(exponential, name) or hasattr(trigonometric, name)
+    ),
 )
 def test_complex_special_cases(device: Device, name: str, dtype: str) -> None:
     function = getattr(exponential, name, None) or getattr(trigonometric, name)

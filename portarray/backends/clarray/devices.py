@@ -14,8 +14,7 @@ from portarray.backends.types import Description, MemoryFigures
 from portarray.clarray import Device
 from portarray.clarray.dtypes import ALL
 from portarray.clarray.errors import DeviceNotFunctionalError, KernelError
-from portarray.clarray.runtime import device as runtime
-from portarray.clarray.runtime import discovery
+from portarray.clarray.runtime import discovery, registry
 
 __all__ = ["Devices"]
 
@@ -36,7 +35,7 @@ class Devices(Backend):
         """Return why there is none, for each driver and device that was found."""
         if platform != "opencl":
             return f"clarray computes on OpenCL devices only, not on {platform}"
-        reasons = "; ".join(f"{name}: {reason}" for name, reason in discovery.reasons().items())
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in registry.reasons().items())
         return reasons or "OpenCL has no device"
 
     def native_device(self, platform: str, index: int) -> Device:
@@ -83,7 +82,7 @@ class Devices(Backend):
 
     def memory(self, device: Device) -> MemoryFigures:
         """Return the memory figures of a device; ``used`` and ``pooled`` are clarray's own."""
-        found = runtime.memory(device)
+        found = registry.memory(device)
         return MemoryFigures(
             total=found.total, free=found.free, used=found.used, pooled=found.pooled
         )
@@ -92,7 +91,7 @@ class Devices(Backend):
         device.finish()
 
     def reclaim(self, device: Device) -> None:
-        runtime.reclaim(device)
+        registry.reclaim(device)
 
     def driver(self, platform: str) -> str:
         """Return the versions of all drivers, in the order of their devices."""

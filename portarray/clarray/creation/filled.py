@@ -1,4 +1,4 @@
-"""Arrays of one value, or of none."""
+"""Arrays of one value, or uninitialized."""
 
 from __future__ import annotations
 
@@ -6,81 +6,34 @@ from typing import Any
 
 import numpy as np
 
-from portarray.clarray import array as _array
+from portarray.clarray import strided
 from portarray.clarray.arguments import (
     ShapeLike,
     array_of,
-    default_dtype,
     dtype_on,
+    dtype_or_default,
     scalar_of,
     shape_of,
 )
-from portarray.clarray.array import Array
 from portarray.clarray.dtypes import kind_of
 from portarray.clarray.engine.copy import fill
-from portarray.clarray.runtime.device import Device, device_of
-
-__all__ = [
-    "empty",
-    "empty_like",
-    "full",
-    "full_like",
-    "ones",
-    "ones_like",
-    "zeros",
-    "zeros_like",
-]
+from portarray.clarray.runtime.device import Device
+from portarray.clarray.runtime.registry import device_of
+from portarray.clarray.strided import Array
 
 DType = np.dtype[Any]
 
 
 def empty(shape: ShapeLike, *, dtype: Any = None, device: object = None) -> Array:
-    """Return an array whose elements are whatever was in memory.
-
-    Parameters
-    ----------
-    shape : int or sequence of int
-        Shape of the result.
-    dtype : dtype, optional
-        Of the result; the device's default real dtype by default.
-    device : device-like, optional
-        Where the result is; the default device by default.
-
-    Returns
-    -------
-    Array
-        The array.
-
-    Raises
-    ------
-    ValueError
-        If a size is negative.
-    DTypeNotSupportedError
-        If the device has not the dtype.
-    OutOfMemoryError
-        If the device has not the memory.
-    """
+    """Return an uninitialized array."""
     where = device_of(device)
-    return _array.empty(shape_of(shape), _dtype(dtype, where, "real floating"), where)
+    return strided.empty(shape_of(shape), dtype_or_default(dtype, where, "real floating"), where)
 
 
 def empty_like(x: Array, /, *, dtype: Any = None, device: object = None) -> Array:
-    """Return an array of another's shape whose elements are whatever was in memory.
-
-    Parameters
-    ----------
-    x : Array
-        Where the shape comes from.
-    dtype, device : optional
-        Of the result; those of `x` by default.
-
-    Returns
-    -------
-    Array
-        The array.
-    """
+    """Return an uninitialized array of another's shape."""
     shape, found, where = _like(x, dtype, device, "empty_like")
-    return _array.empty(shape, found, where)
+    return strided.empty(shape, found, where)
 
 
 def full(
@@ -90,155 +43,45 @@ def full(
     dtype: Any = None,
     device: object = None,
 ) -> Array:
-    """Return an array of one value.
-
-    Parameters
-    ----------
-    shape : int or sequence of int
-        Shape of the result.
-    fill_value : Python scalar or 0-d Array
-        The value.
-    dtype : dtype, optional
-        Of the result. By default the device's default dtype of the value's kind, or the value's
-        own where it is an array.
-    device : device-like, optional
-        Where the result is; by default that of `fill_value` where it is an array, else the default
-        device.
-
-    Returns
-    -------
-    Array
-        The array.
-
-    Raises
-    ------
-    ValueError
-        If a size is negative.
-    OverflowError
-        If an integer dtype cannot hold the value.
-    TypeError
-        If the value is complex and the dtype is not, or if it is no number.
-    """
+    """Return an array of one value."""
     if isinstance(fill_value, Array):
         device = fill_value.device if device is None else device
         dtype = fill_value.dtype if dtype is None else dtype
     where = device_of(device)
     value = scalar_of(fill_value, "fill_value")
-    return _filled(shape_of(shape), value, _dtype(dtype, where, _kind(value)), where)
+    return _filled(shape_of(shape), value, dtype_or_default(dtype, where, _kind(value)), where)
 
 
 def full_like(
     x: Array, /, fill_value: complex | Array, *, dtype: Any = None, device: object = None
 ) -> Array:
-    """Return an array of one value and of another array's shape.
-
-    Parameters
-    ----------
-    x : Array
-        Where the shape comes from.
-    fill_value : Python scalar or 0-d Array
-        The value.
-    dtype, device : optional
-        Of the result; those of `x` by default.
-
-    Returns
-    -------
-    Array
-        The array.
-
-    Raises
-    ------
-    OverflowError
-        If an integer dtype cannot hold the value.
-    TypeError
-        If the value is complex and the dtype is not, or if it is no number.
-    """
+    """Return an array of one value and of another array's shape."""
     shape, found, where = _like(x, dtype, device, "full_like")
     return _filled(shape, scalar_of(fill_value, "fill_value"), found, where)
 
 
 def ones(shape: ShapeLike, *, dtype: Any = None, device: object = None) -> Array:
-    """Return an array of ones.
-
-    Parameters
-    ----------
-    shape : int or sequence of int
-        Shape of the result.
-    dtype : dtype, optional
-        Of the result; the device's default real dtype by default.
-    device : device-like, optional
-        Where the result is; the default device by default.
-
-    Returns
-    -------
-    Array
-        The array.
-    """
+    """Return an array of ones."""
     where = device_of(device)
-    return _filled(shape_of(shape), 1, _dtype(dtype, where, "real floating"), where)
+    return _filled(shape_of(shape), 1, dtype_or_default(dtype, where, "real floating"), where)
 
 
 def ones_like(x: Array, /, *, dtype: Any = None, device: object = None) -> Array:
-    """Return an array of ones of another array's shape.
-
-    Parameters
-    ----------
-    x : Array
-        Where the shape comes from.
-    dtype, device : optional
-        Of the result; those of `x` by default.
-
-    Returns
-    -------
-    Array
-        The array.
-    """
+    """Return an array of ones of another array's shape."""
     shape, found, where = _like(x, dtype, device, "ones_like")
     return _filled(shape, 1, found, where)
 
 
 def zeros(shape: ShapeLike, *, dtype: Any = None, device: object = None) -> Array:
-    """Return an array of zeros.
-
-    Parameters
-    ----------
-    shape : int or sequence of int
-        Shape of the result.
-    dtype : dtype, optional
-        Of the result; the device's default real dtype by default.
-    device : device-like, optional
-        Where the result is; the default device by default.
-
-    Returns
-    -------
-    Array
-        The array.
-    """
+    """Return an array of zeros."""
     where = device_of(device)
-    return _filled(shape_of(shape), 0, _dtype(dtype, where, "real floating"), where)
+    return _filled(shape_of(shape), 0, dtype_or_default(dtype, where, "real floating"), where)
 
 
 def zeros_like(x: Array, /, *, dtype: Any = None, device: object = None) -> Array:
-    """Return an array of zeros of another array's shape.
-
-    Parameters
-    ----------
-    x : Array
-        Where the shape comes from.
-    dtype, device : optional
-        Of the result; those of `x` by default.
-
-    Returns
-    -------
-    Array
-        The array.
-    """
+    """Return an array of zeros of another array's shape."""
     shape, found, where = _like(x, dtype, device, "zeros_like")
     return _filled(shape, 0, found, where)
-
-
-def _dtype(dtype: Any, device: Device, kind: str) -> DType:
-    return default_dtype(device, kind) if dtype is None else dtype_on(dtype, device)
 
 
 def _like(
@@ -258,21 +101,13 @@ def _kind(value: complex) -> str:
 
 
 def _filled(shape: tuple[int, ...], value: complex, dtype: DType, device: Device) -> Array:
-    out = _array.empty(shape, dtype, device)
+    out = strided.empty(shape, dtype, device)
     fill(out, _fitting(value, dtype))
     return out
 
 
 def _fitting(value: complex, dtype: DType) -> complex:
-    """Return a value as Python scalar of a dtype's kind.
-
-    Raises
-    ------
-    TypeError
-        If it is complex and the dtype is not.
-    OverflowError
-        If an integer dtype cannot hold it.
-    """
+    """Return a value as a Python scalar of a dtype's kind, or raise."""
     kind = kind_of(dtype)
     if kind == "complex":
         return complex(value)

@@ -6,12 +6,10 @@ import math
 from typing import Any
 
 from portarray.clarray.arguments import array_of, integer_of
-from portarray.clarray.array import Array
 from portarray.clarray.creation.filled import zeros
 from portarray.clarray.engine.arrange import triangle
 from portarray.clarray.engine.copy import copy, fill
-
-__all__ = ["eye", "tril", "triu"]
+from portarray.clarray.strided import Array
 
 
 def eye(
@@ -23,31 +21,7 @@ def eye(
     dtype: Any = None,
     device: object = None,
 ) -> Array:
-    """Return a matrix with ones on one diagonal and zeros elsewhere.
-
-    Parameters
-    ----------
-    n_rows : int
-        How many rows there are.
-    n_cols : int, optional
-        How many columns; as many as rows by default.
-    k : int, default: 0
-        The diagonal: 0 is the main one, positive numbers lie above it, negative ones below.
-    dtype : dtype, optional
-        Of the result; the device's default real dtype by default.
-    device : device-like, optional
-        Where the result is; the default device by default.
-
-    Returns
-    -------
-    Array
-        Array of shape ``(n_rows, n_cols)``.
-
-    Raises
-    ------
-    ValueError
-        If a size is negative.
-    """
+    """Return a matrix with ones on one diagonal and zeros elsewhere."""
     rows = integer_of(n_rows, "n_rows")
     columns = rows if n_cols is None else integer_of(n_cols, "n_cols")
     k = integer_of(k, "k")
@@ -60,48 +34,12 @@ def eye(
 
 
 def tril(x: Array, /, *, k: int = 0) -> Array:
-    """Return the lower triangles of matrices; what lies above becomes zero.
-
-    Parameters
-    ----------
-    x : Array
-        Shape (..., M, N), any dtype.
-    k : int, default: 0
-        The last diagonal to keep: 0 is the main one, positive numbers lie above it.
-
-    Returns
-    -------
-    Array
-        Array of the shape and dtype of `x`.
-
-    Raises
-    ------
-    ValueError
-        If `x` has less than two axes.
-    """
+    """Return the lower triangles of matrices, zero above them."""
     return _triangle(x, k, "tril")
 
 
 def triu(x: Array, /, *, k: int = 0) -> Array:
-    """Return the upper triangles of matrices; what lies below becomes zero.
-
-    Parameters
-    ----------
-    x : Array
-        Shape (..., M, N), any dtype.
-    k : int, default: 0
-        The first diagonal to keep: 0 is the main one, positive numbers lie above it.
-
-    Returns
-    -------
-    Array
-        Array of the shape and dtype of `x`.
-
-    Raises
-    ------
-    ValueError
-        If `x` has less than two axes.
-    """
+    """Return the upper triangles of matrices, zero below them."""
     return _triangle(x, k, "triu")
 
 
@@ -111,7 +49,7 @@ def _triangle(x: Array, k: int, function: str) -> Array:
     if x.ndim < 2:
         raise ValueError(f"{function} got shape {x.shape}; it needs matrices, shape (..., M, N)")
     rows, columns = x.shape[-2:]
-    # Beyond these diagonals nothing changes, and a kernel's argument has 64 bits.
+    # A kernel's argument has 64 bits; beyond these diagonals nothing changes.
     k = max(-rows - 1, min(k, columns + 1))
     if math.prod(x.shape) == 0:
         return copy(x)

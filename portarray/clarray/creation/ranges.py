@@ -10,18 +10,16 @@ import numpy as np
 from portarray.clarray.arguments import (
     array_of,
     default_dtype,
-    dtype_on,
+    dtype_or_default,
     integer_of,
     same_device,
     scalar_of,
 )
-from portarray.clarray.array import Array, empty
 from portarray.clarray.dtypes import real_dtype_of
 from portarray.clarray.engine import ramp
 from portarray.clarray.engine.copy import cast, copy
-from portarray.clarray.runtime.device import device_of
-
-__all__ = ["arange", "linspace", "meshgrid"]
+from portarray.clarray.runtime.registry import device_of
+from portarray.clarray.strided import Array, empty, new_array
 
 
 def arange(
@@ -33,41 +31,7 @@ def arange(
     dtype: Any = None,
     device: object = None,
 ) -> Array:
-    """Return evenly spaced numbers of a half-open interval.
-
-    Parameters
-    ----------
-    start : int or float
-        First number; the end of the interval if `stop` is missing, which then starts at 0.
-    stop : int or float, optional
-        End of the interval, not included.
-    step : int or float, default: 1
-        Distance between neighbours; negative to count down.
-    dtype : dtype, optional
-        Of the result. By default the device's default integer dtype if all arguments are integers,
-        else its default real dtype.
-    device : device-like, optional
-        Where the result is; the default device by default.
-
-    Returns
-    -------
-    Array
-        1-d array of ``ceil((stop - start) / step)`` numbers, or none if that is negative. Element i
-        is ``start + i * step``: exact for integers, two roundings for real numbers.
-
-    Raises
-    ------
-    ValueError
-        If `step` is 0 or an argument is not finite.
-    TypeError
-        If an argument is no real number or `dtype` is bool.
-    OverflowError
-        If an integer dtype cannot hold the first or the last number.
-
-    Notes
-    -----
-    With steps that are no integers rounding may let `stop` in; ``linspace`` counts instead.
-    """
+    """Return evenly spaced numbers of a half-open interval."""
     first, last, by = (0, start, step) if stop is None else (start, stop, step)
     first, last, by = _real(first, "start"), _real(last, "stop"), _real(step, "step")
     if by == 0:
@@ -76,10 +40,7 @@ def arange(
     if not exact and not all(math.isfinite(one) for one in (first, last, by)):
         raise ValueError(f"arange got start, stop, step = {first, last, by}; all must be finite")
     where = device_of(device)
-    if dtype is None:
-        target = default_dtype(where, "integral" if exact else "real floating")
-    else:
-        target = dtype_on(dtype, where)
+    target = dtype_or_default(dtype, where, "integral" if exact else "real floating")
     if target.kind == "b":
         raise TypeError("arange got dtype bool; it makes numbers")
     size = -((first - last) // by) if exact else math.ceil((last - first) / by)
@@ -99,7 +60,7 @@ def arange(
 
 
 def _fractions(start: float, step: float, size: int, dtype: np.dtype[Any], device: Any) -> Array:
-    """Return evenly spaced real numbers, cut off to integers."""
+    """Return evenly spaced real numbers, truncated to integers."""
     out = empty((size,), default_dtype(device, "real floating"), device)
     ramp.count(out, start, step)
     return cast(out, dtype)
@@ -117,32 +78,8 @@ def linspace(
 ) -> Array:
     """Return a given count of evenly spaced numbers.
 
-    Parameters
-    ----------
-    start, stop : int, float or complex
-        First and last number.
-    num : int
-        How many numbers.
-    dtype : dtype, optional
-        Of the result; by default the device's default real dtype, or complex dtype if an end is
-        complex.
-    device : device-like, optional
-        Where the result is; the default device by default.
-    endpoint : bool, default: True
-        Whether `stop` is the last number, or the first that is left out.
-
-    Returns
-    -------
-    Array
-        1-d array of `num` numbers. Both ends are exact, the numbers between within 2 ULP of the
-        larger end (4 on devices without float64), rounded to the dtype.
-
-    Raises
-    ------
-    ValueError
-        If `num` is negative.
-    TypeError
-        If `num` is no integer, an end is no number, or an end is complex and `dtype` is not.
+    Both ends are exact, the numbers between within 2 ULP of the larger end (4 on devices without
+    float64), rounded to the dtype.
     """
     number = integer_of(num, "num")
     if number < 0:
@@ -150,10 +87,8 @@ def linspace(
     first, last = scalar_of(start, "start"), scalar_of(stop, "stop")
     is_complex = not all(isinstance(one, (int, float)) for one in (first, last))
     where = device_of(device)
-    if dtype is None:
-        target = default_dtype(where, "complex floating" if is_complex else "real floating")
-    else:
-        target = dtype_on(dtype, where)
+    kind = "complex floating" if is_complex else "real floating"
+    target = dtype_or_default(dtype, where, kind)
     if is_complex and target.kind != "c":
         raise TypeError(
             f"linspace got complex ends and dtype {target}; pass real ends or a complex dtype"
@@ -166,32 +101,13 @@ def linspace(
         return out if computed == target else cast(out, target)
     part = real_dtype_of(computed)
     for place, ends in enumerate(((first.real, last.real), (first.imag, last.imag))):
-        parts = Array(out.storage, part, (number,), (2,), place, False)
+        parts = new_array(out.storage, part, (number,), (2,), place, False)
         ramp.between(parts, float(ends[0]), float(ends[1]), gaps)
     return out
 
 
 def meshgrid(*arrays: Array, indexing: Literal["xy", "ij"] = "xy") -> tuple[Array, ...]:
-    """Return the coordinates of a grid's points, one array for each axis.
-
-    Parameters
-    ----------
-    *arrays : Array
-        The coordinates along each axis: 1-d, of one dtype.
-    indexing : {"xy", "ij"}
-        Whether the first axis of the results runs along the second array (Cartesian), or along
-        the first (matrix indices).
-
-    Returns
-    -------
-    tuple of Array
-        As many arrays as were given, each of the shape of the grid. They are copies.
-
-    Raises
-    ------
-    ValueError
-        If an array is not 1-d, dtypes or devices differ, or `indexing` is another word.
-    """
+    """Return the coordinates of a grid's points, an array for each axis."""
     if indexing not in ("xy", "ij"):
         raise ValueError(f"indexing is {indexing!r}; use 'xy' or 'ij'")
     for place, one in enumerate(arrays):

@@ -1,4 +1,4 @@
-"""Arrays from what others hold: arrays, NumPy arrays, buffers, Python numbers and sequences."""
+"""``asarray``: from arrays, NumPy arrays, buffers, Python numbers and sequences."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ from typing import Any
 import numpy as np
 
 from portarray.clarray.arguments import default_dtype, dtype_on
-from portarray.clarray.array import Array
 from portarray.clarray.dtypes import ALL
 from portarray.clarray.engine.copy import cast
 from portarray.clarray.engine.copy import copy as _copy
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.interop import from_dlpack
-from portarray.clarray.runtime.device import Device, device_of
-
-__all__ = ["asarray"]
+from portarray.clarray.runtime.device import Device
+from portarray.clarray.runtime.registry import device_of
+from portarray.clarray.strided import Array
 
 DType = np.dtype[Any]
 
@@ -23,39 +22,7 @@ DType = np.dtype[Any]
 def asarray(
     obj: object, /, *, dtype: Any = None, device: object = None, copy: bool | None = None
 ) -> Array:
-    """Return an array with the elements of another object.
-
-    Parameters
-    ----------
-    obj : Array, scalar, nested sequence, NumPy array, buffer or DLPack object
-        The elements. Nested sequences must be rectangular and hold numbers and booleans.
-    dtype : dtype, optional
-        Of the result. By default that of `obj` where it has one; for Python scalars the device's
-        default dtype of the highest kind among them (bool < int < float < complex).
-    device : device-like, optional
-        Where the result is. By default where `obj` is if it is a clarray array, else the default
-        device.
-    copy : bool, optional
-        True always copies. False never does: it is an error if memory cannot be shared. None
-        shares the memory of a clarray array. NumPy arrays, buffers and DLPack objects are copied
-        then, for kernels on memory that others can see must be waited for call by call.
-
-    Returns
-    -------
-    Array
-        The array; `obj` itself where nothing changes and no copy is asked for.
-
-    Raises
-    ------
-    DTypeNotSupportedError
-        If the device has not the dtype; values are never narrowed in silence.
-    TypeError
-        If `obj` holds anything but numbers and booleans, or is complex and `dtype` is not.
-    OverflowError
-        If a Python integer does not fit the dtype.
-    ValueError
-        If ``copy=False`` and a copy would be necessary, or a nested sequence is ragged.
-    """
+    """Return an array with the elements of another object."""
     if isinstance(obj, Array):
         return _from_array(obj, dtype, device, copy)
     where = device_of(device)
@@ -95,7 +62,7 @@ def _from_array(x: Array, dtype: Any, device: object, copy: bool | None) -> Arra
     _check_cast(x.dtype, target)
     if where is x.device:
         return cast(x, target)
-    # On the side that has the dtype: the other device may lack the one of x, or the new one.
+    # Cast on the device that has both dtypes.
     if target in x.device.dtypes and target != x.dtype:
         x = cast(x, target)
     dtype_on(x.dtype, where)
@@ -104,7 +71,7 @@ def _from_array(x: Array, dtype: Any, device: object, copy: bool | None) -> Arra
 
 
 def _has_own_dtype(obj: object) -> bool:
-    """Tell whether an object is memory of one dtype rather than Python objects."""
+    """Tell whether an object has a dtype, or is a buffer, rather than Python objects."""
     if isinstance(obj, (np.ndarray, np.generic)):
         return True
     if hasattr(obj, "__array__") or hasattr(obj, "__array_interface__"):
@@ -119,7 +86,7 @@ def _has_own_dtype(obj: object) -> bool:
 
 
 def _viewed(obj: Any) -> np.ndarray[Any, Any]:
-    """Return the elements of an object with a dtype as NumPy array, not copied if possible."""
+    """Return an object with a dtype as a NumPy array, without a copy if possible."""
     if isinstance(obj, np.ndarray):
         return obj
     if isinstance(obj, np.generic):
@@ -148,12 +115,12 @@ def _check_cast(source: DType, target: DType) -> None:
 
 def _converted(values: np.ndarray[Any, Any], source: DType, target: DType) -> np.ndarray[Any, Any]:
     _check_cast(source, target)
-    with np.errstate(all="ignore"):  # what overflows is infinite, as everywhere
+    with np.errstate(all="ignore"):  # overflow gives infinity
         return values.astype(target)
 
 
 def _from_sequence(obj: Any, wanted: DType | None, device: Device) -> np.ndarray[Any, Any]:
-    """Return a Python scalar or nested sequence as NumPy array of a dtype the device has."""
+    """Return a Python scalar or nested sequence as a NumPy array of a dtype of the device."""
     first = obj
     while isinstance(first, (list, tuple)) and first:
         first = first[0]
@@ -171,24 +138,24 @@ def _from_sequence(obj: Any, wanted: DType | None, device: Device) -> np.ndarray
         raise _too_wide(obj, default_dtype(device, "integral"))
     if wanted is None:
         name = {"f": "real floating", "c": "complex floating"}.get(kind)
-        # NumPy's reading of Python's floats; NumPy scalars of another dtype keep it.
+        # The dtypes of Python's numbers; NumPy scalars keep theirs.
         python_made = values.dtype in (np.float64, np.complex128)
         wanted = default_dtype(device, name) if name and python_made else values.dtype
     return _converted(values, values.dtype, wanted)
 
 
 def _read(obj: Any) -> Any:
-    """Return nested sequences with the arrays among them as NumPy arrays, wherever they lie."""
+    """Return nested sequences with the arrays in them as NumPy arrays."""
     if isinstance(obj, (list, tuple)):
         return [_read(one) for one in obj]
     return to_numpy(obj) if isinstance(obj, Array) else obj
 
 
 def _integers(values: np.ndarray[Any, Any], obj: Any, wanted: DType) -> np.ndarray[Any, Any]:
-    """Return numbers as integers of a dtype, which must hold them."""
+    """Return numbers as integers of a dtype, or raise an OverflowError."""
     _check_cast(values.dtype, wanted)
     if values.dtype.kind not in "bi":
-        # Integers beyond 64 signed bits may have become floats on the way: read them again.
+        # Integers beyond int64 may have become floats.
         try:
             return np.asarray(obj, dtype=wanted)
         except OverflowError:
@@ -208,7 +175,7 @@ def _leaves(obj: Any) -> list[Any]:
 
 
 def _only_integers(values: np.ndarray[Any, Any], obj: Any) -> bool:
-    """Tell whether floats were made of Python integers that no 64-bit integer dtype holds."""
+    """Tell whether floats come from Python integers that exceed 64 bits."""
     if not values.size or not bool(np.any(np.abs(values) >= 2.0**63)):
         return False
     return all(isinstance(leaf, int) for leaf in _leaves(obj))

@@ -1,1 +1,1 @@
-"""What functions are made of: one module for each way to walk memory."""
+"""The engine: a module for each way to loop over memory."""

@@ -1,34 +1,24 @@
-"""What reductions and scans share: accumulators in OpenCL C, and how work is cut."""
+"""What reductions and scans share: accumulators in OpenCL C, and the division of work."""
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from portarray.clarray.dtypes import cl_type, kind_of, real_dtype_of
+from portarray.clarray.dtypes import cl_type, computed_dtype, real_dtype_of
 from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.programs import source_of
-
-__all__ = [
-    "LANES",
-    "WORTH",
-    "Accumulator",
-    "accumulator_dtype",
-    "cut",
-    "definitions",
-    "has_vectors",
-    "round_up",
-]
+from portarray.clarray.runtime.programs import Kernel, source_of
 
 DType = np.dtype[Any]
 Accumulator: TypeAlias = Literal["result", "own", "truth", "count"]
 
 LANES = 16
-"""Elements of the vectors that kernels are written in."""
+"""Vector lanes of the kernels."""
 
 WORTH = 1 << 15
-"""Elements that are worth a work-item of their own on a processor."""
+"""Elements that are worth another work-item on a CPU."""
 
 _TRUTHS = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 _VECTOR_LOADS = {
@@ -39,30 +29,15 @@ _SIGNED = ("char", "short", "int", "long")
 
 
 def accumulator_dtype(accumulator: Accumulator, source: DType, target: DType) -> DType:
-    """Return the dtype that values are combined in.
-
-    Parameters
-    ----------
-    accumulator : {"result", "own", "truth", "count"}
-        Values of the result's dtype (integers in 64 bits, that wrap), of the array's, whether
-        elements are not zero (as vectors compare: in integers of their size), or numbers of them.
-    source, target : numpy.dtype
-        Of the array and of the results.
-    """
+    """Return the dtype of an accumulator."""
     if accumulator == "count":
         return np.dtype(np.int64)
     if accumulator == "truth":
-        return np.dtype(_TRUTHS[real_dtype_of(_computed(source)).itemsize])
-    dtype = _computed(target if accumulator == "result" else source)
-    # Signed integers would overflow without a meaning; their bits are those of unsigned ones.
+        return np.dtype(_TRUTHS[real_dtype_of(computed_dtype(source)).itemsize])
+    dtype = computed_dtype(target if accumulator == "result" else source)
+    # Signed overflow is undefined in C; unsigned arithmetic gives the same bits.
     wraps = accumulator == "result" and dtype.kind in "iub"
     return np.dtype(np.uint64) if wraps else dtype
-
-
-def _computed(dtype: DType) -> DType:
-    """Return the dtype in which kernels compute one."""
-    halves = dtype.itemsize == 2 and kind_of(dtype) == "real"
-    return np.dtype(np.float32) if halves else dtype
 
 
 def definitions(
@@ -74,21 +49,7 @@ def definitions(
     value: str,
     result: str,
 ) -> list[str]:
-    """Return the macros that reductions and scans are written in, for lanes of 1 and of 16.
-
-    Parameters
-    ----------
-    device : Device
-        For which device.
-    source, target, partial : numpy.dtype
-        Of the array, of the results, and what is combined.
-    combine : (str, str)
-        The expression over ``a`` and ``b``, and the value that changes nothing.
-    value : str
-        What an element ``v`` contributes; ``T_(v)`` is the conversion to the accumulator.
-    result : str
-        The result from the accumulator ``a``.
-    """
+    """Return the macros of reductions and scans, for scalars and for vectors of 16."""
     own, out, sums = cl_type(source), cl_type(target), cl_type(partial)
     if partial == np.uint64 and target.kind == "i":
         result = f"({out.compute})as_long({result})"
@@ -128,16 +89,16 @@ def definitions(
 
 
 def has_vectors(device: Device, source: DType, partial: DType) -> bool:
-    """Tell whether kernels over vectors are used: on processors, for all but complex numbers."""
+    """Tell whether vector kernels are used: on CPUs, for all but complex numbers."""
     return "c" not in (source.kind, partial.kind) and not device.traits.local_memory
 
 
 def _converted(value: str, source: str, target: str, width: str) -> str:
-    """Return what an element contributes, with its conversion to the accumulator written out."""
+    """Return the expression for an element, with its conversion to the accumulator dtype."""
     if source == target:
         convert = ""
     elif source in _SIGNED and target == "ulong":
-        # Negative numbers keep their bits, which wrap as unsigned ones do.
+        # Sign-extended, so that unsigned sums wrap to the signed ones.
         convert = f"TO_ULONG{width}"
     else:
         convert = f"convert_{target}{width}"
@@ -145,7 +106,7 @@ def _converted(value: str, source: str, target: str, width: str) -> str:
 
 
 def _limits(partial: DType) -> list[str]:
-    """Return the definitions of an integer accumulator's limits."""
+    """Return the macros of an integer accumulator's limits."""
     if partial.kind not in "iub":
         return []
     if partial.kind == "b":
@@ -154,16 +115,42 @@ def _limits(partial: DType) -> list[str]:
     suffix = "L" if partial.itemsize == 8 else ""
     if partial.kind == "u":
         return ["#define T_MIN 0", f"#define T_MAX {limits.max}U{suffix}"]
-    # The smallest number of C is written as a difference: its digits alone do not fit.
+    # The literal of the minimum would not fit its type.
     return [f"#define T_MIN (-{limits.max}{suffix} - 1)", f"#define T_MAX {limits.max}{suffix}"]
 
 
 def round_up(n: int, step: int) -> int:
-    """Return the next multiple of a step."""
+    """Return the least multiple of a step that is not below n."""
     return -(-n // step) * step
 
 
 def cut(total: int, pieces: int, step: int) -> tuple[int, int]:
-    """Return how many chunks of which length, a multiple of ``step``, make about so many pieces."""
+    """Return the count and the length, a multiple of ``step``, of about ``pieces`` chunks."""
     length = max(round_up(-(-total // max(pieces, 1)), step), 1)
     return max(-(-total // length), 1), length
+
+
+class Kernels(NamedTuple):
+    """The kernels for some dtypes on one device by name, and the dtype of partial results."""
+
+    named: dict[str, Kernel]
+    partial: DType
+
+
+def kernels_of(
+    device: Device,
+    source: DType,
+    partial: DType,
+    names: Sequence[str],
+    lines: Sequence[str],
+    buffers: int,
+    values: Sequence[Any],
+) -> Kernels:
+    """Return a program's kernels: those named, and those for the device's traits and the dtypes."""
+    found = list(names)
+    if device.traits.local_memory:
+        found.append("groups")
+    elif has_vectors(device, source, partial):
+        found += ["rows", "columns"]
+    text = "\n".join(lines)
+    return Kernels({name: device.kernel(text, name, buffers, values) for name in found}, partial)

@@ -1,32 +1,30 @@
-"""Positions of extremes: reductions that remember where."""
+"""Reductions to the positions of extreme values."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from portarray.clarray.array import Array, empty
 from portarray.clarray.dtypes import kind_of
 from portarray.clarray.engine.accumulation import (
     LANES,
     WORTH,
+    Kernels,
     accumulator_dtype,
     cut,
     definitions,
-    has_vectors,
+    kernels_of,
     round_up,
 )
 from portarray.clarray.engine.copy import contiguous
-from portarray.clarray.engine.reduction import gone_last
+from portarray.clarray.engine.reduction import reduced_last
 from portarray.clarray.engine.reduction_layout import Walk, reduced_shape, walk
 from portarray.clarray.layout import strides_of
 from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.programs import Kernel, source_of
-
-__all__ = ["arg_extreme"]
+from portarray.clarray.runtime.programs import source_of
+from portarray.clarray.strided import Array, empty
 
 DType = np.dtype[Any]
 Shape = tuple[int, ...]
@@ -35,30 +33,18 @@ _INDEX = np.dtype(np.int64)
 _STRIP = 8 * LANES
 _GROUP = 256
 _LONGEST = 1 << 30
-"""Elements of a chunk at most: places within one are counted in 32 bits."""
+"""The most elements of a chunk: positions within one have 32 bits."""
 
 
 def arg_extreme(x: Array, axes: Shape, keepdims: bool, sign: str) -> Array:
-    """Return the places of the first of the greatest or least elements, NaN before all.
-
-    Parameters
-    ----------
-    x : Array
-        Of a real dtype or bool, any layout, with elements.
-    axes : tuple of int
-        One axis; or all of them, and places are numbers in C order.
-    keepdims : bool
-        Whether they stay with length 1.
-    sign : {">", "<"}
-        Which elements are sought.
-    """
+    """Return the positions of the first extreme elements, or of the first NaN."""
     device = x.device
     out = empty(reduced_shape(x.shape, axes, keepdims), _INDEX, device)
     if out.size == 0:
         return out
     seen = walk(x.shape, x.strides, axes, True)
     if seen is None:
-        x = contiguous(x) if len(axes) == x.ndim else gone_last(x, axes)
+        x = contiguous(x) if len(axes) == x.ndim else reduced_last(x, axes)
         last = tuple(range(x.ndim - len(axes), x.ndim))
         seen = walk(x.shape, strides_of(x.shape), last, True)
         assert seen is not None, "a contiguous array has one axis of each sort"
@@ -70,31 +56,23 @@ def arg_extreme(x: Array, axes: Shape, keepdims: bool, sign: str) -> Array:
     k1, k2 = (1, 1, *seen.kept)[-2:]
     steps = (0, 0, 0, *seen.kept_steps)[-3:]
     storages = (out.storage, part.storage, part_at.storage, x.storage)
-    values = (x.offset, k1, k2, *steps, (*seen.gone_steps, 0)[0], seen.total, chunks, length)
+    values = (x.offset, k1, k2, *steps, (*seen.reduced_steps, 0)[0], seen.total, chunks, length)
     kernels.named[name].launch(size, group, storages, *values, tasks, each)
     if chunks > 1:
-        lanes = device.traits.group
+        local = device.traits.group
         kernels.named["finish"].launch(
-            (round_up(results, lanes),), (lanes,), storages, *values, results, 1
+            (round_up(results, local),), (local,), storages, *values, results, 1
         )
     return out
 
 
-@dataclass(frozen=True, slots=True)
-class _Kernels:
-    """The kernels for one dtype on one device, and the dtype of partial results."""
-
-    named: dict[str, Kernel]
-    partial: DType
-
-
 def _plan(
-    seen: Walk, device: Device, kernels: _Kernels
+    seen: Walk, device: Device, kernels: Kernels
 ) -> tuple[str, Shape, Shape, int, int, int, int]:
-    """Return kernel, size, group, chunks, their length, tasks, and how many a work-item takes."""
+    """Return kernel, size, group, chunks, their length, tasks, and tasks for each work-item."""
     results, total = seen.results, seen.total
     units, group = device.traits.units, device.traits.group
-    step = (*seen.gone_steps, 0)[0]
+    step = (*seen.reduced_steps, 0)[0]
     width, across = (seen.kept[-1], seen.kept_steps[-1]) if seen.kept else (1, 0)
     if device.traits.local_memory:
         pieces = min(results * total // (8 * _GROUP), 16 * units)
@@ -121,22 +99,14 @@ def _plan(
 
 
 @cache
-def _kernels(device: Device, dtype: DType, sign: str) -> _Kernels:
+def _kernels(device: Device, dtype: DType, sign: str) -> Kernels:
     partial = accumulator_dtype("own", dtype, dtype)
-    # The first test is all that numbers need; NaN is better than they are.
+    # The first test is all that numbers need; NaN comes before them.
     nan = " || (b != b && a == a)" if kind_of(dtype) == "real" else ""
-    names = ["items", "finish"]
-    if device.traits.local_memory:
-        names.append("groups")
-    elif has_vectors(device, dtype, partial):
-        names += ["rows", "columns"]
-    text = "\n".join(
-        [
-            *definitions(device, dtype, dtype, partial, ("a", "0"), "T_(v)", "a"),
-            f"#define BETTER(b, a) (b {sign} a{nan})",
-            f"#define GROUP {_GROUP}" if device.traits.local_memory else "",
-            source_of("reduce_arg"),
-        ]
-    )
-    kernels = {name: device.kernel(text, name, 4, [np.int64] * 12) for name in names}
-    return _Kernels(kernels, partial)
+    lines = [
+        *definitions(device, dtype, dtype, partial, ("a", "0"), "T_(v)", "a"),
+        f"#define BETTER(b, a) (b {sign} a{nan})",
+        f"#define GROUP {_GROUP}" if device.traits.local_memory else "",
+        source_of("reduce_arg"),
+    ]
+    return kernels_of(device, dtype, partial, ["items", "finish"], lines, 4, [np.int64] * 12)

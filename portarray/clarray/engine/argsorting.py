@@ -1,22 +1,21 @@
-"""Places of sorted elements: keys and places packed into one number, and those sorted."""
+"""Argsort: keys and positions packed into 64-bit integers, which are sorted."""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from portarray.clarray.array import Array, empty
 from portarray.clarray.dtypes import cl_type, kind_of
 from portarray.clarray.engine.copy import contiguous
 from portarray.clarray.engine.merging import sort_rows
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.programs import Kernel, source_of
-
-__all__ = ["fits", "sorted_places"]
+from portarray.clarray.strided import Array, empty, new_array
 
 ENOUGH = 1 << 14
-"""Elements from which sorting packed numbers is worth its kernels."""
+"""Elements from which packing pays."""
 
 _PACKED = np.dtype(np.uint64)
 _PLACES = np.dtype(np.int64)
@@ -24,7 +23,7 @@ _KINDS = {"bool": 0, "unsigned": 0, "signed": 1, "real": 2}
 
 
 def fits(x: Array) -> bool:
-    """Tell whether an array's elements and places can be packed, and there are enough of them."""
+    """Tell whether an array is sorted faster packed, and its dtype and size allow it."""
     return (
         x.dtype.itemsize <= 4
         and kind_of(x.dtype) in _KINDS
@@ -34,21 +33,9 @@ def fits(x: Array) -> bool:
 
 
 def sorted_places(x: Array, *, descending: bool) -> Array:
-    """Return the places along the last axis that sort an array that :func:`fits`.
+    """Return the indices that sort an array that :func:`fits` along its last axis.
 
-    Equal elements keep their order; NaN comes last, or first where ``descending``.
-
-    Parameters
-    ----------
-    x : Array
-        Of any layout.
-    descending : bool
-        Whether the largest element comes first.
-
-    Returns
-    -------
-    Array
-        New C-contiguous array of dtype int64 and the same shape.
+    The sort is stable; NaN comes last, or first where ``descending``.
     """
     x = contiguous(x)
     device = x.device
@@ -66,21 +53,17 @@ def sorted_places(x: Array, *, descending: bool) -> Array:
     )
     found = sort_rows(packed)
     _kernel(device, x.dtype, "unpack").launch(size, (group,), (found.storage,), x.size)
-    return Array(found.storage, _PLACES, found.shape, found.strides, found.offset, True)
+    return new_array(found.storage, _PLACES, found.shape, found.strides, found.offset, True)
 
 
+@cache
 def _kernel(device: Device, dtype: np.dtype[Any], name: str) -> Kernel:
-    key = "sort_keys", dtype.num, name
-    found = device.kernels.get(key)
-    if found is None:
-        own = cl_type(dtype)
-        lines = (
-            f"#define STORED {own.storage}",
-            f"#define LOADED(i) {own.load}(x, i)",
-            f"#define KIND {_KINDS[kind_of(dtype)]}",
-            source_of("sort_keys"),
-        )
-        buffers, values = (2, [*[np.int64] * 3, np.int32]) if name == "pack" else (1, [np.int64])
-        found = device.kernel("\n".join(lines), name, buffers, values)
-        device.kernels[key] = found
-    return found
+    own = cl_type(dtype)
+    lines = (
+        f"#define STORED {own.storage}",
+        f"#define LOADED(i) {own.load}(x, i)",
+        f"#define KIND {_KINDS[kind_of(dtype)]}",
+        source_of("sort_keys"),
+    )
+    buffers, values = (2, [*[np.int64] * 3, np.int32]) if name == "pack" else (1, [np.int64])
+    return device.kernel("\n".join(lines), name, buffers, values)

@@ -1,4 +1,4 @@
-"""Copies that depend on where an element is: triangles and repetitions by counts."""
+"""Copies that depend on an element's indices: triangles, and repetitions by counts."""
 
 from __future__ import annotations
 
@@ -7,26 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from portarray.clarray.array import Array, empty
 from portarray.clarray.engine.copy import contiguous
 from portarray.clarray.engine.moves import item_kernel, pieces
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
-
-__all__ = ["spread", "triangle"]
+from portarray.clarray.strided import Array, empty
 
 
 def triangle(x: Array, diagonal: int, *, upper: bool) -> Array:
-    """Return matrices of which the elements on one side of a diagonal are zero.
-
-    Parameters
-    ----------
-    x : Array
-        Shape (..., M, N), at least one element.
-    diagonal : int
-        The last diagonal to keep, counted upwards from the main one.
-    upper : bool
-        Whether what is below becomes zero, or what is above.
-    """
+    """Return copies of matrices with zeros on one side of a diagonal."""
     x = contiguous(x)
     out = empty(x.shape, x.dtype, x.device)
     rows, columns = x.shape[-2:]
@@ -40,17 +28,7 @@ def triangle(x: Array, diagonal: int, *, upper: bool) -> Array:
 
 
 def spread(x: Array, counts: np.ndarray[Any, np.dtype[np.int64]], axis: int) -> Array:
-    """Return an array whose entries along an axis are those of another, each so many times.
-
-    Parameters
-    ----------
-    x : Array
-        At least one axis.
-    counts : numpy.ndarray
-        How often each entry stands in the result; none is negative.
-    axis : int
-        The axis, counted from the first.
-    """
+    """Return an array with the entries along an axis each repeated ``counts`` times."""
     device = x.device
     if device.host_memory:
         places = empty(counts.shape, np.dtype(np.int64), device)
@@ -65,7 +43,7 @@ def spread(x: Array, counts: np.ndarray[Any, np.dtype[np.int64]], axis: int) -> 
     x = contiguous(x)
     inner = math.prod(x.shape[axis + 1 :])
     run_i, run_j, group = pieces(device, x.dtype.itemsize, inner)
-    # Fewer would spend their time on the search.
+    # Each work-item searches its first entry, which shorter runs would not amortize.
     run_j = max(run_j, 32)
     kernel = item_kernel(device, x.dtype.itemsize, "arrange", "spread", 3, (np.int64,) * 6)
     size = (-(-inner // run_i), -(-total // run_j), math.prod(x.shape[:axis]))

@@ -1,4 +1,4 @@
-"""How a value of one dtype's compute type becomes one of another's, and what T, R, C stand for."""
+"""Conversions between dtypes in OpenCL C, and the macros of a compute type."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ import numpy as np
 
 from portarray.clarray.dtypes import bfloat16, cl_type, kind_of
 
-__all__ = ["conversion", "macros"]
-
 DType = np.dtype[Any]
 
 _HALF: DType = np.dtype(np.float16)
@@ -17,19 +15,9 @@ _SIXTEEN = {_HALF: "rounded_half", bfloat16: "rounded_bf16"}
 
 
 def conversion(value: str, source: DType, target: DType, *, stored: bool = False) -> str:
-    """Return the OpenCL C expression that converts a value.
+    """Return the OpenCL C expression that converts a value; it needs ``kernels/casting.cl``.
 
-    Real numbers outside an integer dtype's range become some integer. Programs that convert
-    between different dtypes need ``kernels/casting.cl``.
-
-    Parameters
-    ----------
-    value : str
-        An expression of the source dtype's compute type.
-    source, target : numpy.dtype
-        From what and to what.
-    stored : bool
-        Whether it is only stored, which rounds to 16 bits where ``target`` has so many.
+    The result for real numbers outside an integer dtype's range is unspecified.
     """
     if source == target:
         return value
@@ -54,7 +42,7 @@ def conversion(value: str, source: DType, target: DType, *, stored: bool = False
 
 
 def _as_float(value: str, source: DType) -> str:
-    """Return a value as the float that is then rounded to 16 bits."""
+    """Return a value as a float that rounds to 16 bits as the value itself would."""
     if source.kind == "f" and source.itemsize == 8:
         return f"odd_from_double({value})"
     if source.kind in "iu" and source.itemsize >= 4:
@@ -63,10 +51,9 @@ def _as_float(value: str, source: DType) -> str:
 
 
 def _as_integer(value: str, target: DType) -> str:
-    """Return a real number without its fraction as an integer that wraps, as NumPy's does.
-
-    C leaves a negative number as unsigned integer undefined, and one beyond a narrow integer.
-    """
+    """Return a real number truncated to an integer, which wraps as in NumPy."""
+    # C leaves the direct conversion of negative numbers to unsigned types, and of numbers out of a
+    # narrow type's range, undefined.
     compute = cl_type(target).compute
     if target.itemsize < 4:
         return f"({compute})(int)({value})"
@@ -80,10 +67,10 @@ def _as_integer(value: str, target: DType) -> str:
 def macros(dtype: DType) -> str:
     """Return the definitions that a program computing in a dtype begins with.
 
-    ``T`` is the compute type. Of floating-point dtypes ``R`` is its real type, ``C`` the complex
-    type of ``R``, and ``R_IS_DOUBLE``, ``STORED_HALF`` and ``STORED_BF16`` tell (1 or 0) what
-    they are. Of integers ``U`` is the unsigned type that arithmetic is done in so that overflow
-    wraps, ``BITS`` the width, and ``SIGNED`` tells whether they are signed.
+    ``T`` is the compute type. For floating-point dtypes ``R`` is its real type and ``C`` the
+    complex type of ``R``; ``R_IS_DOUBLE``, ``STORED_HALF`` and ``STORED_BF16`` are 1 or 0. For
+    integers ``U`` is the unsigned type of wrapping arithmetic, ``BITS`` the width, and ``SIGNED``
+    1 or 0.
     """
     compute = cl_type(dtype).compute
     lines = [f"#define T {compute}"]

@@ -1,4 +1,4 @@
-"""Where elements are not zero, and the values there: results as long as the data say."""
+"""Compaction: the positions of nonzero elements, and the values at them."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from portarray.clarray.array import Array, empty
 from portarray.clarray.dtypes import cl_type
 from portarray.clarray.engine.casting import conversion
 from portarray.clarray.engine.copy import contiguous
 from portarray.clarray.engine.transfer import to_numpy
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.programs import Kernel, source_of
-
-__all__ = ["compact", "compress"]
+from portarray.clarray.strided import Array, empty
 
 DType = np.dtype[Any]
 
@@ -23,38 +21,16 @@ _INDEX = np.dtype(np.int64)
 _BOOL = np.dtype(np.bool_)
 _GROUP = 256
 _SHORTEST = 1 << 14
-"""Elements of a chunk at least: less is faster in one work-item than a second one starts."""
+"""The fewest elements of a chunk: for fewer, another work-item costs more than it saves."""
 
 
 def compact(mask: Array) -> Array:
-    """Return the positions of the elements that are not zero, in C order.
-
-    Parameters
-    ----------
-    mask : Array
-        Of any shape, layout and dtype; elements are numbered as if it were flat. NaN is not zero.
-
-    Returns
-    -------
-    Array
-        One-dimensional, int64. Its length is data: the call waits for the device.
-    """
+    """Return the positions of the elements that are not zero, in C order."""
     return _select(mask, None)
 
 
 def compress(mask: Array, x: Array) -> Array:
-    """Return the elements of an array where another one is not zero, in C order.
-
-    Parameters
-    ----------
-    mask, x : Array
-        Of one shape, any layout and dtype.
-
-    Returns
-    -------
-    Array
-        One-dimensional, of the dtype of ``x``. Its length is data: the call waits for the device.
-    """
+    """Return the elements of an array where another one is not zero, in C order."""
     if mask.shape != x.shape:
         raise ValueError(
             f"a mask has the shape of what it selects from, got {mask.shape} and {x.shape}"
@@ -74,7 +50,7 @@ def _select(mask: Array, values: Array | None) -> Array:
     chunks = min(-(-n // shortest), 16 * traits.units)
     length = -(-n // chunks)
     chunks = -(-n // length)
-    # A work-item or a group has a chunk.
+    # Each work-item, or each group, has a chunk.
     group = (_GROUP,) if traits.local_memory else (1,)
     size = (chunks * group[0],)
     counts = empty((chunks,), _INDEX, device)
@@ -97,7 +73,7 @@ def _select(mask: Array, values: Array | None) -> Array:
 
 @cache
 def _kernels(device: Device, dtype: DType, values: DType | None) -> tuple[Kernel, Kernel]:
-    """Return the kernels that count and that fill, for a mask's dtype and that of the values."""
+    """Return the kernels that count and that write, for the dtypes of a mask and of values."""
     own = cl_type(dtype)
     test = conversion(f"{own.load}(x, i)", dtype, _BOOL)
     if values is None:

@@ -9,14 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from portarray.clarray.array import Array, empty
 from portarray.clarray.engine.elementwise import apply
 from portarray.clarray.engine.moves import item_kernel, move, pieces
 from portarray.clarray.engine.operation import Operation, every
 from portarray.clarray.engine.overlap import overlap, same_elements
-from portarray.clarray.layout import broadcast_strides, repeats
-
-__all__ = ["assign", "cast", "contiguous", "copy", "fill"]
+from portarray.clarray.layout import broadcast_strides, broadcasts_to, repeats
+from portarray.clarray.strided import Array, empty
 
 _IDENTITY = Operation("copy", every("a"))
 _FILL = (np.int64, np.int64, np.int64, np.uint64, np.uint64)
@@ -31,7 +29,7 @@ def copy(x: Array) -> Array:
 
 
 def contiguous(x: Array) -> Array:
-    """Return the array itself where it is C-contiguous, a copy elsewhere."""
+    """Return the array itself if it is C-contiguous, else a copy."""
     return x if x.contiguous else copy(x)
 
 
@@ -41,32 +39,13 @@ def cast(x: Array, dtype: np.dtype[Any]) -> Array:
 
 
 def assign(out: Array, value: Array | complex) -> None:
-    """Write a value, broadcast and cast, into an array. The two may overlap in memory.
-
-    Parameters
-    ----------
-    out : Array
-        Where to.
-    value : Array or Python scalar
-        What to write: a scalar that the dtype can hold, or an array on the same device that
-        broadcasts to the shape of `out`.
-
-    Raises
-    ------
-    ValueError
-        If `value` does not broadcast to the shape of `out`, or is an array and several elements of
-        `out` lie at one place.
-    """
+    """Write a value, broadcast and cast, into an array. The two may overlap in memory."""
     if not isinstance(value, Array):
         fill(out, value)
         return
     own, target = value.shape, out.shape
     if own != target:
-        fits = len(own) <= len(target) and all(
-            size in (1, wanted)
-            for size, wanted in zip(reversed(own), reversed(target), strict=False)
-        )
-        if not fits:
+        if not broadcasts_to(own, target):
             raise ValueError(
                 f"values of shape {own} do not broadcast to the shape {target} they are assigned to"
             )
@@ -105,8 +84,7 @@ def fill(out: Array, value: complex) -> None:
 
 def _halves(value: complex, dtype: np.dtype[Any]) -> tuple[int, int]:
     """Return the bits of a value as two unsigned numbers of at most 64 bits."""
-    # Equal real numbers have equal bits, all but zeros of different signs; complex numbers may
-    # have such a zero as one of their parts.
+    # The cache compares by value, which does not tell 0.0 from -0.0, alone or in a complex number.
     if value and dtype.kind != "c":
         return _known(value, dtype)
     return _bits(value, dtype) if value or "-" in repr(value) else (0, 0)
@@ -118,6 +96,6 @@ def _known(value: complex, dtype: np.dtype[Any]) -> tuple[int, int]:
 
 
 def _bits(value: complex, dtype: np.dtype[Any]) -> tuple[int, int]:
-    with np.errstate(over="ignore"):  # what is too large for the dtype is infinite
+    with np.errstate(over="ignore"):  # overflow gives infinity
         bits = int.from_bytes(np.asarray(value).astype(dtype).tobytes(), sys.byteorder)
     return bits & 0xFFFF_FFFF_FFFF_FFFF, bits >> 64

@@ -1,10 +1,9 @@
-"""The programs of element-by-element operations.
+"""The programs of element-wise operations.
 
-Each operation has for each combination of dtypes a *plain* program of two kernels, which serves
-everything: ``flat`` for arrays that all lie in the same order without gaps, ``walk`` for any
-layout, rank and mix with Python scalars. Large arrays of other layouts get a program of one kernel,
-``rows``, whose steps along the innermost axis are constants, so that the compiler can see what
-lies side by side.
+For each combination of dtypes an operation has a *plain* program of two kernels: ``flat`` for
+contiguous arrays of one shape, ``walk`` for any layout, rank and mix with Python scalars. Large
+arrays of other layouts get a program of one kernel, ``rows``, whose strides along the innermost
+axis are compile-time constants, so that the compiler can vectorize contiguous accesses.
 """
 
 from __future__ import annotations
@@ -20,8 +19,6 @@ from portarray.clarray.engine.casting import conversion, macros
 from portarray.clarray.engine.operation import Operation
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.programs import Kernel, source_of
-
-__all__ = ["MANY", "Plain", "Task", "flat_group", "part_dtype", "plain", "rows"]
 
 DType = np.dtype[Any]
 
@@ -49,28 +46,16 @@ _QUICK = frozenset(
 )
 
 MANY = 4
-"""The rank from which on ``rows`` finds its place along the outer axes with a buffer of sizes."""
+"""The rank from which ``rows`` reads the sizes and strides of the outer axes from a buffer."""
 
-# Of a kernel that walks small arrays it is the compiler that one waits for: twice as fast without.
-# Gathering lanes from strided memory takes that compiler's code four times as long as one by one,
-# so quick operations do without as well (a strided addition of 8 million float32: 9 ms, not 40).
+# Intel's compiler builds ``walk`` twice as fast without vectorizing it, which small arrays do not
+# need. Its gathers from strided memory take four times as long as scalar loads, so that cheap
+# operations are not vectorized in ``rows`` either (8 million float32 sums: 9 ms instead of 40).
 _INTEL = "-DUNVECTORIZED=__attribute__((intel_vec_len_hint(1)))"
 
 
 class Task(NamedTuple):
-    """What a program is written for.
-
-    Parameters
-    ----------
-    operation : Operation
-        What to compute.
-    kinds : tuple of numpy.dtype or None
-        The dtypes that are read; None for a Python scalar.
-    dtype : numpy.dtype
-        What is computed in.
-    out_dtype : numpy.dtype
-        What is written.
-    """
+    """What a program is written for."""
 
     operation: Operation
     kinds: tuple[DType | None, ...]
@@ -79,19 +64,7 @@ class Task(NamedTuple):
 
 
 class Plain(NamedTuple):
-    """The kernels of a plain program.
-
-    Parameters
-    ----------
-    flat : Kernel
-        Buffers: out, operands. Values: their offsets, the number of elements.
-    walk : Kernel
-        Buffers: out, operands, layout (for each axis, the innermost first: its length and the
-        steps of out and operands). Values: their offsets, the number of elements, the rank, the
-        set of operands that are scalars as bits, and a value for each operand.
-    group : int
-        Work-items of a group of ``flat``, which its size is a multiple of.
-    """
+    """The kernels of a plain program."""
 
     flat: Kernel
     walk: Kernel
@@ -107,7 +80,7 @@ def part_dtype(dtype: DType) -> DType:
 
 @cache
 def plain(task: Task, device: Device) -> Plain:
-    """Return the kernels that serve everything."""
+    """Return the kernels of the plain program."""
     options = _options(device)
     source, name = _plain_source(task), task.operation.name
     count = len(task.kinds)
@@ -127,10 +100,8 @@ def plain(task: Task, device: Device) -> Plain:
 
 
 def flat_group(device: Device) -> int:
-    """Return how many neighbours a work-group takes.
-
-    On a processor starting a group of 64 costs as much as adding so many bytes.
-    """
+    """Return the size of a work-group over contiguous arrays."""
+    # On CPUs every group costs some time to start, so groups are large.
     traits = device.traits
     most: int = device.native.max_work_group_size
     return min(512, most) if traits.host_memory else traits.group
@@ -138,27 +109,7 @@ def flat_group(device: Device) -> int:
 
 @cache
 def rows(task: Task, steps: tuple[int | None, ...], rank: int, device: Device) -> Kernel:
-    """Return the kernel for large arrays of one layout.
-
-    Parameters
-    ----------
-    task : Task
-        What to compute.
-    steps : tuple of int or None
-        The steps of out and of the arrays along the innermost axis, None for any.
-    rank : int
-        How many axes there are, at most :data:`MANY`, which stands for more as well.
-    device : Device
-        Where to compute.
-
-    Returns
-    -------
-    Kernel
-        Buffers: out, arrays, and with ``MANY`` axes the layout of those after the second. Values:
-        offsets of out and arrays; lengths of the first three axes, the innermost first (with
-        ``MANY`` the product of the rest is the third); the steps of out and arrays along
-        each of them, but the third of ``MANY``; with ``MANY`` the number of the rest; scalars.
-    """
+    """Return the kernel for large arrays of one layout."""
     walked = 1 + sum(kind is not None for kind in task.kinds)
     many = rank == MANY
     shown = min(rank, MANY - 1)
@@ -189,7 +140,7 @@ def _value_dtypes(dtype: DType) -> tuple[DType, ...]:
 
 
 def _head(task: Task) -> list[str]:
-    """Return what a program begins with."""
+    """Return the lines that a program begins with."""
     operation, kinds, dtype, out_dtype = task
     natural = operation.result_dtype(dtype)
     wanted = [operation.operand_dtype(position, dtype) for position in range(len(kinds))]
@@ -205,7 +156,7 @@ def _pointer(dtype: DType, name: str) -> str:
 
 
 def _loaded(task: Task, position: int) -> str:
-    """Return the expression of an operand that is read at its index."""
+    """Return the expression that loads an array operand at its index."""
     operation, kinds, dtype, out_dtype = task
     letter, kind = LETTERS[position], kinds[position]
     own = operation.operand_dtype(position, dtype)
@@ -285,7 +236,7 @@ def _plain_source(task: Task) -> str:
 
 
 def _is_quick(task: Task) -> bool:
-    """Tell whether an operation is a few instructions, which calls no function but such ones."""
+    """Tell whether an operation is a few instructions, without calls of slow functions."""
     expression = task.operation.forms[kind_of(task.dtype)]
     return _QUICK.issuperset(_CALL.findall(expression))
 

@@ -1,8 +1,8 @@
-"""Element by element: one expression, any layout.
+"""Element-wise operations: one expression over operands of any layout.
 
-A call goes: operands and dtypes (:mod:`~portarray.clarray.engine.operands`), shapes and output,
-then the plan for these layouts (:mod:`~portarray.clarray.engine.plans`), which names a kernel. The
-commonest case, arrays of one dtype and shape without gaps, is looked up in one step.
+A call resolves operands and dtypes (:mod:`~portarray.clarray.engine.operands`), then shapes and the
+output, then the plan for these layouts (:mod:`~portarray.clarray.engine.plans`), which holds the
+kernel. Contiguous arrays of one dtype and shape, the most common case, take a single lookup.
 """
 
 from __future__ import annotations
@@ -12,18 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from portarray.clarray.array import Array
 from portarray.clarray.dtypes import kind_of
 from portarray.clarray.engine.element_programs import Plain, Task, part_dtype, plain
+from portarray.clarray.engine.launch_cache import cached_result, rounded, store
 from portarray.clarray.engine.operands import Operand, pair
 from portarray.clarray.engine.operation import Operation, every
 from portarray.clarray.engine.overlap import overlap, same_elements
 from portarray.clarray.engine.plans import Plan, plan_of
-from portarray.clarray.engine.recall import recalled, remember, rounded
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.programs import Kernel
-
-__all__ = ["apply", "binary", "unary"]
+from portarray.clarray.strided import Array, new_array
 
 DType = np.dtype[Any]
 
@@ -33,13 +31,7 @@ _flat: dict[tuple[Operation, DType, Device], tuple[Plain, DType]] = {}
 
 
 def unary(operation: Operation, x: Array) -> Array:
-    """Return an operation's results for one array.
-
-    Raises
-    ------
-    TypeError
-        If ``x`` is no array, or of a kind that the operation does not take.
-    """
+    """Return an operation's results for one array."""
     if not isinstance(x, Array):
         raise TypeError(
             f"{operation.name} takes a clarray array, got {type(x).__name__}; "
@@ -58,32 +50,12 @@ def unary(operation: Operation, x: Array) -> Array:
     made = device.pool.take(size * out_dtype.itemsize)
     group = kernels.group
     kernels.flat.launch((-(-size // group) * group,), (group,), (made, storage), 0, x.offset, size)
-    return Array(made, out_dtype, x.shape, x.strides, 0, True)
+    return new_array(made, out_dtype, x.shape, x.strides, 0, True)
 
 
 def binary(operation: Operation, x1: Operand, x2: Operand, out: Array | None = None) -> Array:
-    """Return an operation's results for two operands that broadcast together.
-
-    Parameters
-    ----------
-    operation : Operation
-        What to compute.
-    x1, x2 : Array or Python scalar
-        At least one is an array; see :mod:`~portarray.clarray.engine.operands` for what may stand
-        beside it and in which dtype is computed.
-    out : Array, optional
-        Where to write the results; it may overlap the operands.
-
-    Raises
-    ------
-    TypeError
-        For other operands, or for a kind that the operation does not take.
-    ValueError
-        If the shapes do not broadcast, or the arrays are on two devices.
-    OverflowError
-        If an integer array's dtype cannot hold the scalar.
-    """
-    if type(x1) is Array and type(x2) is Array and x1.shape == x2.shape and out is None:
+    """Return an operation's results for two operands that broadcast together."""
+    if isinstance(x1, Array) and isinstance(x2, Array) and x1.shape == x2.shape and out is None:
         first, second, dtype = x1.storage, x2.storage, x1.dtype
         device = first.device
         if x2.dtype is dtype and second.device is device and x1.contiguous and x2.contiguous:
@@ -102,18 +74,18 @@ def binary(operation: Operation, x1: Operand, x2: Operand, out: Array | None = N
                     x2.offset,
                     size,
                 )
-                return Array(made, out_dtype, x1.shape, x1.strides, 0, True)
+                return new_array(made, out_dtype, x1.shape, x1.strides, 0, True)
             out_dtype = operation.result_dtype(dtype)
             _flat[operation, dtype, device] = _plain_of(operation, 2, dtype, device), out_dtype
     if out is None:
-        known = recalled(operation, x1, x2)
+        known = cached_result(operation, x1, x2)
         if known is not None:
             return known
     a, b, dtype = pair(x1, x2, operation.name)
     out_dtype = operation.result_dtype(dtype)
     result = apply(operation, (a, b), dtype, out_dtype, out)
     if out is None:
-        remember(operation, x1, x2, dtype, out_dtype, result)
+        store(operation, x1, x2, dtype, out_dtype, result)
     return result
 
 
@@ -124,24 +96,11 @@ def apply(
     out_dtype: DType,
     out: Array | None = None,
 ) -> Array:
-    """Return an operation's results for operands that broadcast together.
-
-    Parameters
-    ----------
-    operation : Operation
-        What to compute.
-    operands : tuple of Array or Python scalar
-        At least one array, or ``out`` is given. Each is converted to ``dtype`` as it is read.
-    dtype : numpy.dtype
-        What is computed in.
-    out_dtype : numpy.dtype
-        Of the results.
-    out : Array, optional
-        Where to write them; of ``out_dtype``, and of the shape that all broadcast to. It may
-        overlap the operands.
-    """
+    """Return an operation's results for operands that broadcast together."""
     if out is not None:
-        operands = tuple([_apart(one, out) if isinstance(one, Array) else one for one in operands])
+        operands = tuple(
+            [_unaliased(one, out) if isinstance(one, Array) else one for one in operands]
+        )
     device = _device_of(operands, out)
     plan = plan_of(
         operation,
@@ -156,7 +115,7 @@ def apply(
     )
     if out is None:
         made = device.pool.take(math.prod(plan.shape) * out_dtype.itemsize)
-        out = Array(made, out_dtype, plan.shape, plan.strides, 0, True)
+        out = new_array(made, out_dtype, plan.shape, plan.strides, 0, True)
     if plan.kernel is not None:
         if plan.casts:
             operands = _cast(operands, plan)
@@ -171,7 +130,7 @@ def _device_of(operands: tuple[Array | complex, ...], out: Array | None) -> Devi
 
 
 def _cast(operands: tuple[Array | complex, ...], plan: Plan) -> tuple[Array | complex, ...]:
-    """Return the operands, with those in other dtypes that the plan wants so."""
+    """Return the operands, those that the plan casts in their new dtypes."""
     changed = list(operands)
     for place, dtype in plan.casts:
         one = changed[place]
@@ -210,18 +169,15 @@ def _plain_of(operation: Operation, operands: int, dtype: DType, device: Device)
     return plain(Task(operation, kinds, dtype, operation.result_dtype(dtype)), device)
 
 
-def _apart(x: Array, out: Array) -> Array:
-    """Return an operand that can be read while the output is written: a copy where they overlap.
-
-    Where both are the same view each element is read before it is written.
-    """
+def _unaliased(x: Array, out: Array) -> Array:
+    """Return an operand, copied if it overlaps the output; not if both are the same view."""
     if not overlap(x, out) or (x.dtype == out.dtype and same_elements(x, out)):
         return x
     return apply(_CAST, (x,), x.dtype, x.dtype)
 
 
 def _parts(value: complex, dtype: DType) -> tuple[Any, ...]:
-    """Return a Python scalar as by-value arguments, rounded as the dtype holds it."""
+    """Return a Python scalar as by-value kernel arguments, rounded to a dtype."""
     kind = kind_of(dtype)
     if kind == "real":
         return (rounded(float(value.real), dtype),)

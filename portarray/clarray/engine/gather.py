@@ -1,27 +1,26 @@
-"""Elements at places that index arrays name: read, written, and checked to lie within bounds."""
+"""Elements selected by index arrays: read, written, with indices checked against their bounds."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from portarray.clarray.array import Array, empty
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.layout import broadcast_strides, collapse, strides_of
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.pool import Storage
 from portarray.clarray.runtime.programs import Kernel, source_of
-
-__all__ = ["Index", "Places", "combine", "gather", "scatter", "scatter_masked", "unravel"]
+from portarray.clarray.strided import Array, empty
 
 Shape = tuple[int, ...]
 
 _CHUNK = 4096
-"""Elements for one work-item of a CPU: enough to hide its start, few enough for every core."""
+"""Elements of a work-item of a CPU: enough to hide its start, few enough for every core."""
 
 _LONG = np.int64
 _ITEMS = {1: ("uchar", 1), 2: ("ushort", 1), 4: ("uint", 1), 8: ("ulong", 1), 16: ("ulong", 2)}
@@ -29,20 +28,7 @@ _ITEMS = {1: ("uchar", 1), 2: ("ushort", 1), 4: ("uint", 1), 8: ("ulong", 1), 16
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """An integer array that indexes one axis.
-
-    Parameters
-    ----------
-    array : Array
-        The indices, of any integer dtype.
-    size, step : int
-        Length of the axis, and the step along it in elements.
-    axis : int
-        Which it is, for messages.
-    checked : bool
-        Whether they are offsets made by :func:`combine` or :func:`unravel`: never negative from
-        the end, never out of bounds.
-    """
+    """An integer array that indexes one axis."""
 
     array: Array
     size: int
@@ -61,21 +47,7 @@ class Index:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The elements of an array that a key names.
-
-    Parameters
-    ----------
-    shape : tuple of int
-        Of the result.
-    offset : int
-        Of the first element in the array's storage, before the index is added.
-    strides : tuple of int
-        Steps in the array along the result's axes; 0 along those that come from the index.
-    index : Index
-        What is added.
-    index_strides : tuple of int
-        Steps in the index array along the result's axes.
-    """
+    """The elements of an array that a key selects."""
 
     shape: Shape
     offset: int
@@ -85,33 +57,21 @@ class Places:
 
 
 def gather(x: Array, places: Places) -> Array:
-    """Return a new array of the elements of ``x`` at some places.
-
-    Raises
-    ------
-    IndexError
-        If an index is out of bounds. Nothing outside of the array was read.
-    """
+    """Return a new array of the selected elements of ``x``."""
     found = empty(places.shape, x.dtype, x.device)
-    if _nothing(places):
+    if _is_empty(places):
         return found
     _move("gather", x, places, found, found.strides, into=False)
     return found
 
 
 def scatter(x: Array, places: Places, values: Array) -> None:
-    """Write values, which broadcast to the places' shape, into ``x``.
+    """Write values, broadcast to the places' shape, into ``x``; repeated places get any of theirs.
 
-    Where places repeat, any of their values stays. The values have the dtype of ``x`` and share no
-    memory with it, and neither does the index.
-
-    Raises
-    ------
-    IndexError
-        If an index is out of bounds. Nothing was written then.
+    The values have the dtype of ``x``; neither they nor the index share memory with it.
     """
     steps = broadcast_strides(values.shape, values.strides, places.shape)
-    if not _nothing(places):
+    if not _is_empty(places):
         if not places.index.checked:
             _offsets(places.index, places.index.array, None, 0)
         _move("gather", x, places, values, steps, into=True)
@@ -135,22 +95,7 @@ def scatter_masked(x: Array, mask: Array, values: Array) -> None:
 
 
 def combine(indices: Sequence[Index], shape: Shape, device: Device) -> Index:
-    """Return one index that leads where several lead together.
-
-    Parameters
-    ----------
-    indices : sequence of Index
-        One for each axis; they broadcast to ``shape``.
-    shape : tuple of int
-        Of the result.
-    device : Device
-        Where they are.
-
-    Raises
-    ------
-    IndexError
-        If one is out of bounds.
-    """
+    """Return one index equivalent to several: offsets of the elements they select together."""
     found = empty(shape, np.dtype(_LONG), device)
     for number, index in enumerate(indices):
         strides = broadcast_strides(index.array.shape, index.array.strides, shape)
@@ -159,15 +104,7 @@ def combine(indices: Sequence[Index], shape: Shape, device: Device) -> Index:
 
 
 def unravel(positions: Array, shape: Shape, strides: Shape) -> None:
-    """Turn flat positions in an array, in C order, into offsets of their elements, in place.
-
-    Parameters
-    ----------
-    positions : Array
-        Contiguous, int64; each within the array.
-    shape, strides : tuple of int
-        Of the array.
-    """
+    """Turn flat positions, in C order, into offsets of an array's elements, in place."""
     if not positions.size:
         return
     none = (0,) * len(shape)
@@ -179,11 +116,11 @@ def unravel(positions: Array, shape: Shape, strides: Shape) -> None:
     kernel.launch((size,), (group,), storages, positions.size, walk.rank)
 
 
-def _nothing(places: Places) -> bool:
-    """Tell whether there is no element, and check the indices all the same."""
+def _is_empty(places: Places) -> bool:
+    """Tell whether no element is selected; indices are checked all the same."""
     index = places.index
     if index.size == 0 and not index.checked and index.array.size:
-        _report(index, index.array.offset)
+        _raise_out_of_bounds(index, index.array.offset)
     if 0 not in places.shape:
         return False
     if not index.checked:
@@ -192,19 +129,7 @@ def _nothing(places: Places) -> bool:
 
 
 class _Walk:
-    """How a kernel goes through a result: see ``kernels/gather_walk.cl``.
-
-    Parameters
-    ----------
-    device : Device
-        Where the kernel runs.
-    shape : tuple of int
-        Of the result.
-    first, index, second : tuple of int
-        Steps in the indexed array, in the index array and in the other one.
-    rows : bool
-        Whether short rows, which both arrays have side by side, may go as one.
-    """
+    """The loop nest of a kernel over a result: see ``kernels/gather_walk.cl``."""
 
     __slots__ = ("chunk", "inner", "memory", "rank", "total")
 
@@ -219,7 +144,7 @@ class _Walk:
         rows: bool,
     ) -> None:
         sizes, walks = collapse(shape, [first, index, second])
-        # Neighbouring work-items of a GPU take neighbouring elements.
+        # Adjacent work-items of a GPU take adjacent elements.
         self.chunk, self.inner = 1, 1
         if not device.traits.local_memory:
             self.chunk = _CHUNK
@@ -240,7 +165,7 @@ class _Walk:
         index: Index,
         *values: int,
     ) -> None:
-        """Run a kernel over the result, and raise if an index is out of bounds."""
+        """Run a kernel over the result; raise if an index is out of bounds."""
         traits = self.memory.device.traits
         group = traits.group if traits.local_memory else 1
         kernel.launch(
@@ -260,33 +185,24 @@ class _Walk:
         if not index.checked:
             place = int(to_numpy(self.memory)[0])
             if place:
-                _report(index, place - 1)
+                _raise_out_of_bounds(index, place - 1)
 
 
 _VALUES: tuple[Any, ...] = (*[_LONG] * 3, *[np.int32] * 2, *[_LONG] * 5)
-"""The by-value parameters of kernels that walk."""
+"""The by-value parameters of these kernels."""
 
 
+@cache
 def _kernel(device: Device, name: str, itemsize: int = 0, *, into: bool = False) -> Kernel:
     """Return a kernel of ``gather.cl`` for elements of a size, or one of ``gather_offsets.cl``."""
-    key = "gather", name, itemsize, into
-    found = device.kernels.get(key)
-    if found is None:
-        source = source_of("gather_walk")
-        options = () if device.traits.local_memory else ("-DLOOPS",)
-        if itemsize:
-            source += source_of("gather")
-            item, width = _ITEMS[itemsize]
-            options += (f"-DITEM={item}", f"-DWIDTH={width}", *(("-DINTO",) if into else ()))
-            found = device.kernel(source, name, 4, _VALUES, options)
-        else:
-            source += source_of("gather_offsets")
-            buffers, values = (
-                (3, (*_VALUES, np.int32)) if name == "offsets" else (2, (_LONG, np.int32))
-            )
-            found = device.kernel(source, name, buffers, values, options)
-        device.kernels[key] = found
-    return found
+    walk = source_of("gather_walk")
+    options = () if device.traits.local_memory else ("-DLOOPS",)
+    if itemsize:
+        item, width = _ITEMS[itemsize]
+        options += (f"-DITEM={item}", f"-DWIDTH={width}", *(("-DINTO",) if into else ()))
+        return device.kernel(walk + source_of("gather"), name, 4, _VALUES, options)
+    buffers, values = (3, (*_VALUES, np.int32)) if name == "offsets" else (2, (_LONG, np.int32))
+    return device.kernel(walk + source_of("gather_offsets"), name, buffers, values, options)
 
 
 def _move(
@@ -298,7 +214,7 @@ def _move(
     *,
     into: bool,
 ) -> None:
-    """Run a kernel of ``gather.cl`` over the places, ``into`` the array or out of it."""
+    """Copy the selected elements: ``into`` the array from another one, or the other way."""
     index = places.index
     walk = _Walk(
         x.device,
@@ -317,23 +233,11 @@ def _move(
 
 
 def _offsets(index: Index, array: Array, out: Array | None, number: int) -> None:
-    """Check indices, and write the offsets they lead to, or add them where they are not the first.
-
-    Parameters
-    ----------
-    index : Index
-        What the indices index.
-    array : Array
-        The indices, broadcast to the shape of ``out``.
-    out : Array or None
-        Contiguous, int64; None to check only.
-    number : int
-        How many indices were written before.
-    """
+    """Check indices and write the offsets they give; add them if this is not the first index."""
     if not array.size:
         return
     if index.size == 0 and not index.checked:
-        _report(index, array.offset)
+        _raise_out_of_bounds(index, array.offset)
     steps = strides_of(array.shape)
     none = (0,) * array.ndim
     walk = _Walk(array.device, array.shape, steps, array.strides, none, rows=False)
@@ -343,7 +247,7 @@ def _offsets(index: Index, array: Array, out: Array | None, number: int) -> None
     walk.launch(kernel, (storage, array.storage), (0, 0, array.offset), index, mode)
 
 
-def _report(index: Index, offset: int) -> None:
-    """Raise for the index that lies at an offset."""
+def _raise_out_of_bounds(index: Index, offset: int) -> None:
+    """Raise an IndexError for the index at an offset."""
     value = to_numpy(index.array.view((), (), offset))[()]
     raise IndexError(f"index {value} is out of bounds for axis {index.axis} with size {index.size}")

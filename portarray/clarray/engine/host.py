@@ -1,8 +1,7 @@
-"""Functions that the host computes, on the memory of the device where that is host memory.
+"""Functions computed on the host by NumPy: sorting, sets, LAPACK, FFT.
 
-What a CPU library does best (sorting, sets, LAPACK, FFT) is not written again in OpenCL. On
-devices that compute in host memory the function sees the arrays where they lie; elsewhere it gets
-copies, and its results go back. The public functions built on this are marked with :func:`served`.
+On devices whose memory is host memory they work on views of the arrays; on others on copies, and
+results are copied back. The public functions built on this are marked with :func:`served`.
 """
 
 from __future__ import annotations
@@ -12,12 +11,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from portarray.clarray.array import Array, empty
 from portarray.clarray.engine.copy import assign
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.runtime.device import Device
-
-__all__ = ["fill", "modify", "place", "run", "served", "view"]
+from portarray.clarray.strided import Array, empty
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 NumpyArray = np.ndarray[Any, Any]
@@ -30,28 +27,19 @@ def served(function: Function) -> Function:
 
 
 def view(x: Array) -> NumpyArray:
-    """Return an array's elements for reading, after they were computed.
-
-    The same memory on devices that compute in host memory, a copy elsewhere.
-    """
+    """Wait, and return an array's elements as a read-only view of host memory, else as a copy."""
     found = to_numpy(x)
     found.flags.writeable = False
     return found
 
 
-def place(values: Any, device: Device, dtype: np.dtype[Any] | None = None) -> Array:
-    """Return a new array with the elements of a NumPy array or scalar.
+def full(values: NumpyArray) -> NumpyArray:
+    """Return an array in a dtype that NumPy's libraries compute in: float32 for 16 bits."""
+    return values.astype(np.float32) if values.dtype.itemsize == 2 else values
 
-    Parameters
-    ----------
-    values : numpy.ndarray or NumPy scalar
-        What to copy. The copy lies in the pool's memory, which later results use again; the pages
-        that NumPy just got from the system go back to it.
-    device : Device
-        Where the array is made.
-    dtype : numpy.dtype, optional
-        Of the new array; that of the values by default.
-    """
+
+def to_array(values: Any, device: Device, dtype: np.dtype[Any] | None = None) -> Array:
+    """Return a new array with the elements of a NumPy array or scalar."""
     values = np.asarray(values)
     if dtype is None or dtype == values.dtype:
         return from_numpy(values, device)
@@ -68,30 +56,12 @@ def run(
     device: Device | None = None,
     dtype: np.dtype[Any] | None = None,
 ) -> Any:
-    """Return what a function of NumPy arrays gives, as arrays on the device.
-
-    Parameters
-    ----------
-    function : callable
-        Takes a read-only NumPy array for each of ``arrays``; returns a NumPy array or scalar, or a
-        tuple of them.
-    *arrays : Array
-        Its arguments.
-    device : Device, optional
-        Where the results go; the first array's device by default.
-    dtype : numpy.dtype, optional
-        Of the results; as the function returns them by default.
-
-    Returns
-    -------
-    Array or tuple of Array
-        New C-contiguous arrays.
-    """
+    """Return the results of a function of NumPy arrays as arrays on the device."""
     where = arrays[0].device if device is None else device
     found = function(*map(view, arrays))
     if isinstance(found, tuple):
-        return tuple(place(one, where, dtype) for one in found)
-    return place(found, where, dtype)
+        return tuple(to_array(one, where, dtype) for one in found)
+    return to_array(found, where, dtype)
 
 
 def fill(
@@ -101,19 +71,7 @@ def fill(
     function: Callable[..., object],
     *arrays: Array,
 ) -> Array:
-    """Return a new array whose elements a function writes.
-
-    Parameters
-    ----------
-    shape, dtype, device
-        Of the new array.
-    function : callable
-        ``function(out, *views)``: writes every element of ``out``, a C-contiguous NumPy array
-        (the new array's own memory on devices that compute in host memory). What it returns is
-        not looked at.
-    *arrays : Array
-        Passed on as read-only NumPy arrays.
-    """
+    """Return a new array that a function of NumPy arrays, the output first, writes."""
     views = map(view, arrays)
     if not device.host_memory:
         out = np.empty(shape, dtype)
@@ -125,15 +83,7 @@ def fill(
 
 
 def modify(x: Array, function: Callable[[NumpyArray], object]) -> None:
-    """Let a function change an array's elements in place.
-
-    Parameters
-    ----------
-    x : Array
-        Of any layout.
-    function : callable
-        Takes a writable NumPy array and changes it; what it returns is not looked at.
-    """
+    """Let a function change an array's elements in place."""
     values = to_numpy(x)
     function(values)
     if not x.device.host_memory:

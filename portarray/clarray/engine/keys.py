@@ -1,4 +1,4 @@
-"""Keys: what the parts of an index mean for one array."""
+"""Index keys: their parts, resolved for one array."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from portarray.clarray.array import Array, empty
 from portarray.clarray.engine.compaction import compact
 from portarray.clarray.engine.copy import copy
 from portarray.clarray.engine.gather import Index, Places, combine, unravel
@@ -16,8 +15,7 @@ from portarray.clarray.engine.operands import one_device
 from portarray.clarray.engine.overlap import overlap
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.layout import broadcast_shapes, broadcast_strides, collapse
-
-__all__ = ["Key", "apart", "basic", "from_start", "full_mask"]
+from portarray.clarray.strided import Array, empty
 
 Shape: TypeAlias = tuple[int, ...]
 
@@ -26,14 +24,9 @@ _is_basic = frozenset({int, slice, type(None), type(Ellipsis)}).issuperset
 
 
 def basic(x: Array, key: Any) -> Array | None:
-    """Return the view that a key of integers, slices, None and one Ellipsis gives.
+    """Return the view for a key of integers, slices, None and one Ellipsis; None for other keys.
 
-    Loops index more often than they compute, and such keys need none of the steps below.
-
-    Returns
-    -------
-    Array or None
-        None for other keys, for those that are wrong, and where there are no elements.
+    A fast path; errors and empty results are left to :class:`Key`.
     """
     parts = key if type(key) is tuple else (key,)
     if not _is_basic(map(type, parts)):
@@ -80,16 +73,10 @@ def basic(x: Array, key: Any) -> Array | None:
 
 
 class Key:
-    """A key as it applies to one array.
+    """A key resolved for one array.
 
-    Attributes
-    ----------
-    shape, strides, offset
-        The view that the basic parts of the key give, without the axes that arrays index.
-    indices : list of Index
-        What arrays index.
-    place : int
-        Which axis of the view the arrays' axes come before.
+    ``shape``, ``strides`` and ``offset`` are the view that its basic parts select, without the axes
+    that index arrays select from (``indices``), whose axes are inserted at axis ``place``.
     """
 
     __slots__ = ("indices", "offset", "place", "shape", "strides")
@@ -104,12 +91,12 @@ class Key:
         shape: list[int] = []
         strides: list[int] = []
         axis = 0
-        groups = 0  # of neighbouring integers and arrays
+        groups = 0  # of adjacent integers and arrays
         inside = False
         for part in parts:
             if part is None or part is Ellipsis or isinstance(part, slice):
                 inside = False
-                if part is Ellipsis:  # where it stands for no axis it separates all the same
+                if part is Ellipsis:  # it separates groups even if it stands for no axis
                     continue
                 if part is None:
                     shape.append(1)
@@ -142,12 +129,12 @@ class Key:
         self.strides = tuple(strides)
 
     def places(self, x: Array, *, into: bool = False) -> Places:
-        """Return the places of a key that has arrays, for reading or for writing ``into`` them."""
+        """Return the elements that a key with index arrays selects, to read or write ``into``."""
         shape = _broadcast_indices([one.array.shape for one in self.indices])
         if len(self.indices) == 1:
             index = self.indices[0]
             if into:
-                index = replace(index, array=apart(index.array, x))
+                index = replace(index, array=unaliased(index.array, x))
         else:
             index = combine(self.indices, shape, x.device)
         found, steps = self.shape, self.strides
@@ -164,7 +151,7 @@ class Key:
 
 
 def _broadcast_indices(shapes: list[Shape]) -> Shape:
-    """Return the shape that index arrays broadcast to; an IndexError where there is none."""
+    """Return the shape that index arrays broadcast to, or raise an IndexError."""
     try:
         return broadcast_shapes(*shapes)
     except ValueError:
@@ -174,7 +161,7 @@ def _broadcast_indices(shapes: list[Shape]) -> Shape:
 
 
 def _part(x: Array, part: Any) -> Any:
-    """Return a part of a key as None, Ellipsis, slice, int or an integer or boolean array."""
+    """Return a part of a key as None, Ellipsis, a slice, an int, or an index array."""
     if part is None or part is Ellipsis or type(part) is int:
         return part
     if isinstance(part, slice):
@@ -207,7 +194,7 @@ def _part(x: Array, part: Any) -> Any:
 
 
 def _expanded(parts: list[Any], shape: Shape) -> list[Any]:
-    """Return a key's parts with a slice for each axis that it does not mention."""
+    """Return a key's parts with a slice for each axis that it leaves out."""
     used = sum(
         part.ndim if isinstance(part, Array) and part.dtype.kind == "b" else 1
         for part in parts
@@ -227,7 +214,7 @@ def _expanded(parts: list[Any], shape: Shape) -> list[Any]:
 
 
 def from_start(index: int, axis: int, shape: Shape) -> int:
-    """Return an integer index counted from the start."""
+    """Return an integer index, counted from the start, or raise an IndexError."""
     size = shape[axis]
     if not -size <= index < size:
         raise IndexError(f"index {index} is out of bounds for axis {axis} with size {size}")
@@ -235,11 +222,11 @@ def from_start(index: int, axis: int, shape: Shape) -> int:
 
 
 def _mask_index(x: Array, mask: Array, axis: int) -> Index:
-    """Return the offsets of the elements where a mask over some axes is true."""
+    """Return the index of the elements for which a mask over some axes is true."""
     covered = x.shape[axis : axis + mask.ndim]
     steps = x.strides[axis : axis + mask.ndim]
     if mask.shape != covered:
-        # The standard lets a mask be empty along an axis; it selects nothing.
+        # The standard allows a mask of size 0 along an axis; it selects nothing.
         if not all(given in (0, size) for given, size in zip(mask.shape, covered, strict=True)):
             wrong = next(k for k, n in enumerate(mask.shape) if n not in (0, covered[k]))
             raise IndexError(
@@ -255,13 +242,13 @@ def _mask_index(x: Array, mask: Array, axis: int) -> Index:
     return Index(positions, 0, strides[0] if strides else 0, axis, checked=True)
 
 
-def apart(index: Array, x: Array) -> Array:
-    """Return an array that a kernel can read while it writes into another."""
+def unaliased(index: Array, x: Array) -> Array:
+    """Return an index array, copied if it overlaps the array that is written."""
     return copy(index) if overlap(index, x) else index
 
 
 def full_mask(x: Array, key: Any) -> Array | None:
-    """Return a key's one mask where it has the array's shape; None for other keys."""
+    """Return the mask of a key that is one mask of the array's shape; None for other keys."""
     if isinstance(key, tuple):
         if len(key) != 1:
             return None

@@ -1,8 +1,7 @@
-"""Products of matrices, of any layout: operands are never copied to be transposed or broadcast.
+"""Matrix products of operands of any layout; transposed or broadcast ones are not copied.
 
-Batch axes are brought to three at a time, and a long summed axis beside few results is cut into
-parts, whose products are summed at the end. Which kernel computes is for
-:mod:`portarray.clarray.engine.matmul_launch` to say.
+Batch axes are merged to three for each launch. A long summed axis with few results is cut into
+parts, whose products are summed. :mod:`portarray.clarray.engine.matmul_launch` chooses the kernel.
 """
 
 from __future__ import annotations
@@ -12,21 +11,19 @@ from operator import mul
 
 import numpy as np
 
-from portarray.clarray.array import Array, empty
-from portarray.clarray.dtypes import kind_of, promote, real_dtype_of
+from portarray.clarray.dtypes import computed_dtype, promote, real_dtype_of
 from portarray.clarray.engine.copy import cast, fill
 from portarray.clarray.engine.matmul_launch import launch
 from portarray.clarray.engine.matmul_tasks import Task, Three
 from portarray.clarray.engine.parts import as_parts
 from portarray.clarray.engine.reduction import Reduction, reduce
 from portarray.clarray.layout import broadcast_shapes, broadcast_strides, collapse
-
-__all__ = ["product"]
+from portarray.clarray.strided import Array, empty
 
 Shape = tuple[int, ...]
 
 _PARTS = 2048
-"""Terms of a part, where a sum is cut into parts."""
+"""Terms of each part of a sum."""
 
 _ONCE: tuple[Shape, ...] = ((),)
 _ALONE: tuple[Three, Three, Three] = ((1, 1, 1), (0, 0, 0), (0, 0, 0))
@@ -35,30 +32,13 @@ _SUM = Reduction("matmul", {"real": ("a + b", "0"), "unsigned": ("a + b", "0")},
 
 
 def product(a: Array, b: Array, *, conjugate: bool = False, wide: bool = False) -> Array:
-    """Return the matrix products of two arrays' innermost two axes; the others broadcast.
-
-    Parameters
-    ----------
-    a, b : Array
-        Of one device, numeric, with shapes ``(..., m, k)`` and ``(..., k, n)``.
-    conjugate : bool
-        Whether the first operand's conjugate is meant.
-    wide : bool
-        Whether float16 and bfloat16 give the float32 in which they are summed.
-
-    Returns
-    -------
-    Array
-        New, C-contiguous, of the promoted dtype. Integers wrap; float16 and bfloat16 are summed
-        in float32.
-    """
+    """Return the matrix products of two arrays' innermost two axes; the others broadcast."""
     dtype = promote(a.dtype, b.dtype)
     a = a if a.dtype == dtype else cast(a, dtype)
     b = b if b.dtype == dtype else cast(b, dtype)
     outer = broadcast_shapes(a.shape[:-2], b.shape[:-2]) if a.ndim + b.ndim > 4 else ()
     m, depth, n = a.shape[-2], a.shape[-1], b.shape[-1]
-    halves = dtype.itemsize == 2 and kind_of(dtype) == "real"
-    out = empty((*outer, m, n), np.dtype(np.float32) if wide and halves else dtype, a.device)
+    out = empty((*outer, m, n), computed_dtype(dtype) if wide else dtype, a.device)
     if out.size and depth:
         _into(out, a, b, outer, conjugate and dtype.kind == "c")
     else:
@@ -69,10 +49,7 @@ def product(a: Array, b: Array, *, conjugate: bool = False, wide: bool = False) 
 def _into(
     out: Array, a: Array, b: Array, outer: Shape, conjugate: bool, *, parts: bool = True
 ) -> None:
-    """Write products into a contiguous array of the operands' dtype or, for 16 bits, float32.
-
-    Long sums of few results are cut into parts where ``parts`` is true.
-    """
+    """Write products into a contiguous array of the operands' dtype or, for 16 bits, float32."""
     (m, depth), n = a.shape[-2:], b.shape[-1]
     a_m, a_k = a.strides[-2:]
     b_k, b_n = b.strides[-2:]
@@ -80,7 +57,7 @@ def _into(
     walks: tuple[Shape, ...] = ((), ())
     if outer:
         folded = _folded(a) if b.ndim == 2 else None
-        if folded is not None:  # all rows of a are one matrix's
+        if folded is not None:  # the rows of all matrices of a are those of one
             m, a_m = folded
         else:
             sizes, walks = collapse(
@@ -104,13 +81,13 @@ def _into(
 
 
 def _three(values: Shape, missing: int) -> Three:
-    """Return the last three of some values, with others in front where there are fewer."""
+    """Return the last three of some values, padded in front."""
     first, second, third = (missing, missing, missing, *values)[-3:]
     return first, second, third
 
 
 def _folded(a: Array) -> tuple[int, int] | None:
-    """Return all axes of an array but the last as one: its length and stride, where it is one."""
+    """Return length and stride of all axes but the last merged; None if they do not merge."""
     sizes, (steps,) = collapse(a.shape[:-1], [a.strides[:-1]])
     if len(sizes) > 1:
         return None
@@ -118,19 +95,17 @@ def _folded(a: Array) -> tuple[int, int] | None:
 
 
 def _splits(out: Array, m: int, n: int, depth: int, matrices: int) -> bool:
-    """Tell whether results are too few to keep a device busy, but sums are long."""
+    """Tell whether results are too few to occupy a device, but sums are long."""
     return depth >= 2 * _PARTS and m * n * matrices <= 64 * 64 * out.device.traits.units
 
 
 def _in_parts(out: Array, a: Array, b: Array, outer: Shape, conjugate: bool) -> None:
-    """Write products whose summed axis is cut into parts, each the batch axis of a product."""
+    """Write products whose summed axis is cut into parts: a batch axis of products, then a sum."""
     depth = a.shape[-1]
     parts = min(depth // _PARTS, 32 * out.device.traits.units)
     length = depth // parts
     rest = depth - parts * length
-    halves = out.dtype.itemsize == 2 and kind_of(out.dtype) == "real"
-    partial = np.dtype(np.float32) if halves else out.dtype
-    sums = empty((parts + bool(rest), *out.shape), partial, out.device)
+    sums = empty((parts + bool(rest), *out.shape), computed_dtype(out.dtype), out.device)
     a_k, b_k = a.strides[-1], b.strides[-2]
     a = _stretched(a, out.ndim)
     b = _stretched(b, out.ndim)
@@ -158,6 +133,6 @@ def _in_parts(out: Array, a: Array, b: Array, outer: Shape, conjugate: bool) -> 
 
 
 def _stretched(x: Array, ndim: int) -> Array:
-    """Return a view with axes of length 1 in front."""
+    """Return a view with leading axes of length 1."""
     added = ndim - x.ndim
     return x.view((1,) * added + x.shape, (0,) * added + x.strides, x.offset)

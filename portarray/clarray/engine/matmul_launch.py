@@ -1,10 +1,10 @@
-"""Which kernel computes products of matrices, by size, layout and the device's traits.
+"""The kernels of matrix products, chosen by size, layout and the device's traits.
 
-- ``each``: a work-item for each element, for what nothing else fits;
+- ``each``: a work-item for each element, for what fits no other kernel;
 - ``direct``: register tiles without packing, for small products;
-- ``few_rows`` and ``bands``: few rows, where memory is what takes time;
-- ``pack_rows``, ``pack_columns`` and ``tiles``: register tiles over packed panels, on processors;
-- ``squares``: tiles in local memory, on devices whose work-groups have some.
+- ``few_rows`` and ``bands``: few rows, where memory bandwidth is the limit;
+- ``pack_rows``, ``pack_columns`` and ``tiles``: register tiles over packed panels, on CPUs;
+- ``squares``: tiles in local memory, on devices that have it.
 """
 
 from __future__ import annotations
@@ -13,28 +13,26 @@ from typing import Any
 
 import numpy as np
 
-from portarray.clarray.array import Array
 from portarray.clarray.engine.copy import cast, contiguous
 from portarray.clarray.engine.matmul_packed import packed_products
-from portarray.clarray.engine.matmul_rows import FEW, columns_each, rows_kernel, takes
+from portarray.clarray.engine.matmul_rows import FEW, columns_per_item, has_rows_kernel, rows_kernel
 from portarray.clarray.engine.matmul_tasks import Task, kernel_of
 from portarray.clarray.engine.tiles import tile_of
 from portarray.clarray.runtime.device import Device
-
-__all__ = ["launch"]
+from portarray.clarray.strided import new_array
 
 DType = np.dtype[Any]
 
 _NARROW = 12
 """Matrices of fewer rows or columns waste most of a register tile."""
 _PACKED = 96**3
-"""From so many multiplications on packing pays."""
+"""Multiplications from which packing pays."""
 _DIRECT = 256**3
-"""Up to so many, register tiles without packing are faster, where b is dense along its rows."""
+"""Multiplications up to which unpacked tiles are faster, if b is contiguous along rows."""
 _SHORT = 32
 """Sums of fewer terms are faster with a work-item for each than with vectors along them."""
 _SUMS = 2048
-"""Sums that a band has in fast memory; ``SUMS`` of ``kernels/matmul.cl``."""
+"""Sums that a band keeps in cache; ``SUMS`` of ``kernels/matmul.cl``."""
 _BANDS_EACH = 4
 """Bands for each unit."""
 
@@ -48,7 +46,7 @@ def launch(device: Device, dtype: DType, out: DType, task: Task, conjugate: bool
         if not (conjugate or narrow) and work >= 32**3:
             _squares(device, dtype, out, task)
             return
-    elif takes(dtype):
+    elif has_rows_kernel(dtype):
         tile = tile_of(device, dtype)
         few = min(m, n) <= FEW and max(m, n) * depth >= 32 * _SHORT
         if few and _narrow(device, dtype, out, task):
@@ -67,7 +65,7 @@ def launch(device: Device, dtype: DType, out: DType, task: Task, conjugate: bool
 
 
 def _narrow(device: Device, dtype: DType, out: DType, task: Task) -> bool:
-    """Launch a kernel for few rows or columns; tell whether there is one for the layout."""
+    """Launch a kernel for few rows or columns; return False if the layout has none."""
     if task.m > task.n:
         task = task.transposed()
     dense = dtype.itemsize >= 4 and task.m < _NARROW
@@ -92,7 +90,7 @@ def _each(device: Device, dtype: DType, out: DType, task: Task, conjugate: bool)
 
 
 def _direct(device: Device, dtype: DType, task: Task) -> None:
-    # About so many multiplications for each work-item that launching it is not what takes time.
+    # Multiplications for each work-item that outweigh its launch.
     worth = 1 << 15
     each = max(1, worth // (task.m * task.n * task.depth))
     rows = min(-(-task.m // 4) * 4, max(4, worth // (task.n * task.depth) // 4 * 4))
@@ -105,10 +103,10 @@ def _direct(device: Device, dtype: DType, task: Task) -> None:
 
 
 def _few_rows(device: Device, dtype: DType, out: DType, task: Task) -> None:
-    """Launch products of few rows with b dense along the summed axis."""
+    """Launch products of few rows, b contiguous along the summed axis."""
     halves = dtype.itemsize == 2
-    if task.a_k != 1 or halves:  # the few rows are cheap to copy
-        rows = Array(
+    if task.a_k != 1 or halves:  # few rows are cheap to copy
+        rows = new_array(
             task.a, dtype, (*task.batch, task.m, task.depth),
             (*task.a_batch, task.a_m, task.a_k), task.a_at, False,
         )  # fmt: skip
@@ -117,7 +115,7 @@ def _few_rows(device: Device, dtype: DType, out: DType, task: Task) -> None:
         task = task._replace(
             a=rows.storage, a_at=rows.offset, a_m=a_m, a_k=1, a_batch=(a_0, a_1, a_2)
         )
-    each = columns_each(device, dtype, task.n, task.depth, task.matrices)
+    each = columns_per_item(device, dtype, task.n, task.depth, task.matrices)
     rows_kernel(device, dtype, out, task.m).launch(
         (-(-task.n // each), task.matrices), (1, 1), (task.a, task.b, task.b, task.c),
         task.a_at, task.b_at, -1, task.c_at, task.m, task.n, task.depth,
@@ -127,8 +125,8 @@ def _few_rows(device: Device, dtype: DType, out: DType, task: Task) -> None:
 
 
 def _bands(device: Device, dtype: DType, out: DType, task: Task) -> None:
-    # Bands of whole cache lines, as wide as leaves some for each unit: the wider, the faster rows
-    # of b come from memory.
+    # Bands of whole cache lines, as wide as possible with some for each unit: rows of b are read
+    # faster in long pieces.
     strips = -(-task.m // 4) * task.matrices
     share = task.n * strips // (_BANDS_EACH * device.traits.units)
     band = min(_SUMS // min(4, task.m), max(64, share // 64 * 64))

@@ -1,8 +1,8 @@
-"""Products of large matrices on processors: register tiles over packed panels.
+"""Products of large matrices on CPUs: register tiles over packed panels.
 
-Blocks of both operands are packed in the order in which the tiles read them, so that each block is
-read from memory once and stays in a cache: for blocks of columns, of the summed axis, and of rows
-(K. Goto and R. van de Geijn, "Anatomy of high-performance matrix multiplication", 2008).
+Blocks of both operands are packed in the order in which the tiles read them, so that they are read
+from memory once and stay in cache; the loops are over blocks of columns, of the summed axis, and of
+rows (K. Goto and R. van de Geijn, "Anatomy of high-performance matrix multiplication", 2008).
 """
 
 from __future__ import annotations
@@ -13,28 +13,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from portarray.clarray.dtypes import kind_of
+from portarray.clarray.dtypes import computed_dtype
 from portarray.clarray.engine.matmul_tasks import Task, Three, kernel_of
 from portarray.clarray.engine.tiles import Tile, tile_of
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.pool import Storage
 from portarray.clarray.runtime.programs import Kernel
 
-__all__ = ["packed_products"]
-
 DType = np.dtype[Any]
 
 _SCRATCH = 1 << 22
-"""Elements of packed panels at a time: they stay in the last cache."""
-_ROWS_AT_ONCE = 4096
-_COLUMNS_AT_ONCE = 4096
+"""Elements of packed panels at a time, to stay in the last-level cache."""
+_BLOCK_ROWS = 4096
+_BLOCK_COLUMNS = 4096
 
 
 class _Panels(NamedTuple):
-    """One operand of packed products: how it is packed.
+    """How one operand is packed.
 
-    ``step`` is between neighbours, ``step_k`` along the summed axis; ``own`` are the lengths of
-    the batch axes without those that only repeat, ``packed`` the strides in packed matrices.
+    ``step`` is the stride of rows or columns, ``step_k`` that of the summed axis; ``own`` are the
+    batch axes' lengths, 1 for broadcast ones, and ``packed`` their strides in packed matrices.
     """
 
     kernel: Kernel
@@ -76,7 +74,7 @@ def _panels(
 
 
 def _pack(one: _Panels, to: Storage, start: int, count: int, first: int, depth: int) -> None:
-    """Pack ``count`` neighbours from ``start`` on, and ``depth`` of their steps from ``first``."""
+    """Pack ``count`` rows or columns from ``start``, ``depth`` terms of each from ``first``."""
     one.kernel.launch(
         (-(-count // one.width), -(-depth // 256), one.matrices), (1, 1, 1), (one.storage, to),
         one.at + start * one.step + first * one.step_k, count, depth, one.step, one.step_k,
@@ -85,7 +83,7 @@ def _pack(one: _Panels, to: Storage, start: int, count: int, first: int, depth: 
 
 
 def packed_products(device: Device, dtype: DType, out: DType, task: Task) -> None:
-    """Launch packed products: for blocks of columns, of the summed axis, and of rows."""
+    """Launch packed products."""
     tile = tile_of(device, dtype)
     for part in _batches(task, tile):
         a = _panels(
@@ -100,25 +98,25 @@ def packed_products(device: Device, dtype: DType, out: DType, task: Task) -> Non
 
 
 def _batches(task: Task, tile: Tile) -> Iterator[Task]:
-    """Cut products of many matrices into runs of them whose panels stay in the last cache."""
+    """Yield products of as many matrices as have panels that stay in the last-level cache."""
     each = max(task.m, task.n) * min(task.depth, tile.depth) * task.batch[1] * task.batch[2]
-    at_once = max(1, _SCRATCH // each)
-    for start in range(0, task.batch[0], at_once):
+    per_batch = max(1, _SCRATCH // each)
+    for start in range(0, task.batch[0], per_batch):
         yield task._replace(
             a_at=task.a_at + start * task.a_batch[0],
             b_at=task.b_at + start * task.b_batch[0],
             c_at=task.c_at + start * task.batch[1] * task.batch[2] * task.m * task.n,
-            batch=(min(at_once, task.batch[0] - start), *task.batch[1:]),
+            batch=(min(per_batch, task.batch[0] - start), *task.batch[1:]),
         )
 
 
 def _goto(
     device: Device, kernel: Kernel, task: Task, tile: Tile, out: DType, a: _Panels, b: _Panels
 ) -> None:
-    columns = min(-(-task.n // tile.wide) * tile.wide, _COLUMNS_AT_ONCE // tile.wide * tile.wide)
-    rows = min(-(-task.m // tile.rows) * tile.rows, _ROWS_AT_ONCE // tile.rows * tile.rows)
-    # Sums that 16 bits hold between two blocks of the summed axis would lose their precision.
-    blocks = 1 if out.itemsize == 2 and kind_of(out) == "real" else -(-task.depth // tile.depth)
+    columns = min(-(-task.n // tile.wide) * tile.wide, _BLOCK_COLUMNS // tile.wide * tile.wide)
+    rows = min(-(-task.m // tile.rows) * tile.rows, _BLOCK_ROWS // tile.rows * tile.rows)
+    # 16-bit results do not hold partial sums precisely, so their summed axis is one block.
+    blocks = 1 if computed_dtype(out) != out else -(-task.depth // tile.depth)
     depth = -(-task.depth // blocks)
     size = tile.itemsize * depth
     to_a = device.pool.take(rows * a.matrices * size)
@@ -142,7 +140,7 @@ def _goto(
 
 
 def _blocks(m: int, n: int, matrices: int, tile: Tile, units: int) -> tuple[int, int]:
-    """Return the sides of the block that one work-item computes: enough of them for all units."""
+    """Return the sides of a work-item's block, small enough that all units have some."""
     rows, columns = tile.block_rows, tile.block_columns
     while -(-m // rows) * -(-n // columns) * matrices < 8 * units:
         if rows > 2 * tile.rows and rows >= columns:

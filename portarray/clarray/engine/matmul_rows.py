@@ -1,4 +1,4 @@
-"""Products of few rows with a matrix that is dense along the summed axis: how they are launched."""
+"""The kernel for products of few rows with a matrix contiguous along the summed axis."""
 
 from __future__ import annotations
 
@@ -12,25 +12,20 @@ from portarray.clarray.engine.tiles import source
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.programs import Kernel, source_of
 
-__all__ = ["FEW", "columns_each", "rows_kernel", "takes"]
-
 DType = np.dtype[Any]
 
 FEW = 32
-"""Up to so many rows, products without packing are faster."""
+"""Rows up to which products without packing are faster."""
 _TOGETHER = (8, 4, 2, 1)
-"""How many rows may be computed together: more need more registers than there are."""
+"""Rows that may be computed together, as registers allow."""
 _PARTS_EACH = 4
-"""Work-items for each unit, all with as much of the matrix."""
+"""Work-items for each unit."""
 _PART = 1 << 15
-"""Bytes of it that a work-item reads at least: less is not worth launching it."""
+"""The fewest bytes of the matrix for each work-item."""
 
 
-def takes(dtype: DType) -> bool:
-    """Tell whether there is a kernel for matrices of a dtype: those that vectors load as they lie.
-
-    16-bit floating-point matrices are read as such; their few rows must be float32.
-    """
+def has_rows_kernel(dtype: DType) -> bool:
+    """Tell whether matrices of a dtype have a kernel; for 16-bit ones the rows must be float32."""
     if dtype.itemsize == 2:
         return kind_of(dtype) == "real"
     return dtype.kind != "c" and dtype.itemsize >= 4
@@ -39,7 +34,7 @@ def takes(dtype: DType) -> bool:
 @cache
 def rows_kernel(device: Device, dtype: DType, out: DType, rows: int) -> Kernel:
     """Return the kernel of ``kernels/matmul_rows.cl`` for a number of rows."""
-    # What is read of the rows, once more for each that is computed twice, and of the matrix.
+    # The fewest passes times reads of each: its rows, and the matrix, which counts as two.
     together = min(
         (one for one in _TOGETHER if one <= rows), key=lambda one: -(-rows // one) * (one + 2)
     )
@@ -48,8 +43,8 @@ def rows_kernel(device: Device, dtype: DType, out: DType, rows: int) -> Kernel:
     return device.kernel(text, "few_rows", 4, [np.int64] * 20, options)
 
 
-def columns_each(device: Device, dtype: DType, n: int, depth: int, matrices: int) -> int:
-    """Return how many columns of a result a work-item computes, so that units get equal parts."""
+def columns_per_item(device: Device, dtype: DType, n: int, depth: int, matrices: int) -> int:
+    """Return how many columns of the result a work-item computes, equally for all units."""
     units = device.traits.units
     wanted = -(-_PARTS_EACH * units // matrices)
     parts = max(1, min(wanted, n * depth * dtype.itemsize // _PART))

@@ -1,4 +1,4 @@
-"""What the kernels of matrix products are given, and the kernels themselves."""
+"""The arguments of matrix product kernels, and the kernels."""
 
 from __future__ import annotations
 
@@ -13,16 +13,14 @@ from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.pool import Storage
 from portarray.clarray.runtime.programs import Kernel
 
-__all__ = ["Task", "Three", "kernel_of"]
-
 DType = np.dtype[Any]
 Three = tuple[int, int, int]
 
 
 class Task(NamedTuple):
-    """Products of matrices that lie along three batch axes; strides in elements.
+    """Products of matrices along three batch axes; strides in elements.
 
-    ``c``'s matrices follow each other; within one, ``c_m`` and ``c_n`` are its strides.
+    ``c``'s matrices are contiguous in sequence; ``c_m`` and ``c_n`` are the strides within one.
     """
 
     a: Storage
@@ -50,7 +48,7 @@ class Task(NamedTuple):
         return math.prod(self.batch)
 
     def transposed(self) -> Task:
-        """Return the same products as those of the transposed operands in the other order."""
+        """Return the same products as those of the transposed operands, exchanged."""
         return self._replace(
             a=self.b, b=self.a, a_at=self.b_at, b_at=self.a_at, m=self.n, n=self.m,
             a_m=self.b_n, a_k=self.b_k, b_k=self.a_k, b_n=self.a_m, c_m=self.c_n, c_n=self.c_m,

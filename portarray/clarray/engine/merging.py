@@ -1,41 +1,30 @@
-"""Sorting rows in place with the threads of a CPU: runs by NumPy, which the device merges."""
+"""Parallel sort of rows on a CPU: NumPy sorts runs in threads, and a kernel merges them."""
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from portarray.clarray.array import Array, empty
 from portarray.clarray.dtypes import cl_type
 from portarray.clarray.engine.host import modify
+from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.programs import Kernel, source_of
-
-__all__ = ["sort_rows"]
+from portarray.clarray.strided import Array, empty
 
 NumpyArray = np.ndarray[Any, Any]
 
 RUN = 1 << 16
-"""Elements of a run at least: fewer are sorted before another thread has begun."""
+"""The fewest elements of a run: fewer are not worth a thread."""
 
 _CHUNK = 1 << 14
 """Elements that one work-item merges."""
 
 
 def sort_rows(x: Array) -> Array:
-    """Sort the rows of a contiguous array in ascending order, NaN last; equal elements anyhow.
-
-    Parameters
-    ----------
-    x : Array
-        Its contents are lost.
-
-    Returns
-    -------
-    Array
-        The sorted rows: ``x`` itself, or another array of the same shape.
-    """
+    """Sort the rows of a contiguous array, ascending, NaN last; not stable."""
     if not x.size:
         return x
     length = x.shape[-1]
@@ -44,7 +33,7 @@ def sort_rows(x: Array) -> Array:
     if threads < 2:
         modify(x, lambda values: values.sort(axis=-1))
         return x
-    # As many runs to a row as there are threads for it; complex numbers have no kernel to merge.
+    # As many runs of a row as there are threads for it. The merge kernel has no complex numbers.
     runs = 1 if x.dtype.kind == "c" else 1 << (max(threads // rows, 1).bit_length() - 1)
     run = -(-length // runs)
 
@@ -67,27 +56,23 @@ def sort_rows(x: Array) -> Array:
 
 
 def _merged(x: Array, rows: int, length: int, run: int) -> Array:
-    """Return a new array in which neighbouring runs of each row are one."""
+    """Return a new array in which adjacent runs of each row are merged."""
     out = empty(x.shape, x.dtype, x.device)
     pairs = -(-length // (2 * run))
     size = (-(-min(2 * run, length) // _CHUNK), rows * pairs)
     values = x.offset, run, length, pairs, _CHUNK
-    _kernel(x).launch(size, (1, 1), (x.storage, out.storage), *values)
+    _kernel(x.device, x.dtype).launch(size, (1, 1), (x.storage, out.storage), *values)
     return out
 
 
-def _kernel(x: Array) -> Kernel:
-    key = "merge", x.dtype.num
-    found = x.device.kernels.get(key)
-    if found is None:
-        own = cl_type(x.dtype)
-        # Integers are equal to themselves, so that their compilers drop the second half.
-        lines = (
-            f"#define STORED {own.storage}",
-            f"#define VALUE(i) {own.load}(in, i)",
-            "#define BEFORE(x, y) ((x) < (y) || ((y) != (y) && (x) == (x)))",
-            source_of("merge"),
-        )
-        found = x.device.kernel("\n".join(lines), "merge", 2, [np.int64] * 5)
-        x.device.kernels[key] = found
-    return found
+@cache
+def _kernel(device: Device, dtype: np.dtype[Any]) -> Kernel:
+    own = cl_type(dtype)
+    # The second half of BEFORE orders NaN; compilers drop it for integers.
+    lines = (
+        f"#define STORED {own.storage}",
+        f"#define VALUE(i) {own.load}(in, i)",
+        "#define BEFORE(x, y) ((x) < (y) || ((y) != (y) && (x) == (x)))",
+        source_of("merge"),
+    )
+    return device.kernel("\n".join(lines), "merge", 2, [np.int64] * 5)

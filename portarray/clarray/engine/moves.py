@@ -1,42 +1,39 @@
-"""Items moved from one layout to another: which kernel walks which axes.
+"""Copies between layouts: which kernel loops over which axes.
 
-A copy needs no dtype, so kernels are made for sizes of items. What decides is along which axis
-neighbours lie in each of the two layouts:
+Kernels depend on the item size, not on the dtype. The kernel is chosen by the axes along which the
+source and the destination are contiguous:
 
-- along the same one: processors copy rows (``block``), devices with local memory item by item
-  (``walk``);
-- along different ones, as in a transposed copy: both copy squares, processors through registers
-  (``tile``), other devices through local memory (``exchange``).
+- the same axis: CPUs copy rows (``block``), devices with local memory item by item (``walk``);
+- different axes, as in a transposed copy: square tiles, on CPUs through registers (``tile``), on
+  other devices through local memory (``exchange``).
 """
 
 from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
 
-from portarray.clarray.array import Array
 from portarray.clarray.layout import collapse
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.programs import Kernel, source_of
-
-__all__ = ["item_kernel", "move", "pieces"]
+from portarray.clarray.strided import Array
 
 _CHUNK = 1 << 15
-"""Bytes that a work-item of a processor moves: many groups, but few enough to cost nothing."""
+"""Bytes that a work-item of a CPU copies: many work-groups, at little overhead."""
 
 _ITEMS = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong", 16: "ulong2"}
 _LINE = 64
 _TILE, _EXCHANGE = 64, 16
-# Rows of the squares that are transposed in registers.
+# Rows of the tiles that are transposed in registers.
 _SQUARE = 8
 _VALUES = (np.int64,) * 18
 
 Axis = tuple[int, int, int]
-"""Size, step in the result, step in what is read."""
+"""Size, stride in the destination, stride in the source."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +49,10 @@ class _Launch:
 
 
 def move(out: Array, x: Array) -> None:
-    """Copy the items of one array to another of the same shape and item size.
+    """Copy one array's items to another of the same shape and item size.
 
-    The two must not overlap in memory, and ``out`` must have at least one element and no two at
-    one place.
+    The two must not overlap in memory; ``out`` must not be empty, and none of its elements may
+    share an address.
     """
     device = out.device
     itemsize = out.dtype.itemsize
@@ -73,12 +70,9 @@ def move(out: Array, x: Array) -> None:
 def pieces(
     device: Device, itemsize: int, columns: int
 ) -> tuple[int, int, tuple[int, int, int] | None]:
-    """Return how many columns and rows a work-item takes, and the size of a group.
-
-    On processors as many bytes as are worth a work-item; they are groups by themselves, so that
-    the compiler makes vectors of what a work-item does, and PoCL, which builds a kernel anew for
-    each size of a group, builds it once. Elsewhere one item each.
-    """
+    """Return how many columns and rows a work-item takes, and the size of a work-group."""
+    # On CPUs a work-group is one work-item: compilers vectorize its loop, and PoCL, which builds a
+    # kernel for each group size, builds it once.
     if device.traits.local_memory:
         return 1, 1, None
     elements = _CHUNK // itemsize
@@ -86,30 +80,22 @@ def pieces(
     return run, max(1, elements // columns), (1, 1, 1)
 
 
+@cache
 def item_kernel(
     device: Device, itemsize: int, file: str, name: str, buffers: int, values: tuple[Any, ...]
 ) -> Kernel:
-    """Return a kernel for items of a size in bytes, from a file of ``kernels/``."""
-    key = (file, name, itemsize)
-    found = device.kernels.get(key)
-    if found is None:
-        head = f"#define ITEM {itemsize}\n#define U {_ITEMS[itemsize]}\n"
-        found = device.kernel(head + source_of(file), name, buffers, values)
-        device.kernels[key] = found
-    return found
+    """Return a kernel of ``kernels/FILE.cl`` for items of a size in bytes."""
+    head = f"#define ITEM {itemsize}\n#define U {_ITEMS[itemsize]}\n"
+    return device.kernel(head + source_of(file), name, buffers, values)
 
 
+@cache
 def _kernel(device: Device, itemsize: int, name: str) -> Kernel:
-    key = ("copy", name, itemsize)
-    found = device.kernels.get(key)
-    if found is None:
-        head = (
-            f"#define {name.upper()} {_EXCHANGE}\n#define U {_ITEMS[itemsize]}\n"
-            f"#define W {_SQUARE if itemsize < 16 else 0}\n"
-        )
-        found = device.kernel(head + source_of("copy"), name, 2, _VALUES)
-        device.kernels[key] = found
-    return found
+    head = (
+        f"#define {name.upper()} {_EXCHANGE}\n#define U {_ITEMS[itemsize]}\n"
+        f"#define W {_SQUARE if itemsize < 16 else 0}\n"
+    )
+    return device.kernel(head + source_of("copy"), name, 2, _VALUES)
 
 
 @lru_cache(maxsize=4096)
@@ -120,7 +106,7 @@ def _plan(
     itemsize: int,
     group_limit: int,
 ) -> tuple[_Launch, ...]:
-    """Return the launches that copy; `group_limit` is 0 on processors."""
+    """Return the launches that copy; ``group_limit`` is 0 on CPUs."""
     axes, to, origin = _axes(shape, out_strides, x_strides)
     last = axes.pop()
     if group_limit:
@@ -147,7 +133,7 @@ def _plan(
         run_i = run_j = spread = _EXCHANGE
         group = (_EXCHANGE, _EXCHANGE, 1)
     items = (-(-size_i // run_i) * spread, -(-size_j // run_j) * spread)
-    # The kernels have three more axes: the longest ones. The host counts through the rest.
+    # The kernels loop over three more axes, the longest ones; each index of the rest is a launch.
     axes.sort(reverse=True)
     inner, outer = axes[:3], axes[3:]
     inner += [(1, 0, 0)] * (3 - len(inner))
@@ -174,7 +160,7 @@ def _plan(
 def _axes(
     shape: tuple[int, ...], out_strides: tuple[int, ...], x_strides: tuple[int, ...]
 ) -> tuple[list[Axis], int, int]:
-    """Return axes with forward steps in the result, neighbours last, and where both begin."""
+    """Return axes with positive, descending strides in the destination, and both starts."""
     to = origin = 0
     axes: list[Axis] = []
     for size, out_step, x_step in zip(shape, out_strides, x_strides, strict=True):
@@ -194,7 +180,7 @@ def _axes(
 
 
 def _nearest(axes: list[Axis]) -> int:
-    """Return the place of the axis along which neighbours lie in what is read."""
+    """Return the position of the axis with the smallest stride in the source."""
     return min(range(len(axes)), key=lambda place: abs(axes[place][2]))
 
 
@@ -208,11 +194,11 @@ def _choose_processor(last: Axis, axes: list[Axis], itemsize: int) -> tuple[str,
     size, _, step = last
     second = _nearest(axes)
     length, _, other = axes[second]
-    # Squares pay as soon as one fits; where an item is a register tiles save lines of the cache.
+    # Tiles pay as soon as one fits; for items as wide as a register they save cache lines.
     fits = min(size, length) >= _SQUARE if itemsize < 16 else abs(step) * itemsize >= _LINE
     if abs(other) < abs(step) and fits:
         return "tile", second
-    # Short rows: many of them to a work-item.
+    # Short rows: a work-item takes many of them.
     return "block", len(axes) - 1 if size >= _LINE else _longest(axes)
 
 

@@ -1,8 +1,8 @@
-"""What may stand beside an array: the rules for Python scalars, promotion and devices.
+"""Operands of binary operations: Python scalars, promotion and devices.
 
-A Python scalar takes the dtype of the array beside it where it is of the same or a lower kind
-(bool < int < float < complex); a complex number makes a real floating-point array's result
-complex, in the same precision. NumPy's scalars count as Python scalars.
+A Python scalar takes the dtype of the array operand if its kind is the same or lower
+(bool < int < float < complex); a complex scalar and a real floating-point array give a complex
+result of the same precision. NumPy scalars count as Python scalars.
 """
 
 from __future__ import annotations
@@ -12,28 +12,19 @@ from typing import Any, TypeAlias
 import ml_dtypes
 import numpy as np
 
-from portarray.clarray.array import Array
-from portarray.clarray.dtypes import kind_of, promote
-
-__all__ = ["Operand", "Scalar", "beside", "one_device", "pair", "python_scalar", "same_kind"]
+from portarray.clarray.dtypes import RANK, kind_of, promote
+from portarray.clarray.strided import Array
 
 DType = np.dtype[Any]
 Scalar: TypeAlias = bool | int | float | complex
 Operand: TypeAlias = Array | Scalar
 
-_RANK = {"bool": 0, "signed": 1, "unsigned": 1, "real": 2, "complex": 3}
 _COMPLEX64: DType = np.dtype(np.complex64)
 _COMPLEX128: DType = np.dtype(np.complex128)
 
 
 def python_scalar(value: object, name: str) -> Scalar:
-    """Return a scalar as Python's own.
-
-    Raises
-    ------
-    TypeError
-        If it is none; the message says what to do.
-    """
+    """Return a Python or NumPy scalar as a Python scalar."""
     if isinstance(value, (bool, int, float, complex)):
         return value
     if isinstance(value, np.generic):
@@ -48,16 +39,8 @@ def python_scalar(value: object, name: str) -> Scalar:
     )
 
 
-def beside(value: Scalar, dtype: DType, name: str) -> tuple[Scalar, DType]:
-    """Return a scalar as it is computed with beside an array of a dtype, and in which dtype.
-
-    Raises
-    ------
-    TypeError
-        If its kind is above the dtype's.
-    OverflowError
-        If an integer dtype cannot hold it.
-    """
+def scalar_operand(value: Scalar, dtype: DType, name: str) -> tuple[Scalar, DType]:
+    """Return the scalar operand of an array of a dtype, converted, and the dtype to compute in."""
     kind = kind_of(dtype)
     if isinstance(value, bool):
         return value, dtype
@@ -73,7 +56,7 @@ def beside(value: Scalar, dtype: DType, name: str) -> tuple[Scalar, DType]:
         if kind != "bool":
             return (complex(value) if kind == "complex" else float(value)), dtype
     elif isinstance(value, float):
-        if _RANK[kind] >= 2:
+        if RANK[kind] >= 2:
             return (complex(value) if kind == "complex" else value), dtype
     elif kind == "complex":
         return value, dtype
@@ -87,7 +70,7 @@ def beside(value: Scalar, dtype: DType, name: str) -> tuple[Scalar, DType]:
 
 def same_kind(first: DType, second: DType) -> bool:
     """Tell whether two dtypes are of one kind, all integers being one."""
-    return _RANK[kind_of(first)] == _RANK[kind_of(second)]
+    return RANK[kind_of(first)] == RANK[kind_of(second)]
 
 
 def one_device(name: str, first: Array, second: Array) -> None:
@@ -100,22 +83,12 @@ def one_device(name: str, first: Array, second: Array) -> None:
 
 
 def pair(x1: object, x2: object, name: str) -> tuple[Operand, Operand, DType]:
-    """Return two operands, at least one an array, and the dtype they are computed in.
-
-    Raises
-    ------
-    TypeError
-        If one is neither array nor scalar, both are scalars, or no dtype holds both.
-    ValueError
-        If they are on two devices.
-    OverflowError
-        If an integer array's dtype cannot hold the other's value.
-    """
+    """Return two operands, at least one an array, and the dtype they are computed in."""
     if isinstance(x1, Array):
         if isinstance(x2, Array):
             one_device(name, x1, x2)
             return x1, x2, promote(x1.dtype, x2.dtype)
-        second, dtype = beside(python_scalar(x2, name), x1.dtype, name)
+        second, dtype = scalar_operand(python_scalar(x2, name), x1.dtype, name)
         return x1, second, dtype
     first = python_scalar(x1, name)
     if not isinstance(x2, Array):
@@ -124,5 +97,5 @@ def pair(x1: object, x2: object, name: str) -> tuple[Operand, Operand, DType]:
             f"{name} needs at least one array, got {x1!r} and {x2!r}; "
             f"make one with clarray.asarray(x)"
         )
-    first, dtype = beside(first, x2.dtype, name)
+    first, dtype = scalar_operand(first, x2.dtype, name)
     return first, x2, dtype

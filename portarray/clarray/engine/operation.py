@@ -1,8 +1,8 @@
-"""What an element-by-element function computes: one row, one expression for each kind of dtype.
+"""Element-wise operations as data: one OpenCL C expression for each kind of dtype.
 
-A row stands beside its public function::
+Each is defined next to its public function::
 
-    _ADD = Operation("add", {**integer("(U)a + (U)b"), **floating("a + b")})
+    ADD = Operation("add", {**integer("(U)a + (U)b"), **floating("a + b")})
 
 In an expression the operands are ``a``, ``b`` and ``c``, values of the compute type ``T``. Further
 macros: ``R``, the real type of ``T`` (``float`` for ``float2``); ``C``, the complex type of ``R``
@@ -21,12 +21,10 @@ import numpy as np
 
 from portarray.clarray.dtypes import kind_of, real_dtype_of
 
-__all__ = ["Operation", "every", "floating", "integer", "numeric"]
-
 DType = np.dtype[Any]
 
 _BOOL: DType = np.dtype(np.bool_)
-_SPOKEN = {
+_KIND_NAMES = {
     "bool": "bool",
     "signed": "signed integer",
     "unsigned": "unsigned integer",
@@ -37,23 +35,7 @@ _SPOKEN = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Operation:
-    """An expression over operands ``a``, ``b``, ``c``. Each is one object: compared with ``is``.
-
-    Parameters
-    ----------
-    name : str
-        The public function's name; kernels and errors are named after it.
-    forms : mapping of str to str
-        Kind of the dtype that is computed in (``"bool"``, ``"signed"``, ``"unsigned"``,
-        ``"real"``, ``"complex"``) to OpenCL C over the operands. A kind that is missing is refused.
-    result : {"same", "bool", "real"}
-        Dtype of the result: that of the computation, bool, or that of the real parts.
-    needs : tuple of str, or mapping of str to them
-        Files of ``kernels/`` whose functions the expressions call; by kind where they differ:
-        ``{"complex": ("complex",)}``.
-    choice : bool
-        Whether ``a`` is a bool, whatever the others are computed in.
-    """
+    """An expression over operands ``a``, ``b``, ``c``; compared by identity."""
 
     name: str
     forms: Mapping[str, str]
@@ -72,13 +54,7 @@ class Operation:
         return self.needs.get(kind_of(dtype), ())
 
     def result_dtype(self, dtype: DType) -> DType:
-        """Return the dtype of the result of a computation in ``dtype``.
-
-        Raises
-        ------
-        TypeError
-            If the operation does not take the dtype's kind.
-        """
+        """Return the dtype of the result of a computation in ``dtype``."""
         if kind_of(dtype) not in self.forms:
             raise self.refusal(dtype)
         if self.result == "bool":
@@ -87,27 +63,27 @@ class Operation:
 
     def refusal(self, dtype: DType) -> TypeError:
         """Return the error for a dtype that the operation does not take."""
-        kinds = " or ".join(_SPOKEN[kind] for kind in self.forms)
+        kinds = " or ".join(_KIND_NAMES[kind] for kind in self.forms)
         return TypeError(
             f"{self.name} takes arrays of a {kinds} dtype, got {dtype}; convert with astype first"
         )
 
 
 def integer(expression: str) -> dict[str, str]:
-    """Return the forms of an expression that serves signed and unsigned integers."""
+    """Return an expression as the form for signed and unsigned integers."""
     return {"signed": expression, "unsigned": expression}
 
 
 def floating(expression: str) -> dict[str, str]:
-    """Return the forms of an expression that serves real and complex numbers."""
+    """Return an expression as the form for real and complex numbers."""
     return {"real": expression, "complex": expression}
 
 
 def numeric(expression: str) -> dict[str, str]:
-    """Return the forms of an expression that serves every kind but bool."""
+    """Return an expression as the form for every kind but bool."""
     return {**integer(expression), **floating(expression)}
 
 
 def every(expression: str) -> dict[str, str]:
-    """Return the forms of an expression that serves every kind."""
+    """Return an expression as the form for every kind."""
     return {"bool": expression, **numeric(expression)}

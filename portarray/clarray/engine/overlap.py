@@ -1,27 +1,25 @@
-"""Whether two arrays share elements."""
+"""Whether two arrays share memory."""
 
 from __future__ import annotations
 
 import math
 
-from portarray.clarray.array import Array
-
-__all__ = ["overlap", "same_elements"]
+from portarray.clarray.strided import Array
 
 
 def overlap(first: Array, second: Array) -> bool:
-    """Tell whether an element of one array may lie where one of the other does.
+    """Tell whether two arrays may share memory.
 
-    Exact for arrays of different storages, and for slices of one that interleave (``x[::2]`` and
-    ``x[1::2]``); beyond that an array that fills the same stretch of memory counts as overlapping.
+    Exact for different storages and for interleaved slices (``x[::2]`` and ``x[1::2]``); otherwise
+    arrays whose address ranges intersect count as overlapping.
     """
-    apart = first.storage is not second.storage
-    # Two storages may lie over the same memory if they borrowed it.
-    if apart and not (first.storage.shared and second.storage.shared):
+    separate = first.storage is not second.storage
+    # Two storages may wrap the same host memory.
+    if separate and not (first.storage.shared and second.storage.shared):
         return False
     if not first.size or not second.size:
         return False
-    if apart:
+    if separate:
         ours, theirs = first.storage.host, second.storage.host
         if ours is None or theirs is None:
             return False
@@ -32,8 +30,8 @@ def overlap(first: Array, second: Array) -> bool:
     other_low, other_high = _bounds(second)
     if begin + other_low >= high or low >= begin + other_high:
         return False
-    # All elements of one lie at multiples of a number of bytes from each other, likewise from
-    # those of the other: if the first ones do not, no two elements meet.
+    # All addresses of both arrays are the two first ones plus multiples of a common step: if the
+    # distance of the first ones is no multiple of it, within an item, no elements overlap.
     itemsize = first.dtype.itemsize
     if itemsize != second.dtype.itemsize:
         return True
@@ -60,7 +58,7 @@ def _steps(x: Array) -> list[int]:
 
 
 def _bounds(x: Array) -> tuple[int, int]:
-    """Return the first byte of the elements, and the first after them."""
+    """Return the byte range that the elements lie in."""
     low = high = x.offset
     for size, step in zip(x.shape, x.strides, strict=True):
         if step < 0:

@@ -1,4 +1,4 @@
-"""Complex arrays as the real and imaginary parts that lie in their memory, and back."""
+"""Views of complex arrays as real ones, and back."""
 
 from __future__ import annotations
 
@@ -6,18 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from portarray.clarray.array import Array
 from portarray.clarray.dtypes import real_dtype_of
 from portarray.clarray.layout import is_contiguous
-
-__all__ = ["as_complex", "as_parts", "part"]
+from portarray.clarray.strided import Array, new_array
 
 
 def as_parts(x: Array) -> Array:
-    """Return a complex array as a real one with another axis of length 2: the same memory."""
+    """Return a complex array as a real view with a last axis of length 2."""
     shape = (*x.shape, 2)
     strides = (*[2 * step for step in x.strides], 1)
-    return Array(
+    return new_array(
         x.storage,
         real_dtype_of(x.dtype),
         shape,
@@ -28,12 +26,12 @@ def as_parts(x: Array) -> Array:
 
 
 def part(x: Array, which: int) -> Array:
-    """Return the real (0) or imaginary (1) parts of a complex array: the same memory."""
+    """Return a view of the real (0) or imaginary (1) parts of a complex array."""
     parts = as_parts(x)
     return parts.view(x.shape, parts.strides[:-1], parts.offset + which)
 
 
 def as_complex(parts: Array, dtype: np.dtype[Any]) -> Array:
-    """Return a new contiguous real array with a last axis of length 2 as a complex one."""
+    """Return a new contiguous real array with a last axis of length 2 as a complex view."""
     strides = tuple([step // 2 for step in parts.strides[:-1]])
-    return Array(parts.storage, dtype, parts.shape[:-1], strides, 0, True)
+    return new_array(parts.storage, dtype, parts.shape[:-1], strides, 0, True)

@@ -1,6 +1,6 @@
-"""Which kernel computes an operation over arrays of some layouts, and with what arguments.
+"""Plans of element-wise operations: the kernel and its arguments for given layouts.
 
-A plan depends on dtypes, shapes and strides alone, so that it is made once for all arrays alike.
+A plan depends on dtypes, shapes and strides only, and is cached by them.
 """
 
 from __future__ import annotations
@@ -25,50 +25,27 @@ from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.pool import Storage
 from portarray.clarray.runtime.programs import Kernel
 
-__all__ = ["Form", "Plan", "plan_of"]
-
 DType = np.dtype[Any]
 Form = tuple[DType, Shape, Shape]
 """An array's dtype, shape and strides."""
 
 LARGE = 1 << 15
-"""Elements from which a program for just these dtypes and this layout is worth building."""
+"""Elements from which a program specialized to the dtypes and the layout is built."""
 
 WIDE = 64
-"""Items of a row that a work-group takes, of one shorter than ``LONG``."""
+"""Elements of a row for each work-group, where rows are shorter than ``LONG``."""
 
 LONG = 2048
-"""Items of a row from which a work-group takes as many as it takes of flat arrays."""
+"""Elements of a row from which a work-group takes as many as of contiguous arrays."""
 
 TILE = 8
-"""Rows that it takes together where an operand lies across them: its cache lines are used whole."""
+"""Rows of a work-group where an operand is contiguous across rows, to use whole cache lines."""
 
 _MOST_ROWS = 65535  # work-groups along any axis but the first, on some GPUs
 
 
 class Plan(NamedTuple):
-    """How to compute an operation.
-
-    Parameters
-    ----------
-    shape, strides : tuple of int
-        Of the output, where a new one is made.
-    casts : tuple of (int, numpy.dtype)
-        Operands, by their place, that are cast to a dtype beforehand.
-    kernel : Kernel or None
-        What computes; None where there are no elements.
-    size, group : tuple of int
-        Its work-items.
-    tables : tuple of Storage
-        Buffers after those of arrays.
-    arguments : tuple of int
-        Values after the offsets.
-    own : tuple of numpy.dtype
-        What each operand is read as.
-    everywhere : bool
-        Whether each operand has a buffer, an offset and a value, be it array or scalar; otherwise
-        arrays have the former and scalars the latter.
-    """
+    """How to compute an operation."""
 
     shape: Shape
     strides: Shape
@@ -91,27 +68,7 @@ def plan_of(
     out: tuple[Shape, Shape] | None,
     *operands: Form | None,
 ) -> Plan:
-    """Return the plan of an operation.
-
-    Parameters
-    ----------
-    operation : Operation
-        What to compute.
-    dtype, out_dtype : numpy.dtype
-        What is computed in, and what is written.
-    device : Device
-        Where to compute.
-    out : tuple of shape and strides, or None
-        Layout of the output where there is one already.
-    *operands : tuple of dtype, shape and strides, or None
-        Arrays, and None for Python scalars.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not broadcast, together or to that of the output, or if several elements of
-        the output lie at one place.
-    """
+    """Return the plan of an operation."""
     shape = broadcast_shapes(*[one[1] for one in operands if one is not None])
     if out is None:
         out = shape, strides_of(shape)
@@ -130,7 +87,7 @@ def plan_of(
     own = tuple(operation.operand_dtype(place, dtype) for place in range(len(operands)))
     casts: tuple[tuple[int, DType], ...] = ()
     if size < LARGE and len(operands) > 1:
-        # Rather one more small kernel than one more program.
+        # Launching a small cast is cheaper than building another program.
         casts = tuple(
             (place, wanted)
             for place, (one, wanted) in enumerate(zip(operands, own, strict=True))
@@ -157,7 +114,7 @@ def _flat(
     out: tuple[Shape, Shape],
     operands: tuple[Form | None, ...],
 ) -> Plan | None:
-    """Return the plan for arrays that all lie in the same order without gaps."""
+    """Return the plan for C-contiguous arrays of one shape; None for others."""
     kinds = []
     for one in operands:
         if one is None or one[1] != out[0] or not is_contiguous(one[1], one[2]):
@@ -179,7 +136,7 @@ def _walk(
     operands: tuple[Form | None, ...],
     own: tuple[DType, ...],
 ) -> Plan:
-    """Return the plan for any layout and any mix with scalars."""
+    """Return the plan for any layout and any mix of arrays and scalars."""
     kinds = [wanted if one is None else one[0] for one, wanted in zip(operands, own, strict=True)]
     kernel = plain(Task(operation, tuple(kinds), dtype, out_dtype), device).walk
     walk = walk_of(out, tuple([((), ()) if one is None else one[1:] for one in operands]))
@@ -205,7 +162,7 @@ def _rows(
     out: tuple[Shape, Shape],
     operands: tuple[Form | None, ...],
 ) -> Plan | None:
-    """Return the plan for large arrays with long rows."""
+    """Return the plan for large arrays with long rows; None for others."""
     walk = walk_of(out, tuple([one[1:] for one in operands if one is not None]))
     sizes = walk.sizes
     if not _suits(sizes, device):
@@ -232,7 +189,7 @@ def _rows(
 
 
 def _suits(sizes: Shape, device: Device) -> bool:
-    """Tell whether work-groups of one piece of a row each keep their items busy."""
+    """Tell whether rows are long enough, and not too many, for work-groups along them."""
     if sizes[0] < WIDE // 2:
         return False
     outer = math.prod(sizes[2:])
@@ -240,7 +197,7 @@ def _suits(sizes: Shape, device: Device) -> bool:
 
 
 def _group(walk: Walk, device: Device) -> tuple[int, int]:
-    """Return how many items of how many rows a work-group takes."""
+    """Return how many elements of how many rows a work-group computes."""
     most: int = device.native.max_work_group_size
     across = len(walk.sizes) > 1 and any(
         abs(one[1]) < abs(one[0]) for one in walk.strides if one[1]

@@ -1,18 +1,17 @@
-"""Evenly spaced numbers, written into arrays."""
+"""Kernels of ``arange`` and ``linspace``."""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from portarray.clarray.array import Array
 from portarray.clarray.dtypes import cl_type
 from portarray.clarray.engine.moves import pieces
 from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.programs import source_of
-
-__all__ = ["between", "count"]
+from portarray.clarray.runtime.programs import Kernel, source_of
+from portarray.clarray.strided import Array
 
 DType = np.dtype[Any]
 _MASK = 0xFFFF_FFFF_FFFF_FFFF
@@ -21,8 +20,7 @@ _MASK = 0xFFFF_FFFF_FFFF_FFFF
 def count(out: Array, start: float, step: float) -> None:
     """Write ``start + i * step`` into a C-contiguous 1-d array of an integer or real dtype.
 
-    Integers are exact. Real numbers are computed in the widest real type of the device, one
-    product and one sum, and rounded to the dtype.
+    Integers are exact. Real numbers are computed in the device's widest real type and rounded.
     """
     if not out.size:
         return
@@ -34,18 +32,7 @@ def count(out: Array, start: float, step: float) -> None:
 
 
 def between(out: Array, start: float, stop: float, gaps: int) -> None:
-    """Write numbers from ``start`` in ``gaps`` equal steps towards ``stop`` into a 1-d array.
-
-    Parameters
-    ----------
-    out : Array
-        Of a real dtype, and any stride. It may have fewer elements than there are steps, or one
-        more, which is then exactly ``stop``.
-    start, stop : float
-        The ends.
-    gaps : int
-        How many steps there are from the one to the other.
-    """
+    """Write numbers from ``start`` in ``gaps`` equal steps to ``stop`` into a 1-d array."""
     if not out.size:
         return
     real = _real(out.device)
@@ -57,15 +44,10 @@ def between(out: Array, start: float, stop: float, gaps: int) -> None:
 
 
 def _launch(out: Array, name: str, dtypes: tuple[Any, ...], values: tuple[Any, ...]) -> None:
-    """Launch a kernel over the elements of an array, with values after those of all kernels."""
-    device = out.device
-    key = ("ramp", name, cl_type(out.dtype).suffix)
-    kernel = device.kernels.get(key)
-    if kernel is None:
-        kernel = device.kernel(_source(out.dtype, device), name, 1, (*[np.int64] * 3, *dtypes))
-        device.kernels[key] = kernel
+    """Launch a kernel over the elements of an array, with further by-value arguments."""
+    kernel = _kernel(out.device, out.dtype, name, dtypes)
     size = out.size
-    run, _, group = pieces(device, out.dtype.itemsize, size)
+    run, _, group = pieces(out.device, out.dtype.itemsize, size)
     items = (-(-size // run), 1, 1)
     kernel.launch(items, group, (out.storage,), out.offset, size, run, *values)
 
@@ -75,10 +57,12 @@ def _real(device: Device) -> DType:
     return wide if wide in device.dtypes else np.dtype(np.float32)
 
 
-def _source(dtype: DType, device: Device) -> str:
+@cache
+def _kernel(device: Device, dtype: DType, name: str, dtypes: tuple[Any, ...]) -> Kernel:
     own = cl_type(dtype)
     if dtype.kind in "iu":
         lines = ["#define INTEGRAL"]
     else:
         lines = [f"#define R {cl_type(_real(device)).compute}", f"#define PUT {own.store}"]
-    return "\n".join([*lines, f"#define S {own.storage}", source_of("ramp")])
+    text = "\n".join([*lines, f"#define S {own.storage}", source_of("ramp")])
+    return device.kernel(text, name, 1, (*[np.int64] * 3, *dtypes))

@@ -1,10 +1,10 @@
 """Reductions: one combining expression, any axes, any layout.
 
-Two families of kernels are chosen by a device's traits. Where work-groups share local memory, a
-group has a chunk of a result (``reduce_group.cl``). Processors have few work-items with long tasks
-over vectors (``reduce_cpu.cl``): along rows where the innermost axis goes, across columns where it
-stays. What fits neither, such as very short rows, has a work-item for each result
-(``reduce.cl``). Results with many elements each are made in chunks, which a second kernel combines.
+The device's traits choose among two families of kernels. On devices with local memory a work-group
+reduces a chunk of a result (``reduce_group.cl``). On CPUs few work-items have long tasks over
+vectors (``reduce_cpu.cl``): along rows if the innermost axis is reduced, else across columns. What
+fits neither, such as very short rows, has a work-item for each result (``reduce.cl``). Results of
+many elements are computed in chunks, which a second kernel combines.
 """
 
 from __future__ import annotations
@@ -16,16 +16,17 @@ from typing import Any
 
 import numpy as np
 
-from portarray.clarray.array import Array, empty
 from portarray.clarray.dtypes import kind_of
 from portarray.clarray.engine.accumulation import (
     LANES,
     WORTH,
     Accumulator,
+    Kernels,
     accumulator_dtype,
     cut,
     definitions,
     has_vectors,
+    kernels_of,
     round_up,
 )
 from portarray.clarray.engine.copy import contiguous
@@ -33,8 +34,7 @@ from portarray.clarray.engine.reduction_layout import Walk, reduced_shape, walk
 from portarray.clarray.layout import strides_of
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.programs import Kernel, source_of
-
-__all__ = ["Reduction", "gone_last", "reduce"]
+from portarray.clarray.strided import Array, empty, permuted
 
 DType = np.dtype[Any]
 Shape = tuple[int, ...]
@@ -42,31 +42,12 @@ Shape = tuple[int, ...]
 _STRIP = 64 * LANES
 _GROUP = 256
 _SHORT_ROW = 24
-"""Rows of fewer elements are faster with a work-item for each than with vectors along them."""
+"""Shorter rows are faster with a work-item for each than with vectors along them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reduction:
-    """How elements become one. Each is one object: compared with ``is``.
-
-    Parameters
-    ----------
-    name : str
-        The public function's name.
-    combine : mapping of str to (str, str)
-        Kind of the accumulator to the expression that combines ``a`` and ``b``, for numbers and
-        vectors of them alike, and the value that changes nothing. ``T_MIN`` and ``T_MAX`` are
-        the limits of an integer accumulator.
-    accumulator : {"result", "own", "truth", "count"}
-        What is combined: see :func:`~portarray.clarray.engine.accumulation.accumulator_dtype`.
-    value : str
-        What an element ``v`` contributes, ``T_(v)`` being the conversion to the accumulator, and
-        ``c`` the centre of its result.
-    result : str
-        The result from the accumulator ``a`` and ``divisor``.
-    centred : bool
-        Whether each result has a centre.
-    """
+    """A combining expression for each kind of dtype; compared by identity."""
 
     name: str
     combine: Mapping[str, tuple[str, str]]
@@ -76,11 +57,10 @@ class Reduction:
     centred: bool = False
 
 
-def gone_last(x: Array, axes: Shape) -> Array:
-    """Return a C-contiguous copy with some axes moved to the end."""
+def reduced_last(x: Array, axes: Shape) -> Array:
+    """Return a C-contiguous array with some axes moved to the end."""
     order = [axis for axis in range(x.ndim) if axis not in axes] + sorted(axes)
-    shape = tuple(x.shape[axis] for axis in order)
-    return contiguous(x.view(shape, tuple(x.strides[axis] for axis in order), x.offset))
+    return contiguous(permuted(x, order))
 
 
 def reduce(
@@ -93,32 +73,14 @@ def reduce(
     divisor: float = 1.0,
     centre: Array | None = None,
 ) -> Array:
-    """Return a reduction over axes, counted from the first; over none it maps each element.
-
-    Parameters
-    ----------
-    reduction : Reduction
-        What to compute.
-    x : Array
-        Any layout and dtype the reduction has a form for.
-    axes : tuple of int
-        Which axes go.
-    keepdims : bool
-        Whether they stay with length 1.
-    dtype : numpy.dtype
-        Of the results.
-    divisor : float
-        What ``reduction.result`` divides by.
-    centre : Array, optional
-        The centres of the results, C-contiguous, of the accumulator's type.
-    """
+    """Return a reduction over axes, counted from the first; over no axes an element-wise map."""
     device = x.device
     out = empty(reduced_shape(x.shape, axes, keepdims), dtype, device)
     if out.size == 0:
         return out
     seen = walk(x.shape, x.strides, axes)
     if seen is None:
-        x = gone_last(x, axes)
+        x = reduced_last(x, axes)
         last = tuple(range(x.ndim - len(axes), x.ndim))
         seen = walk(x.shape, strides_of(x.shape), last)
         assert seen is not None, "a contiguous array has one axis of each sort"
@@ -139,22 +101,10 @@ def reduce(
 
 
 @dataclass(frozen=True, slots=True)
-class _Kernels:
-    """The kernels of one reduction and two dtypes on one device, and the dtype of its partials."""
-
-    items: Kernel
-    finish: Kernel
-    groups: Kernel | None
-    rows: Kernel | None
-    columns: Kernel | None
-    partial: DType
-
-
-@dataclass(frozen=True, slots=True)
 class _Call:
     """A reduction about to be launched."""
 
-    kernels: _Kernels
+    kernels: Kernels
     seen: Walk
     x: Array
     out: Array
@@ -174,24 +124,12 @@ class _Call:
         each: int = 1,
         merged: int = 1,
     ) -> None:
-        """Launch a kernel, and what combines its partial results where it leaves any.
-
-        Parameters
-        ----------
-        kernel, size, group
-            What to launch.
-        chunks, length : int
-            Into how many parts each result is cut, and their length.
-        tasks, each : int
-            How many tasks there are in all, and how many a work-item takes.
-        merged : int
-            How many rows were made one.
-        """
+        """Launch a kernel, and the one that combines its partial results, if any."""
         seen, x = self.seen, self.x
         k1, k2 = (1, 1, *seen.kept)[-2:]
         sk0, sk1, sk2 = (0, 0, 0, *seen.kept_steps)[-3:]
-        r1, r2 = (1, 1, *seen.gone)[-2:]
-        sr0, sr1, sr2 = (0, 0, 0, *seen.gone_steps)[-3:]
+        r1, r2 = (1, 1, *seen.reduced)[-2:]
+        sr0, sr1, sr2 = (0, 0, 0, *seen.reduced_steps)[-3:]
         total = seen.total
         parts = chunks * merged if chunks * merged > 1 else 0
         part = empty((parts * seen.results,), self.kernels.partial, x.device) if parts else self.out
@@ -204,33 +142,33 @@ class _Call:
             total // merged, chunks, length, parts, tasks, each, self.divisor,
         )  # fmt: skip
         if parts:
-            lanes = x.device.traits.group
-            self.kernels.finish.launch(
-                (round_up(seen.results, lanes),), (lanes,), storages,
+            local = x.device.traits.group
+            self.kernels.named["finish"].launch(
+                (round_up(seen.results, local),), (local,), storages,
                 start, k1, k2, sk0, sk1, sk2, r1, r2, sr0, sr1, sr2,
                 total, chunks, total // merged * merged, parts, seen.results, 1, self.divisor,
             )  # fmt: skip
 
 
 def _by_vectors(call: _Call) -> None:
-    """Choose among the kernels of processors, and launch."""
-    seen, kernels = call.seen, call.kernels
+    """Choose a kernel for CPUs, and launch it."""
+    seen, named = call.seen, call.kernels.named
     results, total = seen.results, seen.total
     units = call.x.device.traits.units
-    row, step = (seen.gone[-1], seen.gone_steps[-1]) if seen.gone else (1, 0)
+    row, step = (seen.reduced[-1], seen.reduced_steps[-1]) if seen.reduced else (1, 0)
     width, across = (seen.kept[-1], seen.kept_steps[-1]) if seen.kept else (1, 0)
-    # Enough tasks that units do not wait long for the one that ends last.
+    # Many tasks for each unit, so that no unit waits long for the last one.
     pieces = max(1, min(results * total // WORTH, 32 * units))
     merged = _merged(call)
-    beside = results < LANES or abs(across) > step
-    if kernels.rows and row >= _SHORT_ROW and (step == 1 or (not merged and beside)):
+    strided = results < LANES or abs(across) > step
+    if "rows" in named and row >= _SHORT_ROW and (step == 1 or (not merged and strided)):
         chunks, length = cut(total, pieces // results, 64)
-        tasks, work, kernel, merged = results * chunks, length, kernels.rows, 1
-    elif kernels.columns and merged:
+        tasks, work, kernel, merged = results * chunks, length, named["rows"], 1
+    elif "columns" in named and merged:
         strips = results // width * -(-width * merged // _STRIP)
         chunks, length = cut(total // merged, pieces // strips, 4)
         tasks, work = strips * chunks, min(width * merged, _STRIP) * length
-        kernel = kernels.columns
+        kernel = named["columns"]
     else:
         _by_items(call, pieces)
         return
@@ -242,16 +180,16 @@ def _by_vectors(call: _Call) -> None:
 
 
 def _merged(call: _Call) -> int:
-    """Return how many rows side by side are wide enough to be walked across; 0 if none are.
+    """Return how many contiguous rows to merge into one for vectors across columns; 0 for none.
 
-    Narrow rows that lie without gaps are made one, so that (n, 10) is walked as (n / 102, 1020).
+    Narrow contiguous rows are merged: (n, 10) is reduced as (n / 102, 1020).
     """
     seen = call.seen
     if not seen.kept or seen.kept_steps[-1] != 1:
         return 0
     width = seen.kept[-1]
-    if len(seen.gone) == 1 and seen.gone_steps[0] == width and not call.centred:
-        # Each of them leaves a partial result.
+    if len(seen.reduced) == 1 and seen.reduced_steps[0] == width and not call.centred:
+        # Each merged row has a partial result.
         merged = min(_STRIP // width, 128)
         if merged > 1 and seen.total >= 16 * merged:
             return merged
@@ -261,67 +199,46 @@ def _merged(call: _Call) -> int:
 def _by_items(call: _Call, pieces: int) -> None:
     """Launch with a work-item for each result and chunk."""
     results = call.seen.results
-    lanes = call.x.device.traits.group
-    columns = -(-results // lanes)
+    group = call.x.device.traits.group
+    columns = -(-results // group)
     chunks, length = cut(call.seen.total, min(pieces // columns, call.seen.total // 256), 1)
     call.launch(
-        call.kernels.items, (columns * lanes, chunks), (lanes, 1),
+        call.kernels.named["items"], (columns * group, chunks), (group, 1),
         chunks=chunks, length=length, tasks=results,
     )  # fmt: skip
 
 
 def _by_groups(call: _Call) -> None:
-    """Choose among the kernels of devices with local memory, and launch."""
+    """Choose a kernel for devices with local memory, and launch it."""
     seen = call.seen
     results, total = seen.results, seen.total
     most = max(16 * call.x.device.traits.units, 128)
     pieces = max(1, min(results * total // (8 * _GROUP), most))
     side_by_side = bool(seen.kept) and seen.kept_steps[-1] == 1 and seen.kept[-1] >= LANES
-    if call.kernels.groups is None or total < _GROUP // 4 or side_by_side:
+    if total < _GROUP // 4 or side_by_side:
         _by_items(call, pieces)
         return
     chunks, length = cut(total, pieces // results, _GROUP)
     tasks = results * chunks
     call.launch(
-        call.kernels.groups, (tasks * _GROUP,), (_GROUP,),
+        call.kernels.named["groups"], (tasks * _GROUP,), (_GROUP,),
         chunks=chunks, length=length, tasks=tasks,
     )  # fmt: skip
 
 
 @cache
-def _kernels(device: Device, reduction: Reduction, source: DType, target: DType) -> _Kernels:
+def _kernels(device: Device, reduction: Reduction, source: DType, target: DType) -> Kernels:
     partial = accumulator_dtype(reduction.accumulator, source, target)
-    double = np.dtype(np.float64) in device.dtypes
-    vectors = has_vectors(device, source, partial)
-    text = "\n".join(
-        [
-            *definitions(
-                device,
-                source,
-                target,
-                partial,
-                reduction.combine[kind_of(partial)],
-                reduction.value,
-                reduction.result,
-            ),
-            f"#define DIVISOR {'double' if double else 'float'}",
-            "#define CENTRED" if reduction.centred else "",
-            f"#define GROUP {_GROUP}",
-            source_of("reduce"),
-            source_of("reduce_cpu") if vectors else "",
-            source_of("reduce_group") if device.traits.local_memory else "",
-        ]
-    )
-
-    def kernel(name: str) -> Kernel:
-        values = (*[np.int64] * 17, np.float64 if double else np.float32)
-        return device.kernel(text, name, 4, values)
-
-    return _Kernels(
-        items=kernel("items"),
-        finish=kernel("finish"),
-        groups=kernel("groups") if device.traits.local_memory else None,
-        rows=kernel("rows") if vectors else None,
-        columns=kernel("columns") if vectors else None,
-        partial=partial,
-    )
+    divisor = np.float64 if np.dtype(np.float64) in device.dtypes else np.float32
+    combine = reduction.combine[kind_of(partial)]
+    lines = [
+        *definitions(device, source, target, partial, combine, reduction.value, reduction.result),
+        f"#define DIVISOR {'double' if divisor is np.float64 else 'float'}",
+        "#define CENTRED" if reduction.centred else "",
+        f"#define GROUP {_GROUP}",
+        source_of("reduce"),
+        source_of("reduce_cpu") if has_vectors(device, source, partial) else "",
+        source_of("reduce_group") if device.traits.local_memory else "",
+    ]
+    values = [*[np.int64] * 17, divisor]
+    return kernels_of(device, source, partial, ["items", "finish"], lines, 4, values)

@@ -1,4 +1,4 @@
-"""How an array is seen by a reduction: axes that stay and axes that go, as few as possible."""
+"""The layout of an array for a reduction: kept and reduced axes, merged to as few as possible."""
 
 from __future__ import annotations
 
@@ -8,33 +8,20 @@ from functools import lru_cache
 
 from portarray.clarray.layout import collapse
 
-__all__ = ["Walk", "reduced_shape", "walk"]
-
 Shape = tuple[int, ...]
 
 _MOST_AXES = 3
-"""Axes of each sort that kernels walk; an array with more is copied first."""
+"""Kept, or reduced, axes that kernels loop over; an array with more is copied first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """An array as a reduction walks through it, in elements.
-
-    Parameters
-    ----------
-    kept, kept_steps : tuple of int
-        Sizes and strides of the axes that stay, in their order.
-    gone, gone_steps : tuple of int
-        The same for the axes that go.
-    start : int
-        Where the first element in this order lies from the array's first one: axes that are
-        walked backwards in memory are turned round where their order says nothing.
-    """
+    """The kept and the reduced axes of an array, and the offset of its first element."""
 
     kept: Shape
     kept_steps: Shape
-    gone: Shape
-    gone_steps: Shape
+    reduced: Shape
+    reduced_steps: Shape
     start: int
 
     @property
@@ -44,8 +31,8 @@ class Walk:
 
     @property
     def total(self) -> int:
-        """How many elements there are to each result."""
-        return math.prod(self.gone)
+        """How many elements each result has."""
+        return math.prod(self.reduced)
 
 
 @lru_cache(maxsize=4096)
@@ -58,41 +45,24 @@ def reduced_shape(shape: Shape, axes: Shape, keepdims: bool) -> Shape:
 
 @lru_cache(maxsize=4096)
 def walk(shape: Shape, strides: Shape, axes: Shape, ordered: bool = False) -> Walk | None:
-    """Return how a reduction over some axes walks through an array.
-
-    Parameters
-    ----------
-    shape, strides : tuple of int
-        Of the array.
-    axes : tuple of int
-        Those that go, counted from the first.
-    ordered : bool
-        Whether elements are numbered in C order, so that neither the order of the axes that go
-        nor the direction may change.
-
-    Returns
-    -------
-    Walk or None
-        None where axes are so scattered that kernels do not walk them: a copy with the axes that
-        go in the last places has one of each sort.
-    """
+    """Return the layout for a reduction over some axes; None if there are too many axes."""
     kept = [axis for axis in range(len(shape)) if axis not in axes]
-    gone = sorted(axes)
+    reduced = sorted(axes)
     start = 0
     steps = list(strides)
     if not ordered:
-        for axis in gone:
+        for axis in reduced:
             if steps[axis] < 0:
                 start += steps[axis] * (shape[axis] - 1)
                 steps[axis] = -steps[axis]
-        # The axis with the smallest step goes last; one that repeats its elements goes first.
-        gone.sort(key=lambda axis: (steps[axis] != 0, -steps[axis]))
+        # By descending stride, after axes that are broadcast.
+        reduced.sort(key=lambda axis: (steps[axis] != 0, -steps[axis]))
     kept_sizes, (kept_steps,) = collapse(
         tuple(shape[axis] for axis in kept), [tuple(steps[axis] for axis in kept)]
     )
-    gone_sizes, (gone_steps,) = collapse(
-        tuple(shape[axis] for axis in gone), [tuple(steps[axis] for axis in gone)]
+    reduced_sizes, (reduced_steps,) = collapse(
+        tuple(shape[axis] for axis in reduced), [tuple(steps[axis] for axis in reduced)]
     )
-    if len(kept_sizes) > _MOST_AXES or len(gone_sizes) > (1 if ordered else _MOST_AXES):
+    if len(kept_sizes) > _MOST_AXES or len(reduced_sizes) > (1 if ordered else _MOST_AXES):
         return None
-    return Walk(kept_sizes, kept_steps, gone_sizes, gone_steps, start)
+    return Walk(kept_sizes, kept_steps, reduced_sizes, reduced_steps, start)

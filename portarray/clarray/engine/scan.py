@@ -1,8 +1,8 @@
-"""Scans: running results along one axis.
+"""Scans: cumulative results along one axis.
 
-A long lane is cut into chunks: a first pass finds what each comes to, a second one begins each
-with what the chunks before it come to. Chunks are what work-items share on processors (where they
-run along rows or across columns in vectors) and what work-groups share elsewhere.
+A long line (the elements along the axis) is cut into chunks: a first pass computes the total of
+each, a second one scans each from the totals of those before. A chunk is a task of a work-item on
+CPUs, along rows or in vectors across columns, and of a work-group elsewhere.
 """
 
 from __future__ import annotations
@@ -15,23 +15,22 @@ from typing import Any
 
 import numpy as np
 
-from portarray.clarray.array import Array, empty
 from portarray.clarray.dtypes import kind_of
 from portarray.clarray.engine.accumulation import (
     LANES,
     WORTH,
+    Kernels,
     accumulator_dtype,
     cut,
     definitions,
-    has_vectors,
+    kernels_of,
     round_up,
 )
 from portarray.clarray.engine.copy import contiguous
 from portarray.clarray.layout import collapse
 from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.programs import Kernel, source_of
-
-__all__ = ["Scan", "scan"]
+from portarray.clarray.runtime.programs import source_of
+from portarray.clarray.strided import Array, empty
 
 DType = np.dtype[Any]
 Shape = tuple[int, ...]
@@ -42,18 +41,7 @@ _GROUP = 256
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scan:
-    """How elements become running results. Each is one object: compared with ``is``.
-
-    Parameters
-    ----------
-    name : str
-        The public function's name.
-    combine : mapping of str to (str, str)
-        Kind of the accumulator to the expression that combines ``a`` and ``b``, for numbers and
-        vectors of them alike, and the value that changes nothing.
-    initial : mapping of str to str
-        Kind of the accumulator to the result for no elements.
-    """
+    """A combining expression and its initial value for each kind; compared by identity."""
 
     name: str
     combine: Mapping[str, tuple[str, str]]
@@ -61,8 +49,8 @@ class Scan:
 
 
 @dataclass(frozen=True, slots=True)
-class _Lanes:
-    """An array as a scan sees it: three axes, the middle one the scan's, and their strides."""
+class _Lines:
+    """The lines of an array: three axes, the scan along the middle one, and their strides."""
 
     outer: int
     n: int
@@ -71,36 +59,22 @@ class _Lanes:
 
 
 def scan(operation: Scan, x: Array, axis: int, dtype: DType, include_initial: bool) -> Array:
-    """Return running results along an axis.
-
-    Parameters
-    ----------
-    operation : Scan
-        What to compute.
-    x : Array
-        Any layout; of a dtype that kernels convert to ``dtype`` as they read it.
-    axis : int
-        Along which, counted from the first.
-    dtype : numpy.dtype
-        Of the results.
-    include_initial : bool
-        Whether the result for no elements stands first.
-    """
+    """Return cumulative results along an axis."""
     initial = int(include_initial)
     shape = (*x.shape[:axis], x.shape[axis] + initial, *x.shape[axis + 1 :])
     out = empty(shape, dtype, x.device)
     if out.size == 0:
         return out
-    lanes = _lanes(x, axis)
-    if lanes is None:
+    lines = _lines(x, axis)
+    if lines is None:
         x = contiguous(x)
-        lanes = _lanes(x, axis)
-        assert lanes is not None, "a contiguous array has one axis on either side"
+        lines = _lines(x, axis)
+        assert lines is not None, "a contiguous array has one axis on either side"
     kernels = _kernels(x.device, operation, x.dtype, dtype)
-    name, chunks, length = _plan(lanes, x.device, kernels)
+    name, chunks, length = _plan(lines, x.device, kernels)
     kernel = kernels.named[name]
-    strips = lanes.outer * -(-lanes.inner // _STRIP)
-    results = lanes.outer * lanes.inner
+    strips = lines.outer * -(-lines.inner // _STRIP)
+    results = lines.outer * lines.inner
     tasks = chunks * (strips if name == "columns" else results)
     each = 1
     group = x.device.traits.group
@@ -111,43 +85,43 @@ def scan(operation: Scan, x: Array, axis: int, dtype: DType, include_initial: bo
     elif name == "groups":
         size, local = (tasks * _GROUP,), (_GROUP,)
     else:
-        work = length * (min(lanes.inner, _STRIP) if name == "columns" else 1)
+        work = length * (min(lines.inner, _STRIP) if name == "columns" else 1)
         each = max(-(-tasks // (32 * x.device.traits.units)), WORTH // 4 // work, 1)
         size, local = (-(-tasks // each),), (1,)
     part = empty((results * chunks,), kernels.partial, x.device) if chunks > 1 else out
-    # The first pass finds what the chunks come to.
+    # The first pass computes the totals of the chunks.
     for summing in (1, 0) if chunks > 1 else (0,):
         kernel.launch(
             size, local, (out.storage, part.storage, x.storage),
-            x.offset, lanes.n, lanes.inner, *lanes.steps, initial,
+            x.offset, lines.n, lines.inner, *lines.steps, initial,
             chunks, length, tasks, each, summing,
         )  # fmt: skip
     return out
 
 
-def _lanes(x: Array, axis: int) -> _Lanes | None:
-    """Return how an array is walked; None where it had better be copied first."""
+def _lines(x: Array, axis: int) -> _Lines | None:
+    """Return the lines of an array; None if it should be copied first."""
     n = x.shape[axis]
     before, after = x.shape[:axis], x.shape[axis + 1 :]
     outer, inner = math.prod(before), math.prod(after)
     if n == 0:
-        return _Lanes(outer, 0, inner, (0, 0, 0))
+        return _Lines(outer, 0, inner, (0, 0, 0))
     step = x.strides[axis]
     outer_sizes, (outer_steps,) = collapse(before, [x.strides[:axis]])
     inner_sizes, (inner_steps,) = collapse(after, [x.strides[axis + 1 :]])
     if len(outer_sizes) > 1 or len(inner_sizes) > 1:
         return None
     so, si = (*outer_steps, 0)[0], (*inner_steps, 0)[0]
-    # Lanes that lie across each other are put in order: a pass over memory is the least of it.
+    # If other axes have smaller strides, a copy costs less than strided access.
     crossed = (inner > 1 and abs(si) > abs(step)) or (outer > 1 and 0 < abs(so) < abs(step))
-    return None if crossed and n > 1 else _Lanes(outer, n, inner, (so, step, si))
+    return None if crossed and n > 1 else _Lines(outer, n, inner, (so, step, si))
 
 
-def _plan(lanes: _Lanes, device: Device, kernels: _Kernels) -> tuple[str, int, int]:
-    """Return which kernel runs, and into how many chunks of which length it cuts lanes."""
-    n, results = lanes.n, lanes.outer * lanes.inner
+def _plan(lines: _Lines, device: Device, kernels: Kernels) -> tuple[str, int, int]:
+    """Return the kernel, and the count and length of the chunks of a line."""
+    n, results = lines.n, lines.outer * lines.inner
     traits = device.traits
-    side_by_side = lanes.inner >= LANES and lanes.steps[2] == 1
+    side_by_side = lines.inner >= LANES and lines.steps[2] == 1
     if traits.local_memory:
         if side_by_side or n < _GROUP // 4:
             name, step, busy = "items", 1, -(-results // traits.group)
@@ -157,40 +131,24 @@ def _plan(lanes: _Lanes, device: Device, kernels: _Kernels) -> tuple[str, int, i
         return name, *cut(n, pieces // busy, step)
     pieces = min(results * n // WORTH, 16 * traits.units)
     if side_by_side and "columns" in kernels.named:
-        strips = lanes.outer * -(-lanes.inner // _STRIP)
-        # Two passes cost more than a unit that waits, where one strip or more is there for each.
+        strips = lines.outer * -(-lines.inner // _STRIP)
+        # With a strip for each unit, a second pass would cost more than idle units.
         return "columns", *cut(n, 1 if strips >= traits.units else pieces // strips, 1)
-    if lanes.inner == 1 and n >= LANES and "rows" in kernels.named:
+    if lines.inner == 1 and n >= LANES and "rows" in kernels.named:
         return "rows", *cut(n, 1 if results >= 4 * traits.units else pieces // results, LANES)
     busy = -(-results // traits.group)
     return "items", *cut(n, min(pieces // busy, n // 256), 1)
 
 
-@dataclass(frozen=True, slots=True)
-class _Kernels:
-    """The kernels of one scan and two dtypes on one device, and the dtype of its partials."""
-
-    named: dict[str, Kernel]
-    partial: DType
-
-
 @cache
-def _kernels(device: Device, operation: Scan, source: DType, target: DType) -> _Kernels:
+def _kernels(device: Device, operation: Scan, source: DType, target: DType) -> Kernels:
     partial = accumulator_dtype("result", source, target)
     kind = kind_of(partial)
-    names = ["items"]
-    if device.traits.local_memory:
-        names.append("groups")
-    elif has_vectors(device, source, partial):
-        names += ["rows", "columns"]
-    text = "\n".join(
-        [
-            *definitions(device, source, target, partial, operation.combine[kind], "T_(v)", "a"),
-            f"#define INITIAL ((T)({operation.initial[kind]}))",
-            f"#define GROUP {_GROUP}",
-            source_of("scan"),
-            source_of("scan_group") if device.traits.local_memory else "",
-        ]
-    )
-    kernels = {name: device.kernel(text, name, 3, [np.int64] * 12) for name in names}
-    return _Kernels(kernels, partial)
+    lines = [
+        *definitions(device, source, target, partial, operation.combine[kind], "T_(v)", "a"),
+        f"#define INITIAL ((T)({operation.initial[kind]}))",
+        f"#define GROUP {_GROUP}",
+        source_of("scan"),
+        source_of("scan_group") if device.traits.local_memory else "",
+    ]
+    return kernels_of(device, source, partial, ["items"], lines, 3, [np.int64] * 12)

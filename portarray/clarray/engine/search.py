@@ -1,4 +1,4 @@
-"""Searches in sorted arrays, and places along axes from numbers in C order."""
+"""Binary search in sorted arrays, and indices from flat positions."""
 
 from __future__ import annotations
 
@@ -7,43 +7,29 @@ from typing import Any
 
 import numpy as np
 
-from portarray.clarray.array import Array, empty
 from portarray.clarray.dtypes import cl_type
 from portarray.clarray.engine.accumulation import round_up
 from portarray.clarray.engine.copy import contiguous
 from portarray.clarray.layout import strides_of
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.programs import Kernel, source_of
-
-__all__ = ["search", "unravel"]
+from portarray.clarray.strided import Array, empty
 
 _INDEX = np.dtype(np.int64)
 
 
 def search(x1: Array, x2: Array, right: bool, sorter: Array | None) -> Array:
-    """Return how many elements of a sorted array come before each value; NaN comes last.
-
-    Parameters
-    ----------
-    x1 : Array
-        One-dimensional, ascending as ``sorter`` orders it.
-    x2 : Array
-        Values, of the same dtype.
-    right : bool
-        Whether elements equal to a value come before it.
-    sorter : Array, optional
-        One-dimensional, int64, as long as ``x1``.
-    """
+    """Return how many elements of a sorted array precede each value; NaN comes last."""
     device = x1.device
     out = empty(x2.shape, _INDEX, device)
     if out.size == 0:
         return out
     x2 = contiguous(x2)
     order = x1 if sorter is None else sorter
-    lanes = device.traits.group
+    group = device.traits.group
     _search(device, x1.dtype, sorter is not None).launch(
-        (round_up(out.size, lanes),),
-        (lanes,),
+        (round_up(out.size, group),),
+        (group,),
         (out.storage, x1.storage, x2.storage, order.storage),
         x1.offset,
         x1.strides[0],
@@ -71,24 +57,16 @@ def _search(device: Device, dtype: np.dtype[Any], sorted_by: bool) -> Kernel:
 
 
 def unravel(numbers: Array, shape: tuple[int, ...]) -> tuple[Array, ...]:
-    """Return, for each axis of a shape, the places of elements given by number in C order.
-
-    Parameters
-    ----------
-    numbers : Array
-        One-dimensional, C-contiguous, int64.
-    shape : tuple of int
-        Without an axis of length 0, unless there are no numbers.
-    """
+    """Return the indices along each axis of elements given by flat positions in C order."""
     if len(shape) == 1:
         return (numbers,)
     device, n = numbers.device, numbers.size
     found = tuple([empty((n,), _INDEX, device) for _ in shape])
     if n:
         kernel = device.kernel(source_of("search_unravel"), "unravel", 2, [np.int64] * 3)
-        lanes = device.traits.group
+        group = device.traits.group
         for out, step, size in zip(found, strides_of(shape), shape, strict=True):
             kernel.launch(
-                (round_up(n, lanes),), (lanes,), (out.storage, numbers.storage), step, size, n
+                (round_up(n, group),), (group,), (out.storage, numbers.storage), step, size, n
             )
     return found

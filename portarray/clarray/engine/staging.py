@@ -1,9 +1,8 @@
 """Copies to and from devices with memory of their own.
 
-Drivers copy at full speed only from and to *pinned* host memory, which the system cannot move;
-from elsewhere they copy piece by piece into pinned memory of theirs first, and wait for each piece.
-Large amounts therefore go through two pinned blocks of ours: while the device copies one, the
-host copies the other.
+Drivers copy at full speed only between *pinned* host memory and the device; other memory they copy
+in pieces through pinned buffers of their own, waiting for each piece. Large copies therefore go
+through two pinned blocks here: while the device copies one, the host copies the other.
 """
 
 from __future__ import annotations
@@ -22,10 +21,8 @@ from portarray.clarray.runtime import faults
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.pool import Storage
 
-__all__ = ["CHUNK", "LARGE", "download", "upload"]
-
 LARGE = 1 << 20
-"""From so many bytes on copies go through pinned memory; below, making one call less counts."""
+"""Bytes from which copies go through pinned memory; below, the extra calls cost more."""
 
 CHUNK = 4 << 20
 """Bytes of each of the two pinned blocks."""
@@ -35,7 +32,7 @@ Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 
 @dataclass(slots=True)
 class _Block:
-    """Pinned memory, and the last copy from or to it."""
+    """A block of pinned memory, and the last copy from or to it."""
 
     buffer: cl.Buffer
     host: Bytes
@@ -56,7 +53,7 @@ def _pinned(device: Device) -> _Block:
     # The stubs call a combination of these flags an int.
     both: Any = cl.map_flags.READ | cl.map_flags.WRITE
     with device.lock:
-        # Mapped for good: the address is what makes copies from and to it fast.
+        # Mapped for the process's life: drivers recognize the address as pinned.
         mapped: Any = cl.enqueue_map_buffer(
             device.queue, buffer, both, 0, (CHUNK,), np.dtype(np.uint8)
         )
@@ -64,7 +61,7 @@ def _pinned(device: Device) -> _Block:
 
 
 _stagings: weakref.WeakKeyDictionary[Device, _Staging] = weakref.WeakKeyDictionary()
-_making = threading.Lock()
+_lock = threading.Lock()
 
 
 @contextmanager
@@ -76,7 +73,7 @@ def _translating(device: Device) -> Iterator[None]:
 
 
 def _staging_of(device: Device) -> _Staging:
-    with _making:
+    with _lock:
         found = _stagings.get(device)
         if found is None:
             found = _stagings[device] = _Staging(device)
@@ -84,13 +81,13 @@ def _staging_of(device: Device) -> _Staging:
 
 
 def upload(values: np.ndarray[Any, Any], storage: Storage) -> None:
-    """Copy a C-contiguous NumPy array to the beginning of a storage; it is there on return."""
+    """Copy a C-contiguous NumPy array to the start of a storage, and wait."""
     with _translating(storage.device):
         _upload(_bytes_of(values), storage)
 
 
 def download(storage: Storage, offset: int, values: np.ndarray[Any, Any]) -> None:
-    """Copy bytes of a storage from an offset on into a C-contiguous NumPy array, and wait."""
+    """Copy bytes of a storage from an offset into a C-contiguous NumPy array, and wait."""
     with _translating(storage.device):
         _download(storage, offset, _bytes_of(values))
 
@@ -135,7 +132,7 @@ def _download(storage: Storage, offset: int, target: Bytes) -> None:
     with staging.lock:
         starts = range(0, target.size, CHUNK)
         for number, start in enumerate(starts):
-            # One ahead: the device fills this block while the host empties the one before it.
+            # The device fills this block while the host empties the previous one.
             block = staging.blocks[number % 2]
             length = min(CHUNK, target.size - start)
             with device.lock:
@@ -148,25 +145,25 @@ def _download(storage: Storage, offset: int, target: Bytes) -> None:
                 )
                 device.queue.flush()
             if number:
-                _emptied(staging.blocks[(number - 1) % 2], target, starts[number - 1])
+                _copy_out(staging.blocks[(number - 1) % 2], target, starts[number - 1])
         last = len(starts) - 1
-        _emptied(staging.blocks[last % 2], target, starts[last])
+        _copy_out(staging.blocks[last % 2], target, starts[last])
 
 
-def _emptied(block: _Block, target: Bytes, start: int) -> None:
-    """Copy what arrived in a block to its place."""
+def _copy_out(block: _Block, target: Bytes, start: int) -> None:
+    """Wait for a block, and copy it to its position in the target."""
     _wait(block)
     part = target[start : start + CHUNK]
     part[...] = block.host[: part.size]
 
 
 def _wait(block: _Block) -> None:
-    # Forgotten first: a copy that failed is told once, and the block can be used again.
+    # Cleared first: a failed copy raises once, and the block can be used again.
     event, block.event = block.event, None
     if event is not None:
         event.wait()
 
 
 def _bytes_of(values: np.ndarray[Any, Any]) -> Bytes:
-    """Return a C-contiguous array's memory as bytes; bfloat16 has no buffer that OpenCL reads."""
+    """Return a C-contiguous array as bytes: pyopencl does not take bfloat16."""
     return values.reshape(-1).view(np.uint8)

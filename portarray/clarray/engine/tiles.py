@@ -1,4 +1,4 @@
-"""Register tiles of matrix products, and the programs that are made of them."""
+"""Register tiles of matrix products, and the programs that use them."""
 
 from __future__ import annotations
 
@@ -13,28 +13,12 @@ from portarray.clarray.dtypes import cl_type, kind_of, real_dtype_of
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.programs import source_of
 
-__all__ = ["Tile", "source", "tile_of"]
-
 DType = np.dtype[Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """What a packed product is cut into.
-
-    Parameters
-    ----------
-    rows, columns : int
-        Of the register tile; columns in vectors.
-    width : int
-        Numbers of a vector.
-    depth : int
-        Terms of the sums between two visits of the result.
-    block_rows, block_columns : int
-        About how many elements one work-item computes: multiples of the register tile.
-    itemsize : int
-        Bytes of a packed element.
-    """
+    """The register tile and the blocks of packed products."""
 
     rows: int
     columns: int
@@ -114,11 +98,9 @@ _INTEGER = """
 
 
 def _fused(device: Device) -> str:
-    """Return the function that multiplies and adds in one instruction, where there is one.
-
-    Intel's runtime and GPUs make one of ``mad``; PoCL only of ``fma``, which is slow software on
-    processors without the instruction. No device defines ``FP_FAST_FMAF``.
-    """
+    """Return the function for fused multiply-add."""
+    # Intel's runtime and GPUs compile ``mad`` to one instruction; PoCL only ``fma``, which is slow
+    # software on CPUs without the instruction. No device defines ``FP_FAST_FMAF``.
     native = device.native
     has = native.single_fp_config & cl.device_fp_config.FMA
     return "fma" if has and native.native_vector_width_float >= 8 else "mad"
@@ -132,7 +114,7 @@ def source(device: Device, dtype: DType, out: DType, file: str) -> str:
     tile = tile_of(device, dtype)
     integer = dtype.kind in "iu"
     dense = dtype.kind != "c" and dtype.itemsize >= 4
-    # Signed integers of the width that is computed in are read as the unsigned ones.
+    # Signed integers of the computed width are read as unsigned ones.
     storage = part if dense else own.storage
     compute = own.compute if dtype.kind == "c" else part
     return "\n".join([

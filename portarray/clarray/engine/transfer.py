@@ -1,14 +1,12 @@
-"""Between arrays and host memory.
+"""Transfers between arrays and NumPy.
 
-On devices that compute in host memory nothing has to move: NumPy sees an array's own block
-(:func:`to_numpy`, :func:`share`), and kernels work in NumPy's memory where it lies
-(:func:`borrow`). Elsewhere data is copied, large amounts through :mod:`~.staging`.
+On devices whose memory is host memory nothing is copied: NumPy views an array's block
+(:func:`to_numpy`, :func:`share`), and kernels work in NumPy's memory (:func:`from_numpy`).
+Elsewhere data is copied, large arrays through :mod:`~.staging`.
 
-Kernels are launched long before they are done, and only this library knows the queue. Hence the
-rules here: the host reads a block after everything enqueued so far, whatever writes it is done;
-the host writes a recycled block after the kernels that still use its former contents; and memory
-that others can see is marked ``shared`` as long as they do, so that no call leaves a kernel behind
-that touches it.
+Kernels run asynchronously, and other libraries do not know the queue. Therefore the host waits for
+the queue before it reads a block, and before it writes one that was in use before; and memory that
+others can see is marked ``shared``, so that calls that use it wait for their kernels.
 """
 
 from __future__ import annotations
@@ -19,7 +17,6 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
-from portarray.clarray.array import Array, empty
 from portarray.clarray.dtypes import dtype_of
 from portarray.clarray.engine import staging
 from portarray.clarray.engine.copy import contiguous
@@ -29,23 +26,22 @@ from portarray.clarray.layout import strides_of
 from portarray.clarray.runtime import pool
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.pool import Storage
-
-__all__ = ["borrow", "duplicate", "from_numpy", "share", "to_numpy", "why_not_borrowed"]
+from portarray.clarray.strided import Array, empty, new_array
 
 Values = np.ndarray[Any, Any]
 
 MANY = 1 << 16
-"""Elements from which a kernel transposes faster than NumPy, by eight times in the end."""
+"""Elements from which a kernel transposes faster than NumPy, up to eight times."""
 
 LARGE = 4 << 20
 """Bytes from which a kernel copies faster than NumPy, whatever the layout."""
 
 FEW = 64
-"""Small blocks that may be kept for kernels under way although their arrays are gone."""
+"""Small wrapped blocks whose release may wait for running kernels."""
 
 
 class _Memory(np.ndarray[Any, np.dtype[np.uint8]]):
-    """A storage's bytes; what NumPy has as the base of a view, so that the storage lives on."""
+    """A storage's bytes, as the base of NumPy views: it keeps the storage alive."""
 
     __slots__ = ("storage",)
 
@@ -53,27 +49,26 @@ class _Memory(np.ndarray[Any, np.dtype[np.uint8]]):
 
 
 def _memory(storage: Storage) -> _Memory:
-    # Viewed twice: NumPy takes a view's base to be its base's base where that is a plain array,
-    # and would then keep the bytes but not the storage, whose block could be handed out again.
+    # Viewed twice: NumPy replaces a view's base by that one's base if it is a plain ndarray, which
+    # would keep the bytes alive but not the storage, and its block could be reused.
     memory = _bytes_of(storage).view(_Memory).view(_Memory)
     memory.storage = storage
     return memory
 
 
 def _bytes_of(storage: Storage) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    assert storage.host is not None  # asked for on host-memory devices only
+    assert storage.host is not None  # callers check device.host_memory
     return storage.host
 
 
 def to_numpy(x: Array) -> Values:
-    """Return an array's elements as NumPy array, after they were computed.
+    """Wait, and return an array's elements as a NumPy view of host memory, else as a copy.
 
-    On devices that compute in host memory it is a view of the same memory, which it keeps alive;
-    elsewhere a copy. The view is for use on the spot: kernels launched later may write into it at
-    any time (:func:`share` is for views that are handed out).
+    The view is for immediate use: kernels launched later may write to it at any time.
+    :func:`share` returns views that can be handed out.
     """
     if 0 in x.shape:
-        # Where its first element would be, there may be no memory.
+        # The offset may lie outside the storage.
         return np.empty(x.shape, x.dtype)
     if not x.device.host_memory:
         return _downloaded(x)
@@ -81,7 +76,7 @@ def to_numpy(x: Array) -> Values:
 
 
 def _seen(x: Array, memory: _Memory) -> Values:
-    """Return an array's elements in its storage's memory, after they were computed."""
+    """Wait, and return an array's elements as a view of its storage's memory."""
     x.device.finish()
     itemsize = x.dtype.itemsize
     strides = [step * itemsize for step in x.strides]
@@ -89,33 +84,31 @@ def _seen(x: Array, memory: _Memory) -> Values:
 
 
 def share(x: Array) -> Values:
-    """Return an array's elements as NumPy array that others may keep.
+    """Return an array's elements as a NumPy view of host memory that others may keep, else a copy.
 
-    On devices that compute in host memory it is a view of the same memory. While anybody has it,
-    each function that uses that memory returns only when its kernels are done: whoever has the view
-    can read what was computed, and write, without knowing of the queue. Elsewhere a copy.
+    While the view exists, functions that use its memory return only when their kernels are done.
     """
     if 0 in x.shape or not x.device.host_memory:
         return to_numpy(x)
     memory = _memory(x.storage)
-    # Before waiting: a kernel that another thread enqueues meanwhile is either waited for here,
-    # or there, since launching looks at the mark afterwards.
+    # Marked before waiting: a kernel that another thread enqueues meanwhile is waited for either
+    # here or by its launch, which reads the mark after enqueueing.
     x.storage.show(memory)
     return _seen(x, memory)
 
 
 def duplicate(x: Array) -> Values:
-    """Return a copy of an array's elements as NumPy array, after they were computed."""
+    """Wait, and return a copy of an array's elements as a NumPy array."""
     if not x.device.host_memory:
         return to_numpy(x)
-    # A kernel has all processors, and a block that was written before.
+    # A kernel uses all cores, and a pooled block has no page faults.
     if x.size * x.dtype.itemsize >= LARGE or _transposed(x.shape, x.strides):
         return to_numpy(copied(x))
     return to_numpy(x).copy()
 
 
 def _transposed(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
-    """Tell whether many elements lie in another order than that of their indices."""
+    """Tell whether an array is large and its last axis is not the one with the smallest stride."""
     steps = [abs(step) for size, step in zip(shape, strides, strict=True) if size > 1 and step]
     return bool(steps) and steps[-1] != min(steps) and math.prod(shape) >= MANY
 
@@ -123,26 +116,7 @@ def _transposed(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
 def from_numpy(
     values: Values, device: Device, *, copy: bool | None = True, shared: bool = True
 ) -> Array:
-    """Return an array with the elements of a NumPy array.
-
-    Parameters
-    ----------
-    values : numpy.ndarray
-        Of a dtype that the device has, in any byte order and layout.
-    device : Device
-        Where to.
-    copy : bool or None
-        True copies, None shares memory where :func:`borrow` can, False raises where it cannot.
-    shared : bool
-        Whether anybody else has the NumPy array: if so, functions that use its memory wait.
-
-    Raises
-    ------
-    DTypeNotSupportedError
-        If the device has not the dtype.
-    ValueError
-        If ``copy=False`` and memory cannot be shared.
-    """
+    """Return an array of a NumPy array's elements, in its memory if ``copy`` allows that."""
     dtype = dtype_of(values.dtype)
     if dtype not in device.dtypes:
         raise DTypeNotSupportedError(
@@ -151,16 +125,16 @@ def from_numpy(
     if copy is not True:
         obstacle = why_not_borrowed(values, device)
         if not obstacle:
-            return _borrowed(values, dtype, device, shared=shared)
+            return _array_over(values, dtype, device, shared=shared)
         if copy is False:
             raise ValueError(f"copy=False, but {obstacle}; pass copy=None or copy=True")
     if device.host_memory and _transposed(values.shape, values.strides) and not _misplaced(values):
-        return copied(_borrowed(values, dtype, device))
+        return copied(_array_over(values, dtype, device))
     found = empty(values.shape, dtype, device)
     if not found.size:
         return found
     if device.host_memory:
-        # to_numpy waits: kernels may still use the block for the array that had it before.
+        # to_numpy waits: kernels may still use the recycled block.
         to_numpy(found)[...] = values
     else:
         staging.upload(np.ascontiguousarray(values, dtype), found.storage)
@@ -168,7 +142,7 @@ def from_numpy(
 
 
 def why_not_borrowed(values: Values, device: Device) -> str:
-    """Return why kernels cannot work in a NumPy array's memory, or an empty string."""
+    """Return why arrays cannot use a NumPy array's memory, or an empty string."""
     if not device.host_memory:
         return f"{device} has memory of its own"
     if not values.flags.writeable:
@@ -177,7 +151,7 @@ def why_not_borrowed(values: Values, device: Device) -> str:
 
 
 def _misplaced(values: Values) -> str:
-    """Return why kernels cannot even read a NumPy array's memory, or an empty string."""
+    """Return why kernels cannot access a NumPy array's memory, or an empty string."""
     dtype = values.dtype
     if not dtype.isnative:
         return f"clarray's arrays have no byte order {dtype.byteorder!r}"
@@ -194,64 +168,46 @@ def _misplaced(values: Values) -> str:
 
 
 def _address(values: Values) -> int:
-    """Return where an array's first element lies."""
+    """Return the address of an array's first element."""
     return values.ctypes.data
 
 
-def borrow(values: Values, device: Device) -> Array:
-    """Return an array whose elements are those of a NumPy array, in the same memory.
-
-    Each sees at once what is written through the other: functions that use the memory return when
-    their kernels are done. The NumPy array's memory lives as long as the result does. Strides of
-    any sign are taken as they are. What is a view of an array of the same device becomes one again.
-
-    Raises
-    ------
-    ValueError
-        Where :func:`why_not_borrowed` gives a reason.
-    """
-    obstacle = why_not_borrowed(values, device)
-    if obstacle:
-        raise ValueError(f"memory cannot be shared: {obstacle}")
-    return _borrowed(values, dtype_of(values.dtype), device)
-
-
-def _borrowed(
+def _array_over(
     values: Values, dtype: np.dtype[Any], device: Device, *, shared: bool = True
 ) -> Array:
-    """Return an array over a NumPy array's memory, which kernels must be able to use."""
+    """Return an array in a NumPy array's memory, which kernels must be able to access."""
     if not values.size:
         return empty(values.shape, dtype, device)
     itemsize = dtype.itemsize
-    storage = _lent(values, device)
+    storage = _viewed_storage(values, device)
     if storage is not None:
         low = _address(_bytes_of(storage))
     elif values.flags.c_contiguous:
-        storage = _over(values.reshape(-1).view(np.uint8), values, device, shared)
-        return Array(storage, dtype, values.shape, strides_of(values.shape), 0, True)
+        storage = _storage_over(values.reshape(-1).view(np.uint8), values, device, shared)
+        return new_array(storage, dtype, values.shape, strides_of(values.shape), 0, True)
     else:
-        # Exactly the bytes that the elements lie in: what is beside them may be no memory of ours.
+        # Only the bytes between the first and the last element: others may not be mapped.
         low, high = np.lib.array_utils.byte_bounds(values)
-        storage = _over(np.asarray(_Window(low, high - low)), values, device, shared)
+        storage = _storage_over(np.asarray(_Window(low, high - low)), values, device, shared)
     strides = tuple(stride // itemsize for stride in values.strides)
     start = (_address(values) - low) // itemsize
-    return Array(storage, dtype, (), (), 0, True).view(values.shape, strides, start)
+    return new_array(storage, dtype, (), (), 0, True).view(values.shape, strides, start)
 
 
-def _over(
+def _storage_over(
     memory: np.ndarray[Any, np.dtype[np.uint8]], owner: object, device: Device, shared: bool
 ) -> Storage:
-    # What was borrowed before may be kept for kernels, of whichever arrays, that are under way.
+    # Wrapped memory that was released is held until running kernels are done.
     device.release(0 if memory.nbytes >= pool.LARGE else FEW)
     flags = cl.mem_flags.READ_WRITE | cl.mem_flags.USE_HOST_PTR
     buffer = cl.Buffer(device.context, flags, hostbuf=memory)
     return Storage(device, buffer, memory, memory.nbytes, owner=owner, shared=shared)
 
 
-def _lent(values: Values, device: Device) -> Storage | None:
-    """Return the storage of a device that an array is a view of, None where it is of none.
+def _viewed_storage(values: Values, device: Device) -> Storage | None:
+    """Return the storage of a device that a NumPy array is a view of, if any.
 
-    OpenCL leaves undefined what happens in two buffers over the same memory.
+    Two buffers over the same memory would have undefined behaviour in OpenCL.
     """
     base: Any = values.base
     while isinstance(base, np.ndarray):
@@ -269,7 +225,7 @@ def _lent(values: Values, device: Device) -> Storage | None:
 
 
 class _Window:
-    """Shows NumPy so many bytes at an address."""
+    """Memory at an address, for NumPy."""
 
     __slots__ = ("__array_interface__",)
 
@@ -283,7 +239,7 @@ class _Window:
 
 
 def _downloaded(x: Array) -> Values:
-    """Return a copy of an array in memory of the device's own."""
+    """Return a copy of an array in device memory."""
     x = contiguous(x)
     host = np.empty(x.shape, x.dtype)
     staging.download(x.storage, x.offset * x.dtype.itemsize, host)

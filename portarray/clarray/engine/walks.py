@@ -1,4 +1,4 @@
-"""How operands are walked through together: axes in the best order, merged, and how they step."""
+"""Loop nests over several operands: axes reordered and merged."""
 
 from __future__ import annotations
 
@@ -11,26 +11,18 @@ from portarray.clarray.layout import Shape, broadcast_strides, collapse
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.pool import Storage
 
-__all__ = ["Layout", "Walk", "layout_storage", "walk_of"]
-
 Layout = tuple[Shape, Shape]
 """Shape and strides."""
 
 SHORT = 16
-"""An innermost axis shorter than this is left to a longer one beside it."""
+"""An innermost axis shorter than this is exchanged with a longer one outside it."""
 
 
 class Walk:
-    """A walk through an output and its operands.
+    """A loop nest over an output and its operands.
 
-    Attributes
-    ----------
-    sizes : tuple of int
-        Lengths of the axes, the innermost *first*.
-    strides : tuple of tuple of int
-        For the output and each operand, its steps along these axes.
-    steps : tuple of int or None
-        For each its step along the innermost axis, where it is one that kernels know (0, 1, -1).
+    ``sizes`` are the lengths of the axes, innermost *first*; ``strides`` those of the output and of
+    each operand; ``steps`` the innermost strides where kernels know them (0, 1, -1), else None.
     """
 
     def __init__(self, sizes: Shape, strides: tuple[Shape, ...]) -> None:
@@ -40,11 +32,11 @@ class Walk:
 
     @cached_property
     def table(self) -> tuple[int, ...]:
-        """For each axis its length and the steps along it, as kernels read them."""
+        """The length and the strides of each axis, as kernels read them."""
         return self.table_from(0)
 
     def table_from(self, first: int) -> tuple[int, ...]:
-        """Return the table of the axes from one on."""
+        """Return the table of the axes from ``first`` on."""
         return tuple(
             value
             for axis in range(first, len(self.sizes))
@@ -54,10 +46,10 @@ class Walk:
 
 @lru_cache(maxsize=4096)
 def walk_of(out: Layout, operands: tuple[Layout, ...]) -> Walk:
-    """Return the walk through an output with elements and operands that broadcast to its shape."""
+    """Return the loop nest over a non-empty output and operands that broadcast to it."""
     shape = out[0]
     strides = [out[1], *(broadcast_strides(*one, shape) for one in operands)]
-    # Along the output's memory, whatever the order of its axes.
+    # In the order of the output's memory.
     order = sorted(range(len(shape)), key=lambda axis: -abs(out[1][axis]))
     sizes, walks = collapse(
         tuple(shape[axis] for axis in order),

@@ -1,9 +1,8 @@
 """Fourier transforms, by NumPy on the host.
 
-On devices that compute in host memory NumPy reads the arrays where they lie and writes into the
-results' memory. Single precision stays single; float16 and bfloat16 are computed in float32.
-Accuracy is pocketfft's: a few ``log2(n) * eps`` at the scale of the sum of the magnitudes. Sample
-frequencies and shifts are computed on the device.
+On devices whose memory is host memory NumPy works on views. Single precision is preserved; float16
+and bfloat16 are computed in float32. Errors are pocketfft's: a few ``log2(n) * eps`` at the scale
+of the sum of magnitudes. Sample frequencies and shifts are computed on the device.
 """
 
 from portarray.clarray.fft.frequencies import fftfreq, fftshift, ifftshift, rfftfreq

@@ -8,24 +8,21 @@ from portarray.clarray.arguments import (
     Axes,
     array_of,
     axes_of,
-    default_dtype,
-    dtype_on,
+    dtype_or_default,
     integer_of,
 )
 from portarray.clarray.arithmetic import divide
-from portarray.clarray.array import Array
 from portarray.clarray.creation import arange
 from portarray.clarray.dtypes import kind_of
 from portarray.clarray.manipulation import roll
-from portarray.clarray.runtime.device import device_of
-
-__all__ = ["fftfreq", "fftshift", "ifftshift", "rfftfreq"]
+from portarray.clarray.runtime.registry import device_of
+from portarray.clarray.strided import Array
 
 
 def _frequencies(first: int, last: int, n: int, d: float, dtype: Any, device: object) -> Array:
     """Return the whole numbers from ``first`` to ``last``, divided by ``d * n``."""
     where = device_of(device)
-    found = default_dtype(where, "real floating") if dtype is None else dtype_on(dtype, where)
+    found = dtype_or_default(dtype, where, "real floating")
     if kind_of(found) != "real":
         raise TypeError(f"sample frequencies are real numbers; dtype is {found}")
     return divide(arange(first, last, dtype=found, device=where), float(d * n))
@@ -39,103 +36,27 @@ def _samples(n: object, function: str) -> int:
 
 
 def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: object = None) -> Array:
-    """Return the sample frequencies of :func:`fft`, in its order.
-
-    Parameters
-    ----------
-    n : int
-        How many samples.
-    d : float, default: 1.0
-        Time between samples; frequencies are in cycles per unit of it.
-    dtype : dtype, optional
-        Real; the device's default by default.
-    device : device-like, optional
-        Where the result is.
-
-    Returns
-    -------
-    Array
-        ``[0, 1, ..., (n-1)//2, -(n//2), ..., -1] / (d*n)``.
-
-    Raises
-    ------
-    ValueError
-        If there are no samples.
-    TypeError
-        If the dtype is not real.
-    """
+    """Return the sample frequencies of :func:`fft`, in its order."""
     n = _samples(n, "fftfreq")
     found = _frequencies(-(n // 2), (n + 1) // 2, n, d, dtype, device)
     return roll(found, -(n // 2))
 
 
 def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: object = None) -> Array:
-    """Return the sample frequencies of :func:`rfft`.
-
-    Parameters
-    ----------
-    n, d, dtype, device
-        As for :func:`fftfreq`.
-
-    Returns
-    -------
-    Array
-        ``[0, 1, ..., n//2] / (d*n)``.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As :func:`fftfreq`.
-    """
+    """Return the sample frequencies of :func:`rfft`."""
     n = _samples(n, "rfftfreq")
     return _frequencies(0, n // 2 + 1, n, d, dtype, device)
 
 
 def fftshift(x: Array, /, *, axes: Axes | None = None) -> Array:
-    """Return an array with frequency 0 moved to the middle.
-
-    Parameters
-    ----------
-    x : Array
-        Of any dtype.
-    axes : int or sequence of int, optional
-        Along which axes; all by default.
-
-    Returns
-    -------
-    Array
-        A new array of the shape and dtype of ``x``.
-
-    Raises
-    ------
-    TypeError
-        If the argument is no array.
-    numpy.exceptions.AxisError
-        If there is no such axis.
-    """
+    """Return an array with frequency 0 moved to the middle."""
     x = array_of(x, "fftshift")
     places = axes_of(axes, x.ndim, "axes")
     return roll(x, tuple(x.shape[axis] // 2 for axis in places), axis=places)
 
 
 def ifftshift(x: Array, /, *, axes: Axes | None = None) -> Array:
-    """Return an array with frequency 0 moved from the middle to the front.
-
-    Parameters
-    ----------
-    x, axes
-        As for :func:`fftshift`, which this undoes.
-
-    Returns
-    -------
-    Array
-        A new array of the shape and dtype of ``x``.
-
-    Raises
-    ------
-    TypeError, numpy.exceptions.AxisError
-        As :func:`fftshift`.
-    """
+    """Return an array with frequency 0 moved from the middle to the front."""
     x = array_of(x, "ifftshift")
     places = axes_of(axes, x.ndim, "axes")
     return roll(x, tuple(-(x.shape[axis] // 2) for axis in places), axis=places)

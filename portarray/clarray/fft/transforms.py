@@ -1,4 +1,4 @@
-"""What all transforms share: checks, and NumPy's functions on the host."""
+"""Checks of transforms, and their computation by NumPy."""
 
 from __future__ import annotations
 
@@ -8,18 +8,16 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from portarray.clarray.arguments import array_of, axes_of, axis_of, integer_of
-from portarray.clarray.array import Array
 from portarray.clarray.dtypes import kind_of
 from portarray.clarray.engine import host
-
-__all__ = ["Norm", "along_one", "along_several", "checked"]
+from portarray.clarray.strided import Array
 
 Norm: TypeAlias = Literal["backward", "ortho", "forward"]
 _NORMS = ("backward", "ortho", "forward")
 
 
 def checked(x: object, function: str, norm: str, real: bool = False) -> Array:
-    """Return an argument that must be a floating-point array, a real one where that is asked."""
+    """Return an argument that must be a floating-point array, a real one if ``real``."""
     found = array_of(x, function)
     kinds = ("real",) if real else ("real", "complex")
     if kind_of(found.dtype) not in kinds:
@@ -51,23 +49,7 @@ def along_one(
     inverse: bool = False,
     half: bool = False,
 ) -> Array:
-    """Return a transform along one axis.
-
-    Parameters
-    ----------
-    function : callable
-        NumPy's.
-    x : Array
-        What to transform.
-    n : int, optional
-        Length of the longer side.
-    axis, norm
-        As the public functions say.
-    inverse : bool
-        Whether results are real, and the longer side.
-    half : bool
-        Whether results are the shorter side.
-    """
+    """Return a transform along one axis."""
     name = function.__name__
     place = axis_of(axis, x.ndim)
     size = x.shape[place]
@@ -78,9 +60,8 @@ def along_one(
     shape = (*x.shape[:place], side, *x.shape[place + 1 :])
 
     def transform(out: np.ndarray[Any, Any], values: np.ndarray[Any, Any]) -> None:
-        full = values.astype(np.float32) if values.dtype.itemsize == 2 else values
-        found = function(full, n=length, axis=place, norm=norm, out=out)
-        if found is not out:  # hfft takes ``out`` and leaves it alone, up to NumPy 2.4 at least
+        found = function(host.full(values), n=length, axis=place, norm=norm, out=out)
+        if found is not out:  # hfft ignores ``out``, at least up to NumPy 2.4
             out[...] = found
 
     return host.fill(shape, _result_dtype(x, inverse), x.device, transform, x)
@@ -105,8 +86,7 @@ def along_several(
             raise ValueError(f"{name} needs at least one sample along each axis, got s={s!r}")
 
     def transform(values: np.ndarray[Any, Any]) -> Any:
-        full = values.astype(np.float32) if values.dtype.itemsize == 2 else values
-        return function(full, s=s, axes=places, norm=norm)
+        return function(host.full(values), s=s, axes=places, norm=norm)
 
     found: Array = host.run(transform, x)
     return found

@@ -1,4 +1,4 @@
-/* Moving items without looking at them: U is an unsigned type of the item's size. The host defines
+/* Copies of items whatever their dtype: U is an unsigned type of the item's size. The host defines
    the name of the one kernel it wants.
 
    Each kernel walks two axes, i and j, in pieces of run_i and run_j; up to three more, k, l and m,
@@ -53,8 +53,7 @@ __kernel void block(PARAMETERS) {
 #ifdef TILE
 /* For processors, neighbours along j in x and along i in out: a tile of whole cache lines for each
    work-item, in squares of W = 8 rows that are transposed in registers: rows r and r + 4 are
-   shuffled like two halves of a deck of cards, and three rounds of that transpose a square. W is 0
-   where an item fills a register. */
+   interleaved, and three such rounds transpose a square. W is 0 where an item fills a register. */
 #if W
 #define JOIN_(a, b) a##b
 #define JOIN(a, b) JOIN_(a, b)

@@ -3,7 +3,7 @@
 #ifdef SIGNED
 
 inline T floor_divide_of(T a, T b) {
-    /* A divisor that cannot trap is divided by whatever the others do: lanes share an instruction. */
+    /* Divisors that may trap are replaced, so that vector lanes share one division. */
 #if SIGNED
     const T safe = (b == 0 || b == -1) ? (T)1 : b;
     const T quotient = a / safe, rest = a % safe;

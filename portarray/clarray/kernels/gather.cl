@@ -69,8 +69,8 @@ KERNEL gather(PARAMETERS) {
 }
 
 #ifdef INTO
-/* a = b where the mask `index` is true. Where it is not, the last assignment is done once more:
- * cheaper than a branch that cannot be foreseen, and nothing else is written. */
+/* a = b where the mask `index` is true. Where it is false, the last assignment is repeated:
+ * cheaper than an unpredictable branch, and nothing else is written. */
 KERNEL masked(PARAMETERS) {
     BEGIN
     long j = 0;

@@ -1,4 +1,4 @@
-/* Walks over a result with an index array beside it, whose elements are of any integer dtype,
+/* Loops over a result and an index array, whose elements are of any integer dtype,
  * count from the end where they are negative, and are checked.
  *
  * The walk lies in memory, so that one program serves every rank:

@@ -1,4 +1,4 @@
-/* Cross-entropy: how far the classes that were due are from certain. A row of n logits and the
+/* Cross-entropy. A row of n logits and the
    target of each, stored as I, make a loss; ignored targets make 0, and no other lies outside.
    Needs neural_vectors.cl. */
 ROWS_KERNEL void losses(

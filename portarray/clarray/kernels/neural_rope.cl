@@ -1,5 +1,5 @@
 /* Rotary position embedding along rows of n features, of which 2 * half are turned; the tables have
-   rows of half cosines and half sines, stored as C, which walk beside those of the array. Needs
+   rows of half cosines and half sines, stored as C, parallel to those of the array. Needs
    neural_vectors.cl. */
 #if W == 1
 #define LOADC(p) LOAD_C(p, 0)

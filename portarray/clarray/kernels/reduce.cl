@@ -9,10 +9,10 @@
      DIVISOR         the type of divisor
      VECTORS         where the types have vectors of 16: E16, T16, T8, T4, T2, LOAD_E16(p), MAP16
 
-   An array is seen as up to three axes that stay (k0, k1, k2, steps sk0, ...) and up to three that
-   go (r0, r1, r2, steps sr0, ...), walked in that order. What goes is cut into chunks of a length;
-   where there are several (parts != 0) each leaves a partial result, and finish combines those.
-   Partial results are ordered [k0 * k1][chunk][k2]. */
+   An array is seen as up to three kept axes (k0, k1, k2, steps sk0, ...) and up to three
+   reduced ones (r0, r1, r2, steps sr0, ...), looped over in that order. The reduced axes are cut
+   into chunks of a length; where there are several (parts != 0) each leaves a partial result, and
+   finish combines those. Partial results are ordered [k0 * k1][chunk][k2]. */
 #define PARAMETERS \
     __global OUT *out, __global T *part, const __global IN *x, const __global T *centre, \
     long x_at, long k1, long k2, long sk0, long sk1, long sk2, \
@@ -25,7 +25,7 @@
 /* Where the elements of result o begin. */
 #define KEPT(o) ((o) < k2 ? (o) * sk2 \
     : (o) % k2 * sk2 + ((o) / k2) % k1 * sk1 + ((o) / k2) / k1 * sk0)
-/* Where element r of what goes lies from there. */
+/* The offset of element r of the reduced axes from there. */
 #define GONE(q) ((q) < r1 ? (q) * sr1 : (q) / r1 * sr0 + (q) % r1 * sr1)
 
 #define PART_OF(o, chunk) part[((o) / k2 * chunks + (chunk)) * k2 + (o) % k2]

@@ -1,5 +1,5 @@
-/* Positions of extremes: the first of the best along the one axis that goes (total elements, step
-   sr), for up to three axes that stay (k0, k1, k2, steps sk0, ...).
+/* Positions of extremes: the first of the best along the one reduced axis (total elements, step
+   sr), for up to three kept axes (k0, k1, k2, steps sk0, ...).
 
    Defined before: IN, E, LOAD_E(p, i) and, with VECTORS, E16 and LOAD_E16(p) as for reduce.cl;
    BETTER(b, a), whether b comes before a: not where they are equal, and NaN before all. Where
@@ -74,7 +74,7 @@ __kernel void finish(PARAMETERS) {
         where = better ? (int16)(number) : where; \
     } while (0)
 
-/* On processors, the innermost axis goes: a task is one chunk of one result. */
+/* On processors, the innermost axis is reduced: a task is one chunk of one result. */
 __kernel ONE_ITEM void rows(PARAMETERS) {
     const long first = get_global_id(0) * each_tasks, last = min(first + each_tasks, tasks);
     for (long task = first; task < last; task++) {
@@ -111,7 +111,7 @@ __kernel ONE_ITEM void rows(PARAMETERS) {
     }
 }
 
-/* On processors, at least 16 elements stay side by side: a task is one chunk of the results of a
+/* On processors, at least 16 kept elements are contiguous: a task is one chunk of the results of a
    strip. The last vector of an axis overlaps the one before it; both find the same. */
 #define STRIP 8
 

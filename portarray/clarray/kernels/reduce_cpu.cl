@@ -18,7 +18,7 @@ inline T combine_lanes(T16 v) {
         sum = OP(sum, m); \
     } while (0)
 
-/* The innermost axis goes: a task is one chunk of one result. */
+/* The innermost axis is reduced: a task is one chunk of one result. */
 __kernel ONE_ITEM void rows(PARAMETERS) {
     const long first = get_global_id(0) * each_tasks, last = min(first + each_tasks, tasks);
     for (long task = first; task < last; task++) {
@@ -81,7 +81,7 @@ __kernel ONE_ITEM void rows(PARAMETERS) {
     }
 }
 
-/* The innermost axis stays and has at least 16 elements: a task is one chunk of the results of a
+/* The innermost axis is kept and has at least 16 elements: a task is one chunk of the results of a
    strip, wide enough that rows are read on in order, for that is what processors fetch ahead. The
    last vector of an axis overlaps the one before it; both find the same. */
 #define STRIP 64

@@ -1,5 +1,5 @@
 /* Running results along the middle one of three axes (outer, n, inner), whose steps are so, sn, si;
-   the outermost and the innermost one together number the lanes. Results are contiguous.
+   the outermost and the innermost one together number the lines. Results are contiguous.
 
    Defined before:
      IN, E           how elements are stored, and their compute type; LOAD_E(p, i) gives one
@@ -10,9 +10,9 @@
      VECTORS         where the types have vectors of 16: E16, T16, LOAD_E16(p), MAP16(v, 0), and
                      STORE_OUT16(p, a) where results are stored as they are combined
 
-   A lane is cut into chunks of a length. Where there are several, kernels run twice: first
+   A line is cut into chunks of a length. Where there are several, kernels run twice: first
    (summing != 0) each chunk but the last leaves what its elements come to, ordered
-   [lane][chunk], then each begins with what those before it come to. With initial != 0 a result
+   [line][chunk], then each begins with what those before it come to. With initial != 0 a result
    for no element stands before the others. */
 #define PARAMETERS \
     __global OUT *out, __global T *part, const __global IN *x, \
@@ -21,35 +21,35 @@
 
 #define ONE_ITEM __attribute__((reqd_work_group_size(1, 1, 1)))
 
-#define FROM(lane) (x + x_at + (lane) / inner * so + (lane) % inner * si)
-/* Where the results of a lane's elements begin; they are inner apart. */
-#define INTO(lane) (out + ((lane) / inner * (n + initial) + initial) * inner + (lane) % inner)
+#define FROM(line) (x + x_at + (line) / inner * so + (line) % inner * si)
+/* Where the results of a line's elements begin; they are inner apart. */
+#define INTO(line) (out + ((line) / inner * (n + initial) + initial) * inner + (line) % inner)
 
-inline T carried(const __global T *part, long lane, long chunk, long chunks) {
+inline T carried(const __global T *part, long line, long chunk, long chunks) {
     T carry = IDENTITY;
     if (chunks == 1) return carry;
-    for (long k = 0; k < chunk; k++) carry = OP(carry, part[lane * chunks + k]);
+    for (long k = 0; k < chunk; k++) carry = OP(carry, part[line * chunks + k]);
     return carry;
 }
 
-/* Any layout: a work-item has one chunk of one lane. */
+/* Any layout: a work-item has one chunk of one line. */
 __kernel void items(PARAMETERS) {
-    const long lane = get_global_id(0), chunk = get_global_id(1);
-    if (lane >= tasks) return;
+    const long line = get_global_id(0), chunk = get_global_id(1);
+    if (line >= tasks) return;
     const long lo = chunk * length, hi = min(lo + length, n);
-    const __global IN *from = FROM(lane);
-    __global OUT *into = INTO(lane);
+    const __global IN *from = FROM(line);
+    __global OUT *into = INTO(line);
     if (summing) {
         T sum = IDENTITY;
         for (long i = lo; i < hi; i++) {
             const E v = LOAD_E(from, i * sn);
             sum = OP(sum, MAP(v, 0));
         }
-        part[lane * chunks + chunk] = sum;
+        part[line * chunks + chunk] = sum;
         return;
     }
     if (initial && chunk == 0) STORE_OUT(into - inner, 0, INITIAL);
-    T sum = carried(part, lane, chunk, chunks);
+    T sum = carried(part, line, chunk, chunks);
     for (long i = lo; i < hi; i++) {
         const E v = LOAD_E(from, i * sn);
         sum = OP(sum, MAP(v, 0));
@@ -63,15 +63,15 @@ __kernel void items(PARAMETERS) {
 #ifndef STORE_OUT16
 #define STORE_OUT16(p, a) store_each(p, a)
 inline void store_each(__global OUT *p, T16 v) {
-    T lanes[16];
-    vstore16(v, 0, lanes);
-    for (int k = 0; k < 16; k++) STORE_OUT(p, k, lanes[k]);
+    T values[16];
+    vstore16(v, 0, values);
+    for (int k = 0; k < 16; k++) STORE_OUT(p, k, values[k]);
 }
 #endif
 
 /* Running results within a vector, in four steps. Compilers make an instruction of a shuffle; of a
    vector put together from parts they make loads and stores. */
-inline T16 scan_lanes(T16 v) {
+inline T16 scan_vector(T16 v) {
     const T16 z = (T16)(IDENTITY);
     T16 w = SHUFFLE(v, z, 16, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14);
     v = OP(w, v);
@@ -89,7 +89,7 @@ inline T16 scan_lanes(T16 v) {
    apart to calculate with their elements side by side. */
 __attribute__((noinline)) T step(const __global IN *p, long sn, __global OUT *into, T carry) {
     const E16 v = LOAD_STEP(p);
-    const T16 running = scan_lanes(MAP16(v, 0));
+    const T16 running = scan_vector(MAP16(v, 0));
     const T16 before = (T16)(carry);
     const T16 results = OP(before, running);
     STORE_OUT16(into, results);
@@ -106,30 +106,30 @@ __attribute__((noinline)) T16 sum_of_four(const __global IN *p, long sn, T16 sum
     return OP(sum, a);
 }
 
-/* On processors, one element inside: a task is one chunk of one lane. */
+/* On processors, one element inside: a task is one chunk of one line. */
 __kernel ONE_ITEM void rows(PARAMETERS) {
     const long first = get_global_id(0) * each_tasks, last = min(first + each_tasks, tasks);
     for (long task = first; task < last; task++) {
-        const long lane = task / chunks, chunk = task % chunks;
+        const long line = task / chunks, chunk = task % chunks;
         const long lo = chunk * length, hi = min(lo + length, n);
-        const __global IN *from = x + x_at + lane * so;
-        __global OUT *into = out + lane * (n + initial) + initial;
+        const __global IN *from = x + x_at + line * so;
+        __global OUT *into = out + line * (n + initial) + initial;
         long i = lo;
         if (summing) {
             if (chunk == chunks - 1) continue;
             T16 a = (T16)(IDENTITY);
             for (; i + 64 <= hi; i += 64) a = sum_of_four(from + i * sn, sn, a);
-            const T16 running = scan_lanes(a);
+            const T16 running = scan_vector(a);
             T sum = running.sf;
             for (; i < hi; i++) {
                 const E v = LOAD_E(from, i * sn);
                 sum = OP(sum, MAP(v, 0));
             }
-            part[lane * chunks + chunk] = sum;
+            part[line * chunks + chunk] = sum;
             continue;
         }
         if (initial && chunk == 0) STORE_OUT(into - 1, 0, INITIAL);
-        T carry = carried(part, lane, chunk, chunks);
+        T carry = carried(part, line, chunk, chunks);
         for (; i + 16 <= hi; i += 16) carry = step(from + i * sn, sn, into + i, carry);
         for (; i < hi; i++) {
             const E v = LOAD_E(from, i * sn);
@@ -139,7 +139,7 @@ __kernel ONE_ITEM void rows(PARAMETERS) {
     }
 }
 
-/* On processors, at least 16 contiguous elements inside: a task is one chunk of a strip of lanes.
+/* On processors, at least 16 contiguous elements inside: a task is one chunk of a strip of lines.
    The last vector of an axis overlaps the one before it; both write the same. */
 #define STRIP 8
 
@@ -155,14 +155,14 @@ __kernel ONE_ITEM void columns(PARAMETERS) {
         const __global IN *from = FROM(begin);
         __global OUT *into = INTO(begin);
         T16 sums[STRIP];
-        T lanes[16];
+        T values[16];
         for (int j = 0; j < vectors; j++) {
-            const long lane = begin + min(16 * j, tail);
+            const long line = begin + min(16 * j, tail);
             if (!summing) {
-                for (int k = 0; k < 16; k++) lanes[k] = carried(part, lane + k, chunk, chunks);
-                sums[j] = vload16(0, lanes);
+                for (int k = 0; k < 16; k++) values[k] = carried(part, line + k, chunk, chunks);
+                sums[j] = vload16(0, values);
                 if (initial && chunk == 0) {
-                    for (int k = 0; k < 16; k++) STORE_OUT(into - inner, lane - begin + k, INITIAL);
+                    for (int k = 0; k < 16; k++) STORE_OUT(into - inner, line - begin + k, INITIAL);
                 }
             } else {
                 sums[j] = (T16)(IDENTITY);
@@ -179,9 +179,9 @@ __kernel ONE_ITEM void columns(PARAMETERS) {
         }
         if (!summing) continue;
         for (int j = 0; j < vectors; j++) {
-            const long lane = begin + min(16 * j, tail);
-            vstore16(sums[j], 0, lanes);
-            for (int k = 0; k < 16; k++) part[(lane + k) * chunks + chunk] = lanes[k];
+            const long line = begin + min(16 * j, tail);
+            vstore16(sums[j], 0, values);
+            for (int k = 0; k < 16; k++) part[(line + k) * chunks + chunk] = values[k];
         }
     }
 }

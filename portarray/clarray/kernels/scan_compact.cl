@@ -59,16 +59,16 @@ __kernel ONE_ITEM void fill(
 
 /* The sum of the values of the work-items up to and with this one; *total gets that of all. */
 inline int group_scan(__local int *shared, int value, int *total) {
-    const int lane = get_local_id(0);
-    shared[lane] = value;
+    const int item = get_local_id(0);
+    shared[item] = value;
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int step = 1; step < GROUP; step *= 2) {
-        const int before = lane >= step ? shared[lane - step] : 0;
+        const int before = item >= step ? shared[item - step] : 0;
         barrier(CLK_LOCAL_MEM_FENCE);
-        shared[lane] += before;
+        shared[item] += before;
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    const int result = shared[lane];
+    const int result = shared[item];
     *total = shared[GROUP - 1];
     barrier(CLK_LOCAL_MEM_FENCE);
     return result;

@@ -1,15 +1,15 @@
-/* Running results on devices with local memory: a group has one chunk of one lane, GROUP elements
+/* Running results on devices with local memory: a group has one chunk of one line, GROUP elements
    of it at a time. See scan.cl. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void groups(PARAMETERS) {
     __local T shared[GROUP];
     const int me = get_local_id(0);
-    const long task = get_group_id(0), lane = task / chunks, chunk = task % chunks;
+    const long task = get_group_id(0), line = task / chunks, chunk = task % chunks;
     const long lo = chunk * length, hi = min(lo + length, n);
-    const __global IN *from = FROM(lane);
-    __global OUT *into = INTO(lane);
+    const __global IN *from = FROM(line);
+    __global OUT *into = INTO(line);
     T carry = IDENTITY;
     if (!summing) {
-        carry = carried(part, lane, chunk, chunks);
+        carry = carried(part, line, chunk, chunks);
         if (initial && chunk == 0 && me == 0) STORE_OUT(into - inner, 0, INITIAL);
     }
     for (long at = lo; at < hi; at += GROUP) {
@@ -36,5 +36,5 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void groups(PARAMETE
         carry = OP(carry, whole);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    if (summing && me == 0) part[lane * chunks + chunk] = carry;
+    if (summing && me == 0) part[line * chunks + chunk] = carry;
 }

@@ -1,4 +1,4 @@
-/* Where values belong in a sorted array: half as many places are left at every step. Defined
+/* Binary search in a sorted array. Defined
    before: IN, E, LOAD_E(p, i); SORTED where places go through a sorter. NaN comes last. */
 #define COMES_BEFORE(a, b) ((a) < (b) || ((b) != (b) && (a) == (a)))
 

@@ -1,41 +1,18 @@
-"""How NumPy's LAPACK is called: which arrays it takes, and in which dtype results come back."""
+"""Checks of arguments, and calls of NumPy's LAPACK."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from portarray.clarray.arguments import array_of
-from portarray.clarray.array import Array
 from portarray.clarray.dtypes import kind_of
 from portarray.clarray.engine import host
-
-__all__ = ["full", "matrices", "on_host", "square"]
-
-NumpyArray = np.ndarray[Any, Any]
+from portarray.clarray.strided import Array
 
 
 def matrices(x: object, function: str, name: str = "x", *, integers: bool = False) -> Array:
-    """Return an argument that must be an array of matrices with a floating-point dtype.
-
-    Parameters
-    ----------
-    x : object
-        The argument.
-    function, name : str
-        What to call the function and the argument in errors.
-    integers : bool
-        Whether integers will do as well.
-
-    Raises
-    ------
-    TypeError
-        If it is no array, or of another dtype.
-    ValueError
-        If it has fewer than two axes.
-    """
+    """Return an argument that must be an array of matrices with a floating-point dtype."""
     found = array_of(x, function, name)
     kinds = ("real", "complex", "signed", "unsigned") if integers else ("real", "complex")
     if kind_of(found.dtype) not in kinds:
@@ -51,13 +28,7 @@ def matrices(x: object, function: str, name: str = "x", *, integers: bool = Fals
 
 
 def square(x: object, function: str, name: str = "x", *, integers: bool = False) -> Array:
-    """Return an argument that must be an array of square matrices; see :func:`matrices`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As :func:`matrices`, and for matrices that are not square.
-    """
+    """Return an argument that must be an array of square matrices; see :func:`matrices`."""
     found = matrices(x, function, name, integers=integers)
     if found.shape[-1] != found.shape[-2]:
         raise ValueError(
@@ -67,21 +38,10 @@ def square(x: object, function: str, name: str = "x", *, integers: bool = False)
     return found
 
 
-def full(x: NumpyArray) -> NumpyArray:
-    """Return an array in a dtype that LAPACK has: float32 for 16 bits."""
-    return x.astype(np.float32) if x.dtype.itemsize == 2 else x
-
-
 def on_host(function: Callable[..., Any], *arrays: Array) -> Any:
-    """Return what a function of NumPy arrays gives; float16 and bfloat16 compute in float32.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If the function raises it.
-    """
+    """Return the results of a function of NumPy arrays; 16-bit dtypes compute in float32."""
     dtype = arrays[0].dtype
     halves = dtype.itemsize == 2
     return host.run(
-        lambda *views: function(*map(full, views)), *arrays, dtype=dtype if halves else None
+        lambda *views: function(*map(host.full, views)), *arrays, dtype=dtype if halves else None
     )

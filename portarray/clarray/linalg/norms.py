@@ -8,7 +8,6 @@ from typing import Literal
 from portarray.clarray import statistical
 from portarray.clarray.arguments import Axes, array_of, axes_of
 from portarray.clarray.arithmetic import abs as _abs
-from portarray.clarray.array import Array
 from portarray.clarray.comparison import not_equal
 from portarray.clarray.dtypes import kind_of, real_dtype_of
 from portarray.clarray.engine.copy import cast
@@ -18,8 +17,7 @@ from portarray.clarray.exponential import pow as _pow
 from portarray.clarray.layout import strides_of
 from portarray.clarray.linalg.decompositions import svdvals
 from portarray.clarray.linalg.lapack import matrices
-
-__all__ = ["matrix_norm", "vector_norm"]
+from portarray.clarray.strided import Array
 
 _SUM = {"real": ("a + b", "0")}
 _TWO = Reduction("vector_norm", _SUM, "result", "SQUARE(T_(v))", "sqrt(a)")
@@ -34,35 +32,7 @@ def vector_norm(
     keepdims: bool = False,
     ord: float = 2,
 ) -> Array:
-    """Return norms of vectors.
-
-    Parameters
-    ----------
-    x : Array
-        Floating-point.
-    axis : int or tuple of int, optional
-        Along which axes the vectors lie; all by default.
-    keepdims : bool, default: False
-        Whether the axes stay with length 1.
-    ord : int or float, default: 2
-        ``sum(abs(x)**ord)**(1/ord)``; the largest magnitude for ``inf``, the smallest for
-        ``-inf``, and how many elements are not zero for 0.
-
-    Returns
-    -------
-    Array
-        Of the real dtype of ``x``'s precision. Off by rounding in each term; squares overflow and
-        underflow as they are written. float16 and bfloat16 are summed in float32.
-
-    Raises
-    ------
-    TypeError
-        If the argument is no floating-point array.
-    numpy.exceptions.AxisError
-        If there is no such axis.
-    ValueError
-        If an axis is named twice, or the largest or smallest of nothing is asked for.
-    """
+    """Return norms of vectors."""
     x = array_of(x, "vector_norm")
     if kind_of(x.dtype) not in ("real", "complex"):
         raise TypeError(
@@ -89,7 +59,7 @@ def vector_norm(
 
 
 def _euclidean(x: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
-    """Return square roots of sums of squares; those of complex numbers are of their parts."""
+    """Return square roots of sums of squares, of complex numbers' parts."""
     dtype = real_dtype_of(x.dtype)
     if x.dtype.kind != "c":
         return reduce(_TWO, x, axes, keepdims, dtype)
@@ -105,32 +75,7 @@ def matrix_norm(
     keepdims: bool = False,
     ord: float | Literal["fro", "nuc"] | None = "fro",
 ) -> Array:
-    """Return norms of matrices.
-
-    Parameters
-    ----------
-    x : Array
-        Floating-point, of shape ``(..., M, N)``.
-    keepdims : bool, default: False
-        Whether the last two axes stay with length 1.
-    ord : {"fro", "nuc", 1, -1, 2, -2, inf, -inf}, optional
-        The root of the sum of squares (also None); the sum of the singular values; the largest or
-        smallest sum of magnitudes of a column (1, -1) or row (inf, -inf); the largest or smallest
-        singular value (2, -2). Singular values are computed by LAPACK on the host.
-
-    Returns
-    -------
-    Array
-        Of the real dtype of ``x``'s precision.
-
-    Raises
-    ------
-    TypeError
-        If the argument is no floating-point array.
-    ValueError
-        If it has fewer than two axes, the order is another, or the largest or smallest of nothing
-        is asked for.
-    """
+    """Return norms of matrices."""
     x = matrices(x, "matrix_norm")
     rows, columns = x.ndim - 2, x.ndim - 1
     if ord is None or ord == "fro":

@@ -9,7 +9,6 @@ import numpy as np
 from portarray.clarray import statistical
 from portarray.clarray.arguments import array_of, axis_of, integer_of
 from portarray.clarray.arithmetic import multiply, subtract
-from portarray.clarray.array import Array, empty
 from portarray.clarray.creation import eye
 from portarray.clarray.dtypes import promote
 from portarray.clarray.engine.copy import assign, copy
@@ -18,38 +17,13 @@ from portarray.clarray.layout import broadcast_shapes
 from portarray.clarray.linalg.lapack import square
 from portarray.clarray.linalg.solving import inv
 from portarray.clarray.linear_algebra import matmul
-
-__all__ = ["cross", "diagonal", "matrix_power", "outer", "trace"]
+from portarray.clarray.strided import Array, empty
 
 _BOOL = np.dtype(np.bool_)
 
 
 def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
-    """Return cross products of vectors of three elements.
-
-    Parameters
-    ----------
-    x1, x2 : Array
-        Numeric, of size 3 along the axis; the other axes broadcast.
-    axis : int, default: -1
-        Along which axis the vectors lie, counted from the end.
-
-    Returns
-    -------
-    Array
-        Of the promoted dtype and the broadcast shape. Integers wrap; floating-point results are
-        off by three roundings at the scale of their two products.
-
-    Raises
-    ------
-    TypeError
-        If an argument is no array, or bool.
-    numpy.exceptions.AxisError
-        If one of the arrays does not have the axis.
-    ValueError
-        If a size along the axis is not 3, the other axes do not broadcast, or the arrays are on two
-        devices.
-    """
+    """Return cross products of vectors of three elements."""
     a, b = array_of(x1, "cross", "x1"), array_of(x2, "cross", "x2")
     one_device("cross", a, b)
     least = min(a.ndim, b.ndim)
@@ -76,7 +50,7 @@ def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
 
 
 def _part(x: Array, axis: int, index: int) -> Array:
-    """Return a view of one place along an axis counted from the end, with the axis of length 1."""
+    """Return a view of one entry along an axis, which is counted from the end."""
     at = x.ndim + axis
     return x.view(
         (*x.shape[:at], 1, *x.shape[at + 1 :]), x.strides, x.offset + index * x.strides[at]
@@ -84,25 +58,7 @@ def _part(x: Array, axis: int, index: int) -> Array:
 
 
 def outer(x1: Array, x2: Array, /) -> Array:
-    """Return all products of an element of one vector and an element of another.
-
-    Parameters
-    ----------
-    x1, x2 : Array
-        Numeric, of shapes ``(N,)`` and ``(M,)``.
-
-    Returns
-    -------
-    Array
-        Of the promoted dtype and shape ``(N, M)``; nothing is conjugated.
-
-    Raises
-    ------
-    TypeError
-        If an argument is no array, or bool.
-    ValueError
-        If one is no vector, or the arrays are on two devices.
-    """
+    """Return all products of an element of one vector and an element of another."""
     a, b = array_of(x1, "outer", "x1"), array_of(x2, "outer", "x2")
     if a.ndim != 1 or b.ndim != 1:
         raise ValueError(f"outer takes arrays of one axis, got shapes {a.shape} and {b.shape}")
@@ -110,27 +66,7 @@ def outer(x1: Array, x2: Array, /) -> Array:
 
 
 def diagonal(x: Array, /, *, offset: int = 0) -> Array:
-    """Return diagonals of matrices: a view.
-
-    Parameters
-    ----------
-    x : Array
-        Of any dtype and shape ``(..., M, N)``.
-    offset : int, default: 0
-        How far above the main diagonal; below it where negative.
-
-    Returns
-    -------
-    Array
-        Of shape ``(..., length)``, on the same memory.
-
-    Raises
-    ------
-    TypeError
-        If the argument is no array or the offset no integer.
-    ValueError
-        If the array has fewer than two axes.
-    """
+    """Return diagonals of matrices: a view."""
     x, offset = array_of(x, "diagonal"), integer_of(offset, "offset")
     if x.ndim < 2:
         raise ValueError(f"diagonal takes arrays of two or more axes, got shape {x.shape}")
@@ -146,29 +82,7 @@ def diagonal(x: Array, /, *, offset: int = 0) -> Array:
 
 
 def trace(x: Array, /, *, offset: int = 0, dtype: Any = None) -> Array:
-    """Return sums of diagonals of matrices.
-
-    Parameters
-    ----------
-    x : Array
-        Numeric, of shape ``(..., M, N)``.
-    offset : int, default: 0
-        Which diagonal, as for :func:`diagonal`.
-    dtype : dtype, optional
-        Of the sums; as for :func:`~portarray.clarray.sum` by default.
-
-    Returns
-    -------
-    Array
-        Of shape ``(...)``.
-
-    Raises
-    ------
-    TypeError
-        If the argument is no numeric array.
-    ValueError
-        If it has fewer than two axes.
-    """
+    """Return sums of diagonals of matrices."""
     found = diagonal(x, offset=offset)
     if found.dtype == _BOOL:
         raise TypeError("trace takes numeric arrays, got bool; convert with astype first")
@@ -176,28 +90,7 @@ def trace(x: Array, /, *, offset: int = 0, dtype: Any = None) -> Array:
 
 
 def matrix_power(x: Array, n: int, /) -> Array:
-    """Return whole powers of square matrices, by repeated squaring.
-
-    Parameters
-    ----------
-    x : Array
-        Floating-point, of shape ``(..., M, M)``; integers where ``n`` is not negative.
-    n : int
-        The exponent; 0 gives the identity, a negative one powers of the inverse, which LAPACK
-        computes on the host.
-
-    Returns
-    -------
-    Array
-        Of the shape and dtype of ``x``.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If ``n`` is negative and a matrix singular.
-    TypeError, ValueError
-        If the argument is no floating-point array of square matrices, or ``n`` no integer.
-    """
+    """Return whole powers of square matrices, by repeated squaring."""
     n = integer_of(n, "n")
     x = square(x, "matrix_power", integers=n >= 0)
     if n == 0:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from portarray.clarray.array import Array
-
-__all__ = ["EigResult", "EighResult", "QRResult", "SVDResult", "SlogdetResult"]
+from portarray.clarray.strided import Array
 
 
 class EigResult(NamedTuple):

@@ -1,7 +1,4 @@
-"""Inverses, determinants and linear systems, by NumPy's LAPACK on the host.
-
-See :mod:`~portarray.clarray.linalg.decompositions` for where and how accurately.
-"""
+"""Inverses, determinants and linear systems, by NumPy's LAPACK on the host."""
 
 from __future__ import annotations
 
@@ -10,116 +7,39 @@ from typing import Any
 import numpy as np
 
 from portarray.clarray.arguments import array_of, default_dtype
-from portarray.clarray.array import Array
 from portarray.clarray.dtypes import kind_of, promote
 from portarray.clarray.engine import host
 from portarray.clarray.engine.operands import one_device
-from portarray.clarray.linalg.lapack import full, matrices, on_host, square
+from portarray.clarray.linalg.lapack import matrices, on_host, square
 from portarray.clarray.linalg.results import SlogdetResult
-
-__all__ = ["det", "inv", "matrix_rank", "pinv", "slogdet", "solve"]
+from portarray.clarray.strided import Array
 
 NumpyArray = np.ndarray[Any, Any]
 
 
 @host.served
 def det(x: Array, /) -> Array:
-    """Return determinants.
-
-    Parameters
-    ----------
-    x : Array
-        Floating-point, of shape ``(..., M, M)``.
-
-    Returns
-    -------
-    Array
-        Of the dtype of ``x`` and shape ``(...)``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the argument is no floating-point array of square matrices.
-    """
+    """Return determinants."""
     found: Array = on_host(np.linalg.det, square(x, "det"))
     return found
 
 
 @host.served
 def slogdet(x: Array, /) -> SlogdetResult:
-    """Return the sign and the logarithm of the magnitude of determinants.
-
-    Parameters
-    ----------
-    x : Array
-        Floating-point, of shape ``(..., M, M)``.
-
-    Returns
-    -------
-    SlogdetResult
-        ``sign``, of the dtype of ``x`` and of magnitude 1, or 0 for singular matrices;
-        ``logabsdet``, real, -infinity for singular matrices.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the argument is no floating-point array of square matrices.
-    """
+    """Return the sign and the logarithm of the magnitude of determinants."""
     return SlogdetResult(*on_host(lambda a: tuple(np.linalg.slogdet(a)), square(x, "slogdet")))
 
 
 @host.served
 def inv(x: Array, /) -> Array:
-    """Return inverses.
-
-    Parameters
-    ----------
-    x : Array
-        Floating-point, of shape ``(..., M, M)``.
-
-    Returns
-    -------
-    Array
-        Of the shape and dtype of ``x``.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If a matrix is singular.
-    TypeError, ValueError
-        If the argument is no floating-point array of square matrices.
-    """
+    """Return inverses."""
     found: Array = on_host(np.linalg.inv, square(x, "inv"))
     return found
 
 
 @host.served
 def solve(x1: Array, x2: Array, /) -> Array:
-    """Return the solutions of linear systems ``x1 @ solution = x2``.
-
-    Parameters
-    ----------
-    x1 : Array
-        Floating-point, of shape ``(..., M, M)``.
-    x2 : Array
-        Floating-point: one right-hand side of shape ``(M,)``, or the columns of an array of shape
-        ``(..., M, K)``. The other axes broadcast.
-
-    Returns
-    -------
-    Array
-        Of the promoted dtype; of shape ``(..., M)`` or ``(..., M, K)``.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If a matrix is singular.
-    TypeError
-        If an argument is no floating-point array.
-    ValueError
-        If ``x1`` is not of square matrices, the shapes do not fit, or the arrays are on two
-        devices.
-    """
+    """Return the solutions of linear systems ``x1 @ solution = x2``."""
     a, b = square(x1, "solve", "x1"), array_of(x2, "solve", "x2")
     if b.ndim != 1:
         b = matrices(b, "solve", "x2")
@@ -144,28 +64,7 @@ def solve(x1: Array, x2: Array, /) -> Array:
 
 @host.served
 def pinv(x: Array, /, *, rtol: float | Array | None = None) -> Array:
-    """Return pseudo-inverses (Moore and Penrose), by singular values.
-
-    Parameters
-    ----------
-    x : Array
-        Floating-point, of shape ``(..., M, N)``.
-    rtol : float or Array, optional
-        Singular values up to ``rtol`` times the largest count as 0; by default
-        ``max(M, N) * eps``. An array has one for each matrix.
-
-    Returns
-    -------
-    Array
-        Of the dtype of ``x`` and shape ``(..., N, M)``.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If the iteration does not converge.
-    TypeError, ValueError
-        If the argument is no floating-point array of matrices.
-    """
+    """Return pseudo-inverses (Moore and Penrose), by singular values."""
     x = matrices(x, "pinv")
     limit = _limit(rtol, x)
     found: Array = on_host(lambda a: np.linalg.pinv(a, rtol=limit), x)
@@ -174,41 +73,21 @@ def pinv(x: Array, /, *, rtol: float | Array | None = None) -> Array:
 
 @host.served
 def matrix_rank(x: Array, /, *, rtol: float | Array | None = None) -> Array:
-    """Return how many singular values are not 0.
-
-    Parameters
-    ----------
-    x : Array
-        Floating-point, of shape ``(..., M, N)``.
-    rtol : float or Array, optional
-        As for :func:`pinv`.
-
-    Returns
-    -------
-    Array
-        Of the device's default integer dtype and shape ``(...)``.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If the iteration does not converge.
-    TypeError, ValueError
-        If the argument is no floating-point array of matrices.
-    """
+    """Return how many singular values are not 0."""
     x = matrices(x, "matrix_rank")
     limit = _limit(rtol, x)
 
     def rank(a: NumpyArray) -> NumpyArray:
-        if 0 in a.shape[-2:]:  # NumPy looks for the largest of no singular values
+        if 0 in a.shape[-2:]:  # NumPy would take the maximum of no singular values
             return np.zeros(a.shape[:-2], np.intp)
-        return np.asarray(np.linalg.matrix_rank(full(a), rtol=limit))
+        return np.asarray(np.linalg.matrix_rank(host.full(a), rtol=limit))
 
     found: Array = host.run(rank, x, dtype=default_dtype(x.device, "integral"))
     return found
 
 
 def _limit(rtol: float | Array | None, x: Array) -> Any:
-    """Return a tolerance as NumPy takes it; by default that of the dtype the array has."""
+    """Return a tolerance for NumPy; for 16-bit dtypes a default of their precision."""
     if isinstance(rtol, Array):
         one_device("rtol", x, rtol)
         return host.view(rtol)

@@ -1,4 +1,4 @@
-"""Arrays made of several arrays or of repetitions, and arrays taken apart."""
+"""Joining, repeating and splitting arrays."""
 
 from __future__ import annotations
 
@@ -15,40 +15,16 @@ from portarray.clarray.arguments import (
     same_device,
     shape_of,
 )
-from portarray.clarray.array import Array, empty
 from portarray.clarray.dtypes import promote
 from portarray.clarray.engine.arrange import spread
 from portarray.clarray.engine.copy import assign, copy
 from portarray.clarray.engine.transfer import to_numpy
 from portarray.clarray.manipulation.shapes import reshape
-
-__all__ = ["concat", "repeat", "stack", "tile", "unstack"]
+from portarray.clarray.strided import Array, empty
 
 
 def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
-    """Join arrays along an axis they have.
-
-    Parameters
-    ----------
-    arrays : sequence of Array
-        At least one, of one shape but for the joined axis. Dtypes are promoted.
-    axis : int, optional
-        The axis; None joins the flattened arrays.
-
-    Returns
-    -------
-    Array
-        A new array.
-
-    Raises
-    ------
-    IndexError
-        If the arrays have no such axis.
-    ValueError
-        If there are no arrays, their shapes do not fit, or they are on several devices.
-    TypeError
-        If the dtypes do not promote.
-    """
+    """Join arrays along an axis they have."""
     parts = _arrays(arrays, "concat")
     if axis is None:
         parts = [reshape(one, (-1,)) if one.size else one.view((0,), (1,), 0) for one in parts]
@@ -77,29 +53,7 @@ def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
 
 
 def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
-    """Join arrays along a new axis.
-
-    Parameters
-    ----------
-    arrays : sequence of Array
-        At least one, all of one shape. Dtypes are promoted.
-    axis : int, default: 0
-        Where the new axis is in the result.
-
-    Returns
-    -------
-    Array
-        A new array.
-
-    Raises
-    ------
-    IndexError
-        If the result has no such axis.
-    ValueError
-        If there are no arrays, their shapes differ, or they are on several devices.
-    TypeError
-        If the dtypes do not promote.
-    """
+    """Join arrays along a new axis."""
     parts = _arrays(arrays, "stack")
     shape = parts[0].shape
     for one in parts:
@@ -116,25 +70,7 @@ def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
 
 
 def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
-    """Take an array apart along an axis.
-
-    Parameters
-    ----------
-    x : Array
-        At least one axis, any dtype.
-    axis : int, default: 0
-        The axis, which the results no longer have.
-
-    Returns
-    -------
-    tuple of Array
-        Views, as many as the axis is long.
-
-    Raises
-    ------
-    IndexError
-        If `x` has no such axis.
-    """
+    """Split an array along an axis into views."""
     x = array_of(x, "unstack")
     place = axis_of(axis, x.ndim)
     shape = x.shape[:place] + x.shape[place + 1 :]
@@ -144,32 +80,7 @@ def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
 
 
 def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Array:
-    """Repeat each element, or each entry along an axis.
-
-    Parameters
-    ----------
-    x : Array
-        Any dtype.
-    repeats : int or Array
-        How often. An array has integers: one for each entry, or one for all. Its values are read
-        by the host, for the shape of the result depends on them.
-    axis : int, optional
-        The axis; None repeats the elements of the flattened array.
-
-    Returns
-    -------
-    Array
-        A new array.
-
-    Raises
-    ------
-    IndexError
-        If `x` has no such axis.
-    TypeError
-        If `repeats` is no integer and no array of integers.
-    ValueError
-        If `repeats` is negative or has another size than the axis.
-    """
+    """Repeat each element, or each entry along an axis."""
     x = array_of(x, "repeat")
     if axis is None:
         x = reshape(x, (-1,)) if x.size else x.view((0,), (1,), x.offset)
@@ -190,7 +101,7 @@ def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Arr
 
 
 def _counts(repeats: int | Array, size: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
-    """Return how often things are repeated, one number for each or one for all."""
+    """Return the repetitions of each entry, or one number for all."""
     if not isinstance(repeats, Array):
         values = np.array([integer_of(repeats, "repeats")])
     else:
@@ -207,26 +118,7 @@ def _counts(repeats: int | Array, size: int) -> np.ndarray[tuple[int, ...], np.d
 
 
 def tile(x: Array, repetitions: ShapeLike, /) -> Array:
-    """Lay an array side by side with itself.
-
-    Parameters
-    ----------
-    x : Array
-        Any dtype.
-    repetitions : sequence of int
-        How often along each axis. Where there are fewer than axes they count for the last ones;
-        where there are more `x` gets new axes in front.
-
-    Returns
-    -------
-    Array
-        A new array.
-
-    Raises
-    ------
-    ValueError
-        If a number is negative.
-    """
+    """Repeat an array along its axes."""
     x = array_of(x, "tile")
     times = shape_of(repetitions, "repetitions")
     ndim = max(x.ndim, len(times))

@@ -1,4 +1,4 @@
-"""Other orders of axes and elements."""
+"""The order of axes and elements."""
 
 from __future__ import annotations
 
@@ -6,35 +6,13 @@ import itertools
 from collections.abc import Sequence
 
 from portarray.clarray.arguments import Axes, array_of, axes_of, integer_of
-from portarray.clarray.array import Array, empty
 from portarray.clarray.engine.copy import assign, copy
 from portarray.clarray.manipulation.shapes import reshape
-
-__all__ = ["flip", "moveaxis", "permute_dims", "roll"]
+from portarray.clarray.strided import Array, empty, permuted
 
 
 def flip(x: Array, /, *, axis: Axes | None = None) -> Array:
-    """Reverse the order of elements along axes.
-
-    Parameters
-    ----------
-    x : Array
-        Any dtype.
-    axis : int or tuple of int, optional
-        The axes; all by default.
-
-    Returns
-    -------
-    Array
-        A view.
-
-    Raises
-    ------
-    IndexError
-        If `x` has no such axis.
-    ValueError
-        If an axis is named twice.
-    """
+    """Reverse the order of elements along axes."""
     x = array_of(x, "flip")
     strides, offset = list(x.strides), x.offset
     for one in axes_of(axis, x.ndim):
@@ -44,27 +22,7 @@ def flip(x: Array, /, *, axis: Axes | None = None) -> Array:
 
 
 def moveaxis(x: Array, source: Axes, destination: Axes, /) -> Array:
-    """Move axes to other places; the others keep their order.
-
-    Parameters
-    ----------
-    x : Array
-        Any dtype.
-    source, destination : int or tuple of int
-        Which axes, and where they are in the result.
-
-    Returns
-    -------
-    Array
-        A view.
-
-    Raises
-    ------
-    IndexError
-        If `x` has no such axis.
-    ValueError
-        If the two differ in length, or an axis is named twice.
-    """
+    """Move axes to other places; the others keep their order."""
     x = array_of(x, "moveaxis")
     sources = axes_of(source, x.ndim, "source")
     destinations = axes_of(destination, x.ndim, "destination")
@@ -75,71 +33,22 @@ def moveaxis(x: Array, source: Axes, destination: Axes, /) -> Array:
     order = [one for one in range(x.ndim) if one not in sources]
     for place, one in sorted(zip(destinations, sources, strict=True)):
         order.insert(place, one)
-    return _permuted(x, order)
+    return permuted(x, order)
 
 
 def permute_dims(x: Array, /, axes: Sequence[int]) -> Array:
-    """Put axes in another order.
-
-    Parameters
-    ----------
-    x : Array
-        Any dtype.
-    axes : sequence of int
-        Every axis of `x` once, in the order of the result.
-
-    Returns
-    -------
-    Array
-        A view.
-
-    Raises
-    ------
-    IndexError
-        If `x` has no such axis.
-    ValueError
-        If an axis is missing or named twice.
-    """
+    """Put axes in another order."""
     x = array_of(x, "permute_dims")
     order = axes_of(tuple(axes), x.ndim, "axes")
     if len(order) != x.ndim:
         raise ValueError(
             f"axes {axes!r} must name each of the {x.ndim} axes of an array of shape {x.shape} once"
         )
-    return _permuted(x, order)
-
-
-def _permuted(x: Array, order: Sequence[int]) -> Array:
-    return x.view(
-        tuple([x.shape[one] for one in order]), tuple([x.strides[one] for one in order]), x.offset
-    )
+    return permuted(x, order)
 
 
 def roll(x: Array, /, shift: int | Sequence[int], *, axis: Axes | None = None) -> Array:
-    """Shift elements along axes; those that leave at one end come back at the other.
-
-    Parameters
-    ----------
-    x : Array
-        Any dtype.
-    shift : int or tuple of int
-        How far, towards larger indices. One number for all axes, or one for each.
-    axis : int or tuple of int, optional
-        The axes. None shifts the flattened array and gives it its shape back. An axis that is named
-        several times is shifted by the sum.
-
-    Returns
-    -------
-    Array
-        A new array.
-
-    Raises
-    ------
-    IndexError
-        If `x` has no such axis.
-    ValueError
-        If there are as many axes as shifts neither one by one nor one for all.
-    """
+    """Shift elements along axes; those that leave at one end come back at the other."""
     x = array_of(x, "roll")
     shifts = tuple(
         [integer_of(one, "shift") for one in (shift if isinstance(shift, Sequence) else (shift,))]
@@ -160,7 +69,7 @@ def roll(x: Array, /, shift: int | Sequence[int], *, axis: Axes | None = None) -
     out = empty(x.shape, x.dtype, x.device)
     if not x.size:
         return out
-    # Along a shifted axis two blocks change places.
+    # Along a shifted axis two blocks are exchanged.
     blocks = []
     for size, step in zip(x.shape, steps, strict=True):
         first = step % size

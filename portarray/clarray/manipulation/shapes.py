@@ -1,4 +1,4 @@
-"""Other shapes for the same elements; all but reshape always share memory."""
+"""Shapes; all functions but ``reshape`` always return views."""
 
 from __future__ import annotations
 
@@ -14,39 +14,14 @@ from portarray.clarray.arguments import (
     integer_of,
     shape_of,
 )
-from portarray.clarray.array import Array
 from portarray.clarray.engine.copy import copy as _copy
-
-__all__ = [
-    "broadcast_arrays",
-    "broadcast_shapes",
-    "broadcast_to",
-    "expand_dims",
-    "reshape",
-    "squeeze",
-]
+from portarray.clarray.strided import Array, new_array, permuted
 
 _are_int = frozenset({int}).issuperset
 
 
 def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
-    """Repeat arrays so that all have one shape.
-
-    Parameters
-    ----------
-    *arrays : Array
-        Arrays of any dtypes whose shapes broadcast together.
-
-    Returns
-    -------
-    tuple of Array
-        Views of the common shape.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not broadcast together.
-    """
+    """Broadcast arrays to a common shape."""
     for place, one in enumerate(arrays):
         array_of(one, "broadcast_arrays", f"argument {place}")
     shape = layout.broadcast_shapes(*[one.shape for one in arrays])
@@ -54,55 +29,18 @@ def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
 
 
 def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
-    """Return the shape that shapes broadcast to.
-
-    Parameters
-    ----------
-    *shapes : sequence of int
-        The shapes.
-
-    Returns
-    -------
-    tuple of int
-        The common shape; ``()`` without any.
-
-    Raises
-    ------
-    ValueError
-        If there is none, or a size is negative.
-    """
+    """Return the shape that shapes broadcast to."""
     return layout.broadcast_shapes(*[shape_of(one) for one in shapes])
 
 
 def broadcast_to(x: Array, /, shape: ShapeLike) -> Array:
-    """Repeat an array to a shape, without copying.
-
-    Parameters
-    ----------
-    x : Array
-        Any dtype.
-    shape : sequence of int
-        The shape of the result.
-
-    Returns
-    -------
-    Array
-        A view; elements that are repeated share memory.
-
-    Raises
-    ------
-    ValueError
-        If `x` does not broadcast to the shape.
-    """
+    """Return a view of an array broadcast to a shape."""
     x = array_of(x, "broadcast_to")
     target = shape_of(shape)
     if target == x.shape:
         return x.view(x.shape, x.strides, x.offset)
     own = x.shape
-    fits = len(own) <= len(target) and all(
-        size in (1, wanted) for size, wanted in zip(reversed(own), reversed(target), strict=False)
-    )
-    if not fits:
+    if not layout.broadcasts_to(own, target):
         raise ValueError(
             f"an array of shape {own} does not broadcast to {target}; sizes must be equal or 1, "
             f"counted from the last axis"
@@ -111,27 +49,7 @@ def broadcast_to(x: Array, /, shape: ShapeLike) -> Array:
 
 
 def expand_dims(x: Array, /, axis: Axes) -> Array:
-    """Insert axes of length 1.
-
-    Parameters
-    ----------
-    x : Array
-        Any dtype.
-    axis : int or tuple of int
-        Where the new axes are in the result.
-
-    Returns
-    -------
-    Array
-        A view.
-
-    Raises
-    ------
-    IndexError
-        If the result has no such axis.
-    ValueError
-        If an axis is named twice.
-    """
+    """Insert axes of length 1."""
     x = array_of(x, "expand_dims")
     added = len(axis) if isinstance(axis, Sequence) else 1
     places = set(axes_of(axis, x.ndim + added))
@@ -141,34 +59,13 @@ def expand_dims(x: Array, /, axis: Axes) -> Array:
 
 
 def reshape(x: Array, /, shape: ShapeLike, *, copy: bool | None = None) -> Array:
-    """Give an array another shape, its elements in row-major order.
-
-    Parameters
-    ----------
-    x : Array
-        Any dtype.
-    shape : int or sequence of int
-        The new shape. One size may be -1 and follows from the others.
-    copy : bool, optional
-        True always copies, False never does, None only where the strides of `x` leave no other
-        way.
-
-    Returns
-    -------
-    Array
-        The array.
-
-    Raises
-    ------
-    ValueError
-        If the sizes do not fit, or ``copy=False`` and a copy is necessary.
-    """
+    """Return an array with another shape, a view if possible."""
     x = array_of(x, "reshape")
     target = _inferred(shape, x.shape)
     if copy:
         x = _copy(x)
     if x.contiguous:
-        return Array(x.storage, x.dtype, target, layout.strides_of(target), x.offset, True)
+        return new_array(x.storage, x.dtype, target, layout.strides_of(target), x.offset, True)
     strides = layout.reshaped_strides(x.shape, x.strides, target)
     if strides is None:
         if copy is False:
@@ -190,7 +87,7 @@ def _inferred(shape: ShapeLike, own: tuple[int, ...]) -> tuple[int, ...]:
     if sizes.count(-1) == 1:
         place = sizes.index(-1)
         rest = math.prod(sizes[:place] + sizes[place + 1 :])
-        # Without elements any size would do.
+        # Of an empty array any size would fit.
         if rest <= 0 or total % rest:
             raise ValueError(f"an array of shape {own} has no shape {shape!r}: {total} elements")
         sizes[place] = total // rest
@@ -203,27 +100,7 @@ def _inferred(shape: ShapeLike, own: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def squeeze(x: Array, /, axis: Axes) -> Array:
-    """Remove axes of length 1.
-
-    Parameters
-    ----------
-    x : Array
-        Any dtype.
-    axis : int or tuple of int
-        The axes.
-
-    Returns
-    -------
-    Array
-        A view.
-
-    Raises
-    ------
-    IndexError
-        If `x` has no such axis.
-    ValueError
-        If an axis is longer, or named twice.
-    """
+    """Remove axes of length 1."""
     x = array_of(x, "squeeze")
     gone = set(axes_of(axis, x.ndim))
     for one in sorted(gone):
@@ -232,7 +109,4 @@ def squeeze(x: Array, /, axis: Axes) -> Array:
                 f"squeeze removes axes of length 1, but axis {one} of an array of shape {x.shape} "
                 f"has length {x.shape[one]}"
             )
-    kept = [one for one in range(x.ndim) if one not in gone]
-    return x.view(
-        tuple([x.shape[one] for one in kept]), tuple([x.strides[one] for one in kept]), x.offset
-    )
+    return permuted(x, [one for one in range(x.ndim) if one not in gone])

@@ -1,4 +1,7 @@
-"""Kernels of neural networks: one pass over memory where separate functions need several."""
+"""Kernels of neural networks: one pass over memory where separate functions need several.
+
+They take real floating-point arrays; float16 and bfloat16 are computed in float32.
+"""
 
 from portarray.clarray.neural.activations import gelu, relu, silu
 from portarray.clarray.neural.attention import attention

@@ -1,14 +1,12 @@
-"""Activations, element by element."""
+"""Element-wise activations."""
 
 from __future__ import annotations
 
 from typing import Literal
 
-from portarray.clarray.array import Array
 from portarray.clarray.engine.elementwise import unary
 from portarray.clarray.engine.operation import Operation
-
-__all__ = ["gelu", "relu", "silu"]
+from portarray.clarray.strided import Array
 
 _REAL = ("real", "functions")
 
@@ -19,50 +17,12 @@ _RELU = Operation("relu", {"real": "a < 0 ? 0 : a"})
 
 
 def silu(x: Array, /) -> Array:
-    """Return ``x / (1 + exp(-x))``.
-
-    Parameters
-    ----------
-    x : Array
-        Real floating-point. float16 and bfloat16 are computed as float32.
-
-    Returns
-    -------
-    Array
-        Of the shape and dtype of ``x``; NaN for -inf. Within 4 ULP, but for results so close to 0
-        that ``exp(-x)`` overflows: these are 0.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes.
-    """
+    """Return ``x / (1 + exp(-x))``. Within 4 ULP, but 0 where ``exp(-x)`` overflows."""
     return unary(_SILU, x)
 
 
 def gelu(x: Array, /, *, approximate: Literal["none", "tanh"] = "none") -> Array:
-    """Return x times the distribution function of the normal distribution at x.
-
-    Parameters
-    ----------
-    x : Array
-        Real floating-point. float16 and bfloat16 are computed as float32.
-    approximate : {"none", "tanh"}
-        "tanh" computes ``x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))`` instead, which
-        is up to 0.0005 away.
-
-    Returns
-    -------
-    Array
-        Of the shape and dtype of ``x``. NaN for -inf.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes.
-    ValueError
-        If ``approximate`` is neither of the two.
-    """
+    """Return ``x`` times the normal distribution function at ``x``, or its tanh approximation."""
     if approximate == "none":
         return unary(_GELU, x)
     if approximate == "tanh":
@@ -71,21 +31,5 @@ def gelu(x: Array, /, *, approximate: Literal["none", "tanh"] = "none") -> Array
 
 
 def relu(x: Array, /) -> Array:
-    """Return elements, and 0 instead of negative ones.
-
-    Parameters
-    ----------
-    x : Array
-        Real floating-point.
-
-    Returns
-    -------
-    Array
-        Of the shape and dtype of ``x``. NaN stays.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes.
-    """
+    """Return elements, 0 for negative ones; NaN stays."""
     return unary(_RELU, x)

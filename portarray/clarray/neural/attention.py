@@ -1,13 +1,13 @@
-"""Attention: weighted sums of values, the weights being a softmax of products of queries and keys.
+"""Scaled dot-product attention.
 
-Scores are computed for a block of keys at a time and never kept, so that memory grows with the
+Scores are computed for a block of keys at a time and not stored, so that memory grows with the
 lengths and not with their product (Milakov and Gimelshein, "Online normalizer calculation for
 softmax", 2018; Dao, Fu, Ermon, Rudra and Re, "FlashAttention", 2022). Kernels, by the number of
 queries and the device's traits:
 
-- ``many``: tiles of queries, on processors;
-- ``few`` and ``join``: few queries, where reading keys and values is what takes time;
-- ``one``: a work-group for each query, on devices whose work-groups have fast memory.
+- ``many``: tiles of queries, on CPUs;
+- ``few`` and ``join``: few queries, where the bandwidth of keys and values is the limit;
+- ``one``: a work-group for each query, on devices with local memory.
 """
 
 from __future__ import annotations
@@ -19,18 +19,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portarray.clarray.arguments import array_of, integer_of
-from portarray.clarray.array import Array, empty
 from portarray.clarray.dtypes import bfloat16, kind_of
 from portarray.clarray.engine.copy import cast, contiguous, fill
 from portarray.clarray.engine.operands import one_device
 from portarray.clarray.engine.tiles import source, tile_of
 from portarray.clarray.engine.walks import layout_storage
-from portarray.clarray.layout import broadcast_strides, collapse, strides_of
+from portarray.clarray.layout import broadcast_strides, broadcasts_to, collapse, strides_of
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.pool import Storage
 from portarray.clarray.runtime.programs import Kernel, source_of
-
-__all__ = ["attention"]
+from portarray.clarray.strided import Array, empty
 
 DType = np.dtype[Any]
 Shape = tuple[int, ...]
@@ -38,22 +36,22 @@ Shape = tuple[int, ...]
 _BOOL = np.dtype(np.bool_)
 _INT64 = np.dtype(np.int64)
 _FEW = 12
-"""Up to so many queries for each key head a tile of them would be mostly empty."""
+"""Queries for each key head up to which a tile would be mostly empty."""
 _TOGETHER = 8
 """``TOGETHER`` of ``kernels/neural_attention.cl``."""
 _SHORTEST = 128
-"""Keys of a range at least: for fewer, joining ranges takes longer than they save."""
+"""The fewest keys of a range; combining shorter ranges costs more than it saves."""
 _RANGES_EACH = 4
 """Ranges for each unit."""
 _FEATURES = (64, 128, 256, 512)
-"""For how many features there are kernels with their arrays in fast memory."""
+"""Numbers of features that kernels with private arrays are built for."""
 _GROUP = 64
 """Work-items of a group."""
 _LOG2_E = math.log2(math.e)
 
 
 class _Part(NamedTuple):
-    """What one launch takes: where its operands begin, from where they begin at all."""
+    """The offsets of a launch's operands, relative to those of the arrays."""
 
     q: int
     k: int
@@ -63,10 +61,9 @@ class _Part(NamedTuple):
 
 
 class _Plan(NamedTuple):
-    """What calls with operands of the same layout have in common; not the number of keys.
+    """What calls with operands of the same layout share, whatever the number of keys.
 
-    ``tiles`` is ``many``'s or ``one``'s number of tiles; 0 where ``few`` is launched, for
-    ``strips`` of queries.
+    ``tiles`` is the number of tiles of ``many`` or ``one``, 0 for ``few``, which has ``strips``.
     """
 
     kernel: Kernel
@@ -90,41 +87,13 @@ def attention(
     mask: Array | None = None,
     key_length: int | Array | None = None,
 ) -> Array:
-    """Return ``softmax(q @ k.T * scale + mask) @ v`` for each head, without keeping the scores.
+    """Return ``softmax(q @ k.T * scale + mask) @ v`` for each head, without storing the scores.
 
-    Parameters
-    ----------
-    q : Array
-        Real floating-point, of shape ``(..., heads, queries, d)``, or ``(queries, d)``.
-    k, v : Array
-        Of the same dtype, of shapes ``(..., key_heads, keys, d)`` and ``(..., key_heads, keys,
-        dv)`` with the same leading axes; ``heads`` is a multiple of ``key_heads``, and query head
-        ``h`` looks at key head ``h // (heads // key_heads)``. Slices of a larger cache are read
-        where they lie if their last axis is dense.
-    scale : float, optional
-        What scores are multiplied by; ``1 / sqrt(d)`` where left out.
-    causal : bool, default: False
-        Whether query ``i`` sees the keys up to ``i + n - queries`` only, ``n`` being the number
-        of keys in use: the last query sees all of them.
-    mask : Array, optional
-        Which keys a query sees (bool), or what is added to the scaled scores (of the dtype of
-        ``q``); it broadcasts to ``(..., heads, queries, keys)``.
-    key_length : int or Array, optional
-        How many of the keys are in use; an integer array of no axes is read on the device. Values
-        outside of ``0..keys`` count as the nearest of these.
-
-    Returns
-    -------
-    Array
-        New, of the dtype of ``q`` and shape ``(..., heads, queries, dv)``. Queries that see no key,
-        or only keys of score -inf, give zeros. float16 and bfloat16 are computed in float32.
-
-    Raises
-    ------
-    TypeError
-        If an argument is no array or has another dtype.
-    ValueError
-        If shapes do not fit, or arrays are on two devices.
+    ``q`` is (..., heads, queries, d) or (queries, d); ``k`` and ``v`` are (..., key_heads, keys, d)
+    and (..., key_heads, keys, dv), with ``heads`` a multiple of ``key_heads``. ``scale`` is
+    ``1 / sqrt(d)`` by default. ``mask`` is bool (True: seen) or added to the scores. ``key_length``
+    is the number of keys in use, an int or a 0-d integer array read on the device. ``causal`` lets
+    query ``i`` see keys up to ``i + key_length - queries``. Queries that see no key give zeros.
     """
     q, k, v = (
         array_of(q, "attention", "q"),
@@ -158,7 +127,7 @@ def attention(
 
 
 def _check(q: Array, k: Array, v: Array) -> None:
-    """Raise unless three arrays have dtypes and shapes that fit."""
+    """Raise unless dtypes and shapes fit."""
     if kind_of(q.dtype) != "real" or q.dtype != k.dtype or q.dtype != v.dtype:
         raise TypeError(
             f"attention takes arrays of one real floating-point dtype, got q {q.dtype}, "
@@ -180,7 +149,7 @@ def _check(q: Array, k: Array, v: Array) -> None:
 
 
 def _length(length: Array, q: Array) -> tuple[Storage, int]:
-    """Return where the number of keys in use lies on the device, as the kernels read it."""
+    """Return the storage and offset of the number of keys, as int64."""
     one_device("attention", q, length)
     if length.ndim or kind_of(length.dtype) not in ("signed", "unsigned"):
         raise TypeError(
@@ -202,10 +171,7 @@ def _mask(mask: Array, q: Array, k: Array) -> Array:
         )
     shape = (*q.shape[:-1], k.shape[-2])
     own = mask.shape
-    fits = len(own) <= len(shape) and all(
-        size in (1, wanted) for size, wanted in zip(reversed(own), reversed(shape), strict=False)
-    )
-    if not fits:
+    if not broadcasts_to(own, shape):
         raise ValueError(
             f"attention takes a mask that broadcasts to (..., heads, queries, keys), here {shape}, "
             f"got shape {own}"
@@ -214,7 +180,7 @@ def _mask(mask: Array, q: Array, k: Array) -> Array:
 
 
 def _dense(x: Array) -> Array:
-    """Return an array whose last axis is dense: the same, or a copy."""
+    """Return an array with a contiguous last axis: itself, or a copy."""
     return x if x.strides[-1] == 1 or x.shape[-1] == 1 else contiguous(x)
 
 
@@ -267,7 +233,7 @@ def _launch(
 
 
 def _ranges(n: int, strips: int, units: int) -> int:
-    """Return into how many ranges keys are cut: all units get as much, and not too little."""
+    """Return the number of ranges of keys: equal work for all units, if there is enough."""
     least = max(1, min(-(-_RANGES_EACH * units // strips), n // _SHORTEST))
     if strips % units == 0:
         return least
@@ -287,7 +253,7 @@ def _plan(
     mask: tuple[bool, Shape] | None,
     causal: bool,
 ) -> _Plan:
-    """Return what calls of one layout have in common."""
+    """Return what calls with one layout share."""
     heads, queries, d = q_shape[-3:]
     group = heads // key_heads
     o_strides = strides_of((*q_shape[:-1], dv))
@@ -307,13 +273,13 @@ def _plan(
         _Part(*(sum(i * step for i, step in zip(index, one, strict=False)) for one in walks))
         for index in np.ndindex(sizes[:-1])
     )
-    backend = next((one for one in _FEATURES if max(d, dv) <= one), None)
-    if device.traits.local_memory or backend is None:
+    features = next((one for one in _FEATURES if max(d, dv) <= one), None)
+    if device.traits.local_memory or features is None:
         kernel, join, tiles, strips = _one(device, dtype, -(-dv // _GROUP)), None, queries, 0
     else:
         few = group * queries <= _FEW
-        kernel = _kernel(device, dtype, backend, d == dv == backend, "few" if few else "many")
-        join = _kernel(device, dtype, backend, d == dv == backend, "join")
+        kernel = _kernel(device, dtype, features, d == dv == features, "few" if few else "many")
+        join = _kernel(device, dtype, features, d == dv == features, "join")
         tile = tile_of(device, dtype)
         tiles = 0 if few else -(-group * queries // tile.wide)
         strips = key_heads * -(-group * queries // _TOGETHER) if few else 0
@@ -322,11 +288,11 @@ def _plan(
 
 
 @cache
-def _kernel(device: Device, dtype: DType, backend: int, exact: bool, name: str) -> Kernel:
+def _kernel(device: Device, dtype: DType, features: int, exact: bool, name: str) -> Kernel:
     files = ("neural_attention", "neural_attention_few")
     text = source(device, dtype, dtype, "widening") + "".join(map(source_of, files))
     options = (
-        f"-DFEATURES={backend}", f"-DEXACT={int(exact)}", f"-DDOUBLE={int(dtype.itemsize == 8)}",
+        f"-DFEATURES={features}", f"-DEXACT={int(exact)}", f"-DDOUBLE={int(dtype.itemsize == 8)}",
         f"-DBF16={int(dtype == bfloat16)}",
     )  # fmt: skip
     if name == "join":

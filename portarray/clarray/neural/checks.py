@@ -1,4 +1,4 @@
-"""What the functions of this chapter are given: arrays that belong together."""
+"""Checks of arguments of neural network functions."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 
 from portarray.clarray.arguments import array_of
-from portarray.clarray.array import Array
 from portarray.clarray.dtypes import kind_of
 from portarray.clarray.engine.transfer import to_numpy
-
-__all__ = ["beside", "integers", "real", "vector", "within"]
+from portarray.clarray.strided import Array
 
 DType = np.dtype[Any]
 
@@ -19,13 +17,7 @@ _UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 
 def real(x: object, function: str, name: str = "x") -> Array:
-    """Return an argument that must be an array of a real floating-point dtype.
-
-    Raises
-    ------
-    TypeError
-        If it is anything else.
-    """
+    """Return an argument that must be an array of a real floating-point dtype."""
     found = array_of(x, function, name)
     if kind_of(found.dtype) != "real":
         raise TypeError(
@@ -36,13 +28,7 @@ def real(x: object, function: str, name: str = "x") -> Array:
 
 
 def integers(x: object, function: str, name: str) -> Array:
-    """Return an argument that must be an array of integers.
-
-    Raises
-    ------
-    TypeError
-        If it is anything else.
-    """
+    """Return an argument that must be an array of integers."""
     found = array_of(x, function, name)
     if found.dtype.kind not in "iu":
         raise TypeError(
@@ -52,16 +38,8 @@ def integers(x: object, function: str, name: str) -> Array:
     return found
 
 
-def beside(other: object, x: Array, function: str, name: str, *, dtype: bool = True) -> Array:
-    """Return an argument that must be an array of the dtype, and on the device, of another.
-
-    Raises
-    ------
-    TypeError
-        If it is no array, or of another dtype.
-    ValueError
-        If it is on another device.
-    """
+def matching(other: object, x: Array, function: str, name: str, *, dtype: bool = True) -> Array:
+    """Return an argument that must be an array with the dtype and device of another."""
     found = array_of(other, function, name)
     if dtype and found.dtype != x.dtype:
         raise TypeError(
@@ -77,16 +55,8 @@ def beside(other: object, x: Array, function: str, name: str, *, dtype: bool = T
 
 
 def vector(other: object, x: Array, function: str, name: str) -> Array:
-    """Return an argument that must be one number for each element along the last axis of ``x``.
-
-    Raises
-    ------
-    TypeError
-        If it is no array of the same dtype.
-    ValueError
-        If it is on another device, or its shape does not fit.
-    """
-    found = beside(other, x, function, name)
+    """Return an argument that must be a vector of the length of the last axis of ``x``."""
+    found = matching(other, x, function, name)
     if found.shape != x.shape[-1:]:
         raise ValueError(
             f"{function} needs {name} of shape {x.shape[-1:]} for x of shape {x.shape}, "
@@ -96,17 +66,9 @@ def vector(other: object, x: Array, function: str, name: str) -> Array:
 
 
 def within(indices: Array, size: int, what: str, ignored: int | None = None) -> None:
-    """Raise unless indices lie between 0 and ``size``, or are one that is ignored.
-
-    Waits for the indices.
-
-    Raises
-    ------
-    IndexError
-        If one lies outside.
-    """
+    """Wait, and raise unless indices are from 0 to below ``size``, or equal to ``ignored``."""
     values = to_numpy(indices)
-    # Negative ones are large as unsigned numbers.
+    # Negative indices are large as unsigned numbers.
     if not values.size or values.view(_UNSIGNED[values.itemsize]).max() < size:
         return
     outside = (values < 0) | (values >= size)

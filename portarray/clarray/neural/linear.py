@@ -1,8 +1,7 @@
-"""Products with a matrix of weights that lies as networks keep it: ``(out, in)``.
+"""Products with a weight matrix of shape ``(out, in)``.
 
-For few rows, as in decoding, reading the weights is what takes time: one kernel reads each of them
-once, and widens float16 and bfloat16 on the way. For more rows the engine's products read the
-transposed matrix where it lies.
+For few rows, as in decoding, reading the weights takes most of the time: one kernel reads each once
+and widens float16 and bfloat16. For more rows the matrix product reads the transposed view.
 """
 
 from __future__ import annotations
@@ -15,17 +14,15 @@ import numpy as np
 
 from portarray.clarray.arguments import array_of
 from portarray.clarray.arithmetic import add
-from portarray.clarray.array import Array
 from portarray.clarray.dtypes import kind_of
 from portarray.clarray.engine.copy import cast, contiguous
 from portarray.clarray.engine.matmul import product
-from portarray.clarray.engine.matmul_rows import FEW, columns_each, rows_kernel
+from portarray.clarray.engine.matmul_rows import FEW, columns_per_item, rows_kernel
 from portarray.clarray.engine.operands import one_device
 from portarray.clarray.layout import strides_of
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.programs import Kernel
-
-__all__ = ["linear"]
+from portarray.clarray.strided import Array, new_array, transposed
 
 DType = np.dtype[Any]
 Shape = tuple[int, ...]
@@ -34,7 +31,7 @@ _FLOAT32 = np.dtype(np.float32)
 
 
 class _Plan(NamedTuple):
-    """What calls with operands of the same layout have in common."""
+    """What calls with operands of the same layout share."""
 
     kernel: Kernel
     size: tuple[int, int]
@@ -45,41 +42,17 @@ class _Plan(NamedTuple):
 
 
 def linear(x: Array, weight: Array, bias: Array | None = None, /) -> Array:
-    """Return ``x @ weight.T + bias``.
-
-    Parameters
-    ----------
-    x : Array
-        Numeric, of shape ``(..., in)``.
-    weight : Array
-        Of the same dtype and shape ``(out, in)``.
-    bias : Array, optional
-        Of the same dtype and shape ``(out,)``.
-
-    Returns
-    -------
-    Array
-        New, of shape ``(..., out)``. Accuracy as for :func:`~portarray.clarray.matmul`: float16
-        and bfloat16 are summed in float32, bias included, and rounded once.
-
-    Raises
-    ------
-    TypeError
-        If an argument is no array, bool, or of another dtype.
-    ValueError
-        If shapes do not fit, or arrays are on two devices.
-    """
+    """Return ``x @ weight.T + bias``, for numeric ``x`` (..., in) and ``weight`` (out, in)."""
     x, weight = array_of(x, "linear"), array_of(weight, "linear", "weight")
     bias = None if bias is None else array_of(bias, "linear", "bias")
     found = _few(x, weight, bias)
     if found is not None:
         return found
     _check(x, weight, bias)
-    turned = weight.view(weight.shape[::-1], weight.strides[::-1], weight.offset)
     rows = x if x.ndim > 1 else x.view((1, *x.shape), (0, *x.strides), x.offset)
-    result = product(rows, turned, wide=bias is not None)
+    result = product(rows, transposed(weight), wide=bias is not None)
     if bias is not None:
-        result = add(result, bias)  # in float32 where that is what the products are
+        result = add(result, bias)  # in float32 for 16-bit dtypes
         result = result if result.dtype == x.dtype else cast(result, x.dtype)
     if x.ndim == 1:
         return result.view(result.shape[1:], (1,), result.offset)
@@ -87,7 +60,7 @@ def linear(x: Array, weight: Array, bias: Array | None = None, /) -> Array:
 
 
 def _check(x: Array, weight: Array, bias: Array | None) -> None:
-    """Raise unless arrays have dtypes and shapes that fit."""
+    """Raise unless dtypes and shapes fit."""
     one_device("linear", x, weight)
     own = [x, weight]
     if bias is not None:
@@ -107,7 +80,7 @@ def _check(x: Array, weight: Array, bias: Array | None) -> None:
 
 
 def _few(x: Array, weight: Array, bias: Array | None) -> Array | None:
-    """Return the products of few rows, or None where that is not the way."""
+    """Return the products of few rows; None if the kernel does not apply."""
     device = x.storage.device
     if weight.storage.device is not device or x.dtype != weight.dtype:
         return None
@@ -131,7 +104,7 @@ def _few(x: Array, weight: Array, bias: Array | None) -> Array | None:
         plan.size, (1, 1), storages, x.offset, weight.offset, -1 if bias is None else bias.offset,
         0, *plan.values,
     )  # fmt: skip
-    return Array(out, weight.dtype, plan.shape, plan.strides, 0, True)
+    return new_array(out, weight.dtype, plan.shape, plan.strides, 0, True)
 
 
 @lru_cache(maxsize=1024)
@@ -143,7 +116,7 @@ def _plan(
     strides: Shape,
     bias: Shape | None,
 ) -> _Plan | None:
-    """Return how few rows are multiplied; None where that is not the way."""
+    """Return the launch for few rows; None if the kernel does not apply."""
     if device.traits.local_memory or kind_of(dtype) != "real" or not x or len(weight) != 2:
         return None
     n, depth = weight
@@ -151,7 +124,7 @@ def _plan(
     fits = x[-1] == depth and strides[1] == 1 and bias in (None, (n,))
     if not (fits and 1 <= rows <= FEW and n and depth):
         return None
-    each = columns_each(device, dtype, n, depth, 1)
+    each = columns_per_item(device, dtype, n, depth, 1)
     shape = (*x[:-1], n)
     return _Plan(
         rows_kernel(device, dtype, dtype, rows), (-(-n // each), 1),

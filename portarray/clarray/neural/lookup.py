@@ -1,50 +1,31 @@
-"""Rows of a table by their numbers."""
+"""Rows of a table by their indices."""
 
 from __future__ import annotations
 
+from functools import cache
+from typing import Any
+
+import numpy as np
+
 from portarray.clarray.arguments import array_of
-from portarray.clarray.array import Array, empty
 from portarray.clarray.dtypes import cl_type
 from portarray.clarray.engine.copy import contiguous, copy
-from portarray.clarray.neural.checks import beside, integers, within
+from portarray.clarray.neural.checks import integers, matching, within
 from portarray.clarray.neural.rows import LONG
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.programs import Kernel, source_of
-
-__all__ = ["embedding"]
+from portarray.clarray.strided import Array, empty
 
 _ITEMS = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong"}
 _WORTH = 1 << 13
-"""Items that are worth a work-item of their own on a processor."""
+"""Items that are worth another work-item on a CPU."""
 
 
 def embedding(indices: Array, weight: Array, /) -> Array:
-    """Return rows of a table.
-
-    Parameters
-    ----------
-    indices : Array
-        Integers, counted from 0. They are waited for and checked.
-    weight : Array
-        The table, of shape ``(rows, dim)`` and any dtype.
-
-    Returns
-    -------
-    Array
-        Of shape ``indices.shape + (dim,)`` and the dtype of ``weight``.
-
-    Raises
-    ------
-    TypeError
-        If the indices are no integers.
-    ValueError
-        If ``weight`` is no matrix, or the arrays are on two devices.
-    IndexError
-        If an index is out of bounds.
-    """
+    """Return rows of a (rows, dim) table of any dtype; the indices are waited for and checked."""
     array_of(weight, "embedding", "weight")
     integers(indices, "embedding", "indices")
-    beside(indices, weight, "embedding", "indices", dtype=False)
+    matching(indices, weight, "embedding", "indices", dtype=False)
     if weight.ndim != 2:
         raise ValueError(f"embedding needs weight of shape (rows, dim), got {weight.shape}")
     rows, dim = weight.shape
@@ -56,11 +37,11 @@ def embedding(indices: Array, weight: Array, /) -> Array:
     indices = contiguous(indices)
     if weight.strides[1] != 1 and dim > 1:
         weight = copy(weight)
-    # A complex number is two items; of those that are larger than one, all lengths are multiples.
+    # An element of 16 bytes is two items of 8.
     items = 2 if weight.dtype.itemsize == 16 else 1
     values = indices.size, dim * items, weight.strides[0] * items
     size, group, each = _size(indices.size, dim * items, device)
-    _kernel(device, weight.dtype.itemsize // items, indices).launch(
+    _kernel(device, weight.dtype.itemsize // items, indices.dtype).launch(
         size,
         group,
         (found.storage, weight.storage, indices.storage),
@@ -74,7 +55,7 @@ def embedding(indices: Array, weight: Array, /) -> Array:
 
 
 def _size(count: int, length: int, device: Device) -> tuple[tuple[int], tuple[int], int]:
-    """Return the work-items of a kernel, and how many rows each takes."""
+    """Return the sizes of a launch, and the rows of a work-item."""
     if device.traits.local_memory:
         group = device.traits.group
         return (-(-count * length // group) * group,), (group,), 1
@@ -83,16 +64,11 @@ def _size(count: int, length: int, device: Device) -> tuple[tuple[int], tuple[in
     return (-(-count // each),), (1,), each
 
 
-def _kernel(device: Device, itemsize: int, indices: Array) -> Kernel:
-    key = "embedding", itemsize, indices.dtype
-    found = device.kernels.get(key)
-    if found is None:
-        options = (
-            f"-DITEM={_ITEMS[itemsize]}",
-            f"-DI={cl_type(indices.dtype).storage}",
-            *(() if device.traits.local_memory else ("-DLOOPS",)),
-        )
-        source = source_of("neural_embedding")
-        found = device.kernel(source, "embedding", 3, (LONG,) * 6, options)
-        device.kernels[key] = found
-    return found
+@cache
+def _kernel(device: Device, itemsize: int, indices: np.dtype[Any]) -> Kernel:
+    options = (
+        f"-DITEM={_ITEMS[itemsize]}",
+        f"-DI={cl_type(indices).storage}",
+        *(() if device.traits.local_memory else ("-DLOOPS",)),
+    )
+    return device.kernel(source_of("neural_embedding"), "embedding", 3, (LONG,) * 6, options)

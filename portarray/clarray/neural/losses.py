@@ -1,4 +1,4 @@
-"""How far predictions are from what was due."""
+"""Losses."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from portarray.clarray.array import Array, empty
-from portarray.clarray.dtypes import cl_type
+from portarray.clarray.dtypes import cl_type, computed_dtype
 from portarray.clarray.engine.copy import cast, contiguous, copy, fill
 from portarray.clarray.neural import rows
-from portarray.clarray.neural.checks import beside, integers, real, within
+from portarray.clarray.neural.checks import integers, matching, real, within
 from portarray.clarray.neural.rows import LONG, ROW_VALUES
-
-__all__ = ["cross_entropy"]
+from portarray.clarray.strided import Array, empty
 
 _REDUCTIONS = ("mean", "sum", "none")
 
@@ -27,40 +25,15 @@ def cross_entropy(
     ignore_index: int = -100,
     label_smoothing: float = 0.0,
 ) -> Array:
-    """Return the negative logarithm of the softmax of logits at the classes that were due.
+    """Return ``-log_softmax(logits)`` at the target classes.
 
-    Parameters
-    ----------
-    logits : Array
-        Real floating-point, of shape ``(..., classes)``. float16 and bfloat16 are computed as
-        float32.
-    targets : Array
-        Integers of shape ``(...)``: the classes, counted from 0. They are waited for and checked.
-    reduction : {"mean", "sum", "none"}
-        Whether to return the mean over targets that are not ignored, the sum, or each loss.
-    ignore_index : int
-        The target of rows that do not count: their loss is 0.
-    label_smoothing : float
-        The part of what was due that is spread over all classes evenly, from 0 to 1.
-
-    Returns
-    -------
-    Array
-        Of the dtype of ``logits``; 0-d, or of the shape of ``targets`` for "none". A mean over
-        nothing is NaN.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes.
-    ValueError
-        If shapes do not fit, the arrays are on two devices, or an option is not one of the above.
-    IndexError
-        If a target is no class and not ignored.
+    ``logits`` are (..., classes), ``targets`` integers (...), which are waited for and checked.
+    Rows with the target ``ignore_index`` have loss 0 and do not count in the mean, which is NaN of
+    no rows. ``label_smoothing`` is the share of the target spread evenly over all classes.
     """
     real(logits, "cross_entropy", "logits")
     integers(targets, "cross_entropy", "targets")
-    beside(targets, logits, "cross_entropy", "targets", dtype=False)
+    matching(targets, logits, "cross_entropy", "targets", dtype=False)
     if reduction not in _REDUCTIONS:
         raise ValueError(f"reduction is {reduction!r}; it must be 'mean', 'sum' or 'none'")
     if not 0 <= label_smoothing <= 1:
@@ -79,11 +52,11 @@ def cross_entropy(
 
 
 def _losses(logits: Array, targets: Array, ignored: int, smoothing: float) -> Array:
-    """Return the loss of each row, in the dtype in which it is computed."""
-    device, dtype = logits.device, rows.computed(logits.dtype)
+    """Return the loss of each row, in the dtype it is computed in."""
+    device, dtype = logits.device, computed_dtype(logits.dtype)
     out = empty(targets.shape, dtype, device)
     if not logits.shape[-1]:
-        fill(out, 0)  # without classes every target is one that is ignored
+        fill(out, 0)  # without classes every target is ignored
     if not logits.size:
         return out
     seen = rows.rows_of(logits.shape, logits.strides)
@@ -100,7 +73,7 @@ def _losses(logits: Array, targets: Array, ignored: int, smoothing: float) -> Ar
 
 
 def _joined(losses: Array, targets: Array, ignored: int, dtype: Any, *, mean: bool) -> Array:
-    """Return the sum of losses, or their mean over what is not ignored."""
+    """Return the sum of losses, or their mean over rows that are not ignored."""
     device = losses.device
     values = LONG, LONG, LONG, np.int32
     kernel = rows.kernel(device, "neural_losses", "joined", dtype, 3, values, 1, _index(targets))

@@ -1,4 +1,4 @@
-"""Rows scaled to a common size."""
+"""Normalization along the last axis."""
 
 from __future__ import annotations
 
@@ -6,79 +6,33 @@ from typing import Any
 
 import numpy as np
 
-from portarray.clarray.array import Array, empty
+from portarray.clarray.dtypes import computed_dtype
 from portarray.clarray.engine.copy import contiguous, copy
 from portarray.clarray.neural import rows
 from portarray.clarray.neural.checks import real, vector
 from portarray.clarray.neural.rows import LONG, ROW_VALUES
 from portarray.clarray.runtime.device import Device
-
-__all__ = ["layer_norm", "rms_norm"]
+from portarray.clarray.strided import Array, empty
 
 _UNFIT = "unfit"
-"""Of vectors that are checked, or copied, in every call."""
+"""The key of vectors that every call must check or copy."""
 
 
 def rms_norm(x: Array, weight: Array | None = None, /, *, eps: float = 1e-6) -> Array:
-    """Return ``x / sqrt(mean(x * x) + eps) * weight`` along the last axis.
-
-    Parameters
-    ----------
-    x : Array
-        Real floating-point, with at least one axis. float16 and bfloat16 are computed as float32.
-    weight : Array, optional
-        One number for each element along the last axis, of the dtype of ``x``; 1 where left out.
-    eps : float
-        What keeps rows of zeros finite.
-
-    Returns
-    -------
-    Array
-        Of the shape and dtype of ``x``.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes, or two of them.
-    ValueError
-        If shapes do not fit, or the arrays are on two devices.
-    """
+    """Return ``x / sqrt(mean(x * x) + eps) * weight`` along the last axis."""
     return _normalized("rms_norm", x, (weight,), eps)
 
 
 def layer_norm(
     x: Array, weight: Array | None = None, bias: Array | None = None, /, *, eps: float = 1e-5
 ) -> Array:
-    """Return ``(x - mean) / sqrt(variance + eps) * weight + bias`` along the last axis.
-
-    Parameters
-    ----------
-    x : Array
-        Real floating-point, with at least one axis. float16 and bfloat16 are computed as float32.
-    weight, bias : Array, optional
-        One number for each element along the last axis, of the dtype of ``x``; 1 and 0 where left
-        out.
-    eps : float
-        What keeps rows of equal elements finite.
-
-    Returns
-    -------
-    Array
-        Of the shape and dtype of ``x``.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes, or two of them.
-    ValueError
-        If shapes do not fit, or the arrays are on two devices.
-    """
+    """Return ``(x - mean) / sqrt(variance + eps) * weight + bias`` along the last axis."""
     return _normalized("layer_norm", x, (weight, bias), eps)
 
 
 def _normalized(name: str, x: Array, vectors: tuple[Array | None, ...], eps: float) -> Array:
     key: tuple[Any, ...] = ()
-    if type(x) is Array:
+    if isinstance(x, Array):
         device = x.storage.device
         key = (
             name,
@@ -107,21 +61,21 @@ def _normalized(name: str, x: Array, vectors: tuple[Array | None, ...], eps: flo
     if seen is None:
         return _normalized(name, copy(x), vectors, eps)
     many = len(vectors)
-    values = (LONG,) * (1 + many), ROW_VALUES, (np.int32,) * many, (rows.computed(x.dtype),)
+    values = (LONG,) * (1 + many), ROW_VALUES, (np.int32,) * many, (computed_dtype(x.dtype),)
     kernel = rows.kernel(
         x.device, "neural_rows", name, x.dtype, 2 + many, sum(values, ()), seen.length
     )
     call = rows.call_of(kernel, seen, x, *[int(one is not None) for one in vectors], eps)
     others = [x if one is None else one for one in vectors]
     if _UNFIT not in key:
-        rows.remember(key, call)
+        rows.store(key, call)
     return call(x, *others)
 
 
-def _form(one: Array | None, device: Device) -> object:
-    """Return what calls with a vector are told apart by."""
+def _form(one: object, device: Device) -> object:
+    """Return a vector's part of the cache key."""
     if one is None:
         return None
-    if type(one) is Array and one.contiguous and one.storage.device is device:
+    if isinstance(one, Array) and one.contiguous and one.storage.device is device:
         return one.dtype, one.shape
     return _UNFIT

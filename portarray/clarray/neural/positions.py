@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
 
-from portarray.clarray.arguments import default_dtype, dtype_on
-from portarray.clarray.array import Array, empty
+from portarray.clarray.arguments import default_dtype, dtype_or_default
 from portarray.clarray.creation.ranges import arange
-from portarray.clarray.dtypes import cl_type, kind_of
+from portarray.clarray.dtypes import cl_type, computed_dtype, kind_of
 from portarray.clarray.engine.copy import contiguous
 from portarray.clarray.engine.transfer import from_numpy
-from portarray.clarray.layout import broadcast_shapes, broadcast_strides
+from portarray.clarray.layout import broadcast_strides, broadcasts_to
 from portarray.clarray.neural import rows
-from portarray.clarray.neural.checks import beside, integers, real
+from portarray.clarray.neural.checks import integers, matching, real
 from portarray.clarray.neural.rows import LONG, ROW_VALUES
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.programs import Kernel, source_of
-
-__all__ = ["rope", "rope_tables"]
+from portarray.clarray.strided import Array, empty
 
 DType = np.dtype[Any]
 Tables = tuple[Array, Array]
@@ -38,38 +36,14 @@ def rope(
 ) -> Array:
     """Rotate pairs of features by angles that grow with the position.
 
-    Parameters
-    ----------
-    x : Array
-        Real floating-point, of shape ``(..., length, dim)``. float16 and bfloat16 are computed as
-        float32.
-    positions : Array, optional
-        Integers that broadcast to ``x.shape[:-1]``; 0, 1, 2, ... along the length where left out.
-    tables : tuple of Array, optional
-        Cosines and sines instead of positions, as :func:`rope_tables` returns them: of the dtype
-        of ``x``, each of a shape that broadcasts to ``(..., length, r / 2)``. Only the first ``r``
-        features are rotated then, and the others pass.
-    theta : float
-        Pair ``i`` turns by ``positions * theta ** (-2 * i / dim)``.
-    interleaved : bool
-        Whether pairs are neighbours, ``(2 * i, 2 * i + 1)``, instead of ``(i, i + r / 2)``.
-
-    Returns
-    -------
-    Array
-        Of the shape and dtype of ``x``.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes.
-    ValueError
-        If shapes do not fit, positions and tables are given both, or the arrays are on several
-        devices.
+    ``x`` is (..., length, dim). Pair ``i`` rotates by ``positions * theta ** (-2 * i / dim)``;
+    positions broadcast to ``x.shape[:-1]`` and are 0, 1, 2, ... by default. Instead, ``tables`` of
+    :func:`rope_tables` broadcast to (..., length, r / 2) and rotate the first ``r`` features. Pairs
+    are ``(2 * i, 2 * i + 1)`` if ``interleaved``, else ``(i, i + r / 2)``.
     """
     if tables is not None:
         cos, sin = tables
-        if type(x) is type(cos) is type(sin) is Array and positions is None:
+        if positions is None and type(x) is type(cos) is type(sin) and isinstance(x, Array):
             device = x.storage.device
             if cos.storage.device is device and sin.storage.device is device:
                 call = rows.calls.get(_key(x, cos, sin, interleaved))
@@ -88,11 +62,11 @@ def rope(
         if positions is None:
             places = arange(x.shape[-2], dtype=np.int32, device=x.device)
         else:
-            places = beside(
+            places = matching(
                 integers(positions, "rope", "positions"), x, "rope", "positions", dtype=False
             )
             _check_fits(places.shape, x.shape[:-1], "positions", x)
-        cos, sin = _tables(places, x.shape[-1] // 2, theta, rows.computed(x.dtype))
+        cos, sin = _tables(places, x.shape[-1] // 2, theta, computed_dtype(x.dtype))
     else:
         cos, sin = _checked(tables, x)
     if not x.size:
@@ -103,46 +77,21 @@ def rope(
 def rope_tables(
     positions: Array, dimensions: int, /, *, theta: float = 10000.0, dtype: Any = None
 ) -> Tables:
-    """Return the cosines and sines that :func:`rope` takes as tables.
-
-    Parameters
-    ----------
-    positions : Array
-        Integers.
-    dimensions : int
-        How many features are rotated: an even number.
-    theta : float
-        Pair ``i`` turns by ``positions * theta ** (-2 * i / dimensions)``.
-    dtype : dtype, optional
-        Real floating-point; the device's default where left out. Angles are computed in the widest
-        that the device has.
-
-    Returns
-    -------
-    tuple of Array
-        Cosines and sines, each of shape ``positions.shape + (dimensions / 2,)``.
-
-    Raises
-    ------
-    TypeError
-        If positions are no integers, or the dtype is no real floating-point one.
-    ValueError
-        If ``dimensions`` is negative or odd.
-    """
+    """Return tables for :func:`rope`, of shape ``(*positions.shape, dimensions / 2)``."""
     places = integers(positions, "rope_tables", "positions")
     if dimensions < 0 or dimensions % 2:
         raise ValueError(f"dimensions is {dimensions!r}; features are rotated in pairs")
     device = places.device
-    wanted = default_dtype(device, "real floating") if dtype is None else dtype_on(dtype, device)
+    wanted = dtype_or_default(dtype, device, "real floating")
     if kind_of(wanted) != "real":
         raise TypeError(f"rope_tables makes tables of a real floating-point dtype, not {wanted}")
     return _tables(places, dimensions // 2, theta, wanted)
 
 
 def _checked(tables: Tables, x: Array) -> Tables:
-    """Return the tables, if they are such."""
+    """Return the tables, checked."""
     for table, name in zip(tables, ("the table of cosines", "the table of sines"), strict=True):
-        beside(table, x, "rope", name)
+        matching(table, x, "rope", name)
         if not table.ndim:
             raise ValueError(f"rope needs tables of shape (length, r / 2), but {name} is 0-d")
         _check_fits(table.shape[:-1], x.shape[:-1], name, x)
@@ -161,11 +110,7 @@ def _checked(tables: Tables, x: Array) -> Tables:
 
 
 def _check_fits(own: tuple[int, ...], target: tuple[int, ...], name: str, x: Array) -> None:
-    try:
-        fits = broadcast_shapes(own, target) == target
-    except ValueError:
-        fits = False
-    if not fits:
+    if not broadcasts_to(own, target):
         raise ValueError(
             f"rope needs {name} to broadcast to {target}, x.shape without the features; "
             f"got {own} for x of shape {x.shape}"
@@ -190,11 +135,11 @@ def _key(x: Array, cos: Array, sin: Array, interleaved: bool) -> tuple[Any, ...]
 
 
 def _turned(x: Array, cos: Array, sin: Array, interleaved: bool) -> Array:
-    """Return x rotated by tables that fit it."""
-    found = rows.rows_of(x.shape, x.strides, *[_beside(one, x) for one in (cos, sin)])
+    """Return x rotated by checked tables."""
+    found = rows.rows_of(x.shape, x.strides, *[_table_layout(one, x) for one in (cos, sin)])
     if found is None:
-        # What lies in C order walks as one axis.
-        full = [one.view(*_beside(one, x), one.offset) for one in (cos, sin)]
+        # The axes of contiguous arrays merge.
+        full = [one.view(*_table_layout(one, x), one.offset) for one in (cos, sin)]
         cos, sin = (contiguous(one) for one in full)
         return _turned(contiguous(x), cos, sin, interleaved)
     table = cl_type(cos.dtype)
@@ -208,11 +153,11 @@ def _turned(x: Array, cos: Array, sin: Array, interleaved: bool) -> Array:
     kernel = rows.kernel(x.device, "neural_rope", "rope", x.dtype, 4, values, found.length, options)
     _, first, second = found.steps
     call = rows.call_of(kernel, found, x, cos.shape[-1], *first, *second)
-    return rows.remember(_key(x, cos, sin, interleaved), call)(x, cos, sin)
+    return rows.store(_key(x, cos, sin, interleaved), call)(x, cos, sin)
 
 
-def _beside(table: Array, x: Array) -> rows.Layout:
-    """Return a table's layout with an axis for each of x."""
+def _table_layout(table: Array, x: Array) -> rows.Layout:
+    """Return a table's layout, broadcast to the axes of x."""
     shape = *x.shape[:-1], table.shape[-1]
     return shape, broadcast_strides(table.shape, table.strides, shape)
 
@@ -238,29 +183,24 @@ def _tables(positions: Array, half: int, theta: float, dtype: DType) -> Tables:
     return cos, sin
 
 
+@cache
 def _table_kernel(device: Device, dtype: DType, positions: DType) -> Kernel:
-    key = "rope_tables", dtype, positions
-    found = device.kernels.get(key)
-    if found is None:
-        table = cl_type(dtype)
-        angle = default_dtype(device, "real floating")
-        options = (
-            f"-DC={table.storage}",
-            f"-DT={table.compute}",
-            f"-DSTORE_C={table.store}",
-            f"-DP={cl_type(positions).storage}",
-            f"-DA={cl_type(angle).compute}",
-            f"-DTURN={math.ldexp(2 * math.pi, -64).hex()}{'' if angle.itemsize == 8 else 'f'}",
-        )
-        source = source_of("neural_tables")
-        found = device.kernel(source, "rope_tables", 4, (LONG,) * 3, options)
-        device.kernels[key] = found
-    return found
+    table = cl_type(dtype)
+    angle = default_dtype(device, "real floating")
+    options = (
+        f"-DC={table.storage}",
+        f"-DT={table.compute}",
+        f"-DSTORE_C={table.store}",
+        f"-DP={cl_type(positions).storage}",
+        f"-DA={cl_type(angle).compute}",
+        f"-DTURN={math.ldexp(2 * math.pi, -64).hex()}{'' if angle.itemsize == 8 else 'f'}",
+    )
+    return device.kernel(source_of("neural_tables"), "rope_tables", 4, (LONG,) * 3, options)
 
 
 @lru_cache(maxsize=64)
 def _rates(device: Device, half: int, theta: float) -> Array:
-    """Return how fast each pair turns, as kernels read it."""
+    """Return the turns per position of each pair, as 64-bit fractions."""
     turns = [theta ** (-pair / half) / (2 * math.pi) for pair in range(half)]
     return from_numpy(
         np.array([int(turn % 1 * 2**64) % 2**64 for turn in turns], np.uint64), device

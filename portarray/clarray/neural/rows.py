@@ -1,8 +1,8 @@
-"""Arrays as rows, which kernels of ``neural_*.cl`` walk, and calls that were made before.
+"""Launches of ``neural_*.cl`` kernels over the rows of arrays, and a cache of them.
 
-On processors a work-item takes several rows and computes with vectors; on devices with local memory
-a group takes each row. Kernels of a few rows take less time than the rules that lead to them, so
-what those found is kept for the next call of arrays alike.
+On CPUs a work-item takes several rows and computes with vectors; on devices with local memory a
+work-group takes a row. Launches are cached by dtypes, shapes and strides, as preparing one takes
+longer than a kernel over few rows.
 """
 
 from __future__ import annotations
@@ -13,25 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from portarray.clarray.array import Array
 from portarray.clarray.dtypes import cl_type
 from portarray.clarray.layout import collapse, strides_of
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.programs import Kernel, source_of
-
-__all__ = [
-    "LONG",
-    "ROW_VALUES",
-    "Call",
-    "Layout",
-    "Rows",
-    "call_of",
-    "calls",
-    "computed",
-    "kernel",
-    "remember",
-    "rows_of",
-]
+from portarray.clarray.strided import Array, new_array
 
 DType = np.dtype[Any]
 Shape = tuple[int, ...]
@@ -44,27 +30,13 @@ ROW_VALUES: tuple[Any, ...] = (LONG,) * 8
 
 _AXES = 3
 _WORTH = 1 << 13
-"""Elements that are worth a work-item of their own on a processor."""
+"""Elements that are worth another work-item on a CPU."""
 
 _MOST = 8192
 
 
 class Call(NamedTuple):
-    """How to launch a kernel over arrays of some layouts.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        What computes.
-    size, group : tuple of int
-        Its work-items.
-    nbytes : int
-        Of the result.
-    shape, strides : tuple of int
-        Of the result, which has no gaps.
-    values : tuple
-        By-value arguments after the offsets.
-    """
+    """A launch without its buffers and offsets."""
 
     kernel: Kernel
     size: Shape
@@ -89,15 +61,15 @@ class Call(NamedTuple):
             )
         else:
             self.kernel.launch(self.size, self.group, (made, storage), x.offset, *self.values)
-        return Array(made, x.dtype, self.shape, self.strides, 0, True)
+        return new_array(made, x.dtype, self.shape, self.strides, 0, True)
 
 
 calls: dict[tuple[Any, ...], Call] = {}
-"""Calls by whatever tells arrays and options apart, the function's name first."""
+"""Cached calls; keys begin with the function's name."""
 
 
-def remember(key: tuple[Any, ...], call: Call) -> Call:
-    """Keep a call, and return it."""
+def store(key: tuple[Any, ...], call: Call) -> Call:
+    """Cache a call, and return it."""
     if len(calls) >= _MOST:
         calls.clear()
     calls[key] = call
@@ -105,17 +77,7 @@ def remember(key: tuple[Any, ...], call: Call) -> Call:
 
 
 class Rows(NamedTuple):
-    """How rows lie.
-
-    Parameters
-    ----------
-    number, length : int
-        How many there are, and of how many elements.
-    steps : tuple of tuple of int
-        For each array its steps along three axes.
-    inner : tuple of int
-        Lengths of the second and third axis.
-    """
+    """The rows of arrays: their number, length and strides."""
 
     number: int
     length: int
@@ -123,10 +85,10 @@ class Rows(NamedTuple):
     inner: Shape
 
     def split(self, device: Device) -> tuple[Shape, Shape, tuple[int, ...]]:
-        """Return the work-items of a kernel over the rows, and its first values."""
+        """Return the sizes of a launch over the rows, and its first values."""
         if device.traits.local_memory:
-            lanes = lanes_of(device, self.length)
-            size, group, each = self.number * lanes, lanes, 1
+            items = items_per_row(device, self.length)
+            size, group, each = self.number * items, items, 1
         else:
             most = min(32 * device.traits.units, self.number * self.length // _WORTH)
             each = -(-self.number // max(most, 1))
@@ -135,20 +97,7 @@ class Rows(NamedTuple):
 
 
 def rows_of(shape: Shape, strides: Shape, *tables: Layout) -> Rows | None:
-    """Return the rows along the last axis of arrays that walk together.
-
-    Parameters
-    ----------
-    shape, strides : tuple of int
-        Of the array, which has elements.
-    *tables : Layout
-        Of arrays of as many axes and the same lengths, but for the last.
-
-    Returns
-    -------
-    Rows or None
-        None where elements of a row are not side by side, or rows do not lie along three axes.
-    """
+    """Return the rows along the last axis of arrays; None if they do not merge to few axes."""
     for (*_, length), (*_, step) in ((shape, strides), *tables):
         if step != 1 and length > 1:
             return None
@@ -162,14 +111,9 @@ def rows_of(shape: Shape, strides: Shape, *tables: Layout) -> Rows | None:
     return Rows(math.prod(outer), shape[-1], steps, sizes[1:])
 
 
-def lanes_of(device: Device, length: int) -> int:
+def items_per_row(device: Device, length: int) -> int:
     """Return how many work-items share a row."""
     return min(64 if length <= 256 else 256, device.native.max_work_group_size)
-
-
-def computed(dtype: DType) -> DType:
-    """Return the dtype in which kernels compute one."""
-    return np.dtype(np.float64 if dtype.itemsize == 8 else np.float32)
 
 
 @cache
@@ -183,25 +127,7 @@ def kernel(
     length: int = 0,
     options: tuple[str, ...] = (),
 ) -> Kernel:
-    """Return a kernel for arrays of a real floating-point dtype.
-
-    Parameters
-    ----------
-    device : Device
-        Where it runs.
-    file : str
-        Of ``kernels/``, without ``.cl``.
-    name : str
-        Of the kernel.
-    dtype : numpy.dtype
-        Of the arrays.
-    buffers, values : int, tuple of dtype
-        Its parameters, as :meth:`Device.kernel` takes them.
-    length : int
-        What a group of :func:`lanes_of` so many elements takes; 0 where kernels have no groups.
-    options : tuple of str
-        Further definitions.
-    """
+    """Return a kernel for arrays of a real floating-point dtype."""
     own = cl_type(dtype)
     options = (
         f"-DS={own.storage}",
@@ -210,7 +136,7 @@ def kernel(
         f"-DSTORE_E={own.store}",
         *(("-DNARROW",) if dtype.itemsize == 2 else ()),
         *(("-DHALF",) if dtype == np.float16 else ()),
-        *((f"-DLANES={lanes_of(device, length)}",) if device.traits.local_memory else ()),
+        *((f"-DLANES={items_per_row(device, length)}",) if device.traits.local_memory else ()),
         *options,
     )
     return device.kernel(

@@ -6,72 +6,29 @@ import math
 from typing import Any
 
 from portarray.clarray.arguments import axis_of
-from portarray.clarray.array import Array, empty
 from portarray.clarray.engine.copy import contiguous, copy
 from portarray.clarray.layout import strides_of
 from portarray.clarray.neural import rows
 from portarray.clarray.neural.checks import real
 from portarray.clarray.neural.rows import LONG, ROW_VALUES, Call
-
-__all__ = ["log_softmax", "softmax"]
+from portarray.clarray.strided import Array, empty
 
 _LANES = 16
 _WORTH = 1 << 13
 
 
 def softmax(x: Array, /, *, axis: int = -1) -> Array:
-    """Return exponentials of elements, divided by their sum along an axis.
-
-    Parameters
-    ----------
-    x : Array
-        Real floating-point. float16 and bfloat16 are computed as float32.
-    axis : int
-        Along which the results sum up to 1.
-
-    Returns
-    -------
-    Array
-        Of the shape and dtype of ``x``. Where all elements along the axis are -inf, one is inf, or
-        one is NaN, the results along it are NaN.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes.
-    numpy.exceptions.AxisError
-        If there is no such axis.
-    """
+    """Return exponentials divided by their sum along an axis; NaN where that is undefined."""
     return _along("softmax", x, axis)
 
 
 def log_softmax(x: Array, /, *, axis: int = -1) -> Array:
-    """Return the logarithm of :func:`softmax`, which is exact where that would be 0.
-
-    Parameters
-    ----------
-    x : Array
-        Real floating-point. float16 and bfloat16 are computed as float32.
-    axis : int
-        Along which exponentials of the results sum up to 1.
-
-    Returns
-    -------
-    Array
-        Of the shape and dtype of ``x``.
-
-    Raises
-    ------
-    TypeError
-        For other dtypes.
-    numpy.exceptions.AxisError
-        If there is no such axis.
-    """
+    """Return the logarithm of :func:`softmax`, without underflow."""
     return _along("log_softmax", x, axis)
 
 
 def _along(name: str, x: Array, axis: int) -> Array:
-    if type(x) is Array:
+    if isinstance(x, Array):
         call = rows.calls.get((name, x.storage.device, x.dtype, x.shape, x.strides, axis))
         if call is not None:
             return call(x)
@@ -92,11 +49,11 @@ def _along(name: str, x: Array, axis: int) -> Array:
             x.device, "neural_rows", name, x.dtype, 2, (LONG, *ROW_VALUES), seen.length
         )
         call = rows.call_of(made, seen, x)
-    return rows.remember((name, x.device, x.dtype, x.shape, x.strides, axis), call)(x)
+    return rows.store((name, x.device, x.dtype, x.shape, x.strides, axis), call)(x)
 
 
 def _by_columns(name: str, x: Array, place: int, inner: int) -> Call:
-    """Return the call along an axis of an array without gaps that has others behind it."""
+    """Return the call along an axis of a contiguous array that is not the last one."""
     device, length = x.device, x.shape[place]
     outer = math.prod(x.shape[:place])
     kernel = rows.kernel(device, "neural_columns", name, x.dtype, 2, (LONG,) * 5, 1)

@@ -1,8 +1,7 @@
-"""Built programs on disk, so that the next process need not build them.
+"""A cache of built programs on disk.
 
-A file is named by a digest of everything that what is in it depends on, and begins with a digest of
-the rest: what was cut short or changed is as good as missing. Programs are read back by the
-driver that made them only.
+A file is named by a digest of everything that its program depends on, the driver included, and
+begins with a digest of its content: damaged files count as missing.
 """
 
 from __future__ import annotations
@@ -18,49 +17,39 @@ import pyopencl as cl
 from portarray._opencl.folders import cache_folder, remove, write
 from portarray.clarray.runtime.processor import processor
 
-__all__ = ["Binaries", "binary_of", "digest"]
-
 FORMAT = b"clarray program 1\n"
-"""What files begin with; another number where they are to be made anew."""
+"""The header of files; a new number invalidates them."""
 
 LIMIT = 256 << 20
-"""Bytes that all files together may have; the ones longest not used go first."""
+"""Bytes of all files together; the least recently used are removed first."""
 
 OFTEN = 64
-"""Files written between two looks at how much there is."""
+"""Files written between two checks of the limit."""
 
 _WANTED = b"wanted once"
-"""Kept in the place of a program that was built, but is not worth keeping yet."""
+"""Stored instead of a program that was built once, where binaries are expensive."""
 
 
 def digest(binary: bytes) -> bytes:
-    """Return what stands before a program in its file."""
+    """Return the digest that precedes a program in its file."""
     return hashlib.sha256(binary).digest()
 
 
 def binary_of(content: bytes) -> bytes | None:
-    """Return the program in a file's content; None where it is damaged."""
+    """Return the program in a file's content; None if it is damaged."""
     start = len(FORMAT) + hashlib.sha256().digest_size
     binary = content[start:]
     return binary if content[:start] == FORMAT + digest(binary) else None
 
 
 class Binaries:
-    """The built programs of one device.
-
-    Parameters
-    ----------
-    native : pyopencl.Device
-        The device.
-    limit : int
-        Bytes that the folder may have.
-    """
+    """The built programs of one device."""
 
     def __init__(self, native: cl.Device, limit: int = LIMIT) -> None:
         platform = native.platform
         self._native = native
-        # PoCL compiles every kernel of a program once more to give its binary, which takes as long
-        # as building it: only programs that a second process wants are worth that.
+        # PoCL compiles a program again to return its binary: only those that a second process needs
+        # are stored.
         self._on_demand = "Portable Computing Language" in platform.name
         self._limit = limit
         self._stored = 0
@@ -81,17 +70,7 @@ class Binaries:
         return cache_folder("programs") / f"{key.hexdigest()}.bin"
 
     def load(self, context: cl.Context, file: Path, options: str) -> cl._cl._Program | None:
-        """Return the program in a file; None where it must be built.
-
-        Parameters
-        ----------
-        context : pyopencl.Context
-            The device's.
-        file : Path
-            As :meth:`file` names it.
-        options : str
-            Build options.
-        """
+        """Return the program in a file; None if it must be built."""
         try:
             content = file.read_bytes()
         except OSError:
@@ -105,7 +84,7 @@ class Binaries:
         try:
             found = cl._cl._Program(context, [self._native], [binary])
             found._build(options.encode())
-        except cl.Error:  # of another build of the driver after all
+        except cl.Error:  # from another build of the driver
             remove(file)
             return None
         with contextlib.suppress(OSError):
@@ -113,7 +92,7 @@ class Binaries:
         return found
 
     def store(self, file: Path, program: cl._cl._Program) -> None:
-        """Write a program that was built from source."""
+        """Store a program that was built from source."""
         if self._on_demand and not file.exists():
             write(file, FORMAT + digest(_WANTED) + _WANTED)
             return
@@ -132,7 +111,7 @@ class Binaries:
                 self._trim(file.parent)
 
     def _trim(self, folder: Path) -> None:
-        """Remove the files longest not used until the rest is within the limit."""
+        """Remove the least recently used files beyond the limit."""
         found = []
         with contextlib.suppress(OSError):
             for entry in os.scandir(folder):

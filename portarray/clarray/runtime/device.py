@@ -1,10 +1,8 @@
-"""Devices: one OpenCL device with its context, its queue, its memory and its programs."""
+"""An OpenCL device with its context, queue, memory and programs."""
 
 from __future__ import annotations
 
-import atexit
 import contextvars
-import os
 import threading
 import weakref
 from collections.abc import Sequence
@@ -16,43 +14,14 @@ import numpy as np
 import pyopencl as cl
 
 from portarray.clarray.dtypes import ALL, cl_type
-from portarray.clarray.errors import DeviceNotFunctionalError
-from portarray.clarray.runtime import discovery, faults, probe
+from portarray.clarray.runtime import faults
 from portarray.clarray.runtime.pool import Memory, Pool
 from portarray.clarray.runtime.programs import Kernel, Programs
-
-__all__ = [
-    "Device",
-    "Memory",
-    "Traits",
-    "default_device",
-    "device_of",
-    "devices",
-    "memory",
-    "opened",
-    "reclaim",
-    "synchronize",
-]
 
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What kernels are chosen by.
-
-    Parameters
-    ----------
-    host_memory : bool
-        Whether the device computes in host memory.
-    local_memory : bool
-        Whether work-groups share fast memory, so that reductions and transposes go through it.
-    group : int
-        Work-items of a group, where the skeleton does not fix them.
-    units : int
-        Compute units: how many groups keep the device busy.
-    few_groups : bool
-        Whether the driver compiles a kernel once more for each local size it is launched with, as
-        PoCL does, so that there should be few of them.
-    """
+    """Properties of a device that kernels are chosen by."""
 
     host_memory: bool
     local_memory: bool
@@ -62,39 +31,12 @@ class Traits:
 
 
 class Device:
-    """One OpenCL device; there is one object for each, so that ``is`` compares them.
+    """An OpenCL device; one object each, compared with ``is``.
 
-    In a ``with`` statement it is the device that arrays are made on where none is named, in this
-    thread or task; such statements may stand within each other.
-
-    Parameters
-    ----------
-    native : pyopencl.Device
-        The driver's device.
-    index : int
-        Place in :func:`devices`.
-    discrete : bool
-        Whether to treat it as a device with memory of its own, although it may compute in the
-        host's: the ways that GPUs need can be tested so.
-
-    Attributes
-    ----------
-    name, platform_name : str
-        What the driver calls the device and its platform.
-    kind : {"cpu", "gpu", "accelerator"}
-        What it is.
-    dtypes : frozenset of numpy.dtype
-        What it has.
-    traits : Traits
-        What kernels are chosen by.
-    host_memory : bool
-        Whether the device computes in host memory.
-    lock : threading.RLock
-        Held while commands are enqueued, never while one waits.
-    launched : int
-        Commands enqueued so far; who enqueues one without :meth:`Kernel.launch` adds one after it.
-    kernels : dict
-        For callers: kernels by whatever key is quick to make. Begin keys with a name of your own.
+    In a ``with`` statement, which may be nested, it is the default device of the thread or task.
+    ``dtypes`` are those it supports; ``host_memory`` tells whether it computes in host memory.
+    ``lock`` is held while commands are enqueued, never while waiting. ``launched`` counts enqueued
+    commands: add one after enqueueing without :meth:`Kernel.launch`.
     """
 
     def __init__(self, native: cl.Device, index: int, *, discrete: bool = False) -> None:
@@ -128,7 +70,6 @@ class Device:
         self._retired: list[object] = []
         self.pool = Pool(self)
         self.programs = Programs(self)
-        self.kernels: dict[Any, Kernel] = {}
         opened.add(self)
 
     def __repr__(self) -> str:
@@ -137,12 +78,6 @@ class Device:
     def __str__(self) -> str:
         return f"clarray:{self.index}"
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        every = devices()
-        if self.index >= len(every) or every[self.index] is not self:
-            raise TypeError(f"{self!r} is none of clarray.devices(), so it cannot be pickled")
-        return device_of, (self.index,)
-
     def __copy__(self) -> Device:
         return self
 
@@ -150,7 +85,7 @@ class Device:
         return self
 
     def __enter__(self) -> Device:
-        _scopes.set((*_scopes.get(), self))
+        scopes.set((*scopes.get(), self))
         return self
 
     def __exit__(
@@ -159,21 +94,15 @@ class Device:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        _scopes.set(_scopes.get()[:-1])
+        scopes.set(scopes.get()[:-1])
 
     @property
     def pending(self) -> bool:
-        """Whether something may be enqueued that :meth:`finish` has not waited for."""
+        """Whether commands may be enqueued that :meth:`finish` has not waited for."""
         return self.launched != self._finished
 
     def finish(self) -> None:
-        """Wait for everything that this thread enqueued so far, and others before.
-
-        Raises
-        ------
-        KernelError, OutOfMemoryError, DeviceLostError
-            If a kernel did not come to its end.
-        """
+        """Wait for everything enqueued before this call."""
         upto = self.launched
         if upto == self._finished and not self._retired:
             return
@@ -184,18 +113,18 @@ class Device:
             raise faults.translated(error, self, "") from error
         finally:
             with self.lock:
-                # Noted after the wait: whoever finds nothing pending reads finished memory.
+                # Updated after the wait, so that memory is final once nothing is pending.
                 self._finished = max(self._finished, upto)
-            # No kernel uses these any more.
+            # No kernel uses this memory any more.
             retired.clear()
 
-    def retire(self, kept: object) -> None:
-        """Let go of memory, but not before the kernels that may still use it. Never waits."""
+    def retire(self, owner: object) -> None:
+        """Release an owner of memory after the kernels that may use it; does not wait."""
         if self.launched != self._finished:
-            self._retired.append(kept)
+            self._retired.append(owner)
 
     def release(self, beyond: int = 0) -> None:
-        """Wait for kernels if more than so many blocks are let go of as soon as they are done."""
+        """Wait for kernels if more than ``beyond`` owners are to be released after them."""
         if len(self._retired) > beyond:
             self.finish()
 
@@ -211,193 +140,12 @@ class Device:
         values: Sequence[Any] = (),
         options: tuple[str, ...] = (),
     ) -> Kernel:
-        """Return a kernel, built or from the cache.
-
-        Callers keep what they get, in :attr:`kernels` for instance: looking it up here costs more
-        than launching it.
-
-        Parameters
-        ----------
-        source : str
-            The program's text without ``kernels/types.cl``, which every program begins with.
-        name : str
-            The kernel's name in it.
-        buffers : int
-            How many buffers its parameters begin with.
-        values : sequence of dtype
-            The dtypes of the by-value parameters after them.
-        options : tuple of str
-            Build options such as ``"-DWIDTH=4"``.
-
-        Raises
-        ------
-        KernelError
-            If it cannot be built; it carries the build log.
-        """
+        """Return a kernel, built or from the cache; looking it up costs more than launching it."""
         return self.programs.kernel(source, name, buffers, tuple(map(np.dtype, values)), options)
 
 
 opened: weakref.WeakSet[Device] = weakref.WeakSet()
-"""Every device object that there is."""
+"""All device objects."""
 
-_scopes: contextvars.ContextVar[tuple[Device, ...]] = contextvars.ContextVar("scopes", default=())
-_looking = threading.RLock()
-_devices: tuple[Device, ...] | None = None
-_first: Device | None = None
-
-
-def devices() -> tuple[Device, ...]:
-    """Return every functional OpenCL device, best first.
-
-    Functional means that a kernel was built, ran and gave the right result.
-    :func:`~portarray.clarray.reasons` says why others are not among them.
-    ``CLARRAY_MEMORY=discrete`` in the environment treats each as a device with memory of its own.
-    """
-    global _devices
-    found = _devices
-    if found is None:
-        with _looking:
-            if _devices is None:
-                _devices = _look()
-            found = _devices
-    return found
-
-
-def _look() -> tuple[Device, ...]:
-    memory_kind = os.environ.get("CLARRAY_MEMORY", "")
-    if memory_kind not in ("", "discrete"):
-        raise ValueError(
-            f"CLARRAY_MEMORY={memory_kind!r}: it may be 'discrete', which treats every device as "
-            f"one with memory of its own, or not set"
-        )
-    natives = discovery.candidates()
-    found: list[Device] = []
-    for native, refusal in zip(natives, probe.tried(natives), strict=True):
-        reason = refusal
-        if not reason:
-            try:
-                device = Device(native, len(found), discrete=memory_kind == "discrete")
-                reason = probe.check(device)
-            except Exception as error:  # noqa: BLE001 - a driver may raise anything; it is told
-                reason = probe.reason_of(error)
-        if reason:
-            discovery.refuse(discovery.title(native), reason)
-        else:
-            found.append(device)
-            # A driver that is unloaded while its threads compute may end the process badly.
-            atexit.register(device.finish)
-    return tuple(found)
-
-
-def default_device() -> Device:
-    """Return the device that arrays are made on where none is named.
-
-    That of the innermost ``with device:``, else ``CLARRAY_DEVICE`` from the environment (an index,
-    or part of a platform's or device's name), else the first functional one.
-
-    Raises
-    ------
-    DeviceNotFunctionalError
-        If there is none; it says why.
-    """
-    global _first
-    scopes = _scopes.get()
-    if scopes:
-        return scopes[-1]
-    if _first is None:
-        _first = _chosen()
-    return _first
-
-
-def _chosen() -> Device:
-    every = devices()
-    given = os.environ.get("CLARRAY_DEVICE", "").strip()
-    reasons = discovery.reasons()
-    why = "".join(f"; {name}: {reason}" for name, reason in reasons.items())
-    if not every:
-        raise DeviceNotFunctionalError(f"no OpenCL device can be used{why}", reasons)
-    if not given:
-        return every[0]
-    if given.isdecimal():
-        if int(given) < len(every):
-            return every[int(given)]
-    else:
-        for one in every:
-            if given.lower() in f"{one.platform_name}\n{one.name}".lower():
-                return one
-    there = ", ".join(f"{one.index}: {one.name} ({one.platform_name})" for one in every)
-    raise DeviceNotFunctionalError(
-        f"CLARRAY_DEVICE={given!r} is no device; give an index or part of a name of {there}{why}",
-        reasons,
-    )
-
-
-def device_of(device: object = None) -> Device:
-    """Return a device from None (the default), a :class:`Device`, an index or a pyopencl device.
-
-    Raises
-    ------
-    DeviceNotFunctionalError
-        If there is no such device.
-    TypeError
-        If it is nothing that names a device.
-    """
-    if device is None:
-        return default_device()
-    if isinstance(device, Device):
-        return device
-    if isinstance(device, int) and not isinstance(device, bool):
-        every = devices()
-        if not 0 <= device < len(every):
-            raise DeviceNotFunctionalError(
-                f"there is no OpenCL device {device}; there are {len(every)}", discovery.reasons()
-            )
-        return every[device]
-    if isinstance(device, cl.Device):
-        for one in devices():
-            if one.native == device:
-                return one
-        raise DeviceNotFunctionalError(
-            f"{discovery.title(device)} is not among the functional devices", discovery.reasons()
-        )
-    raise TypeError(
-        f"a device is None, a clarray device, its index or a pyopencl.Device, got {device!r}"
-    )
-
-
-def synchronize(device: object = None) -> None:
-    """Wait until everything enqueued on a device is done.
-
-    Parameters
-    ----------
-    device : Device, int or pyopencl.Device, optional
-        The default device where left out.
-
-    Raises
-    ------
-    KernelError, OutOfMemoryError, DeviceLostError
-        If a kernel did not come to its end.
-    """
-    device_of(device).finish()
-
-
-def memory(device: object = None) -> Memory:
-    """Return a device's memory figures, in bytes.
-
-    Parameters
-    ----------
-    device : Device, int or pyopencl.Device, optional
-        The default device where left out.
-    """
-    return device_of(device).memory()
-
-
-def reclaim(device: object = None) -> None:
-    """Give memory that no array lies in back to the system; waits for running kernels.
-
-    Parameters
-    ----------
-    device : Device, int or pyopencl.Device, optional
-        The default device where left out.
-    """
-    device_of(device).pool.reclaim()
+scopes: contextvars.ContextVar[tuple[Device, ...]] = contextvars.ContextVar("scopes", default=())
+"""The devices of enclosing ``with`` statements, the innermost last."""

@@ -1,4 +1,4 @@
-"""Which OpenCL devices there are, and why what might be one is not."""
+"""The OpenCL devices of all platforms, and the reasons why others are missing."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ import pyopencl as cl
 
 from portarray._opencl import loader
 
-__all__ = ["candidates", "refuse", "reasons", "title"]
-
 _lock = threading.Lock()
 _reasons: dict[str, str] = {}
 
@@ -17,30 +15,23 @@ _reasons: dict[str, str] = {}
 def candidates() -> list[cl.Device]:
     """Return the devices of every platform, best first; nothing has run on them yet.
 
-    GPUs stand before CPUs, and of several drivers for one processor Intel's CPU runtime, which is
-    tested most, before others, and PoCL last.
+    GPUs come before CPUs; of the drivers of a CPU Intel's, which is tested most, first, PoCL last.
     """
     loader.prepare()
     found = [device for platform in _platforms() for device in _devices_of(platform)]
     return sorted(found, key=_rank)
 
 
-def reasons() -> dict[str, str]:
-    """Return why platforms, devices and drivers' entries cannot be used, by their names.
-
-    Asks for devices first where nobody did.
-    """
-    from portarray.clarray.runtime import device  # it imports this module
-
-    device.devices()
+def refusals() -> dict[str, str]:
+    """Return why what :func:`candidates` found cannot be used, by name."""
     return dict(_reasons)
 
 
 def refuse(name: str, reason: str) -> None:
-    """Note why something cannot be used."""
+    """Record why something cannot be used."""
     with _lock:
         while name in _reasons and _reasons[name] != reason:
-            name += "'"  # a second one of that name
+            name += "'"  # another of that name
         _reasons[name] = reason
 
 
@@ -85,7 +76,7 @@ def _devices_of(platform: cl.Platform) -> list[cl.Device]:
 
 def _rank(native: cl.Device) -> tuple[int, int]:
     kind = native.type
-    # Accelerators are whatever else a vendor makes; nobody should get one unasked.
+    # Accelerators are chosen only if nothing else is there.
     what = 0 if kind & cl.device_type.GPU else 1 if kind & cl.device_type.CPU else 2
     platform = native.platform.name
     return what, 0 if "Intel" in platform else 2 if "Portable Computing" in platform else 1

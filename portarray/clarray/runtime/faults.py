@@ -1,4 +1,4 @@
-"""What a driver's error means, as one of clarray's."""
+"""Drivers' errors as clarray's."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from portarray.clarray.errors import DeviceLostError, KernelError, OutOfMemoryEr
 
 if TYPE_CHECKING:
     from portarray.clarray.runtime.device import Device
-
-__all__ = ["is_memory", "translated"]
 
 _status = cl.status_code
 
@@ -33,22 +31,12 @@ _LOST = frozenset(
 
 
 def is_memory(error: cl.Error) -> bool:
-    """Tell whether a driver's error says that memory ran out."""
+    """Tell whether a driver's error is about memory."""
     return error.code in _MEMORY
 
 
 def translated(error: cl.Error, device: Device, kernel: str) -> Exception:
-    """Return clarray's error for one of the driver's.
-
-    Parameters
-    ----------
-    error : pyopencl.Error
-        What the driver said.
-    device : Device
-        Where.
-    kernel : str
-        The kernel that was launched; empty where the error came while waiting for several.
-    """
+    """Return clarray's error for a driver's."""
     what = f"kernel {kernel!r}" if kernel else "a kernel launched before"
     if error.code in _LOST:
         return DeviceLostError(

@@ -1,4 +1,4 @@
-"""Guard bytes around blocks, for tests: a kernel that writes beside its arrays is found out."""
+"""Guard bytes around blocks, for tests: they detect writes outside of arrays."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from portarray.clarray.errors import KernelError
 if TYPE_CHECKING:
     from portarray.clarray.runtime.device import Device
 
-__all__ = ["Fences"]
-
 WIDTH = 4096  # a page, so that blocks stay aligned
 PATTERN = np.array([0xA5], np.uint8)
 
@@ -22,15 +20,12 @@ Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 
 
 class Fences:
-    """Makes blocks with guard bytes before and behind them.
-
-    The blocks have exactly the bytes that were asked for, so that the first byte too much is seen.
-    """
+    """Blocks of exact size, with guard bytes before and after them."""
 
     def __init__(self, device: Device) -> None:
         self._device = device
         self._lock = threading.Lock()
-        # The buffer's id: what surrounds the block, and the block's size.
+        # id of the buffer -> the memory with its guard bytes, and the block's size.
         self._fenced: dict[int, tuple[Bytes | cl.Buffer, int]] = {}
 
     def block(self, size: int) -> tuple[cl.Buffer, Bytes | None]:
@@ -53,11 +48,11 @@ class Fences:
         return buffer, host
 
     def forget(self, buffer: cl.Buffer) -> None:
-        """Let go of a block."""
+        """Drop a block."""
         self._fenced.pop(id(buffer), None)
 
     def check(self) -> None:
-        """Raise a KernelError where guard bytes changed, and write them anew."""
+        """Raise a KernelError if guard bytes changed, and restore them."""
         damages = []
         for around, size in list(self._fenced.values()):
             for side, start in (("before", 0), ("behind", WIDTH + size)):

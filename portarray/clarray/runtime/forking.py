@@ -1,37 +1,37 @@
-"""After a fork: drivers compute in threads of their own, and a forked process has none of them.
+"""Errors for devices used after a fork.
 
-What is enqueued there is never done. So devices that were open before say so when they are used;
-it costs nothing where nobody forks.
+Drivers compute in threads, which a forked process does not have: what it enqueues never runs.
+Therefore devices opened before raise errors there; without forks this costs nothing.
 """
 
 from __future__ import annotations
 
 import atexit
+import copyreg
 import os
 from typing import Any, NoReturn
 
 from portarray.clarray.errors import DeviceNotFunctionalError
 from portarray.clarray.runtime.device import Device, opened
+from portarray.clarray.runtime.registry import reduced
 
-__all__ = ["watch"]
 
-
-class _Left(Device):
-    """A device whose driver stayed behind. What was computed before can still be read."""
+class _Forked(Device):
+    """A device in a forked process, without its driver; finished arrays can still be read."""
 
     def __getattribute__(self, name: str) -> Any:
-        """Refuse what leads to the driver."""
-        if name in ("context", "queue", "lock"):  # whoever enqueues takes the lock first
+        """Refuse what would use the driver."""
+        if name in ("context", "queue", "lock"):  # enqueueing takes the lock first
             object.__getattribute__(self, "_refuse")()
         return object.__getattribute__(self, name)
 
     def finish(self) -> None:
-        """Refuse to wait for what was still under way."""
+        """Refuse to wait for pending commands."""
         if self.pending:
             self._refuse()
 
-    def retire(self, kept: object) -> None:
-        """Let go of memory: nothing uses it here."""
+    def retire(self, owner: object) -> None:
+        """Release at once: no kernel runs here."""
 
     def _refuse(self) -> NoReturn:
         raise DeviceNotFunctionalError(
@@ -41,14 +41,17 @@ class _Left(Device):
         )
 
 
+copyreg.pickle(_Forked, reduced)
+
+
 def watch() -> None:
-    """From now on let devices say what is wrong when they are used in a forked process."""
+    """Let devices raise errors in forked processes from now on."""
     if hasattr(os, "register_at_fork"):  # where there are forks
         os.register_at_fork(after_in_child=_after_fork)
 
 
 def _after_fork() -> None:
     for device in opened:
-        # Python waits for devices when it ends, and nothing comes from this one any more.
+        # Waiting at exit would not end.
         atexit.unregister(device.finish)
-        device.__class__ = _Left
+        device.__class__ = _Forked

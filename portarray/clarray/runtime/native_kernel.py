@@ -1,9 +1,8 @@
-"""Kernels from pyopencl without what it keeps of them on disk.
+"""pyopencl kernels without its cache on disk.
 
-For each kernel's name and number of arguments pyopencl writes Python code that sets them, and keeps
-it in a database in the user's cache folder. Reading that takes longer than writing the code anew,
-writing to it ten times as long, and where the folder cannot be written no kernel can be made at
-all. clarray sets arguments below that code, and so does without.
+pyopencl generates Python code that sets a kernel's arguments, and caches it in a database. Reading
+the database takes longer than generating the code, writing ten times as long, and without a
+writable cache folder it makes no kernels. clarray sets arguments below that code and needs none.
 """
 
 from __future__ import annotations
@@ -14,13 +13,11 @@ import threading
 import platformdirs
 import pyopencl as cl
 
-__all__ = ["native_kernel"]
-
 _lock = threading.Lock()
 
 
 def _open_cache() -> None:
-    """Import the module with the database, which cannot be imported where that cannot be."""
+    """Import the module that opens the database; it fails where the folder is not writable."""
     folder = platformdirs.user_cache_path("pytools", "pytools")
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -33,15 +30,9 @@ def _open_cache() -> None:
 
 
 def native_kernel(program: cl._cl._Program, name: str) -> cl.Kernel:
-    """Return a kernel of a program that was built.
-
-    Raises
-    ------
-    pyopencl.Error
-        If the program has no such kernel.
-    """
-    # The setting is pyopencl's for the whole process. Another thread's kernels that are made in
-    # this moment are made without the database too, and work.
+    """Return a kernel of a built program."""
+    # The setting is global to the process; kernels that another thread makes meanwhile lack the
+    # database too, and work.
     with _lock:
         before = cl._PYOPENCL_NO_CACHE
         cl._PYOPENCL_NO_CACHE = True

@@ -1,10 +1,10 @@
-"""Memory: blocks that are used again, because fresh pages cost more than most kernels.
+"""A memory pool: blocks are reused, because fresh pages cost more than most kernels.
 
-On a device whose memory is host memory a block is NumPy memory that OpenCL uses where it lies, so
-that reading it from the host needs no copy.
+On devices whose memory is host memory a block is NumPy memory that OpenCL uses in place, so that
+the host reads it without a copy.
 
-Blocks come back in destructors, which run anywhere: in any thread, and amid other calls of this
-module. So what they do is one ``list.append``, and nothing that waits.
+Destructors return blocks, in any thread and in the middle of other calls of this module: they only
+append to a list, and never wait.
 """
 
 from __future__ import annotations
@@ -27,18 +27,16 @@ from portarray.clarray.runtime.fences import Fences
 if TYPE_CHECKING:
     from portarray.clarray.runtime.device import Device
 
-__all__ = ["Memory", "Pool", "Storage", "size_class"]
-
 PAGE = 4096
 
 LARGE = 1 << 20
-"""Bytes from which a block that comes back is worth a look at how much lies unused."""
+"""Bytes from which a returned block makes the pool check how much is unused."""
 
-WEIGHTY = 16 << 20
-"""Bytes from which a new block is worth a look at what the machine has left."""
+HUGE = 16 << 20
+"""Bytes from which a new block makes the pool check what the machine has left."""
 
-MANY = 1024
-"""Small blocks of one size, after each so many of which there is that look as well."""
+BATCH = 1024
+"""Small blocks of one size after which the pool checks how much is unused."""
 
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 Block = tuple[cl.Buffer, Bytes | None]
@@ -46,19 +44,7 @@ Block = tuple[cl.Buffer, Bytes | None]
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """A device's memory in bytes.
-
-    Parameters
-    ----------
-    total : int
-        What the device has, as far as this process may use it.
-    free : int
-        What a new array can still get; blocks that lie unused in the pool are among it.
-    used : int
-        What arrays lie in. Memory borrowed from other libraries does not count.
-    pooled : int
-        Unused blocks, kept for the next array; :func:`~portarray.clarray.reclaim` gives them back.
-    """
+    """A device's memory in bytes."""
 
     total: int
     free: int
@@ -67,10 +53,8 @@ class Memory:
 
 
 def size_class(nbytes: int) -> int:
-    """Return the size of the block that serves a request.
-
-    Powers of two up to a page, then eight steps to each doubling: at most an eighth is unused.
-    """
+    """Return the size of the block for a request."""
+    # Powers of two up to a page, then eight sizes for each doubling: at most an eighth is unused.
     if nbytes <= PAGE:
         return max(128, 1 << (nbytes - 1).bit_length()) if nbytes > 1 else 128
     step = 1 << (nbytes.bit_length() - 4)
@@ -78,23 +62,11 @@ def size_class(nbytes: int) -> int:
 
 
 class Storage:
-    """Memory that arrays lie in; back in its pool when the last of them is gone.
+    """A block of memory of arrays; it returns to its pool when the last of them is gone.
 
-    Attributes
-    ----------
-    buffer : pyopencl.Buffer
-        What kernels get.
-    host : numpy.ndarray or None
-        The same memory as bytes, on devices whose memory is host memory.
-    nbytes : int
-        Size of the block.
-    device : Device
-        Where it is.
-    shared : dict
-        Through what others can see it; empty where they cannot. Kernels that touch it are finished
-        before their call returns, for other libraries know nothing of the queue.
-    owner : object
-        What keeps borrowed memory alive; None for a block of the pool.
+    ``host`` is the same memory as bytes, on devices whose memory is host memory. ``owner`` keeps
+    memory of others alive; it is None for a block of the pool. ``shared`` holds the exported views
+    and owners; while there are any, calls that use the memory wait for their kernels.
     """
 
     __slots__ = ("__weakref__", "buffer", "device", "host", "nbytes", "owner", "shared")
@@ -116,14 +88,14 @@ class Storage:
         self.shared: dict[int, object] = {id(owner): owner} if shared else {}
 
     def show(self, view: object) -> None:
-        """Remember that others see the memory through an object, for as long as that lives."""
-        # NumPy's arrays have no hash, as keys of weak references need.
+        """Track an exported view, as long as it lives."""
+        # By id: NumPy arrays are not hashable.
         key = id(view)
         self.shared[key] = weakref.ref(view, partial(self.shared.pop, key))
 
     def __del__(self) -> None:
         if self.owner is None:
-            self.device.pool.give(self.nbytes, self.buffer, self.host)
+            self.device.pool.put_back(self.nbytes, self.buffer, self.host)
         else:
             self.device.retire((self.buffer, self.owner))
 
@@ -131,43 +103,29 @@ class Storage:
 class Pool:
     """The blocks of one device.
 
-    Attributes
-    ----------
-    limit : int
-        Bytes that all blocks together may have; the device's memory unless set.
-    keep : int
-        Bytes that may lie unused; the sizes longest not asked for go first.
-    slack : int
-        Bytes that may lie unused while a new large block is made, where a fifth of what arrays use
-        is not more: beyond it other sizes make room, so that little more than the arrays' memory is
-        ever taken.
-    largest : int
-        Bytes of the largest block that the driver gives.
+    ``limit`` bounds the bytes of all blocks, by default to the device's memory, and
+    ``unused_limit`` those of unused ones, the sizes not returned for longest being freed first.
+    Before a large block is made, unused ones are freed beyond ``unused_allowance``, or a fifth of
+    the used memory if that is more. ``largest`` is the largest block that the driver allocates.
     """
 
     def __init__(self, device: Device, *, guard: bool | None = None) -> None:
         self._device = device
         self._free: dict[int, list[Block]] = {}
-        self._asked: dict[int, int] = {}  # large size -> when it last came back
+        self._returned_at: dict[int, int] = {}  # large size -> when it last came back
         self._clock = itertools.count()
-        # Reentrant, for a destructor may run while this thread holds it; held for one sum only.
+        # Reentrant: a destructor may run while this thread holds it. Held for one addition only.
         self._lock = threading.RLock()
         self._allocated = 0
         self.limit = self.total
-        self.keep = self.limit // 8
-        self.slack = 512 << 20
+        self.unused_limit = self.limit // 8
+        self.unused_allowance = 512 << 20
         self.largest = int(device.native.max_mem_alloc_size)
         guard = os.environ.get("CLARRAY_GUARD", "0") not in ("", "0") if guard is None else guard
         self._fences = Fences(device) if guard else None
 
     def take(self, nbytes: int) -> Storage:
-        """Return memory of at least so many bytes; its contents are whatever they were.
-
-        Raises
-        ------
-        OutOfMemoryError
-            If there is none even after unused blocks were given back.
-        """
+        """Return memory of at least so many bytes, uninitialized."""
         size = size_class(nbytes) if self._fences is None else max(nbytes, 1)
         try:
             buffer, host = self._free[size].pop()
@@ -175,34 +133,34 @@ class Pool:
             size, buffer, host = self._allocate(size, nbytes)
         return Storage(self._device, buffer, host, size)
 
-    def give(self, size: int, buffer: cl.Buffer, host: Bytes | None) -> None:
-        """Take a block back. Runs in destructors: it must not wait for anything."""
+    def put_back(self, size: int, buffer: cl.Buffer, host: Bytes | None) -> None:
+        """Return a block to the pool. Runs in destructors, so it must not wait."""
         try:
             blocks = self._free[size]
         except KeyError:
             blocks = self._free.setdefault(size, [])
         blocks.append((buffer, host))
         if size >= LARGE:
-            self._asked[size] = next(self._clock)
-            self._trim(self.keep)
-        elif not len(blocks) % MANY:
-            self._trim(self.keep)
+            self._returned_at[size] = next(self._clock)
+            self._trim(self.unused_limit)
+        elif not len(blocks) % BATCH:
+            self._trim(self.unused_limit)
 
     def reclaim(self) -> None:
-        """Give unused blocks back to the system, after the kernels that may still use them."""
+        """Return unused blocks to the system, after the kernels that may use them."""
         self._device.finish()
         for size, blocks in list(self._free.items()):
             self._drop(size, blocks, len(blocks))
-        self._device.finish()  # what was dropped while another thread launched
+        self._device.finish()  # releases what was dropped while another thread launched
 
     def memory(self) -> Memory:
-        """Return the pool's and the device's figures."""
+        """Return the memory figures of the pool and the device."""
         pooled = self.pooled
-        return Memory(self.total, self._left() + pooled, self._allocated - pooled, pooled)
+        return Memory(self.total, self._available() + pooled, self._allocated - pooled, pooled)
 
     @property
     def total(self) -> int:
-        """Bytes of the device's memory; of a processor's, those that the process may use now."""
+        """Bytes of the device's memory; of a CPU's, those that the process may use."""
         total = int(self._device.native.global_mem_size)
         if self._device.kind == "cpu":
             total = min(total, host_memory.total() or total)
@@ -215,23 +173,17 @@ class Pool:
 
     @property
     def used(self) -> int:
-        """Bytes of blocks that arrays lie in."""
+        """Bytes of blocks in use by arrays."""
         return self._allocated - self.pooled
 
     def check(self) -> None:
-        """Look at the guard bytes around every block, where there are any (``CLARRAY_GUARD=1``).
-
-        Raises
-        ------
-        KernelError
-            If a kernel wrote beside a block; it says where and what.
-        """
+        """Check the guard bytes around every block, if enabled (``CLARRAY_GUARD=1``)."""
         if self._fences is not None:
             self._device.finish()
             self._fences.check()
 
     def _allocate(self, size: int, nbytes: int) -> tuple[int, cl.Buffer, Bytes | None]:
-        """Return a new block and its size; the unused ones are given back where that helps."""
+        """Return a new block and its size, freeing unused ones if needed."""
         if size > self.largest >= nbytes:
             size = self.largest
         if size > self.largest:
@@ -241,8 +193,8 @@ class Pool:
                 f"split the array, or use another device",
             )
         if size >= LARGE:
-            self._trim(max(self.slack, (self.used + size) // 5))
-            # What kernels still use would come on top of the new block.
+            self._trim(max(self.unused_allowance, (self.used + size) // 5))
+            # Otherwise memory that kernels still use would add to the new block.
             self._device.release()
         if not self._reserve(size):
             self.reclaim()
@@ -263,9 +215,9 @@ class Pool:
             ) from error
 
     def _reserve(self, size: int) -> bool:
-        """Note that a block is being made, unless there is no room for it."""
-        # A block that the system promises and does not have ends the process when it is written.
-        if size >= WEIGHTY and size > self._left():
+        """Account for a new block; return False if there is no room for it."""
+        # Writing to overcommitted memory would end the process.
+        if size >= HUGE and size > self._available():
             return False
         with self._lock:
             fits = self._allocated + size <= self.limit
@@ -273,16 +225,16 @@ class Pool:
                 self._allocated += size
         return fits
 
-    def _left(self) -> int:
-        """Return the bytes that new blocks could have, unused ones staying where they are."""
+    def _available(self) -> int:
+        """Return the bytes available to new blocks besides the unused ones."""
         left = max(0, self.limit - self._allocated)
         if self._device.kind == "cpu":
             available, resident = host_memory.available(), host_memory.resident()
             if available is not None:
-                # Pages of blocks that nobody wrote so far still count as available.
+                # Unwritten pages of blocks still count as available.
                 unwritten = 0 if resident is None else max(0, self._allocated - resident)
                 left = min(left, max(0, available - unwritten))
-        return left  # of other devices OpenCL does not tell what other programs use
+        return left  # OpenCL does not report what other programs use on other devices
 
     def _account(self, nbytes: int) -> None:
         with self._lock:
@@ -300,19 +252,19 @@ class Pool:
         host = raw[start : start + size]
         return cl.Buffer(context, flags.READ_WRITE | flags.USE_HOST_PTR, hostbuf=host), host
 
-    def _trim(self, keep: int) -> None:
-        """Drop unused blocks until no more bytes lie there than may. Runs in destructors."""
-        over = self.pooled - keep
+    def _trim(self, limit: int) -> None:
+        """Drop unused blocks until at most ``limit`` bytes are unused. Runs in destructors."""
+        over = self.pooled - limit
         if over <= 0:
             return
-        # Small sizes have no time and go first: they are quick to make again.
-        for size in sorted(self._free, key=lambda one: self._asked.get(one, -1)):
+        # Small sizes have no time and go first: they are quick to allocate again.
+        for size in sorted(self._free, key=lambda one: self._returned_at.get(one, -1)):
             over -= size * self._drop(size, self._free[size], -(-over // size))
             if over <= 0:
                 return
 
     def _drop(self, size: int, blocks: list[Block], count: int) -> int:
-        """Give so many blocks of a list back to the system and return how many there were."""
+        """Return up to ``count`` blocks of a list to the system, and return how many."""
         dropped = 0
         while dropped < count:
             try:

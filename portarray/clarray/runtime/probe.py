@@ -1,10 +1,10 @@
-"""Whether a device works: a kernel was built for it, ran there, and gave the right result.
+"""Checks that a device works: a kernel is built for it, runs, and gives the right result.
 
-Some drivers do not fail but end the process: a PoCL that knows nothing of the processor it runs on,
-for one. So before a driver's version is used first it is tried in a process of its own, and what
-came of it is kept; later processes only build one small program, from the disk.
+Some drivers crash the process instead of failing, such as a PoCL that does not know the CPU. Before
+the first use of a driver's version it is therefore tried in a child process, and the verdict is
+cached on disk; later processes only load and run one small program.
 
-As a program it tries one device and prints why it does not work, or nothing::
+Run as a program, it tries one device and prints why it does not work, or nothing::
 
     python -m portarray.clarray.runtime.probe PLATFORM DEVICE
 """
@@ -17,28 +17,23 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyopencl as cl
 
 from portarray._opencl.folders import cache_folder, write
 from portarray.clarray.runtime import discovery
+from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.processor import processor
 
-if TYPE_CHECKING:
-    from portarray.clarray.runtime.device import Device
-
-__all__ = ["WORKS", "check", "main", "reason_of", "tried", "verdict_file"]
-
 TIMEOUT = 120.0
-"""Seconds that a trial may take."""
+"""Seconds until a trial counts as hanging."""
 
 WORKS = "it works"
-"""What is kept of a driver that did not end its process."""
+"""The verdict on a driver that did not crash."""
 
 _FROM_OUTSIDE = ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP")
-"""Signals that others send: a system short of memory, a user."""
+"""Signals that are not the driver's fault: from the system, short of memory, or a user."""
 
 _SOURCE = """
 __kernel void probe(__global int *o, const __global int *a, int value) {
@@ -49,13 +44,7 @@ __kernel void probe(__global int *o, const __global int *a, int value) {
 
 
 def check(device: Device) -> str:
-    """Compute on a device, in this process, and compare.
-
-    Returns
-    -------
-    str
-        Why the device does not work, or an empty string.
-    """
+    """Run a kernel on a device in this process; return what is wrong, or an empty string."""
     given = np.arange(64, dtype=np.int32)
     found = np.zeros_like(given)
     try:
@@ -67,7 +56,7 @@ def check(device: Device) -> str:
         device.finish()
         with device.lock:
             cl.enqueue_copy(device.queue, found, o.buffer)
-    except Exception as error:  # noqa: BLE001 - a driver may raise anything; its reason is returned
+    except Exception as error:  # noqa: BLE001 - a driver may raise anything; it is returned
         return reason_of(error)
     wrong = np.flatnonzero(found != given * given + 5)
     if wrong.size:
@@ -80,23 +69,17 @@ def check(device: Device) -> str:
 
 
 def reason_of(error: BaseException) -> str:
-    """Return an error as one line."""
+    """Return an error's text as one line."""
     return " ".join(f"{type(error).__name__}: {error}".split())
 
 
-def tried(natives: list[cl.Device]) -> list[str]:
-    """Try devices in processes of their own, those whose driver is new here.
-
-    Returns
-    -------
-    list of str
-        Why each device must not be used, or an empty string.
-    """
+def refusals_of(natives: list[cl.Device]) -> list[str]:
+    """Return why devices do not work, trying unknown drivers in child processes."""
     files = [verdict_file(native) for native in natives]
     known = [_read(file) for file in files]
     children: dict[int, subprocess.Popen[str]] = {}
     for number, (native, file, verdict) in enumerate(zip(natives, files, known, strict=True)):
-        # Where nothing can be kept every process would try again, for seconds: it is not worth it.
+        # If no verdict can be written, every process would spend seconds on trials.
         if verdict is None and sys.executable and write(file, b""):
             child = _start(native)
             if child is not None:
@@ -106,17 +89,17 @@ def tried(natives: list[cl.Device]) -> list[str]:
         if verdict is None:
             continue
         file = files[number]
-        # What a driver says it may say otherwise tomorrow; only a death is worth remembering.
-        died = verdict.startswith(("it crashes", "it hangs"))
-        if died:
+        # Errors may be transient; only crashes and hangs are recorded.
+        crashed = verdict.startswith(("it crashes", "it hangs"))
+        if crashed:
             verdict = f"{verdict}; remove {file} to try again"
-        write(file, (verdict if died else WORKS).encode())
-        known[number] = verdict if died else WORKS
+        write(file, (verdict if crashed else WORKS).encode())
+        known[number] = verdict if crashed else WORKS
     return ["" if verdict in (None, WORKS) else str(verdict) for verdict in known]
 
 
 def verdict_file(native: cl.Device) -> Path:
-    """Return the file that holds what came of trying a device with this version of its driver."""
+    """Return the file with the verdict on a device and this version of its driver."""
     platform = native.platform
     versions = (platform.version, native.driver_version, processor())
     parts = (platform.name, native.name, *versions, sys.prefix)
@@ -133,7 +116,7 @@ def _read(file: Path) -> str | None:
 
 def _start(native: cl.Device) -> subprocess.Popen[str] | None:
     command = [sys.executable, "-m", __name__, native.platform.name.strip(), native.name.strip()]
-    # The child must find what this process finds, with or without PYTHONPATH.
+    # The child must import from the same paths, with or without PYTHONPATH.
     paths = os.pathsep.join(path for path in sys.path if path)
     try:
         return subprocess.Popen(
@@ -145,12 +128,12 @@ def _start(native: cl.Device) -> subprocess.Popen[str] | None:
             errors="replace",
             env={**os.environ, "PYTHONPATH": paths},
         )
-    except OSError:  # no more processes: it is tried in this one
+    except OSError:  # no more processes: the device is checked in this one only
         return None
 
 
 def _outcome(child: subprocess.Popen[str]) -> str | None:
-    """Return what was wrong in a trial, or an empty string; None where it was none."""
+    """Return what was wrong in a trial, or an empty string; None if it has no verdict."""
     try:
         said, complained = child.communicate(timeout=TIMEOUT)
     except subprocess.TimeoutExpired:
@@ -160,7 +143,7 @@ def _outcome(child: subprocess.Popen[str]) -> str | None:
     if child.returncode == 0:
         return ""
     if child.returncode == 1:
-        # Having said nothing it did not come to the device: a Python that cannot import clarray.
+        # Without output it did not reach the device: that Python cannot import clarray.
         return said.strip().splitlines()[-1] if said.strip() else None
     if child.returncode < 0:
         try:
@@ -175,9 +158,7 @@ def _outcome(child: subprocess.Popen[str]) -> str | None:
 
 
 def main(arguments: list[str]) -> int:
-    """Try the device of a platform's and a device's name; see the module's text."""
-    from portarray.clarray.runtime.device import Device  # it imports this module
-
+    """Check the device with given names of platform and device."""
     platform, name = arguments
     for native in discovery.candidates():
         if (native.platform.name.strip(), native.name.strip()) == (platform, name):
@@ -194,5 +175,5 @@ def main(arguments: list[str]) -> int:
 if __name__ == "__main__":
     status = main(sys.argv[1:])
     sys.stdout.flush()
-    # Some drivers end badly when they are unloaded, which is no reason not to compute with them.
+    # Some drivers crash when they are unloaded, which does not matter here.
     os._exit(status)

@@ -1,4 +1,4 @@
-"""Which processor this is, for what must not be carried to another one."""
+"""An identifier of the CPU, for caches that are not valid on others."""
 
 from __future__ import annotations
 
@@ -7,18 +7,14 @@ import platform
 from functools import cache
 from pathlib import Path
 
-__all__ = ["processor"]
-
 _VARYING = ("processor", "cpu MHz", "bogomips", "apicid", "initial apicid", "core id")
 
 
 @cache
 def processor() -> str:
-    """Return a digest of the processor's kind and of the instructions it has.
-
-    Programs built for CPU devices run on processors of that kind only, the devices of several have
-    the same name, and home folders with caches are shared between machines.
-    """
+    """Return a digest of the CPU's model and instruction set."""
+    # Programs built for CPUs run on that model only, different models have the same device name,
+    # and cache folders may be shared between machines.
     try:
         with Path("/proc/cpuinfo").open("rb") as file:
             first = file.read(16384).decode(errors="replace").partition("\n\n")[0]

@@ -1,4 +1,4 @@
-"""Programs: built once, kept in memory and on disk, and their kernels launched."""
+"""Programs, built once and cached in memory and on disk, and their kernels."""
 
 from __future__ import annotations
 
@@ -14,16 +14,14 @@ from portarray.clarray.errors import KernelError
 from portarray.clarray.runtime import faults
 from portarray.clarray.runtime.binaries import Binaries
 from portarray.clarray.runtime.native_kernel import native_kernel
+from portarray.clarray.runtime.pool import Storage
 
 if TYPE_CHECKING:
     from portarray.clarray.runtime.device import Device
-    from portarray.clarray.runtime.pool import Storage
-
-__all__ = ["Kernel", "Programs", "few", "source_of"]
 
 enqueue = cl.enqueue_nd_range_kernel
 
-# What pyopencl calls the types of by-value arguments: always of the C type's fixed width.
+# pyopencl's codes for by-value arguments.
 _CODES = {
     np.dtype(kind): code
     for kind, code in {
@@ -49,10 +47,7 @@ def source_of(name: str) -> str:
 
 
 class Kernel:
-    """One kernel of a program, on one device.
-
-    Its parameters are buffers first, then values: offsets, sizes and strides as ``long``, scalars.
-    """
+    """A kernel on one device; its parameters are buffers first, then values."""
 
     __slots__ = ("_buffers", "_device", "_kernel", "_set_buffers", "_set_values", "_values", "name")
 
@@ -67,13 +62,13 @@ class Kernel:
         self._device = device
         self._kernel = kernel
         self.name = name
-        # What Kernel.set_args calls in the end; to get there pyopencl writes a Python module for
-        # each kernel and keeps it on disk, which takes longer than loading a built program.
+        # What Kernel.set_args calls in the end, through code generated for each kernel and cached
+        # on disk, which takes longer than loading a built program.
         plain: Any = kernel
         self._set_buffers = plain._set_arg_multi
         self._set_values = plain._set_arg_buf_pack_multi
-        # Index and value by turns; index, type and value by turns. Each launch fills a copy: what
-        # stayed here would keep its memory from the pool.
+        # Index and value alternating; index, type and value alternating. Each launch fills a copy,
+        # since references from here would keep memory from its pool.
         self._buffers: list[Any] = [part for index in range(buffers) for part in (index, None)]
         self._values: list[Any] = [
             part
@@ -89,29 +84,7 @@ class Kernel:
         *values: Any,
         retry: bool = True,
     ) -> None:
-        """Enqueue the kernel. Its result is there after :meth:`Device.finish`.
-
-        Parameters
-        ----------
-        size, group : tuple of int
-            Global and local size; None leaves the local size to the driver, or takes one of a few
-            where each costs a build (:attr:`Traits.few_groups`). Sizes that are no multiples of
-            64 are better rounded up, with a group of 64 and a check in the kernel.
-        storages : tuple of Storage
-            What the buffer parameters get. Where one is shared with another library the call
-            waits for the kernel.
-        *values
-            Python numbers for the rest.
-        retry : bool
-            Whether to give unused blocks back and try again where memory ran out.
-
-        Raises
-        ------
-        KernelError
-            If the driver refuses; the device works on.
-        OutOfMemoryError
-            If it has no memory for the kernel, even after unused blocks were given back.
-        """
+        """Enqueue the kernel; :meth:`Device.finish` waits for its result."""
         device = self._device
         if group is None and device.traits.few_groups:
             group = few(size)
@@ -125,7 +98,7 @@ class Kernel:
                     parts[2::3] = values
                     self._set_values(tuple(parts))
                 enqueue(device.queue, self._kernel, size, group)
-                # After the fact: who reads this number and then waits for the queue waits for it.
+                # Counted after enqueueing, so that queue.finish waits for all counted commands.
                 device.launched += 1
         except cl.Error as error:
             if not (retry and faults.is_memory(error)):
@@ -149,13 +122,12 @@ class Programs:
 
     def __init__(self, device: Device) -> None:
         self._device = device
-        # One build at a time: compilers are large, and not all bear threads.
+        # One build at a time: not all compilers are thread-safe.
         self._lock = threading.RLock()
         self._programs: dict[tuple[str, tuple[str, ...]], cl._cl._Program] = {}
         self._kernels: dict[tuple[Any, ...], Kernel] = {}
         self._binaries = Binaries(device.native)
-        # No warnings, which PoCL counts on the terminal: a program uses few functions of the files
-        # it includes.
+        # Without warnings: programs include files of which they use few functions.
         self._flags = ["-cl-std=CL1.2", "-w"]
         if np.dtype(np.float64) in device.dtypes:
             self._flags.append("-DHAS_DOUBLE")
@@ -203,8 +175,8 @@ class Programs:
         return found
 
     def _build(self, text: str, name: str, flags: str) -> cl._cl._Program:
-        # The class below pyopencl.Program: without the latter's cache on disk, and without its
-        # warning whenever a compiler said something.
+        # The class below pyopencl.Program, without its cache on disk and its warnings about any
+        # output of the compiler.
         found = cl._cl._Program(self._device.context, text)
         try:
             found._build(flags.encode())

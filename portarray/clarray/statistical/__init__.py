@@ -1,10 +1,10 @@
 """Statistical functions: sums, products, extremes, moments and running results.
 
-Floating-point sums along memory have levels: sums of at most 64 elements, sums of up to 64 of
-those, and of these. On processors, sums across rows that lie side by side add each chunk of rows in
-order, as NumPy adds all of them, and then the chunks. Every sum and product of ``n`` terms is
-within ``n`` roundings at the scale of the terms' magnitudes, half-precision dtypes in float32, and
-so are running ones. Integers are summed in 64 bits and wrap.
+Floating-point sums along contiguous memory are pairwise with blocks: sums of at most 64 elements,
+of up to 64 such sums, and of those. On CPUs, sums across contiguous rows add each chunk of rows in
+order, and then the chunks. Every sum and product of ``n`` terms, cumulative ones too, is within
+``n`` roundings at the scale of the terms' magnitudes; 16-bit dtypes are computed in float32.
+Integers are summed in 64 bits and wrap.
 """
 
 from portarray.clarray.statistical.cumulative import cumulative_prod, cumulative_sum

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from portarray.clarray.arguments import array_of, axis_of
-from portarray.clarray.array import Array
 from portarray.clarray.dtypes import real_dtype_of
 from portarray.clarray.engine.parts import as_complex, as_parts
 from portarray.clarray.engine.scan import Scan, scan
 from portarray.clarray.statistical.terms import PROD, converted, total_dtype
-
-__all__ = ["cumulative_prod", "cumulative_sum"]
+from portarray.clarray.strided import Array
 
 _CUMULATIVE_SUM = Scan(
     "cumulative_sum",
@@ -34,34 +32,7 @@ def cumulative_sum(
     dtype: Any = None,
     include_initial: bool = False,
 ) -> Array:
-    """Return running sums.
-
-    Parameters
-    ----------
-    x : Array
-        Of a numeric dtype, or bool.
-    axis : int, optional
-        Along which axis; may be left out where there is only one.
-    dtype : dtype, optional
-        Of the sums; ``x`` is converted to it first. By default that of ``x``, widened to int64 or
-        uint64 for integers and bool.
-    include_initial : bool
-        Whether 0 stands before the first sum.
-
-    Returns
-    -------
-    Array
-        Of the shape of ``x``, one longer along the axis where ``include_initial``.
-
-    Raises
-    ------
-    TypeError
-        If complex numbers are to be summed in a real dtype.
-    ValueError
-        If ``x`` is 0-d, or has several axes and none is named.
-    numpy.exceptions.AxisError
-        If there is no such axis.
-    """
+    """Return running sums."""
     return _running(_CUMULATIVE_SUM, x, axis, dtype, include_initial)
 
 
@@ -73,34 +44,7 @@ def cumulative_prod(
     dtype: Any = None,
     include_initial: bool = False,
 ) -> Array:
-    """Return running products.
-
-    Parameters
-    ----------
-    x : Array
-        Of a numeric dtype, or bool.
-    axis : int, optional
-        Along which axis; may be left out where there is only one.
-    dtype : dtype, optional
-        Of the products; ``x`` is converted to it first. By default that of ``x``, widened to int64
-        or uint64 for integers and bool.
-    include_initial : bool
-        Whether 1 stands before the first product.
-
-    Returns
-    -------
-    Array
-        Of the shape of ``x``, one longer along the axis where ``include_initial``.
-
-    Raises
-    ------
-    TypeError
-        If complex numbers are to be multiplied in a real dtype.
-    ValueError
-        If ``x`` is 0-d, or has several axes and none is named.
-    numpy.exceptions.AxisError
-        If there is no such axis.
-    """
+    """Return running products."""
     return _running(_CUMULATIVE_PROD, x, axis, dtype, include_initial)
 
 

@@ -7,12 +7,10 @@ import math
 import numpy as np
 
 from portarray.clarray.arguments import Axes, array_of, axes_of, default_dtype
-from portarray.clarray.array import Array
 from portarray.clarray.dtypes import kind_of
 from portarray.clarray.engine.reduction import Reduction, reduce
 from portarray.clarray.statistical.terms import SUM, count_along, summed
-
-__all__ = ["mean", "std", "var"]
+from portarray.clarray.strided import Array
 
 _MEAN = Reduction("mean", SUM.combine, "result", result="a / (T)divisor")
 _VAR = Reduction("var", SUM.combine, "result", "SQUARE(T_(v) - c)", "a / (T)divisor", centred=True)
@@ -22,30 +20,7 @@ _STD = Reduction(
 
 
 def mean(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Array:
-    """Return arithmetic means.
-
-    Parameters
-    ----------
-    x : Array
-        Of a numeric dtype.
-    axis : int or tuple of int, optional
-        Over which axes; all of them by default, none of them for ``()``.
-    keepdims : bool
-        Whether the axes stay with length 1.
-
-    Returns
-    -------
-    Array
-        The means, of the dtype of ``x``, or the default floating-point dtype for integers. NaN of
-        nothing, in both parts for complex dtypes. Parts of complex numbers do not see each other.
-
-    Raises
-    ------
-    TypeError
-        If ``x`` is bool.
-    numpy.exceptions.AxisError
-        If there is no such axis.
-    """
+    """Return arithmetic means."""
     axes = axes_of(axis, array_of(x, "mean").ndim)
     if kind_of(x.dtype) == "bool":
         raise TypeError("mean takes arrays of a numeric dtype, got bool; convert with astype first")
@@ -61,33 +36,7 @@ def var(
     correction: float = 0.0,
     keepdims: bool = False,
 ) -> Array:
-    """Return variances: mean squares of the distances from the mean, found first.
-
-    Parameters
-    ----------
-    x : Array
-        Of a real numeric dtype.
-    axis : int or tuple of int, optional
-        Over which axes; all of them by default, none of them for ``()``.
-    correction : int or float
-        What is subtracted from the number of elements to get the divisor: 0 for a population, 1
-        for a sample.
-    keepdims : bool
-        Whether the axes stay with length 1.
-
-    Returns
-    -------
-    Array
-        The variances, of the dtype of ``x``, or the default floating-point dtype for integers. NaN
-        where the divisor is not positive.
-
-    Raises
-    ------
-    TypeError
-        If ``x`` is complex or bool.
-    numpy.exceptions.AxisError
-        If there is no such axis.
-    """
+    """Return variances: mean squares of the distances from the mean, found first."""
     return _spread(_VAR, x, axis, correction, keepdims)
 
 
@@ -99,33 +48,7 @@ def std(
     correction: float = 0.0,
     keepdims: bool = False,
 ) -> Array:
-    """Return standard deviations, the square roots of the variances.
-
-    Parameters
-    ----------
-    x : Array
-        Of a real numeric dtype.
-    axis : int or tuple of int, optional
-        Over which axes; all of them by default, none of them for ``()``.
-    correction : int or float
-        What is subtracted from the number of elements to get the divisor: 0 for a population, 1
-        for a sample.
-    keepdims : bool
-        Whether the axes stay with length 1.
-
-    Returns
-    -------
-    Array
-        The deviations, of the dtype of ``x``, or the default floating-point dtype for integers.
-        NaN where the divisor is not positive.
-
-    Raises
-    ------
-    TypeError
-        If ``x`` is complex or bool.
-    numpy.exceptions.AxisError
-        If there is no such axis.
-    """
+    """Return standard deviations, the square roots of the variances."""
     return _spread(_STD, x, axis, correction, keepdims)
 
 

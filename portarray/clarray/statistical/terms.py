@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 
 from portarray.clarray.arguments import dtype_on
-from portarray.clarray.array import Array
 from portarray.clarray.dtypes import kind_of, real_dtype_of
 from portarray.clarray.engine.copy import cast
 from portarray.clarray.engine.parts import as_complex, as_parts
 from portarray.clarray.engine.reduction import Reduction, reduce
-
-__all__ = ["PROD", "SUM", "converted", "count_along", "refuse_empty", "summed", "total_dtype"]
+from portarray.clarray.strided import Array
 
 DType = np.dtype[Any]
 
@@ -31,17 +29,7 @@ PROD = Reduction(
 
 
 def total_dtype(x: Array, dtype: Any, name: str) -> DType:
-    """Return the dtype of sums and products of an array.
-
-    Parameters
-    ----------
-    x : Array
-        What is summed.
-    dtype : dtype or None
-        What the caller asked for.
-    name : str
-        The function, for errors.
-    """
+    """Return the dtype of sums and products of an array."""
     if dtype is not None:
         found = dtype_on(dtype, x.device)
         if x.dtype.kind == "c" and found.kind != "c":
@@ -57,7 +45,7 @@ def total_dtype(x: Array, dtype: Any, name: str) -> DType:
 
 
 def converted(x: Array, dtype: DType) -> Array:
-    """Return an array for sums in a dtype: converted, unless kernels do that as they read it."""
+    """Return an array for sums in a dtype, converted unless kernels convert as they read."""
     if x.dtype == dtype or (x.dtype.kind in "biu" and dtype.kind in "iuf"):
         return x
     if x.dtype.itemsize == 2 and dtype.kind == "f" and dtype.itemsize > 2:
@@ -75,7 +63,7 @@ def summed(
     dtype: DType,
     divisor: float,
 ) -> Array:
-    """Return sums; those of complex numbers as sums of pairs of real ones."""
+    """Return sums; complex ones as sums of pairs of real numbers."""
     if dtype.kind != "c":
         return reduce(reduction, x, axes, keepdims, dtype, divisor=divisor)
     parts = reduce(reduction, as_parts(x), axes, keepdims, real_dtype_of(dtype), divisor=divisor)
@@ -83,7 +71,7 @@ def summed(
 
 
 def refuse_empty(name: str, x: Array, axes: tuple[int, ...]) -> None:
-    """Raise ValueError where results have no element to be taken from."""
+    """Raise ValueError if results would be reductions of no elements."""
     if 0 not in [size for place, size in enumerate(x.shape) if place not in axes]:
         raise ValueError(
             f"{name} of nothing has no value: x has shape {x.shape} and is reduced over axes "

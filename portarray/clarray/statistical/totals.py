@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 from portarray.clarray.arguments import Axes, array_of, axes_of
-from portarray.clarray.array import Array
 from portarray.clarray.engine.reduction import Reduction, reduce
 from portarray.clarray.statistical.terms import (
     PROD,
@@ -17,8 +16,7 @@ from portarray.clarray.statistical.terms import (
     summed,
     total_dtype,
 )
-
-__all__ = ["max", "min", "prod", "sum"]
+from portarray.clarray.strided import Array
 
 _MAX = Reduction(
     "max",
@@ -26,7 +24,7 @@ _MAX = Reduction(
         "bool": ("max(a, b)", "T_MIN"),
         "signed": ("max(a, b)", "T_MIN"),
         "unsigned": ("max(a, b)", "T_MIN"),
-        # The second test lets NaN in, and what is NaN stays, since nothing is greater.
+        # The second test selects NaN, which stays, as nothing compares greater.
         "real": ("(b > a || b != b) ? b : a", "-INFINITY"),
     },
     "own",
@@ -51,32 +49,7 @@ def sum(
     dtype: Any = None,
     keepdims: bool = False,
 ) -> Array:
-    """Return sums of elements.
-
-    Parameters
-    ----------
-    x : Array
-        Of a numeric dtype, or bool.
-    axis : int or tuple of int, optional
-        Which axes are summed over; all of them by default, none of them for ``()``.
-    dtype : dtype, optional
-        Of the sums; ``x`` is converted to it first. By default that of ``x``, widened to int64 or
-        uint64 for integers and bool.
-    keepdims : bool
-        Whether the axes stay with length 1.
-
-    Returns
-    -------
-    Array
-        The sums; 0 of nothing.
-
-    Raises
-    ------
-    TypeError
-        If complex numbers are to be summed in a real dtype.
-    numpy.exceptions.AxisError
-        If there is no such axis.
-    """
+    """Return sums of elements."""
     return _total(SUM, x, axis, dtype, keepdims)
 
 
@@ -88,90 +61,17 @@ def prod(
     dtype: Any = None,
     keepdims: bool = False,
 ) -> Array:
-    """Return products of elements.
-
-    Parameters
-    ----------
-    x : Array
-        Of a numeric dtype, or bool.
-    axis : int or tuple of int, optional
-        Which axes are multiplied over; all of them by default, none of them for ``()``.
-    dtype : dtype, optional
-        Of the products; ``x`` is converted to it first. By default that of ``x``, widened to int64
-        or uint64 for integers and bool.
-    keepdims : bool
-        Whether the axes stay with length 1.
-
-    Returns
-    -------
-    Array
-        The products; 1 of nothing.
-
-    Raises
-    ------
-    TypeError
-        If complex numbers are to be multiplied in a real dtype.
-    numpy.exceptions.AxisError
-        If there is no such axis.
-    """
+    """Return products of elements."""
     return _total(PROD, x, axis, dtype, keepdims)
 
 
 def max(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Array:
-    """Return the greatest elements. Where one is NaN so is the result.
-
-    Parameters
-    ----------
-    x : Array
-        Of a real dtype, or bool.
-    axis : int or tuple of int, optional
-        Which axes are searched; all of them by default, none of them for ``()``.
-    keepdims : bool
-        Whether the axes stay with length 1.
-
-    Returns
-    -------
-    Array
-        The maxima, of the dtype of ``x``. Of zeros either may be the greater.
-
-    Raises
-    ------
-    TypeError
-        If ``x`` is complex.
-    ValueError
-        If a result has no element to be taken from.
-    numpy.exceptions.AxisError
-        If there is no such axis.
-    """
+    """Return the greatest elements. Where one is NaN so is the result."""
     return _extreme(_MAX, x, axis, keepdims)
 
 
 def min(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Array:
-    """Return the least elements. Where one is NaN so is the result.
-
-    Parameters
-    ----------
-    x : Array
-        Of a real dtype, or bool.
-    axis : int or tuple of int, optional
-        Which axes are searched; all of them by default, none of them for ``()``.
-    keepdims : bool
-        Whether the axes stay with length 1.
-
-    Returns
-    -------
-    Array
-        The minima, of the dtype of ``x``. Of zeros either may be the lesser.
-
-    Raises
-    ------
-    TypeError
-        If ``x`` is complex.
-    ValueError
-        If a result has no element to be taken from.
-    numpy.exceptions.AxisError
-        If there is no such axis.
-    """
+    """Return the least elements. Where one is NaN so is the result."""
     return _extreme(_MIN, x, axis, keepdims)
 
 

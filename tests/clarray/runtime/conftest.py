@@ -19,8 +19,8 @@ SETTINGS = ("CLARRAY_", "OCL_ICD_", "PYOPENCL_", "POCL_")
 def cache(tmp_path: Path) -> Path:
     """A cache folder in which the drivers are known, so that they are not tried once more."""
     from portarray._opencl.folders import write
-    from portarray.clarray.runtime.device import devices
     from portarray.clarray.runtime.probe import WORKS, verdict_file
+    from portarray.clarray.runtime.registry import devices
 
     folder = tmp_path / "cache"
     for one in devices():

@@ -9,7 +9,6 @@ import numpy as np
 import pyopencl as cl
 import pytest
 
-from portarray.clarray.array import empty
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.errors import (
     DeviceLostError,
@@ -18,9 +17,8 @@ from portarray.clarray.errors import (
     OutOfMemoryError,
 )
 from portarray.clarray.runtime import programs
-from portarray.clarray.runtime.device import (
-    Device,
-    Memory,
+from portarray.clarray.runtime.device import Device, Memory
+from portarray.clarray.runtime.registry import (
     default_device,
     device_of,
     devices,
@@ -28,6 +26,7 @@ from portarray.clarray.runtime.device import (
     reclaim,
     synchronize,
 )
+from portarray.clarray.strided import empty
 
 
 def failure(code: str) -> cl.LogicError:

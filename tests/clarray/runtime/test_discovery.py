@@ -11,20 +11,20 @@ from typing import Any
 
 import pytest
 
-from portarray.clarray.runtime import device as device_module
-from portarray.clarray.runtime import discovery, probe
-from portarray.clarray.runtime.device import Device, devices
+from portarray.clarray.runtime import probe, registry
+from portarray.clarray.runtime.device import Device
+from portarray.clarray.runtime.registry import devices
 
 Process = Callable[..., "subprocess.CompletedProcess[str]"]
 
 TELL = """
 import json, os
-from portarray.clarray.runtime import device, discovery
-found = device.devices()
+from portarray.clarray.runtime import registry
+found = registry.devices()
 print(json.dumps({
     "platforms": [one.platform_name for one in found],
     "discrete": [not one.host_memory for one in found],
-    "reasons": discovery.reasons(),
+    "reasons": registry.reasons(),
     "vendors": os.environ.get("OCL_ICD_VENDORS"),
 }))
 """
@@ -107,11 +107,11 @@ def test_without_a_driver_the_reason_says_what_is_wrong(
     if how == "no library":
         (folder / "wrong.icd").write_text("/nowhere/libwrong.so\n")
     code = """
-from portarray.clarray.runtime import device
+from portarray.clarray.runtime import registry
 from portarray.clarray.errors import DeviceNotFunctionalError
-assert device.devices() == ()
+assert registry.devices() == ()
 try:
-    device.default_device()
+    registry.default_device()
 except DeviceNotFunctionalError as error:
     print(error)
     assert error.reasons
@@ -188,9 +188,7 @@ def test_a_device_that_computes_wrongly_is_refused(
 
 
 def test_the_environment_chooses_the_default(process: Process) -> None:
-    code = (
-        "from portarray.clarray.runtime.device import default_device; print(default_device().index)"
-    )
+    code = "from portarray import clarray; print(clarray.default_device().index)"
     every = devices()
     for one in every:
         assert process(code, CLARRAY_DEVICE=str(one.index)).stdout.strip() == str(one.index)
@@ -231,9 +229,9 @@ def use_dpnp():
     print(bool(intel))
 """
 OURS = """
-from portarray.clarray.runtime import device, probe
+from portarray.clarray.runtime import probe, registry
 def use_clarray():
-    assert [probe.check(one) for one in device.devices()] == [""] * len(device.devices())
+    assert [probe.check(one) for one in registry.devices()] == [""] * len(registry.devices())
 """
 
 
@@ -256,7 +254,7 @@ def test_dpnp_and_clarray_work_in_one_process(order: str, process: Process) -> N
 def test_two_first_calls_at_once_give_the_same_devices(process: Process) -> None:
     code = """
 import threading
-from portarray.clarray.runtime.device import devices
+from portarray.clarray.runtime.registry import devices
 found = []
 threads = [threading.Thread(target=lambda: found.append(devices())) for _ in range(8)]
 [one.start() for one in threads]
@@ -267,9 +265,9 @@ assert len(found) == 8 and all(one is found[0] for one in found)
 
 
 def test_reasons_come_without_asking_for_devices_first(process: Process) -> None:
-    process("from portarray.clarray.runtime import discovery; discovery.reasons()")
-    assert discovery.reasons() == {
-        name: text for name, text in discovery.reasons().items() if name and text
+    process("from portarray.clarray.runtime import registry; registry.reasons()")
+    assert registry.reasons() == {
+        name: text for name, text in registry.reasons().items() if name and text
     }
 
 
@@ -280,10 +278,10 @@ def test_without_pyopencl_the_import_says_what_to_install(process: Process) -> N
 
 
 def test_no_device_at_all_is_told_with_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(device_module, "_devices", ())
-    monkeypatch.setattr(device_module, "_first", None)
-    with pytest.raises(device_module.DeviceNotFunctionalError, match="no OpenCL device"):
-        device_module.default_device()
+    monkeypatch.setattr(registry, "_devices", ())
+    monkeypatch.setattr(registry, "_first", None)
+    with pytest.raises(registry.DeviceNotFunctionalError, match="no OpenCL device"):
+        registry.default_device()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")

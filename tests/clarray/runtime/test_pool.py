@@ -11,11 +11,12 @@ import pyopencl as cl
 import pytest
 
 from portarray import _host_memory as host_memory
-from portarray.clarray.array import Array, empty
-from portarray.clarray.engine.transfer import borrow, from_numpy, to_numpy
+from portarray.clarray.array import Array
+from portarray.clarray.engine.transfer import from_numpy, to_numpy
 from portarray.clarray.errors import KernelError, OutOfMemoryError
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.pool import Pool, size_class
+from portarray.clarray.strided import empty
 
 Process = Callable[..., "subprocess.CompletedProcess[str]"]
 MIB = 1 << 20
@@ -71,7 +72,7 @@ def test_borrowed_memory_is_not_counted_and_lives_as_long_as_kernels_use_it(
         pytest.skip("the device has memory of its own")
     values = np.arange(1000, dtype=np.int32)
     gone = weakref.ref(values)
-    x = borrow(values, device)
+    x = from_numpy(values, device, copy=False)
     assert (pool.used, pool.pooled) == (0, 0)
     del values
     device.launched += 1  # something may be running on it
@@ -102,22 +103,22 @@ SLOW = """__kernel void slow(__global volatile int *o, int rounds) {
 def test_unused_blocks_have_a_limit_and_the_oldest_sizes_go_first(
     pool: Pool, device: Device
 ) -> None:
-    pool.keep = 8 * MIB
+    pool.unused_limit = 8 * MIB
     for size in (2, 3, 4):
         pool.take(size * MIB)
     device.finish()
-    assert pool.pooled <= pool.keep
+    assert pool.pooled <= pool.unused_limit
     assert not pool._free.get(2 * MIB)
     assert pool._free[4 * MIB]
     small = [pool.take(128) for _ in range(5000)]
-    pool.keep = 0
+    pool.unused_limit = 0
     del small
     assert pool.pooled < 1024 * 128
     assert pool.used == 0
 
 
 def test_no_more_is_taken_than_arrays_need_and_a_fifth(pool: Pool, device: Device) -> None:
-    pool.slack = 0
+    pool.unused_allowance = 0
     live = peak = 0
     for step in range(40):
         nbytes = (7 * step % 12 + 1) * MIB
@@ -128,14 +129,14 @@ def test_no_more_is_taken_than_arrays_need_and_a_fifth(pool: Pool, device: Devic
         del x, y
     assert peak <= 1.2 * live
     # With room to spare the sizes of a loop all stay warm.
-    pool.slack = 64 * MIB
+    pool.unused_allowance = 64 * MIB
     for _ in range(3):
         kept = {id(pool.take(size * MIB).buffer) for size in (8, 12, 20)}
     assert kept == {id(pool.take(size * MIB).buffer) for size in (8, 12, 20)}
 
 
 def test_blocks_that_kernels_still_use_do_not_pile_up(pool: Pool, device: Device) -> None:
-    pool.keep = pool.slack = 0
+    pool.unused_limit = pool.unused_allowance = 0
     kernel = device.kernel(SLOW, "slow", 1, [np.int32])
     for size in (2, 3, 4, 5):
         storage = pool.take(size * MIB)
@@ -256,7 +257,7 @@ def test_guard_bytes_show_what_is_written_beside_a_block(
 def test_arrays_at_the_end_of_a_process_are_silent(process: Process) -> None:
     code = """
 import numpy as np
-from portarray.clarray.runtime.device import devices
+from portarray.clarray.runtime.registry import devices
 from portarray.clarray.engine.transfer import from_numpy
 KERNEL = "__kernel void add(__global int *o, int v) { o[get_global_id(0)] += v; }"
 kept = []

@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 
 from portarray._opencl import folders
-from portarray.clarray.array import empty
 from portarray.clarray.engine.transfer import to_numpy
 from portarray.clarray.errors import KernelError
 from portarray.clarray.runtime import binaries
-from portarray.clarray.runtime.device import Device, devices
+from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.programs import Programs, few
+from portarray.clarray.runtime.registry import devices
+from portarray.clarray.strided import empty
 
 Process = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -158,10 +159,10 @@ def test_nothing_at_all_can_be_kept(process: Process, tmp_path: Path) -> None:
     code = f"""
 import warnings
 warnings.simplefilter("default")
-from portarray.clarray.runtime import device, discovery
+from portarray.clarray.runtime import registry
 # PoCL has no device without a cache folder of its own.
-missing = {len(devices())} - len(device.devices())
-assert missing == len([name for name in discovery.reasons() if "Portable" in name]), missing
+missing = {len(devices())} - len(registry.devices())
+assert missing == len([name for name in registry.reasons() if "Portable" in name]), missing
 """
     said = process(code, HOME=below, XDG_CACHE_HOME=below, CLARRAY_CACHE_DIR=below).stderr
     assert said.count("RuntimeWarning: clarray cannot keep anything") == 1
@@ -172,7 +173,7 @@ def test_pyopencls_own_kernels_work_beside_clarrays(process: Process) -> None:
     code = """
 import numpy as np
 import pyopencl
-from portarray.clarray.runtime.device import devices
+from portarray.clarray.runtime.registry import devices
 device = devices()[0]
 assert not pyopencl._PYOPENCL_NO_CACHE
 text = "__kernel void one(__global int *o, int v) { o[0] = v; }"
@@ -197,7 +198,7 @@ def test_processes_that_write_at_once_do_not_disturb_each_other(
         pytest.skip("the driver is the first device's")
     code = f"""
 import numpy as np
-from portarray.clarray.runtime.device import devices
+from portarray.clarray.runtime.registry import devices
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 FILL = {FILL!r}
 device = devices()[{device.index}]
@@ -278,7 +279,7 @@ def test_the_warmup_in_a_process_is_quick_once_it_was_built(process: Process) ->
     code = f"""
 import time
 import numpy as np
-from portarray.clarray.runtime.device import devices
+from portarray.clarray.runtime.registry import devices
 from portarray.clarray.engine.transfer import from_numpy, to_numpy
 device = devices()[0]
 x = from_numpy(np.zeros(100, np.int32), device)

@@ -1,6 +1,6 @@
-"""Calls that were made before, of arrays like these: straight to the kernel.
+"""A cache of binary operations' launches, by the dtypes, shapes and strides of their operands.
 
-The rules for operands and plans take longer than a small kernel, and most calls are one of a loop.
+Resolving operands and plans takes longer than a small kernel, and loops repeat the same calls.
 """
 
 from __future__ import annotations
@@ -9,40 +9,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from portarray.clarray.array import Array
 from portarray.clarray.dtypes import kind_of
 from portarray.clarray.engine.operation import Operation
 from portarray.clarray.engine.plans import Plan, plan_of
 from portarray.clarray.runtime.programs import Kernel
-
-__all__ = ["forget", "recalled", "remember", "rounded"]
+from portarray.clarray.strided import Array, new_array
 
 DType = np.dtype[Any]
 
 _MOST = 8192
-_SINGLE = 3.4e38  # less than the largest number of single precision
+_SINGLE = 3.4e38  # below the largest float32
 
 
 class _Call(NamedTuple):
-    """What stays the same from call to call.
-
-    Parameters
-    ----------
-    plan : Plan
-        The plan.
-    kernel : Kernel
-        Its kernel.
-    out_dtype : numpy.dtype
-        Of the result.
-    nbytes : int
-        Of the result.
-    values : tuple of int
-        By-value arguments after the offsets, without those for a scalar.
-    scalar : numpy.dtype or None
-        What a scalar is computed as.
-    low, high : float
-        Between which it must be.
-    """
+    """A launch without its buffers, offsets and scalar."""
 
     plan: Plan
     kernel: Kernel
@@ -57,12 +37,12 @@ class _Call(NamedTuple):
 _calls: dict[tuple[Any, ...], _Call] = {}
 
 
-def recalled(operation: Operation, x1: object, x2: object) -> Array | None:
-    """Return the results of a call like one before; None where there was none."""
-    if type(x1) is Array:
+def cached_result(operation: Operation, x1: object, x2: object) -> Array | None:
+    """Return the results of a call whose launch is cached; None if it is not."""
+    if isinstance(x1, Array):
         first = x1.storage
         device = first.device
-        if type(x2) is Array:
+        if isinstance(x2, Array):
             second = x2.storage
             call = _calls.get(
                 (operation, device, x1.dtype, x1.shape, x1.strides, x2.dtype, x2.shape, x2.strides)
@@ -80,13 +60,13 @@ def recalled(operation: Operation, x1: object, x2: object) -> Array | None:
                 x2.offset,
                 *call.values,
             )
-            return Array(made, call.out_dtype, plan.shape, plan.strides, 0, True)
-        return _beside(operation, x1, x2, True)
-    return _beside(operation, x2, x1, False) if type(x2) is Array else None
+            return new_array(made, call.out_dtype, plan.shape, plan.strides, 0, True)
+        return _with_scalar(operation, x1, x2, True)
+    return _with_scalar(operation, x2, x1, False) if isinstance(x2, Array) else None
 
 
-def _beside(operation: Operation, x: Array, value: Any, right: bool) -> Array | None:
-    """Return the results of a call with a scalar on one side."""
+def _with_scalar(operation: Operation, x: Array, value: Any, right: bool) -> Array | None:
+    """Return the results of a cached call with a scalar as one operand."""
     storage = x.storage
     device = storage.device
     call = _calls.get((operation, device, x.dtype, x.shape, x.strides, type(value), right))
@@ -124,13 +104,13 @@ def _beside(operation: Operation, x: Array, value: Any, right: bool) -> Array | 
             value,
             0,
         )
-    return Array(made, call.out_dtype, plan.shape, plan.strides, 0, True)
+    return new_array(made, call.out_dtype, plan.shape, plan.strides, 0, True)
 
 
-def remember(
+def store(
     operation: Operation, x1: object, x2: object, dtype: DType, out_dtype: DType, result: Array
 ) -> None:
-    """Note a call of two operands that gave a new array, for the next one like it."""
+    """Cache the launch of a call of two operands that returned a new array."""
     forms = [
         (one.dtype, one.shape, one.strides) if isinstance(one, Array) else None for one in (x1, x2)
     ]
@@ -150,7 +130,7 @@ def remember(
         return
     array = first or second
     value = x2 if second is None else x1
-    # Others are rarer, and have rules of their own.
+    # Other scalars are rare, and their conversion depends on the value.
     if array is None or type(value) not in (int, float) or kind_of(dtype) in ("bool", "complex"):
         return
     low, high = -np.inf, np.inf
@@ -161,8 +141,8 @@ def remember(
     )
 
 
-def forget() -> None:
-    """Forget calls and plans."""
+def clear() -> None:
+    """Drop cached launches and plans."""
     _calls.clear()
     plan_of.cache_clear()
 
@@ -172,8 +152,8 @@ def _parts_of(plan: Plan) -> list[int]:
 
 
 def rounded(value: float, dtype: DType) -> float:
-    """Return a real number as a dtype holds it; beyond its range infinity, as in NumPy."""
+    """Return a real number rounded to a dtype; infinity beyond its range, as in NumPy."""
     if dtype.itemsize == 8 or (dtype.itemsize == 4 and -_SINGLE < value < _SINGLE):
-        return value  # as single precision it is rounded on the way to the kernel
+        return value  # passing it as a float argument rounds it
     with np.errstate(over="ignore", under="ignore"):
         return float(dtype.type(value))

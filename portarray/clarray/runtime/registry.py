@@ -1,0 +1,157 @@
+"""The devices of this process: those that work, the default, and how a caller names one."""
+
+from __future__ import annotations
+
+import atexit
+import copyreg
+import os
+import threading
+from typing import Any
+
+import pyopencl as cl
+
+from portarray.clarray.errors import DeviceNotFunctionalError
+from portarray.clarray.runtime import discovery, probe
+from portarray.clarray.runtime.device import Device, scopes
+from portarray.clarray.runtime.pool import Memory
+
+_looking = threading.RLock()
+_devices: tuple[Device, ...] | None = None
+_first: Device | None = None
+
+
+def devices() -> tuple[Device, ...]:
+    """Return every functional OpenCL device, best first.
+
+    On each a kernel was built, ran and gave the right result; :func:`reasons` says why others are
+    missing. ``CLARRAY_MEMORY=discrete`` in the environment treats each as one with its own memory.
+    """
+    global _devices
+    found = _devices
+    if found is None:
+        with _looking:
+            if _devices is None:
+                _devices = _look()
+            found = _devices
+    return found
+
+
+def _look() -> tuple[Device, ...]:
+    memory_kind = os.environ.get("CLARRAY_MEMORY", "")
+    if memory_kind not in ("", "discrete"):
+        raise ValueError(
+            f"CLARRAY_MEMORY={memory_kind!r}: it may be 'discrete', which treats every device as "
+            f"one with memory of its own, or not set"
+        )
+    natives = discovery.candidates()
+    found: list[Device] = []
+    for native, refusal in zip(natives, probe.refusals_of(natives), strict=True):
+        reason = refusal
+        if not reason:
+            try:
+                device = Device(native, len(found), discrete=memory_kind == "discrete")
+                reason = probe.check(device)
+            except Exception as error:  # noqa: BLE001 - a driver may raise anything; it is reported
+                reason = probe.reason_of(error)
+        if reason:
+            discovery.refuse(discovery.title(native), reason)
+        else:
+            found.append(device)
+            # A driver that is unloaded while its threads compute may crash.
+            atexit.register(device.finish)
+    return tuple(found)
+
+
+def reasons() -> dict[str, str]:
+    """Return why platforms, devices and drivers' entries cannot be used, by their names."""
+    devices()
+    return discovery.refusals()
+
+
+def default_device() -> Device:
+    """Return the device of new arrays: that of the innermost ``with device:``, else the default.
+
+    The default is named by the environment's ``CLARRAY_DEVICE``, an index or part of the name of a
+    platform or device, or is the first functional one.
+    """
+    global _first
+    entered = scopes.get()
+    if entered:
+        return entered[-1]
+    if _first is None:
+        _first = _chosen()
+    return _first
+
+
+def _chosen() -> Device:
+    every = devices()
+    given = os.environ.get("CLARRAY_DEVICE", "").strip()
+    why_not = reasons()
+    why = "".join(f"; {name}: {reason}" for name, reason in why_not.items())
+    if not every:
+        raise DeviceNotFunctionalError(f"no OpenCL device can be used{why}", why_not)
+    if not given:
+        return every[0]
+    if given.isdecimal():
+        if int(given) < len(every):
+            return every[int(given)]
+    else:
+        for one in every:
+            if given.lower() in f"{one.platform_name}\n{one.name}".lower():
+                return one
+    there = ", ".join(f"{one.index}: {one.name} ({one.platform_name})" for one in every)
+    raise DeviceNotFunctionalError(
+        f"CLARRAY_DEVICE={given!r} is no device; give an index or part of a name of {there}{why}",
+        why_not,
+    )
+
+
+def device_of(device: object = None) -> Device:
+    """Return a device from None (the default), a :class:`Device`, an index or a pyopencl device."""
+    if device is None:
+        return default_device()
+    if isinstance(device, Device):
+        return device
+    if isinstance(device, int) and not isinstance(device, bool):
+        every = devices()
+        if not 0 <= device < len(every):
+            raise DeviceNotFunctionalError(
+                f"there is no OpenCL device {device}; there are {len(every)}", reasons()
+            )
+        return every[device]
+    if isinstance(device, cl.Device):
+        for one in devices():
+            if one.native == device:
+                return one
+        raise DeviceNotFunctionalError(
+            f"{discovery.title(device)} is not among the functional devices", reasons()
+        )
+    raise TypeError(
+        f"a device is None, a clarray device, its index or a pyopencl.Device, got {device!r}"
+    )
+
+
+def synchronize(device: object = None) -> None:
+    """Wait until everything enqueued on a device is done."""
+    device_of(device).finish()
+
+
+def memory(device: object = None) -> Memory:
+    """Return a device's memory figures, in bytes."""
+    return device_of(device).memory()
+
+
+def reclaim(device: object = None) -> None:
+    """Return memory without arrays to the system; waits for running kernels."""
+    device_of(device).pool.reclaim()
+
+
+def reduced(device: Device) -> tuple[Any, ...]:
+    """Return the arguments of pickle: a device's index."""
+    every = devices()
+    if device.index >= len(every) or every[device.index] is not device:
+        raise TypeError(f"{device!r} is none of clarray.devices(), so it cannot be pickled")
+    return device_of, (device.index,)
+
+
+copyreg.pickle(Device, reduced)
