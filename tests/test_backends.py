@@ -14,7 +14,7 @@ import pytest
 
 import portarray as pa
 from portarray._devices import discovery
-from portarray.backends import assembly, registry
+from portarray.backends import registry
 
 LIBRARIES = sorted(
     library

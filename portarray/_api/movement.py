@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 
 from portarray._array import array as _array
-from portarray._array import conversion, dtypes, results
+from portarray._array import conversion, dtypes, placement, results
 from portarray._config import config
 from portarray._devices import selection
 from portarray._movement.routes import TransferPlan
@@ -63,7 +63,7 @@ def transfer_plan(x: Array, device: object, *, narrow: bool = False) -> Transfer
     >>> print(plan)
     numpy:cpu:0 → numpy:cpu:0: library, without a copy
     """
-    return conversion.planned(x, selection.resolve(device), narrow=narrow)
+    return placement.planned(x, selection.resolve(device), narrow=narrow)
 
 
 @overload
@@ -249,31 +249,31 @@ class _Mover:
     def image(self, value: Any) -> Any:
         """Return an array on the device, in the form that is asked for."""
         if type(value) is _array.Array:
-            x = self._moved(conversion.native_of(value), value)
-            return conversion.native_of(x) if self._as_native else x
+            x = self._moved(placement.native_of(value), value)
+            return placement.native_of(x) if self._as_native else x
         plain = value.view(np.ndarray) if type(value) is np.memmap else value
-        owner = conversion.home(plain)
+        owner = placement.home(plain)
         as_native = self._as_native is not False
         if owner is self._device and as_native:
             return value
         if owner is not None:
-            x = self._moved(plain, conversion.adopted(plain, owner, copy=None))
+            x = self._moved(plain, placement.adopted(plain, owner, copy=None))
         else:  # of another byte order, or of a library that portarray does not know
             x = conversion.asarray(plain, device=self._device, narrow=self._narrow)
             as_native = as_native and (self._as_native is True or isinstance(plain, np.ndarray))
-        return conversion.native_of(x) if as_native else x
+        return placement.native_of(x) if as_native else x
 
     def _moved(self, native: Any, x: Array) -> Array:
         """Return an array on the device; each native array is moved once."""
         device = self._device
         known = self.moved.get(id(native))
         if known is None:
-            there = conversion.moved(
+            there = placement.moved(
                 x, device, copy=None, narrow=self._narrow, non_blocking=self._non_blocking
             )
             self.moved[id(native)] = native, there
             return there
-        return x if x.device is device else results.wrap(conversion.native_of(known[1]), device)
+        return x if x.device is device else results.wrap(placement.native_of(known[1]), device)
 
 
 _ATOMS = (type(None), *dtypes.SCALARS, str, bytes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from portarray._array import array as _array
-from portarray._array import conversion, dtypes, interop, namespaces, operands
+from portarray._array import dtypes, interop, namespaces, operands, placement
 from portarray._devices import selection
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def array_namespace(*arrays: object) -> Any:
         elif x is None or isinstance(x, dtypes.SCALARS):
             continue
         else:
-            home = conversion.home(x)
+            home = placement.home(x)
             if home is None:
                 raise operands.refused(x, "array_namespace")
             homes[home] = x

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from portarray._array import array as _array
-from portarray._array import call, conversion, dtypes, results
+from portarray._array import call, conversion, dtypes, placement, results
 from portarray._movement import files
 from portarray._movement import structure as structures
 
@@ -105,7 +105,7 @@ def _check_array(x: Any, place: str) -> None:
             raise TypeError(f"{place} cannot be saved: {error}") from error
         return
     try:
-        if conversion.home(x) is not None or hasattr(x, "__dlpack__"):
+        if placement.home(x) is not None or hasattr(x, "__dlpack__"):
             return
     except Exception as error:
         error.add_note(f"at {place}")
@@ -136,7 +136,7 @@ def _on_host(
     objects: dict[int, str] = {}
     memories: dict[object, str] = {}
     for name, (x, place) in leaves.items():
-        first = objects.setdefault(id(conversion.native_of(x)), name)
+        first = objects.setdefault(id(placement.native_of(x)), name)
         if first == name:
             found = _values(x, place)
             # A PyTorch state_dict has a tensor object for each name of one parameter.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from portarray._array import base, call, conversion, dispatch, operands, results
+from portarray._array import base, call, conversion, dispatch, operands, placement, results
 from portarray._devices import selection
 from portarray._dlpack import host_capsule
 from portarray._movement import routes
@@ -50,10 +50,10 @@ def to_device(
         raise ValueError(
             f"stream={stream!r}: portarray orders the work of both devices itself; pass None"
         )
-    copy = copy if copy is None else conversion.truth(copy)
+    copy = copy if copy is None else placement.truth(copy)
     if device is None:
         raise TypeError("to_device(None) names no device; pass a device, or its text")
-    return conversion.moved(x, selection.resolve(device), copy=copy, narrow=narrow)
+    return placement.moved(x, selection.resolve(device), copy=copy, narrow=narrow)
 
 
 def to_numpy(x: Array, dtype: Any, copy: bool | None) -> np.ndarray[Any, np.dtype[Any]]:
@@ -242,7 +242,7 @@ def dlpack(
     """Return a DLPack capsule; see :meth:`portarray.Array.__dlpack__`."""
     device = x.device
     backend = device.backend
-    copy = copy if copy is None else conversion.truth(copy)
+    copy = copy if copy is None else placement.truth(copy)
     max_version = _two_integers("max_version", max_version)
     dl_device = _two_integers("dl_device", dl_device)
     if stream is not None and backend.dlpack_device_of(device.native) == routes.HOST:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from portarray import _dlpack as dlpack
-from portarray._array import base, conversion, results
+from portarray._array import base, placement, results, values
 from portarray._devices import discovery, selection
 from portarray._movement import routes
 
@@ -28,15 +28,15 @@ def from_dlpack(
     x: Any, /, *, device: object = None, copy: bool | None = None, narrow: bool = False
 ) -> Array:
     """Return an array that shares memory with any DLPack producer; see the public docstring."""
-    copy = copy if copy is None else conversion.truth(copy)
+    copy = copy if copy is None else placement.truth(copy)
     if isinstance(x, base.array_type):
         where = x.device if device is None else selection.resolve(device)
-        return conversion.moved(x, where, copy=copy, narrow=narrow)
-    owner = conversion.home(x)
+        return placement.moved(x, where, copy=copy, narrow=narrow)
+    owner = placement.home(x)
     if owner is not None:
         where = owner if device is None else selection.resolve(device)
-        taken = conversion.adopted(x, owner, copy=copy)
-        return conversion.moved(taken, where, copy=copy, narrow=narrow)
+        taken = placement.adopted(x, owner, copy=copy)
+        return placement.moved(taken, where, copy=copy, narrow=narrow)
     if not is_producer(x):
         refuse_capsule(x, "from_dlpack")
         raise TypeError(
@@ -84,7 +84,7 @@ def imported(x: Any, device: Device | None, *, copy: bool | None, narrow: bool =
     where = here if device is None else device
     # Where it must be copied to move on, the first device takes it as it is.
     taken = _taken(x, here, copy=copy if where is here else None)
-    return conversion.moved(taken, where, copy=copy, narrow=narrow) if where is not here else taken
+    return placement.moved(taken, where, copy=copy, narrow=narrow) if where is not here else taken
 
 
 def _place_of(x: Any) -> tuple[int, int]:
@@ -127,10 +127,14 @@ def _from_host(x: Any, device: Device | None, *, copy: bool | None, narrow: bool
         if x.dtype is None:
             raise TypeError(f"{said} holds elements of a DLPack type that portarray does not know")
         # Before the capsule is used: what is refused is not lost.
-        if conversion.table_for(x.dtype, where, narrow=narrow).dtype == x.dtype:
+        if placement.table_for(x.dtype, where, narrow=narrow).dtype == x.dtype:
             return _taken(x, where, copy=copy)
         x = dlpack.host_values(x)
-    return conversion.asarray(x, device=where, copy=copy, narrow=narrow)
+    owner = placement.home(x)
+    if owner is None:
+        return values.from_python(x, None, where, copy=copy, narrow=narrow)
+    taken = placement.adopted(x, owner, copy=copy)
+    return placement.moved(taken, where, copy=copy, narrow=narrow)
 
 
 def _driver_of(place: tuple[int, int], device: Device | None) -> Device | None:

@@ -106,9 +106,6 @@ class Device:
     def __repr__(self) -> str:
         return f"Device({self._text!r})"
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (_restore, (self.library, self.platform, self.index))
-
     def __enter__(self) -> Self:
         SCOPES.set((*SCOPES.get(), self))
         return self
@@ -146,14 +143,6 @@ def make(
     for slot, value in values.items():
         object.__setattr__(device, slot, value)
     return device
-
-
-def _restore(library: str, platform: str, index: int) -> Device:
-    """Return the one object of a device that was pickled or copied."""
-    # `discovery` makes devices and imports this module.
-    from portarray._devices import discovery
-
-    return discovery.get_device(library, platform, index)
 
 
 class DeviceText(NamedTuple):

@@ -7,6 +7,7 @@ and what was found out holds for the process until :func:`forget`.
 
 from __future__ import annotations
 
+import copyreg
 import importlib
 import importlib.util
 import operator
@@ -15,7 +16,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from portarray._devices import device as device_module
 from portarray._devices.device import Device
@@ -85,6 +86,14 @@ def get_device(library: str, platform: str, index: int) -> Device:
         device = _remembered((library, platform, index), lambda: _find(library, platform, index))
         _functional[library, platform, index] = device
         return device
+
+
+def _reduce(device: Device) -> tuple[Any, ...]:
+    return get_device, (device.library, device.platform, device.index)
+
+
+# Pickles and copies of a device are the one object of it, found or probed where they are read.
+copyreg.pickle(Device, _reduce)
 
 
 def count(library: str, platform: str) -> int:

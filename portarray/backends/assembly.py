@@ -88,8 +88,10 @@ def _in_chapters(package: str, name: str, attribute: str = "") -> Any:
     found = _chapters(package)
     for chapter in extension or CHAPTERS[: -len(EXTENSIONS)]:
         if chapter in found:
-            own = vars(found[chapter])
-            value = own.get(attribute, {}).get(short) if attribute else own.get(short)
+            own = found[chapter]
+            value = (
+                getattr(own, attribute, {}).get(short) if attribute else getattr(own, short, None)
+            )
             if value is not None:
                 return value
     return None
@@ -207,7 +209,7 @@ class NativeFunctions:
             self._names.update({native: dtype for dtype, native in found.items()})
         return found
 
-    def name_of(self, native: Any) -> DType:
+    def numpy_dtype(self, native: Any) -> DType:
         """Return NumPy's dtype of a native one."""
         try:
             return self._names[native]
@@ -220,7 +222,7 @@ class NativeFunctions:
                 f"use one of {', '.join(map(str, available))}"
             ) from None
 
-    def native(self, dtype: DType) -> Any:
+    def native_dtype(self, dtype: DType) -> Any:
         """Return the native dtype of NumPy's; raises MissingDTypeError where there is none."""
         try:
             return self.dtypes[dtype]
@@ -283,12 +285,12 @@ class NativeFunctions:
         """Return a function that casts arrays of one dtype to another."""
         if dtype == target:
             return lambda x: x
-        astype, native = self.serve("astype", dtype)[0], self.native(target)
+        astype, native = self.serve("astype", dtype)[0], self.native_dtype(target)
         return lambda x: astype(x, native)
 
     def _casting(self, dtype: DType, function: Function, cast: Function) -> Function:
         """Wrap a function so that array operands of a dtype are cast first."""
-        is_array, native = self.backend.owns, self.native(dtype)
+        is_array, native = self.backend.owns, self.native_dtype(dtype)
 
         def one(x: Any) -> Any:
             if isinstance(x, (list, tuple)):
@@ -304,7 +306,7 @@ class NativeFunctions:
         """Return a function that makes what stands for a Python scalar beside a dtype."""
         if self.backend.takes_scalars:
             return lambda: value
-        make, native = self.serve("asarray")[0], self.native(dtype)
+        make, native = self.serve("asarray")[0], self.native_dtype(dtype)
         return lambda: make(value, dtype=native, device=self.device)
 
     # Functions of the library that portarray calls in a shorter way than the standard's, each None
@@ -330,7 +332,7 @@ class NativeFunctions:
         rule = ACCEPTED.get(name)
         if rule is not None and kind_of(dtype) not in rule.kinds:
             return None
-        return hook(name, self.native(dtype))
+        return hook(name, self.native_dtype(dtype))
 
     def _short(self, table: str, name: str, dtype: DType) -> Function | None:
         rule = ACCEPTED.get(name)
@@ -385,7 +387,7 @@ class NativeFunctions:
             try:
                 function = known[key]
             except KeyError:
-                function = known[key] = self.serve(name, self.name_of(x.dtype))[0]
+                function = known[key] = self.serve(name, self.numpy_dtype(x.dtype))[0]
             return function(x, *args, **options)
 
         return of_one
@@ -395,7 +397,7 @@ class NativeFunctions:
 
     def common(self, *operands: Any) -> DType:
         """Return the dtype in which native arrays and Python scalars meet."""
-        dtypes = [self.name_of(x.dtype) for x in operands if hasattr(x, "dtype")]
+        dtypes = [self.numpy_dtype(x.dtype) for x in operands if hasattr(x, "dtype")]
         if not dtypes:
             kinds = ", ".join(type(x).__name__ for x in operands)
             raise TypeError(f"at least one operand must be an array, got {kinds}")
@@ -410,14 +412,14 @@ class NativeFunctions:
         operands = args[where]
         dtype = self.common(*operands)
         function = self.serve(name, dtype)[0]
-        native = self.native(dtype)
+        native = self.native_dtype(dtype)
         converters: list[Function | None] = [None for _ in args]
         for place in range(*where.indices(len(args))):
             x = args[place]
             if not hasattr(x, "dtype"):
                 converters[place] = self._scalar_converter(name, dtype)
             elif x.dtype != native:
-                converters[place] = self.cast(self.name_of(x.dtype), dtype)
+                converters[place] = self.cast(self.numpy_dtype(x.dtype), dtype)
         if not any(converters):
             return function  # type: ignore[no-any-return]
 
@@ -440,7 +442,7 @@ class NativeFunctions:
         def joining(arrays: Any, /, **options: Any) -> Any:
             arrays = list(arrays)
             dtype = self.common(*arrays) if arrays else np.dtype(bool)
-            cast = [self.cast(self.name_of(x.dtype), dtype)(x) for x in arrays]
+            cast = [self.cast(self.numpy_dtype(x.dtype), dtype)(x) for x in arrays]
             return self.serve(name, dtype)[0](cast, **options)
 
         return joining
@@ -495,11 +497,11 @@ class NativeNamespace:
 
     def numpy_dtype(self, x: Any) -> DType:
         """Return NumPy's dtype of a native array or dtype."""
-        return self._functions.name_of(x.dtype if self._functions.backend.owns(x) else x)
+        return self._functions.numpy_dtype(x.dtype if self._functions.backend.owns(x) else x)
 
     def native_dtype(self, dtype: DType) -> Any:
         """Return the native dtype of one of NumPy's."""
-        return self._functions.native(dtype)
+        return self._functions.native_dtype(dtype)
 
     def default_dtype(self, kind: str) -> DType:
         """Return NumPy's dtype that is the device's default of a kind."""
@@ -508,13 +510,13 @@ class NativeNamespace:
     @property
     def index_dtype(self) -> Any:
         """The widest signed integer dtype of the device: that of indices and of sums."""
-        return self._functions.native(self._functions.default("i"))
+        return self._functions.native_dtype(self._functions.default("i"))
 
     @property
     def unsigned_dtype(self) -> Any:
         """The widest unsigned integer dtype of the device."""
         wide = np.dtype("uint64")
-        return self._functions.dtypes.get(wide) or self._functions.native(np.dtype("uint32"))
+        return self._functions.dtypes.get(wide) or self._functions.native_dtype(np.dtype("uint32"))
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):

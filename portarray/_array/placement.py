@@ -1,0 +1,158 @@
+"""Where arrays are, and how they get elsewhere: the device of a native array, moves, plans."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from portarray._array import base, dispatch, dtypes, operands, results
+from portarray._devices import discovery
+from portarray._movement import routes
+from portarray.backends import registry
+
+if TYPE_CHECKING:
+    from portarray._array.array import Array
+    from portarray._array.dispatch import DispatchTable
+    from portarray._devices.device import Device
+
+DType = np.dtype[Any]
+
+
+def moved(
+    x: Array,
+    device: Device,
+    *,
+    copy: bool | None,
+    narrow: bool = False,
+    non_blocking: bool = False,
+) -> Array:
+    """Return an array on a device; itself where it is there and no copy is asked for."""
+    table = x._table
+    here = table.device
+    if here is device and not copy:
+        return x
+    target = table_for(table.dtype, device, narrow=narrow)
+    native = x._native
+    try:
+        if target.dtype == table.dtype:
+            native = routes.move(native, here, device, copy=copy, non_blocking=non_blocking)
+        elif copy is False:
+            raise needs_copy(table.dtype, target.dtype)
+        else:
+            cast = dispatch.table_of(here, target.dtype).cast
+            native = routes.convert(
+                native, here, device, target.dtype, cast, non_blocking=non_blocking
+            )
+    except Exception as error:  # noqa: BLE001  (translated and raised again)
+        asked = x.size * target.dtype.itemsize
+        results.reraise(error, "moving", device, here, asked=asked)
+    return results.wrapped(native, target)
+
+
+def planned(x: Array, device: Device, *, narrow: bool) -> routes.TransferPlan:
+    """Return how :func:`moved` would bring an array to a device."""
+    if type(x) is not base.array_type:
+        raise operands.refused(x, "transfer_plan", scalars=False)
+    table = x._table
+    here = table.device
+    target = table_for(table.dtype, device, narrow=narrow)
+    native = x._native
+    why = f"{device} has no {table.dtype} and takes {target.dtype}"
+    try:
+        if target.dtype == table.dtype:
+            return routes.plan(native, here, device, dtype=table.dtype)
+        if routes.converts(here, device):
+            # What would be copied at last is converted instead.
+            found = routes.plan(native, here, device, dtype=table.dtype)
+            more = x.size * (target.dtype.itemsize - table.dtype.itemsize)
+            return found._replace(
+                dtype=target.dtype, nbytes=found.nbytes + more, reasons=(*found.reasons[:-1], why)
+            )
+        # What is converted is new memory; nothing is converted to find out how it would move.
+        there = dispatch.table_of(here, target.dtype)
+        new = there.functions["empty"](native.shape, dtype=there.native, device=here.native)
+        found = routes.plan(new, here, device, dtype=target.dtype)
+    except Exception as error:  # noqa: BLE001  (translated and raised again)
+        results.reraise(error, "transfer_plan", device, here)
+    return found._replace(
+        nbytes=found.nbytes + x.size * target.dtype.itemsize,
+        reasons=(why, *found.reasons),
+    )
+
+
+def adopted(obj: Any, owner: Device, *, copy: bool | None) -> Array:
+    """Return a native array of a device, see :func:`home`, as array there."""
+    if type(obj) is np.ndarray:
+        obj = under_one_name(obj)
+    return results.wrap(owner.backend.normalize(obj, copy=copy), owner)
+
+
+def native_of(x: Any) -> Any:
+    """Return an array's native part, and anything else as it is."""
+    return x._native if type(x) is base.array_type else x
+
+
+def truth(copy: object) -> bool:
+    """Return what ``copy=`` asks for where it is not None, NumPy's booleans included."""
+    if copy is True or copy is False:
+        return copy
+    if isinstance(copy, np.bool_):
+        return bool(copy)
+    raise TypeError(f"copy={copy!r}: pass True, False or None")
+
+
+def needs_copy(dtype: DType, wanted: DType) -> ValueError:
+    return ValueError(
+        f"copy=False, but converting {dtype} to {wanted} needs a copy; pass copy=None"
+    )
+
+
+def table_for(dtype: DType, device: Device, *, narrow: bool) -> DispatchTable:
+    """Return the table that data of a dtype gets on a device."""
+    available = dispatch.dtypes_of(device)
+    table = available.get(dtype)
+    if table is not None:
+        return table
+    near = dtypes.nearest(dtype, set(available))
+    if narrow and near is not None:
+        if not isinstance(narrow, (bool, np.bool_)):  # a dtype, say, which would not be taken
+            raise TypeError(
+                f"narrow={narrow!r}: pass True or False; {device} has {near} for {dtype}, and "
+                f"another dtype is chosen with x.astype or asarray(..., dtype=)"
+            )
+        return available[near]
+    raise dtypes.missing(dtype, device, set(available), moving=True)
+
+
+def home(obj: object) -> Device | None:
+    """Return the device of a native array, None for anything else.
+
+    Only backends whose library is imported can own the object, so nothing is imported to ask.
+    """
+    if isinstance(obj, np.ndarray):
+        # A subclass (masked arrays, matrices, units) means more than its values; and what is of
+        # foreign byte order, or holds no numbers, is converted or refused first.
+        if type(obj) is not np.ndarray or obj.dtype not in _OWNED:
+            return None
+    elif isinstance(obj, _PLAIN):
+        return None
+    backend = registry.owner(obj)
+    if backend is None:
+        return None
+    return discovery.get_device(backend.info.library, *backend.device_of_array(obj))
+
+
+_PLAIN = (*dtypes.SCALARS, str, bytes, list, tuple)
+
+
+_OWNED = frozenset((*dtypes.STANDARD.values(), np.dtype(np.float16)))
+
+
+def under_one_name(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return NumPy's values under the dtype that portarray uses for them.
+
+    NumPy has two integer types of 64 bits, equal but not the same, and PyTorch takes only one.
+    """
+    dtype = dtypes.canonical(values.dtype)
+    return values if values.dtype.num == dtype.num else values.view(dtype)

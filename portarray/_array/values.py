@@ -1,0 +1,183 @@
+"""Arrays made of Python scalars, nested sequences, buffers and what NumPy reads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from portarray._array import base, dispatch, dtypes, placement, results
+
+if TYPE_CHECKING:
+    from portarray._array.array import Array
+    from portarray._array.dispatch import DispatchTable
+    from portarray._devices.device import Device
+
+DType = np.dtype[Any]
+
+
+def from_python(
+    obj: Any, dtype: DType | None, device: Device, *, copy: bool | None, narrow: bool
+) -> Array:
+    """Make an array from Python scalars, nested sequences, buffers and ``__array__`` objects."""
+    typed = _has_dtype(obj)
+    asked = None
+    try:
+        given = _host_values(obj, dtype, sequence=not typed, copy=copy if typed else None)
+        values = placement.under_one_name(given.astype(given.dtype.newbyteorder("="), copy=False))
+        if dtype is not None:
+            table = dispatch.table_of(device, dtype)
+        elif typed:
+            table = placement.table_for(dtypes.canonical(values.dtype), device, narrow=narrow)
+        else:
+            table = _default_table(values.dtype, device)
+        asked = values.size * table.dtype.itemsize
+        # What says its dtype has memory of its own, which NumPy reads; lists of such are copied.
+        shares = typed and given.dtype.isnative and not isinstance(obj, (list, tuple))
+        if copy is False and not (shares and values.dtype == table.dtype):
+            order = "" if given.dtype.isnative else f" of byte order {given.dtype.byteorder!r}"
+            raise _made_anew(obj, order)
+        if values.dtype != table.dtype:
+            if values.dtype.kind == "c" and table.kind not in "bc":
+                raise loses_imaginary_part(values.dtype, table.dtype)
+            with np.errstate(all="ignore"):  # of what the dtype cannot hold
+                native = device.backend.from_host_converted(values, table.dtype, device.native)
+        elif shares:
+            native = device.backend.from_host(values, device.native, copy=copy)
+        else:
+            native = device.backend.from_owned_host(values, device.native)
+    except Exception as error:  # noqa: BLE001  (translated and raised again)
+        results.reraise(error, "asarray", device, asked=asked)
+    return results.wrapped(native, table)
+
+
+def _made_anew(obj: Any, order: str = "") -> ValueError:
+    return ValueError(
+        f"copy=False, but making an array from {type(obj).__name__}{order} needs a copy; "
+        f"pass copy=None"
+    )
+
+
+def _has_dtype(obj: Any) -> bool:
+    """Tell whether an object says which dtype its values have; Python's numbers do not."""
+    first = _first(obj)
+    if isinstance(first, (np.ndarray, base.array_type)):
+        return True
+    if isinstance(first, dtypes.SCALARS):
+        return False
+    if first is not obj and placement.home(first) is not None:
+        return True
+    if any(hasattr(obj, f"__array{name}__") for name in ("", "_interface", "_struct")):
+        return True
+    try:
+        memoryview(obj).release()
+    except TypeError:  # no buffer
+        return False
+    return True
+
+
+def _first(obj: Any) -> Any:
+    """Return the first leaf of a nested sequence: rows that are arrays bring their dtype."""
+    while isinstance(obj, (list, tuple)) and obj:
+        obj = obj[0]
+    return obj
+
+
+def _host_values(
+    obj: Any, dtype: DType | None, *, sequence: bool, copy: bool | None
+) -> np.ndarray[Any, Any]:
+    """Return an object's values as a NumPy array, refusing what is no number."""
+    if isinstance(obj, np.ndarray) and type(obj) is not np.ndarray and np.ma.is_masked(obj):
+        raise TypeError(
+            "a masked array has elements without a value, which no device has; "
+            "pass x.filled(value), or x.data to take what is behind the mask"
+        )
+    try:
+        try:
+            values = np.asarray(obj, copy=False if copy is False else None)
+        except (TypeError, ValueError):
+            if not isinstance(obj, (list, tuple)):
+                raise
+            # NumPy cannot read arrays of devices with their own memory, nor others' bfloat16.
+            obj = _with_values(obj)
+            values = np.asarray(obj)
+        if (
+            sequence
+            and dtype is not None
+            and dtypes.kind_of(dtype) in "iu"
+            and values.dtype.kind in "Oiuf"
+        ):
+            # NumPy reads integers beyond int64 as floats or objects unless it is told the dtype.
+            values = np.asarray(obj, dtype=dtype)
+        elif sequence and values.dtype.kind in "Of" and _beyond_64_bits(values, obj):
+            values = np.asarray(obj, dtype=np.uint64 if dtype is None else np.float64)
+    except ValueError as error:
+        if "inhomogeneous" in str(error):
+            raise ValueError(
+                f"the nested sequence is ragged: {str(error).rstrip('.')}. Every row must have the "
+                f"same length; pad the rows, or make one array each"
+            ) from error
+        if copy is False:
+            raise _made_anew(obj) from error
+        raise
+    except OverflowError as error:
+        fix = "" if dtype else "; pass dtype=pa.float64 to round what is too large"
+        raise OverflowError(
+            f"a value does not fit {dtype or 'any integer dtype'}: {error}{fix}"
+        ) from error
+    if values.dtype.kind in "OSUTVMm" and values.dtype.name != "bfloat16":
+        what = {
+            "O": "Python objects",
+            "S": "bytes",
+            "U": "strings",
+            "T": "strings",
+            "M": "dates",
+            "m": "time spans",
+            "V": "records" if values.dtype.names else values.dtype.name,
+        }
+        fix = "Convert the values first, for example numpy.asarray(values).astype(float)"
+        if values.dtype.kind == "O" and not values.shape:  # it is no sequence of anything
+            fix = (
+                "Pass an array, or a nested list of numbers: list(x) of an iterator or a set, "
+                "x.toarray() of a sparse array"
+            )
+        raise TypeError(
+            f"arrays of {what[values.dtype.kind]} cannot be made (NumPy reads the "
+            f"{type(obj).__name__} as dtype {values.dtype}); portarray holds booleans and numbers. "
+            f"{fix}"
+        )
+    return values
+
+
+def _beyond_64_bits(values: np.ndarray[Any, Any], obj: Any) -> bool:
+    """Tell whether NumPy read Python's integers as floats or objects, for they are too large."""
+    if values.dtype.kind == "f" and not (values.size and np.abs(values).max() >= 2.0**63):
+        return False
+    if isinstance(obj, (list, tuple)):
+        return all(_beyond_64_bits(values, item) for item in obj)
+    return type(obj) is int
+
+
+def _with_values(obj: Any) -> Any:
+    """Return a nested sequence with the values of arrays in the arrays' places."""
+    if isinstance(obj, (list, tuple)):
+        return [_with_values(item) for item in obj]
+    if isinstance(obj, base.array_type):
+        return obj.device.backend.read_host(obj._native, obj.device.native)
+    owner = placement.home(obj)
+    return obj if owner is None else owner.backend.read_host(obj, owner.native)
+
+
+def _default_table(dtype: DType, device: Device) -> DispatchTable:
+    """Return the table of Python values that NumPy read as a dtype."""
+    if dtype.kind == "u":  # integers that only uint64 holds
+        return dispatch.table_of(device, dtypes.STANDARD["uint64"])
+    if dtype.kind in "ifc":
+        return dispatch.table_of(device, dispatch.default_dtype(device, dtype.kind))
+    return dispatch.table_of(device, dtypes.canonical(dtype))
+
+
+def loses_imaginary_part(dtype: DType, wanted: DType) -> TypeError:
+    return TypeError(
+        f"converting {dtype} to {wanted} loses the imaginary part; take pa.real(x) first"
+    )
