@@ -79,7 +79,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "_api": {
         *("backends.kinds", "errors", "_config", "_devices", "_movement", "_array"),
-        *("backends.protocol", "backends.registry", "backends.assembly"),
+        *("backends.types", "backends.registry", "backends.assembly"),
     },
     "linalg": {"_api", "_array"},
     "fft": {"_api", "_array"},
