@@ -14,20 +14,6 @@ from portarray.backends.copying import copied
 from portarray.backends.torch.devices import is_out_of_memory
 from portarray.backends.torch.places import CPU_DEVICE, on_host, reads
 
-__all__ = [
-    "from_capsule",
-    "from_host",
-    "over",
-    "peek",
-    "refusal",
-    "refuse_grad",
-    "shown",
-    "staged",
-    "to_host",
-    "why_copied_in",
-    "why_copied_out",
-]
-
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 
 # PyTorch has no types for this.

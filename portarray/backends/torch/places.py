@@ -8,8 +8,6 @@ import torch
 
 from portarray import _dlpack as dlpack
 
-__all__ = ["CPU", "CPU_DEVICE", "CUDA", "STREAMED", "dlpack_device", "on_host", "place", "reads"]
-
 # DLPack's types of devices.
 CPU, CUDA, _ROCM, _ONEAPI = 1, 2, 10, 14
 

@@ -17,8 +17,6 @@ from torch.nn import functional
 from portarray.backends.protocol import TunedKernel
 from portarray.backends.torch.attention import NARROW, attention
 
-__all__ = ["TUNED"]
-
 Tensor = torch.Tensor
 
 WEIGHTS = 1 << 22

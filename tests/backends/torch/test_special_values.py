@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
 
-from portarray.backends.torch import namespace as xp  # noqa: E402
+from portarray.backends import assembly, registry  # noqa: E402
+
+xp = assembly.NativeFunctions(registry.load_backend("torch"), torch.device("cpu")).namespace
 
 INF, NAN = float("inf"), float("nan")
 REAL = [0.0, -0.0, 1.0, -1.0, 2.5, -2.5, 1e-310, -1e308, INF, -INF, NAN]
@@ -189,10 +191,7 @@ FLOATING = [
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
 @pytest.mark.parametrize("name", FLOATING)
 def test_half_precision(name: str, dtype: Any) -> None:
-    from portarray.backends import assembly, registry
-
-    whole = assembly.NativeFunctions(registry.load_backend("torch"), torch.device("cpu")).namespace
-    function = getattr(whole, name)
+    function = getattr(xp, name)
     x = torch.tensor([1.0, 1.5, 1.25])
     x = 1 / x if name in ("acos", "asin", "atanh") else x
     got = function(x.to(dtype))
