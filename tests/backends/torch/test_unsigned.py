@@ -317,7 +317,7 @@ def test_uint64_does_not_meet_signed() -> None:
 def test_in_place_is_left_to_the_caller() -> None:
     functions = assembly.NativeFunctions(registry.load_backend("torch"), torch.device("cpu"))
     assert functions.inplace("add", np.dtype("uint64")) is None
-    assert functions.inplace("floor_divide", np.dtype("float32")) is None
+    assert functions.inplace("floor_divide", np.dtype("float16")) is None
     x = torch.ones(2)
     add = functions.inplace("add", np.dtype("float32"))
     assert add is not None

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from portarray.backends.protocol import Rows
 from portarray.backends.torch.namespace import on_host, unsigned
-from portarray.backends.torch.namespace.overlap import overlapping
+from portarray.backends.torch.namespace.overlap import overlapping, written
 from portarray.backends.torch.namespace.unsigned import modular
 
 copysign = torch.copysign
@@ -148,27 +148,27 @@ def _host_floor_divide(x1: Any, x2: Any) -> Any:
     return np.where(np.isinf(x1) | np.isinf(x2) | ~np.isfinite(ratio), ratio, found)
 
 
-def _scalar_operand(name: str) -> Callable[..., Tensor]:
-    """Return a function of an array and a scalar that takes both in NumPy, if they are small."""
-    by_dtype = {False: _WHOLE[name], True: _REAL[name]}
-    direct = {False: getattr(np, name), True: _HOST[name]}
+def _with_scalar(
+    function: Callable[..., Any], integers: Callable[..., Tensor], floats: Callable[..., Tensor]
+) -> Callable[..., Tensor]:
+    """Return a function of an array and a scalar, by NumPy's or else by those of two tensors."""
 
     def with_scalar(x1: Any, x2: Any) -> Tensor:
-        like: Tensor = x1 if isinstance(x1, Tensor) else x2
-        floating = like.dtype.is_floating_point
-        found = on_host.computed(direct[floating], x1, x2)
+        found = on_host.computed(function, x1, x2)
         if found is not None:
             return found
-        if x1 is like:
-            return by_dtype[floating](x1, as_tensor(x2, like))
-        return by_dtype[floating](as_tensor(x1, like), x2)
+        if isinstance(x1, Tensor):
+            x2 = as_tensor(x2, x1)
+        else:
+            x1 = as_tensor(x1, x2)
+        return (floats if x1.dtype.is_floating_point else integers)(x1, x2)
 
     return with_scalar
 
 
-_WHOLE = {"floor_divide": _integer_floor_divide, "remainder": _integer_remainder}
-_REAL = {"floor_divide": _floor_divide, "remainder": _remainder}
-_HOST = {"floor_divide": _host_floor_divide, "remainder": np.remainder}
+_divide_integer_scalar = _with_scalar(np.floor_divide, _integer_floor_divide, _floor_divide)
+_divide_float_scalar = _with_scalar(_host_floor_divide, _integer_floor_divide, _floor_divide)
+_remainder_scalar = _with_scalar(np.remainder, _integer_remainder, _remainder)
 
 
 def _unsigned_sign(x: Tensor) -> Tensor:
@@ -232,14 +232,22 @@ ROWS: Rows = {
 WITH_SCALAR: Rows = {
     "add": {"if uint8": torch.add},
     "divide": {"float32 float64": _divide_scalar},
-    "floor_divide": {"iu float32 float64": _scalar_operand("floor_divide")},
+    "floor_divide": {"iu": _divide_integer_scalar, "float32 float64": _divide_float_scalar},
     "multiply": {"ifc uint8": torch.multiply},
-    "remainder": {"iu float32 float64": _scalar_operand("remainder")},
+    "remainder": {"iu float32 float64": _remainder_scalar},
     "subtract": {"if uint8": torch.subtract},
 }
 INPLACE: Rows = {
     "add": {"if uint8": overlapping("iadd")},
     "divide": {"fc": overlapping("itruediv")},
+    "floor_divide": {
+        "iu": written(_integer_floor_divide, _divide_integer_scalar),
+        "float32 float64": written(_wide_floor_divide, _divide_float_scalar),
+    },
     "multiply": {"ifc uint8": overlapping("imul")},
+    "remainder": {
+        "iu": written(_integer_remainder, _remainder_scalar),
+        "float32 float64": written(_wide_remainder, _remainder_scalar),
+    },
     "subtract": {"if uint8": overlapping("isub")},
 }

@@ -15,7 +15,7 @@ from torch import Tensor
 from portarray.backends.protocol import Rows
 from portarray.backends.python_values import Spaced, check_ends, spaced, with_values, wrapped_64
 from portarray.backends.torch import devices, transfer
-from portarray.backends.torch.namespace.unsigned import NAMES, moving
+from portarray.backends.torch.namespace.unsigned import NAMES, UNSIGNED, moving
 
 _CPU = torch.device("cpu")
 _TO_NATIVE = devices.dtypes("cpu", 0)
@@ -70,16 +70,16 @@ def arange(
 
 
 def _integers(numbers: Spaced, dtype: torch.dtype, place: torch.device) -> Tensor:
-    check_ends(numbers, dtype, torch.iinfo(dtype))
+    limits = torch.iinfo(dtype)
+    check_ends(numbers, dtype, limits)
+    end = numbers.start + numbers.size
+    if numbers.step == 1 and dtype is torch.int64 and end <= limits.max:
+        return torch.arange(numbers.start, end, dtype=dtype, device=place)
     if numbers.size < 2:
         return torch.full((numbers.size,), numbers.start, dtype=dtype, device=place)
     # Modulo 2**64 all of it is right, also for uint64 and steps that leave the dtype.
     values = torch.arange(numbers.size, dtype=torch.int64, device=place)
-    if numbers.step != 1:
-        values.mul_(wrapped_64(numbers.step))
-    if numbers.start != 0:
-        values.add_(wrapped_64(numbers.start))
-    return values.to(dtype)
+    return values.mul_(wrapped_64(numbers.step)).add_(wrapped_64(numbers.start)).to(dtype)
 
 
 def asarray(
@@ -105,7 +105,13 @@ def asarray(
     if isinstance(obj, (bool, int, float, complex)):
         if copy is False:
             raise ValueError("copy=False, but a scalar has no memory to share; pass copy=None")
-        return torch.tensor(obj, dtype=dtype or _scalar_default(obj, place), device=place)
+        dtype = dtype or _scalar_default(obj, place)
+        if dtype not in UNSIGNED:
+            try:  # half the time of torch.tensor, which rounds what is too large to infinity
+                return torch.scalar_tensor(obj, dtype=dtype, device=place)
+            except (OverflowError, RuntimeError):
+                pass
+        return torch.tensor(obj, dtype=dtype, device=place)
     if not isinstance(obj, (np.ndarray, np.generic)) and hasattr(obj, "__dlpack__"):
         tensor = transfer.from_dlpack(obj, device, copy=copy)
         return _from_tensor(tensor, dtype, device, False if copy is False else None)

@@ -11,6 +11,7 @@ from portarray.backends.composed.exponential import expm1_parts
 from portarray.backends.protocol import Rows
 from portarray.backends.torch.namespace import unsigned
 from portarray.backends.torch.namespace.arithmetic import as_tensor
+from portarray.backends.torch.namespace.overlap import written
 
 exp = torch.exp
 log = torch.log
@@ -78,3 +79,6 @@ ROWS: Rows = {
     "square": {"iufc": _square, unsigned.NAMES: unsigned.modular(_square)},
 }
 WITH_SCALAR: Rows = {"pow": {"f": _pow_scalar, "i": _signed_pow_scalar}}
+INPLACE: Rows = {
+    "pow": {"f": written(torch.pow, _pow_scalar), "i": written(_signed_pow, _signed_pow_scalar)}
+}

@@ -1,7 +1,4 @@
-"""In-place operators on tensors.
-
-Floor division, remainder, power and complex sums differ from the standard's and have no rows.
-"""
+"""In-place operators on tensors."""
 
 from __future__ import annotations
 
@@ -27,6 +24,15 @@ def overlapping(name: str) -> Callable[[Tensor, Any], Tensor]:
                 raise
             found = function(x, value.clone())
         return found
+
+    return inplace
+
+
+def written(function: Callable[..., Tensor], with_scalar: Callable[..., Tensor]) -> Any:
+    """Return an in-place operator where PyTorch's own differs from the standard's."""
+
+    def inplace(x: Tensor, value: Any) -> Tensor:
+        return x.copy_((function if isinstance(value, Tensor) else with_scalar)(x, value))
 
     return inplace
 
