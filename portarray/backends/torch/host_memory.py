@@ -96,7 +96,7 @@ def _page_locked(x: torch.Tensor) -> torch.Tensor | None:
 
 
 def _readable(array: np.ndarray[Any, Any]) -> torch.Tensor:
-    """Return a tensor of an array's elements to be read only, over its memory where that goes."""
+    """Return a tensor of an array's elements for reading, over its memory where possible."""
     if _why_not_shown(array):
         return over(copied(array))
     if array.flags.writeable:

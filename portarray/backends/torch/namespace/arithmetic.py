@@ -12,6 +12,7 @@ from torch import Tensor
 
 from portarray.backends.protocol import Rows
 from portarray.backends.torch.namespace import on_host, unsigned
+from portarray.backends.torch.namespace.creation import asarray
 from portarray.backends.torch.namespace.overlap import overlapping, written
 from portarray.backends.torch.namespace.unsigned import modular
 
@@ -41,7 +42,7 @@ def _in_parts(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 def as_tensor(value: Any, like: Tensor) -> Tensor:
     """Return a Python scalar as a 0-d tensor of another one's dtype and device."""
-    return torch.tensor(value, dtype=like.dtype, device=like.device)
+    return asarray(value, dtype=like.dtype, device=like.device)
 
 
 def _divide_scalar(x1: Any, x2: Any) -> Tensor:

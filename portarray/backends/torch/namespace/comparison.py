@@ -9,6 +9,7 @@ from torch import Tensor
 
 from portarray.backends.protocol import Rows
 from portarray.backends.torch.namespace import unsigned
+from portarray.backends.torch.namespace.creation import asarray
 from portarray.backends.torch.namespace.unsigned import choosing, comparing, zero_or_not
 
 isfinite = torch.isfinite
@@ -60,7 +61,7 @@ def _bound(x: Tensor, bound: Bound, *, lower: bool) -> Bound:
 def _as_tensor(x: Tensor, bound: Bound) -> Tensor | None:
     if bound is None or isinstance(bound, Tensor):
         return bound
-    return torch.tensor(bound, dtype=x.dtype, device=x.device)
+    return asarray(bound, dtype=x.dtype, device=x.device)
 
 
 ROWS: Rows = {

@@ -50,11 +50,9 @@ def _complex_pow(x1: Tensor, x2: Tensor) -> Tensor:
     return torch.where(x2 == 0, 1, power)
 
 
-def _pow_scalar(x1: Any, x2: Any) -> Tensor:
-    if not isinstance(x1, Tensor):
-        return torch.pow(as_tensor(x1, x2), x2)
-    # To the powers of 0.5 and -0.5 PyTorch takes roots instead, with other special cases.
-    return torch.pow(x1, as_tensor(x2, x1) if x2 in (0.5, -0.5) else x2)
+def _pow_inplace_scalar(x1: Tensor, x2: Any) -> Tensor:
+    # With a scalar PyTorch takes squares and roots instead, with other roundings and special cases.
+    return torch.pow(x1, as_tensor(x2, x1))
 
 
 def _signed_pow_scalar(x1: Any, x2: Any) -> Tensor:
@@ -78,7 +76,10 @@ ROWS: Rows = {
     },
     "square": {"iufc": _square, unsigned.NAMES: unsigned.modular(_square)},
 }
-WITH_SCALAR: Rows = {"pow": {"f": _pow_scalar, "i": _signed_pow_scalar}}
+WITH_SCALAR: Rows = {"pow": {"i": _signed_pow_scalar}}
 INPLACE: Rows = {
-    "pow": {"f": written(torch.pow, _pow_scalar), "i": written(_signed_pow, _signed_pow_scalar)}
+    "pow": {
+        "f": written(torch.pow, _pow_inplace_scalar),
+        "i": written(_signed_pow, _signed_pow_scalar),
+    }
 }

@@ -14,6 +14,8 @@ from torch import Tensor
 from portarray.backends.protocol import Rows
 from portarray.backends.torch.namespace.unsigned import NAMES, modular
 
+matmul = torch.matmul
+
 # PyTorch has no types for these.
 _broadcast_shapes: Callable[..., tuple[int, ...]] = torch.broadcast_shapes
 _broadcast_tensors: Callable[..., tuple[Tensor, Tensor]] = torch.broadcast_tensors
@@ -71,6 +73,6 @@ def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
 
 
 ROWS: Rows = {
-    "matmul": {"fc": torch.matmul, "iu": _integer_matmul, NAMES: modular(_integer_matmul)},
+    "matmul": {"iu": _integer_matmul, NAMES: modular(_integer_matmul)},
     "vecdot": {NAMES: modular(vecdot)},
 }
