@@ -6,24 +6,19 @@ The products that the standard has under two names are the main namespace's.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any, Literal
 
 __all__ = [
     "cross",
     "eigvals",
     "eigvalsh",
-    "matmul",
     "matrix_norm",
     "matrix_power",
     "matrix_rank",
-    "matrix_transpose",
     "outer",
     "pinv",
     "svdvals",
-    "tensordot",
     "trace",
-    "vecdot",
     "vector_norm",
 ]
 
@@ -60,11 +55,6 @@ def eigvals(xp: Any, x: Any, /) -> Any:
 def eigvalsh(xp: Any, x: Any, /) -> Any:
     """Return the eigenvalues of Hermitian matrices, ascending."""
     return xp.linalg.eigh(x)[0]
-
-
-def matmul(xp: Any, x1: Any, x2: Any, /) -> Any:
-    """Return the matrix product."""
-    return xp.matmul(x1, x2)
 
 
 def matrix_norm(
@@ -123,11 +113,6 @@ def matrix_rank(xp: Any, x: Any, /, *, rtol: float | Any = None) -> Any:
     return xp.count_nonzero(xp.greater(values, _negligible(xp, x, values, rtol)), axis=-1)
 
 
-def matrix_transpose(xp: Any, x: Any, /) -> Any:
-    """Return the last two axes exchanged."""
-    return xp.matrix_transpose(x)
-
-
 def outer(xp: Any, x1: Any, x2: Any, /) -> Any:
     """Return all products of an element of x1 with one of x2."""
     if x1.ndim != 1 or x2.ndim != 1:
@@ -155,26 +140,9 @@ def svdvals(xp: Any, x: Any, /) -> Any:
     return xp.linalg.svd(x, full_matrices=False)[1]
 
 
-def tensordot(
-    xp: Any,
-    x1: Any,
-    x2: Any,
-    /,
-    *,
-    axes: int | tuple[Sequence[int], Sequence[int]] = 2,
-) -> Any:
-    """Return sums of products over the axes named in both arrays."""
-    return xp.tensordot(x1, x2, axes=axes)
-
-
 def trace(xp: Any, x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
     """Return the sums of diagonals; integers widen."""
     return xp.sum(xp.linalg.diagonal(x, offset=offset), axis=-1, dtype=dtype)
-
-
-def vecdot(xp: Any, x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    """Return sums of ``conj(x1) * x2`` along an axis."""
-    return xp.vecdot(x1, x2, axis=axis)
 
 
 def vector_norm(

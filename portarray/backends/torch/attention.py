@@ -12,8 +12,6 @@ from typing import Any
 import torch
 from torch.nn import functional
 
-__all__ = ["NARROW", "QUERIES", "attention"]
-
 Tensor = torch.Tensor
 
 QUERIES = 512

@@ -10,7 +10,6 @@ __all__ = ["BACKEND"]
 class TorchBackend(Devices, Transfer):
     """PyTorch behind portarray."""
 
-    takes_scalars = True
     tuned_kernels = TUNED
 
 

@@ -14,8 +14,6 @@ from portarray.backends.copying import copied
 from portarray.backends.torch.devices import Devices
 from portarray.backends.torch.places import CPU_DEVICE, Places
 
-__all__ = ["HostMemory", "from_capsule", "over", "refusal", "refuse_grad", "shown"]
-
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 
 # PyTorch has no types for this.
@@ -154,7 +152,7 @@ def _page_locked(x: torch.Tensor) -> torch.Tensor | None:
 
 
 def _readable(array: np.ndarray[Any, Any]) -> torch.Tensor:
-    """Return a tensor of an array's elements to be read only, over its memory where that goes."""
+    """Return a tensor of an array's elements for reading, over its memory where possible."""
     if _why_not_shown(array):
         return over(copied(array))
     if array.flags.writeable:

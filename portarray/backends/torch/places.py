@@ -9,8 +9,6 @@ import torch
 from portarray import _dlpack as dlpack
 from portarray.backends.base import Backend
 
-__all__ = ["CPU", "CPU_DEVICE", "CUDA", "Places", "STREAMED"]
-
 # DLPack's types of devices.
 CPU, CUDA, _ROCM, _ONEAPI = 1, 2, 10, 14
 

@@ -17,8 +17,6 @@ from torch.nn import functional
 from portarray.backends.torch.attention import NARROW, attention
 from portarray.backends.types import TunedKernel
 
-__all__ = ["TUNED"]
-
 Tensor = torch.Tensor
 
 WEIGHTS = 1 << 22

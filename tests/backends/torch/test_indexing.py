@@ -11,7 +11,9 @@ from hypothesis.extra.numpy import basic_indices
 
 torch = pytest.importorskip("torch")
 
-from portarray.backends.torch import namespace as xp  # noqa: E402
+from portarray.backends import assembly, registry  # noqa: E402
+
+xp = assembly.NativeFunctions(registry.load_backend("torch"), torch.device("cpu")).namespace
 
 SHAPE = (3, 4, 2)
 

@@ -6,8 +6,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from portarray.backends.torch import namespace as xp  # noqa: E402
+from portarray.backends import assembly, registry  # noqa: E402
 from portarray.backends.torch.namespace import linear_algebra  # noqa: E402
+
+xp = assembly.NativeFunctions(registry.load_backend("torch"), torch.device("cpu")).namespace
 
 
 @pytest.mark.parametrize(

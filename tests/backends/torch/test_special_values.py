@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
 
-from portarray.backends.torch import namespace as xp  # noqa: E402
+from portarray.backends import assembly, registry  # noqa: E402
+
+xp = assembly.NativeFunctions(registry.load_backend("torch"), torch.device("cpu")).namespace
 
 INF, NAN = float("inf"), float("nan")
 REAL = [0.0, -0.0, 1.0, -1.0, 2.5, -2.5, 1e-310, -1e308, INF, -INF, NAN]
@@ -189,10 +191,7 @@ FLOATING = [
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
 @pytest.mark.parametrize("name", FLOATING)
 def test_half_precision(name: str, dtype: Any) -> None:
-    from portarray.backends import assembly, registry
-
-    whole = assembly.NativeFunctions(registry.load_backend("torch"), torch.device("cpu")).namespace
-    function = getattr(whole, name)
+    function = getattr(xp, name)
     x = torch.tensor([1.0, 1.5, 1.25])
     x = 1 / x if name in ("acos", "asin", "atanh") else x
     got = function(x.to(dtype))
@@ -219,3 +218,28 @@ def test_no_extreme_of_nothing(name: str) -> None:
     with pytest.raises(ValueError, match="no elements"):
         getattr(xp, name)(torch.ones(2, 0))
     assert getattr(xp, name)(torch.ones(0, 2), axis=1).shape == (0,)
+
+
+def test_values_of_sets_have_a_gradient() -> None:
+    x = torch.tensor([2.0, 1.0, 2.0, 3.0], dtype=torch.float64, requires_grad=True)
+    for values in (xp.unique_values(x), xp.unique_counts(x)[0], xp.unique_inverse(x)[0]):
+        assert values.tolist() == [1.0, 2.0, 3.0]
+        (gradient,) = torch.autograd.grad(values.sum(), x)
+        assert gradient.sum() == 3
+        assert gradient[1] == gradient[3] == 1
+
+
+@pytest.mark.parametrize("name", ["floor_divide", "remainder"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "uint8", "uint64"])
+def test_large_and_small_tensors_divide_alike(name: str, dtype: str) -> None:
+    # Small ones are computed by NumPy.
+    values = np.arange(60).astype(dtype)
+    if values.dtype.kind == "f":
+        with np.errstate(over="ignore"):
+            values = np.array(REAL * 6).astype(dtype)
+    x1, x2 = np.tile(values, 700), np.repeat(values, 700)
+    divide = getattr(xp, name)
+    got = divide(torch.from_numpy(x1), torch.from_numpy(x2)).numpy()
+    parts = [divide(torch.from_numpy(x1[i::7]), torch.from_numpy(x2[i::7])) for i in range(7)]
+    for i, part in enumerate(parts):
+        same(part, got[i::7])

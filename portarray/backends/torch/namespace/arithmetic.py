@@ -1,103 +1,67 @@
-"""Arithmetic on tensors.
-
-Two tensors of one dtype go straight to PyTorch: the first test of every function here is all that
-such a call costs.
-"""
+"""Arithmetic on tensors."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
 import torch
 from torch import Tensor
 
-from portarray.backends.torch.namespace import unsigned
-from portarray.backends.torch.namespace.promotion import (
-    COMPLEX,
-    FLOATING,
-    SCALARS,
-    TAKES,
-    Scalar,
-    default_float,
-    pair,
-)
-from portarray.backends.torch.namespace.unsigned import UNSIGNED
+from portarray.backends.torch.namespace import on_host, unsigned
+from portarray.backends.torch.namespace.creation import asarray
+from portarray.backends.torch.namespace.overlap import overlapping, written
+from portarray.backends.torch.namespace.unsigned import modular
+from portarray.backends.types import Rows
 
-_abs = torch.abs
-_add = torch.add
-_copysign = torch.copysign
-_divide = torch.divide
-_multiply = torch.multiply
-_negative = torch.negative
-_subtract = torch.subtract
-
+copysign = torch.copysign
+divide = torch.divide
+nextafter = torch.nextafter
+positive = torch.clone
 reciprocal = torch.reciprocal
 signbit = torch.signbit
-
-# PyTorch scales the second operand of complex sums by 1 first, which makes infinities NaN: these
-# dtypes are added part by part.
-_IN_PARTS = UNSIGNED | COMPLEX
 
 _SCALE = 2.0**700
 
 
-def abs(x: Tensor, /) -> Tensor:
-    """Return absolute values."""
-    if x.dtype in UNSIGNED:
-        return x.clone()
-    return _abs(x)
+def _in_parts(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Return a function that takes complex numbers as pairs of real ones.
 
-
-def add(x1: Tensor | Scalar, x2: Tensor | Scalar, /) -> Tensor:
-    """Add."""
-    dtype = getattr(x1, "dtype", None)
-    if dtype is getattr(x2, "dtype", None) and dtype not in _IN_PARTS:
-        return _add(x1, x2)
-    if x2.__class__ in SCALARS and dtype in TAKES[x2.__class__] and dtype not in COMPLEX:
-        return _add(x1, x2)
-    x1, x2 = pair(x1, x2)
-    if x1.dtype in COMPLEX:
-        return torch.view_as_complex(_add(_parts(x1), _parts(x2)))
-    if x1.dtype in UNSIGNED:
-        return unsigned.wrapped(_add, x1, x2)
-    return _add(x1, x2)
-
-
-def _parts(x: Tensor) -> Tensor:
-    """Return a view of complex numbers with a last axis of their real and imaginary part."""
-    return torch.view_as_real(x.resolve_conj())
-
-
-def copysign(x1: Tensor | Scalar, x2: Tensor | Scalar, /) -> Tensor:
-    """Return x1's magnitude with x2's sign."""
-    dtype = getattr(x1, "dtype", None)
-    if dtype is getattr(x2, "dtype", None):
-        return _copysign(x1, x2)  # type: ignore[arg-type]
-    return _copysign(*pair(x1, x2))
-
-
-def divide(x1: Tensor | Scalar, x2: Tensor | Scalar, /) -> Tensor:
-    """Divide; integers give the device's default real dtype."""
-    dtype = getattr(x1, "dtype", None)
-    if dtype is getattr(x2, "dtype", None) and dtype in FLOATING:
-        return _divide(x1, x2)  # type: ignore[arg-type]
-    x1, x2 = pair(x1, x2)
-    if not (x1.dtype.is_floating_point or x1.dtype.is_complex):
-        real = default_float(x1.device)
-        return _divide(x1.to(real), x2.to(real))
-    return _divide(x1, x2)
-
-
-def floor_divide(x1: Tensor | Scalar, x2: Tensor | Scalar, /) -> Tensor:
-    """Divide and round down.
-
-    Infinite operands give ``floor(x1 / x2)`` as the standard prefers, except that a tiny quotient
-    of unlike signs is -0 there. Integers divided by 0 give 0.
+    PyTorch scales the second operand of complex sums by 1 first, which makes infinities NaN, and
+    subtracts from 0 to negate, which loses the sign of zero.
     """
-    x1, x2 = pair(x1, x2)
-    dtype = x1.dtype
-    if dtype in UNSIGNED:
+
+    def in_parts(*operands: Tensor) -> Tensor:
+        parts = [torch.view_as_real(x.resolve_conj()) for x in operands]
+        return torch.view_as_complex(function(*parts))
+
+    return in_parts
+
+
+def as_tensor(value: Any, like: Tensor) -> Tensor:
+    """Return a Python scalar as a 0-d tensor of another one's dtype and device."""
+    return asarray(value, dtype=like.dtype, device=like.device)
+
+
+def _divide_scalar(x1: Any, x2: Any) -> Tensor:
+    if not isinstance(x1, Tensor):
+        # PyTorch multiplies the scalar with reciprocals.
+        x1 = as_tensor(x1, x2)
+    elif not x1.is_cpu:
+        # GPUs multiply with the scalar's reciprocal.
+        x2 = as_tensor(x2, x1)
+    return torch.divide(x1, x2)
+
+
+def _integer_floor_divide(x1: Tensor, x2: Tensor) -> Tensor:
+    """Divide and round down; divided by 0 integers give 0."""
+    found = on_host.computed(np.floor_divide, x1, x2)
+    if found is not None:
+        return found
+    if x1.dtype in unsigned.UNSIGNED:
         return unsigned.divide(x1, x2)
-    if dtype.is_floating_point:
-        return _floor_divided(x1, x2)
     by_zero, minus_one, divisor = _safe_divisor(x2)
     quotient = torch.div(x1, divisor, rounding_mode="floor")
     if minus_one is not None:
@@ -105,14 +69,13 @@ def floor_divide(x1: Tensor | Scalar, x2: Tensor | Scalar, /) -> Tensor:
     return torch.where(by_zero, 0, quotient)
 
 
-def remainder(x1: Tensor | Scalar, x2: Tensor | Scalar, /) -> Tensor:
-    """Return the remainder, with the divisor's sign. Integers divided by 0 leave 0."""
-    x1, x2 = pair(x1, x2)
-    dtype = x1.dtype
-    if dtype in UNSIGNED:
+def _integer_remainder(x1: Tensor, x2: Tensor) -> Tensor:
+    """Return the remainder, with the divisor's sign; divided by 0 integers leave 0."""
+    found = on_host.computed(np.remainder, x1, x2)
+    if found is not None:
+        return found
+    if x1.dtype in unsigned.UNSIGNED:
         return unsigned.remainder(x1, x2)
-    if dtype.is_floating_point:
-        return _modulo(x1, x2)
     by_zero, minus_one, divisor = _safe_divisor(x2)
     rest = torch.remainder(x1, divisor)
     return torch.where(by_zero if minus_one is None else by_zero | minus_one, 0, rest)
@@ -143,13 +106,23 @@ def _fmod(x1: Tensor, x2: Tensor) -> Tensor:
     return torch.fmod(torch.fmod(torch.fmod(x1, largest), larger), x2)
 
 
-def _modulo(x1: Tensor, x2: Tensor) -> Tensor:
+def _remainder(x1: Tensor, x2: Tensor) -> Tensor:
     rest = _fmod(x1, x2)
     rest = torch.where((rest != 0) & ((rest < 0) != (x2 < 0)), rest + x2, rest)
     return torch.where(rest == 0, torch.copysign(rest, x2), rest)
 
 
-def _floor_divided(x1: Tensor, x2: Tensor) -> Tensor:
+def _wide_remainder(x1: Tensor, x2: Tensor) -> Tensor:
+    found = on_host.computed(np.remainder, x1, x2)
+    return _remainder(x1, x2) if found is None else found
+
+
+def _floor_divide(x1: Tensor, x2: Tensor) -> Tensor:
+    """Divide and round down.
+
+    Infinite operands give ``floor(x1 / x2)`` as the standard prefers, except that a tiny quotient
+    of unlike signs is -0 there.
+    """
     ratio = x1 / x2
     rest = _fmod(x1, x2)
     # x1 - rest is a multiple of x2, so this quotient is within rounding of an integer.
@@ -162,70 +135,120 @@ def _floor_divided(x1: Tensor, x2: Tensor) -> Tensor:
     return torch.where(plain, ratio, whole)
 
 
-def multiply(x1: Tensor | Scalar, x2: Tensor | Scalar, /) -> Tensor:
-    """Multiply."""
-    dtype = getattr(x1, "dtype", None)
-    if dtype is getattr(x2, "dtype", None) and dtype not in UNSIGNED:
-        return _multiply(x1, x2)  # type: ignore[arg-type]
-    if x2.__class__ in SCALARS and dtype in TAKES[x2.__class__]:
-        return _multiply(x1, x2)  # type: ignore[arg-type]
-    x1, x2 = pair(x1, x2)
-    if x1.dtype in UNSIGNED:
-        return unsigned.wrapped(_multiply, x1, x2)
-    return _multiply(x1, x2)
+def _wide_floor_divide(x1: Tensor, x2: Tensor) -> Tensor:
+    found = on_host.computed(_host_floor_divide, x1, x2)
+    return _floor_divide(x1, x2) if found is None else found
 
 
-def negative(x: Tensor, /) -> Tensor:
-    """Negate; unsigned integers wrap around."""
-    if x.dtype in UNSIGNED:
-        return unsigned.wrapped(_negative, x)
-    if x.dtype in COMPLEX:
-        # PyTorch's own subtracts from 0, which loses the sign of zero.
-        return torch.view_as_complex(_negative(_parts(x)))
-    return _negative(x)
+def _host_floor_divide(x1: Any, x2: Any) -> Any:
+    found = np.floor_divide(x1, x2)
+    # A finite sum has no infinite terms.
+    if math.isfinite(np.add.reduce(x1, axis=None)) and math.isfinite(np.add.reduce(x2, axis=None)):
+        return found
+    ratio = np.divide(x1, x2)
+    return np.where(np.isinf(x1) | np.isinf(x2) | ~np.isfinite(ratio), ratio, found)
 
 
-def nextafter(x1: Tensor | Scalar, x2: Tensor | Scalar, /) -> Tensor:
-    """Return the next representable number after x1 towards x2."""
-    x1, x2 = pair(x1, x2)
-    return torch.nextafter(x1, x2)
+def _with_scalar(
+    function: Callable[..., Any], integers: Callable[..., Tensor], floats: Callable[..., Tensor]
+) -> Callable[..., Tensor]:
+    """Return a function of an array and a scalar, by NumPy's or else by those of two tensors."""
+
+    def with_scalar(x1: Any, x2: Any) -> Tensor:
+        found = on_host.computed(function, x1, x2)
+        if found is not None:
+            return found
+        if isinstance(x1, Tensor):
+            x2 = as_tensor(x2, x1)
+        else:
+            x1 = as_tensor(x1, x2)
+        return (floats if x1.dtype.is_floating_point else integers)(x1, x2)
+
+    return with_scalar
 
 
-def positive(x: Tensor, /) -> Tensor:
-    """Return a copy."""
-    return x.clone()
+_divide_integer_scalar = _with_scalar(np.floor_divide, _integer_floor_divide, _floor_divide)
+_divide_float_scalar = _with_scalar(_host_floor_divide, _integer_floor_divide, _floor_divide)
+_remainder_scalar = _with_scalar(np.remainder, _integer_remainder, _remainder)
 
 
-def sign(x: Tensor, /) -> Tensor:
-    """Return the sign: -1, 0 or 1, NaN for NaN, and ``x / abs(x)`` for complex numbers."""
-    dtype = x.dtype
-    if dtype in UNSIGNED:
-        return (unsigned.bits(x) != 0).to(dtype)
-    if dtype.is_complex:
-        # Of an infinite number the direction of its infinite part; NaN where both are infinite.
-        a, b = x.real, x.imag
-        infinite = (torch.isinf(a) ^ torch.isinf(b)) & ~torch.isnan(x)
-        direction = torch.complex(
-            torch.where(torch.isinf(a), torch.sign(a), 0),
-            torch.where(torch.isinf(b), torch.sign(b), 0),
-        )
-        return torch.where(infinite, direction, torch.sgn(x))
-    if dtype.is_floating_point:
-        # PyTorch calls NaN's sign 0.
-        return torch.where(torch.isnan(x), x, torch.sign(x))
-    return torch.sign(x)
+def _unsigned_sign(x: Tensor) -> Tensor:
+    return (unsigned.bits(x) != 0).to(x.dtype)
 
 
-def subtract(x1: Tensor | Scalar, x2: Tensor | Scalar, /) -> Tensor:
-    """Subtract."""
-    dtype = getattr(x1, "dtype", None)
-    if dtype is getattr(x2, "dtype", None) and dtype not in _IN_PARTS:
-        return _subtract(x1, x2)  # type: ignore[arg-type]
-    if x2.__class__ in SCALARS and dtype in TAKES[x2.__class__] and dtype not in COMPLEX:
-        return _subtract(x1, x2)  # type: ignore[arg-type]
-    x1, x2 = pair(x1, x2)
-    if x1.dtype in COMPLEX:
-        return torch.view_as_complex(_subtract(_parts(x1), _parts(x2)))
-    if x1.dtype in UNSIGNED:
-        return unsigned.wrapped(_subtract, x1, x2)
-    return _subtract(x1, x2)
+def _real_sign(x: Tensor) -> Tensor:
+    # PyTorch calls NaN's sign 0.
+    return torch.where(torch.isnan(x), x, torch.sign(x))
+
+
+def _complex_sign(z: Tensor) -> Tensor:
+    """Return ``z / abs(z)``.
+
+    Of an infinite number that is the direction of its infinite part; NaN where both are infinite.
+    """
+    a, b = z.real, z.imag
+    infinite = (torch.isinf(a) ^ torch.isinf(b)) & ~torch.isnan(z)
+    direction = torch.complex(
+        torch.where(torch.isinf(a), torch.sign(a), 0),
+        torch.where(torch.isinf(b), torch.sign(b), 0),
+    )
+    return torch.where(infinite, direction, torch.sgn(z))
+
+
+ROWS: Rows = {
+    "abs": {"ifc": torch.abs, "u": torch.clone},
+    "add": {
+        "iuf": torch.add,
+        "c": _in_parts(torch.add),
+        unsigned.NAMES: modular(torch.add),
+    },
+    "floor_divide": {
+        "iu": _integer_floor_divide,
+        "f": _floor_divide,
+        "float32 float64": _wide_floor_divide,
+    },
+    "multiply": {"iufc": torch.multiply, unsigned.NAMES: modular(torch.multiply)},
+    "negative": {
+        "iuf": torch.negative,
+        "c": _in_parts(torch.negative),
+        unsigned.NAMES: modular(torch.negative),
+    },
+    "remainder": {
+        "iu": _integer_remainder,
+        "f": _remainder,
+        "float32 float64": _wide_remainder,
+    },
+    "sign": {
+        "iu": torch.sign,
+        "f": _real_sign,
+        "c": _complex_sign,
+        unsigned.NAMES: _unsigned_sign,
+    },
+    "subtract": {
+        "iuf": torch.subtract,
+        "c": _in_parts(torch.subtract),
+        unsigned.NAMES: modular(torch.subtract),
+    },
+}
+WITH_SCALAR: Rows = {
+    "add": {"if uint8": torch.add},
+    "divide": {"float32 float64": _divide_scalar},
+    "floor_divide": {"iu": _divide_integer_scalar, "float32 float64": _divide_float_scalar},
+    "multiply": {"ifc uint8": torch.multiply},
+    "remainder": {"iu float32 float64": _remainder_scalar},
+    "subtract": {"if uint8": torch.subtract},
+}
+INPLACE: Rows = {
+    "add": {"if uint8": overlapping("iadd")},
+    "divide": {"fc": overlapping("itruediv")},
+    "floor_divide": {
+        "iu": written(_integer_floor_divide, _divide_integer_scalar),
+        "float32 float64": written(_wide_floor_divide, _divide_float_scalar),
+    },
+    "multiply": {"ifc uint8": overlapping("imul")},
+    "remainder": {
+        "iu": written(_integer_remainder, _remainder_scalar),
+        "float32 float64": written(_wide_remainder, _remainder_scalar),
+    },
+    "subtract": {"if uint8": overlapping("isub")},
+}

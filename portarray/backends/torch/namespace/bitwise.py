@@ -2,77 +2,41 @@
 
 from __future__ import annotations
 
+import operator
+
 import torch
-from torch import Tensor
 
 from portarray.backends.torch.namespace import unsigned
-from portarray.backends.torch.namespace.promotion import Scalar, pair
-from portarray.backends.torch.namespace.unsigned import UNSIGNED
+from portarray.backends.torch.namespace.overlap import overlapping
+from portarray.backends.torch.namespace.unsigned import modular
+from portarray.backends.types import Rows
 
-_bitwise_and = torch.bitwise_and
-_bitwise_left_shift = torch.bitwise_left_shift
-_bitwise_or = torch.bitwise_or
-_bitwise_right_shift = torch.bitwise_right_shift
-_bitwise_xor = torch.bitwise_xor
-
-
-def bitwise_and(x1: Tensor | Scalar, x2: Tensor | Scalar, /) -> Tensor:
-    """Return ``x1 & x2``."""
-    dtype = getattr(x1, "dtype", None)
-    if dtype is getattr(x2, "dtype", None) and dtype not in UNSIGNED:
-        return _bitwise_and(x1, x2)  # type: ignore[arg-type]
-    x1, x2 = pair(x1, x2)
-    if x1.dtype in UNSIGNED:
-        return unsigned.wrapped(_bitwise_and, x1, x2)
-    return _bitwise_and(x1, x2)
-
-
-def bitwise_or(x1: Tensor | Scalar, x2: Tensor | Scalar, /) -> Tensor:
-    """Return ``x1 | x2``."""
-    dtype = getattr(x1, "dtype", None)
-    if dtype is getattr(x2, "dtype", None) and dtype not in UNSIGNED:
-        return _bitwise_or(x1, x2)  # type: ignore[arg-type]
-    x1, x2 = pair(x1, x2)
-    if x1.dtype in UNSIGNED:
-        return unsigned.wrapped(_bitwise_or, x1, x2)
-    return _bitwise_or(x1, x2)
-
-
-def bitwise_xor(x1: Tensor | Scalar, x2: Tensor | Scalar, /) -> Tensor:
-    """Return ``x1 ^ x2``."""
-    dtype = getattr(x1, "dtype", None)
-    if dtype is getattr(x2, "dtype", None) and dtype not in UNSIGNED:
-        return _bitwise_xor(x1, x2)  # type: ignore[arg-type]
-    x1, x2 = pair(x1, x2)
-    if x1.dtype in UNSIGNED:
-        return unsigned.wrapped(_bitwise_xor, x1, x2)
-    return _bitwise_xor(x1, x2)
-
-
-def bitwise_invert(x: Tensor, /) -> Tensor:
-    """Return ``~x``."""
-    if x.dtype in UNSIGNED:
-        return unsigned.wrapped(torch.bitwise_not, x)
-    return torch.bitwise_not(x)
-
-
-def bitwise_left_shift(x1: Tensor | Scalar, x2: Tensor | Scalar, /) -> Tensor:
-    """Return ``x1 << x2``; 0 where all bits are shifted out."""
-    dtype = getattr(x1, "dtype", None)
-    if dtype is getattr(x2, "dtype", None) and dtype not in UNSIGNED:
-        return _bitwise_left_shift(x1, x2)  # type: ignore[arg-type]
-    x1, x2 = pair(x1, x2)
-    if x1.dtype in UNSIGNED:
-        return unsigned.wrapped(_bitwise_left_shift, x1, x2)
-    return _bitwise_left_shift(x1, x2)
-
-
-def bitwise_right_shift(x1: Tensor | Scalar, x2: Tensor | Scalar, /) -> Tensor:
-    """Return ``x1 >> x2``, filling with the sign."""
-    dtype = getattr(x1, "dtype", None)
-    if dtype is getattr(x2, "dtype", None) and dtype not in UNSIGNED:
-        return _bitwise_right_shift(x1, x2)  # type: ignore[arg-type]
-    x1, x2 = pair(x1, x2)
-    if x1.dtype in UNSIGNED:
-        return unsigned.shift_right(x1, x2)
-    return _bitwise_right_shift(x1, x2)
+ROWS: Rows = {
+    "bitwise_and": {"biu": torch.bitwise_and, unsigned.NAMES: modular(torch.bitwise_and)},
+    "bitwise_invert": {"biu": torch.bitwise_not, unsigned.NAMES: modular(torch.bitwise_not)},
+    "bitwise_left_shift": {
+        "iu": torch.bitwise_left_shift,
+        unsigned.NAMES: modular(torch.bitwise_left_shift),
+    },
+    "bitwise_or": {"biu": torch.bitwise_or, unsigned.NAMES: modular(torch.bitwise_or)},
+    "bitwise_right_shift": {
+        "iu": torch.bitwise_right_shift,
+        unsigned.NAMES: unsigned.shift_right,
+    },
+    "bitwise_xor": {"biu": torch.bitwise_xor, unsigned.NAMES: modular(torch.bitwise_xor)},
+}
+# As operators, they take the scalar first, too.
+WITH_SCALAR: Rows = {
+    "bitwise_and": {"bi uint8": operator.and_},
+    "bitwise_left_shift": {"i uint8": operator.lshift},
+    "bitwise_or": {"bi uint8": operator.or_},
+    "bitwise_right_shift": {"i uint8": operator.rshift},
+    "bitwise_xor": {"bi uint8": operator.xor},
+}
+INPLACE: Rows = {
+    "bitwise_and": {"bi uint8": overlapping("iand")},
+    "bitwise_left_shift": {"i uint8": overlapping("ilshift")},
+    "bitwise_or": {"bi uint8": overlapping("ior")},
+    "bitwise_right_shift": {"i uint8": overlapping("irshift")},
+    "bitwise_xor": {"bi uint8": overlapping("ixor")},
+}

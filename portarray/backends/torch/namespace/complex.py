@@ -5,19 +5,22 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from portarray.backends.types import Rows
 
-def conj(x: Tensor, /) -> Tensor:
-    """Return complex conjugates, computed at once: PyTorch's lazy ones cannot be exported."""
-    return torch.conj_physical(x)
-
-
-def imag(x: Tensor, /) -> Tensor:
-    """Return imaginary parts, as a view; zeros for a real tensor."""
-    if x.dtype.is_complex:
-        return x.resolve_conj().imag
-    return torch.zeros_like(x)
+# PyTorch's lazy conjugates cannot be exported.
+conj = torch.conj_physical
 
 
-def real(x: Tensor, /) -> Tensor:
-    """Return real parts, as a view; a real tensor itself."""
-    return x.real if x.dtype.is_complex else x
+def _imag(x: Tensor) -> Tensor:
+    return x.resolve_conj().imag
+
+
+def _itself(x: Tensor) -> Tensor:
+    return x
+
+
+# Parts of complex tensors are views.
+ROWS: Rows = {
+    "imag": {"c": _imag, "iuf": torch.zeros_like},
+    "real": {"c": torch.real, "iuf": _itself},
+}

@@ -1,11 +1,11 @@
 """Making tensors.
 
-Default dtypes are the device's own (see :mod:`promotion`), whatever the user has set as PyTorch's.
+Default dtypes are the device's own, whatever the user has set as PyTorch's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -14,31 +14,34 @@ from torch import Tensor
 
 from portarray.backends.python_values import Spaced, check_ends, spaced, with_values, wrapped_64
 from portarray.backends.torch import devices, transfer
-from portarray.backends.torch.namespace.promotion import (
-    INTEGRAL,
-    Scalar,
-    default_complex,
-    default_float,
-    scalar_dtype,
-    together,
-)
-from portarray.backends.torch.namespace.unsigned import UNSIGNED, bits
+from portarray.backends.torch.namespace.unsigned import NAMES, UNSIGNED, moving
+from portarray.backends.types import Rows
 
 _CPU = torch.device("cpu")
 _TO_NATIVE = devices.dtypes("cpu", 0)
+_WHOLE = frozenset(native for dtype, native in _TO_NATIVE.items() if dtype.kind in "iu")
 _FROM_NATIVE = {native: dtype for dtype, native in _TO_NATIVE.items()}
 
+Scalar = bool | int | float | complex
 Shape = int | Sequence[int]
+
+
+def default_float(device: torch.device | None) -> torch.dtype:
+    """Return a device's default real dtype: float64 but on Metal, which has none."""
+    return torch.float32 if device is not None and device.type == "mps" else torch.float64
+
+
+def _scalar_default(value: Scalar, device: torch.device | None) -> torch.dtype:
+    if isinstance(value, bool):
+        return torch.bool
+    if isinstance(value, int):
+        return torch.int64
+    real = default_float(device)
+    return real.to_complex() if isinstance(value, complex) else real
 
 
 def _shape(shape: Shape) -> tuple[int, ...]:
     return (shape,) if isinstance(shape, int) else tuple(shape)
-
-
-def _scalar_default(value: Scalar, device: torch.device) -> torch.dtype:
-    if isinstance(value, complex):
-        return default_complex(device)
-    return scalar_dtype(value, torch.bool, device)
 
 
 def arange(
@@ -53,17 +56,25 @@ def arange(
     """Return evenly spaced numbers ``start + i * step`` below stop."""
     numbers = spaced(start, stop, step)
     place = _CPU if device is None else device
-    if numbers.whole and (dtype is None or dtype in INTEGRAL):
+    if numbers.whole and (dtype is None or dtype in _WHOLE):
         return _integers(numbers, dtype or torch.int64, place)
     dtype = dtype or default_float(place)
     # One rounding to the dtype at the end, not one for each of product and sum.
     wide = dtype if dtype.is_complex else default_float(place)
     values = torch.arange(numbers.size, dtype=wide, device=place)
-    return values.mul_(numbers.step).add_(numbers.start).to(dtype)
+    if numbers.step != 1:
+        values.mul_(numbers.step)
+    if numbers.start != 0 or numbers.step < 0:  # 0 times a negative step is -0
+        values.add_(numbers.start)
+    return values.to(dtype)
 
 
 def _integers(numbers: Spaced, dtype: torch.dtype, place: torch.device) -> Tensor:
-    check_ends(numbers, dtype, torch.iinfo(dtype))
+    limits = torch.iinfo(dtype)
+    check_ends(numbers, dtype, limits)
+    end = numbers.start + numbers.size
+    if numbers.step == 1 and dtype is torch.int64 and end <= limits.max:
+        return torch.arange(numbers.start, end, dtype=dtype, device=place)
     if numbers.size < 2:
         return torch.full((numbers.size,), numbers.start, dtype=dtype, device=place)
     # Modulo 2**64 all of it is right, also for uint64 and steps that leave the dtype.
@@ -94,7 +105,13 @@ def asarray(
     if isinstance(obj, (bool, int, float, complex)):
         if copy is False:
             raise ValueError("copy=False, but a scalar has no memory to share; pass copy=None")
-        return torch.tensor(obj, dtype=dtype or _scalar_default(obj, place), device=place)
+        dtype = dtype or _scalar_default(obj, place)
+        if dtype not in UNSIGNED:
+            try:  # half the time of torch.tensor, which rounds what is too large to infinity
+                return torch.scalar_tensor(obj, dtype=dtype, device=place)
+            except (OverflowError, RuntimeError):
+                pass
+        return torch.tensor(obj, dtype=dtype, device=place)
     if not isinstance(obj, (np.ndarray, np.generic)) and hasattr(obj, "__dlpack__"):
         tensor = transfer.from_dlpack(obj, device, copy=copy)
         return _from_tensor(tensor, dtype, device, False if copy is False else None)
@@ -140,19 +157,23 @@ def _is_scalar(item: Any) -> bool:
     return isinstance(item, Tensor) and item.ndim == 0
 
 
-def empty(
-    shape: Shape, *, dtype: torch.dtype | None = None, device: torch.device | None = None
-) -> Tensor:
-    """Return a tensor with whatever its memory holds."""
-    place = _CPU if device is None else device
-    return torch.empty(_shape(shape), dtype=dtype or default_float(place), device=place)
+def _made(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Return a function of a shape from PyTorch's."""
+
+    def make(
+        shape: Shape, *, dtype: torch.dtype | None = None, device: torch.device | None = None
+    ) -> Tensor:
+        return function(shape, dtype=dtype or default_float(device), device=device or _CPU)
+
+    return make
 
 
-def empty_like(
-    x: Tensor, /, *, dtype: torch.dtype | None = None, device: torch.device | None = None
-) -> Tensor:
-    """Return an uninitialized tensor of x's shape."""
-    return torch.empty_like(x, dtype=dtype, device=device, requires_grad=False)
+empty = _made(torch.empty)
+ones = _made(torch.ones)
+zeros = _made(torch.zeros)
+empty_like = torch.empty_like
+ones_like = torch.ones_like
+zeros_like = torch.zeros_like
 
 
 def eye(
@@ -223,7 +244,7 @@ def linspace(
     place = _CPU if device is None else device
     if dtype is None:
         is_complex = isinstance(start, complex) or isinstance(stop, complex)
-        dtype = default_complex(place) if is_complex else default_float(place)
+        dtype = _scalar_default(1j if is_complex else 1.0, place)
     if not endpoint:
         return torch.linspace(start, stop, num + 1, dtype=dtype, device=place)[:num].clone()
     return torch.linspace(start, stop, num, dtype=dtype, device=place)
@@ -233,51 +254,25 @@ def meshgrid(*arrays: Tensor, indexing: Literal["xy", "ij"] = "xy") -> tuple[Ten
     """Return coordinate tensors of one shape, each with its own memory."""
     if indexing not in ("xy", "ij"):
         raise ValueError(f"meshgrid's indexing must be 'xy' or 'ij', got {indexing!r}")
-    if not arrays:
-        return ()
-    grids = torch.meshgrid(*together(arrays), indexing=indexing)
-    return tuple(grid.clone(memory_format=torch.contiguous_format) for grid in grids)
-
-
-def ones(
-    shape: Shape, *, dtype: torch.dtype | None = None, device: torch.device | None = None
-) -> Tensor:
-    """Return ones."""
-    place = _CPU if device is None else device
-    return torch.ones(_shape(shape), dtype=dtype or default_float(place), device=place)
-
-
-def ones_like(
-    x: Tensor, /, *, dtype: torch.dtype | None = None, device: torch.device | None = None
-) -> Tensor:
-    """Return ones of x's shape."""
-    return torch.ones_like(x, dtype=dtype, device=device)
+    places = [*range(len(arrays))]
+    if indexing == "xy":
+        places[:2] = places[1::-1]
+    shape = [arrays[place].numel() for place in places]
+    grids = []
+    for x, place in zip(arrays, places, strict=True):
+        grid = x.reshape(x.numel(), *[1] * (len(arrays) - 1 - place)).expand(shape)
+        grids.append(grid.clone(memory_format=torch.contiguous_format))
+    return tuple(grids)
 
 
 def tril(x: Tensor, /, *, k: int = 0) -> Tensor:
     """Return the lower triangle of matrices: what lies above the k-th diagonal is 0."""
-    if x.dtype in UNSIGNED:
-        return torch.tril(bits(x), k).view(x.dtype)
     return torch.tril(x, k)
 
 
 def triu(x: Tensor, /, *, k: int = 0) -> Tensor:
     """Return the upper triangle of matrices: what lies below the k-th diagonal is 0."""
-    if x.dtype in UNSIGNED:
-        return torch.triu(bits(x), k).view(x.dtype)
     return torch.triu(x, k)
 
 
-def zeros(
-    shape: Shape, *, dtype: torch.dtype | None = None, device: torch.device | None = None
-) -> Tensor:
-    """Return zeros."""
-    place = _CPU if device is None else device
-    return torch.zeros(_shape(shape), dtype=dtype or default_float(place), device=place)
-
-
-def zeros_like(
-    x: Tensor, /, *, dtype: torch.dtype | None = None, device: torch.device | None = None
-) -> Tensor:
-    """Return zeros of x's shape."""
-    return torch.zeros_like(x, dtype=dtype, device=device)
+ROWS: Rows = {"tril": {NAMES: moving(tril)}, "triu": {NAMES: moving(triu)}}

@@ -2,36 +2,31 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
 from portarray.backends.composed.exponential import expm1_parts
 from portarray.backends.torch.namespace import unsigned
-from portarray.backends.torch.namespace.promotion import FLOATING, SIGNED, Scalar, pair
-from portarray.backends.torch.namespace.unsigned import UNSIGNED
-
-_logaddexp = torch.logaddexp
-_pow = torch.pow
+from portarray.backends.torch.namespace.arithmetic import as_tensor
+from portarray.backends.torch.namespace.overlap import written
+from portarray.backends.types import Rows
 
 exp = torch.exp
 log = torch.log
 log10 = torch.log10
 log2 = torch.log2
+logaddexp = torch.logaddexp
 sqrt = torch.sqrt
 
 
-def expm1(x: Tensor, /) -> Tensor:
-    """Return ``exp(x) - 1``, exact near 0."""
-    if not x.dtype.is_complex:
-        return torch.expm1(x)
+def _complex_expm1(x: Tensor) -> Tensor:
     # PyTorch's own misses the standard's special cases.
     return torch.complex(*expm1_parts(torch, x.real, x.imag))
 
 
-def log1p(x: Tensor, /) -> Tensor:
-    """Return ``log(1 + x)``, exact near 0."""
-    if not x.dtype.is_complex:
-        return torch.log1p(x)
+def _complex_log1p(x: Tensor) -> Tensor:
     # PyTorch's own loses half the digits near 0 and misses the standard's special cases.
     # abs(1 + z)**2 - 1 = a*(2 + a) + b**2 for z = a + bj, which is exact where it is small.
     a, b = x.real, x.imag
@@ -42,45 +37,49 @@ def log1p(x: Tensor, /) -> Tensor:
     return torch.complex(modulus, torch.atan2(b, 1 + a))
 
 
-def logaddexp(x1: Tensor | Scalar, x2: Tensor | Scalar, /) -> Tensor:
-    """Return ``log(exp(x1) + exp(x2))``."""
-    if getattr(x1, "dtype", None) is getattr(x2, "dtype", None):
-        return _logaddexp(x1, x2)  # type: ignore[arg-type]
-    return _logaddexp(*pair(x1, x2))
-
-
-def pow(x1: Tensor | Scalar, x2: Tensor | Scalar, /) -> Tensor:
-    """Return x1 to the power of x2.
-
-    Raises
-    ------
-    ValueError
-        For integers to a negative power.
-    """
-    dtype = getattr(x1, "dtype", None)
-    if dtype is getattr(x2, "dtype", None) and dtype in FLOATING:
-        return _pow(x1, x2)  # type: ignore[arg-type, call-overload, no-any-return, unused-ignore]
-    # With a scalar of type float PyTorch takes roots instead, with other special cases.
-    if x2.__class__ is int and dtype in FLOATING:
-        return _pow(x1, x2)  # type: ignore[arg-type, call-overload, no-any-return, unused-ignore]
-    x1, x2 = pair(x1, x2)
-    dtype = x1.dtype
-    if dtype in UNSIGNED:
-        return unsigned.power(x1, x2)
-    if dtype in SIGNED and bool(torch.any(x2 < 0)):
+def _signed_pow(x1: Tensor, x2: Tensor) -> Tensor:
+    if bool(torch.any(x2 < 0)):
         raise ValueError("integers have no negative powers; convert x1 to a floating-point dtype")
-    power = _pow(x1, x2)
-    if dtype.is_complex:
-        # PyTorch takes the logarithm of 0: anything to the power of 0 is 1, and 0 is 0 to powers
-        # with a positive real part.
-        power = torch.where((x1 == 0) & (x2.real > 0), 0, power)
-        power = torch.where(x2 == 0, 1, power)
-    return power
+    return torch.pow(x1, x2)
 
 
-def square(x: Tensor, /) -> Tensor:
-    """Return squares."""
-    if x.dtype in UNSIGNED:
-        bits = unsigned.bits(x)
-        return torch.multiply(bits, bits).view(x.dtype)
+def _complex_pow(x1: Tensor, x2: Tensor) -> Tensor:
+    # PyTorch takes the logarithm of 0: anything to the power of 0 is 1, and 0 is 0 to powers
+    # with a positive real part.
+    power = torch.where((x1 == 0) & (x2.real > 0), 0, torch.pow(x1, x2))
+    return torch.where(x2 == 0, 1, power)
+
+
+def _pow_inplace_scalar(x1: Tensor, x2: Any) -> Tensor:
+    # With a scalar PyTorch takes squares and roots instead, with other roundings and special cases.
+    return torch.pow(x1, as_tensor(x2, x1))
+
+
+def _signed_pow_scalar(x1: Any, x2: Any) -> Tensor:
+    if not isinstance(x1, Tensor):
+        return _signed_pow(as_tensor(x1, x2), x2)
+    return _signed_pow(x1, as_tensor(x2, x1)) if x2 < 0 else torch.pow(x1, x2)
+
+
+def _square(x: Tensor) -> Tensor:
     return torch.multiply(x, x)
+
+
+ROWS: Rows = {
+    "expm1": {"f": torch.expm1, "c": _complex_expm1},
+    "log1p": {"f": torch.log1p, "c": _complex_log1p},
+    "pow": {
+        "uf": torch.pow,
+        "i": _signed_pow,
+        "c": _complex_pow,
+        unsigned.NAMES: unsigned.power,
+    },
+    "square": {"iufc": _square, unsigned.NAMES: unsigned.modular(_square)},
+}
+WITH_SCALAR: Rows = {"pow": {"i": _signed_pow_scalar}}
+INPLACE: Rows = {
+    "pow": {
+        "f": written(torch.pow, _pow_inplace_scalar),
+        "i": written(_signed_pow, _signed_pow_scalar),
+    }
+}

@@ -8,14 +8,17 @@ two: a basic part, which gives a view, and what is left for integer tensors and 
 from __future__ import annotations
 
 import builtins
+import operator
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from portarray.backends.torch.namespace.promotion import Scalar
-from portarray.backends.torch.namespace.unsigned import UNSIGNED, bits, signed
+from portarray.backends.torch.namespace import unsigned
+from portarray.backends.torch.namespace.overlap import share_memory
+from portarray.backends.torch.namespace.unsigned import UNSIGNED, bits, moving, signed
+from portarray.backends.types import Rows
 
 Key = tuple[Any, ...]
 
@@ -74,10 +77,7 @@ def setitem(x: Tensor, key: Key, value: Any, /) -> Tensor:
     return x
 
 
-def item(x: Tensor, /) -> Scalar:
-    """Return the only element as Python scalar."""
-    value: Scalar = x.item()
-    return value
+item = Tensor.item
 
 
 def take(x: Tensor, indices: Tensor, /, *, axis: int | None = None) -> Tensor:
@@ -87,27 +87,21 @@ def take(x: Tensor, indices: Tensor, /, *, axis: int | None = None) -> Tensor:
             raise ValueError(f"take needs an axis for a tensor of {x.ndim} axes")
         axis = 0
     axis = axis % x.ndim
-    where_from = indices.to(torch.int64)
-    if x.dtype in UNSIGNED:
-        return bits(x)[(_ALL,) * axis + (where_from,)].view(x.dtype)
-    return x[(_ALL,) * axis + (where_from,)]
+    return x[(_ALL,) * axis + (indices.to(torch.int64),)]
 
 
 def take_along_axis(x: Tensor, indices: Tensor, /, *, axis: int = -1) -> Tensor:
     """Return elements at indices that are matched with x along an axis; other axes broadcast."""
     size = x.shape[axis]
-    where_from = _within(indices, size)
-    # On the CPU PyTorch takes the last element for indices that it broadcasts.
-    if x.device.type == "cpu" and bool(((where_from < 0) | (where_from >= size)).any()):
-        raise IndexError(f"an index is out of bounds for axis {axis} with size {size}")
-    if x.dtype in UNSIGNED:
-        return torch.take_along_dim(bits(x), where_from, dim=axis).view(x.dtype)
-    return torch.take_along_dim(x, where_from, dim=axis)
-
-
-def _within(indices: Tensor, size: int) -> Tensor:
     indices = indices.to(torch.int64)
-    return torch.where(indices < 0, indices + size, indices)
+    if x.is_cpu and indices.numel():
+        # There PyTorch takes the last element for indices out of bounds that it broadcasts.
+        low, high = map(int, torch.aminmax(indices))
+        if low < -size or high >= size:
+            raise IndexError(f"an index is out of bounds for axis {axis} with size {size}")
+        if low >= 0:
+            return torch.take_along_dim(x, indices, dim=axis)
+    return torch.take_along_dim(x, torch.where(indices < 0, indices + size, indices), dim=axis)
 
 
 @dataclass(slots=True)
@@ -226,6 +220,8 @@ def _flip(x: Tensor, axes: list[int]) -> Tensor:
     return torch.flip(x, axes)
 
 
-def share_memory(a: Tensor, b: Tensor) -> bool:
-    """Tell whether two tensors are views of one memory."""
-    return a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr()
+ROWS: Rows = {
+    "take": {unsigned.NAMES: moving(take)},
+    "take_along_axis": {unsigned.NAMES: moving(take_along_axis)},
+}
+PLAIN: Rows = {"getitem": {"biufc": operator.getitem}}  # which raises for keys that it lacks

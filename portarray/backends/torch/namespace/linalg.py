@@ -15,52 +15,17 @@ from portarray.backends.composed.results import (
     SlogdetResult,
     SVDResult,
 )
-from portarray.backends.torch.namespace.arithmetic import abs as _abs
-from portarray.backends.torch.namespace.arithmetic import multiply
-from portarray.backends.torch.namespace.linear_algebra import (
-    matmul,
-    matrix_transpose,
-    vecdot,
-)
-from portarray.backends.torch.namespace.manipulation import broadcast_arrays
-from portarray.backends.torch.namespace.promotion import pair
 from portarray.backends.torch.namespace.statistical import sum as _sum
-from portarray.backends.torch.namespace.unsigned import UNSIGNED, wrapped
-
-__all__ = [
-    "cholesky",
-    "cross",
-    "det",
-    "diagonal",
-    "eig",
-    "eigh",
-    "eigvals",
-    "eigvalsh",
-    "inv",
-    "matmul",
-    "matrix_norm",
-    "matrix_power",
-    "matrix_rank",
-    "matrix_transpose",
-    "outer",
-    "pinv",
-    "qr",
-    "slogdet",
-    "solve",
-    "svd",
-    "svdvals",
-    "trace",
-    "vecdot",
-    "vector_norm",
-]
+from portarray.backends.torch.namespace.unsigned import NAMES, modular
+from portarray.backends.types import Rows
 
 Axes = int | tuple[int, ...]
 
-# PyTorch has no types for its module linalg.
+# PyTorch has no types for these.
+_broadcast_tensors: Callable[..., tuple[Tensor, Tensor]] = torch.broadcast_tensors
 _cholesky: Callable[..., Tensor] = torch.linalg.cholesky
 _cross: Callable[..., Tensor] = torch.linalg.cross
 _matrix_norm: Callable[..., Tensor] = torch.linalg.matrix_norm
-_matrix_power: Callable[..., Tensor] = torch.linalg.matrix_power
 _pinv: Callable[..., Tensor] = torch.linalg.pinv
 _solve: Callable[..., Tensor] = torch.linalg.solve
 _vector_norm: Callable[..., Tensor] = torch.linalg.vector_norm
@@ -69,6 +34,7 @@ det: Callable[[Tensor], Tensor] = torch.linalg.det
 eigvals: Callable[[Tensor], Tensor] = torch.linalg.eigvals
 eigvalsh: Callable[[Tensor], Tensor] = torch.linalg.eigvalsh
 inv: Callable[[Tensor], Tensor] = torch.linalg.inv
+matrix_power: Callable[[Tensor, int], Tensor] = torch.linalg.matrix_power
 svdvals: Callable[[Tensor], Tensor] = torch.linalg.svdvals
 
 
@@ -79,7 +45,6 @@ def cholesky(x: Tensor, /, *, upper: bool = False) -> Tensor:
 
 def cross(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
     """Return cross products of vectors of three along an axis; other axes broadcast."""
-    x1, x2 = pair(x1, x2)
     least = min(x1.ndim, x2.ndim)
     if not -least <= axis < least:
         raise IndexError(f"cross's axis {axis} is out of bounds for {least} axes")
@@ -87,10 +52,7 @@ def cross(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
         raise ValueError(
             f"cross needs axis {axis} of size 3, got {x1.shape[axis]} and {x2.shape[axis]}"
         )
-    x1, x2 = broadcast_arrays(x1, x2)
-    if x1.dtype in UNSIGNED:
-        return wrapped(lambda a, b: _cross(a, b, dim=axis), x1, x2)
-    return _cross(x1, x2, dim=axis)
+    return _cross(*_broadcast_tensors(x1, x2), dim=axis)
 
 
 def diagonal(x: Tensor, /, *, offset: int = 0) -> Tensor:
@@ -119,11 +81,6 @@ def matrix_norm(
     return _matrix_norm(x, "fro" if ord is None else ord, keepdim=keepdims)
 
 
-def matrix_power(x: Tensor, n: int, /) -> Tensor:
-    """Return powers of square matrices."""
-    return _matrix_power(x, n)
-
-
 def matrix_rank(x: Tensor, /, *, rtol: float | Tensor | None = None) -> Tensor:
     """Count the singular values above ``rtol`` times the largest."""
     values = torch.linalg.svdvals(x)
@@ -133,11 +90,6 @@ def matrix_rank(x: Tensor, /, *, rtol: float | Tensor | None = None) -> Tensor:
         return torch.zeros(x.shape[:-2], dtype=torch.int64, device=x.device)
     least = torch.amax(values, -1) * rtol
     return torch.sum(values > least[..., None], -1, dtype=torch.int64)
-
-
-def outer(x1: Tensor, x2: Tensor, /) -> Tensor:
-    """Return all products of an element of x1 with one of x2."""
-    return multiply(x1[:, None], x2[None, :])
 
 
 def pinv(x: Tensor, /, *, rtol: float | Tensor | None = None) -> Tensor:
@@ -157,7 +109,6 @@ def slogdet(x: Tensor, /) -> SlogdetResult[Tensor]:
 
 def solve(x1: Tensor, x2: Tensor, /) -> Tensor:
     """Solve ``x1 @ x = x2``: one right side for 1-d x2, else matrices of columns."""
-    x1, x2 = pair(x1, x2)
     if x2.ndim != 1 and x2.ndim == x1.ndim - 1 and x1.shape[:-1] == x2.shape:
         # PyTorch would take x2 for a stack of vectors.
         x2 = x2[None]
@@ -185,6 +136,12 @@ def vector_norm(
     """Return norms over axes, all of them for None."""
     if axis == () or x.ndim == 0:
         # Of one number any norm but the 0th is its absolute value; PyTorch takes () for all axes.
-        size = _abs(x)
+        size = torch.abs(x)
         return (size != 0).to(size.dtype) if ord == 0 else size
     return _vector_norm(x, ord=ord, dim=axis, keepdim=keepdims)
+
+
+ROWS: Rows = {
+    "cross": {NAMES: modular(cross)},
+    "outer": {"iufc": torch.outer, NAMES: modular(torch.outer)},
+}

@@ -11,22 +11,14 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from portarray.backends.torch.namespace.manipulation import broadcast_arrays
-from portarray.backends.torch.namespace.promotion import pair
-from portarray.backends.torch.namespace.unsigned import UNSIGNED, wrapped
+from portarray.backends.torch.namespace.unsigned import NAMES, modular
+from portarray.backends.types import Rows
 
-# PyTorch has no types for this.
+matmul = torch.matmul
+
+# PyTorch has no types for these.
 _broadcast_shapes: Callable[..., tuple[int, ...]] = torch.broadcast_shapes
-
-
-def matmul(x1: Tensor, x2: Tensor, /) -> Tensor:
-    """Return the matrix product, of stacks too; 1-d tensors are a row and a column."""
-    x1, x2 = pair(x1, x2)
-    if x1.dtype.is_floating_point or x1.dtype.is_complex:
-        return torch.matmul(x1, x2)
-    if x1.dtype in UNSIGNED:
-        return wrapped(_integer_matmul, x1, x2)
-    return _integer_matmul(x1, x2)
+_broadcast_tensors: Callable[..., tuple[Tensor, Tensor]] = torch.broadcast_tensors
 
 
 def _integer_matmul(x1: Tensor, x2: Tensor) -> Tensor:
@@ -66,12 +58,21 @@ def matrix_transpose(x: Tensor, /) -> Tensor:
 
 def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
     """Return sums of ``conj(x1) * x2`` along an axis; other axes broadcast."""
-    x1, x2 = pair(x1, x2)
     if x1.shape[axis] != x2.shape[axis]:
         raise ValueError(
             f"vecdot's axis {axis} has sizes {x1.shape[axis]} and {x2.shape[axis]}, which differ"
         )
-    x1, x2 = broadcast_arrays(torch.movedim(x1, axis, -1), torch.movedim(x2, axis, -1))
     if x1.dtype.is_complex:
         x1 = torch.conj_physical(x1)
-    return matmul(x1[..., None, :], x2[..., :, None])[..., 0, 0]
+    inexact = x1.dtype.is_floating_point or x1.dtype.is_complex
+    multiply = torch.matmul if inexact else _integer_matmul
+    if x1.ndim == 1 == x2.ndim:
+        return multiply(x1, x2)
+    x1, x2 = _broadcast_tensors(torch.movedim(x1, axis, -1), torch.movedim(x2, axis, -1))
+    return multiply(x1[..., None, :], x2[..., :, None])[..., 0, 0]
+
+
+ROWS: Rows = {
+    "matmul": {"iu": _integer_matmul, NAMES: modular(_integer_matmul)},
+    "vecdot": {NAMES: modular(vecdot)},
+}

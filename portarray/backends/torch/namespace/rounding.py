@@ -5,26 +5,16 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-
-def ceil(x: Tensor, /) -> Tensor:
-    """Round up."""
-    return torch.ceil(x) if x.dtype.is_floating_point else x.clone()
+from portarray.backends.types import Rows
 
 
-def floor(x: Tensor, /) -> Tensor:
-    """Round down."""
-    return torch.floor(x) if x.dtype.is_floating_point else x.clone()
+def _round_parts(x: Tensor) -> Tensor:
+    return torch.complex(torch.round(x.real), torch.round(x.imag))
 
 
-def round(x: Tensor, /) -> Tensor:
-    """Round to the nearest integer, halves to even; both parts of complex numbers."""
-    if x.dtype.is_floating_point:
-        return torch.round(x)
-    if x.dtype.is_complex:
-        return torch.complex(torch.round(x.real), torch.round(x.imag))
-    return x.clone()
-
-
-def trunc(x: Tensor, /) -> Tensor:
-    """Round towards zero."""
-    return torch.trunc(x) if x.dtype.is_floating_point else x.clone()
+ROWS: Rows = {
+    "ceil": {"iu": torch.clone, "f": torch.ceil},
+    "floor": {"iu": torch.clone, "f": torch.floor},
+    "round": {"iu": torch.clone, "f": torch.round, "c": _round_parts},
+    "trunc": {"iu": torch.clone, "f": torch.trunc},
+}

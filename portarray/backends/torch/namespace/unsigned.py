@@ -14,23 +14,14 @@ Three views of the same numbers make everything else possible:
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
+from typing import Any
 
 import torch
 from torch import Tensor
 
-__all__ = [
-    "UNSIGNED",
-    "bits",
-    "divide",
-    "from_float",
-    "ordered",
-    "power",
-    "remainder",
-    "shift_right",
-    "signed",
-    "unordered",
-    "wrapped",
-]
+NAMES = "uint16 uint32 uint64"
+"""The key of rows for the three dtypes."""
 
 signed: dict[torch.dtype, torch.dtype] = {
     torch.uint16: torch.int16,
@@ -43,12 +34,10 @@ UNSIGNED = frozenset(signed)
 
 _CARRIER = {torch.uint16: torch.int32, torch.uint32: torch.int64}
 
-_LEAST = {
-    torch.uint16: torch.iinfo(torch.int16).min,
-    torch.uint32: torch.iinfo(torch.int32).min,
-    torch.uint64: torch.iinfo(torch.int64).min,
-}
+_LEAST = {dtype: torch.iinfo(as_signed).min for dtype, as_signed in signed.items()}
 _MOST_64 = torch.iinfo(torch.int64).max
+
+Function = Callable[..., Any]
 
 
 def bits(x: Tensor) -> Tensor:
@@ -66,11 +55,58 @@ def unordered(key: Tensor, dtype: torch.dtype) -> Tensor:
     return (key ^ _LEAST[dtype]).view(dtype)
 
 
-def wrapped(function: Callable[..., Tensor], *operands: Tensor) -> Tensor:
-    """Call a function that is right modulo 2**n, or only moves data, on the bits of operands."""
-    dtype = operands[0].dtype
-    as_signed = signed[dtype]
-    return function(*[x.view(as_signed) for x in operands]).view(dtype)
+# Functions made for the three dtypes from functions for signed integers. Positional arguments are
+# tensors of one of the dtypes, unless said otherwise; options are handed on.
+
+
+def modular(function: Function) -> Function:
+    """Return a function that computes modulo 2**n, as one does that is right so on the bits."""
+
+    @wraps(function)
+    def on_bits(*operands: Tensor, **options: Any) -> Any:
+        return function(*map(bits, operands), **options).view(operands[0].dtype)
+
+    return on_bits
+
+
+def moving(function: Function) -> Function:
+    """Return a function that moves the first argument's data; the others are handed on."""
+
+    @wraps(function)
+    def on_bits(x: Tensor, *args: Any, **options: Any) -> Any:
+        return function(x.view(signed[x.dtype]), *args, **options).view(x.dtype)
+
+    return on_bits
+
+
+def zero_or_not(function: Function) -> Function:
+    """Return a function whose answer depends on which elements are equal to others, or to 0."""
+
+    @wraps(function)
+    def on_bits(*operands: Tensor, **options: Any) -> Any:
+        return function(*map(bits, operands), **options)
+
+    return on_bits
+
+
+def comparing(function: Function) -> Function:
+    """Return a function whose answer depends on the order of elements."""
+
+    @wraps(function)
+    def on_keys(*operands: Tensor, **options: Any) -> Any:
+        return function(*map(ordered, operands), **options)
+
+    return on_keys
+
+
+def choosing(function: Function) -> Function:
+    """Return a function that chooses elements by their order."""
+
+    @wraps(function)
+    def on_keys(*operands: Tensor, **options: Any) -> Any:
+        return unordered(function(*map(ordered, operands), **options), operands[0].dtype)
+
+    return on_keys
 
 
 def divide(x1: Tensor, x2: Tensor) -> Tensor:

@@ -5,31 +5,23 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from portarray.backends.torch.namespace import unsigned
-from portarray.backends.torch.namespace.promotion import together
-from portarray.backends.torch.namespace.unsigned import UNSIGNED
+from portarray.backends.torch.namespace.unsigned import NAMES, UNSIGNED, bits, zero_or_not
+from portarray.backends.types import Rows
 
 Axes = int | tuple[int, ...]
 
 
-def _truth(x: Tensor) -> Tensor:
-    if x.dtype is torch.bool:
-        return x
-    return (unsigned.bits(x) if x.dtype in UNSIGNED else x) != 0
-
-
 def all(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
     """Tell whether all elements are true; NaN is."""
-    axes = tuple(range(x.ndim)) if axis is None else (axis,) if isinstance(axis, int) else axis
-    truth = _truth(x)
-    return torch.all(truth, axes, keepdim=keepdims) if axes else truth.clone()
+    # torch.all of uint8 is no bool.
+    truth = x if x.dtype is torch.bool else x != 0
+    return truth.clone() if axis == () else torch.all(truth, axis, keepdim=keepdims)
 
 
 def any(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
     """Tell whether at least one element is true; NaN is."""
-    axes = tuple(range(x.ndim)) if axis is None else (axis,) if isinstance(axis, int) else axis
-    truth = _truth(x)
-    return torch.any(truth, axes, keepdim=keepdims) if axes else truth.clone()
+    truth = x if x.dtype is torch.bool else x != 0
+    return truth.clone() if axis == () else torch.any(truth, axis, keepdim=keepdims)
 
 
 def diff(
@@ -44,8 +36,16 @@ def diff(
     """Return n-th differences along an axis."""
     if n == 0:
         return x
-    parts = together([part for part in (prepend, x, append) if part is not None])
-    joined = torch.concat(parts, axis) if len(parts) > 1 else parts[0]
-    if joined.dtype in UNSIGNED:
-        return torch.diff(unsigned.bits(joined), n=n, dim=axis).view(joined.dtype)
-    return torch.diff(joined, n=n, dim=axis)
+    if prepend is not None or append is not None:
+        # PyTorch promotes these, of one axis or more, as the standard does.
+        x = torch.concat([part for part in (prepend, x, append) if part is not None], axis)
+    if x.dtype in UNSIGNED:
+        return torch.diff(bits(x), n=n, dim=axis).view(x.dtype)
+    return torch.diff(x, n=n, dim=axis)
+
+
+ROWS: Rows = {
+    "all": {NAMES: zero_or_not(all)},
+    "any": {NAMES: zero_or_not(any)},
+}
+PLAIN: Rows = {"all": {"b": torch.all}, "any": {"b": torch.any}}
