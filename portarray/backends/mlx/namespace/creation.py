@@ -7,7 +7,7 @@ dtypes and limits hold.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import mlx.core as mx
@@ -15,42 +15,20 @@ import numpy as np
 
 from portarray.backends import sizes
 from portarray.backends.mlx import devices, limits, transfer
-from portarray.backends.mlx.namespace.promotion import (
-    COMPLEX,
+from portarray.backends.mlx.namespace.common import (
     INTEGRAL,
     Scalar,
     array_of,
-    default_float,
-    default_int,
-    scalar_dtype,
-    together,
+    default_dtype,
     widest_float,
 )
+from portarray.backends.promotion import promote
 from portarray.backends.python_values import spaced, with_values, wrapped_64
 
-__all__ = [
-    "arange",
-    "asarray",
-    "check_size",
-    "empty",
-    "empty_like",
-    "eye",
-    "from_dlpack",
-    "full",
-    "full_like",
-    "linspace",
-    "meshgrid",
-    "ones",
-    "ones_like",
-    "tril",
-    "triu",
-    "zeros",
-    "zeros_like",
-]
-
-_FROM_NATIVE = {native: dtype for dtype, native in devices.dtypes("cpu", 0).items()}
+_FROM_NATIVE = {native: dtype for dtype, native in devices.CPU_DTYPES.items()}
 
 Shape = int | Sequence[int]
+Device = mx.Device | None
 
 
 def check_size(shape: Sequence[int], dtype: mx.Dtype) -> tuple[int, ...]:
@@ -91,14 +69,14 @@ def arange(
     step: float = 1,
     *,
     dtype: mx.Dtype | None = None,
-    device: mx.Device | None = None,
+    device: Device = None,
 ) -> mx.array:
-    """Return evenly spaced numbers ``start + i * step`` below stop."""
+    """Return ``start + i * step``, rounded once."""
     numbers = spaced(start, stop, step)
     with transfer.under(device):
         if numbers.whole and (dtype is None or dtype in INTEGRAL):
-            return _integers(numbers.start, numbers.step, numbers.size, dtype or default_int())
-        dtype = dtype or default_float()
+            return _integers(numbers.start, numbers.step, numbers.size, dtype or mx.int64)
+        dtype = dtype or mx.float32
         # One rounding to the dtype at the end, not one for each of product and sum.
         wide = widest_float()
         check_size((numbers.size,), wide)
@@ -125,7 +103,7 @@ def asarray(
     /,
     *,
     dtype: mx.Dtype | None = None,
-    device: mx.Device | None = None,
+    device: Device = None,
     copy: bool | None = None,
 ) -> mx.array:
     """Make an array of an array, a scalar, nested sequences or an object with a buffer or DLPack.
@@ -146,7 +124,7 @@ def asarray(
                 f"pass copy=None or copy=True"
             )
         if isinstance(obj, (bool, int, float, complex)):
-            return array_of(obj, dtype or scalar_dtype(obj, mx.bool_))
+            return array_of(obj, dtype or default_dtype(obj))
         if not isinstance(obj, (np.ndarray, np.generic)) and hasattr(obj, "__dlpack__"):
             return _converted(transfer.from_dlpack(obj, device, copy=copy), dtype, None)
         place = mx.default_device() if device is None else device
@@ -171,7 +149,7 @@ def _host_array(obj: Any, dtype: mx.Dtype | None) -> np.ndarray[Any, Any]:
     if isinstance(obj, (list, tuple)):
         obj = with_values(obj, _is_scalar, mx.array.item)
     host = np.asarray(obj, dtype=target)
-    if host.dtype.newbyteorder("=") not in devices.dtypes("cpu", 0):
+    if host.dtype.newbyteorder("=") not in devices.CPU_DTYPES:
         raise TypeError(
             f"MLX has no dtype for {host.dtype}: an array holds booleans, integers, real numbers, "
             f"or complex ones of complex64"
@@ -183,20 +161,6 @@ def _is_scalar(item: Any) -> bool:
     return isinstance(item, mx.array) and item.ndim == 0
 
 
-def empty(
-    shape: Shape, *, dtype: mx.Dtype | None = None, device: mx.Device | None = None
-) -> mx.array:
-    """Return zeros: MLX has no memory that holds whatever it held."""
-    return zeros(shape, dtype=dtype, device=device)
-
-
-def empty_like(
-    x: mx.array, /, *, dtype: mx.Dtype | None = None, device: mx.Device | None = None
-) -> mx.array:
-    """Return zeros of x's shape."""
-    return zeros_like(x, dtype=dtype, device=device)
-
-
 def eye(
     n_rows: int,
     n_cols: int | None = None,
@@ -204,20 +168,18 @@ def eye(
     *,
     k: int = 0,
     dtype: mx.Dtype | None = None,
-    device: mx.Device | None = None,
+    device: Device = None,
 ) -> mx.array:
     """Return ones on the k-th diagonal and zeros elsewhere."""
     with transfer.under(device):
-        dtype = dtype or default_float()
+        dtype = dtype or mx.float32
         rows, columns = check_size((n_rows, n_rows if n_cols is None else n_cols), dtype)
         if not -rows < k < columns:
             return mx.zeros((rows, columns), dtype=dtype)
         return mx.eye(rows, columns, k, dtype=dtype)
 
 
-def from_dlpack(
-    x: object, /, *, device: mx.Device | None = None, copy: bool | None = None
-) -> mx.array:
+def from_dlpack(x: object, /, *, device: Device = None, copy: bool | None = None) -> mx.array:
     """Make an array of an object with ``__dlpack__``."""
     return transfer.from_dlpack(x, device, copy=copy)
 
@@ -227,14 +189,14 @@ def full(
     fill_value: Scalar | mx.array,
     *,
     dtype: mx.Dtype | None = None,
-    device: mx.Device | None = None,
+    device: Device = None,
 ) -> mx.array:
-    """Return an array that is filled with one value, a scalar or a 0-d array."""
+    """Return an array of one value, a scalar or a 0-d array."""
     with transfer.under(device):
         if isinstance(fill_value, mx.array):
             dtype = dtype or fill_value.dtype
         else:
-            dtype = dtype or scalar_dtype(fill_value, mx.bool_)
+            dtype = dtype or default_dtype(fill_value)
             fill_value = array_of(fill_value, dtype)
         return mx.full(_shape(shape, dtype), fill_value, dtype=dtype)
 
@@ -245,10 +207,10 @@ def full_like(
     fill_value: Scalar | mx.array,
     *,
     dtype: mx.Dtype | None = None,
-    device: mx.Device | None = None,
+    device: Device = None,
 ) -> mx.array:
-    """Return an array of x's shape that is filled with one value."""
-    return full(x.shape, fill_value, dtype=x.dtype if dtype is None else dtype, device=device)
+    """Return an array of x's shape of one value."""
+    return full(x.shape, fill_value, dtype=dtype or x.dtype, device=device)
 
 
 def linspace(
@@ -258,7 +220,7 @@ def linspace(
     num: int,
     *,
     dtype: mx.Dtype | None = None,
-    device: mx.Device | None = None,
+    device: Device = None,
     endpoint: bool = True,
 ) -> mx.array:
     """Return num evenly spaced numbers from start to stop.
@@ -267,8 +229,8 @@ def linspace(
     """
     with transfer.under(device):
         is_complex = isinstance(start, complex) or isinstance(stop, complex)
-        dtype = dtype or (mx.complex64 if is_complex else default_float())
-        if dtype in COMPLEX:
+        dtype = dtype or (mx.complex64 if is_complex else mx.float32)
+        if dtype == mx.complex64:
             first, last = complex(start), complex(stop)
             real = _spaced(first.real, last.real, num, endpoint)
             imag = _spaced(first.imag, last.imag, num, endpoint)
@@ -299,25 +261,34 @@ def meshgrid(*arrays: mx.array, indexing: Literal["xy", "ij"] = "xy") -> tuple[m
         raise ValueError(f"meshgrid's indexing must be 'xy' or 'ij', got {indexing!r}")
     if not arrays:
         return ()
-    parts = together(arrays)
-    check_size([part.size for part in parts], parts[0].dtype)
-    return tuple(mx.meshgrid(*[part.reshape(-1) for part in parts], indexing=indexing))
+    dtype = devices.CPU_DTYPES[promote(*[_FROM_NATIVE[x.dtype] for x in arrays])]
+    check_size([x.size for x in arrays], dtype)
+    return tuple(mx.meshgrid(*[x.reshape(-1).astype(dtype) for x in arrays], indexing=indexing))
 
 
-def ones(
-    shape: Shape, *, dtype: mx.Dtype | None = None, device: mx.Device | None = None
-) -> mx.array:
-    """Return ones."""
-    with transfer.under(device):
-        dtype = dtype or default_float()
-        return mx.ones(_shape(shape, dtype), dtype=dtype)
+def _constant(own: Callable[..., mx.array]) -> Callable[..., mx.array]:
+    """Return the standard's ``zeros`` or ``ones``."""
+
+    def made(shape: Shape, *, dtype: mx.Dtype | None = None, device: Device = None) -> mx.array:
+        with transfer.under(device):
+            dtype = dtype or mx.float32
+            return own(_shape(shape, dtype), dtype=dtype)
+
+    return made
 
 
-def ones_like(
-    x: mx.array, /, *, dtype: mx.Dtype | None = None, device: mx.Device | None = None
-) -> mx.array:
-    """Return ones of x's shape."""
-    return ones(x.shape, dtype=x.dtype if dtype is None else dtype, device=device)
+def _constant_like(like: Callable[..., mx.array]) -> Callable[..., mx.array]:
+    def made(x: mx.array, /, *, dtype: mx.Dtype | None = None, device: Device = None) -> mx.array:
+        return like(x.shape, dtype=dtype or x.dtype, device=device)
+
+    return made
+
+
+zeros = _constant(mx.zeros)
+zeros_like = _constant_like(zeros)
+ones = _constant(mx.ones)
+ones_like = _constant_like(ones)
+empty, empty_like = zeros, zeros_like  # MLX has no memory that holds whatever it held
 
 
 def tril(x: mx.array, /, *, k: int = 0) -> mx.array:
@@ -335,19 +306,3 @@ def _diagonal(x: mx.array, k: int) -> int:
     if x.ndim < 2:
         raise ValueError(f"triangles need arrays of 2 axes or more, got {x.ndim}")
     return min(max(k, -x.shape[-2] - 1), x.shape[-1] + 1)
-
-
-def zeros(
-    shape: Shape, *, dtype: mx.Dtype | None = None, device: mx.Device | None = None
-) -> mx.array:
-    """Return zeros."""
-    with transfer.under(device):
-        dtype = dtype or default_float()
-        return mx.zeros(_shape(shape, dtype), dtype=dtype)
-
-
-def zeros_like(
-    x: mx.array, /, *, dtype: mx.Dtype | None = None, device: mx.Device | None = None
-) -> mx.array:
-    """Return zeros of x's shape."""
-    return zeros(x.shape, dtype=x.dtype if dtype is None else dtype, device=device)

@@ -16,9 +16,8 @@ import mlx.core as mx
 import numpy as np
 
 from portarray.backends.mlx import limits, transfer
-from portarray.backends.mlx.namespace.promotion import Scalar, array_of, on_cpu
-
-__all__ = ["getitem", "item", "setitem", "take", "take_along_axis"]
+from portarray.backends.mlx.namespace.common import Scalar, array_of, on_cpu
+from portarray.backends.protocol import Rows
 
 Key = tuple[Any, ...]
 
@@ -295,3 +294,30 @@ def write_rows(rows: mx.array, places: mx.array, written: mx.array, *, in_halves
     out = mx.array(rows)
     out[places] = written
     return out if out.dtype == dtype else mx.view(out, dtype)
+
+
+def _getitem(x: mx.array, key: Any) -> mx.array:
+    """Return ``x[key]`` for the plainest keys, which MLX itself does not look at.
+
+    An integer out of bounds reads foreign memory, and a step of 0 ends the process.
+    """
+    shape = x.shape
+    if key.__class__ is int:
+        if shape and -shape[0] <= key < shape[0]:
+            return x[key]
+    elif key.__class__ is slice:
+        if shape and key.step is None:
+            return x[key]
+    elif key.__class__ is tuple and len(key) <= len(shape):
+        for index, size in zip(key, shape, strict=False):
+            kind = type(index)
+            if not (kind is slice and index.step is None) and not (
+                kind is int and -size <= index < size
+            ):
+                break
+        else:
+            return x[key]
+    raise IndexError(f"{key!r} is out of bounds, or no key of integers and slices without steps")
+
+
+PLAIN: Rows = {"getitem": {"biufc": _getitem}}

@@ -24,26 +24,6 @@ from portarray.backends.composed.results import (
     SlogdetResult,
     SVDResult,
 )
-from portarray.backends.mlx.namespace.linear_algebra import matmul, matrix_transpose
-from portarray.backends.mlx.namespace.promotion import pair
-
-__all__ = [
-    "cholesky",
-    "det",
-    "diagonal",
-    "eig",
-    "eigh",
-    "eigvals",
-    "eigvalsh",
-    "inv",
-    "matmul",
-    "matrix_transpose",
-    "qr",
-    "slogdet",
-    "solve",
-    "svd",
-    "svdvals",
-]
 
 _FACTORIZED = (mx.float32, mx.float64, mx.complex64)
 
@@ -248,7 +228,6 @@ def slogdet(x: mx.array, /) -> SlogdetResult[mx.array]:
 
 def solve(x1: mx.array, x2: mx.array, /) -> mx.array:
     """Solve ``x1 @ x = x2``: one right side for 1-d x2, else matrices of columns."""
-    x1, x2 = pair(x1, x2)
     _checked("solve", x1)
     n = x1.shape[-1]
     columns = x2[:, None] if x2.ndim == 1 else x2

@@ -11,24 +11,6 @@ import numpy as np
 
 from portarray.backends.mlx import limits, transfer
 from portarray.backends.mlx.namespace.creation import check_size
-from portarray.backends.mlx.namespace.promotion import together
-
-__all__ = [
-    "broadcast_arrays",
-    "broadcast_to",
-    "concat",
-    "expand_dims",
-    "flip",
-    "moveaxis",
-    "permute_dims",
-    "repeat",
-    "reshape",
-    "roll",
-    "squeeze",
-    "stack",
-    "tile",
-    "unstack",
-]
 
 Axes = int | Sequence[int]
 
@@ -60,7 +42,7 @@ def broadcast_to(x: mx.array, /, shape: tuple[int, ...]) -> mx.array:
 
 def concat(arrays: tuple[mx.array, ...] | list[mx.array], /, *, axis: int | None = 0) -> mx.array:
     """Join arrays along an axis; flattened ones for None."""
-    parts = together(arrays)
+    parts = list(arrays)
     if axis is None:
         parts, axis = [x.reshape(-1) for x in parts], 0
     if not parts[0].ndim:
@@ -214,7 +196,7 @@ def squeeze(x: mx.array, /, axis: Axes) -> mx.array:
 
 def stack(arrays: tuple[mx.array, ...] | list[mx.array], /, *, axis: int = 0) -> mx.array:
     """Join arrays of one shape along a new axis."""
-    parts = together(arrays)
+    parts = list(arrays)
     for x in parts:
         if x.shape != parts[0].shape:
             raise ValueError(

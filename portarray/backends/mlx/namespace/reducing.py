@@ -9,13 +9,14 @@ from collections.abc import Callable
 
 import mlx.core as mx
 
-__all__ = ["Axes", "reduced"]
+from portarray.backends.mlx.limits import within_bounds
 
 Axes = int | tuple[int, ...]
+Reduction = Callable[..., mx.array]
 
 
 def reduced(
-    function: Callable[..., mx.array],
+    function: Reduction,
     x: mx.array,
     axis: Axes | None,
     keepdims: bool,
@@ -53,3 +54,8 @@ def reduced(
     sizes = [(place, 1 if place in gone else size) for place, size in enumerate(x.shape)]
     shape = [size for place, size in sizes if keepdims or place not in gone]
     return mx.full(shape, mx.array(none, dtype=dtype))
+
+
+def filled(own: Reduction, general: Reduction) -> Reduction:
+    """Return MLX's reduction of everything, with another one for arrays without elements."""
+    return within_bounds(lambda x: own(x) if x.size else general(x))

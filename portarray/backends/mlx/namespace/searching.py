@@ -8,10 +8,9 @@ from typing import Literal
 import mlx.core as mx
 
 from portarray.backends.mlx import limits
-from portarray.backends.mlx.namespace.promotion import Scalar, pair
 from portarray.backends.mlx.namespace.reducing import Axes, reduced
 
-__all__ = ["argmax", "argmin", "count_nonzero", "nonzero", "searchsorted", "where"]
+where = mx.where
 
 
 def argmax(x: mx.array, /, *, axis: int | None = None, keepdims: bool = False) -> mx.array:
@@ -75,7 +74,7 @@ def nonzero(x: mx.array, /) -> tuple[mx.array, ...]:
 
 def searchsorted(
     x1: mx.array,
-    x2: mx.array | Scalar,
+    x2: mx.array,
     /,
     *,
     side: Literal["left", "right"] = "left",
@@ -84,12 +83,6 @@ def searchsorted(
     """Return where elements would be inserted into a sorted array; NaN sorts last."""
     if side not in ("left", "right"):
         raise ValueError(f"searchsorted's side must be 'left' or 'right', got {side!r}")
-    x1, x2 = pair(x1, x2)
     if sorter is not None:
         x1 = mx.take(x1, sorter, 0)
     return mx.searchsorted(x1, x2, side).astype(mx.int64)
-
-
-def where(condition: mx.array, x1: mx.array | Scalar, x2: mx.array | Scalar, /) -> mx.array:
-    """Choose from x1 where the condition is true, else from x2."""
-    return mx.where(condition, *pair(x1, x2))

@@ -1,4 +1,4 @@
-"""Tests of whole arrays."""
+"""Tests of whole arrays of MLX."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import builtins
 
 import mlx.core as mx
 
-from portarray.backends.mlx.namespace.reducing import Axes, reduced
-
-__all__ = ["all", "any"]
+from portarray.backends.mlx.namespace.reducing import Axes, filled, reduced
+from portarray.backends.protocol import Rows
 
 
 def all(x: mx.array, /, *, axis: Axes | None = None, keepdims: builtins.bool = False) -> mx.array:
@@ -23,3 +22,6 @@ def any(x: mx.array, /, *, axis: Axes | None = None, keepdims: builtins.bool = F
 
 def _truth(x: mx.array) -> mx.array:
     return x if x.dtype == mx.bool_ else x != 0
+
+
+PLAIN: Rows = {"all": {"b": filled(mx.all, all)}, "any": {"b": filled(mx.any, any)}}
