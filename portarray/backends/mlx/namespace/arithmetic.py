@@ -24,8 +24,8 @@ def _floor_divide(x1: mx.array, x2: mx.array) -> mx.array:
     # Without the remainder's share of it, the quotient is within rounding of an integer.
     whole = mx.round(ratio - mx.divide(mx.remainder(x1, x2), x2))
     whole = mx.where(mx.equal(whole, zero), mx.multiply(ratio, zero), whole)
-    finite = mx.logical_and(mx.isfinite(ratio), mx.isfinite(x2))
-    return mx.where(finite, whole, ratio)
+    # Infinite operands and a division by 0 make NaN of the remainder's share.
+    return mx.where(mx.isnan(whole), ratio, whole)
 
 
 @composed

@@ -43,8 +43,8 @@ def check_size(shape: Sequence[int], dtype: mx.Dtype) -> tuple[int, ...]:
     ValueError
         If an axis is negative, or longer than MLX's 32-bit sizes hold.
     """
-    shape = tuple(int(size) for size in shape)
-    if any(size < 0 for size in shape):
+    shape = tuple(map(int, shape))
+    if shape and min(shape) < 0:
         raise ValueError(f"shape {shape} has a negative size; sizes are 0 or more")
     asked = math.prod(shape) * dtype.size
     if asked > _NEVER_TOO_LARGE:
@@ -91,8 +91,10 @@ def _integers(start: int, step: int, count: int, dtype: mx.Dtype) -> mx.array:
     limits.check((count,), 2 * count * mx.int64.size)
     if count:
         # Each end is checked against the dtype.
-        for end in (start, start + (count - 1) * step):
-            array_of(end, dtype)
+        array_of(start, dtype)
+        array_of(start + (count - 1) * step, dtype)
+    if start == 0 and step == 1:
+        return mx.arange(count, dtype=dtype)
     # Modulo 2**64 all of it is right, also for uint64 and steps that leave the dtype.
     values = mx.arange(count, dtype=mx.int64) * mx.array(wrapped_64(step), dtype=mx.int64)
     return (values + mx.array(wrapped_64(start), dtype=mx.int64)).astype(dtype)
@@ -261,7 +263,10 @@ def meshgrid(*arrays: mx.array, indexing: Literal["xy", "ij"] = "xy") -> tuple[m
         raise ValueError(f"meshgrid's indexing must be 'xy' or 'ij', got {indexing!r}")
     if not arrays:
         return ()
-    dtype = devices.CPU_DTYPES[promote(*[_FROM_NATIVE[x.dtype] for x in arrays])]
+    common = promote(*[_FROM_NATIVE[x.dtype] for x in arrays])
+    if common not in devices.CPU_DTYPES:
+        raise TypeError(f"the arrays meet in {common}, which MLX lacks; convert one first")
+    dtype = devices.CPU_DTYPES[common]
     check_size([x.size for x in arrays], dtype)
     return tuple(mx.meshgrid(*[x.reshape(-1).astype(dtype) for x in arrays], indexing=indexing))
 

@@ -57,18 +57,11 @@ def setitem(x: mx.array, key: Key, value: mx.array | Scalar, /) -> mx.array:
 
 def item(x: mx.array, /) -> Scalar:
     """Return the only element as Python scalar."""
-    value: Scalar = x.item()
-    return value
+    return x.item()
 
 
 def take(x: mx.array, indices: mx.array, /, *, axis: int | None = None) -> mx.array:
-    """Return elements at indices along an axis, for one or more axes of indices.
-
-    Raises
-    ------
-    IndexError
-        If an index is out of bounds.
-    """
+    """Return elements at indices along an axis, for one or more axes of indices."""
     if axis is None:
         if x.ndim != 1:
             raise ValueError(f"take needs an axis for an array of {x.ndim} axes")
@@ -78,13 +71,7 @@ def take(x: mx.array, indices: mx.array, /, *, axis: int | None = None) -> mx.ar
 
 
 def take_along_axis(x: mx.array, indices: mx.array, /, *, axis: int = -1) -> mx.array:
-    """Return elements at indices that are matched with x along an axis; other axes broadcast.
-
-    Raises
-    ------
-    IndexError
-        If an index is out of bounds.
-    """
+    """Return elements at indices that are matched with x along an axis; other axes broadcast."""
     axis = axis % x.ndim
     where_from = _within(indices, x.shape[axis])
     if not indices.size or not x.size:
@@ -111,13 +98,9 @@ def _is_plain(key: Key) -> bool:
 
 def _expanded(key: Key, ndim: int) -> Key:
     """Return a key without ellipsis that says something about every axis."""
-    used = 0
-    place = len(key)
-    for number, index in enumerate(key):
-        if index is Ellipsis:
-            place = number
-        elif index is not None:
-            used += index.ndim if _is_boolean(index) else 1
+    place = next((n for n, index in enumerate(key) if index is Ellipsis), len(key))
+    named = (*key[:place], *key[place + 1 :])
+    used = sum(index.ndim if _is_boolean(index) else 1 for index in named if index is not None)
     return (*key[:place], *[_ALL] * (ndim - used), *key[place + 1 :])
 
 
@@ -167,35 +150,30 @@ def _clipped(index: slice, size: int) -> slice:
 
 def _merged(x: mx.array, advanced: list[Any]) -> tuple[mx.array, list[Any]]:
     """Return array and index arrays with each mask made places on one axis, the mask's own."""
-    if not any(_is_boolean(index) for index in advanced):
-        axes = range(x.ndim)
-        return x, [
-            index if index is _ALL else _within(index, x.shape[axis])
-            for axis, index in zip(axes, advanced, strict=True)
-        ]
     shape: list[int] = []
     found: list[Any] = []
     axis = 0
     for index in advanced:
+        width = index.ndim if _is_boolean(index) else 1
+        size = math.prod(x.shape[axis : axis + width])
         if _is_boolean(index):
-            covered = x.shape[axis : axis + index.ndim]
-            shape.append(math.prod(covered))
             places = np.flatnonzero(transfer.to_host(index, copy=None))
             limits.check(places.shape, places.nbytes)
-            found.append(mx.array(places))
-            axis += index.ndim
-        else:
-            shape.append(x.shape[axis])
-            found.append(index if index is _ALL else _within(index, x.shape[axis]))
-            axis += 1
-    return x.reshape(shape), found
+            index = mx.array(places)
+        elif index is not _ALL:
+            index = _within(index, size)
+        shape.append(size)
+        found.append(index)
+        axis += width
+    return (x if shape == list(x.shape) else x.reshape(shape)), found
 
 
 def _within(index: mx.array, size: int) -> mx.array:
     """Return an index array of a dtype that MLX's gathering mixes with others, once looked at."""
     values = transfer.to_host(index, copy=None)
     if values.size:
-        for extreme in (values.min(), values.max()):
+        # The reductions themselves: the methods are calls of Python's.
+        for extreme in (np.minimum.reduce(values, None), np.maximum.reduce(values, None)):
             if not -size <= int(extreme) < size:
                 raise IndexError(f"index {extreme} is out of bounds for an axis of length {size}")
     return index if index.dtype == mx.int64 else index.astype(mx.int64)
@@ -240,13 +218,12 @@ def _write_slices(x: mx.array, key: Key, value: mx.array) -> None:
         size = x.shape[len(slices)]
         if isinstance(index, slice):
             index = _clipped(index, size)
-            count = len(range(*index.indices(size)))
-            selected.append(count)
+            sizes.append(len(range(*index.indices(size))))
+            selected.append(sizes[-1])
         else:
             index = slice(index % size, index % size + 1)
-            count = 1
+            sizes.append(1)
         slices.append(index)
-        sizes.append(count)
     values = _spread(value, tuple(selected)).reshape(sizes).astype(x.dtype)
     # An array of no axes has no slices.
     x[tuple(slices) or Ellipsis] = values

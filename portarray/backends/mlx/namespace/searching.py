@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from typing import Literal
 
 import mlx.core as mx
@@ -13,25 +14,22 @@ from portarray.backends.mlx.namespace.reducing import Axes, reduced
 where = mx.where
 
 
-def argmax(x: mx.array, /, *, axis: int | None = None, keepdims: bool = False) -> mx.array:
-    """Return the index of the first largest element; of the first NaN where there is one."""
-    if x.size == 0 or x.ndim == 0:
-        return _of_few("argmax", x, axis, keepdims)
-    return mx.argmax(x, axis, keepdims).astype(mx.int64)
+def _extreme(name: str, own: Callable[..., mx.array]) -> Callable[..., mx.array]:
+    """Return argmax or argmin: the first of several, and the first NaN where there is one."""
+
+    def found(x: mx.array, /, *, axis: int | None = None, keepdims: bool = False) -> mx.array:
+        if x.size and x.ndim:
+            return own(x, axis, keepdims).astype(mx.int64)
+        # MLX refuses 0-d arrays, and those of nothing.
+        if x.size == 0 and (axis is None or x.shape[axis] == 0):
+            raise ValueError(f"{name} of no elements does not exist; the shape is {x.shape}")
+        return reduced(mx.sum, mx.zeros(x.shape), axis, keepdims, none=0, dtype=mx.int64)
+
+    return found
 
 
-def argmin(x: mx.array, /, *, axis: int | None = None, keepdims: bool = False) -> mx.array:
-    """Return the index of the first smallest element; of the first NaN where there is one."""
-    if x.size == 0 or x.ndim == 0:
-        return _of_few("argmin", x, axis, keepdims)
-    return mx.argmin(x, axis, keepdims).astype(mx.int64)
-
-
-def _of_few(name: str, x: mx.array, axis: int | None, keepdims: bool) -> mx.array:
-    """Return the indices in a 0-d array, or of nothing, which MLX refuses both."""
-    if x.size == 0 and (axis is None or x.shape[axis] == 0):
-        raise ValueError(f"{name} of no elements does not exist; the shape is {tuple(x.shape)}")
-    return reduced(mx.sum, mx.zeros(x.shape), axis, keepdims, none=0, dtype=mx.int64)
+argmax = _extreme("argmax", mx.argmax)
+argmin = _extreme("argmin", mx.argmin)
 
 
 def count_nonzero(x: mx.array, /, *, axis: Axes | None = None, keepdims: bool = False) -> mx.array:

@@ -9,7 +9,7 @@ import mlx.core as mx
 
 from portarray.backends.composed.statistical import count
 from portarray.backends.mlx.namespace.common import UNSIGNED
-from portarray.backends.mlx.namespace.reducing import Axes, filled, reduced
+from portarray.backends.mlx.namespace.reducing import Axes, Reduction, filled, reduced
 from portarray.backends.protocol import Rows, composed
 
 _HALF = (mx.float16, mx.bfloat16)
@@ -54,22 +54,19 @@ cumulative_prod = _running(mx.cumprod, 1)
 cumulative_sum = _running(mx.cumsum, 0)
 
 
-def max(x: mx.array, /, *, axis: Axes | None = None, keepdims: bool = False) -> mx.array:
-    """Return the largest elements; NaN where there is one."""
-    return _extreme("max", mx.max, x, axis, keepdims)
+def _extreme(name: str, own: Reduction) -> Reduction:
+    """Return max or min, which are NaN where there is one."""
+
+    def found(x: mx.array, /, *, axis: Axes | None = None, keepdims: bool = False) -> mx.array:
+        if x.size == 0 and count(x, axis) == 0:
+            raise ValueError(f"{name} of no elements does not exist; the shape is {x.shape}")
+        return reduced(own, x, axis, keepdims, none=0, dtype=x.dtype)
+
+    return found
 
 
-def min(x: mx.array, /, *, axis: Axes | None = None, keepdims: bool = False) -> mx.array:
-    """Return the smallest elements; NaN where there is one."""
-    return _extreme("min", mx.min, x, axis, keepdims)
-
-
-def _extreme(
-    name: str, function: Callable[..., mx.array], x: mx.array, axis: Axes | None, keepdims: bool
-) -> mx.array:
-    if x.size == 0 and count(x, axis) == 0:
-        raise ValueError(f"{name} of no elements does not exist; the shape is {tuple(x.shape)}")
-    return reduced(function, x, axis, keepdims, none=0, dtype=x.dtype)
+max = _extreme("max", mx.max)
+min = _extreme("min", mx.min)
 
 
 def _wide(x: mx.array) -> mx.array:
@@ -88,17 +85,25 @@ def mean(x: mx.array, /, *, axis: Axes | None = None, keepdims: bool = False) ->
     return _result(x, reduced(mx.mean, wide, axis, keepdims, none=none, dtype=wide.dtype))
 
 
-def prod(
-    x: mx.array,
-    /,
-    *,
-    axis: Axes | None = None,
-    dtype: mx.Dtype | None = None,
-    keepdims: bool = False,
-) -> mx.array:
-    """Return products; integers widen."""
-    target = _sum_dtype(x, dtype)
-    return reduced(mx.prod, x.astype(target), axis, keepdims, none=1, dtype=target)
+def _total(own: Reduction, none: int) -> Reduction:
+    """Return sum or prod, of which integers widen."""
+
+    def found(
+        x: mx.array,
+        /,
+        *,
+        axis: Axes | None = None,
+        dtype: mx.Dtype | None = None,
+        keepdims: bool = False,
+    ) -> mx.array:
+        dtype = _sum_dtype(x, dtype)
+        return reduced(own, x.astype(dtype), axis, keepdims, none=none, dtype=dtype)
+
+    return found
+
+
+prod = _total(mx.prod, 1)
+sum = _total(mx.sum, 0)
 
 
 @composed
@@ -112,19 +117,6 @@ def std(
 ) -> mx.array:
     """Return standard deviations."""
     return _result(x, mx.sqrt(_variance(_wide(x), axis, correction, keepdims)))
-
-
-def sum(
-    x: mx.array,
-    /,
-    *,
-    axis: Axes | None = None,
-    dtype: mx.Dtype | None = None,
-    keepdims: bool = False,
-) -> mx.array:
-    """Return sums; integers widen."""
-    target = _sum_dtype(x, dtype)
-    return reduced(mx.sum, x.astype(target), axis, keepdims, none=0, dtype=target)
 
 
 @composed
