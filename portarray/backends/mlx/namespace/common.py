@@ -61,6 +61,14 @@ def array_of(scalar: Scalar, dtype: mx.Dtype) -> mx.array:
     return mx.array(scalar, dtype=dtype)
 
 
+def refuse_double(name: str, x: mx.array) -> None:
+    """Refuse what has complex128 results, which MLX would give in complex64."""
+    if x.dtype == mx.float64:
+        raise TypeError(
+            f"{name} of float64 is complex128, which MLX has not; convert to float32 with astype"
+        )
+
+
 def inplace(rows: Rows, *names: str) -> Rows:
     """Return rows of the in-place operators of functions that have rows.
 

@@ -34,10 +34,7 @@ WITH_SCALAR: Rows = {
 
 
 def clip(
-    x: mx.array,
-    /,
-    min: mx.array | float | None = None,
-    max: mx.array | float | None = None,
+    x: mx.array, /, min: mx.array | float | None = None, max: mx.array | float | None = None
 ) -> mx.array:
     """Limit values to a range; a bound beyond what an integer dtype holds limits nothing."""
     low = _bound(x, min, lower=True)

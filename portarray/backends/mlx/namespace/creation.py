@@ -28,20 +28,14 @@ from portarray.backends.python_values import spaced, with_values, wrapped_64
 _FROM_NATIVE = {native: dtype for dtype, native in devices.CPU_DTYPES.items()}
 
 Shape = int | Sequence[int]
+DType = mx.Dtype | None
 Device = mx.Device | None
 
 
 def check_size(shape: Sequence[int], dtype: mx.Dtype) -> tuple[int, ...]:
-    """Return a shape, once MLX can hold it.
+    """Return a shape, or raise MemoryError or ValueError where MLX cannot hold the array.
 
     Memory that is not there ends the process instead of raising, at some time later.
-
-    Raises
-    ------
-    MemoryError
-        If an array would be larger than the machine's memory; ``asked`` says how many bytes.
-    ValueError
-        If an axis is negative, or longer than MLX's 32-bit sizes hold.
     """
     shape = tuple(map(int, shape))
     if shape and min(shape) < 0:
@@ -68,7 +62,7 @@ def arange(
     stop: float | None = None,
     step: float = 1,
     *,
-    dtype: mx.Dtype | None = None,
+    dtype: DType = None,
     device: Device = None,
 ) -> mx.array:
     """Return ``start + i * step``, rounded once."""
@@ -101,22 +95,9 @@ def _integers(start: int, step: int, count: int, dtype: mx.Dtype) -> mx.array:
 
 
 def asarray(
-    obj: Any,
-    /,
-    *,
-    dtype: mx.Dtype | None = None,
-    device: Device = None,
-    copy: bool | None = None,
+    obj: Any, /, *, dtype: DType = None, device: Device = None, copy: bool | None = None
 ) -> mx.array:
-    """Make an array of an array, a scalar, nested sequences or an object with a buffer or DLPack.
-
-    Raises
-    ------
-    ValueError
-        If ``copy=False`` and obj is no array of MLX already.
-    TypeError
-        For strings and objects.
-    """
+    """Make an array of an array, a scalar, nested sequences, a buffer or a DLPack object."""
     with transfer.under(device):
         if isinstance(obj, mx.array):
             return _converted(obj, dtype, copy)
@@ -135,7 +116,7 @@ def asarray(
         )
 
 
-def _converted(x: mx.array, dtype: mx.Dtype | None, copy: bool | None) -> mx.array:
+def _converted(x: mx.array, dtype: DType, copy: bool | None) -> mx.array:
     if dtype is None or x.dtype == dtype:
         return mx.array(x) if copy else x
     if copy is False:
@@ -146,7 +127,7 @@ def _converted(x: mx.array, dtype: mx.Dtype | None, copy: bool | None) -> mx.arr
     return x.astype(dtype)
 
 
-def _host_array(obj: Any, dtype: mx.Dtype | None) -> np.ndarray[Any, Any]:
+def _host_array(obj: Any, dtype: DType) -> np.ndarray[Any, Any]:
     target = None if dtype is None or isinstance(obj, np.ndarray) else _FROM_NATIVE[dtype]
     if isinstance(obj, (list, tuple)):
         obj = with_values(obj, _is_scalar, mx.array.item)
@@ -169,7 +150,7 @@ def eye(
     /,
     *,
     k: int = 0,
-    dtype: mx.Dtype | None = None,
+    dtype: DType = None,
     device: Device = None,
 ) -> mx.array:
     """Return ones on the k-th diagonal and zeros elsewhere."""
@@ -187,11 +168,7 @@ def from_dlpack(x: object, /, *, device: Device = None, copy: bool | None = None
 
 
 def full(
-    shape: Shape,
-    fill_value: Scalar | mx.array,
-    *,
-    dtype: mx.Dtype | None = None,
-    device: Device = None,
+    shape: Shape, fill_value: Scalar | mx.array, *, dtype: DType = None, device: Device = None
 ) -> mx.array:
     """Return an array of one value, a scalar or a 0-d array."""
     with transfer.under(device):
@@ -204,12 +181,7 @@ def full(
 
 
 def full_like(
-    x: mx.array,
-    /,
-    fill_value: Scalar | mx.array,
-    *,
-    dtype: mx.Dtype | None = None,
-    device: Device = None,
+    x: mx.array, /, fill_value: Scalar | mx.array, *, dtype: DType = None, device: Device = None
 ) -> mx.array:
     """Return an array of x's shape of one value."""
     return full(x.shape, fill_value, dtype=dtype or x.dtype, device=device)
@@ -221,14 +193,11 @@ def linspace(
     /,
     num: int,
     *,
-    dtype: mx.Dtype | None = None,
+    dtype: DType = None,
     device: Device = None,
     endpoint: bool = True,
 ) -> mx.array:
-    """Return num evenly spaced numbers from start to stop.
-
-    MLX's own computes in float32 what is not float64.
-    """
+    """Return num evenly spaced numbers; MLX's own computes in float32 what is not float64."""
     with transfer.under(device):
         is_complex = isinstance(start, complex) or isinstance(stop, complex)
         dtype = dtype or (mx.complex64 if is_complex else mx.float32)
@@ -259,8 +228,6 @@ def _spaced(start: float, stop: float, num: int, endpoint: bool) -> mx.array:
 
 def meshgrid(*arrays: mx.array, indexing: Literal["xy", "ij"] = "xy") -> tuple[mx.array, ...]:
     """Return coordinate arrays of one shape."""
-    if indexing not in ("xy", "ij"):
-        raise ValueError(f"meshgrid's indexing must be 'xy' or 'ij', got {indexing!r}")
     if not arrays:
         return ()
     common = promote(*[_FROM_NATIVE[x.dtype] for x in arrays])
@@ -274,7 +241,7 @@ def meshgrid(*arrays: mx.array, indexing: Literal["xy", "ij"] = "xy") -> tuple[m
 def _constant(own: Callable[..., mx.array]) -> Callable[..., mx.array]:
     """Return the standard's ``zeros`` or ``ones``."""
 
-    def made(shape: Shape, *, dtype: mx.Dtype | None = None, device: Device = None) -> mx.array:
+    def made(shape: Shape, *, dtype: DType = None, device: Device = None) -> mx.array:
         with transfer.under(device):
             dtype = dtype or mx.float32
             return own(_shape(shape, dtype), dtype=dtype)
@@ -283,7 +250,7 @@ def _constant(own: Callable[..., mx.array]) -> Callable[..., mx.array]:
 
 
 def _constant_like(like: Callable[..., mx.array]) -> Callable[..., mx.array]:
-    def made(x: mx.array, /, *, dtype: mx.Dtype | None = None, device: Device = None) -> mx.array:
+    def made(x: mx.array, /, *, dtype: DType = None, device: Device = None) -> mx.array:
         return like(x.shape, dtype=dtype or x.dtype, device=device)
 
     return made

@@ -11,6 +11,7 @@ from typing import Literal
 
 import mlx.core as mx
 
+from portarray.backends.mlx.namespace.common import refuse_double
 from portarray.backends.mlx.namespace.creation import check_size
 
 Norm = Literal["backward", "ortho", "forward"]
@@ -50,10 +51,7 @@ def _of_axes(name: str, own: Callable[..., mx.array]) -> Callable[..., mx.array]
 
 def _check(name: str, x: mx.array, lengths: Sizes) -> None:
     """Refuse arrays and lengths that MLX cannot transform, or would in too low a precision."""
-    if x.dtype == mx.float64:
-        raise TypeError(
-            f"{name} of float64 is complex128, which MLX has not; convert to float32 with astype"
-        )
+    refuse_double(name, x)
     if x.ndim == 0:
         raise ValueError(f"{name} needs at least one axis")
     check_size(lengths, mx.complex64)

@@ -24,6 +24,7 @@ from portarray.backends.composed.results import (
     SlogdetResult,
     SVDResult,
 )
+from portarray.backends.mlx.namespace.common import refuse_double
 
 _FACTORIZED = (mx.float32, mx.float64, mx.complex64)
 
@@ -47,20 +48,6 @@ def _real(x: mx.array) -> mx.Dtype:
     return mx.float32 if _is_complex(x) else x.dtype
 
 
-def _complex(name: str, x: mx.array) -> mx.array:
-    """Refuse what has complex128 results, which MLX would give in complex64."""
-    if x.dtype == mx.float64:
-        raise TypeError(
-            f"{name} of float64 is complex128, which MLX has not; convert to float32 with astype"
-        )
-    return x
-
-
-def _one(x: mx.array) -> mx.array:
-    """Return identity matrices of the shape of a stack."""
-    return mx.broadcast_to(mx.eye(x.shape[-2], x.shape[-1], dtype=x.dtype), x.shape)
-
-
 def _finite(x: mx.array) -> tuple[mx.array, Callable[..., mx.array]]:
     """Return x with identities for matrices that are not finite, and what puts NaN there again."""
     wrong = mx.logical_not(mx.all(mx.isfinite(x), axis=(-2, -1), keepdims=True))
@@ -69,7 +56,7 @@ def _finite(x: mx.array) -> tuple[mx.array, Callable[..., mx.array]]:
         at = wrong if result.ndim == x.ndim else wrong[..., 0]
         return mx.where(at, mx.array(math.nan, dtype=result.dtype), result)
 
-    return mx.where(wrong, _one(x), x), restored
+    return mx.where(wrong, mx.eye(*x.shape[-2:], dtype=x.dtype), x), restored
 
 
 def _computed(name: str, result: mx.array) -> mx.array:
@@ -121,14 +108,12 @@ def _determinant(x: mx.array) -> tuple[mx.array, mx.array]:
 
 def diagonal(x: mx.array, /, *, offset: int = 0) -> mx.array:
     """Return the diagonals of matrices."""
-    if x.ndim < 2:
-        raise ValueError(f"diagonal needs at least 2 axes, got {x.ndim}")
     return mx.diagonal(x, offset, -2, -1)
 
 
 def eig(x: mx.array, /) -> EigResult[mx.array]:
     """Return eigenvalues and eigenvectors, complex always."""
-    _complex("eig", _checked("eig", x))
+    refuse_double("eig", _checked("eig", x))
     if x.size == 0:
         return EigResult(mx.zeros(x.shape[:-1], dtype=mx.complex64), x.astype(mx.complex64))
     clean, restored = _finite(x)
@@ -163,7 +148,7 @@ def eigh(x: mx.array, /) -> EighResult[mx.array]:
 
 def eigvals(x: mx.array, /) -> mx.array:
     """Return eigenvalues, complex always."""
-    _complex("eigvals", _checked("eigvals", x))
+    refuse_double("eigvals", _checked("eigvals", x))
     return _values(x, mx.complex64, mx.linalg.eigvals)
 
 

@@ -14,6 +14,10 @@ from portarray.backends.mlx.namespace.creation import check_size
 
 Axes = int | Sequence[int]
 
+expand_dims = mx.expand_dims
+permute_dims = mx.transpose
+squeeze = mx.squeeze
+
 
 def _places(axes: Axes, ndim: int) -> list[int]:
     """Return non-negative axes, refusing those out of range and repeated."""
@@ -65,12 +69,6 @@ def concat(arrays: Sequence[mx.array], /, *, axis: int | None = 0) -> mx.array:
     return mx.concatenate(list(arrays), place)
 
 
-def expand_dims(x: mx.array, /, axis: Axes) -> mx.array:
-    """Return an array with new axes of size 1, at their places in the result."""
-    axes = (axis,) if isinstance(axis, int) else tuple(axis)
-    return mx.expand_dims(x, _places(axes, x.ndim + len(axes)))
-
-
 def flip(x: mx.array, /, *, axis: Axes | None = None) -> mx.array:
     """Reverse the order along axes, all of them for None."""
     places = list(range(x.ndim)) if axis is None else _places(axis, x.ndim)
@@ -86,14 +84,6 @@ def moveaxis(x: mx.array, source: Axes, destination: Axes, /) -> mx.array:
     order = [axis for axis in range(x.ndim) if axis not in origin]
     for place, axis in sorted(zip(target, origin, strict=True)):
         order.insert(place, axis)
-    return mx.transpose(x, order)
-
-
-def permute_dims(x: mx.array, /, axes: tuple[int, ...]) -> mx.array:
-    """Return an array with axes in another order."""
-    order = _places(axes, x.ndim)
-    if len(order) != x.ndim:
-        raise ValueError(f"permute_dims needs each of the {x.ndim} axes once, got {tuple(axes)}")
     return mx.transpose(x, order)
 
 
@@ -161,47 +151,19 @@ def _completed(shape: tuple[int, ...], x: mx.array) -> tuple[int, ...]:
 
 def roll(x: mx.array, /, shift: Axes, *, axis: Axes | None = None) -> mx.array:
     """Shift elements along axes, what leaves comes back at the other end."""
-    shifts = [shift] if isinstance(shift, int) else list(shift)
     if axis is None:
-        return roll(x.reshape(-1), builtins.sum(shifts), axis=0).reshape(x.shape)
-    axes = [axis] if isinstance(axis, int) else list(axis)
-    if len(axes) == 1:
-        axes = axes * len(shifts)
-    if len(shifts) == 1:
-        shifts = shifts * len(axes)
-    if len(shifts) != len(axes):
-        raise ValueError(f"roll got {len(shifts)} shifts for {len(axes)} axes")
-    if not x.size:
-        return mx.array(x)
-    # An axis that is named twice is shifted twice.
-    places = [_places(axis, x.ndim)[0] for axis in axes]
-    for place, distance in zip(places, shifts, strict=True):
-        x = mx.roll(x, distance % x.shape[place], place)
+        return roll(x.reshape(-1), builtins.sum(np.atleast_1d(shift)), axis=0).reshape(x.shape)
+    if x.size:
+        # An axis that is named twice is shifted twice.
+        for distance, place in np.broadcast(shift, axis):
+            x = mx.roll(x, int(distance) % x.shape[place], int(place))
     return x
-
-
-def squeeze(x: mx.array, /, axis: Axes) -> mx.array:
-    """Return an array without axes of size 1."""
-    places = _places(axis, x.ndim)
-    for place in places:
-        if x.shape[place] != 1:
-            raise ValueError(
-                f"cannot squeeze axis {place} of size {x.shape[place]}, which is not 1"
-            )
-    return x.reshape([size for place, size in enumerate(x.shape) if place not in places])
 
 
 def stack(arrays: Sequence[mx.array], /, *, axis: int = 0) -> mx.array:
     """Join arrays of one shape along a new axis."""
-    first = arrays[0]
-    for x in arrays:
-        if x.shape != first.shape:
-            raise ValueError(
-                f"arrays to be stacked must have one shape, got {first.shape} and {x.shape}"
-            )
-    (place,) = _places(axis, first.ndim + 1)
-    check_size((len(arrays), *first.shape), first.dtype)
-    return mx.stack(list(arrays), place)
+    check_size((len(arrays), *arrays[0].shape), arrays[0].dtype)
+    return mx.stack(list(arrays), axis)
 
 
 def tile(x: mx.array, repetitions: Sequence[int], /) -> mx.array:

@@ -24,22 +24,9 @@ def reduced(
     none: complex,
     dtype: mx.Dtype,
 ) -> mx.array:
-    """Reduce along axes with one of MLX's functions.
+    """Reduce along axes, all of them for None, with one of MLX's functions.
 
-    Parameters
-    ----------
-    function : callable
-        Takes the array, the axes and whether they stay.
-    x : mlx.core.array
-        What to reduce.
-    axis : int or tuple of int or None
-        Axes to reduce; None means all.
-    keepdims : bool
-        Whether they stay, with size 1.
-    none : complex
-        What no elements are reduced to.
-    dtype : mlx.core.Dtype
-        The result's.
+    No elements are reduced to ``none``; ``dtype`` is the result's.
     """
     if x.size:
         result = function(x, axis, keepdims)

@@ -79,8 +79,6 @@ def searchsorted(
     sorter: mx.array | None = None,
 ) -> mx.array:
     """Return where elements would be inserted into a sorted array; NaN sorts last."""
-    if side not in ("left", "right"):
-        raise ValueError(f"searchsorted's side must be 'left' or 'right', got {side!r}")
     if sorter is not None:
         x1 = mx.take(x1, sorter, 0)
     return mx.searchsorted(x1, x2, side).astype(mx.int64)

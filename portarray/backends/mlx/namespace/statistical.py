@@ -108,12 +108,7 @@ sum = _total(mx.sum, 0)
 
 @composed
 def std(
-    x: mx.array,
-    /,
-    *,
-    axis: Axes | None = None,
-    correction: float = 0.0,
-    keepdims: bool = False,
+    x: mx.array, /, *, axis: Axes | None = None, correction: float = 0.0, keepdims: bool = False
 ) -> mx.array:
     """Return standard deviations."""
     return _result(x, mx.sqrt(_variance(_wide(x), axis, correction, keepdims)))
@@ -121,12 +116,7 @@ def std(
 
 @composed
 def var(
-    x: mx.array,
-    /,
-    *,
-    axis: Axes | None = None,
-    correction: float = 0.0,
-    keepdims: bool = False,
+    x: mx.array, /, *, axis: Axes | None = None, correction: float = 0.0, keepdims: bool = False
 ) -> mx.array:
     """Return variances; NaN where no degrees of freedom are left."""
     return _result(x, _variance(_wide(x), axis, correction, keepdims))
