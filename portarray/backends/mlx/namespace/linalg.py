@@ -56,7 +56,7 @@ def _finite(x: mx.array) -> tuple[mx.array, Callable[..., mx.array]]:
         at = wrong if result.ndim == x.ndim else wrong[..., 0]
         return mx.where(at, mx.array(math.nan, dtype=result.dtype), result)
 
-    return mx.where(wrong, mx.eye(*x.shape[-2:], dtype=x.dtype), x), restored
+    return mx.where(wrong, mx.eye(x.shape[-2], x.shape[-1], dtype=x.dtype), x), restored
 
 
 def _computed(name: str, result: mx.array) -> mx.array:
