@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import mlx.core as mx
 
-from portarray.backends.mlx.namespace.common import UNSIGNED, inplace
+from portarray.backends.mlx.namespace.common import INTEGRAL, UNSIGNED, inplace
 from portarray.backends.protocol import Rows, composed
 
 # Shifts by the width and more MLX leaves to the processor, whose answer may differ within one
-# array: https://github.com/ml-explore/mlx/pull/4271
+# array: https://github.com/ml-explore/mlx/pull/4271. Zeros and widths are made arrays once.
+_ZERO_WIDTH = {d: (mx.array(0, dtype=d), mx.array(8 * d.size, dtype=d)) for d in INTEGRAL}
 
 
 @composed
 def _left_shift(x1: mx.array, x2: mx.array) -> mx.array:
-    out = mx.greater_equal(x2, 8 * x1.dtype.size)
-    return mx.where(out, 0, mx.left_shift(x1, mx.where(out, 0, x2)))
+    zero, width = _ZERO_WIDTH[x1.dtype]
+    return mx.where(mx.greater_equal(x2, width), zero, mx.left_shift(x1, x2))
 
 
 @composed
 def _right_shift(x1: mx.array, x2: mx.array) -> mx.array:
-    width = 8 * x1.dtype.size
     if x1.dtype not in UNSIGNED:
-        return mx.right_shift(x1, mx.minimum(x2, width - 1))
-    out = mx.greater_equal(x2, width)
-    return mx.where(out, 0, mx.right_shift(x1, mx.where(out, 0, x2)))
+        return mx.right_shift(x1, mx.minimum(x2, 8 * x1.dtype.size - 1))
+    zero, width = _ZERO_WIDTH[x1.dtype]
+    return mx.where(mx.greater_equal(x2, width), zero, mx.right_shift(x1, x2))
 
 
 ROWS: Rows = {

@@ -23,19 +23,23 @@ Key = tuple[Any, ...]
 
 _ALL = slice(None)
 _LONGEST = 2**31 - 1
+_SHORT = 64  # elements of an index array up to which a list is faster than NumPy
 
 
 def getitem(x: mx.array, key: Key, /) -> mx.array:
     """Return part of an array."""
     if _is_plain(key):
         return x[key]
-    key = _expanded(key, x.ndim)
-    places = [index for index in key if isinstance(index, mx.array)]
-    basic, advanced = _split(x.shape, key, has_arrays=bool(places))
-    out = x[basic]
-    if not places:
-        return out
-    out = _gather(*_merged(out, advanced))
+    if len(key) == 1 and isinstance(key[0], mx.array) and key[0].dtype != mx.bool_:
+        out = take(x, key[0], axis=0)
+    else:
+        key = _expanded(key, x.ndim)
+        has_arrays = any(isinstance(index, mx.array) for index in key)
+        basic, advanced = _split(x.shape, key, has_arrays=has_arrays)
+        out = x[basic]
+        if not has_arrays:
+            return out
+        out = _gather(*_merged(out, advanced))
     limits.check(out.shape, out.nbytes)
     return out
 
@@ -170,10 +174,14 @@ def _merged(x: mx.array, advanced: list[Any]) -> tuple[mx.array, list[Any]]:
 
 def _within(index: mx.array, size: int) -> mx.array:
     """Return an index array of a dtype that MLX's gathering mixes with others, once looked at."""
-    values = transfer.to_host(index, copy=None)
-    if values.size:
-        # The reductions themselves: the methods are calls of Python's.
-        for extreme in (np.minimum.reduce(values, None), np.maximum.reduce(values, None)):
+    if index.size:
+        if index.ndim == 1 and index.size <= _SHORT:
+            values: Any = index.tolist()
+            extremes = min(values), max(values)
+        else:
+            values = transfer.to_host(index, copy=None)
+            extremes = values.min(), values.max()
+        for extreme in extremes:
             if not -size <= int(extreme) < size:
                 raise IndexError(f"index {extreme} is out of bounds for an axis of length {size}")
     return index if index.dtype == mx.int64 else index.astype(mx.int64)
