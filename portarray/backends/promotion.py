@@ -154,7 +154,9 @@ def scalar_dtype(scalar: Scalar, dtype: DType, default: Callable[[str], DType]) 
     if isinstance(scalar, complex):
         if order == 3:
             return dtype
-        return np.dtype(np.complex64) if order == 2 and dtype.itemsize < 8 else default("c")
+        if order < 2:
+            return default("c")
+        return np.dtype(np.complex64) if dtype.itemsize < 8 else np.dtype(np.complex128)
     raise TypeError(f"expected an array or a Python scalar, got {type(scalar).__name__}")
 
 

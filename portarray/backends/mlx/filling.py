@@ -28,8 +28,6 @@ import numpy as np
 from portarray.backends import copying, machine
 from portarray.backends.mlx import devices
 
-__all__ = ["filled", "serves"]
-
 _LARGE = 1 << 24
 """Bytes, below which MLX finds written memory in its cache, or the C library in its own, often
 enough to make up for reading in another thread."""

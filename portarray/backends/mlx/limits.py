@@ -19,11 +19,11 @@ import mlx.core as mx
 from portarray.backends import machine, sizes
 from portarray.backends.types import served_by
 
-__all__ = ["bounded", "bounded_one", "bounded_two", "check"]
-
 _Function = Callable[..., Any]
 
 _FAULTY = not mx.is_available(mx.gpu)
+_OWN = type(mx.add)
+_WITHIN = "__portarray_within_bounds__"
 _FEW = 1 << 20  # elements, and for them asking the system would cost more than it saves
 _LITTLE = 1 << 22  # bytes, likewise
 
@@ -81,11 +81,13 @@ def bounded(name: str, function: _Function, *, arrays: float | None = None) -> _
         How many arrays as large as the largest operand or the result are there at once, for MLX
         computes it in several steps; of the standard's functions it is known here.
     """
-    if name in _VIEWS or not _FAULTY:
+    if name in _VIEWS or not _FAULTY or hasattr(function, _WITHIN):
         return function
     steps = name.startswith("fft.") or served_by(function) == "composed"
     count = arrays or _ARRAYS.get(name, 2 if steps else 1)
     at_once = name.startswith("linalg.")  # by LAPACK, in copies of the operands
+    if count == 1 and type(function) is _OWN:
+        return _bounded_row(function)
 
     def checked(*args: Any, **options: Any) -> Any:
         more = 0
@@ -105,25 +107,22 @@ def bounded(name: str, function: _Function, *, arrays: float | None = None) -> _
     return checked
 
 
-def bounded_one(function: _Function) -> _Function:
-    """Return MLX's own function of one array, likewise, at the least cost."""
+def _bounded_row(function: _Function) -> _Function:
+    """Return one of MLX's own functions, which rows have alone: called by position, it costs less.
 
-    def checked(x: Any) -> Any:
-        result = function(x)
+    The result is a new array, as that of all elementwise functions is.
+    """
+
+    def checked(*operands: Any) -> Any:
+        result = function(*operands)
         if result.size > _FEW:
             check(result.shape, result.nbytes)
         return result
 
-    return checked if _FAULTY else function
+    return checked
 
 
-def bounded_two(function: _Function) -> _Function:
-    """Return MLX's own function of two operands, likewise."""
-
-    def checked(first: Any, second: Any) -> Any:
-        result = function(first, second)
-        if result.size > _FEW:
-            check(result.shape, result.nbytes)
-        return result
-
-    return checked if _FAULTY else function
+def within_bounds(function: _Function) -> _Function:
+    """Mark a function whose results are no larger than its operands, and need no memory to tell."""
+    setattr(function, _WITHIN, True)
+    return function

@@ -18,11 +18,15 @@ from typing import Any
 import mlx.core as mx
 
 from portarray.backends.mlx import attention, limits
+<<<<<<< HEAD
 from portarray.backends.mlx.namespace.exponential import exp
 from portarray.backends.mlx.namespace.promotion import on_cpu
 from portarray.backends.types import TunedKernel
-
-__all__ = ["TUNED"]
+=======
+from portarray.backends.mlx.namespace.common import on_cpu
+from portarray.backends.mlx.namespace.floating import REAL
+from portarray.backends.types import TunedKernel
+>>>>>>> w-mlx
 
 FLOATING = frozenset({"float16", "bfloat16", "float32"})
 
@@ -63,7 +67,8 @@ def _no_softmax(x: mx.array, /, *, axis: int) -> str:
 
 def _silu(x: mx.array, /) -> mx.array:
     if x.dtype == mx.float32:
-        return x / (1 + exp(-x))  # MLX's own loses digits far from 0
+        out: mx.array = x / (1 + REAL.exp(-x))  # MLX's own loses digits far from 0
+        return out
     wide = _wide(x)
     return _as(wide / (1 + mx.exp(-wide)), x)
 

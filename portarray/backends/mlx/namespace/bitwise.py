@@ -1,48 +1,42 @@
-"""Bitwise operations on integer and boolean arrays."""
+"""Bitwise operations on MLX's integer and boolean arrays."""
 
 from __future__ import annotations
 
 import mlx.core as mx
 
+<<<<<<< HEAD
 from portarray.backends.mlx.namespace.promotion import SIGNED, Scalar, pair
 from portarray.backends.types import composed
+=======
+from portarray.backends.mlx.namespace.common import INTEGRAL, UNSIGNED, inplace
+from portarray.backends.types import Rows, composed
+>>>>>>> w-mlx
 
-_SIGNED = frozenset(SIGNED)
-
-bitwise_invert = mx.bitwise_invert
-
-
-def bitwise_and(x1: mx.array | Scalar, x2: mx.array | Scalar, /) -> mx.array:
-    """Return ``x1 & x2``."""
-    return mx.bitwise_and(*pair(x1, x2))
-
-
-def bitwise_or(x1: mx.array | Scalar, x2: mx.array | Scalar, /) -> mx.array:
-    """Return ``x1 | x2``."""
-    return mx.bitwise_or(*pair(x1, x2))
-
-
-def bitwise_xor(x1: mx.array | Scalar, x2: mx.array | Scalar, /) -> mx.array:
-    """Return ``x1 ^ x2``."""
-    return mx.bitwise_xor(*pair(x1, x2))
+# Shifts by the width and more MLX leaves to the processor, whose answer may differ within one
+# array: https://github.com/ml-explore/mlx/pull/4271. Zeros and widths are made arrays once.
+_ZERO_WIDTH = {d: (mx.array(0, dtype=d), mx.array(8 * d.size, dtype=d)) for d in INTEGRAL}
 
 
 @composed
-def bitwise_left_shift(x1: mx.array | Scalar, x2: mx.array | Scalar, /) -> mx.array:
-    """Return ``x1 << x2``; 0 where all bits are shifted out."""
-    x1, x2 = pair(x1, x2)
-    # Where MLX leaves it to the processor, whose answer may differ within one array:
-    # https://github.com/ml-explore/mlx/pull/4271
-    out = mx.greater_equal(x2, 8 * x1.dtype.size)
-    return mx.where(out, 0, mx.left_shift(x1, mx.where(out, 0, x2)))
+def _left_shift(x1: mx.array, x2: mx.array) -> mx.array:
+    zero, width = _ZERO_WIDTH[x1.dtype]
+    return mx.where(mx.greater_equal(x2, width), zero, mx.left_shift(x1, x2))
 
 
 @composed
-def bitwise_right_shift(x1: mx.array | Scalar, x2: mx.array | Scalar, /) -> mx.array:
-    """Return ``x1 >> x2``, filling with the sign; 0 or -1 where all bits are shifted out."""
-    x1, x2 = pair(x1, x2)
-    width = 8 * x1.dtype.size
-    if x1.dtype in _SIGNED:
-        return mx.right_shift(x1, mx.minimum(x2, width - 1))
-    out = mx.greater_equal(x2, width)
-    return mx.where(out, 0, mx.right_shift(x1, mx.where(out, 0, x2)))
+def _right_shift(x1: mx.array, x2: mx.array) -> mx.array:
+    if x1.dtype not in UNSIGNED:
+        return mx.right_shift(x1, mx.minimum(x2, 8 * x1.dtype.size - 1))
+    zero, width = _ZERO_WIDTH[x1.dtype]
+    return mx.where(mx.greater_equal(x2, width), zero, mx.right_shift(x1, x2))
+
+
+ROWS: Rows = {
+    "bitwise_and": {"biu": mx.bitwise_and},
+    "bitwise_invert": {"biu": mx.bitwise_invert},
+    "bitwise_left_shift": {"iu": _left_shift},
+    "bitwise_or": {"biu": mx.bitwise_or},
+    "bitwise_right_shift": {"iu": _right_shift},
+    "bitwise_xor": {"biu": mx.bitwise_xor},
+}
+INPLACE: Rows = inplace(ROWS, *(name for name in ROWS if name != "bitwise_invert"))

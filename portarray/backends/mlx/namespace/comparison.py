@@ -1,73 +1,46 @@
-"""Comparisons, what is finite, and limits."""
+"""Comparisons of MLX's arrays, what is finite, and limits."""
 
 from __future__ import annotations
 
 import mlx.core as mx
 
-from portarray.backends.mlx.namespace.promotion import FLOATING, Scalar, array_of, pair
+from portarray.backends.mlx.namespace.common import FLOATING, array_of
+from portarray.backends.types import Rows
 
-isfinite = mx.isfinite
-isinf = mx.isinf
-isnan = mx.isnan
-
-
-def equal(x1: mx.array | Scalar, x2: mx.array | Scalar, /) -> mx.array:
-    """Tell where x1 equals x2."""
-    return mx.equal(*pair(x1, x2))
-
-
-def not_equal(x1: mx.array | Scalar, x2: mx.array | Scalar, /) -> mx.array:
-    """Tell where x1 differs from x2."""
-    return mx.not_equal(*pair(x1, x2))
-
-
-def greater(x1: mx.array | Scalar, x2: mx.array | Scalar, /) -> mx.array:
-    """Tell where ``x1 > x2``."""
-    return mx.greater(*pair(x1, x2))
-
-
-def greater_equal(x1: mx.array | Scalar, x2: mx.array | Scalar, /) -> mx.array:
-    """Tell where ``x1 >= x2``."""
-    return mx.greater_equal(*pair(x1, x2))
-
-
-def less(x1: mx.array | Scalar, x2: mx.array | Scalar, /) -> mx.array:
-    """Tell where ``x1 < x2``."""
-    return mx.less(*pair(x1, x2))
-
-
-def less_equal(x1: mx.array | Scalar, x2: mx.array | Scalar, /) -> mx.array:
-    """Tell where ``x1 <= x2``."""
-    return mx.less_equal(*pair(x1, x2))
-
-
-def maximum(x1: mx.array | Scalar, x2: mx.array | Scalar, /) -> mx.array:
-    """Return the larger of each two; NaN where one is NaN."""
-    return mx.maximum(*pair(x1, x2))
-
-
-def minimum(x1: mx.array | Scalar, x2: mx.array | Scalar, /) -> mx.array:
-    """Return the smaller of each two; NaN where one is NaN."""
-    return mx.minimum(*pair(x1, x2))
+ROWS: Rows = {
+    "equal": {"biufc": mx.equal},
+    "greater": {"iuf": mx.greater},
+    "greater_equal": {"iuf": mx.greater_equal},
+    "isfinite": {"iufc": mx.isfinite},
+    "isinf": {"iufc": mx.isinf},
+    "isnan": {"iufc": mx.isnan},
+    "less": {"iuf": mx.less},
+    "less_equal": {"iuf": mx.less_equal},
+    "maximum": {"iuf": mx.maximum},
+    "minimum": {"iuf": mx.minimum},
+    "not_equal": {"biufc": mx.not_equal},
+}
+# As for arithmetic, integers beyond int64 raise.
+WITH_SCALAR: Rows = {
+    "equal": {"iufc": mx.equal},
+    "greater": {"iuf": mx.greater},
+    "greater_equal": {"iuf": mx.greater_equal},
+    "less": {"iuf": mx.less},
+    "less_equal": {"iuf": mx.less_equal},
+    "maximum": {"iuf": mx.maximum},
+    "minimum": {"iuf": mx.minimum},
+    "not_equal": {"iufc": mx.not_equal},
+}
 
 
 def clip(
-    x: mx.array,
-    /,
-    min: mx.array | float | None = None,
-    max: mx.array | float | None = None,
+    x: mx.array, /, min: mx.array | float | None = None, max: mx.array | float | None = None
 ) -> mx.array:
-    """Limit values to a range; the result keeps x's dtype.
-
-    Bounds broadcast with x. A bound beyond what x's integer dtype holds limits nothing. NaN in x
-    or in a bound gives NaN.
-    """
+    """Limit values to a range; a bound beyond what an integer dtype holds limits nothing."""
     low = _bound(x, min, lower=True)
     high = _bound(x, max, lower=False)
     # MLX's own wants at least one bound, and takes no more axes of a bound than x has.
-    found = mx.positive(x)
-    if low is not None:
-        found = mx.maximum(found, low)
+    found = mx.positive(x) if low is None else mx.maximum(x, low)
     return found if high is None else mx.minimum(found, high)
 
 

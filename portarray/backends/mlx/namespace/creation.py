@@ -7,7 +7,7 @@ dtypes and limits hold.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import mlx.core as mx
@@ -15,58 +15,30 @@ import numpy as np
 
 from portarray.backends import sizes
 from portarray.backends.mlx import devices, limits, transfer
-from portarray.backends.mlx.namespace.promotion import (
-    COMPLEX,
+from portarray.backends.mlx.namespace.common import (
     INTEGRAL,
     Scalar,
     array_of,
-    default_float,
-    default_int,
-    scalar_dtype,
-    together,
+    default_dtype,
     widest_float,
 )
+from portarray.backends.promotion import promote
 from portarray.backends.python_values import spaced, with_values, wrapped_64
 
-__all__ = [
-    "arange",
-    "asarray",
-    "check_size",
-    "empty",
-    "empty_like",
-    "eye",
-    "from_dlpack",
-    "full",
-    "full_like",
-    "linspace",
-    "meshgrid",
-    "ones",
-    "ones_like",
-    "tril",
-    "triu",
-    "zeros",
-    "zeros_like",
-]
-
-_FROM_NATIVE = {native: dtype for dtype, native in devices.dtypes("cpu", 0).items()}
+_FROM_NATIVE = {native: dtype for dtype, native in devices.CPU_DTYPES.items()}
 
 Shape = int | Sequence[int]
+DType = mx.Dtype | None
+Device = mx.Device | None
 
 
 def check_size(shape: Sequence[int], dtype: mx.Dtype) -> tuple[int, ...]:
-    """Return a shape, once MLX can hold it.
+    """Return a shape, or raise MemoryError or ValueError where MLX cannot hold the array.
 
     Memory that is not there ends the process instead of raising, at some time later.
-
-    Raises
-    ------
-    MemoryError
-        If an array would be larger than the machine's memory; ``asked`` says how many bytes.
-    ValueError
-        If an axis is negative, or longer than MLX's 32-bit sizes hold.
     """
-    shape = tuple(int(size) for size in shape)
-    if any(size < 0 for size in shape):
+    shape = tuple(map(int, shape))
+    if shape and min(shape) < 0:
         raise ValueError(f"shape {shape} has a negative size; sizes are 0 or more")
     asked = math.prod(shape) * dtype.size
     if asked > _NEVER_TOO_LARGE:
@@ -90,15 +62,15 @@ def arange(
     stop: float | None = None,
     step: float = 1,
     *,
-    dtype: mx.Dtype | None = None,
-    device: mx.Device | None = None,
+    dtype: DType = None,
+    device: Device = None,
 ) -> mx.array:
-    """Return evenly spaced numbers ``start + i * step`` below stop."""
+    """Return ``start + i * step``, rounded once."""
     numbers = spaced(start, stop, step)
     with transfer.under(device):
         if numbers.whole and (dtype is None or dtype in INTEGRAL):
-            return _integers(numbers.start, numbers.step, numbers.size, dtype or default_int())
-        dtype = dtype or default_float()
+            return _integers(numbers.start, numbers.step, numbers.size, dtype or mx.int64)
+        dtype = dtype or mx.float32
         # One rounding to the dtype at the end, not one for each of product and sum.
         wide = widest_float()
         check_size((numbers.size,), wide)
@@ -113,30 +85,19 @@ def _integers(start: int, step: int, count: int, dtype: mx.Dtype) -> mx.array:
     limits.check((count,), 2 * count * mx.int64.size)
     if count:
         # Each end is checked against the dtype.
-        for end in (start, start + (count - 1) * step):
-            array_of(end, dtype)
+        array_of(start, dtype)
+        array_of(start + (count - 1) * step, dtype)
+    if start == 0 and step == 1:
+        return mx.arange(count, dtype=dtype)
     # Modulo 2**64 all of it is right, also for uint64 and steps that leave the dtype.
     values = mx.arange(count, dtype=mx.int64) * mx.array(wrapped_64(step), dtype=mx.int64)
     return (values + mx.array(wrapped_64(start), dtype=mx.int64)).astype(dtype)
 
 
 def asarray(
-    obj: Any,
-    /,
-    *,
-    dtype: mx.Dtype | None = None,
-    device: mx.Device | None = None,
-    copy: bool | None = None,
+    obj: Any, /, *, dtype: DType = None, device: Device = None, copy: bool | None = None
 ) -> mx.array:
-    """Make an array of an array, a scalar, nested sequences or an object with a buffer or DLPack.
-
-    Raises
-    ------
-    ValueError
-        If ``copy=False`` and obj is no array of MLX already.
-    TypeError
-        For strings and objects.
-    """
+    """Make an array of an array, a scalar, nested sequences, a buffer or a DLPack object."""
     with transfer.under(device):
         if isinstance(obj, mx.array):
             return _converted(obj, dtype, copy)
@@ -146,7 +107,7 @@ def asarray(
                 f"pass copy=None or copy=True"
             )
         if isinstance(obj, (bool, int, float, complex)):
-            return array_of(obj, dtype or scalar_dtype(obj, mx.bool_))
+            return array_of(obj, dtype or default_dtype(obj))
         if not isinstance(obj, (np.ndarray, np.generic)) and hasattr(obj, "__dlpack__"):
             return _converted(transfer.from_dlpack(obj, device, copy=copy), dtype, None)
         place = mx.default_device() if device is None else device
@@ -155,7 +116,7 @@ def asarray(
         )
 
 
-def _converted(x: mx.array, dtype: mx.Dtype | None, copy: bool | None) -> mx.array:
+def _converted(x: mx.array, dtype: DType, copy: bool | None) -> mx.array:
     if dtype is None or x.dtype == dtype:
         return mx.array(x) if copy else x
     if copy is False:
@@ -166,12 +127,12 @@ def _converted(x: mx.array, dtype: mx.Dtype | None, copy: bool | None) -> mx.arr
     return x.astype(dtype)
 
 
-def _host_array(obj: Any, dtype: mx.Dtype | None) -> np.ndarray[Any, Any]:
+def _host_array(obj: Any, dtype: DType) -> np.ndarray[Any, Any]:
     target = None if dtype is None or isinstance(obj, np.ndarray) else _FROM_NATIVE[dtype]
     if isinstance(obj, (list, tuple)):
         obj = with_values(obj, _is_scalar, mx.array.item)
     host = np.asarray(obj, dtype=target)
-    if host.dtype.newbyteorder("=") not in devices.dtypes("cpu", 0):
+    if host.dtype.newbyteorder("=") not in devices.CPU_DTYPES:
         raise TypeError(
             f"MLX has no dtype for {host.dtype}: an array holds booleans, integers, real numbers, "
             f"or complex ones of complex64"
@@ -183,72 +144,47 @@ def _is_scalar(item: Any) -> bool:
     return isinstance(item, mx.array) and item.ndim == 0
 
 
-def empty(
-    shape: Shape, *, dtype: mx.Dtype | None = None, device: mx.Device | None = None
-) -> mx.array:
-    """Return zeros: MLX has no memory that holds whatever it held."""
-    return zeros(shape, dtype=dtype, device=device)
-
-
-def empty_like(
-    x: mx.array, /, *, dtype: mx.Dtype | None = None, device: mx.Device | None = None
-) -> mx.array:
-    """Return zeros of x's shape."""
-    return zeros_like(x, dtype=dtype, device=device)
-
-
 def eye(
     n_rows: int,
     n_cols: int | None = None,
     /,
     *,
     k: int = 0,
-    dtype: mx.Dtype | None = None,
-    device: mx.Device | None = None,
+    dtype: DType = None,
+    device: Device = None,
 ) -> mx.array:
     """Return ones on the k-th diagonal and zeros elsewhere."""
     with transfer.under(device):
-        dtype = dtype or default_float()
+        dtype = dtype or mx.float32
         rows, columns = check_size((n_rows, n_rows if n_cols is None else n_cols), dtype)
         if not -rows < k < columns:
             return mx.zeros((rows, columns), dtype=dtype)
         return mx.eye(rows, columns, k, dtype=dtype)
 
 
-def from_dlpack(
-    x: object, /, *, device: mx.Device | None = None, copy: bool | None = None
-) -> mx.array:
+def from_dlpack(x: object, /, *, device: Device = None, copy: bool | None = None) -> mx.array:
     """Make an array of an object with ``__dlpack__``."""
     return transfer.from_dlpack(x, device, copy=copy)
 
 
 def full(
-    shape: Shape,
-    fill_value: Scalar | mx.array,
-    *,
-    dtype: mx.Dtype | None = None,
-    device: mx.Device | None = None,
+    shape: Shape, fill_value: Scalar | mx.array, *, dtype: DType = None, device: Device = None
 ) -> mx.array:
-    """Return an array that is filled with one value, a scalar or a 0-d array."""
+    """Return an array of one value, a scalar or a 0-d array."""
     with transfer.under(device):
         if isinstance(fill_value, mx.array):
             dtype = dtype or fill_value.dtype
         else:
-            dtype = dtype or scalar_dtype(fill_value, mx.bool_)
+            dtype = dtype or default_dtype(fill_value)
             fill_value = array_of(fill_value, dtype)
         return mx.full(_shape(shape, dtype), fill_value, dtype=dtype)
 
 
 def full_like(
-    x: mx.array,
-    /,
-    fill_value: Scalar | mx.array,
-    *,
-    dtype: mx.Dtype | None = None,
-    device: mx.Device | None = None,
+    x: mx.array, /, fill_value: Scalar | mx.array, *, dtype: DType = None, device: Device = None
 ) -> mx.array:
-    """Return an array of x's shape that is filled with one value."""
-    return full(x.shape, fill_value, dtype=x.dtype if dtype is None else dtype, device=device)
+    """Return an array of x's shape of one value."""
+    return full(x.shape, fill_value, dtype=dtype or x.dtype, device=device)
 
 
 def linspace(
@@ -257,18 +193,15 @@ def linspace(
     /,
     num: int,
     *,
-    dtype: mx.Dtype | None = None,
-    device: mx.Device | None = None,
+    dtype: DType = None,
+    device: Device = None,
     endpoint: bool = True,
 ) -> mx.array:
-    """Return num evenly spaced numbers from start to stop.
-
-    MLX's own computes in float32 what is not float64.
-    """
+    """Return num evenly spaced numbers; MLX's own computes in float32 what is not float64."""
     with transfer.under(device):
         is_complex = isinstance(start, complex) or isinstance(stop, complex)
-        dtype = dtype or (mx.complex64 if is_complex else default_float())
-        if dtype in COMPLEX:
+        dtype = dtype or (mx.complex64 if is_complex else mx.float32)
+        if dtype == mx.complex64:
             first, last = complex(start), complex(stop)
             real = _spaced(first.real, last.real, num, endpoint)
             imag = _spaced(first.imag, last.imag, num, endpoint)
@@ -295,29 +228,39 @@ def _spaced(start: float, stop: float, num: int, endpoint: bool) -> mx.array:
 
 def meshgrid(*arrays: mx.array, indexing: Literal["xy", "ij"] = "xy") -> tuple[mx.array, ...]:
     """Return coordinate arrays of one shape."""
-    if indexing not in ("xy", "ij"):
-        raise ValueError(f"meshgrid's indexing must be 'xy' or 'ij', got {indexing!r}")
     if not arrays:
         return ()
-    parts = together(arrays)
-    check_size([part.size for part in parts], parts[0].dtype)
-    return tuple(mx.meshgrid(*[part.reshape(-1) for part in parts], indexing=indexing))
+    common = promote(*[_FROM_NATIVE[x.dtype] for x in arrays])
+    if common not in devices.CPU_DTYPES:
+        raise TypeError(f"the arrays meet in {common}, which MLX lacks; convert one first")
+    dtype = devices.CPU_DTYPES[common]
+    check_size([x.size for x in arrays], dtype)
+    return tuple(mx.meshgrid(*[x.reshape(-1).astype(dtype) for x in arrays], indexing=indexing))
 
 
-def ones(
-    shape: Shape, *, dtype: mx.Dtype | None = None, device: mx.Device | None = None
-) -> mx.array:
-    """Return ones."""
-    with transfer.under(device):
-        dtype = dtype or default_float()
-        return mx.ones(_shape(shape, dtype), dtype=dtype)
+def _constant(own: Callable[..., mx.array]) -> Callable[..., mx.array]:
+    """Return the standard's ``zeros`` or ``ones``."""
+
+    def made(shape: Shape, *, dtype: DType = None, device: Device = None) -> mx.array:
+        with transfer.under(device):
+            dtype = dtype or mx.float32
+            return own(_shape(shape, dtype), dtype=dtype)
+
+    return made
 
 
-def ones_like(
-    x: mx.array, /, *, dtype: mx.Dtype | None = None, device: mx.Device | None = None
-) -> mx.array:
-    """Return ones of x's shape."""
-    return ones(x.shape, dtype=x.dtype if dtype is None else dtype, device=device)
+def _constant_like(like: Callable[..., mx.array]) -> Callable[..., mx.array]:
+    def made(x: mx.array, /, *, dtype: DType = None, device: Device = None) -> mx.array:
+        return like(x.shape, dtype=dtype or x.dtype, device=device)
+
+    return made
+
+
+zeros = _constant(mx.zeros)
+zeros_like = _constant_like(zeros)
+ones = _constant(mx.ones)
+ones_like = _constant_like(ones)
+empty, empty_like = zeros, zeros_like  # MLX has no memory that holds whatever it held
 
 
 def tril(x: mx.array, /, *, k: int = 0) -> mx.array:
@@ -335,19 +278,3 @@ def _diagonal(x: mx.array, k: int) -> int:
     if x.ndim < 2:
         raise ValueError(f"triangles need arrays of 2 axes or more, got {x.ndim}")
     return min(max(k, -x.shape[-2] - 1), x.shape[-1] + 1)
-
-
-def zeros(
-    shape: Shape, *, dtype: mx.Dtype | None = None, device: mx.Device | None = None
-) -> mx.array:
-    """Return zeros."""
-    with transfer.under(device):
-        dtype = dtype or default_float()
-        return mx.zeros(_shape(shape, dtype), dtype=dtype)
-
-
-def zeros_like(
-    x: mx.array, /, *, dtype: mx.Dtype | None = None, device: mx.Device | None = None
-) -> mx.array:
-    """Return zeros of x's shape."""
-    return zeros(x.shape, dtype=x.dtype if dtype is None else dtype, device=device)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import math
+from functools import partial
 
 import mlx.core as mx
 
+<<<<<<< HEAD
 from portarray.backends.composed.exponential import (
     exp_parts,
     expm1_parts,
@@ -42,86 +43,46 @@ _E = {
         (mx.float64, (math.e, 5.318237706605891e-17, -800.0)),
     )
 }
+=======
+from portarray.backends.composed import exponential as shared
+from portarray.backends.mlx.namespace import floating
+from portarray.backends.mlx.namespace.common import inplace
+from portarray.backends.mlx.namespace.floating import REAL, by_parts, on_gpus
+from portarray.backends.types import Rows
+>>>>>>> w-mlx
 
 
-@composed
-def exp(x: mx.array, /) -> mx.array:
-    """Return ``e**x``."""
-    if is_plain(x):
-        return by_parts(exp_parts, x)
-    if x.dtype in COMPLEX or not on_cpu():
-        return mx.exp(x)
-    return single(_exp, x)
-
-
-def _exp(x: mx.array) -> mx.array:
-    # On the CPU, MLX's own is made for small float32 numbers: from -88 to 88 up to 60 ULP are
-    # wrong, beyond it is 0 or infinite, and of float64 as many digits are right as float32 has.
-    # https://github.com/ml-explore/mlx/issues/3047
-    # Its power is right, and e**x = r**x * (e/r)**x for the rounded r.
-    base, lost, least = _E[x.dtype]
-    power = mx.power(base, x)
-    return power + power * (mx.maximum(x, least) * lost)
-
-
-def expm1(x: mx.array, /) -> mx.array:
-    """Return ``exp(x) - 1``, exact near 0; MLX has none for complex numbers."""
-    if x.dtype not in COMPLEX:
-        return mx.expm1(x)
-    return by_parts(expm1_parts, x)
-
-
-def log(x: mx.array, /) -> mx.array:
-    """Return natural logarithms."""
-    return by_parts(log_parts, x) if is_plain(x) else mx.log(x)
-
-
-def log10(x: mx.array, /) -> mx.array:
-    """Return logarithms to base 10."""
-    return by_parts(log10_parts, x) if is_plain(x) else mx.log10(x)
-
-
-def log2(x: mx.array, /) -> mx.array:
-    """Return logarithms to base 2."""
-    return by_parts(log2_parts, x) if is_plain(x) else mx.log2(x)
-
-
-def log1p(x: mx.array, /) -> mx.array:
-    """Return ``log(1 + x)``, exact near 0."""
-    if x.dtype not in COMPLEX:
-        return mx.log1p(x)
-    # MLX's own takes the modulus of the rounded 1 + x.
-    return by_parts(log1p_parts, x)
-
-
-def logaddexp(x1: mx.array | Scalar, x2: mx.array | Scalar, /) -> mx.array:
-    """Return ``log(exp(x1) + exp(x2))``."""
-    x1, x2 = pair(x1, x2)
-    if x1.dtype == mx.float64:
-        # MLX's own is as its exp.
-        found: mx.array = logaddexp_of(namespace, x1, x2)
-        return found
-    return single(mx.logaddexp, x1, x2)
-
-
-def pow(x1: mx.array | Scalar, x2: mx.array | Scalar, /) -> mx.array:
-    """Return x1 to the power of x2.
-
-    Raises
-    ------
-    ValueError
-        For integers to a negative power.
-    """
-    x1, x2 = pair(x1, x2)
-    dtype = x1.dtype
-    if dtype in _SIGNED and bool(mx.any(mx.less(x2, 0))):
+def _signed_pow(x1: mx.array, x2: mx.array) -> mx.array:
+    if bool(mx.any(mx.less(x2, 0))):
         raise ValueError("integers have no negative powers; convert x1 to a floating-point dtype")
-    power: mx.array = mx.power(x1, x2)
-    if dtype in COMPLEX:
-        power = pow_of_zero(namespace, x1, x2, power)
-    return power
+    return mx.power(x1, x2)
 
 
-def sqrt(x: mx.array, /) -> mx.array:
-    """Return square roots."""
-    return by_parts(sqrt_parts, x) if is_plain(x) else mx.sqrt(x)
+def _complex_pow(x1: mx.array, x2: mx.array) -> mx.array:
+    found: mx.array = shared.pow_of_zero(REAL, x1, x2, mx.power(x1, x2))
+    return found
+
+
+ROWS: Rows = {
+    "exp": {
+        **floating.on_processors(floating.exp, mx.exp),
+        "c": on_gpus(by_parts(shared.exp_parts), mx.exp),
+    },
+    # MLX has none for complex numbers.
+    "expm1": {"f": mx.expm1, "c": by_parts(shared.expm1_parts)},
+    "log": {"f": mx.log, "c": on_gpus(by_parts(shared.log_parts), mx.log)},
+    "log10": {"f": mx.log10, "c": on_gpus(by_parts(shared.log10_parts), mx.log10)},
+    # MLX's own takes the modulus of the rounded 1 + x.
+    "log1p": {"f": mx.log1p, "c": by_parts(shared.log1p_parts)},
+    "log2": {"f": mx.log2, "c": on_gpus(by_parts(shared.log2_parts), mx.log2)},
+    # MLX's own is as its exp, which has the digits of float32.
+    "logaddexp": {
+        "float32": mx.logaddexp,
+        "float64": partial(shared.logaddexp_of, REAL),
+        "float16 bfloat16": floating.through_single(mx.logaddexp),
+    },
+    "pow": {"uf": mx.power, "i": _signed_pow, "c": _complex_pow},
+    "sqrt": {"f": mx.sqrt, "c": on_gpus(by_parts(shared.sqrt_parts), mx.sqrt)},
+    "square": {"iufc": mx.square},
+}
+INPLACE: Rows = inplace(ROWS, "pow")

@@ -6,120 +6,62 @@ precision would not be noticed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import mlx.core as mx
 
+from portarray.backends.mlx.namespace.common import refuse_double
 from portarray.backends.mlx.namespace.creation import check_size
 
-__all__ = ["fft", "fftn", "ifft", "ifftn", "irfft", "irfftn", "rfft", "rfftn"]
-
 Norm = Literal["backward", "ortho", "forward"]
+Sizes = Sequence[int]
 
 
-def fft(
-    x: mx.array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward"
-) -> mx.array:
-    """Transform along an axis."""
-    return mx.fft.fft(_single("fft", x, n), n, axis, norm)
+def _of_axis(name: str, own: Callable[..., mx.array]) -> Callable[..., mx.array]:
+    """Return a transform along one axis."""
+
+    def transform(
+        x: mx.array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward"
+    ) -> mx.array:
+        _check(name, x, () if n is None else (n,))
+        return own(x, n, axis, norm)
+
+    return transform
 
 
-def ifft(
-    x: mx.array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward"
-) -> mx.array:
-    """Transform back along an axis."""
-    return mx.fft.ifft(_single("ifft", x, n), n, axis, norm)
+def _of_axes(name: str, own: Callable[..., mx.array]) -> Callable[..., mx.array]:
+    """Return a transform along several axes; where only sizes are given, the last ones."""
+
+    def transform(
+        x: mx.array,
+        /,
+        *,
+        s: Sizes | None = None,
+        axes: Sizes | None = None,
+        norm: Norm = "backward",
+    ) -> mx.array:
+        _check(name, x, s or ())
+        if axes is None and s is not None:
+            axes = range(x.ndim - len(s), x.ndim)
+        return own(x, None if s is None else tuple(s), axes, norm)
+
+    return transform
 
 
-def fftn(
-    x: mx.array,
-    /,
-    *,
-    s: Sequence[int] | None = None,
-    axes: Sequence[int] | None = None,
-    norm: Norm = "backward",
-) -> mx.array:
-    """Transform along axes."""
-    return mx.fft.fftn(_single("fftn", x, *(s or ())), _sizes(s), _places(x, s, axes), norm)
-
-
-def ifftn(
-    x: mx.array,
-    /,
-    *,
-    s: Sequence[int] | None = None,
-    axes: Sequence[int] | None = None,
-    norm: Norm = "backward",
-) -> mx.array:
-    """Transform back along axes."""
-    return mx.fft.ifftn(_single("ifftn", x, *(s or ())), _sizes(s), _places(x, s, axes), norm)
-
-
-def rfft(
-    x: mx.array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward"
-) -> mx.array:
-    """Transform real numbers along an axis."""
-    return mx.fft.rfft(_real("rfft", x, n), n, axis, norm)
-
-
-def irfft(
-    x: mx.array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward"
-) -> mx.array:
-    """Transform back to real numbers along an axis."""
-    return mx.fft.irfft(_single("irfft", x, n), n, axis, norm)
-
-
-def rfftn(
-    x: mx.array,
-    /,
-    *,
-    s: Sequence[int] | None = None,
-    axes: Sequence[int] | None = None,
-    norm: Norm = "backward",
-) -> mx.array:
-    """Transform real numbers along axes."""
-    return mx.fft.rfftn(_real("rfftn", x, *(s or ())), _sizes(s), _places(x, s, axes), norm)
-
-
-def irfftn(
-    x: mx.array,
-    /,
-    *,
-    s: Sequence[int] | None = None,
-    axes: Sequence[int] | None = None,
-    norm: Norm = "backward",
-) -> mx.array:
-    """Transform back to real numbers along axes."""
-    return mx.fft.irfftn(_single("irfftn", x, *(s or ())), _sizes(s), _places(x, s, axes), norm)
-
-
-def _single(name: str, x: mx.array, *lengths: int | None) -> mx.array:
+def _check(name: str, x: mx.array, lengths: Sizes) -> None:
     """Refuse arrays and lengths that MLX cannot transform, or would in too low a precision."""
-    if x.dtype == mx.float64:
-        raise TypeError(
-            f"{name} of float64 is complex128, which MLX has not; convert to float32 with astype"
-        )
+    refuse_double(name, x)
     if x.ndim == 0:
         raise ValueError(f"{name} needs at least one axis")
-    check_size([length for length in lengths if length is not None], mx.complex64)
-    return x
+    check_size(lengths, mx.complex64)
 
 
-def _real(name: str, x: mx.array, *lengths: int | None) -> mx.array:
-    if x.dtype == mx.complex64:
-        raise TypeError(f"{name} transforms real numbers; take fft for complex ones")
-    return _single(name, x, *lengths)
-
-
-def _sizes(s: Sequence[int] | None) -> tuple[int, ...] | None:
-    return None if s is None else tuple(s)
-
-
-def _places(
-    x: mx.array, s: Sequence[int] | None, axes: Sequence[int] | None
-) -> Sequence[int] | None:
-    """Return the axes: where only sizes are given, the last ones."""
-    if axes is not None or s is None:
-        return axes
-    return range(x.ndim - len(s), x.ndim)
+fft = _of_axis("fft", mx.fft.fft)
+fftn = _of_axes("fftn", mx.fft.fftn)
+ifft = _of_axis("ifft", mx.fft.ifft)
+ifftn = _of_axes("ifftn", mx.fft.ifftn)
+irfft = _of_axis("irfft", mx.fft.irfft)
+irfftn = _of_axes("irfftn", mx.fft.irfftn)
+rfft = _of_axis("rfft", mx.fft.rfft)
+rfftn = _of_axes("rfftn", mx.fft.rfftn)

@@ -16,27 +16,30 @@ import mlx.core as mx
 import numpy as np
 
 from portarray.backends.mlx import limits, transfer
-from portarray.backends.mlx.namespace.promotion import Scalar, array_of, on_cpu
-
-__all__ = ["getitem", "item", "setitem", "take", "take_along_axis"]
+from portarray.backends.mlx.namespace.common import Scalar, array_of, on_cpu
+from portarray.backends.types import Rows
 
 Key = tuple[Any, ...]
 
 _ALL = slice(None)
 _LONGEST = 2**31 - 1
+_SHORT = 64  # elements of an index array up to which a list is faster than NumPy
 
 
 def getitem(x: mx.array, key: Key, /) -> mx.array:
     """Return part of an array."""
     if _is_plain(key):
         return x[key]
-    key = _expanded(key, x.ndim)
-    places = [index for index in key if isinstance(index, mx.array)]
-    basic, advanced = _split(x.shape, key, has_arrays=bool(places))
-    out = x[basic]
-    if not places:
-        return out
-    out = _gather(*_merged(out, advanced))
+    if len(key) == 1 and isinstance(key[0], mx.array) and key[0].dtype != mx.bool_:
+        out = take(x, key[0], axis=0)
+    else:
+        key = _expanded(key, x.ndim)
+        has_arrays = any(isinstance(index, mx.array) for index in key)
+        basic, advanced = _split(x.shape, key, has_arrays=has_arrays)
+        out = x[basic]
+        if not has_arrays:
+            return out
+        out = _gather(*_merged(out, advanced))
     limits.check(out.shape, out.nbytes)
     return out
 
@@ -58,18 +61,11 @@ def setitem(x: mx.array, key: Key, value: mx.array | Scalar, /) -> mx.array:
 
 def item(x: mx.array, /) -> Scalar:
     """Return the only element as Python scalar."""
-    value: Scalar = x.item()
-    return value
+    return x.item()
 
 
 def take(x: mx.array, indices: mx.array, /, *, axis: int | None = None) -> mx.array:
-    """Return elements at indices along an axis, for one or more axes of indices.
-
-    Raises
-    ------
-    IndexError
-        If an index is out of bounds.
-    """
+    """Return elements at indices along an axis, for one or more axes of indices."""
     if axis is None:
         if x.ndim != 1:
             raise ValueError(f"take needs an axis for an array of {x.ndim} axes")
@@ -79,13 +75,7 @@ def take(x: mx.array, indices: mx.array, /, *, axis: int | None = None) -> mx.ar
 
 
 def take_along_axis(x: mx.array, indices: mx.array, /, *, axis: int = -1) -> mx.array:
-    """Return elements at indices that are matched with x along an axis; other axes broadcast.
-
-    Raises
-    ------
-    IndexError
-        If an index is out of bounds.
-    """
+    """Return elements at indices that are matched with x along an axis; other axes broadcast."""
     axis = axis % x.ndim
     where_from = _within(indices, x.shape[axis])
     if not indices.size or not x.size:
@@ -112,13 +102,9 @@ def _is_plain(key: Key) -> bool:
 
 def _expanded(key: Key, ndim: int) -> Key:
     """Return a key without ellipsis that says something about every axis."""
-    used = 0
-    place = len(key)
-    for number, index in enumerate(key):
-        if index is Ellipsis:
-            place = number
-        elif index is not None:
-            used += index.ndim if _is_boolean(index) else 1
+    place = next((n for n, index in enumerate(key) if index is Ellipsis), len(key))
+    named = (*key[:place], *key[place + 1 :])
+    used = sum(index.ndim if _is_boolean(index) else 1 for index in named if index is not None)
     return (*key[:place], *[_ALL] * (ndim - used), *key[place + 1 :])
 
 
@@ -168,35 +154,34 @@ def _clipped(index: slice, size: int) -> slice:
 
 def _merged(x: mx.array, advanced: list[Any]) -> tuple[mx.array, list[Any]]:
     """Return array and index arrays with each mask made places on one axis, the mask's own."""
-    if not any(_is_boolean(index) for index in advanced):
-        axes = range(x.ndim)
-        return x, [
-            index if index is _ALL else _within(index, x.shape[axis])
-            for axis, index in zip(axes, advanced, strict=True)
-        ]
     shape: list[int] = []
     found: list[Any] = []
     axis = 0
     for index in advanced:
+        width = index.ndim if _is_boolean(index) else 1
+        size = math.prod(x.shape[axis : axis + width])
         if _is_boolean(index):
-            covered = x.shape[axis : axis + index.ndim]
-            shape.append(math.prod(covered))
             places = np.flatnonzero(transfer.to_host(index, copy=None))
             limits.check(places.shape, places.nbytes)
-            found.append(mx.array(places))
-            axis += index.ndim
-        else:
-            shape.append(x.shape[axis])
-            found.append(index if index is _ALL else _within(index, x.shape[axis]))
-            axis += 1
-    return x.reshape(shape), found
+            index = mx.array(places)
+        elif index is not _ALL:
+            index = _within(index, size)
+        shape.append(size)
+        found.append(index)
+        axis += width
+    return (x if shape == list(x.shape) else x.reshape(shape)), found
 
 
 def _within(index: mx.array, size: int) -> mx.array:
     """Return an index array of a dtype that MLX's gathering mixes with others, once looked at."""
-    values = transfer.to_host(index, copy=None)
-    if values.size:
-        for extreme in (values.min(), values.max()):
+    if index.size:
+        if index.ndim == 1 and index.size <= _SHORT:
+            values: Any = index.tolist()
+            extremes = min(values), max(values)
+        else:
+            values = transfer.to_host(index, copy=None)
+            extremes = values.min(), values.max()
+        for extreme in extremes:
             if not -size <= int(extreme) < size:
                 raise IndexError(f"index {extreme} is out of bounds for an axis of length {size}")
     return index if index.dtype == mx.int64 else index.astype(mx.int64)
@@ -241,13 +226,12 @@ def _write_slices(x: mx.array, key: Key, value: mx.array) -> None:
         size = x.shape[len(slices)]
         if isinstance(index, slice):
             index = _clipped(index, size)
-            count = len(range(*index.indices(size)))
-            selected.append(count)
+            sizes.append(len(range(*index.indices(size))))
+            selected.append(sizes[-1])
         else:
             index = slice(index % size, index % size + 1)
-            count = 1
+            sizes.append(1)
         slices.append(index)
-        sizes.append(count)
     values = _spread(value, tuple(selected)).reshape(sizes).astype(x.dtype)
     # An array of no axes has no slices.
     x[tuple(slices) or Ellipsis] = values
@@ -295,3 +279,30 @@ def write_rows(rows: mx.array, places: mx.array, written: mx.array, *, in_halves
     out = mx.array(rows)
     out[places] = written
     return out if out.dtype == dtype else mx.view(out, dtype)
+
+
+def _getitem(x: mx.array, key: Any) -> mx.array:
+    """Return ``x[key]`` for the plainest keys, which MLX itself does not look at.
+
+    An integer out of bounds reads foreign memory, and a step of 0 ends the process.
+    """
+    shape = x.shape
+    if key.__class__ is int:
+        if shape and -shape[0] <= key < shape[0]:
+            return x[key]
+    elif key.__class__ is slice:
+        if shape and key.step is None:
+            return x[key]
+    elif key.__class__ is tuple and len(key) <= len(shape):
+        for index, size in zip(key, shape, strict=False):
+            kind = type(index)
+            if not (kind is slice and index.step is None) and not (
+                kind is int and -size <= index < size
+            ):
+                break
+        else:
+            return x[key]
+    raise IndexError(f"{key!r} is out of bounds, or no key of integers and slices without steps")
+
+
+PLAIN: Rows = {"getitem": {"biufc": _getitem}}

@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from typing import Literal, cast
+from typing import Any, Literal
 
 import mlx.core as mx
 
@@ -24,26 +24,7 @@ from portarray.backends.composed.results import (
     SlogdetResult,
     SVDResult,
 )
-from portarray.backends.mlx.namespace.linear_algebra import matmul, matrix_transpose
-from portarray.backends.mlx.namespace.promotion import pair
-
-__all__ = [
-    "cholesky",
-    "det",
-    "diagonal",
-    "eig",
-    "eigh",
-    "eigvals",
-    "eigvalsh",
-    "inv",
-    "matmul",
-    "matrix_transpose",
-    "qr",
-    "slogdet",
-    "solve",
-    "svd",
-    "svdvals",
-]
+from portarray.backends.mlx.namespace.common import refuse_double
 
 _FACTORIZED = (mx.float32, mx.float64, mx.complex64)
 
@@ -59,22 +40,12 @@ def _checked(name: str, x: mx.array, *, square: bool = True) -> mx.array:
     return x
 
 
+def _is_complex(x: mx.array) -> bool:
+    return x.dtype == mx.complex64
+
+
 def _real(x: mx.array) -> mx.Dtype:
-    return mx.float32 if x.dtype == mx.complex64 else x.dtype
-
-
-def _complex(name: str, x: mx.array) -> mx.array:
-    """Refuse what has complex128 results, which MLX would give in complex64."""
-    if x.dtype == mx.float64:
-        raise TypeError(
-            f"{name} of float64 is complex128, which MLX has not; convert to float32 with astype"
-        )
-    return x
-
-
-def _one(x: mx.array) -> mx.array:
-    """Return identity matrices of the shape of a stack."""
-    return mx.broadcast_to(mx.eye(x.shape[-2], x.shape[-1], dtype=x.dtype), x.shape)
+    return mx.float32 if _is_complex(x) else x.dtype
 
 
 def _finite(x: mx.array) -> tuple[mx.array, Callable[..., mx.array]]:
@@ -85,7 +56,7 @@ def _finite(x: mx.array) -> tuple[mx.array, Callable[..., mx.array]]:
         at = wrong if result.ndim == x.ndim else wrong[..., 0]
         return mx.where(at, mx.array(math.nan, dtype=result.dtype), result)
 
-    return mx.where(wrong, _one(x), x), restored
+    return mx.where(wrong, mx.eye(x.shape[-2], x.shape[-1], dtype=x.dtype), x), restored
 
 
 def _computed(name: str, result: mx.array) -> mx.array:
@@ -104,8 +75,7 @@ def cholesky(x: mx.array, /, *, upper: bool = False) -> mx.array:
     _checked("cholesky", x)
     if x.size == 0:
         return mx.array(x)
-    is_complex = x.dtype == mx.complex64
-    factor = complex_linalg.cholesky(mx, _cholesky, x) if is_complex else _cholesky(x)
+    factor = complex_linalg.cholesky(mx, _cholesky, x) if _is_complex(x) else _cholesky(x)
     if upper:
         factor = mx.conjugate(mx.swapaxes(factor, -1, -2))
     # MLX tells no one where LAPACK stopped: at a diagonal element that is not positive.
@@ -113,10 +83,6 @@ def cholesky(x: mx.array, /, *, upper: bool = False) -> mx.array:
     if not mx.all(mx.real(mx.diagonal(factor, 0, -2, -1)) > 0).item():
         raise ValueError("cholesky needs positive definite matrices")
     return factor
-
-
-def _cholesky(x: mx.array) -> mx.array:
-    return mx.linalg.cholesky(x, stream=mx.cpu)
 
 
 def det(x: mx.array, /) -> mx.array:
@@ -130,7 +96,7 @@ def det(x: mx.array, /) -> mx.array:
 
 def _determinant(x: mx.array) -> tuple[mx.array, mx.array]:
     """Return factors whose product is the determinant: a sign, and a triangle's diagonal."""
-    if x.dtype == mx.complex64:
+    if _is_complex(x):
         return complex_linalg.determinant(mx, x)
     # mx.linalg.det takes the exponential of a sum of logarithms, and MLX's exponential of float64
     # has the digits of float32: https://github.com/ml-explore/mlx/blob/v0.32.2/mlx/linalg.cpp
@@ -142,19 +108,17 @@ def _determinant(x: mx.array) -> tuple[mx.array, mx.array]:
 
 def diagonal(x: mx.array, /, *, offset: int = 0) -> mx.array:
     """Return the diagonals of matrices."""
-    if x.ndim < 2:
-        raise ValueError(f"diagonal needs at least 2 axes, got {x.ndim}")
     return mx.diagonal(x, offset, -2, -1)
 
 
 def eig(x: mx.array, /) -> EigResult[mx.array]:
     """Return eigenvalues and eigenvectors, complex always."""
-    _complex("eig", _checked("eig", x))
+    refuse_double("eig", _checked("eig", x))
     if x.size == 0:
         return EigResult(mx.zeros(x.shape[:-1], dtype=mx.complex64), x.astype(mx.complex64))
     clean, restored = _finite(x)
     values, vectors = mx.linalg.eig(clean, stream=mx.cpu)
-    if x.dtype == mx.complex64 and _eig_conjugates():
+    if _is_complex(x) and _eig_conjugates():
         vectors = mx.conjugate(vectors)
     return EigResult(restored(values), restored(vectors))
 
@@ -184,20 +148,21 @@ def eigh(x: mx.array, /) -> EighResult[mx.array]:
 
 def eigvals(x: mx.array, /) -> mx.array:
     """Return eigenvalues, complex always."""
-    _complex("eigvals", _checked("eigvals", x))
-    if x.size == 0:
-        return mx.zeros(x.shape[:-1], dtype=mx.complex64)
-    clean, restored = _finite(x)
-    return restored(mx.linalg.eigvals(clean, stream=mx.cpu))
+    refuse_double("eigvals", _checked("eigvals", x))
+    return _values(x, mx.complex64, mx.linalg.eigvals)
 
 
 def eigvalsh(x: mx.array, /) -> mx.array:
     """Return the eigenvalues of Hermitian matrices, ascending."""
-    _checked("eigvalsh", x)
+    return _values(_checked("eigvalsh", x), _real(x), mx.linalg.eigvalsh)
+
+
+def _values(x: mx.array, dtype: mx.Dtype, function: Callable[..., Any]) -> mx.array:
+    """Return eigenvalues or singular values."""
     if x.size == 0:
-        return mx.zeros(x.shape[:-1], dtype=_real(x))
+        return mx.zeros((*x.shape[:-2], min(x.shape[-2:])), dtype=dtype)
     clean, restored = _finite(x)
-    return restored(mx.linalg.eigvalsh(clean, stream=mx.cpu))
+    return restored(function(clean, stream=mx.cpu))
 
 
 def inv(x: mx.array, /) -> mx.array:
@@ -205,13 +170,12 @@ def inv(x: mx.array, /) -> mx.array:
     _checked("inv", x)
     if x.size == 0:
         return mx.array(x)
-    if x.dtype == mx.complex64:
-        return _computed("inv", complex_linalg.inv(mx, _inv, x))
-    return _computed("inv", _inv(x))
+    return _computed("inv", complex_linalg.inv(mx, _inv, x) if _is_complex(x) else _inv(x))
 
 
-def _inv(x: mx.array) -> mx.array:
-    return mx.linalg.inv(x, stream=mx.cpu)
+_inv = functools.partial(mx.linalg.inv, stream=mx.cpu)
+_solve = functools.partial(mx.linalg.solve, stream=mx.cpu)
+_cholesky = functools.partial(mx.linalg.cholesky, stream=mx.cpu)
 
 
 def qr(x: mx.array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRResult[mx.array]:
@@ -225,7 +189,7 @@ def qr(x: mx.array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> Q
         q = mx.eye(m, size, dtype=x.dtype)
         r = mx.zeros((*x.shape[:-2], size, n), dtype=x.dtype)
         return QRResult(mx.broadcast_to(q, (*x.shape[:-2], m, size)), r)
-    if x.dtype == mx.complex64:
+    if _is_complex(x):
         return QRResult(*complex_linalg.qr(mx, x, complete=mode == "complete"))
     if size > n:
         # Columns of zeros add nothing but the rest of an orthonormal basis.
@@ -248,7 +212,6 @@ def slogdet(x: mx.array, /) -> SlogdetResult[mx.array]:
 
 def solve(x1: mx.array, x2: mx.array, /) -> mx.array:
     """Solve ``x1 @ x = x2``: one right side for 1-d x2, else matrices of columns."""
-    x1, x2 = pair(x1, x2)
     _checked("solve", x1)
     n = x1.shape[-1]
     columns = x2[:, None] if x2.ndim == 1 else x2
@@ -261,15 +224,11 @@ def solve(x1: mx.array, x2: mx.array, /) -> mx.array:
     columns = mx.broadcast_to(columns, (*batch, n, columns.shape[-1]))
     if columns.size == 0:
         found = columns
-    elif x1.dtype == mx.complex64:
+    elif _is_complex(x1):
         found = _computed("solve", complex_linalg.solve(mx, _solve, x1, columns))
     else:
         found = _computed("solve", _solve(x1, columns))
     return found[..., 0] if x2.ndim == 1 else found
-
-
-def _solve(x1: mx.array, x2: mx.array) -> mx.array:
-    return mx.linalg.solve(x1, x2, stream=mx.cpu)
 
 
 def svd(x: mx.array, /, *, full_matrices: bool = True) -> SVDResult[mx.array]:
@@ -294,10 +253,5 @@ def svd(x: mx.array, /, *, full_matrices: bool = True) -> SVDResult[mx.array]:
 
 def svdvals(x: mx.array, /) -> mx.array:
     """Return singular values, descending."""
-    _checked("svdvals", x, square=False)
-    if x.size == 0:
-        return mx.zeros((*x.shape[:-2], min(x.shape[-2:])), dtype=_real(x))
-    clean, restored = _finite(x)
-    # MLX's types know of the three results alone.
-    values = cast(mx.array, mx.linalg.svd(clean, False, stream=mx.cpu))
-    return restored(values)
+    values = functools.partial(mx.linalg.svd, compute_uv=False)
+    return _values(_checked("svdvals", x, square=False), _real(x), values)

@@ -1,18 +1,15 @@
-"""Products of matrices. MLX multiplies no integer matrices: see the shared composition."""
+"""Products of MLX's matrices."""
 
 from __future__ import annotations
 
 import mlx.core as mx
 
 from portarray.backends.composed.linear_algebra import integer_matmul
-from portarray.backends.mlx.namespace.promotion import INTEGRAL, UNSIGNED, on_cpu, pair
-
-__all__ = ["matmul", "matrix_transpose"]
+from portarray.backends.mlx.namespace.common import INTEGRAL, UNSIGNED, on_cpu
 
 
 def matmul(x1: mx.array, x2: mx.array, /) -> mx.array:
-    """Return the matrix product, of stacks too; 1-d arrays are a row and a column."""
-    x1, x2 = pair(x1, x2)
+    """Return the matrix product; of integers by floating-point products, as MLX has no others."""
     if x1.ndim == 0 or x2.ndim == 0:
         raise ValueError("matmul takes no 0-d array; multiply does")
     if x1.dtype not in INTEGRAL:

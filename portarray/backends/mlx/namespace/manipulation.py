@@ -11,26 +11,12 @@ import numpy as np
 
 from portarray.backends.mlx import limits, transfer
 from portarray.backends.mlx.namespace.creation import check_size
-from portarray.backends.mlx.namespace.promotion import together
-
-__all__ = [
-    "broadcast_arrays",
-    "broadcast_to",
-    "concat",
-    "expand_dims",
-    "flip",
-    "moveaxis",
-    "permute_dims",
-    "repeat",
-    "reshape",
-    "roll",
-    "squeeze",
-    "stack",
-    "tile",
-    "unstack",
-]
 
 Axes = int | Sequence[int]
+
+expand_dims = mx.expand_dims
+permute_dims = mx.transpose
+squeeze = mx.squeeze
 
 
 def _places(axes: Axes, ndim: int) -> list[int]:
@@ -58,33 +44,29 @@ def broadcast_to(x: mx.array, /, shape: tuple[int, ...]) -> mx.array:
     return mx.broadcast_to(x, tuple(shape))
 
 
-def concat(arrays: tuple[mx.array, ...] | list[mx.array], /, *, axis: int | None = 0) -> mx.array:
+def concat(arrays: Sequence[mx.array], /, *, axis: int | None = 0) -> mx.array:
     """Join arrays along an axis; flattened ones for None."""
-    parts = together(arrays)
     if axis is None:
-        parts, axis = [x.reshape(-1) for x in parts], 0
-    if not parts[0].ndim:
+        arrays, axis = [x.reshape(-1) for x in arrays], 0
+    shape = list(arrays[0].shape)
+    if not shape:
         raise ValueError("arrays of no axes cannot be joined; reshape them to (1,) first")
-    (place,) = _places(axis, parts[0].ndim)
-    shape = list(parts[0].shape)
-    for x in parts[1:]:
+    (place,) = _places(axis, len(shape))
+    shape[place] = total = 0
+    for x in arrays:
+        sizes = list(x.shape)
         # MLX takes an empty array of any shape for nothing.
-        if x.ndim != len(shape) or any(
-            a != b for i, (a, b) in enumerate(zip(x.shape, shape, strict=True)) if i != place
-        ):
+        if len(sizes) == len(shape):
+            total += sizes[place]
+            sizes[place] = 0
+        if sizes != shape:
             raise ValueError(
                 f"arrays to be joined along axis {axis} must agree in the others, got shapes "
-                f"{parts[0].shape} and {x.shape}"
+                f"{arrays[0].shape} and {x.shape}"
             )
-    shape[place] = builtins.sum(x.shape[place] for x in parts)
-    check_size(shape, parts[0].dtype)
-    return mx.concatenate(parts, place)
-
-
-def expand_dims(x: mx.array, /, axis: Axes) -> mx.array:
-    """Return an array with new axes of size 1, at their places in the result."""
-    axes = (axis,) if isinstance(axis, int) else tuple(axis)
-    return mx.expand_dims(x, _places(axes, x.ndim + len(axes)))
+    shape[place] = total
+    check_size(shape, arrays[0].dtype)
+    return mx.concatenate(list(arrays), place)
 
 
 def flip(x: mx.array, /, *, axis: Axes | None = None) -> mx.array:
@@ -105,51 +87,38 @@ def moveaxis(x: mx.array, source: Axes, destination: Axes, /) -> mx.array:
     return mx.transpose(x, order)
 
 
-def permute_dims(x: mx.array, /, axes: tuple[int, ...]) -> mx.array:
-    """Return an array with axes in another order."""
-    order = _places(axes, x.ndim)
-    if len(order) != x.ndim:
-        raise ValueError(f"permute_dims needs each of the {x.ndim} axes once, got {tuple(axes)}")
-    return mx.transpose(x, order)
-
-
 def repeat(x: mx.array, repeats: int | mx.array, /, *, axis: int | None = None) -> mx.array:
-    """Repeat each element along an axis; of the flattened array for None.
-
-    Counts in an array are computed first: they say how large the result is.
-    """
+    """Repeat each element along an axis; counts in an array are computed first."""
     if axis is None:
         x, axis = x.reshape(-1), 0
     (axis,) = _places(axis, x.ndim)
     size = x.shape[axis]
-    counts = np.asarray(
-        transfer.to_host(repeats, copy=None) if isinstance(repeats, mx.array) else repeats
+    counts = (
+        transfer.to_host(repeats, copy=None)
+        if isinstance(repeats, mx.array)
+        else np.asarray(repeats)
     )
-    if (counts < 0).any():
-        raise ValueError(f"repeats must not be negative, got {int(counts.min())}")
     if counts.ndim and counts.shape not in ((1,), (size,)):
         raise ValueError(
             f"repeats of shape {counts.shape} do not fit an axis of {size}; they must be one, or "
             f"one for each element"
         )
-    total = int(np.broadcast_to(counts, (size,)).sum())
-    shape = (*x.shape[:axis], total, *x.shape[axis + 1 :])
+    least = 0 if not counts.size else int(np.minimum.reduce(counts, axis=None))
+    if least < 0:
+        raise ValueError(f"repeats must not be negative, got {least}")
+    alike = counts.size == 1
+    shape = list(x.shape)
+    shape[axis] = least * size if alike else int(counts.sum())
     check_size(shape, x.dtype)
     if not math.prod(shape):
         return mx.zeros(shape, dtype=x.dtype)
-    if counts.size == 1:
-        return mx.repeat(x, int(counts.reshape(())), axis)
+    if alike:
+        return mx.repeat(x, least, axis)
     return mx.take(x, mx.array(np.repeat(np.arange(size), counts)), axis)
 
 
 def reshape(x: mx.array, /, shape: tuple[int, ...], *, copy: bool | None = None) -> mx.array:
-    """Return the elements in another shape.
-
-    Raises
-    ------
-    ValueError
-        If ``copy=False``: the result is independent of x, as all of MLX's are, and so a copy.
-    """
+    """Return the elements in another shape; the result is independent of x, and so a copy."""
     shape = _completed(tuple(shape), x)
     if copy is False:
         raise ValueError(
@@ -182,47 +151,19 @@ def _completed(shape: tuple[int, ...], x: mx.array) -> tuple[int, ...]:
 
 def roll(x: mx.array, /, shift: Axes, *, axis: Axes | None = None) -> mx.array:
     """Shift elements along axes, what leaves comes back at the other end."""
-    shifts = [shift] if isinstance(shift, int) else list(shift)
     if axis is None:
-        return roll(x.reshape(-1), builtins.sum(shifts), axis=0).reshape(x.shape)
-    axes = [axis] if isinstance(axis, int) else list(axis)
-    if len(axes) == 1:
-        axes = axes * len(shifts)
-    if len(shifts) == 1:
-        shifts = shifts * len(axes)
-    if len(shifts) != len(axes):
-        raise ValueError(f"roll got {len(shifts)} shifts for {len(axes)} axes")
-    if not x.size:
-        return mx.array(x)
-    # An axis that is named twice is shifted twice.
-    places = [_places(axis, x.ndim)[0] for axis in axes]
-    for place, distance in zip(places, shifts, strict=True):
-        x = mx.roll(x, distance % x.shape[place], place)
+        return roll(x.reshape(-1), builtins.sum(np.atleast_1d(shift)), axis=0).reshape(x.shape)
+    if x.size:
+        # An axis that is named twice is shifted twice.
+        for distance, place in np.broadcast(shift, axis):
+            x = mx.roll(x, int(distance) % x.shape[place], int(place))
     return x
 
 
-def squeeze(x: mx.array, /, axis: Axes) -> mx.array:
-    """Return an array without axes of size 1."""
-    places = _places(axis, x.ndim)
-    for place in places:
-        if x.shape[place] != 1:
-            raise ValueError(
-                f"cannot squeeze axis {place} of size {x.shape[place]}, which is not 1"
-            )
-    return x.reshape([size for place, size in enumerate(x.shape) if place not in places])
-
-
-def stack(arrays: tuple[mx.array, ...] | list[mx.array], /, *, axis: int = 0) -> mx.array:
+def stack(arrays: Sequence[mx.array], /, *, axis: int = 0) -> mx.array:
     """Join arrays of one shape along a new axis."""
-    parts = together(arrays)
-    for x in parts:
-        if x.shape != parts[0].shape:
-            raise ValueError(
-                f"arrays to be stacked must have one shape, got {parts[0].shape} and {x.shape}"
-            )
-    (place,) = _places(axis, parts[0].ndim + 1)
-    check_size((len(parts), *parts[0].shape), parts[0].dtype)
-    return mx.stack(parts, place)
+    check_size((len(arrays), *arrays[0].shape), arrays[0].dtype)
+    return mx.stack(list(arrays), axis)
 
 
 def tile(x: mx.array, repetitions: Sequence[int], /) -> mx.array:
@@ -231,7 +172,7 @@ def tile(x: mx.array, repetitions: Sequence[int], /) -> mx.array:
     ndim = max(x.ndim, len(counts))
     sizes = (1,) * (ndim - x.ndim) + tuple(x.shape)
     counts = (1,) * (ndim - len(counts)) + counts
-    shape = tuple(size * count for size, count in zip(sizes, counts, strict=True))
+    shape = [size * count for size, count in zip(sizes, counts, strict=True)]
     check_size(shape, x.dtype)
     return mx.tile(x, counts) if math.prod(shape) else mx.zeros(shape, dtype=x.dtype)
 

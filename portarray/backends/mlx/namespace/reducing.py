@@ -9,13 +9,14 @@ from collections.abc import Callable
 
 import mlx.core as mx
 
-__all__ = ["Axes", "reduced"]
+from portarray.backends.mlx.limits import within_bounds
 
 Axes = int | tuple[int, ...]
+Reduction = Callable[..., mx.array]
 
 
 def reduced(
-    function: Callable[..., mx.array],
+    function: Reduction,
     x: mx.array,
     axis: Axes | None,
     keepdims: bool,
@@ -23,22 +24,9 @@ def reduced(
     none: complex,
     dtype: mx.Dtype,
 ) -> mx.array:
-    """Reduce along axes with one of MLX's functions.
+    """Reduce along axes, all of them for None, with one of MLX's functions.
 
-    Parameters
-    ----------
-    function : callable
-        Takes the array, the axes and whether they stay.
-    x : mlx.core.array
-        What to reduce.
-    axis : int or tuple of int or None
-        Axes to reduce; None means all.
-    keepdims : bool
-        Whether they stay, with size 1.
-    none : complex
-        What no elements are reduced to.
-    dtype : mlx.core.Dtype
-        The result's.
+    No elements are reduced to ``none``; ``dtype`` is the result's.
     """
     if x.size:
         result = function(x, axis, keepdims)
@@ -53,3 +41,8 @@ def reduced(
     sizes = [(place, 1 if place in gone else size) for place, size in enumerate(x.shape)]
     shape = [size for place, size in sizes if keepdims or place not in gone]
     return mx.full(shape, mx.array(none, dtype=dtype))
+
+
+def filled(own: Reduction, general: Reduction) -> Reduction:
+    """Return MLX's reduction of everything, with another one for arrays without elements."""
+    return within_bounds(lambda x: own(x) if x.size else general(x))

@@ -1,14 +1,14 @@
-"""Rounding; integers stay as they are."""
+"""Rounding of MLX's arrays; integers stay as they are."""
 
 from __future__ import annotations
 
 import mlx.core as mx
 
-ceil = mx.ceil
-floor = mx.floor
-trunc = mx.trunc
+from portarray.backends.types import Rows
 
-
-def round(x: mx.array, /) -> mx.array:
-    """Round to the nearest integer, halves to even; both parts of complex numbers."""
-    return mx.round(x)
+ROWS: Rows = {
+    "ceil": {"iuf": mx.ceil},
+    "floor": {"iuf": mx.floor},
+    "round": {"iufc": mx.round},
+    "trunc": {"iuf": mx.trunc},
+}

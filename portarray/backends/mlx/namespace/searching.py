@@ -3,36 +3,33 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from typing import Literal
 
 import mlx.core as mx
 
 from portarray.backends.mlx import limits
-from portarray.backends.mlx.namespace.promotion import Scalar, pair
 from portarray.backends.mlx.namespace.reducing import Axes, reduced
 
-__all__ = ["argmax", "argmin", "count_nonzero", "nonzero", "searchsorted", "where"]
+where = mx.where
 
 
-def argmax(x: mx.array, /, *, axis: int | None = None, keepdims: bool = False) -> mx.array:
-    """Return the index of the first largest element; of the first NaN where there is one."""
-    if x.size == 0 or x.ndim == 0:
-        return _of_few("argmax", x, axis, keepdims)
-    return mx.argmax(x, axis, keepdims).astype(mx.int64)
+def _extreme(name: str, own: Callable[..., mx.array]) -> Callable[..., mx.array]:
+    """Return argmax or argmin: the first of several, and the first NaN where there is one."""
+
+    def found(x: mx.array, /, *, axis: int | None = None, keepdims: bool = False) -> mx.array:
+        if x.size and x.ndim:
+            return own(x, axis, keepdims).astype(mx.int64)
+        # MLX refuses 0-d arrays, and those of nothing.
+        if x.size == 0 and (axis is None or x.shape[axis] == 0):
+            raise ValueError(f"{name} of no elements does not exist; the shape is {x.shape}")
+        return reduced(mx.sum, mx.zeros(x.shape), axis, keepdims, none=0, dtype=mx.int64)
+
+    return found
 
 
-def argmin(x: mx.array, /, *, axis: int | None = None, keepdims: bool = False) -> mx.array:
-    """Return the index of the first smallest element; of the first NaN where there is one."""
-    if x.size == 0 or x.ndim == 0:
-        return _of_few("argmin", x, axis, keepdims)
-    return mx.argmin(x, axis, keepdims).astype(mx.int64)
-
-
-def _of_few(name: str, x: mx.array, axis: int | None, keepdims: bool) -> mx.array:
-    """Return the indices in a 0-d array, or of nothing, which MLX refuses both."""
-    if x.size == 0 and (axis is None or x.shape[axis] == 0):
-        raise ValueError(f"{name} of no elements does not exist; the shape is {tuple(x.shape)}")
-    return reduced(mx.sum, mx.zeros(x.shape), axis, keepdims, none=0, dtype=mx.int64)
+argmax = _extreme("argmax", mx.argmax)
+argmin = _extreme("argmin", mx.argmin)
 
 
 def count_nonzero(x: mx.array, /, *, axis: Axes | None = None, keepdims: bool = False) -> mx.array:
@@ -75,21 +72,13 @@ def nonzero(x: mx.array, /) -> tuple[mx.array, ...]:
 
 def searchsorted(
     x1: mx.array,
-    x2: mx.array | Scalar,
+    x2: mx.array,
     /,
     *,
     side: Literal["left", "right"] = "left",
     sorter: mx.array | None = None,
 ) -> mx.array:
     """Return where elements would be inserted into a sorted array; NaN sorts last."""
-    if side not in ("left", "right"):
-        raise ValueError(f"searchsorted's side must be 'left' or 'right', got {side!r}")
-    x1, x2 = pair(x1, x2)
     if sorter is not None:
         x1 = mx.take(x1, sorter, 0)
     return mx.searchsorted(x1, x2, side).astype(mx.int64)
-
-
-def where(condition: mx.array, x1: mx.array | Scalar, x2: mx.array | Scalar, /) -> mx.array:
-    """Choose from x1 where the condition is true, else from x2."""
-    return mx.where(condition, *pair(x1, x2))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import mlx.core as mx
 
-__all__ = ["argsort", "sort"]
-
 
 def argsort(
     x: mx.array, /, *, axis: int = -1, descending: bool = False, stable: bool = True
@@ -13,11 +11,10 @@ def argsort(
     """Return the indices that sort an array."""
     if x.size == 0:
         return mx.zeros(x.shape, dtype=mx.int64)
-    key = _sortable(x)
     if not descending:
-        return mx.argsort(key, axis).astype(mx.int64)
+        return mx.argsort(x, axis).astype(mx.int64)
     # The backward order of the backward array keeps equal elements in theirs.
-    order = mx.argsort(_backward(key, axis), axis).astype(mx.int64)
+    order = mx.argsort(_backward(x, axis), axis).astype(mx.int64)
     return x.shape[axis] - 1 - _backward(order, axis)
 
 
@@ -27,13 +24,8 @@ def sort(
     """Return a sorted copy."""
     if x.size == 0:
         return mx.array(x)
-    ordered = mx.sort(_sortable(x), axis).astype(x.dtype)
+    ordered = mx.sort(x, axis)
     return _backward(ordered, axis) if descending else ordered
-
-
-def _sortable(x: mx.array) -> mx.array:
-    """Return a key of the same order: GPUs sort no booleans."""
-    return x.astype(mx.uint8) if x.dtype == mx.bool_ else x
 
 
 def _backward(x: mx.array, axis: int) -> mx.array:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import mlx.core as mx
 
 from portarray.backends.composed.statistical import count
+<<<<<<< HEAD
 from portarray.backends.mlx.namespace.promotion import (
     COMPLEX,
     FLOATING,
@@ -29,86 +30,72 @@ __all__ = [
     "sum",
     "var",
 ]
+=======
+from portarray.backends.mlx.namespace.common import UNSIGNED
+from portarray.backends.mlx.namespace.reducing import Axes, Reduction, filled, reduced
+from portarray.backends.types import Rows, composed
+>>>>>>> w-mlx
 
 _HALF = (mx.float16, mx.bfloat16)
 
 
+_EXACT = (mx.float32, mx.float64, mx.complex64)
+
+
 def _sum_dtype(x: mx.array, dtype: mx.Dtype | None) -> mx.Dtype:
     """Return the dtype of a sum or product: integers widen to the default of their kind."""
-    if dtype is not None:
-        return dtype
-    if x.dtype in SIGNED or x.dtype == mx.bool_:
-        return mx.int64
-    return mx.uint64 if x.dtype in UNSIGNED else x.dtype
+    own = x.dtype
+    if dtype is not None or own in _EXACT or own in _HALF:
+        return dtype or own
+    return mx.uint64 if own in UNSIGNED else mx.int64
 
 
-def cumulative_prod(
-    x: mx.array,
-    /,
-    *,
-    axis: int | None = None,
-    dtype: mx.Dtype | None = None,
-    include_initial: bool = False,
-) -> mx.array:
-    """Return running products along an axis."""
-    return _running(mx.cumprod, 1, x, axis, _sum_dtype(x, dtype), include_initial)
+def _running(function: Callable[..., mx.array], first: int) -> Callable[..., mx.array]:
+    def running(
+        x: mx.array,
+        /,
+        *,
+        axis: int | None = None,
+        dtype: mx.Dtype | None = None,
+        include_initial: bool = False,
+    ) -> mx.array:
+        if axis is None:
+            if x.ndim != 1:
+                raise ValueError(f"a running sum or product of {x.ndim} axes needs axis=")
+            axis = 0
+        dtype = _sum_dtype(x, dtype)
+        found = function(x.astype(dtype), axis) if x.size else mx.zeros(x.shape, dtype=dtype)
+        if not include_initial:
+            return found
+        shape = list(x.shape)
+        shape[axis] = 1
+        return mx.concatenate([mx.full(shape, first, dtype=dtype), found], axis)
+
+    return running
 
 
-def cumulative_sum(
-    x: mx.array,
-    /,
-    *,
-    axis: int | None = None,
-    dtype: mx.Dtype | None = None,
-    include_initial: bool = False,
-) -> mx.array:
-    """Return running sums along an axis."""
-    return _running(mx.cumsum, 0, x, axis, _sum_dtype(x, dtype), include_initial)
+cumulative_prod = _running(mx.cumprod, 1)
+cumulative_sum = _running(mx.cumsum, 0)
 
 
-def _running(
-    function: Callable[..., mx.array],
-    first: int,
-    x: mx.array,
-    axis: int | None,
-    dtype: mx.Dtype,
-    include_initial: bool,
-) -> mx.array:
-    if axis is None:
-        if x.ndim != 1:
-            raise ValueError(f"a running sum or product of {x.ndim} axes needs axis=")
-        axis = 0
-    running = function(x.astype(dtype), axis) if x.size else mx.zeros(x.shape, dtype=dtype)
-    if not include_initial:
-        return running
-    shape = list(x.shape)
-    shape[axis] = 1
-    return mx.concatenate([mx.full(shape, first, dtype=dtype), running], axis)
+def _extreme(name: str, own: Reduction) -> Reduction:
+    """Return max or min, which are NaN where there is one."""
+
+    def found(x: mx.array, /, *, axis: Axes | None = None, keepdims: bool = False) -> mx.array:
+        if x.size == 0 and count(x, axis) == 0:
+            raise ValueError(f"{name} of no elements does not exist; the shape is {x.shape}")
+        return reduced(own, x, axis, keepdims, none=0, dtype=x.dtype)
+
+    return found
 
 
-def max(x: mx.array, /, *, axis: Axes | None = None, keepdims: bool = False) -> mx.array:
-    """Return the largest elements; NaN where there is one."""
-    return _extreme("max", mx.max, x, axis, keepdims)
-
-
-def min(x: mx.array, /, *, axis: Axes | None = None, keepdims: bool = False) -> mx.array:
-    """Return the smallest elements; NaN where there is one."""
-    return _extreme("min", mx.min, x, axis, keepdims)
-
-
-def _extreme(
-    name: str, function: Callable[..., mx.array], x: mx.array, axis: Axes | None, keepdims: bool
-) -> mx.array:
-    if x.size == 0 and count(x, axis) == 0:
-        raise ValueError(f"{name} of no elements does not exist; the shape is {tuple(x.shape)}")
-    return reduced(function, x, axis, keepdims, none=0, dtype=x.dtype)
+max = _extreme("max", mx.max)
+min = _extreme("min", mx.min)
 
 
 def _wide(x: mx.array) -> mx.array:
     """Return numbers of a precision to compute means in."""
-    if x.dtype in _HALF:
-        return x.astype(mx.float32)
-    return x if x.dtype in FLOATING or x.dtype in COMPLEX else x.astype(default_float())
+    return x.astype(mx.float32) if x.dtype in _HALF else x
 
 
 def _result(x: mx.array, wide: mx.array) -> mx.array:
@@ -118,59 +105,42 @@ def _result(x: mx.array, wide: mx.array) -> mx.array:
 def mean(x: mx.array, /, *, axis: Axes | None = None, keepdims: bool = False) -> mx.array:
     """Return arithmetic means."""
     wide = _wide(x)
-    none = complex(math.nan, math.nan) if wide.dtype in COMPLEX else math.nan
+    none = complex(math.nan, math.nan) if wide.dtype == mx.complex64 else math.nan
     return _result(x, reduced(mx.mean, wide, axis, keepdims, none=none, dtype=wide.dtype))
 
 
-def prod(
-    x: mx.array,
-    /,
-    *,
-    axis: Axes | None = None,
-    dtype: mx.Dtype | None = None,
-    keepdims: bool = False,
-) -> mx.array:
-    """Return products; integers widen."""
-    target = _sum_dtype(x, dtype)
-    return reduced(mx.prod, x.astype(target), axis, keepdims, none=1, dtype=target)
+def _total(own: Reduction, none: int) -> Reduction:
+    """Return sum or prod, of which integers widen."""
+
+    def found(
+        x: mx.array,
+        /,
+        *,
+        axis: Axes | None = None,
+        dtype: mx.Dtype | None = None,
+        keepdims: bool = False,
+    ) -> mx.array:
+        dtype = _sum_dtype(x, dtype)
+        return reduced(own, x.astype(dtype), axis, keepdims, none=none, dtype=dtype)
+
+    return found
+
+
+prod = _total(mx.prod, 1)
+sum = _total(mx.sum, 0)
 
 
 @composed
 def std(
-    x: mx.array,
-    /,
-    *,
-    axis: Axes | None = None,
-    correction: float = 0.0,
-    keepdims: bool = False,
+    x: mx.array, /, *, axis: Axes | None = None, correction: float = 0.0, keepdims: bool = False
 ) -> mx.array:
     """Return standard deviations."""
     return _result(x, mx.sqrt(_variance(_wide(x), axis, correction, keepdims)))
 
 
-def sum(
-    x: mx.array,
-    /,
-    *,
-    axis: Axes | None = None,
-    dtype: mx.Dtype | None = None,
-    keepdims: bool = False,
-) -> mx.array:
-    """Return sums; integers widen."""
-    target = _sum_dtype(x, dtype)
-    # MLX counts booleans in int32, which spares an array of eight times the size.
-    counts = x.dtype == mx.bool_ and x.size < 2**31
-    return reduced(mx.sum, x if counts else x.astype(target), axis, keepdims, none=0, dtype=target)
-
-
 @composed
 def var(
-    x: mx.array,
-    /,
-    *,
-    axis: Axes | None = None,
-    correction: float = 0.0,
-    keepdims: bool = False,
+    x: mx.array, /, *, axis: Axes | None = None, correction: float = 0.0, keepdims: bool = False
 ) -> mx.array:
     """Return variances; NaN where no degrees of freedom are left."""
     return _result(x, _variance(_wide(x), axis, correction, keepdims))
@@ -181,10 +151,15 @@ def _variance(x: mx.array, axis: Axes | None, correction: float, keepdims: bool)
     # mx.var as few: the mean of what is left after the first subtraction is small and exact.
     apart = x - mean(x, axis=axis, keepdims=True)
     apart = apart - mean(apart, axis=axis, keepdims=True)
-    if x.dtype in COMPLEX:
-        squares = mx.square(mx.real(apart)) + mx.square(mx.imag(apart))
-    else:
-        squares = mx.square(apart)
     left = count(x, axis) - correction
-    total = sum(squares, axis=axis, keepdims=keepdims)
+    total = sum(mx.square(apart), axis=axis, keepdims=keepdims)
     return total / left if left > 0 else total * math.nan
+
+
+PLAIN: Rows = {
+    "max": {"iuf": filled(mx.max, max)},
+    "mean": {"float32 float64": filled(mx.mean, mean)},
+    "min": {"iuf": filled(mx.min, min)},
+    "prod": {"float32 float64 complex64": filled(mx.prod, prod)},
+    "sum": {"float32 float64 complex64": filled(mx.sum, sum)},
+}

@@ -1,25 +1,23 @@
-"""Tests of whole arrays."""
+"""Tests of whole arrays of MLX; NaN is true."""
 
 from __future__ import annotations
 
-import builtins
-
 import mlx.core as mx
 
-from portarray.backends.mlx.namespace.reducing import Axes, reduced
-
-__all__ = ["all", "any"]
-
-
-def all(x: mx.array, /, *, axis: Axes | None = None, keepdims: builtins.bool = False) -> mx.array:
-    """Tell whether all elements are true; NaN is."""
-    return reduced(mx.all, _truth(x), axis, keepdims, none=1, dtype=mx.bool_)
+from portarray.backends.mlx.namespace.reducing import Axes, Reduction, filled, reduced
+from portarray.backends.types import Rows
 
 
-def any(x: mx.array, /, *, axis: Axes | None = None, keepdims: builtins.bool = False) -> mx.array:
-    """Tell whether at least one element is true; NaN is."""
-    return reduced(mx.any, _truth(x), axis, keepdims, none=0, dtype=mx.bool_)
+def _tested(own: Reduction, none: int) -> Reduction:
+    """Return all or any, which is ``none`` of no elements."""
+
+    def found(x: mx.array, /, *, axis: Axes | None = None, keepdims: bool = False) -> mx.array:
+        truth = x if x.dtype == mx.bool_ else x != 0
+        return reduced(own, truth, axis, keepdims, none=none, dtype=mx.bool_)
+
+    return found
 
 
-def _truth(x: mx.array) -> mx.array:
-    return x if x.dtype == mx.bool_ else x != 0
+all = _tested(mx.all, 1)
+any = _tested(mx.any, 0)
+PLAIN: Rows = {"all": {"b": filled(mx.all, all)}, "any": {"b": filled(mx.any, any)}}
