@@ -26,7 +26,7 @@ Shape = int | Sequence[int]
 _SMALL = 1 << 12  # elements
 
 
-def _default(value: Any) -> DType:
+def default_dtype(value: Any) -> DType:
     """Return the widest dtype that there is of a Python scalar's kind."""
     kind = next(kind for kind in (bool, int, float, complex) if isinstance(value, kind))
     found: DType = jax.dtypes.canonicalize_dtype(np.dtype(kind))
@@ -38,7 +38,7 @@ def _is_small(shape: tuple[int, ...]) -> bool:
     return all(type(size) is int for size in shape) and math.prod(shape) <= _SMALL
 
 
-def _on(device: jax.Device | None, values: np.ndarray[Any, Any]) -> jax.Array:
+def placed(device: jax.Device | None, values: np.ndarray[Any, Any]) -> jax.Array:
     """Return a NumPy array that nobody else has as array on a device."""
     if device is None:
         return jnp.asarray(values)
@@ -56,19 +56,20 @@ def arange(
 ) -> jax.Array:
     """Return evenly spaced numbers ``start + i * step`` below stop."""
     numbers = spaced(start, stop, step)
-    kept = _default(0 if numbers.whole else 0.0) if dtype is None else np.dtype(dtype)
+    kept = default_dtype(0 if numbers.whole else 0.0) if dtype is None else np.dtype(dtype)
     counted((numbers.size,), kept)
     if not numbers.whole or kind_of(kept) not in "iu":
         # Computed in double precision, whatever JAX's widest is, and rounded once.
         values = numbers.start + np.arange(numbers.size) * numbers.step
-        return _on(device, values.astype(kept))
+        return placed(device, values.astype(kept))
     check_ends(numbers, kept, np.iinfo(kept))
     # Modulo 2**n all of it is right, also where the step leaves the dtype.
     bits = 8 * kept.itemsize
     first, step = (_wrapped(value, bits, kept) for value in (numbers.start, numbers.step))
     if numbers.size > _SMALL:
-        return jnp.arange(numbers.size, dtype=kept, device=device) * step + first
-    return _on(device, np.arange(numbers.size).astype(kept) * step + first)
+        steps = jnp.arange(numbers.size, dtype=kept, device=device)
+        return jnp.asarray(steps * step + first)
+    return placed(device, np.arange(numbers.size).astype(kept) * step + first)
 
 
 def _wrapped(value: int, bits: int, dtype: DType) -> Any:
@@ -98,7 +99,7 @@ def asarray(
     if isinstance(obj, (bool, int, float, complex)) and not isinstance(obj, np.generic):
         if copy is False:
             raise ValueError("copy=False, but a scalar has no memory to share; pass copy=None")
-        return _on(device, np.asarray(obj, kept or _default(obj)))
+        return placed(device, np.asarray(obj, kept or default_dtype(obj)))
     if isinstance(obj, jax.Array):
         return _from_array(obj, kept, device, copy)
     if not isinstance(obj, (np.ndarray, np.generic)) and hasattr(obj, "__dlpack__"):
@@ -174,11 +175,11 @@ def eye(
     device: jax.Device | None = None,
 ) -> jax.Array:
     """Return ones on the k-th diagonal and zeros elsewhere."""
-    kept = dtype or _default(0.0)
-    shape = counted((n_rows, n_rows if n_cols is None else n_cols), kept)
-    if _is_small(shape):
-        return _on(device, np.eye(*shape, k=k, dtype=kept))
-    return jnp.eye(*shape, k=k, dtype=kept, device=device)
+    kept = dtype or default_dtype(0.0)
+    columns = n_rows if n_cols is None else n_cols
+    if _is_small(counted((n_rows, columns), kept)):
+        return placed(device, np.eye(n_rows, columns, k=k, dtype=kept))
+    return jnp.eye(n_rows, columns, k=k, dtype=kept, device=device)
 
 
 def from_dlpack(
@@ -193,12 +194,12 @@ def full(
 ) -> jax.Array:
     """Return an array that is filled with one value, a scalar or a 0-d array."""
     is_array = isinstance(fill_value, jax.Array)
-    kept = dtype or (fill_value.dtype if is_array else _default(fill_value))
+    kept = dtype or (fill_value.dtype if is_array else default_dtype(fill_value))
     shape = counted((shape,) if isinstance(shape, int) else tuple(shape), kept)
     if is_array or not _is_small(shape):
         return jnp.full(shape, fill_value, dtype=kept, device=device)
     with np.errstate(all="ignore"):  # of what the dtype cannot hold
-        return _on(device, np.full(shape, fill_value, kept))
+        return placed(device, np.full(shape, fill_value, kept))
 
 
 def full_like(
@@ -224,12 +225,12 @@ def linspace(
     """Return num evenly spaced numbers from start to stop."""
     # Computed in double precision, whatever JAX's widest is, and rounded once.
     values = np.linspace(start, stop, num, endpoint=endpoint)
-    return _on(device, values.astype(dtype or _default(values.item(0) if num else 0.0)))
+    return placed(device, values.astype(dtype or default_dtype(values.item(0) if num else 0.0)))
 
 
 def ones(shape: Shape, *, dtype: Any = None, device: jax.Device | None = None) -> jax.Array:
     """Return ones."""
-    return full(shape, 1, dtype=dtype or _default(0.0), device=device)
+    return full(shape, 1, dtype=dtype or default_dtype(0.0), device=device)
 
 
 def ones_like(x: jax.Array, /, *, dtype: Any = None, device: jax.Device | None = None) -> jax.Array:
@@ -239,7 +240,7 @@ def ones_like(x: jax.Array, /, *, dtype: Any = None, device: jax.Device | None =
 
 def zeros(shape: Shape, *, dtype: Any = None, device: jax.Device | None = None) -> jax.Array:
     """Return zeros."""
-    return full(shape, 0, dtype=dtype or _default(0.0), device=device)
+    return full(shape, 0, dtype=dtype or default_dtype(0.0), device=device)
 
 
 def zeros_like(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from functools import partial
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -33,5 +34,11 @@ def searchsorted(
     """Return where elements would be inserted, as the default integer dtype."""
     if side not in ("left", "right"):
         raise ValueError(f"searchsorted's side must be 'left' or 'right', got {side!r}")
+    places: jax.Array = _searchsorted(x1, x2, sorter, side)
+    return places
+
+
+@partial(jax.jit, static_argnames="side")
+def _searchsorted(x1: jax.Array, x2: jax.Array, sorter: jax.Array | None, side: Any) -> Any:
     # JAX's own answers in 32 bits where they hold the size.
     return jnp.searchsorted(x1, x2, side=side, sorter=sorter).astype(int)
