@@ -63,7 +63,7 @@ _barrier: Callable[[Any], Any] = lax.optimization_barrier
 # Compiled into the rotation, angles would be computed again for every head.
 _STORED_ANGLES = SimpleNamespace(
     **{
-        **vars(jnp),
+        **jnp.__dict__,
         "cos": lambda angles: _barrier(jnp.cos(angles)),
         "sin": lambda angles: _barrier(jnp.sin(angles)),
     }
