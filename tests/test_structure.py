@@ -56,7 +56,6 @@ MAY_IMPORT: dict[str, set[str]] = {
     "_opencl": set(),  # drivers, for whatever computes through OpenCL
     "backends.clarray": {"clarray"},  # beyond what every backend may: portarray's own library
     "backends.dpnp": {"_opencl"},
-    "backends.jax": {"kernels"},  # the generic ones, which know no arrays: it compiles them
     "clarray": {
         "_dlpack",
         "_host_memory",

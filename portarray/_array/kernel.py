@@ -137,13 +137,17 @@ class Kernel:
 
     def _picking(self, table: DispatchTable, rows: Sequence[TunedKernel]) -> Function:
         generic, xp = self.generic, namespace(table.device)
-        if rows and rows[0].refuses is None:
-            return rows[0].function
+        versions = [
+            (row.function(generic) if row.wraps_generic else row.function, row.refuses)
+            for row in rows
+        ]
+        if versions and versions[0][1] is None:
+            return versions[0][0]
 
         def picked(*args: Any, **options: Any) -> Any:
-            for row in rows:
-                if row.refuses is None or not row.refuses(*args, **options):
-                    return row.function(*args, **options)
+            for function, refuses in versions:
+                if refuses is None or not refuses(*args, **options):
+                    return function(*args, **options)
             return generic(xp, *args, **options)
 
         return picked

@@ -11,15 +11,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cache, partial
+from types import SimpleNamespace
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 
 from portarray.backends.jax.attention import attention
+<<<<<<< HEAD
 from portarray.backends.types import TunedKernel
 from portarray.kernels import generic
+=======
+from portarray.backends.types import TunedKernel
+>>>>>>> w-jax
 
 __all__ = ["TUNED"]
 
@@ -29,11 +35,7 @@ FLOATING = frozenset({"float16", "bfloat16", "float32", "float64"})
 INTEGERS = frozenset({"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"})
 NUMERIC = FLOATING | INTEGERS | {"complex64", "complex128"}
 
-
-def _compiled(kernel: Function, *options: str) -> Function:
-    """Return a generic kernel compiled by XLA, for each value of its options."""
-    compiled: Function = jax.jit(partial(kernel, jnp), static_argnames=options)
-    return compiled
+_GENERIC = "jax.jit of the generic kernel"
 
 
 def _wide(x: jax.Array) -> jax.Array:
@@ -60,54 +62,62 @@ def _relu(x: jax.Array, /) -> jax.Array:
     return jax.nn.relu(x)
 
 
-_tables = _compiled(generic.rope_tables, "dimensions", "theta", "dtype")
-_turned = _compiled(generic.rope, "theta", "interleaved")
+# JAX has no types for it.
+_barrier: Callable[[Any], Any] = lax.optimization_barrier
+
+# Compiled into the rotation, angles would be computed again for every head.
+_STORED_ANGLES = SimpleNamespace(
+    **{
+        **jnp.__dict__,
+        "cos": lambda angles: _barrier(jnp.cos(angles)),
+        "sin": lambda angles: _barrier(jnp.sin(angles)),
+    }
+)
 
 
-def _rope(
-    x: jax.Array,
-    positions: jax.Array | None,
-    /,
-    *,
-    tables: tuple[jax.Array, jax.Array] | None,
-    theta: float,
-    interleaved: bool,
-) -> Any:
-    if tables is None:
-        # Compiled with the rotation, angles would be computed again for every head.
-        places = jnp.arange(x.shape[-2], dtype=jnp.int32) if positions is None else positions
-        wide = jnp.promote_types(x.dtype, jnp.float32)
-        tables = _tables(places, dimensions=x.shape[-1], theta=theta, dtype=wide)
-    return _turned(x, None, tables=tables, theta=theta, interleaved=interleaved)
+@cache
+def _rope(generic: Function) -> Function:
+    turned = jax.jit(partial(generic, _STORED_ANGLES), static_argnames=("theta", "interleaved"))
+
+    def rope(x: jax.Array, positions: jax.Array | None, /, *, tables: Any, **options: Any) -> Any:
+        if positions is None and tables is None:
+            positions = jnp.arange(x.shape[-2], dtype=jnp.int32)
+        return turned(x, positions, tables=tables, **options)
+
+    return rope
 
 
 def _of(function: Function, name: str, dtypes: frozenset[str], wins: str) -> tuple[TunedKernel]:
     return (TunedKernel(function, name, dtypes, wins),)
 
 
-def _jit(
-    kernel: Function, wins: str, *options: str, dtypes: frozenset[str] = FLOATING
-) -> tuple[TunedKernel]:
-    return _of(_compiled(kernel, *options), "jax.jit of the generic kernel", dtypes, wins)
+def _jit(wins: str, *options: str, dtypes: frozenset[str] = FLOATING) -> tuple[TunedKernel]:
+    """Return the generic kernel compiled by XLA, for each value of its options."""
+
+    @cache  # each of a device's dtypes asks
+    def compiled(generic: Function) -> Function:
+        return jax.jit(partial(generic, jnp), static_argnames=options)
+
+    return (TunedKernel(compiled, _GENERIC, dtypes, wins, wraps_generic=True),)
 
 
 _LOSS = ("reduction", "ignore_index", "label_smoothing")
 
 TUNED: Mapping[str, tuple[TunedKernel, ...]] = {
-    "matmul": _jit(generic.matmul, "matmul 512x576x1536 float16", dtypes=NUMERIC),
-    "linear": _jit(generic.linear, "linear decode 1536x576", dtypes=NUMERIC),
-    "embedding": _jit(generic.embedding, "embedding 1 of 49152x576", dtypes=NUMERIC | {"bool"}),
-    "softmax": _jit(generic.softmax, "softmax 512x576", "axis"),
-    "log_softmax": _jit(generic.log_softmax, "log_softmax 512x576", "axis"),
+    "matmul": _jit("matmul 512x576x1536 float16", dtypes=NUMERIC),
+    "linear": _jit("linear decode 1536x576", dtypes=NUMERIC),
+    "embedding": _jit("embedding 1 of 49152x576", dtypes=NUMERIC | {"bool"}),
+    "softmax": _jit("softmax 512x576", "axis"),
+    "log_softmax": _jit("log_softmax 512x576", "axis"),
     "silu": _of(_silu, "jax.nn.silu", FLOATING, "silu 512x576"),
     "gelu": _of(_gelu, "jax.nn.gelu", FLOATING, "gelu 512x576"),
     "relu": _of(_relu, "jax.nn.relu", FLOATING, "relu 512x576"),
-    "rms_norm": _jit(generic.rms_norm, "rms_norm 512x576", "eps"),
-    "layer_norm": _jit(generic.layer_norm, "layer_norm 512x576", "eps"),
-    "rope_tables": _of(_tables, "jax.jit of the generic kernel", INTEGERS, "rope_tables 1024x128"),
-    "rope": _of(_rope, "jax.jit of the generic kernel", FLOATING, "rope 9x1024x64"),
+    "rms_norm": _jit("rms_norm 512x576", "eps"),
+    "layer_norm": _jit("layer_norm 512x576", "eps"),
+    "rope_tables": _jit("rope_tables 1024x128", "dimensions", "theta", "dtype", dtypes=INTEGERS),
+    "rope": (TunedKernel(_rope, _GENERIC, FLOATING, "rope 9x1024x64", wraps_generic=True),),
     "attention": _of(
         attention, "jax.jit of attention by blocks", FLOATING, "attention 9x1024x64 causal"
     ),
-    "cross_entropy": _jit(generic.cross_entropy, "cross_entropy 512x4096", *_LOSS),
+    "cross_entropy": _jit("cross_entropy 512x4096", *_LOSS),
 }

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 
-conj = jnp.conj
-imag = jnp.imag
-real = jnp.real
+from portarray.backends.types import Rows
+
+ROWS: Rows = {
+    "conj": {"iufc": jnp.conj},
+    "imag": {"iufc": jnp.imag},
+    "real": {"iufc": jnp.real},
+}

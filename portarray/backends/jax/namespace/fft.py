@@ -2,19 +2,46 @@
 
 from __future__ import annotations
 
-import jax.numpy as jnp
+from collections.abc import Callable
+from typing import Any
 
-fft = jnp.fft.fft
-fftfreq = jnp.fft.fftfreq
-fftn = jnp.fft.fftn
-fftshift = jnp.fft.fftshift
-hfft = jnp.fft.hfft
-ifft = jnp.fft.ifft
-ifftn = jnp.fft.ifftn
-ifftshift = jnp.fft.ifftshift
-ihfft = jnp.fft.ihfft
-irfft = jnp.fft.irfft
-irfftn = jnp.fft.irfftn
-rfft = jnp.fft.rfft
-rfftfreq = jnp.fft.rfftfreq
-rfftn = jnp.fft.rfftn
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from portarray.backends.jax.namespace.creation import default_dtype, placed
+
+
+def _scaled(transform: Callable[..., jax.Array]) -> Callable[..., jax.Array]:
+    """Return a transform that is not multiplied by 1, which takes JAX longer than the transform."""
+
+    def scaled(x: jax.Array, /, *, norm: str = "backward", **options: Any) -> jax.Array:
+        return transform(x, norm=None if norm == "backward" else norm, **options)
+
+    return scaled
+
+
+fft = _scaled(jnp.fft.fft)
+fftn = _scaled(jnp.fft.fftn)
+hfft = _scaled(jnp.fft.hfft)
+ifft = _scaled(jnp.fft.ifft)
+ifftn = _scaled(jnp.fft.ifftn)
+ihfft = _scaled(jnp.fft.ihfft)
+irfft = _scaled(jnp.fft.irfft)
+irfftn = _scaled(jnp.fft.irfftn)
+rfft = _scaled(jnp.fft.rfft)
+rfftn = _scaled(jnp.fft.rfftn)
+
+
+def fftfreq(
+    n: int, /, *, d: float = 1.0, dtype: Any = None, device: jax.Device | None = None
+) -> jax.Array:
+    """Return the sample frequencies of ``fft``."""
+    return placed(device, np.fft.fftfreq(n, d).astype(dtype or default_dtype(0.0)))
+
+
+def rfftfreq(
+    n: int, /, *, d: float = 1.0, dtype: Any = None, device: jax.Device | None = None
+) -> jax.Array:
+    """Return the sample frequencies of ``rfft``."""
+    return placed(device, np.fft.rfftfreq(n, d).astype(dtype or default_dtype(0.0)))

@@ -14,10 +14,33 @@ import jax.numpy as jnp
 import numpy as np
 
 from portarray.backends.composed.indexing import check_within, integer_arrays
-from portarray.backends.jax.namespace.promotion import Scalar
+from portarray.backends.jax.namespace.creation import full_like
 from portarray.backends.jax.tracing import is_traced
+from portarray.backends.promotion import Scalar
+from portarray.backends.types import Rows
 
 Key = tuple[Any, ...]
+_ALL = slice(None)
+
+
+def _getitem_plain(x: jax.Array, key: Any) -> jax.Array:
+    """Return ``x[key]`` for keys as the user wrote them: integers, slices, None and Ellipsis."""
+    shape, axis = x.shape, 0
+    parts = key if key.__class__ is tuple else (key,)
+    for place, part in enumerate(parts):
+        if part is Ellipsis:
+            later = parts[place + 1 :]
+            axis = len(shape) - len(later) + later.count(None)
+        elif part is not None:
+            # JAX moves integers out of bounds to the end.
+            if part.__class__ is int and not -shape[axis] <= part < shape[axis]:
+                raise IndexError(f"{key!r} is out of bounds")
+            axis += 1
+    found: jax.Array = x[key]
+    return found
+
+
+PLAIN: Rows = {"getitem": {"biufc": _getitem_plain}}
 
 
 def getitem(x: jax.Array, key: Key, /) -> jax.Array:
@@ -35,6 +58,11 @@ def getitem(x: jax.Array, key: Key, /) -> jax.Array:
 
 def setitem(x: jax.Array, key: Key, value: Any, /) -> jax.Array:
     """Return a copy of an array in which a part has other values."""
+    if all(part is Ellipsis or (type(part) is slice and part == _ALL) for part in key):
+        if not hasattr(value, "dtype"):
+            return full_like(x, value)
+        if value.shape == x.shape and value.dtype == x.dtype:
+            return value  # type: ignore[no-any-return]  # as arrays never change, it serves both
     if isinstance(value, int) and x.dtype.kind in "iu":
         value = x.dtype.type(value)  # JAX takes it for its default integer, which may be too narrow
     if len(key) == 1 and _is_mask(key[0]) and np.ndim(value) == 0:

@@ -2,28 +2,13 @@
 
 from __future__ import annotations
 
-import jax
 import jax.numpy as jnp
 
-from portarray.backends.jax.namespace.promotion import Scalar, operands
+from portarray.backends.types import Rows
 
-_logical_and = jnp.logical_and
-_logical_or = jnp.logical_or
-_logical_xor = jnp.logical_xor
-
-logical_not = jnp.logical_not
-
-
-def logical_and(x1: jax.Array | Scalar, x2: jax.Array | Scalar, /) -> jax.Array:
-    """Tell where both are true."""
-    return _logical_and(*operands(x1, x2))
-
-
-def logical_or(x1: jax.Array | Scalar, x2: jax.Array | Scalar, /) -> jax.Array:
-    """Tell where at least one is true."""
-    return _logical_or(*operands(x1, x2))
-
-
-def logical_xor(x1: jax.Array | Scalar, x2: jax.Array | Scalar, /) -> jax.Array:
-    """Tell where exactly one is true."""
-    return _logical_xor(*operands(x1, x2))
+ROWS: Rows = {
+    "logical_and": {"b": jnp.logical_and},
+    "logical_not": {"b": jnp.logical_not},
+    "logical_or": {"b": jnp.logical_or},
+    "logical_xor": {"b": jnp.logical_xor},
+}

@@ -1,4 +1,4 @@
-"""Shapes of JAX arrays: joining, splitting, repeating, reordering."""
+"""Shapes of JAX arrays."""
 
 from __future__ import annotations
 
@@ -10,19 +10,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from portarray.backends import sizes
-
-broadcast_arrays = jnp.broadcast_arrays
-broadcast_shapes = jnp.broadcast_shapes
-concat = jnp.concat
-expand_dims = jnp.expand_dims
-flip = jnp.flip
-moveaxis = jnp.moveaxis
-repeat = jnp.repeat
-roll = jnp.roll
-squeeze = jnp.squeeze
-stack = jnp.stack
-tile = jnp.tile
-unstack = jnp.unstack
 
 
 def broadcast_to(x: jax.Array, /, shape: Sequence[int]) -> jax.Array:
@@ -44,19 +31,8 @@ def counted(shape: tuple[int, ...], dtype: Any) -> tuple[int, ...]:
     return shape
 
 
-def permute_dims(x: jax.Array, /, axes: Sequence[int]) -> jax.Array:
-    """Return an array with axes in another order."""
-    return jnp.permute_dims(x, tuple(axis % x.ndim for axis in axes))
-
-
 def reshape(x: jax.Array, /, shape: Sequence[int], *, copy: bool | None = None) -> jax.Array:
-    """Return the elements in another shape.
-
-    Raises
-    ------
-    ValueError
-        If ``copy=False``: JAX's arrays never change, so that no view shows what another writes.
-    """
+    """Return the elements in another shape; JAX's arrays have no views for ``copy=False``."""
     if copy is False:
         raise ValueError(
             "copy=False, but JAX's arrays never change and have no views: a change of the one "

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 
-ceil = jnp.ceil
-floor = jnp.floor
-round = jnp.round
-trunc = jnp.trunc
+from portarray.backends.types import Rows
+
+ROWS: Rows = {
+    "ceil": {"iuf": jnp.ceil},
+    "floor": {"iuf": jnp.floor},
+    "round": {"iufc": jnp.round},
+    "trunc": {"iuf": jnp.trunc},
+}
