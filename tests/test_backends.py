@@ -25,7 +25,6 @@ LIBRARIES = sorted(
 # The compositions serve a backend's sets where it has none.
 FILES = {
     *("__init__.py", "devices.py", "transfer.py", "namespace/__init__.py"),
-    *("namespace/assignment.py", "namespace/direct.py"),
     *(f"namespace/{chapter}.py" for chapter in assembly.CHAPTERS if chapter != "sets"),
 }
 LONGEST = 400  # lines

@@ -67,6 +67,11 @@ def _in_place(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], ndarr
     return in_place
 
 
+def _floor_divide_in_place(x1: ndarray, x2: ndarray) -> ndarray:
+    x1[...] = _floor_divide(x1, x2)
+    return x1
+
+
 INPLACE: Rows = {
     "add": {"iufc": _in_place(operator.iadd)},
     "bitwise_and": {"biu": _in_place(operator.iand)},
@@ -75,7 +80,12 @@ INPLACE: Rows = {
     "bitwise_right_shift": {"iu": _in_place(operator.irshift)},
     "bitwise_xor": {"biu": _in_place(operator.ixor)},
     "divide": {"fc": _in_place(operator.itruediv)},
+    "floor_divide": {
+        "iu": _in_place(operator.ifloordiv),
+        "f": _in_place(_floor_divide_in_place),
+    },
     "multiply": {"iufc": _in_place(operator.imul)},
+    "pow": {"iuf": _in_place(operator.ipow)},
     "remainder": {"iuf": _in_place(operator.imod)},
     "subtract": {"iufc": _in_place(operator.isub)},
 }

@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 import dpnp
+from dpnp import ndarray
+
+from portarray.backends.dpnp.namespace.scalars import pair
+from portarray.backends.promotion import Scalar
 
 unique_all = dpnp.unique_all
 unique_counts = dpnp.unique_counts
 unique_inverse = dpnp.unique_inverse
 unique_values = dpnp.unique_values
+
+
+def isin(x1: ndarray | Scalar, x2: ndarray | Scalar, /, *, invert: bool = False) -> ndarray:
+    """Tell which elements of x1 are in x2; no NaN is."""
+    return dpnp.isin(*pair(x1, x2), invert=invert)
