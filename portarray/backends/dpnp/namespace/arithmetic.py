@@ -22,14 +22,17 @@ signbit = dpnp.signbit
 
 
 def _floor_divide(x1: ndarray, x2: ndarray) -> ndarray:
-    # dpnp rounds the quotient before it rounds down. Where that made it whole from below, the
-    # remainder is nearly the divisor.
-    floor = dpnp.floor_divide(x1, x2)
-    fraction = dpnp.remainder(x1, x2)
-    dpnp.divide(fraction, x2, out=fraction)
-    above = dpnp.greater(fraction, constant(0.5, fraction))
-    above = dpnp.logical_and(above, dpnp.equal(floor, dpnp.divide(x1, x2)))
-    return dpnp.where(above, dpnp.subtract(floor, constant(1.0, floor)), floor)
+    # Rounding can make a quotient whole from below, as dpnp.floor_divide overlooks. The part that
+    # is rounded down is then 0, and the remainder's share of the divisor nearly 1.
+    quotient = dpnp.divide(x1, x2)
+    floor = dpnp.floor(quotient)
+    share = dpnp.remainder(x1, x2)
+    dpnp.divide(share, x2, out=share)
+    dpnp.subtract(quotient, floor, out=quotient)
+    dpnp.subtract(share, quotient, out=share)
+    dpnp.rint(share, out=share)
+    # NaN where operands or the quotient are infinite, which fmin leaves out.
+    return dpnp.fmin(floor, dpnp.subtract(floor, share, out=share))
 
 
 def _complex_sign(x: ndarray) -> ndarray:
