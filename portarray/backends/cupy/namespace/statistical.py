@@ -48,7 +48,7 @@ def _wide(x: ndarray, dtype: DType | None) -> DType:
 
 
 def _running(own: Function, first: int) -> Function:
-    """Return running sums or products, which begin with a number where that is asked for."""
+    """Return a running sum or product, whose initial value is `first`."""
 
     def running(
         x: ndarray,
@@ -77,7 +77,7 @@ cumulative_sum = _running(cupy.cumsum, 0)
 
 
 def _selecting(own: Function) -> Function:
-    """Return a function of the elements along axes whose result is a number like them."""
+    """Return a reduction that keeps the dtype; over no axes it copies."""
 
     def selecting(x: ndarray, /, *, axis: Axes | None = None, keepdims: bool = False) -> ndarray:
         axes = places(x, axis)
