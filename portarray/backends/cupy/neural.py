@@ -11,23 +11,6 @@ import cupy
 
 from portarray.backends.cupy.widening import WIDE
 
-__all__ = [
-    "distance",
-    "exponentials",
-    "gelu",
-    "gelu_tanh",
-    "layer_norm",
-    "log_softmax",
-    "rms_norm",
-    "rotate",
-    "silu",
-    "softmax",
-    "squares",
-    "squares32",
-    "total",
-    "total32",
-]
-
 _CODE = (
     WIDE
     + """

@@ -16,8 +16,6 @@ import numpy as np
 from portarray.backends.cupy import neural
 from portarray.backends.types import TunedKernel
 
-__all__ = ["TUNED"]
-
 FLOATING = frozenset({"float16", "float32", "float64"})
 
 

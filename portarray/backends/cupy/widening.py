@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["WIDE"]
-
 WIDE = """
 template <typename T> __device__ inline float portarray_wide(T x) { return float(x); }
 __device__ inline double portarray_wide(double x) { return x; }

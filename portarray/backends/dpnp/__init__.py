@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from portarray.backends.types import BackendInfo
 
-__all__ = ["INFO"]
-
 INFO = BackendInfo(
     library="dpnp",
     title="dpnp",

@@ -14,9 +14,12 @@ from typing import Any
 import dpnp
 from dpnp.scipy import special
 
+<<<<<<< HEAD
 from portarray.backends.types import TunedKernel
-
-__all__ = ["TUNED"]
+=======
+from portarray.backends.dpnp.namespace.scalars import constant
+from portarray.backends.types import TunedKernel
+>>>>>>> w-dpnp
 
 FLOATING = frozenset({"float16", "float32", "float64"})
 
@@ -33,14 +36,15 @@ def _gelu(x: Any, /, *, approximate: str) -> Any:
         # (1 + tanh(y)) / 2 is 1 / (1 + exp(-2 y)), which does not cancel far below 0.
         slope = -math.sqrt(8 / math.pi)
         out = dpnp.multiply(wide, wide)
-        dpnp.multiply(out, 0.044715 * slope, out=out)
-        dpnp.add(out, slope, out=out)
+        dpnp.multiply(out, constant(0.044715 * slope, out), out=out)
+        dpnp.add(out, constant(slope, out), out=out)
         dpnp.multiply(out, wide, out=out)
         return _divided(wide, out, x)
-    out = dpnp.multiply(wide, math.sqrt(0.5))
+    out = dpnp.multiply(wide, constant(math.sqrt(0.5), wide))
     special.erf(out, out=out)
-    dpnp.multiply(out, 0.5, out=out)
-    dpnp.add(out, 0.5, out=out)
+    half = constant(0.5, out)
+    dpnp.multiply(out, half, out=out)
+    dpnp.add(out, half, out=out)
     dpnp.multiply(out, wide, out=out)
     return out if out.dtype == x.dtype else out.astype(x.dtype)
 
@@ -48,7 +52,7 @@ def _gelu(x: Any, /, *, approximate: str) -> Any:
 def _divided(wide: Any, power: Any, x: Any) -> Any:
     """Return ``wide / (1 + exp(power))``, written over ``power``, in the dtype of x."""
     dpnp.exp(power, out=power)
-    dpnp.add(power, 1, out=power)
+    dpnp.add(power, constant(1.0, power), out=power)
     dpnp.divide(wide, power, out=power)
     return power if power.dtype == x.dtype else power.astype(x.dtype)
 

@@ -19,8 +19,6 @@ from importlib.machinery import EXTENSION_SUFFIXES
 from types import ModuleType
 from typing import Any
 
-__all__ = ["extensions", "settle", "typed"]
-
 _SIGNATURE = re.compile(r"^(?:1\. )?\w+\((?!\*)(.*)\) ->", re.MULTILINE)
 """What pybind11 writes of a function, or of the first of those with its name."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,18 @@ import pytest
 import portarray as pa
 
 Ghost = Callable[..., Any]
+
+
+@pytest.fixture(scope="session")
+def kernels_of() -> Callable[[ModuleType], dict[str, Any]]:
+    """Return what finds the CUDA kernels of a module, by name."""
+    cupy = pytest.importorskip("cupy", exc_type=ImportError)
+    classes = cupy.ElementwiseKernel, cupy.ReductionKernel
+
+    def found(module: ModuleType) -> dict[str, Any]:
+        return {name: one for name, one in vars(module).items() if isinstance(one, classes)}
+
+    return found
 
 
 @pytest.fixture

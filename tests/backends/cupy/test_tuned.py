@@ -73,9 +73,9 @@ def _launch(library: ctypes.CDLL, kernel: Any, name: str) -> Callable[..., Any]:
 
 
 @pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+def library(tmp_path_factory: pytest.TempPathFactory, kernels_of: Any) -> ctypes.CDLL:
     folder: Path = tmp_path_factory.mktemp("neural")
-    kernels = {name: getattr(neural, name) for name in neural.__all__}
+    kernels = kernels_of(neural)
     text = BEFORE + "".join(sorted({kernel.preamble for kernel in kernels.values()}))
     for name, kernel in kernels.items():
         text += "".join(_source(kernel, name, dtype) for dtype in C_NAMES)
@@ -92,9 +92,11 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
 
 
 @pytest.fixture
-def kernels(library: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch) -> dict[str, Callable[..., Any]]:
+def kernels(
+    library: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch, kernels_of: Any
+) -> dict[str, Callable[..., Any]]:
     """Return the backend's functions, which compute on NumPy's arrays here."""
-    launches = {name: _launch(library, getattr(neural, name), name) for name in neural.__all__}
+    launches = {name: _launch(library, kernel, name) for name, kernel in kernels_of(neural).items()}
     monkeypatch.setattr(tuned, "neural", SimpleNamespace(**launches))
     monkeypatch.setattr(tuned, "cupy", np)
     return {name: rows[0].function for name, rows in tuned.TUNED.items()}
@@ -156,11 +158,11 @@ def test_what_is_left_to_the_generic_kernels() -> None:
         assert row.refuses(*given, **options), name
 
 
-def test_names() -> None:
+def test_names(kernels_of: Any) -> None:
     """CuPy keeps binaries by a kernel's text, and ``i``, ``n`` and ``_...`` for itself."""
-    found = [getattr(neural, name) for name in neural.__all__]
-    assert {kernel.name for kernel in found} == {f"portarray_{name}" for name in neural.__all__}
-    for kernel in found:
+    found = kernels_of(neural)
+    assert {kernel.name for kernel in found.values()} == {f"portarray_{name}" for name in found}
+    for kernel in found.values():
         names = [one.name for one in (*kernel.in_params, *kernel.out_params)]
         reserved = {"i", "n"} | ({"a", "b"} if isinstance(kernel, cupy.ReductionKernel) else set())
         assert not [name for name in names if name in reserved or name.startswith("_")]

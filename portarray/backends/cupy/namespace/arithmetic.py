@@ -1,57 +1,46 @@
-"""Arithmetic on arrays."""
+"""Arithmetic on arrays, and the operators that work in place."""
 
 from __future__ import annotations
+
+import operator
 
 import cupy
 from cupy import ndarray
 
 from portarray.backends.cupy.namespace import kernels
-from portarray.backends.cupy.namespace.promotion import Operand, common, of_two
-
-__all__ = [
-    "abs", "add", "copysign", "divide", "floor_divide", "multiply", "negative", "nextafter",
-    "positive", "reciprocal", "remainder", "sign", "signbit", "subtract",
-]  # fmt: skip
+from portarray.backends.cupy.namespace.scalars import taking_scalars
+from portarray.backends.protocol import Rows
 
 abs = cupy.absolute
-add = of_two(cupy.add)
-copysign = of_two(cupy.copysign)
-divide = of_two(cupy.true_divide)
-multiply = of_two(cupy.multiply)
 negative = cupy.negative
+positive = ndarray.copy  # cupy.positive refuses booleans
 reciprocal = cupy.reciprocal
 signbit = cupy.signbit
-subtract = of_two(cupy.subtract)
 
-_nextafter = of_two(cupy.nextafter)
+PLAIN: Rows = {
+    "add": {"iufc": cupy.add},
+    "copysign": {"f": cupy.copysign},
+    "divide": {"fc": cupy.true_divide},
+    "floor_divide": {"iu": cupy.floor_divide, "f": kernels.floor_divide},
+    "multiply": {"iufc": cupy.multiply},
+    "nextafter": {"f": cupy.nextafter, "float32": kernels.nextafter},
+    "remainder": {"iu": cupy.remainder, "f": kernels.remainder},
+    "subtract": {"iufc": cupy.subtract},
+}
 
+ROWS: Rows = {
+    **taking_scalars(PLAIN),
+    "sign": {"iu": cupy.sign, "f": kernels.sign, "c": kernels.complex_sign},
+}
 
-def floor_divide(x1: Operand, x2: Operand, /) -> ndarray:
-    """Divide and round down; integers divided by 0 give 0."""
-    x1, x2, dtype = common(x1, x2)
-    return kernels.floor_divide(x1, x2) if dtype.kind == "f" else cupy.floor_divide(x1, x2)
-
-
-def nextafter(x1: Operand, x2: Operand, /) -> ndarray:
-    """Return the next representable number after x1 towards x2."""
-    x1, x2, dtype = common(x1, x2)
-    return kernels.nextafter(x1, x2) if dtype.char == "f" else _nextafter(x1, x2)
-
-
-def positive(x: ndarray, /) -> ndarray:
-    """Return a copy; CuPy's own refuses booleans."""
-    return x.copy()
-
-
-def remainder(x1: Operand, x2: Operand, /) -> ndarray:
-    """Return the remainder, with the divisor's sign. Integers divided by 0 leave 0."""
-    x1, x2, dtype = common(x1, x2)
-    return kernels.remainder(x1, x2) if dtype.kind == "f" else cupy.remainder(x1, x2)
-
-
-def sign(x: ndarray, /) -> ndarray:
-    """Return the sign: -1, 0 or 1, NaN for NaN, and ``x / abs(x)`` for complex numbers."""
-    kind = x.dtype.kind
-    if kind == "c":
-        return kernels.complex_sign(x)
-    return kernels.sign(x) if kind == "f" else cupy.sign(x)
+# Shifts, powers, and the division of floating-point numbers differ from the standard's, and
+# quotients of integers do not fit into them. CuPy copies an operand that overlaps the array.
+INPLACE: Rows = {
+    "add": {"iufc": operator.iadd},
+    "bitwise_and": {"biu": operator.iand},
+    "bitwise_or": {"biu": operator.ior},
+    "bitwise_xor": {"biu": operator.ixor},
+    "divide": {"fc": operator.itruediv},
+    "multiply": {"iufc": operator.imul},
+    "subtract": {"iufc": operator.isub},
+}

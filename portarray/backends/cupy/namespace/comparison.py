@@ -7,24 +7,24 @@ import numpy as np
 from cupy import ndarray
 
 from portarray.backends.cupy.namespace import kernels
-from portarray.backends.cupy.namespace.promotion import fixed, of_two
+from portarray.backends.cupy.namespace.scalars import fixed, taking_scalars
+from portarray.backends.protocol import Rows
 
-__all__ = [
-    "clip", "equal", "greater", "greater_equal", "isfinite", "isinf", "isnan", "less",
-    "less_equal", "maximum", "minimum", "not_equal",
-]  # fmt: skip
-
-equal = of_two(cupy.equal)
-greater = of_two(cupy.greater)
-greater_equal = of_two(cupy.greater_equal)
 isfinite = cupy.isfinite
 isinf = cupy.isinf
 isnan = cupy.isnan
-less = of_two(cupy.less)
-less_equal = of_two(cupy.less_equal)
-maximum = of_two(cupy.maximum)
-minimum = of_two(cupy.minimum)
-not_equal = of_two(cupy.not_equal)
+
+PLAIN: Rows = {
+    "equal": {"biufc": cupy.equal},
+    "greater": {"iuf": cupy.greater},
+    "greater_equal": {"iuf": cupy.greater_equal},
+    "less": {"iuf": cupy.less},
+    "less_equal": {"iuf": cupy.less_equal},
+    "maximum": {"iuf": cupy.maximum},
+    "minimum": {"iuf": cupy.minimum},
+    "not_equal": {"biufc": cupy.not_equal},
+}
+ROWS = taking_scalars(PLAIN)
 
 
 def clip(

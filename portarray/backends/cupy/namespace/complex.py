@@ -1,20 +1,11 @@
-"""Parts of complex arrays."""
+"""Parts of complex arrays: views, and a real array itself as its real part."""
 
 from __future__ import annotations
 
-import cupy
-from cupy import ndarray
+from operator import attrgetter
 
-__all__ = ["conj", "imag", "real"]
+import cupy
 
 conj = cupy.conjugate
-
-
-def imag(x: ndarray, /) -> ndarray:
-    """Return imaginary parts, as a view; zeros for a real array."""
-    return x.imag
-
-
-def real(x: ndarray, /) -> ndarray:
-    """Return real parts, as a view; a real array itself."""
-    return x.real
+imag = attrgetter("imag")
+real = attrgetter("real")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Literal
 
@@ -13,13 +13,8 @@ from cupy import ndarray
 from portarray.backends.cupy import devices, transfer
 from portarray.backends.cupy.namespace import kernels
 from portarray.backends.cupy.namespace.manipulation import broadcast_arrays, together
-from portarray.backends.cupy.namespace.promotion import Scalar
+from portarray.backends.cupy.namespace.scalars import Scalar
 from portarray.backends.python_values import check_ends, spaced, with_values
-
-__all__ = [
-    "arange", "asarray", "empty", "empty_like", "eye", "from_dlpack", "full", "full_like",
-    "linspace", "meshgrid", "ones", "ones_like", "tril", "triu", "zeros", "zeros_like",
-]  # fmt: skip
 
 DType = np.dtype[Any]
 Shape = int | Sequence[int]
@@ -27,15 +22,10 @@ Shape = int | Sequence[int]
 _DTYPES = devices.dtypes("", 0)
 
 
-def _on(device: Any) -> AbstractContextManager[Any]:
+def on_device(device: Any) -> AbstractContextManager[Any]:
     """Make a device current, where one is named."""
     found: AbstractContextManager[Any] = nullcontext() if device is None else device
     return found
-
-
-def _beside(x: ndarray, device: Any) -> AbstractContextManager[Any]:
-    """Make a device current, x's own where none is named."""
-    return _on(x.device if device is None else device)
 
 
 def _shape(shape: Shape) -> tuple[int, ...]:
@@ -58,7 +48,7 @@ def arange(
     whole = numbers.whole and dtype.kind in "iu"
     if whole:
         check_ends(numbers, dtype, np.iinfo(dtype))
-    with _on(device):
+    with on_device(device):
         out = cupy.empty((numbers.size,), dtype)
         if whole:
             kernels.ramp(np.uint64(numbers.start % 2**64), np.uint64(numbers.step % 2**64), out)
@@ -86,7 +76,7 @@ def asarray(
                 False if copy is False else None,
             )
         elif hasattr(obj, "__cuda_array_interface__"):
-            with _on(device):
+            with on_device(device):
                 obj = cupy.asarray(obj)
     if isinstance(obj, ndarray):
         return _from_array(obj, dtype, device, copy)
@@ -126,16 +116,24 @@ def _on_host(item: ndarray) -> np.ndarray[Any, Any]:
     return transfer.to_host(item, copy=None)  # NumPy does not ask CuPy for values
 
 
-def empty(shape: Shape, *, dtype: DType | None = None, device: Any = None) -> ndarray:
-    """Return an array with whatever its memory holds."""
-    with _on(device):
-        return cupy.empty(_shape(shape), dtype or np.float64)
+def _making(own: Callable[..., ndarray]) -> tuple[Callable[..., ndarray], Callable[..., ndarray]]:
+    """Return a creation function of a shape, and the one of an array's shape."""
+
+    def of_shape(shape: Shape, *, dtype: DType | None = None, device: Any = None) -> ndarray:
+        with on_device(device):
+            return own(_shape(shape), dtype or np.float64)
+
+    def like(x: ndarray, /, *, dtype: DType | None = None, device: Any = None) -> ndarray:
+        return of_shape(
+            x.shape, dtype=dtype or x.dtype, device=x.device if device is None else device
+        )
+
+    return of_shape, like
 
 
-def empty_like(x: ndarray, /, *, dtype: DType | None = None, device: Any = None) -> ndarray:
-    """Return an uninitialized array of x's shape."""
-    with _beside(x, device):
-        return cupy.empty(x.shape, dtype or x.dtype)
+empty, empty_like = _making(cupy.empty)
+ones, ones_like = _making(cupy.ones)
+zeros, zeros_like = _making(cupy.zeros)
 
 
 def eye(
@@ -148,7 +146,7 @@ def eye(
     device: Any = None,
 ) -> ndarray:
     """Return ones on the k-th diagonal and zeros elsewhere."""
-    with _on(device):
+    with on_device(device):
         return cupy.eye(n_rows, n_cols, k, dtype or np.float64)
 
 
@@ -174,7 +172,7 @@ def full(
         return out
     if dtype is None:
         dtype = np.result_type(type(fill_value))
-    with _on(device):
+    with on_device(device):
         return filled(cupy.empty(_shape(shape), dtype), fill_value)
 
 
@@ -214,7 +212,7 @@ def linspace(
     is_complex = isinstance(start, complex) or isinstance(stop, complex)
     if dtype is None:
         dtype = np.dtype(np.complex128 if is_complex else np.float64)
-    with _on(device):
+    with on_device(device):
         if not is_complex:
             return cupy.linspace(start, stop, num, endpoint, dtype=dtype)
         # CuPy's own takes real ends only.
@@ -244,18 +242,6 @@ def meshgrid(*arrays: ndarray, indexing: Literal["xy", "ij"] = "xy") -> tuple[nd
     return tuple(cupy.array(grid, order="C") for grid in broadcast_arrays(*spread))
 
 
-def ones(shape: Shape, *, dtype: DType | None = None, device: Any = None) -> ndarray:
-    """Return ones."""
-    with _on(device):
-        return cupy.ones(_shape(shape), dtype or np.float64)
-
-
-def ones_like(x: ndarray, /, *, dtype: DType | None = None, device: Any = None) -> ndarray:
-    """Return ones of x's shape."""
-    with _beside(x, device):
-        return cupy.ones(x.shape, dtype or x.dtype)
-
-
 def tril(x: ndarray, /, *, k: int = 0) -> ndarray:
     """Return the lower triangle of matrices: what lies above the k-th diagonal is 0."""
     _check_matrices("tril", x)
@@ -271,15 +257,3 @@ def triu(x: ndarray, /, *, k: int = 0) -> ndarray:
 def _check_matrices(name: str, x: ndarray) -> None:
     if x.ndim < 2:
         raise ValueError(f"{name} needs at least 2 axes, got {x.ndim}")
-
-
-def zeros(shape: Shape, *, dtype: DType | None = None, device: Any = None) -> ndarray:
-    """Return zeros."""
-    with _on(device):
-        return cupy.zeros(_shape(shape), dtype or np.float64)
-
-
-def zeros_like(x: ndarray, /, *, dtype: DType | None = None, device: Any = None) -> ndarray:
-    """Return zeros of x's shape."""
-    with _beside(x, device):
-        return cupy.zeros(x.shape, dtype or x.dtype)

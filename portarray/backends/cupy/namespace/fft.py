@@ -2,75 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import cupy
 import numpy as np
 from cupy import ndarray
 
-from portarray.backends.cupy.namespace.creation import _on
-
-__all__ = [
-    "fft", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifftn", "ifftshift", "ihfft", "irfft",
-    "irfftn", "rfft", "rfftfreq", "rfftn",
-]  # fmt: skip
+from portarray.backends.cupy.namespace.creation import on_device
 
 Norm = Literal["backward", "ortho", "forward"]
 Axes = Sequence[int]
+Function = Callable[..., ndarray]
 
+fft = cupy.fft.fft
 fftshift = cupy.fft.fftshift
+hfft = cupy.fft.hfft
+ifft = cupy.fft.ifft
 ifftshift = cupy.fft.ifftshift
+ihfft = cupy.fft.ihfft
+irfft = cupy.fft.irfft
+rfft = cupy.fft.rfft
 
 
-def fft(x: ndarray, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> ndarray:
-    """Transform along an axis."""
-    return cupy.fft.fft(x, n, axis, norm)
+def _along_axes(own: Function) -> Function:
+    def transform(
+        x: ndarray, /, *, s: Axes | None = None, axes: Axes | None = None, norm: Norm = "backward"
+    ) -> ndarray:
+        x, axes = _fitted(x, s, axes)
+        return own(x, axes=axes, norm=norm)
+
+    return transform
 
 
-def ifft(
-    x: ndarray, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward"
-) -> ndarray:
-    """Transform back along an axis."""
-    return cupy.fft.ifft(x, n, axis, norm)
-
-
-def fftn(
-    x: ndarray, /, *, s: Axes | None = None, axes: Axes | None = None, norm: Norm = "backward"
-) -> ndarray:
-    """Transform along axes."""
-    x, axes = _fitted(x, s, axes)
-    return cupy.fft.fftn(x, axes=axes, norm=norm)
-
-
-def ifftn(
-    x: ndarray, /, *, s: Axes | None = None, axes: Axes | None = None, norm: Norm = "backward"
-) -> ndarray:
-    """Transform back along axes."""
-    x, axes = _fitted(x, s, axes)
-    return cupy.fft.ifftn(x, axes=axes, norm=norm)
-
-
-def rfft(
-    x: ndarray, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward"
-) -> ndarray:
-    """Transform real numbers along an axis."""
-    return cupy.fft.rfft(x, n, axis, norm)
-
-
-def irfft(
-    x: ndarray, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward"
-) -> ndarray:
-    """Transform back to real numbers along an axis."""
-    return cupy.fft.irfft(x, n, axis, norm)
-
-
-def rfftn(
-    x: ndarray, /, *, s: Axes | None = None, axes: Axes | None = None, norm: Norm = "backward"
-) -> ndarray:
-    """Transform real numbers along axes."""
-    x, axes = _fitted(x, s, axes)
-    return cupy.fft.rfftn(x, axes=axes, norm=norm)
+fftn = _along_axes(cupy.fft.fftn)
+ifftn = _along_axes(cupy.fft.ifftn)
+rfftn = _along_axes(cupy.fft.rfftn)
 
 
 def irfftn(
@@ -115,31 +82,15 @@ def _fitted(x: ndarray, s: Axes | None, axes: Axes | None) -> tuple[ndarray, tup
     return out, places
 
 
-def hfft(
-    x: ndarray, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward"
-) -> ndarray:
-    """Transform Hermitian-symmetric numbers along an axis."""
-    return cupy.fft.hfft(x, n, axis, norm)
+def _frequencies(own: Function) -> Function:
+    def frequencies(
+        n: int, /, *, d: float = 1.0, dtype: np.dtype[Any] | None = None, device: Any = None
+    ) -> ndarray:
+        with on_device(device):
+            return own(n, d).astype(dtype or np.float64, copy=False)
+
+    return frequencies
 
 
-def ihfft(
-    x: ndarray, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward"
-) -> ndarray:
-    """Transform back to Hermitian-symmetric numbers along an axis."""
-    return cupy.fft.ihfft(x, n, axis, norm)
-
-
-def fftfreq(
-    n: int, /, *, d: float = 1.0, dtype: np.dtype[Any] | None = None, device: Any = None
-) -> ndarray:
-    """Return the sample frequencies of :func:`fft`."""
-    with _on(device):
-        return cupy.fft.fftfreq(n, d).astype(dtype or np.float64, copy=False)
-
-
-def rfftfreq(
-    n: int, /, *, d: float = 1.0, dtype: np.dtype[Any] | None = None, device: Any = None
-) -> ndarray:
-    """Return the sample frequencies of :func:`rfft`."""
-    with _on(device):
-        return cupy.fft.rfftfreq(n, d).astype(dtype or np.float64, copy=False)
+fftfreq = _frequencies(cupy.fft.fftfreq)
+rfftfreq = _frequencies(cupy.fft.rfftfreq)

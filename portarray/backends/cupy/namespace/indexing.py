@@ -15,11 +15,10 @@ from cupy import ndarray
 from portarray.backends.composed.indexing import integer_arrays
 from portarray.backends.cupy.namespace import kernels
 from portarray.backends.cupy.namespace.creation import filled
-from portarray.backends.cupy.namespace.promotion import Scalar
-
-__all__ = ["getitem", "item", "setitem", "take", "take_along_axis"]
 
 Key = tuple[Any, ...]
+
+item = ndarray.item
 
 
 def getitem(x: ndarray, key: Key, /) -> ndarray:
@@ -53,12 +52,6 @@ def _apart(x: ndarray, part: Any) -> Any:
     if isinstance(part, ndarray) and part.size and cupy.may_share_memory(x, part):
         return part.copy()
     return part
-
-
-def item(x: ndarray, /) -> Scalar:
-    """Return the only element as Python scalar."""
-    value: Scalar = x.item()
-    return value
 
 
 def take(x: ndarray, indices: ndarray, /, *, axis: int | None = None) -> ndarray:

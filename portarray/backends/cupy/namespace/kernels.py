@@ -11,32 +11,6 @@ import cupy
 
 from portarray.backends.cupy.widening import WIDE
 
-__all__ = [
-    "acosh",
-    "arange",
-    "clip",
-    "complex_power",
-    "complex_sign",
-    "expm1",
-    "fill",
-    "floor_divide",
-    "left_shift",
-    "log",
-    "log1p",
-    "log2",
-    "log10",
-    "nextafter",
-    "one_nan",
-    "outside",
-    "put",
-    "ramp",
-    "remainder",
-    "right_shift",
-    "sign",
-    "tan",
-    "tanh",
-]
-
 # --- real numbers -------------------------------------------------------------------------------
 
 # CuPy's own divide first, which loses the remainder of large quotients, and miss the standard's

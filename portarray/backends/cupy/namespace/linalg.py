@@ -21,12 +21,6 @@ from portarray.backends.composed.results import (
     SlogdetResult,
     SVDResult,
 )
-from portarray.backends.cupy.namespace.manipulation import together
-
-__all__ = [
-    "cholesky", "det", "diagonal", "eigh", "eigvalsh", "inv", "matrix_norm", "qr", "slogdet",
-    "solve", "svd", "svdvals",
-]  # fmt: skip
 
 det = cupy.linalg.det
 
@@ -52,8 +46,6 @@ def diagonal(x: ndarray, /, *, offset: int = 0) -> ndarray:
 
 if hasattr(cupy.linalg, "eig") and not cupy.cuda.runtime.is_hip:
     # Before version 14, and on ROCm, CuPy has none; the host computes them there.
-    __all__ += ["eig", "eigvals"]
-
     def eig(x: ndarray, /) -> EigResult[ndarray]:
         """Return eigenvalues and eigenvectors, complex always; needs CUDA 12.6."""
         refuse_oblong("eig", x)
@@ -135,7 +127,6 @@ def solve(x1: ndarray, x2: ndarray, /) -> ndarray:
         If a matrix is singular; looking for that waits for the device.
     """
     refuse_oblong("solve", x1)
-    x1, x2 = together([x1, x2])
     columns = x2[:, None] if x2.ndim == 1 else x2
     if columns.shape[-2] != x1.shape[-1]:
         raise ValueError(f"solve of shapes {x1.shape} and {x2.shape}: they do not fit")

@@ -5,8 +5,6 @@ from __future__ import annotations
 import cupy
 from cupy import ndarray
 
-__all__ = ["matmul", "matrix_transpose"]
-
 
 def matmul(x1: ndarray, x2: ndarray, /) -> ndarray:
     """Return the matrix product, of stacks too; 1-d arrays are a row and a column."""

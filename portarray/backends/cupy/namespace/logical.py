@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import cupy
 
-from portarray.backends.cupy.namespace.promotion import of_two
+from portarray.backends.cupy.namespace.scalars import taking_scalars
+from portarray.backends.protocol import Rows
 
-__all__ = ["logical_and", "logical_not", "logical_or", "logical_xor"]
-
-logical_and = of_two(cupy.logical_and)
 logical_not = cupy.logical_not
-logical_or = of_two(cupy.logical_or)
-logical_xor = of_two(cupy.logical_xor)
+
+PLAIN: Rows = {
+    "logical_and": {"b": cupy.logical_and},
+    "logical_or": {"b": cupy.logical_or},
+    "logical_xor": {"b": cupy.logical_xor},
+}
+ROWS = taking_scalars(PLAIN)

@@ -8,22 +8,23 @@ import cupy
 import numpy as np
 from cupy import ndarray
 
-__all__ = [
-    "broadcast_arrays", "broadcast_to", "concat", "expand_dims", "flip", "moveaxis",
-    "permute_dims", "repeat", "reshape", "roll", "squeeze", "stack", "tile", "unstack",
-]  # fmt: skip
+from portarray.backends.promotion import promote
 
 Axes = int | tuple[int, ...]
 
 broadcast_to = cupy.broadcast_to
+expand_dims = cupy.expand_dims
 flip = cupy.flip
 moveaxis = cupy.moveaxis
 permute_dims = cupy.transpose
+squeeze = cupy.squeeze
+stack = cupy.stack
+tile = cupy.tile
 
 
 def together(arrays: Sequence[ndarray]) -> list[ndarray]:
     """Return arrays converted to the dtype that they all meet in."""
-    dtype = np.result_type(*[x.dtype for x in arrays])
+    dtype = promote(*[x.dtype for x in arrays])
     return [x.astype(dtype, copy=False) for x in arrays]
 
 
@@ -34,15 +35,9 @@ def broadcast_arrays(*arrays: ndarray) -> tuple[ndarray, ...]:
 
 def concat(arrays: tuple[ndarray, ...] | list[ndarray], /, *, axis: int | None = 0) -> ndarray:
     """Join arrays along an axis; flattened ones for None."""
-    parts = together(arrays)
     if axis is None:
-        parts, axis = [x.ravel() for x in parts], 0
-    return cupy.concatenate(parts, axis)
-
-
-def expand_dims(x: ndarray, /, axis: Axes) -> ndarray:
-    """Return a view with new axes of size 1, at their places in the result."""
-    return cupy.expand_dims(x, axis if isinstance(axis, int) else tuple(axis))
+        arrays, axis = [x.ravel() for x in arrays], 0
+    return cupy.concatenate(arrays, axis)
 
 
 def repeat(x: ndarray, repeats: int | ndarray, /, *, axis: int | None = None) -> ndarray:
@@ -89,21 +84,6 @@ def roll(x: ndarray, /, shift: Axes, *, axis: Axes | None = None) -> ndarray:
     if not isinstance(axis, int) and not isinstance(shift, int) and len(shift) != len(axis):
         raise ValueError(f"roll got {len(shift)} shifts for {len(axis)} axes")
     return cupy.roll(x, shift, axis)
-
-
-def squeeze(x: ndarray, /, axis: Axes) -> ndarray:
-    """Return a view without axes of size 1."""
-    return cupy.squeeze(x, axis)
-
-
-def stack(arrays: tuple[ndarray, ...] | list[ndarray], /, *, axis: int = 0) -> ndarray:
-    """Join arrays of one shape along a new axis."""
-    return cupy.stack(together(arrays), axis)
-
-
-def tile(x: ndarray, repetitions: Sequence[int], /) -> ndarray:
-    """Lay copies of an array side by side."""
-    return cupy.tile(x, tuple(repetitions))
 
 
 def unstack(x: ndarray, /, *, axis: int = 0) -> tuple[ndarray, ...]:

@@ -8,22 +8,17 @@ import cupy
 import numpy as np
 from cupy import ndarray
 
-from portarray.backends.cupy.namespace.promotion import Operand, Scalar, common, fixed, result_type
-from portarray.backends.cupy.namespace.statistical import places
+from portarray.backends.cupy.namespace.scalars import Operand, dtype_of, fixed
+from portarray.backends.cupy.namespace.statistical import Axes, places
+from portarray.backends.protocol import Rows
 
-__all__ = ["argmax", "argmin", "count_nonzero", "nonzero", "searchsorted", "where"]
+PLAIN: Rows = {
+    "argmax": {"iuf": ndarray.argmax},
+    "argmin": {"iuf": ndarray.argmin},
+}
 
-Axes = int | tuple[int, ...]
-
-
-def argmax(x: ndarray, /, *, axis: int | None = None, keepdims: bool = False) -> ndarray:
-    """Return the index of the first largest element; of the first NaN where there is one."""
-    return x.argmax(axis, keepdims=keepdims)
-
-
-def argmin(x: ndarray, /, *, axis: int | None = None, keepdims: bool = False) -> ndarray:
-    """Return the index of the first smallest element; of the first NaN where there is one."""
-    return x.argmin(axis, keepdims=keepdims)
+argmax = cupy.argmax
+argmin = cupy.argmin
 
 
 def count_nonzero(x: ndarray, /, *, axis: Axes | None = None, keepdims: bool = False) -> ndarray:
@@ -47,7 +42,7 @@ def nonzero(x: ndarray, /) -> tuple[ndarray, ...]:
 
 def searchsorted(
     x1: ndarray,
-    x2: ndarray | Scalar,
+    x2: Operand,
     /,
     *,
     side: Literal["left", "right"] = "left",
@@ -56,15 +51,10 @@ def searchsorted(
     """Return where elements would be inserted into a sorted array; NaN sorts last."""
     if side not in ("left", "right"):
         raise ValueError(f"searchsorted's side must be 'left' or 'right', got {side!r}")
-    dtype = result_type(x1, x2)
-    x1 = x1.astype(dtype, copy=False)
-    x2 = x2.astype(dtype, copy=False) if isinstance(x2, ndarray) else cupy.asarray(x2, dtype)
-    return cupy.searchsorted(x1, x2, side, sorter)
+    return cupy.searchsorted(x1, cupy.asarray(x2, x1.dtype), side, sorter)
 
 
 def where(condition: ndarray, x1: Operand, x2: Operand, /) -> ndarray:
     """Choose from x1 where the condition is true, else from x2."""
-    if not isinstance(x1, ndarray) and not isinstance(x2, ndarray):
-        x1 = cupy.asarray(x1, result_type(x1, x2))
-    x1, x2, dtype = common(x1, x2)
+    dtype = dtype_of(x1, x2)
     return cupy.where(condition, fixed(x1, dtype), fixed(x2, dtype))

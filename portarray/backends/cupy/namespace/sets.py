@@ -14,15 +14,13 @@ from portarray.backends.composed.results import (
     UniqueCountsResult,
     UniqueInverseResult,
 )
-from portarray.backends.cupy.namespace.promotion import Scalar, result_type
+from portarray.backends.cupy.namespace.scalars import Operand, dtype_of
 from portarray.backends.cupy.namespace.sorting import sortable
 
-__all__ = ["isin", "unique_all", "unique_counts", "unique_inverse", "unique_values"]
 
-
-def isin(x1: ndarray | Scalar, x2: ndarray | Scalar, /, *, invert: bool = False) -> ndarray:
+def isin(x1: Operand, x2: Operand, /, *, invert: bool = False) -> ndarray:
     """Tell which elements of x1 are in x2, either of which may be a scalar."""
-    dtype = result_type(x1, x2)
+    dtype = dtype_of(x1, x2)
     if dtype.kind == "b":
         dtype = np.dtype(np.uint8)
     return cupy.isin(cupy.asarray(x1, dtype), sortable(cupy.asarray(x2, dtype)), invert=invert)

@@ -7,8 +7,6 @@ from cupy import ndarray
 
 from portarray.backends.cupy.namespace import kernels
 
-__all__ = ["argsort", "sort"]
-
 
 def sortable(x: ndarray) -> ndarray:
     """Return what sorts like x: CuPy sorts real numbers by their bits, negative NaN first."""

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import cupy
 import numpy as np
 from cupy import ndarray
 
-__all__ = [
-    "cumulative_prod", "cumulative_sum", "max", "mean", "min", "prod", "std", "sum", "var",
-]  # fmt: skip
+from portarray.backends.protocol import Rows
 
 Axes = int | tuple[int, ...]
 DType = np.dtype[Any]
+Function = Callable[..., ndarray]
+
+PLAIN: Rows = {
+    "max": {"iuf": ndarray.max},
+    "mean": {"fc": ndarray.mean},
+    "min": {"iuf": ndarray.min},
+    "prod": {"iufc": ndarray.prod},
+    "std": {"f": ndarray.std},
+    "sum": {"iufc": ndarray.sum},
+    "var": {"f": ndarray.var},
+}
 
 
 def places(x: ndarray, axis: Axes | None) -> tuple[int, ...]:
@@ -31,93 +41,74 @@ def places(x: ndarray, axis: Axes | None) -> tuple[int, ...]:
     return found
 
 
-def _sum_dtype(x: ndarray, dtype: DType | None) -> DType:
+def _wide(x: ndarray, dtype: DType | None) -> DType:
     """Return the dtype of a sum or product: integers widen to the default of their kind."""
-    if dtype is not None:
-        return dtype
-    if x.dtype.kind in "bi":
-        return np.dtype(np.int64)
-    own: DType = x.dtype
-    return np.dtype(np.uint64) if own.kind == "u" else own
+    wide = {"i": np.dtype(np.int64), "u": np.dtype(np.uint64)}
+    return dtype or wide.get(x.dtype.kind, x.dtype)
 
 
-def cumulative_prod(
-    x: ndarray,
-    /,
-    *,
-    axis: int | None = None,
-    dtype: DType | None = None,
-    include_initial: bool = False,
-) -> ndarray:
-    """Return running products along an axis."""
-    axis = _running_axis(x, axis)
-    dtype = _sum_dtype(x, dtype)
-    running = cupy.cumprod(x, _whole(x, axis), dtype) if x.size else x.astype(dtype)
-    return _with_initial(running, axis, 1) if include_initial else running
+def _running(own: Function, first: int) -> Function:
+    """Return a running sum or product, whose initial value is `first`."""
 
-
-def cumulative_sum(
-    x: ndarray,
-    /,
-    *,
-    axis: int | None = None,
-    dtype: DType | None = None,
-    include_initial: bool = False,
-) -> ndarray:
-    """Return running sums along an axis."""
-    axis = _running_axis(x, axis)
-    dtype = _sum_dtype(x, dtype)
-    running = cupy.cumsum(x, _whole(x, axis), dtype) if x.size else x.astype(dtype)
-    return _with_initial(running, axis, 0) if include_initial else running
-
-
-def _running_axis(x: ndarray, axis: int | None) -> int:
-    if axis is None:
-        if x.ndim != 1:
+    def running(
+        x: ndarray,
+        /,
+        *,
+        axis: int | None = None,
+        dtype: DType | None = None,
+        include_initial: bool = False,
+    ) -> ndarray:
+        if axis is None and x.ndim != 1:
             raise ValueError(f"a running sum or product of {x.ndim} axes needs axis=")
-        return 0
-    return places(x, axis)[0]
+        (axis,) = places(x, axis)
+        dtype = _wide(x, dtype)
+        # None for the only axis: CuPy has a faster way for arrays as a whole.
+        out = own(x, None if x.ndim == 1 else axis, dtype) if x.size else x.astype(dtype)
+        if not include_initial:
+            return out
+        shape = (*out.shape[:axis], 1, *out.shape[axis + 1 :])
+        return cupy.concatenate([cupy.full(shape, first, dtype), out], axis)
+
+    return running
 
 
-def _whole(x: ndarray, axis: int) -> int | None:
-    """Return None for the only axis: CuPy has a faster way for arrays as a whole."""
-    return None if x.ndim == 1 else axis
+cumulative_prod = _running(cupy.cumprod, 1)
+cumulative_sum = _running(cupy.cumsum, 0)
 
 
-def _with_initial(running: ndarray, axis: int, first: int) -> ndarray:
-    shape = (*running.shape[:axis], 1, *running.shape[axis + 1 :])
-    return cupy.concatenate([cupy.full(shape, first, running.dtype), running], axis)
+def _selecting(own: Function) -> Function:
+    """Return a reduction that keeps the dtype; over no axes it copies."""
+
+    def selecting(x: ndarray, /, *, axis: Axes | None = None, keepdims: bool = False) -> ndarray:
+        axes = places(x, axis)
+        return own(x, axes, keepdims=keepdims) if axes else x.copy()
+
+    return selecting
 
 
-def max(x: ndarray, /, *, axis: Axes | None = None, keepdims: bool = False) -> ndarray:
-    """Return the largest elements; NaN where there is one."""
-    axes = places(x, axis)
-    return x.max(axes, keepdims=keepdims) if axes else x.copy()
+max = _selecting(ndarray.max)
+mean = _selecting(ndarray.mean)
+min = _selecting(ndarray.min)
 
 
-def min(x: ndarray, /, *, axis: Axes | None = None, keepdims: bool = False) -> ndarray:
-    """Return the smallest elements; NaN where there is one."""
-    axes = places(x, axis)
-    return x.min(axes, keepdims=keepdims) if axes else x.copy()
+def _total(own: Function) -> Function:
+    def total(
+        x: ndarray,
+        /,
+        *,
+        axis: Axes | None = None,
+        dtype: DType | None = None,
+        keepdims: bool = False,
+    ) -> ndarray:
+        axes = places(x, axis)
+        dtype = _wide(x, dtype)
+        return own(x, axes, dtype, keepdims=keepdims) if axes else x.astype(dtype)
+
+    return total
 
 
-def mean(x: ndarray, /, *, axis: Axes | None = None, keepdims: bool = False) -> ndarray:
-    """Return arithmetic means."""
-    axes = places(x, axis)
-    return x.mean(axes, keepdims=keepdims) if axes else _inexact(x).copy()
-
-
-def _inexact(x: ndarray) -> ndarray:
-    return x if x.dtype.kind in "fc" else x.astype(np.float64)
-
-
-def prod(
-    x: ndarray, /, *, axis: Axes | None = None, dtype: DType | None = None, keepdims: bool = False
-) -> ndarray:
-    """Return products; integers widen."""
-    axes = places(x, axis)
-    dtype = _sum_dtype(x, dtype)
-    return x.prod(axes, dtype, keepdims=keepdims) if axes else x.astype(dtype)
+prod = _total(ndarray.prod)
+sum = _total(ndarray.sum)
 
 
 def std(
@@ -127,15 +118,6 @@ def std(
     return cupy.sqrt(var(x, axis=axis, correction=correction, keepdims=keepdims))
 
 
-def sum(
-    x: ndarray, /, *, axis: Axes | None = None, dtype: DType | None = None, keepdims: bool = False
-) -> ndarray:
-    """Return sums; integers widen."""
-    axes = places(x, axis)
-    dtype = _sum_dtype(x, dtype)
-    return x.sum(axes, dtype, keepdims=keepdims) if axes else x.astype(dtype)
-
-
 def var(
     x: ndarray, /, *, axis: Axes | None = None, correction: float = 0.0, keepdims: bool = False
 ) -> ndarray:
@@ -143,6 +125,5 @@ def var(
     axes = places(x, axis)
     if axes:
         return x.var(axes, ddof=correction, keepdims=keepdims)
-    x = _inexact(x)
-    spread = (x - x).real  # 0, but NaN for what is not finite
+    spread = x - x  # 0, but NaN for what is not finite
     return spread / (1 - correction) if correction < 1 else spread * math.nan

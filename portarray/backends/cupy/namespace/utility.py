@@ -6,11 +6,13 @@ import cupy
 from cupy import ndarray
 
 from portarray.backends.cupy.namespace.manipulation import together
-from portarray.backends.cupy.namespace.statistical import places
+from portarray.backends.cupy.namespace.statistical import Axes, places
+from portarray.backends.protocol import Rows
 
-__all__ = ["all", "any", "diff"]
-
-Axes = int | tuple[int, ...]
+PLAIN: Rows = {
+    "all": {"biufc": ndarray.all},
+    "any": {"biufc": ndarray.any},
+}
 
 
 def all(x: ndarray, /, *, axis: Axes | None = None, keepdims: bool = False) -> ndarray:
@@ -37,6 +39,6 @@ def diff(
     """Return n-th differences along an axis."""
     if n == 0:
         return x
-    parts = together([part for part in (prepend, x, append) if part is not None])
-    joined = cupy.concatenate(parts, axis) if len(parts) > 1 else x
+    parts = [part for part in (prepend, x, append) if part is not None]
+    joined = cupy.concatenate(together(parts), axis) if len(parts) > 1 else x
     return cupy.diff(joined, n, axis)

@@ -1,89 +1,94 @@
-"""Arithmetic on dpnp's arrays."""
+"""Arithmetic on dpnp's arrays, and the operators that work in place."""
 
 from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
 
 import dpnp
 from dpnp import ndarray
 
-from portarray.backends.dpnp.namespace.promotion import Scalar, pair
-
-_add = dpnp.add
-_copysign = dpnp.copysign
-_divide = dpnp.divide
-_floor_divide = dpnp.floor_divide
-_multiply = dpnp.multiply
-_nextafter = dpnp.nextafter
-_remainder = dpnp.remainder
-_sign = dpnp.sign
-_subtract = dpnp.subtract
+from portarray.backends.dpnp.namespace.indexing import settle
+from portarray.backends.dpnp.namespace.scalars import constant, taking_scalars
+from portarray.backends.promotion import Scalar
+from portarray.backends.types import Rows
 
 abs = dpnp.abs
 negative = dpnp.negative
+positive = dpnp.copy  # dpnp.positive refuses booleans
 reciprocal = dpnp.reciprocal
 signbit = dpnp.signbit
 
 
-def add(x1: ndarray | Scalar, x2: ndarray | Scalar, /) -> ndarray:
-    """Add."""
-    return _add(*pair(x1, x2))
+def _floor_divide(x1: ndarray, x2: ndarray) -> ndarray:
+    # Rounding can make a quotient whole from below, as dpnp.floor_divide overlooks. The part that
+    # is rounded down is then 0, and the remainder's share of the divisor nearly 1.
+    quotient = dpnp.divide(x1, x2)
+    floor = dpnp.floor(quotient)
+    share = dpnp.remainder(x1, x2)
+    dpnp.divide(share, x2, out=share)
+    dpnp.subtract(quotient, floor, out=quotient)
+    dpnp.subtract(share, quotient, out=share)
+    dpnp.rint(share, out=share)
+    # NaN where operands or the quotient are infinite, which fmin leaves out.
+    return dpnp.fmin(floor, dpnp.subtract(floor, share, out=share))
 
 
-def copysign(x1: ndarray | Scalar, x2: ndarray | Scalar, /) -> ndarray:
-    """Return x1's magnitude with x2's sign."""
-    return _copysign(*pair(x1, x2))
-
-
-def divide(x1: ndarray | Scalar, x2: ndarray | Scalar, /) -> ndarray:
-    """Divide."""
-    return _divide(*pair(x1, x2))
-
-
-def floor_divide(x1: ndarray | Scalar, x2: ndarray | Scalar, /) -> ndarray:
-    """Divide and round down; infinite operands give ``floor(x1 / x2)``."""
-    x1, x2 = pair(x1, x2)
-    quotient = _floor_divide(x1, x2)
-    if quotient.dtype.kind != "f":
-        return quotient
-    # dpnp rounds the quotient before it rounds down. Where that made it whole from below, the
-    # remainder is nearly the divisor.
-    above = (_remainder(x1, x2) / x2 > 0.5) & (quotient == x1 / x2)
-    return dpnp.where(above, quotient - 1, quotient)
-
-
-def multiply(x1: ndarray | Scalar, x2: ndarray | Scalar, /) -> ndarray:
-    """Multiply."""
-    return _multiply(*pair(x1, x2))
-
-
-def nextafter(x1: ndarray | Scalar, x2: ndarray | Scalar, /) -> ndarray:
-    """Return the next representable number after x1 towards x2."""
-    return _nextafter(*pair(x1, x2))
-
-
-def positive(x: ndarray, /) -> ndarray:
-    """Return a copy; dpnp's own refuses booleans."""
-    return dpnp.copy(x)
-
-
-def remainder(x1: ndarray | Scalar, x2: ndarray | Scalar, /) -> ndarray:
-    """Return the remainder, with the divisor's sign."""
-    return _remainder(*pair(x1, x2))
-
-
-def sign(x: ndarray, /) -> ndarray:
-    """Return the sign: -1, 0 or 1, NaN for NaN, and ``x / abs(x)`` for complex numbers."""
-    if x.dtype.kind != "c":
-        return _sign(x)
+def _complex_sign(x: ndarray) -> ndarray:
     # Of an infinite number the direction of its infinite part; NaN where both are infinite.
     a, b = x.real, x.imag
     infinite = (dpnp.isinf(a) ^ dpnp.isinf(b)) & ~dpnp.isnan(x)
-    out = _sign(x)
+    out = dpnp.sign(x)
     for part, own in ((a, "real"), (b, "imag")):
-        direction = dpnp.where(dpnp.isinf(part), _sign(part), dpnp.zeros_like(part))
+        direction = dpnp.where(dpnp.isinf(part), dpnp.sign(part), dpnp.zeros_like(part))
         setattr(out, own, dpnp.where(infinite, direction, getattr(out, own)))
     return out
 
 
-def subtract(x1: ndarray | Scalar, x2: ndarray | Scalar, /) -> ndarray:
-    """Subtract."""
-    return _subtract(*pair(x1, x2))
+PLAIN: Rows = {
+    "add": {"iufc": dpnp.add},
+    "copysign": {"f": dpnp.copysign},
+    "divide": {"fc": dpnp.divide},
+    "floor_divide": {"iu": dpnp.floor_divide, "f": _floor_divide},
+    "multiply": {"iufc": dpnp.multiply},
+    "nextafter": {"f": dpnp.nextafter},
+    "remainder": {"iuf": dpnp.remainder},
+    "subtract": {"iufc": dpnp.subtract},
+}
+
+ROWS: Rows = {
+    **taking_scalars(PLAIN),
+    "sign": {"iuf": dpnp.sign, "c": _complex_sign},
+}
+
+
+def _in_place(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], ndarray]:
+    def in_place(x: ndarray, value: ndarray | Scalar) -> ndarray:
+        return settle(function(x, value if isinstance(value, ndarray) else constant(value, x)))
+
+    return in_place
+
+
+def _floor_divide_in_place(x1: ndarray, x2: ndarray) -> ndarray:
+    x1[...] = _floor_divide(x1, x2)
+    return x1
+
+
+INPLACE: Rows = {
+    "add": {"iufc": _in_place(operator.iadd)},
+    "bitwise_and": {"biu": _in_place(operator.iand)},
+    "bitwise_left_shift": {"iu": _in_place(operator.ilshift)},
+    "bitwise_or": {"biu": _in_place(operator.ior)},
+    "bitwise_right_shift": {"iu": _in_place(operator.irshift)},
+    "bitwise_xor": {"biu": _in_place(operator.ixor)},
+    "divide": {"fc": _in_place(operator.itruediv)},
+    "floor_divide": {
+        "iu": _in_place(operator.ifloordiv),
+        "f": _in_place(_floor_divide_in_place),
+    },
+    "multiply": {"iufc": _in_place(operator.imul)},
+    "pow": {"iuf": _in_place(operator.ipow)},
+    "remainder": {"iuf": _in_place(operator.imod)},
+    "subtract": {"iufc": _in_place(operator.isub)},
+}

@@ -3,39 +3,17 @@
 from __future__ import annotations
 
 import dpnp
-from dpnp import ndarray
 
-from portarray.backends.dpnp.namespace.promotion import Scalar, pair
-
-_bitwise_and = dpnp.bitwise_and
-_bitwise_left_shift = dpnp.bitwise_left_shift
-_bitwise_or = dpnp.bitwise_or
-_bitwise_right_shift = dpnp.bitwise_right_shift
-_bitwise_xor = dpnp.bitwise_xor
+from portarray.backends.dpnp.namespace.scalars import taking_scalars
+from portarray.backends.types import Rows
 
 bitwise_invert = dpnp.bitwise_invert
 
-
-def bitwise_and(x1: ndarray | Scalar, x2: ndarray | Scalar, /) -> ndarray:
-    """Return ``x1 & x2``."""
-    return _bitwise_and(*pair(x1, x2))
-
-
-def bitwise_left_shift(x1: ndarray | Scalar, x2: ndarray | Scalar, /) -> ndarray:
-    """Return ``x1 << x2``; 0 where all bits are shifted out."""
-    return _bitwise_left_shift(*pair(x1, x2))
-
-
-def bitwise_or(x1: ndarray | Scalar, x2: ndarray | Scalar, /) -> ndarray:
-    """Return ``x1 | x2``."""
-    return _bitwise_or(*pair(x1, x2))
-
-
-def bitwise_right_shift(x1: ndarray | Scalar, x2: ndarray | Scalar, /) -> ndarray:
-    """Return ``x1 >> x2``, filling with the sign."""
-    return _bitwise_right_shift(*pair(x1, x2))
-
-
-def bitwise_xor(x1: ndarray | Scalar, x2: ndarray | Scalar, /) -> ndarray:
-    """Return ``x1 ^ x2``."""
-    return _bitwise_xor(*pair(x1, x2))
+PLAIN: Rows = {
+    "bitwise_and": {"biu": dpnp.bitwise_and},
+    "bitwise_left_shift": {"iu": dpnp.bitwise_left_shift},
+    "bitwise_or": {"biu": dpnp.bitwise_or},
+    "bitwise_right_shift": {"iu": dpnp.bitwise_right_shift},
+    "bitwise_xor": {"biu": dpnp.bitwise_xor},
+}
+ROWS = taking_scalars(PLAIN)

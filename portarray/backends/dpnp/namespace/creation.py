@@ -6,7 +6,8 @@ one on which it ends the process (see ``devices.py``).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, Literal
 
 import dpnp
@@ -16,13 +17,9 @@ from dpnp.tensor import Device
 
 from portarray.backends import sizes
 from portarray.backends.dpnp import devices, transfer
-from portarray.backends.dpnp.namespace.promotion import (
-    Scalar,
-    default_complex,
-    default_float,
-    scalar_dtype,
-    together,
-)
+from portarray.backends.dpnp.namespace.manipulation import together
+from portarray.backends.dpnp.namespace.scalars import constant
+from portarray.backends.promotion import Scalar, scalar_dtype
 from portarray.backends.python_values import Spaced, check_ends, spaced, with_values, wrapped_64
 
 DType = np.dtype[Any]
@@ -31,16 +28,29 @@ Shape = int | Sequence[int]
 _BOOL = np.dtype(np.bool_)
 _INT64 = np.dtype(np.int64)
 
+empty_like = dpnp.empty_like
+ones_like = dpnp.ones_like
 tril = dpnp.tril
 triu = dpnp.triu
+zeros_like = dpnp.zeros_like
 
 
-def _place(device: Device | None) -> Device:
+def device_of(device: Device | None) -> Device:
+    """Return a device, the first one for None."""
     return devices.native_device("oneapi", 0) if device is None else device
 
 
-def _scalar_default(value: Scalar, device: Device) -> DType:
-    return scalar_dtype(value, _BOOL, device)
+@cache
+def default_float(device: Device) -> DType:
+    """Return a device's default real dtype: float32 where it has no double precision."""
+    return np.dtype("f8" if device.sycl_device.has_aspect_fp64 else "f4")
+
+
+def _default(value: Scalar, device: Device) -> DType:
+    """Return the default dtype of a scalar's kind."""
+    real = default_float(device)
+    widest = {"i": _INT64, "f": real, "c": np.dtype(f"c{2 * real.itemsize}")}
+    return scalar_dtype(value, _BOOL, widest.__getitem__)
 
 
 def arange(
@@ -54,16 +64,13 @@ def arange(
 ) -> ndarray:
     """Return evenly spaced numbers ``start + i * step`` below stop."""
     numbers = spaced(start, stop, step)
-    place = _place(device)
+    place = device_of(device)
     if numbers.whole and (dtype is None or dtype.kind in "iu"):
         return _integers(numbers, dtype or _INT64, place)
     dtype = dtype or default_float(place)
     # One rounding to the dtype at the end, not one for each of product and sum.
     wide = dtype if dtype.kind == "c" else default_float(place)
-    values = dpnp.arange(numbers.size, dtype=wide, device=place)
-    values *= numbers.step
-    values += numbers.start
-    return dpnp.astype(values, dtype, copy=False)
+    return dpnp.astype(_counting(numbers, wide, place), dtype, copy=False)
 
 
 def _integers(numbers: Spaced, dtype: DType, place: Device) -> ndarray:
@@ -71,10 +78,17 @@ def _integers(numbers: Spaced, dtype: DType, place: Device) -> ndarray:
     if numbers.size < 2:
         return dpnp.full((numbers.size,), numbers.start, dtype=dtype, device=place)
     # Modulo 2**64 all of it is right, also for uint64 and steps that leave the dtype.
-    values = dpnp.arange(numbers.size, dtype=_INT64, device=place)
-    values *= wrapped_64(numbers.step)
-    values += wrapped_64(numbers.start)
-    return dpnp.astype(values, dtype, copy=False)
+    wrapped = numbers._replace(start=wrapped_64(numbers.start), step=wrapped_64(numbers.step))
+    return dpnp.astype(_counting(wrapped, _INT64, place), dtype, copy=False)
+
+
+def _counting(numbers: Spaced, dtype: DType, place: Device) -> ndarray:
+    values = dpnp.arange(numbers.size, dtype=dtype, device=place)
+    if numbers.step != 1:
+        values *= constant(numbers.step, values)
+    if numbers.start != 0:
+        values += constant(numbers.start, values)
+    return values
 
 
 def asarray(
@@ -96,13 +110,13 @@ def asarray(
     """
     if isinstance(obj, ndarray):
         return _from_array(obj, dtype, device, copy)
-    place = _place(device)
+    place = device_of(device)
     if not isinstance(obj, (np.ndarray, np.generic)) and hasattr(obj, "__dlpack__"):
         return _from_array(
             transfer.from_dlpack(obj, device, copy=copy), dtype, device, copy and None
         )
     if isinstance(obj, (bool, int, float, complex)):
-        dtype = dtype or _scalar_default(obj, place)
+        dtype = dtype or _default(obj, place)
     if isinstance(obj, (list, tuple)):
         obj = with_values(obj, _is_scalar, ndarray.item)
     host = np.asarray(obj, dtype=None if isinstance(obj, np.ndarray) else dtype)
@@ -144,18 +158,20 @@ def _counted(shape: Shape, dtype: DType) -> tuple[int, ...]:
     return sizes.counted(lengths, np.dtype(dtype).itemsize)
 
 
-def empty(shape: Shape, *, dtype: DType | None = None, device: Device | None = None) -> ndarray:
-    """Return an array with whatever its memory holds."""
-    place = _place(device)
-    kept = dtype or default_float(place)
-    return dpnp.empty(_counted(shape, kept), dtype=kept, device=place)
+def _filled(own: Callable[..., ndarray]) -> Callable[..., ndarray]:
+    def filled(
+        shape: Shape, *, dtype: DType | None = None, device: Device | None = None
+    ) -> ndarray:
+        place = device_of(device)
+        dtype = dtype or default_float(place)
+        return own(_counted(shape, dtype), dtype=dtype, device=place)
+
+    return filled
 
 
-def empty_like(
-    x: ndarray, /, *, dtype: DType | None = None, device: Device | None = None
-) -> ndarray:
-    """Return an uninitialized array of x's shape."""
-    return dpnp.empty_like(x, dtype=dtype, device=device)
+empty = _filled(dpnp.empty)
+ones = _filled(dpnp.ones)
+zeros = _filled(dpnp.zeros)
 
 
 def eye(
@@ -168,7 +184,7 @@ def eye(
     device: Device | None = None,
 ) -> ndarray:
     """Return ones on the k-th diagonal and zeros elsewhere."""
-    place = _place(device)
+    place = device_of(device)
     kept = dtype or default_float(place)
     _counted((n_rows, n_rows if n_cols is None else n_cols), kept)
     return dpnp.eye(n_rows, n_cols, k, dtype=kept, device=place)
@@ -192,8 +208,8 @@ def full(
         dtype = dtype or fill_value.dtype
         fill_value = fill_value.item()
     else:
-        place = _place(device)
-        dtype = dtype or _scalar_default(fill_value, place)
+        place = device_of(device)
+        dtype = dtype or _default(fill_value, place)
     return dpnp.full(_counted(shape, dtype), fill_value, dtype=dtype, device=place)
 
 
@@ -220,10 +236,10 @@ def linspace(
     endpoint: bool = True,
 ) -> ndarray:
     """Return num evenly spaced numbers from start to stop."""
-    place = _place(device)
+    place = device_of(device)
     if dtype is None:
         is_complex = isinstance(start, complex) or isinstance(stop, complex)
-        dtype = default_complex(place) if is_complex else default_float(place)
+        dtype = _default(1j if is_complex else 1.0, place)
     return dpnp.linspace(start, stop, num, dtype=dtype, device=place, endpoint=endpoint)
 
 
@@ -231,34 +247,4 @@ def meshgrid(*arrays: ndarray, indexing: Literal["xy", "ij"] = "xy") -> tuple[nd
     """Return coordinate arrays of one shape, each with its own memory."""
     if indexing not in ("xy", "ij"):
         raise ValueError(f"meshgrid's indexing must be 'xy' or 'ij', got {indexing!r}")
-    if not arrays:
-        return ()
-    return tuple(dpnp.copy(grid) for grid in dpnp.meshgrid(*together(arrays), indexing=indexing))
-
-
-def ones(shape: Shape, *, dtype: DType | None = None, device: Device | None = None) -> ndarray:
-    """Return ones."""
-    place = _place(device)
-    kept = dtype or default_float(place)
-    return dpnp.ones(_counted(shape, kept), dtype=kept, device=place)
-
-
-def ones_like(
-    x: ndarray, /, *, dtype: DType | None = None, device: Device | None = None
-) -> ndarray:
-    """Return ones of x's shape."""
-    return dpnp.ones_like(x, dtype=dtype, device=device)
-
-
-def zeros(shape: Shape, *, dtype: DType | None = None, device: Device | None = None) -> ndarray:
-    """Return zeros."""
-    place = _place(device)
-    kept = dtype or default_float(place)
-    return dpnp.zeros(_counted(shape, kept), dtype=kept, device=place)
-
-
-def zeros_like(
-    x: ndarray, /, *, dtype: DType | None = None, device: Device | None = None
-) -> ndarray:
-    """Return zeros of x's shape."""
-    return dpnp.zeros_like(x, dtype=dtype, device=device)
+    return tuple(dpnp.meshgrid(*together(arrays), indexing=indexing)) if arrays else ()

@@ -9,6 +9,7 @@ arrays are looked at first, which waits for them.
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,12 +19,16 @@ from dpnp import ndarray
 
 from portarray.backends.composed.indexing import check_within, integer_arrays
 from portarray.backends.dpnp import transfer
-from portarray.backends.dpnp.namespace.promotion import Scalar, cast
+from portarray.backends.promotion import Scalar
+from portarray.backends.types import Rows
 
 Key = tuple[Any, ...]
 
 _ALL = slice(None)
 _INT64 = np.dtype(np.int64)
+
+# For keys without arrays; dpnp raises for those that it does not take.
+PLAIN: Rows = {"getitem": {"biufc": operator.getitem}}
 
 
 def getitem(x: ndarray, key: Key, /) -> ndarray:
@@ -46,7 +51,7 @@ def setitem(x: ndarray, key: Key, value: Any, /) -> ndarray:
     """Write into part of an array, and return that array; errors as of :func:`getitem`."""
     _check_bounds(x.shape, key)
     if isinstance(value, ndarray):
-        value = _without_leading_ones(cast(value, x.dtype))
+        value = _without_leading_ones(dpnp.astype(value, x.dtype, copy=False))
     if any(isinstance(part, ndarray) for part in key):
         key = tuple(_apart(part, x) for part in key)
         value = _apart(value, x)
@@ -79,7 +84,9 @@ def _check_bounds(shape: tuple[int, ...], key: Key) -> None:
 
 
 def _check_within(indices: ndarray, size: int, axis: int) -> None:
-    check_within(dpnp.asnumpy(indices), size, axis)
+    # Read on the spot where the memory is the host's.
+    copy = False if transfer.on_host(indices.device) else None
+    check_within(transfer.to_host(indices, copy=copy), size, axis)
 
 
 def _without_leading_ones(value: ndarray) -> ndarray:
@@ -151,7 +158,7 @@ def _as_integers(part: Any) -> list[Any]:
     if not isinstance(part, ndarray):
         return [part]
     if part.dtype.kind != "b":
-        return [cast(part, _INT64)]
+        return [dpnp.astype(part, _INT64, copy=False)]
     return list(dpnp.nonzero(dpnp.reshape(part, (1,)) if _is_flag(part) else part))
 
 

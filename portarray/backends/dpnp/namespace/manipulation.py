@@ -7,14 +7,20 @@ from collections.abc import Sequence
 import dpnp
 from dpnp import ndarray
 
-from portarray.backends.dpnp.namespace.promotion import together
+from portarray.backends.promotion import promote
 
-Axes = int | tuple[int, ...]
-
+concat = dpnp.concat
 expand_dims = dpnp.expand_dims
+flip = dpnp.flip
 moveaxis = dpnp.moveaxis
 permute_dims = dpnp.permute_dims
+repeat = dpnp.repeat
+reshape = dpnp.reshape
+roll = dpnp.roll
 squeeze = dpnp.squeeze
+stack = dpnp.stack
+tile = dpnp.tile
+unstack = dpnp.unstack
 
 
 def broadcast_arrays(*arrays: ndarray) -> tuple[ndarray, ...]:
@@ -33,47 +39,7 @@ def _read_only(x: ndarray) -> ndarray:
     return x
 
 
-def concat(arrays: tuple[ndarray, ...] | list[ndarray], /, *, axis: int | None = 0) -> ndarray:
-    """Join arrays along an axis; flattened ones for None."""
-    return dpnp.concat(together(arrays), axis=axis)
-
-
-def flip(x: ndarray, /, *, axis: Axes | None = None) -> ndarray:
-    """Reverse the order along axes, all of them for None."""
-    return dpnp.flip(x, axis=axis)
-
-
-def repeat(x: ndarray, repeats: int | ndarray, /, *, axis: int | None = None) -> ndarray:
-    """Repeat each element along an axis; of the flattened array for None."""
-    return dpnp.repeat(x, repeats, axis=axis)
-
-
-def reshape(x: ndarray, /, shape: tuple[int, ...], *, copy: bool | None = None) -> ndarray:
-    """Return the elements in another shape: a view where there is one, unless ``copy=True``.
-
-    Raises
-    ------
-    ValueError
-        If ``copy=False`` and a view cannot be made.
-    """
-    return dpnp.reshape(x, tuple(shape), copy=copy)
-
-
-def roll(x: ndarray, /, shift: Axes, *, axis: Axes | None = None) -> ndarray:
-    """Shift elements along axes, what leaves comes back at the other end."""
-    return dpnp.roll(x, shift, axis=axis)
-
-
-def stack(arrays: tuple[ndarray, ...] | list[ndarray], /, *, axis: int = 0) -> ndarray:
-    """Join arrays of one shape along a new axis."""
-    return dpnp.stack(together(arrays), axis=axis)
-
-
-def tile(x: ndarray, repetitions: Sequence[int], /) -> ndarray:
-    """Lay copies of an array side by side."""
-    return dpnp.tile(x, tuple(repetitions))
-
-
-def unstack(x: ndarray, /, *, axis: int = 0) -> tuple[ndarray, ...]:
-    """Split into views along an axis, which goes."""
-    return tuple(dpnp.unstack(x, axis=axis))
+def together(arrays: Sequence[ndarray]) -> list[ndarray]:
+    """Return arrays converted to the dtype that they all meet in."""
+    dtype = promote(*[x.dtype for x in arrays])
+    return [dpnp.astype(x, dtype, copy=False) for x in arrays]

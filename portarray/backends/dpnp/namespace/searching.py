@@ -7,26 +7,13 @@ from typing import Literal
 import dpnp
 from dpnp import ndarray
 
-from portarray.backends.dpnp.namespace.promotion import Scalar, pair
+from portarray.backends.dpnp.namespace.scalars import pair
+from portarray.backends.promotion import Scalar
 
-Axes = int | tuple[int, ...]
-
+argmax = dpnp.argmax
+argmin = dpnp.argmin
+count_nonzero = dpnp.count_nonzero
 nonzero = dpnp.nonzero
-
-
-def argmax(x: ndarray, /, *, axis: int | None = None, keepdims: bool = False) -> ndarray:
-    """Return the index of the first largest element; of the first NaN where there is one."""
-    return dpnp.argmax(x, axis=axis, keepdims=keepdims)
-
-
-def argmin(x: ndarray, /, *, axis: int | None = None, keepdims: bool = False) -> ndarray:
-    """Return the index of the first smallest element; of the first NaN where there is one."""
-    return dpnp.argmin(x, axis=axis, keepdims=keepdims)
-
-
-def count_nonzero(x: ndarray, /, *, axis: Axes | None = None, keepdims: bool = False) -> ndarray:
-    """Count the elements that are not 0."""
-    return dpnp.count_nonzero(x, axis=axis, keepdims=keepdims)
 
 
 def searchsorted(

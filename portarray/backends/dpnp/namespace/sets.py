@@ -5,25 +5,15 @@ from __future__ import annotations
 import dpnp
 from dpnp import ndarray
 
-from portarray.backends.composed.results import (
-    UniqueAllResult,
-    UniqueCountsResult,
-    UniqueInverseResult,
-)
+from portarray.backends.dpnp.namespace.scalars import pair
+from portarray.backends.promotion import Scalar
 
+unique_all = dpnp.unique_all
+unique_counts = dpnp.unique_counts
+unique_inverse = dpnp.unique_inverse
 unique_values = dpnp.unique_values
 
 
-def unique_all(x: ndarray, /) -> UniqueAllResult[ndarray]:
-    """Return values, first indices, what rebuilds x from the values, and counts."""
-    return UniqueAllResult(*dpnp.unique_all(x))
-
-
-def unique_counts(x: ndarray, /) -> UniqueCountsResult[ndarray]:
-    """Return values, and how often each occurs."""
-    return UniqueCountsResult(*dpnp.unique_counts(x))
-
-
-def unique_inverse(x: ndarray, /) -> UniqueInverseResult[ndarray]:
-    """Return values, and what rebuilds x from the values."""
-    return UniqueInverseResult(*dpnp.unique_inverse(x))
+def isin(x1: ndarray | Scalar, x2: ndarray | Scalar, /, *, invert: bool = False) -> ndarray:
+    """Tell which elements of x1 are in x2; no NaN is."""
+    return dpnp.isin(*pair(x1, x2), invert=invert)

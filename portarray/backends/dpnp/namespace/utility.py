@@ -5,19 +5,10 @@ from __future__ import annotations
 import dpnp
 from dpnp import ndarray
 
-from portarray.backends.dpnp.namespace.promotion import cast, promote
+from portarray.backends.dpnp.namespace.manipulation import together
 
-Axes = int | tuple[int, ...]
-
-
-def all(x: ndarray, /, *, axis: Axes | None = None, keepdims: bool = False) -> ndarray:
-    """Tell whether all elements are true; NaN is."""
-    return dpnp.all(x, axis=axis, keepdims=keepdims)
-
-
-def any(x: ndarray, /, *, axis: Axes | None = None, keepdims: bool = False) -> ndarray:
-    """Tell whether at least one element is true; NaN is."""
-    return dpnp.any(x, axis=axis, keepdims=keepdims)
+all = dpnp.all
+any = dpnp.any
 
 
 def diff(
@@ -30,9 +21,7 @@ def diff(
     append: ndarray | None = None,
 ) -> ndarray:
     """Return n-th differences along an axis."""
-    parts = {"prepend": prepend, "append": append}
-    given = {key: part for key, part in parts.items() if part is not None}
-    dtype = promote(x.dtype, *[part.dtype for part in given.values()])
-    return dpnp.diff(
-        cast(x, dtype), n=n, axis=axis, **{key: cast(part, dtype) for key, part in given.items()}
-    )
+    parts = [part for part in (prepend, x, append) if part is not None]
+    if len(parts) > 1:
+        x = dpnp.concat(together(parts), axis=axis)
+    return dpnp.diff(x, n=n, axis=axis)
