@@ -24,12 +24,7 @@ LIBRARIES = sorted(
 
 # The compositions serve a backend's sets where it has none.
 FILES = {
-<<<<<<< HEAD
     *("__init__.py", "backend.py", "devices.py", "transfer.py", "namespace/__init__.py"),
-=======
-    *("__init__.py", "devices.py", "transfer.py", "namespace/__init__.py"),
-    *(f"namespace/{chapter}.py" for chapter in assembly.CHAPTERS if chapter != "sets"),
->>>>>>> w-dpnp
 }
 LONGEST = 400  # lines
 PYPROJECT = Path(__file__).parents[1] / "pyproject.toml"

@@ -120,6 +120,8 @@ class TunedKernel(NamedTuple):
     refuses : callable, optional
         Called with the same arguments; returns why the version cannot take them or would lose, as
         a clause, and an empty string where it can. None takes everything.
+    wraps_generic : bool, optional
+        Whether `function` makes the version of the generic one, which it is called with once.
     """
 
     function: Callable[..., Any]
@@ -127,6 +129,7 @@ class TunedKernel(NamedTuple):
     dtypes: frozenset[str]
     wins: str
     refuses: Callable[..., str] | None = None
+    wraps_generic: bool = False
 
 
 def composed(function: F) -> F:

@@ -14,12 +14,8 @@ from typing import Any
 import dpnp
 from dpnp.scipy import special
 
-<<<<<<< HEAD
-from portarray.backends.types import TunedKernel
-=======
 from portarray.backends.dpnp.namespace.scalars import constant
 from portarray.backends.types import TunedKernel
->>>>>>> w-dpnp
 
 FLOATING = frozenset({"float16", "float32", "float64"})
 

@@ -1,5 +1,7 @@
 """JAX as a backend."""
 
+import jax.numpy
+
 from portarray.backends.jax.devices import Devices
 from portarray.backends.jax.transfer import Transfer
 from portarray.backends.jax.tuned import TUNED
@@ -10,7 +12,7 @@ __all__ = ["BACKEND"]
 class JAXBackend(Devices, Transfer):
     """JAX behind portarray."""
 
-    takes_scalars = True
+    standard = jax.numpy
     tuned_kernels = TUNED
 
 

@@ -20,12 +20,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from portarray.backends.jax.attention import attention
-<<<<<<< HEAD
 from portarray.backends.types import TunedKernel
-from portarray.kernels import generic
-=======
-from portarray.backends.types import TunedKernel
->>>>>>> w-jax
 
 __all__ = ["TUNED"]
 

@@ -10,7 +10,6 @@ __all__ = ["BACKEND"]
 class MLXBackend(Devices, Transfer):
     """MLX behind portarray."""
 
-    takes_scalars = True
     tuned_kernels = TUNED
 
 

@@ -18,15 +18,9 @@ from typing import Any
 import mlx.core as mx
 
 from portarray.backends.mlx import attention, limits
-<<<<<<< HEAD
-from portarray.backends.mlx.namespace.exponential import exp
-from portarray.backends.mlx.namespace.promotion import on_cpu
-from portarray.backends.types import TunedKernel
-=======
 from portarray.backends.mlx.namespace.common import on_cpu
 from portarray.backends.mlx.namespace.floating import REAL
 from portarray.backends.types import TunedKernel
->>>>>>> w-mlx
 
 FLOATING = frozenset({"float16", "bfloat16", "float32"})
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,14 +18,9 @@ from portarray.backends import assembly, registry
 
 cupy = pytest.importorskip("cupy", exc_type=ImportError)
 backend = registry.load_backend("cupy")
-<<<<<<< HEAD
-xp = backend.namespace
-FOLDER = Path(str(xp.__file__)).parents[1]
-=======
 functions = assembly.NativeFunctions(backend, cupy.cuda.Device(0))
 xp = functions.namespace  # the shared compositions too
-FOLDER = Path(str(backend.devices.__file__)).parent
->>>>>>> w-dpnp
+FOLDER = Path(sys.modules[type(backend).__module__].__file__ or "").parent
 FILES = sorted(FOLDER.rglob("*.py"))
 
 

@@ -9,7 +9,7 @@ from cupy import ndarray
 
 from portarray.backends.cupy.namespace import kernels
 from portarray.backends.cupy.namespace.scalars import taking_scalars
-from portarray.backends.protocol import Rows
+from portarray.backends.types import Rows
 
 abs = cupy.absolute
 negative = cupy.negative

@@ -6,7 +6,7 @@ import cupy
 
 from portarray.backends.cupy.namespace import kernels
 from portarray.backends.cupy.namespace.scalars import taking_scalars
-from portarray.backends.protocol import Rows
+from portarray.backends.types import Rows
 
 bitwise_invert = cupy.invert
 

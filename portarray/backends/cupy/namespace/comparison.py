@@ -8,7 +8,7 @@ from cupy import ndarray
 
 from portarray.backends.cupy.namespace import kernels
 from portarray.backends.cupy.namespace.scalars import fixed, taking_scalars
-from portarray.backends.protocol import Rows
+from portarray.backends.types import Rows
 
 isfinite = cupy.isfinite
 isinf = cupy.isinf

@@ -5,7 +5,7 @@ from __future__ import annotations
 import cupy
 
 from portarray.backends.cupy.namespace.scalars import taking_scalars
-from portarray.backends.protocol import Rows
+from portarray.backends.types import Rows
 
 logical_not = cupy.logical_not
 

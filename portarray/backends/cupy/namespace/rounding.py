@@ -5,7 +5,7 @@ from __future__ import annotations
 import cupy
 from cupy import ndarray
 
-from portarray.backends.protocol import Rows
+from portarray.backends.types import Rows
 
 ROWS: Rows = {
     "ceil": {"iu": ndarray.copy, "f": cupy.ceil},

@@ -14,7 +14,7 @@ import cupy
 import numpy as np
 from cupy import ndarray
 
-from portarray.backends.protocol import Rows
+from portarray.backends.types import Rows
 
 Scalar = builtins.bool | int | float | complex
 Operand: TypeAlias = ndarray | Scalar

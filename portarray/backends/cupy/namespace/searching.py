@@ -10,7 +10,7 @@ from cupy import ndarray
 
 from portarray.backends.cupy.namespace.scalars import Operand, dtype_of, fixed
 from portarray.backends.cupy.namespace.statistical import Axes, places
-from portarray.backends.protocol import Rows
+from portarray.backends.types import Rows
 
 PLAIN: Rows = {
     "argmax": {"iuf": ndarray.argmax},

@@ -10,7 +10,7 @@ import cupy
 import numpy as np
 from cupy import ndarray
 
-from portarray.backends.protocol import Rows
+from portarray.backends.types import Rows
 
 Axes = int | tuple[int, ...]
 DType = np.dtype[Any]

@@ -7,7 +7,7 @@ from cupy import ndarray
 
 from portarray.backends.cupy.namespace.manipulation import together
 from portarray.backends.cupy.namespace.statistical import Axes, places
-from portarray.backends.protocol import Rows
+from portarray.backends.types import Rows
 
 PLAIN: Rows = {
     "all": {"biufc": ndarray.all},

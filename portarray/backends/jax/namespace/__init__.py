@@ -3,8 +3,3 @@
 jax.numpy takes a Python integer for its default integer dtype, which may be too narrow: where no
 WITH_SCALAR row says otherwise, scalars come as 0-d arrays.
 """
-
-import jax.numpy
-
-STANDARD = jax.numpy
-TAKES_SCALARS = False

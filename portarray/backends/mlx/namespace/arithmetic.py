@@ -5,26 +5,10 @@ from __future__ import annotations
 import mlx.core as mx
 
 from portarray.backends.composed.arithmetic import sign_parts
-<<<<<<< HEAD
-from portarray.backends.mlx.namespace import bits
-from portarray.backends.mlx.namespace.complex import by_parts, is_plain
-from portarray.backends.mlx.namespace.promotion import (
-    COMPLEX,
-    FLOATING,
-    SIGNED,
-    Scalar,
-    default_float,
-    pair,
-    single,
-)
-from portarray.backends.mlx.namespace.trigonometric import hypot
-from portarray.backends.types import composed
-=======
 from portarray.backends.composed.trigonometric import hypot_of
 from portarray.backends.mlx.namespace import floating
 from portarray.backends.mlx.namespace.common import FLOATING, INTEGRAL, UNSIGNED, inplace
 from portarray.backends.types import Rows, composed
->>>>>>> w-mlx
 
 # Made once: MLX makes an array of a Python scalar in each call.
 _ZERO_ONE = {dtype: (mx.array(0, dtype), mx.array(1, dtype)) for dtype in INTEGRAL | FLOATING}

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import mlx.core as mx
 
-<<<<<<< HEAD
-from portarray.backends.mlx.namespace.promotion import SIGNED, Scalar, pair
-from portarray.backends.types import composed
-=======
 from portarray.backends.mlx.namespace.common import INTEGRAL, UNSIGNED, inplace
 from portarray.backends.types import Rows, composed
->>>>>>> w-mlx
 
 # Shifts by the width and more MLX leaves to the processor, whose answer may differ within one
 # array: https://github.com/ml-explore/mlx/pull/4271. Zeros and widths are made arrays once.

@@ -6,50 +6,11 @@ from functools import partial
 
 import mlx.core as mx
 
-<<<<<<< HEAD
-from portarray.backends.composed.exponential import (
-    exp_parts,
-    expm1_parts,
-    log1p_parts,
-    log2_parts,
-    log10_parts,
-    log_parts,
-    logaddexp_of,
-    pow_of_zero,
-    sqrt_parts,
-)
-from portarray.backends.mlx import namespace
-from portarray.backends.mlx.namespace.complex import by_parts, is_plain
-from portarray.backends.mlx.namespace.promotion import (
-    COMPLEX,
-    SIGNED,
-    Scalar,
-    on_cpu,
-    pair,
-    single,
-)
-from portarray.backends.types import composed
-
-_SIGNED = frozenset(SIGNED)
-
-square = mx.square
-
-# e rounded to a dtype, how far its logarithm is below 1, and a number that exp takes to 0. As
-# arrays, which MLX would make of them in each call.
-_E = {
-    dtype: tuple(mx.array(value, dtype=dtype) for value in values)
-    for dtype, values in (
-        (mx.float32, (2.7182817459106445, 3.0367859981727844e-08, -120.0)),
-        (mx.float64, (math.e, 5.318237706605891e-17, -800.0)),
-    )
-}
-=======
 from portarray.backends.composed import exponential as shared
 from portarray.backends.mlx.namespace import floating
 from portarray.backends.mlx.namespace.common import inplace
 from portarray.backends.mlx.namespace.floating import REAL, by_parts, on_gpus
 from portarray.backends.types import Rows
->>>>>>> w-mlx
 
 
 def _signed_pow(x1: mx.array, x2: mx.array) -> mx.array:

@@ -8,33 +8,9 @@ from collections.abc import Callable
 import mlx.core as mx
 
 from portarray.backends.composed.statistical import count
-<<<<<<< HEAD
-from portarray.backends.mlx.namespace.promotion import (
-    COMPLEX,
-    FLOATING,
-    SIGNED,
-    UNSIGNED,
-    default_float,
-)
-from portarray.backends.mlx.namespace.reducing import Axes, reduced
-from portarray.backends.types import composed
-
-__all__ = [
-    "cumulative_prod",
-    "cumulative_sum",
-    "max",
-    "mean",
-    "min",
-    "prod",
-    "std",
-    "sum",
-    "var",
-]
-=======
 from portarray.backends.mlx.namespace.common import UNSIGNED
 from portarray.backends.mlx.namespace.reducing import Axes, Reduction, filled, reduced
 from portarray.backends.types import Rows, composed
->>>>>>> w-mlx
 
 _HALF = (mx.float16, mx.bfloat16)
 

@@ -6,33 +6,10 @@ from functools import partial
 
 import mlx.core as mx
 
-<<<<<<< HEAD
-from portarray.backends.composed.trigonometric import (
-    acos_parts,
-    acosh_parts,
-    asin_parts,
-    asinh_parts,
-    atan_parts,
-    atanh_parts,
-    cos_parts,
-    cosh_parts,
-    hypot_of,
-    sin_parts,
-    sinh_parts,
-    tan_parts,
-    tanh_parts,
-)
-from portarray.backends.mlx import namespace
-from portarray.backends.mlx.namespace import bits
-from portarray.backends.mlx.namespace.complex import by_parts, is_plain, joined
-from portarray.backends.mlx.namespace.promotion import COMPLEX, Scalar, on_cpu, pair, single
-from portarray.backends.types import composed
-=======
 from portarray.backends.composed import trigonometric as shared
 from portarray.backends.mlx.namespace import floating
 from portarray.backends.mlx.namespace.floating import REAL, by_parts, on_gpus
 from portarray.backends.types import Rows, composed
->>>>>>> w-mlx
 
 
 def _tanh(x: mx.array) -> mx.array:
