@@ -314,25 +314,18 @@ class NativeFunctions:
 
     def plain(self, name: str, dtype: DType) -> Function | None:
         """Return the function of arrays alone, called by position."""
-        found = self._short("PLAIN", name, dtype) or self._short("ROWS", name, dtype)
-        return found or self._hook(self.backend.direct, name, dtype)
+        return self._short("PLAIN", name, dtype) or self._short("ROWS", name, dtype)
 
     def with_scalar(self, name: str, dtype: DType) -> Function | None:
         """Return the function of an array and a Python scalar that the dtype holds."""
         found = self._short("WITH_SCALAR", name, dtype)
         if found is None and self.backend.takes_scalars:
             found = self._short("ROWS", name, dtype)
-        return found or self._hook(self.backend.beside, name, dtype)
+        return found
 
     def inplace(self, name: str, dtype: DType) -> Function | None:
         """Return the function that does ``x1 op= x2`` in x1's memory."""
-        return self._short("INPLACE", name, dtype) or self._hook(self.backend.inplace, name, dtype)
-
-    def _hook(self, hook: Any, name: str, dtype: DType) -> Function | None:
-        rule = ACCEPTED.get(name)
-        if rule is not None and kind_of(dtype) not in rule.kinds:
-            return None
-        return hook(name, self.native_dtype(dtype))
+        return self._short("INPLACE", name, dtype)
 
     def _short(self, table: str, name: str, dtype: DType) -> Function | None:
         rule = ACCEPTED.get(name)

@@ -19,11 +19,25 @@ returns *native* arrays, dtypes and devices of its library.
     ``backends/host``. A function made from several native calls may say so with
     :func:`~portarray.backends.types.composed`.
 
-What a function of the namespace may rely on when portarray calls it
-(`portarray/_array/call.py` sees to it): operands have one dtype, or one operand is a Python scalar
-of a kind that dtype can hold; dtypes are native dtypes that the device has; devices are native
-devices; integers given to a floating-point function were converted. Called directly, it **must** do
-the standard's own promotions itself.
+A chapter file has functions under their standard name, with the standard's signature, and tables of
+them, ``name -> {kinds: function}`` (:data:`~portarray.backends.types.Rows`), all optional:
+
+``ROWS``
+    complete functions, for the dtypes of their key: letters of kinds (``"iuf"``) and NumPy's names
+    of dtypes (``"uint16 uint32"``), apart by blanks; a name goes before a kind;
+``PLAIN``
+    the library's own functions for arrays alone, called by position: they do right on every value
+    of the dtype. ``"getitem"`` may be among them, for keys that are integers, slices or tuples of
+    these, None and one Ellipsis: where it raises, the key is checked and given to the general one;
+``WITH_SCALAR``
+    functions of an array and a Python scalar that its dtype holds, in either order. What one
+    refuses by raising, the general function is asked for, with a 0-d array;
+``INPLACE``
+    functions that do ``x1 op= x2`` in x1's memory. Without one the result is computed and assigned.
+
+What a function may rely on (`portarray/backends/assembly.py` sees to it): operands that the standard
+promotes together are arrays of one dtype, of a kind in :data:`portarray.backends.kinds.ACCEPTED`;
+dtypes are native dtypes that the device has; devices are native devices.
 """
 
 from __future__ import annotations
@@ -32,7 +46,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from importlib import import_module
 from typing import Any, ClassVar
 
 import numpy as np
@@ -390,40 +403,3 @@ class Backend(ABC):
         **May**; by default it never does. Asked of arrays in memory that is not the host's.
         """
         return ""
-
-    # Functions of the namespace
-
-    def direct(self, name: str, dtype: Any) -> Callable[..., Any] | None:
-        """Return the library's own function that serves a name for arrays of a native dtype.
-
-        **May**; None means that the namespace's function does. Where operands are arrays of that
-        one dtype and nothing else, portarray calls it by position, so that what the namespace's
-        function does for other callers (promotion, scalars, options) costs nothing. It must do
-        right on every value of the dtype.
-
-        ``"getitem"`` may be among the names, for keys as the user wrote them that are integers,
-        slices or tuples of these, None and one Ellipsis: where such a function raises IndexError,
-        TypeError or ValueError, the key is checked and given to the namespace's function.
-        """
-        hook = getattr(import_module(self.chapters) if self.chapters else None, "direct", None)
-        return None if hook is None else hook(name, dtype)
-
-    def beside(self, name: str, dtype: Any) -> Callable[..., Any] | None:
-        """Return the library's own function that serves a name beside a Python scalar.
-
-        **May**, as :meth:`direct`: for one array of a native dtype and one Python scalar, either
-        first, that the dtype can hold: an integer in the range of an integer dtype, an integer or
-        float of a floating-point dtype, any number of a complex one, a bool of bool. What it
-        refuses by raising, the namespace's function is asked for.
-        """
-        hook = getattr(import_module(self.chapters) if self.chapters else None, "beside", None)
-        return None if hook is None else hook(name, dtype)
-
-    def inplace(self, name: str, dtype: Any) -> Callable[[Any, Any], Any] | None:
-        """Return a function that does ``x1 op= x2`` in x1's memory for a native dtype.
-
-        **May**; None means that the result is computed and then assigned.
-        ``name`` is the standard function behind the operator (``"add"``).
-        """
-        hook = getattr(import_module(self.chapters) if self.chapters else None, "inplace", None)
-        return None if hook is None else hook(name, dtype)
