@@ -46,7 +46,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run tests with a ``device`` argument once on each functional device."""
     # clarray's tests have a fixture of that name, which gives its own devices.
     if "device" in metafunc.fixturenames and CLARRAY not in metafunc.definition.path.parents:
-        metafunc.parametrize("device", [str(one) for one in pa.devices()])
+        metafunc.parametrize("device", device_texts(metafunc))
+
+
+def device_texts(metafunc: pytest.Metafunc) -> list[str]:
+    """Return the devices that a test runs on: all that work, or one where one says it for all."""
+    if metafunc.definition.get_closest_marker("one_device"):
+        return ["numpy:cpu:0"]
+    return [str(one) for one in pa.devices()]
 
 
 def pytest_collection_finish() -> None:

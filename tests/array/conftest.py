@@ -29,7 +29,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     what is assigned to a view is seen in the original.
     """
     if "anywhere" in metafunc.fixturenames:
-        places = [*map(str, pa.devices()), *LIMITED.values()]
+        one = metafunc.definition.get_closest_marker("one_device")
+        places = ["numpy:cpu:0"] if one else [*map(str, pa.devices()), *LIMITED.values()]
         metafunc.parametrize("anywhere", places, indirect=True)
     texts = list(map(str, pa.devices()))
     if "sharing" in metafunc.fixturenames:

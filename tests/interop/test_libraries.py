@@ -18,13 +18,13 @@ import pytest
 
 sklearn = pytest.importorskip("sklearn")
 
-import every_row
-import limits
-import table
-from every_row import ROWS
-from side_by_side import Row, beside, lacking
+import every_row  # noqa: E402
+import limits  # noqa: E402
+import table  # noqa: E402
+from every_row import ROWS  # noqa: E402
+from side_by_side import Row, beside, lacking  # noqa: E402
 
-import portarray as pa
+import portarray as pa  # noqa: E402
 
 WORKING = [row for row in ROWS if not row.fails]
 

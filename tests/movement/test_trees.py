@@ -217,6 +217,7 @@ def test_what_is_no_array_is_the_same_object(device: str, native: bool | None) -
     )
 
 
+@pytest.mark.one_device
 @pytest.mark.parametrize("value", UNTOUCHED, ids=lambda value: type(value).__name__)
 def test_what_is_no_tree_at_all(device: str, value: Any) -> None:
     if value is None or isinstance(value, (str, bytes, int, float, np.generic)):
