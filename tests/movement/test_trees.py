@@ -315,24 +315,6 @@ def test_registered_classes(device: str) -> None:
         np.testing.assert_array_equal(host(layer.weight), sample(count))
 
 
-def test_moving_a_tree_costs_little_over_its_arrays() -> None:
-    xs = [pa.asarray(np.ones(2, np.float32), device="numpy") for _ in range(2000)]
-    tree = {str(number): x for number, x in enumerate(xs)}
-    target = pa.device("numpy")
-
-    def best(function: Any) -> float:
-        times = []
-        for _ in range(7):
-            begin = time.thread_time()
-            function()
-            times.append(time.thread_time() - begin)
-        return min(times)
-
-    # Nothing is moved on the way, so that only the tree is left.
-    each = (best(lambda: pa.to_device(tree, target))) / len(xs)
-    assert each < 10e-6, f"{each * 1e6:.1f} µs for each array"
-
-
 def test_what_is_no_array_takes_little_memory() -> None:
     numbers = list(range(1000, 101_000))
     pairs = [[number, number] for number in range(20_000)]
