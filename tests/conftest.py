@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from getpass import getuser
+from importlib.util import find_spec
 from pathlib import Path
 
 # SciPy reads this when it is imported: its functions then compute in the arrays' own namespace.
@@ -40,6 +41,29 @@ settings.register_profile(
 )
 settings.register_profile("same", parent=settings.get_profile("search"), derandomize=True)
 settings.load_profile("same")
+
+
+# Folders of which every file needs an extra of portarray; where it is missing they are left out.
+NEEDED = {"clarray": ("pyopencl",), "conformance": ("portarray_conformance", "click", "rich")}
+LEFT_OUT = {
+    folder: missing
+    for folder, names in NEEDED.items()
+    if (missing := [name for name in names if find_spec(name) is None])
+}
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Leave out folders that cannot be imported here."""
+    folder = collection_path.name
+    return True if folder in LEFT_OUT and collection_path.parent == CLARRAY.parent else None
+
+
+def pytest_report_header() -> list[str]:
+    """Say what is left out."""
+    return [
+        f"not run: tests/{folder}, for want of {', '.join(missing)}"
+        for folder, missing in LEFT_OUT.items()
+    ]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from portarray_conformance import names
 
 import portarray as pa
 from portarray.backends import registry
@@ -346,6 +345,7 @@ OWN = {"", "kernels."}  # namespaces that have more than the standard's names
 
 def standard(prefix: str) -> set[str]:
     """Return the standard's names of a namespace."""
+    names = pytest.importorskip("portarray_conformance.names")
     other = ("array.", "info.", "dtype.")
     if not prefix:
         found = {
