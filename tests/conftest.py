@@ -7,6 +7,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator
+from functools import cache
 from getpass import getuser
 from importlib.util import find_spec
 from pathlib import Path
@@ -77,6 +78,12 @@ def device_texts(metafunc: pytest.Metafunc) -> list[str]:
     """Return the devices that a test runs on: all that work, or one where one says it for all."""
     if metafunc.definition.get_closest_marker("one_device"):
         return ["numpy:cpu:0"]
+    return functional_devices()
+
+
+@cache
+def functional_devices() -> list[str]:
+    """Return the devices that work; they are asked for once, not for each test."""
     return [str(one) for one in pa.devices()]
 
 

@@ -10,6 +10,7 @@ import inspect
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -122,12 +123,16 @@ def module_of(path: Path) -> str:
 
 
 MODULES = {module_of(path): path for path in sorted(SOURCE.rglob("*.py"))}
-TREES = {module: ast.parse(path.read_text("utf-8")) for module, path in MODULES.items()}
 BACKENDS = sorted(
     library
     for library in registry.backend_infos()
     if registry.package_of(library).startswith("portarray.backends.")
 )
+
+
+@cache
+def tree_of(module: str) -> ast.Module:
+    return ast.parse(MODULES[module].read_text("utf-8"))
 
 
 def imports(module: str) -> Iterator[Import]:
@@ -151,7 +156,7 @@ def imports(module: str) -> Iterator[Import]:
             else:
                 yield from walk(child, when)
 
-    return walk(TREES[module], "module")
+    return walk(tree_of(module), "module")
 
 
 def allowed(part: str) -> set[str]:
@@ -244,7 +249,7 @@ def test_backends_know_nothing_of_the_array() -> None:
         ]
         wrong += [
             f"{place(module, node.lineno)} names {node.value!r}"
-            for node in ast.walk(TREES[module])
+            for node in ast.walk(tree_of(module))
             if isinstance(node, ast.Constant)
             and isinstance(node.value, str)
             and node.value.startswith(("portarray._", "portarray.typing"))
@@ -293,7 +298,7 @@ def test_native_arrays_are_touched_in_two_places() -> None:
         closed = {"_native"} if of_devices else {"_native", "native"}
         wrong += [
             f"{place(module, node.lineno)} reads .{node.attr}"
-            for node in ast.walk(TREES[module])
+            for node in ast.walk(tree_of(module))
             if part not in {*NATIVE_ARRAYS, "clarray"}
             and isinstance(node, ast.Attribute)
             and node.attr in closed
@@ -307,7 +312,7 @@ def test_no_library_is_asked_for_by_name() -> None:
         backend = module.split(".")[2] if module.startswith("portarray.backends.") else ""
         wrong += [
             f"{place(module, part.lineno)} compares with {part.value!r}: let the backend answer"
-            for node in ast.walk(TREES[module])
+            for node in ast.walk(tree_of(module))
             if isinstance(node, ast.Compare | ast.MatchValue)
             for part in ast.walk(node)
             if isinstance(part, ast.Constant) and part.value in set(BACKENDS) - {backend}
@@ -318,7 +323,7 @@ def test_no_library_is_asked_for_by_name() -> None:
 def test_no_error_is_swallowed() -> None:
     swallowed = []
     for module in MODULES:
-        for node in ast.walk(TREES[module]):
+        for node in ast.walk(tree_of(module)):
             if not isinstance(node, ast.ExceptHandler):
                 continue
             caught = "" if node.type is None else ast.unparse(node.type)
