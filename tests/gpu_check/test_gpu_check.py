@@ -63,9 +63,9 @@ def test_a_machine_without_a_gpu_is_not_a_pass(tmp_path: Path) -> None:
 
 def test_every_part_reports_on_a_device(tmp_path: Path) -> None:
     def enough(report: dict[str, Any]) -> bool:
-        return bool(report["suite"]["numpy"]["counts"].get("passed", 0) > 50)
+        return bool(report["suite"]["numpy"]["counts"].get("passed", 0) > 10)
 
-    _, report = check_numpy(tmp_path, 0.6, "movement speed suite", enough)
+    _, report = check_numpy(tmp_path, 0.3, "movement speed suite", enough)
     assert report["suite"]["numpy"]["failures"] == []
     assert report["official"] == {"not_run": "no folder with the official suite was given"}
     others = [device for device in pa.devices() if str(device) != "numpy:cpu:0"]
@@ -87,9 +87,9 @@ def test_every_part_reports_on_a_device(tmp_path: Path) -> None:
 
 def test_kernels_and_the_model_report_on_a_device(tmp_path: Path) -> None:
     def enough(report: dict[str, Any]) -> bool:
-        return bool(report["verify"]["numpy"]["cases"] >= 30)  # of one kernel, at least
+        return bool(report["verify"]["numpy"]["cases"] >= 10)
 
-    printed, report = check_numpy(tmp_path, 0.5, "verify kernels model", enough)
+    printed, report = check_numpy(tmp_path, 0.3, "verify kernels model", enough)
     verified = report["verify"]["numpy"]
     assert verified["outside"] == 0, printed
     assert f"verify    {verified['cases']} cases, 0 out of bounds" in printed
