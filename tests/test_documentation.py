@@ -32,6 +32,7 @@ def modules() -> Iterator[str]:
 
 
 def test_examples_in_docstrings() -> None:
+    pytest.importorskip("safetensors", reason="the examples of pa.save and pa.load need it")
     failed = []
     options = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
     with pa.device("numpy"):
@@ -39,8 +40,8 @@ def test_examples_in_docstrings() -> None:
             try:
                 module = importlib.import_module(name)
             except ImportError as error:
-                assert name.startswith("portarray.clarray"), name  # it needs pyopencl
-                failed += [] if "pyopencl" in str(error) else [name]
+                if not any(extra in str(error) for extra in ("click", "pyopencl", "rich")):
+                    failed.append(f"{name}: {error}")
                 continue
             if doctest.testmod(module, optionflags=options).failed:
                 failed.append(name)

@@ -62,6 +62,8 @@ def test_a_machine_without_a_gpu_is_not_a_pass(tmp_path: Path) -> None:
 
 
 def test_every_part_reports_on_a_device(tmp_path: Path) -> None:
+    pytest.importorskip("portarray_conformance")
+
     def enough(report: dict[str, Any]) -> bool:
         return bool(report["suite"]["numpy"]["counts"].get("passed", 0) > 10)
 
@@ -144,6 +146,7 @@ def test_figures_of_a_gpu(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> N
 
 
 def test_what_is_read_too_late_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("portarray_conformance")
     monkeypatch.syspath_prepend(str(FOLDER))
     movement = importlib.import_module("movement")
     device = pa.device("numpy")
@@ -164,6 +167,7 @@ def test_what_is_read_too_late_is_found(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_part_that_fails_costs_itself_alone(tmp_path: Path) -> None:
+    pytest.importorskip("portarray_conformance")
     status, printed, report = check(tmp_path, "--device", "cupy:rocm:7", "--minutes", "1")
     assert "cupy:rocm" in report["suite"]["cupy:rocm:7"]["not_run"]
     assert "cupy:rocm" in report["movement"]["not_run"]
