@@ -1,6 +1,7 @@
 """Everything that is run on this repository, each as one command: ``nox -s NAME``.
 
 ``nox -l`` lists the sessions. Arguments behind ``--`` go to the tool: ``nox -s tests -- -k sin``.
+Each session has an environment of its own; ``nox --no-venv --no-install`` takes the one in use.
 """
 
 from __future__ import annotations
@@ -108,9 +109,10 @@ def tests(session: nox.Session) -> None:
 @nox.session
 def docs(session: nox.Session) -> None:
     """Build the documentation; a warning is an error."""
-    session.install("-e", ".[cli]", "-e", "./conformance", *libraries(session), *group("docs"))
+    session.install("-e", ".", *group("docs"))
     out = Path("docs/_build/html")
-    session.run("sphinx-build", "--quiet", "-W", "--keep-going", "-b", "html", "docs", str(out))
+    options = ["--quiet", "--jobs=auto", "-W", "--keep-going"]
+    session.run("sphinx-build", *options, "-b", "html", "docs", str(out))
     session.log(f"open {(out / 'index.html').resolve()}")
 
 

@@ -30,6 +30,8 @@ autosummary_generate = True
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_preserve_defaults = True
+# The pages need no array library but NumPy; portarray.clarray drives OpenCL with this one.
+autodoc_mock_imports = ["pyopencl"]
 # Types are shown as they are written: DeviceLike, not the union behind it.
 python_use_unqualified_type_names = True
 numpydoc_show_class_members = False

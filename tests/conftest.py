@@ -7,7 +7,9 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator
+from functools import cache
 from getpass import getuser
+from importlib.util import find_spec
 from pathlib import Path
 
 # SciPy reads this when it is imported: its functions then compute in the arrays' own namespace.
@@ -42,11 +44,47 @@ settings.register_profile("same", parent=settings.get_profile("search"), derando
 settings.load_profile("same")
 
 
+# Folders of which every file needs an extra of portarray; where it is missing they are left out.
+NEEDED = {"clarray": ("pyopencl",), "conformance": ("portarray_conformance", "click", "rich")}
+LEFT_OUT = {
+    folder: missing
+    for folder, names in NEEDED.items()
+    if (missing := [name for name in names if find_spec(name) is None])
+}
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Leave out folders that cannot be imported here."""
+    folder = collection_path.name
+    return True if folder in LEFT_OUT and collection_path.parent == CLARRAY.parent else None
+
+
+def pytest_report_header() -> list[str]:
+    """Say what is left out."""
+    return [
+        f"not run: tests/{folder}, for want of {', '.join(missing)}"
+        for folder, missing in LEFT_OUT.items()
+    ]
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run tests with a ``device`` argument once on each functional device."""
     # clarray's tests have a fixture of that name, which gives its own devices.
     if "device" in metafunc.fixturenames and CLARRAY not in metafunc.definition.path.parents:
-        metafunc.parametrize("device", [str(one) for one in pa.devices()])
+        metafunc.parametrize("device", device_texts(metafunc))
+
+
+def device_texts(metafunc: pytest.Metafunc) -> list[str]:
+    """Return the devices that a test runs on: all that work, or one where one says it for all."""
+    if metafunc.definition.get_closest_marker("one_device"):
+        return ["numpy:cpu:0"]
+    return functional_devices()
+
+
+@cache
+def functional_devices() -> list[str]:
+    """Return the devices that work; they are asked for once, not for each test."""
+    return [str(one) for one in pa.devices()]
 
 
 def pytest_collection_finish() -> None:

@@ -1,8 +1,7 @@
-"""What backends are alike in: their files, what each imports, how they meet old versions."""
+"""What backends are alike in: what each imports, how they meet old versions."""
 
 from __future__ import annotations
 
-import importlib
 import re
 import subprocess
 import sys
@@ -22,33 +21,7 @@ LIBRARIES = sorted(
     if registry.package_of(library).startswith("portarray.backends.")
 )
 
-# The compositions serve a backend's sets where it has none.
-FILES = {
-    *("__init__.py", "backend.py", "devices.py", "transfer.py", "namespace/__init__.py"),
-}
-LONGEST = 400  # lines
 PYPROJECT = Path(__file__).parents[1] / "pyproject.toml"
-
-
-def folder(library: str) -> Path:
-    package = importlib.import_module(registry.package_of(library))
-    return Path(package.__path__[0])
-
-
-@pytest.mark.parametrize("library", LIBRARIES)
-def test_backends_have_the_same_files(library: str) -> None:
-    place = folder(library)
-    found = {path.relative_to(place).as_posix() for path in place.rglob("*.py")}
-    assert FILES - found == set()
-
-
-@pytest.mark.parametrize("library", LIBRARIES)
-def test_backends_have_short_files(library: str) -> None:
-    lines = {
-        path.name: len(path.read_text("utf-8").splitlines())
-        for path in folder(library).rglob("*.py")
-    }
-    assert {name: number for name, number in lines.items() if number > LONGEST} == {}
 
 
 # What a library imports itself is no matter of its backend: clarray's module is portarray's own.

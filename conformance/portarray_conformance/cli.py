@@ -6,7 +6,9 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, replace
+from multiprocessing import get_context
 from pathlib import Path
 
 import click
@@ -22,7 +24,7 @@ from portarray_conformance.expected import (
 )
 from portarray_conformance.official import run_official
 from portarray_conformance.official_suite import OfficialSuite, OfficialSuiteError, find_suite
-from portarray_conformance.progress import Watch, watch
+from portarray_conformance.progress import PlainWatch, Watch, watch
 from portarray_conformance.report import (
     Report,
     TargetReport,
@@ -61,6 +63,16 @@ class _Plan:
     seed: int
     quick: bool
     expected: list[ExpectedFailure]
+
+
+class _NoWatch(PlainWatch):
+    """Says nothing."""
+
+    def begin(self, label: str, total: int) -> None:
+        """Say nothing."""
+
+    def result(self, result: Result) -> None:
+        """Say nothing."""
 
 
 @click.group()
@@ -128,6 +140,13 @@ def conformance() -> None:
     "--quick", is_flag=True, help="Few inputs, and little time spent on simplifying failing ones."
 )
 @click.option(
+    "--processes",
+    type=click.IntRange(min=1),
+    default=1,
+    metavar="N",
+    help="Targets that are run at the same time, each in a process of its own.  [default: 1]",
+)
+@click.option(
     "--report",
     "folder",
     type=click.Path(file_okay=False, writable=True, path_type=Path),
@@ -151,6 +170,7 @@ def run_command(
     examples: int | None,
     seed: int,
     quick: bool,
+    processes: int,
     folder: Path | None,
     expected_file: Path | None,
 ) -> None:
@@ -200,8 +220,12 @@ def run_command(
     )
     for warning in report.warnings:
         click.echo(f"Warning: {warning}", err=True)
-    with watch(console) as view:
-        report.targets.extend(_run(plan, target, view) for target in targets)
+    if processes == 1:
+        with watch(console) as view:
+            report.targets.extend(_run(plan, target, view) for target in targets)
+    else:
+        found = _run_at_once(plan, targets, processes)
+        report.targets.extend(found[target.label] for target in targets)
     if not devices and not modules:
         report.targets.extend(_absent_devices())
     _tell(report, console)
@@ -334,6 +358,30 @@ def _run(plan: _Plan, target: Target, view: Watch) -> TargetReport:
         except OfficialSuiteError as error:
             raise _CannotRunError(str(error)) from error
     return TargetReport(target.label, results, time.perf_counter() - began)
+
+
+def _run_at_once(plan: _Plan, targets: list[Target], processes: int) -> dict[str, TargetReport]:
+    """Return the reports of targets that are run in processes of their own, by their labels."""
+    found = {}
+    sent = replace(plan, cases=[])  # functions of the suite's modules: each process finds them
+    # What libraries hold open, threads above all, does not survive a fork.
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        done = [pool.submit(_run_alone, sent, target.label) for target in targets]
+        for future in as_completed(done):
+            report = future.result()
+            found[report.label] = report
+            bad = sum(result.bad for result in report.results)
+            count = f"{len(report.results)} cases in {report.seconds:.0f} s"
+            click.echo(f"{report.label}: {count}, {bad or 'none'} failed")
+    return found
+
+
+def _run_alone(plan: _Plan, label: str) -> TargetReport:
+    """Run one target in this process, of which nobody watches the progress."""
+    module = label.removeprefix("module ")
+    target = portarray_target(label) if module == label else module_target(module)
+    cases = _cases(plan.functions) if plan.official is None else []
+    return _run(replace(plan, cases=cases), target, _NoWatch())
 
 
 def _ran(target: TargetReport) -> bool:

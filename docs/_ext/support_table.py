@@ -1,75 +1,51 @@
-"""The directive ``support-table``: how each function is served on each device of this build.
-
-It asks the overview that ``portarray support`` prints too, so that the page cannot say anything
-else than the code.
-"""
+"""The directive ``support-table``: how each library serves each function, from support.json."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
+import support_data
 from docutils import nodes
 from docutils.parsers.rst import Directive
 from sphinx.application import Sphinx
 from sphinx.util.typing import ExtensionMetadata
 
-import portarray as pa
-from portarray._api.support import SERVED, Overview, Place, overview
+WAYS = ("native", "composed", "host")
 
 
 class SupportTable(Directive):
-    """Make the totals, one table for each chapter of the standard, and a list of what is absent."""
+    """Make the totals, one table for each chapter of the standard, and a list of what ran."""
 
     def run(self) -> list[nodes.Node]:
         """Return the tables, each in a section of its own."""
-        found = overview()
-        sections = [_section("Totals", _totals(found))]
+        self.state.document.settings.record_dependencies.add(str(support_data.FILE))
+        data = support_data.read()
+        sections = [_section("Totals", _totals(data))]
         sections += [
             _section(chapter.replace("_", " ").capitalize(), table)
-            for chapter, table in _chapters(found)
+            for chapter, table in _chapters(data)
         ]
-        absent = [place for place in found.places if place.state != "functional"]
-        if absent:
-            sections.append(_section("Not run", _reasons(absent)))
         return sections
 
 
-def _totals(found: Overview) -> nodes.table:
-    lines = [
-        [_title(place), *(str(place.totals[way]) for way in SERVED)]
-        for place in found.places
-        if place.totals
-    ]
-    return table_of(["device", *SERVED], lines)
+def _totals(data: support_data.Data) -> nodes.table:
+    lines = []
+    for library, entry in data["libraries"].items():
+        served = [one["served"].get(library) for one in data["functions"].values()]
+        counts = [str(served.count(way)) for way in WAYS]
+        lines.append(
+            [library, *counts, ", ".join(entry["run"]) or "none", ", ".join(entry["not_run"])]
+        )
+    return table_of(["library", *WAYS, "run on", "not run"], lines)
 
 
-def _chapters(found: Overview) -> Iterable[tuple[str, nodes.table]]:
-    places = [place for place in found.places if place.totals]
-    served = {(row.function, row.device): row.served for row in found.rows}
-    chapters: dict[str, dict[str, None]] = {}
-    for row in found.rows:
-        chapters.setdefault(row.chapter, {})[row.function] = None
-    for chapter, names in chapters.items():
-        lines = [[f"{name}()", *(served[name, place.device] for place in places)] for name in names]
-        yield chapter, table_of(["function", *map(_title, places)], lines)
-
-
-def _reasons(places: list[Place]) -> nodes.bullet_list:
-    items = nodes.bullet_list()
-    for place in places:
-        text = nodes.paragraph()
-        text += [nodes.literal(text=place.device), nodes.Text(f" ({_state(place)}): ")]
-        text += nodes.Text(place.reason)
-        items += nodes.list_item("", text)
-    return items
-
-
-def _title(place: Place) -> str:
-    return place.device if place.state == "functional" else f"{place.device} ({_state(place)})"
-
-
-def _state(place: Place) -> str:
-    return "declared, not run" if place.state == "declared" else place.state
+def _chapters(data: support_data.Data) -> Iterator[tuple[str, nodes.table]]:
+    chapters: dict[str, list[list[str]]] = {}
+    for name, entry in data["functions"].items():
+        served = (entry["served"].get(library, "") for library in data["libraries"])
+        chapters.setdefault(entry["chapter"], []).append([f"{name}()", *served])
+    for chapter, lines in chapters.items():
+        yield chapter, table_of(["function", *data["libraries"]], lines)
 
 
 def _section(title: str, body: nodes.Node) -> nodes.section:
@@ -105,5 +81,4 @@ def _line(cells: Iterable[str]) -> nodes.row:
 def setup(app: Sphinx) -> ExtensionMetadata:
     """Add the directive."""
     app.add_directive("support-table", SupportTable)
-    # The table depends on the libraries that are installed: no page is kept from an earlier build.
-    return {"version": pa.__version__, "parallel_read_safe": True}
+    return {"parallel_read_safe": True}

@@ -35,8 +35,8 @@ them, ``name -> {kinds: function}`` (:data:`~portarray.backends.types.Rows`), al
 ``INPLACE``
     functions that do ``x1 op= x2`` in x1's memory. Without one the result is computed and assigned.
 
-What a function may rely on (`portarray/backends/assembly.py` sees to it): operands that the standard
-promotes together are arrays of one dtype, of a kind in :data:`portarray.backends.kinds.ACCEPTED`;
+What a function may rely on, since `portarray/backends/assembly.py` sees to it: operands that are
+promoted together have one dtype, of a kind in :data:`portarray.backends.kinds.ACCEPTED`;
 dtypes are native dtypes that the device has; devices are native devices.
 """
 

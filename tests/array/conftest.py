@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -29,9 +30,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     what is assigned to a view is seen in the original.
     """
     if "anywhere" in metafunc.fixturenames:
-        places = [*map(str, pa.devices()), *LIMITED.values()]
+        one = metafunc.definition.get_closest_marker("one_device")
+        places = ["numpy:cpu:0"] if one else [*functional_devices(), *LIMITED.values()]
         metafunc.parametrize("anywhere", places, indirect=True)
-    texts = list(map(str, pa.devices()))
+    texts = functional_devices()
     if "sharing" in metafunc.fixturenames:
         metafunc.parametrize("sharing", [text for text in texts if shares_with_numpy(text)])
     if "apart" in metafunc.fixturenames:
@@ -39,6 +41,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "viewing" in metafunc.fixturenames:
         places = [text for text in texts if library_of(text) not in VALUES]
         metafunc.parametrize("viewing", places)
+
+
+@cache
+def functional_devices() -> list[str]:
+    """Return the devices that work; they are asked for once, not for each test."""
+    return list(map(str, pa.devices()))
 
 
 @pytest.fixture

@@ -150,6 +150,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
 }
 
 
+@pytest.mark.one_device
 @pytest.mark.parametrize("kind", REFUSED)
 @pytest.mark.parametrize("dtype", [None, "float32", "bool"])
 def test_what_is_no_number(anywhere: str, kind: str, dtype: str | None) -> None:
@@ -158,12 +159,14 @@ def test_what_is_no_number(anywhere: str, kind: str, dtype: str | None) -> None:
         pa.asarray(values, dtype=dtype, device=anywhere)
 
 
+@pytest.mark.one_device
 @pytest.mark.parametrize("rows", [[[1, 2], [3]], [[1], 2], [[[1]], [[1, 2]]]], ids=repr)
 def test_ragged_lists(anywhere: str, rows: Any) -> None:
     with pytest.raises(ValueError, match=r"ragged: .*Every row must have the same length; pad"):
         pa.asarray(rows, device=anywhere)
 
 
+@pytest.mark.one_device
 @pytest.mark.parametrize(
     ("values", "dtype"), [([300], "uint8"), ([-1], "uint16"), ([2**31], "int32"), (-129, "int8")]
 )
@@ -330,6 +333,7 @@ def test_complex_values_lose_nothing_unasked(anywhere: str) -> None:
     assert z.astype(pa.bool).tolist() == [True]
 
 
+@pytest.mark.one_device
 @pytest.mark.parametrize("dtype", ["float128", "U3", object, "M8[s]", "float", 7, "int64_t"])
 def test_what_is_no_dtype(anywhere: str, dtype: Any) -> None:
     if dtype == "float":  # NumPy's and Python's name of float64

@@ -70,6 +70,7 @@ FOREIGN: dict[str, Callable[[], Any]] = {
 }
 
 
+@pytest.mark.one_device
 @pytest.mark.parametrize("kind", FOREIGN)
 def test_other_operands_are_refused(anywhere: str, kind: str) -> None:
     x = pa.asarray([1.0, 2.0], device=anywhere)
@@ -86,6 +87,7 @@ def test_other_operands_are_refused(anywhere: str, kind: str) -> None:
     same(x, np.asarray([1.0, 2.0], dtype=x.dtype))
 
 
+@pytest.mark.one_device
 @pytest.mark.parametrize("kind", ["NumPy array", "list", "tuple"])
 def test_the_error_names_the_fix(anywhere: str, kind: str) -> None:
     x = pa.asarray([1.0, 2.0], device=anywhere)

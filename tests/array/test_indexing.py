@@ -164,6 +164,7 @@ WRONG: list[tuple[Key, type[Exception], str]] = [
 ]
 
 
+@pytest.mark.one_device
 @pytest.mark.parametrize(("key", "error", "message"), WRONG, ids=repr)
 def test_wrong_keys(anywhere: str, key: Key, error: type[Exception], message: str) -> None:
     a = np.arange(12.0, dtype=np.float32).reshape(3, 4)
@@ -216,6 +217,7 @@ def test_no_index_of_an_array_without_axes(anywhere: str) -> None:
     same(x[None], np.asarray([1], dtype=x.dtype))
 
 
+@pytest.mark.one_device
 def test_float_arrays_are_no_indices(anywhere: str) -> None:
     x = pa.asarray([1, 2], device=anywhere)
     with pytest.raises(IndexError, match=r"not float32; convert with pa\.astype"):
@@ -236,6 +238,7 @@ REFUSED: list[tuple[str, Any, type[Exception], str]] = [
 ]
 
 
+@pytest.mark.one_device
 @pytest.mark.parametrize(("name", "value", "error", "message"), REFUSED, ids=repr)
 def test_refused_assignments(
     anywhere: str, name: str, value: Any, error: type[Exception], message: str

@@ -21,10 +21,11 @@ from drawn import (
 )
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import special
 
 import portarray as pa
 from portarray._array.interop import _UFUNCS
+
+special = pytest.importorskip("scipy.special")
 
 
 @given(data=st.data())

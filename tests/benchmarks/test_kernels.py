@@ -115,9 +115,13 @@ def test_what_is_compared_gives_the_same(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
+    seen: set[str] = set()
     for row in small(rows, monkeypatch):
         arrays = row.arrays()
-        brought = [table.candidates(row, arrays, device) for device in pa.devices()]
+        # JAX compiles every row anew: it runs one of each kernel.
+        devices = [d for d in pa.devices() if d.library != "jax" or row.kernel not in seen]
+        seen.add(row.kernel)
+        brought = [table.candidates(row, arrays, device) for device in devices]
         assert all(table.OURS in one.actions for one in brought)
         table.check(row, brought)
     assert capsys.readouterr().err == ""

@@ -6,7 +6,7 @@ import importlib
 import json
 import sys
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 from portarray_conformance.names import ALL_NAMES
@@ -74,11 +74,24 @@ def test_one_device(
     assert "--device: " in capsys.readouterr().err
 
 
-def test_candidates_take_turns_and_the_shortest_time_counts(overhead: ModuleType) -> None:
-    best = overhead.side_by_side(
-        {"short": lambda: None, "long": lambda: sum(range(3000))}, repeats=3, seconds=1e-3
-    )
-    assert 0 < best["short"] < best["long"]
+def test_candidates_take_turns_and_the_shortest_time_counts(
+    overhead: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 0.0
+    turns = iter([3.0, 1.0, 2.0] * 100)
+
+    def short() -> None:
+        nonlocal now
+        now += 1.0
+
+    def long() -> None:
+        nonlocal now
+        now += 10.0 * next(turns)
+
+    timing = sys.modules[overhead.side_by_side.__module__]
+    monkeypatch.setattr(timing, "time", SimpleNamespace(perf_counter=lambda: now))
+    best = overhead.side_by_side({"short": short, "long": long}, repeats=3, seconds=1e-3)
+    assert best == {"short": 1.0, "long": 10.0}
 
 
 @pytest.mark.parametrize(("added", "holds"), [(0.2e-6, True), (0.38e-6, False)])

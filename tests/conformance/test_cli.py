@@ -71,6 +71,18 @@ def test_success_is_exit_status_0(command: Run) -> None:
     assert "module array_api_strict: ok (1 passed, 1 not run)" in result.output
 
 
+def test_targets_may_have_processes_of_their_own(tmp_path: Path) -> None:
+    options = ["--device", "numpy", "--module", "array_api_strict", "--functions", "sin,isin"]
+    done = CliRunner().invoke(
+        cli.conformance, ["run", *options, "--quick", "--processes", "2", "--report", str(tmp_path)]
+    )
+    assert done.exit_code == 1
+    assert "FAILED isin (values) on module array_api_strict" in done.output
+    assert "numpy:cpu:0: ok" in done.output
+    report = json.loads((tmp_path / "conformance.json").read_text("utf-8"))
+    assert [one["label"] for one in report["targets"]] == ["numpy:cpu:0", "module array_api_strict"]
+
+
 def test_nothing_run_is_not_a_success(command: Run) -> None:
     result = command("--module", "array_api_strict", "--functions", "sort")
     assert result.exit_code == 1

@@ -71,7 +71,6 @@ def test_its_devices_are_listed(run: Run) -> None:
         *("strict:cpu:0", "strict:cpu:1", "strict:cpu:2")
     ]
     assert found["plugin_errors"] == {}
-    assert "strict:cpu:0" in run("-m", "portarray", "devices")
     rows = json.loads(run("-m", "portarray", "support", "--device", "strict", "--json"))
     served = {row["function"]: row["served"] for row in rows["rows"]}
     assert (served["sin"], served["isin"], served["floor_divide"]) == ("native", "composed", "host")
@@ -79,7 +78,7 @@ def test_its_devices_are_listed(run: Run) -> None:
 
 def test_it_passes_our_suite(run: Run) -> None:
     pytest.importorskip("portarray_conformance", reason="portarray-conformance is not installed")
-    said = run("-m", "portarray", "conformance", "run", "--device", "strict", "--examples", "5")
+    said = run("-m", "portarray", "conformance", "run", "--device", "strict", "--examples", "2")
     assert "strict:cpu:0: ok" in said
 
 

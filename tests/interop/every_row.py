@@ -49,7 +49,7 @@ def obstacle(row: Row, device: str) -> tuple[str, AbstractContextManager[object]
 
 def run(row: Row, device: str, fake: str) -> None:
     """Run a row as its user does: the default device is another one, unless it needs the scope."""
-    with pa.device(fake), pa.device(device) if row.scoped else nullcontext():
+    with pa.device(fake), pa.device(device) if row.requires_default_device else nullcontext():
         beside(row, device, single=in_single(row, device))
 
 

@@ -162,7 +162,7 @@ def _xarray() -> list[Row]:
         "where missing": lambda a: data(a(X)).where(data(a(X)) > 0),
         "apply_ufunc": lambda a: xarray.apply_ufunc(lambda x: 2 * x, data(a(X))),
     }
-    scoped: dict[str, Callable[[Make], Any]] = {
+    requires_default_device: dict[str, Callable[[Make], Any]] = {
         "where": lambda a: data(a(X)).where(data(a(X)) > 0, 0.0),
         "fillna": lambda a: data(a(HOLES)).fillna(0.0),
     }
@@ -181,7 +181,10 @@ def _xarray() -> list[Row]:
 
     return [
         *(row(name, call) for name, call in calls.items()),
-        *(row(name, call, scoped=True) for name, call in scoped.items()),
+        *(
+            row(name, call, requires_default_device=True)
+            for name, call in requires_default_device.items()
+        ),
         *(row(name, call, fails=why) for name, (why, call) in failing.items()),
         Row(
             "xarray Dataset",

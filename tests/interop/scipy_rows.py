@@ -48,7 +48,7 @@ SPECIAL = [
         "expi expit gamma gammaln gammasgn i0 i0e i1 i1e j0 j1 k0 k0e k1 k1e log_ndtr loggamma "
         "logit ndtr ndtri psi rgamma sinc sindg spence tandg y0 y1 zetac",
         [UNIT],
-        scoped=True,
+        requires_default_device=True,
         host=True,
     ),
     *rows_of(
@@ -56,17 +56,17 @@ SPECIAL = [
         "betaln binom boxcox boxcox1p chdtr chdtrc chdtri gammainc gammaincc gammainccinv "
         "gammaincinv huber inv_boxcox inv_boxcox1p kl_div poch pseudo_huber stdtr xlog1py",
         [UNIT, UNIT[::-1]],
-        scoped=True,
+        requires_default_device=True,
         host=True,
     ),
     *rows_of(
         special,
         "betainc betaincc betaincinv fdtr fdtrc fdtri gdtr gdtrc hyp1f1 radian",
         [UNIT, UNIT[::-1] + 0.1, UNIT],
-        scoped=True,
+        requires_default_device=True,
         host=True,
     ),
-    *rows_of(special, "zeta", [UNIT + 1, UNIT], scoped=True, host=True),
+    *rows_of(special, "zeta", [UNIT + 1, UNIT], requires_default_device=True, host=True),
     *rows_of(special, "rel_entr xlogy", [UNIT, UNIT[::-1]]),
     *_named(
         "special",
@@ -74,7 +74,7 @@ SPECIAL = [
             "multigammaln": lambda a: special.multigammaln(a(UNIT + 3), 2),
             "polygamma": lambda a: special.polygamma(2, a(UNIT)),
         },
-        scoped=True,
+        requires_default_device=True,
         host=True,
     ),
     *_named(
@@ -126,12 +126,12 @@ STATS = [
         "circstd describe tmin tmax mode",
         [POSITIVE],
     ),
-    *rows_of(stats, "iqr rankdata", [POSITIVE], scoped=True),
+    *rows_of(stats, "iqr rankdata", [POSITIVE], requires_default_device=True),
     *rows_of(
         stats,
         "skewtest kurtosistest normaltest jarque_bera entropy chisquare lmoment",
         [POSITIVE],
-        scoped=True,
+        requires_default_device=True,
         host=True,
     ),
     *rows_of(
@@ -140,7 +140,7 @@ STATS = [
         "kruskal alexandergovern brunnermunzel epps_singleton_2samp cramervonmises_2samp "
         "chatterjeexi spearmanrho wilcoxon",
         [POSITIVE, NORMAL],
-        scoped=True,
+        requires_default_device=True,
         host=True,
     ),
     *_named(
@@ -160,7 +160,7 @@ STATS = [
                 a(POSITIVE), a(POSITIVE[::-1]), lambda_="log-likelihood"
             ),
         },
-        scoped=True,
+        requires_default_device=True,
         host=True,
     ),
     *_named(
@@ -182,7 +182,7 @@ STATS = [
             "monte_carlo_test": _simulated,
         },
     ),
-    Row("scipy.stats.permutation_test", _permuted, scoped=True),
+    Row("scipy.stats.permutation_test", _permuted, requires_default_device=True),
 ]
 
 FFT = [
@@ -192,14 +192,20 @@ FFT = [
         "ihfft2 hfftn ihfftn fftshift ifftshift",
         [IMAGE],
     ),
-    *rows_of(fft, "dct idct dst idst dctn idctn dstn idstn", [IMAGE], scoped=True, host=True),
+    *rows_of(
+        fft,
+        "dct idct dst idst dctn idctn dstn idstn",
+        [IMAGE],
+        requires_default_device=True,
+        host=True,
+    ),
     *_named(
         "fft",
         {
             "fht": lambda a: fft.fht(a(NORMAL), 0.1, 0.5),
             "ifht": lambda a: fft.ifht(a(NORMAL), 0.1, 0.5),
         },
-        scoped=True,
+        requires_default_device=True,
     ),
 ]
 
@@ -251,11 +257,11 @@ CALCULUS = [
                 ).integral
             ),
         },
-        scoped=True,
+        requires_default_device=True,
     ),
     *rows_of(optimize, "rosen rosen_der", [POSITIVE]),
-    *rows_of(optimize, "rosen_hess", [POSITIVE], scoped=True),
-    *rows_of(optimize, "rosen_hess_prod", [POSITIVE, NORMAL], scoped=True),
+    *rows_of(optimize, "rosen_hess", [POSITIVE], requires_default_device=True),
+    *rows_of(optimize, "rosen_hess_prod", [POSITIVE, NORMAL], requires_default_device=True),
     *_named(
         "optimize.elementwise",
         {
@@ -271,7 +277,7 @@ CALCULUS = [
                 elementwise.bracket_minimum(_bowl, a([0.0, 0.0]), args=(a([1.0, 2.0]),)).bracket
             ),
         },
-        scoped=True,
+        requires_default_device=True,
     ),
     Row(
         "scipy.optimize.elementwise.find_minimum",
@@ -280,7 +286,7 @@ CALCULUS = [
                 _bowl, (a([0.0, 0.0]), a([0.5, 0.8]), a([2.0, 3.0])), args=(a([1.0, 2.0]),)
             ).x
         ),
-        scoped=True,
+        requires_default_device=True,
         rtol=1e-6,
     ),
     *_named(
@@ -290,14 +296,16 @@ CALCULUS = [
             "jacobian": lambda a: differentiate.jacobian(lambda x: x**3, a([1.0, 2.0])).df,
             "hessian": lambda a: differentiate.hessian(_bent, a([1.0, 2.0])).ddf,
         },
-        scoped=True,
+        requires_default_device=True,
         rtol=1e-5,
     ),
 ]
 
 CLUSTER = [
     *rows_of(vq, "whiten", [POINTS]),
-    *rows_of(vq, "vq kmeans kmeans2", [POINTS, POINTS[:3]], scoped=True, host=True),
+    *rows_of(
+        vq, "vq kmeans kmeans2", [POINTS, POINTS[:3]], requires_default_device=True, host=True
+    ),
     *rows_of(
         hierarchy,
         "single complete average weighted centroid median ward linkage",
@@ -305,13 +313,17 @@ CLUSTER = [
         host=True,
     ),
     *rows_of(
-        hierarchy, "cophenet inconsistent leaves_list maxdists", [LINKED], scoped=True, host=True
+        hierarchy,
+        "cophenet inconsistent leaves_list maxdists",
+        [LINKED],
+        requires_default_device=True,
+        host=True,
     ),
     *rows_of(
         hierarchy,
         "is_valid_linkage is_monotonic num_obs_linkage to_mlab_linkage",
         [LINKED],
-        scoped=True,
+        requires_default_device=True,
     ),
     *_named(
         "cluster.hierarchy",
@@ -322,7 +334,7 @@ CLUSTER = [
                 a(LINKED), a(POINTS)
             ),
         },
-        scoped=True,
+        requires_default_device=True,
         host=True,
     ),
 ]
@@ -362,14 +374,14 @@ INTERPOLATE = [
             "PPoly": lambda a: interpolate.PPoly(a(MATRIX[:4, :7]), a(np.arange(8.0)))(a(POSITIVE)),
             "BPoly": lambda a: interpolate.BPoly(a(MATRIX[:4, :7]), a(np.arange(8.0)))(a(POSITIVE)),
         },
-        scoped=True,
+        requires_default_device=True,
         host=True,
         rtol=1e-7,
     ),
     Row(
         "scipy.interpolate.PchipInterpolator",
         lambda a: interpolate.PchipInterpolator(a(GRID), a(NORMAL))(a(POSITIVE)),
-        scoped=True,
+        requires_default_device=True,
         host=True,
         fails="SciPy makes a NumPy array inside it, also in 1.18: "
         "https://github.com/scipy/scipy/pull/25466",
@@ -390,7 +402,7 @@ REST = [
     *rows_of(constants, "lambda2nu nu2lambda", [POSITIVE]),
     *rows_of(linalg, "orthogonal_procrustes", [MATRIX, MATRIX.T]),
     *rows_of(linalg, "fiedler", [POSITIVE]),
-    *rows_of(linalg, "block_diag", [MATRIX, UNIT], scoped=True),
+    *rows_of(linalg, "block_diag", [MATRIX, UNIT], requires_default_device=True),
 ]
 
 ROWS = [*SPECIAL, *STATS, *FFT, *CALCULUS, *CLUSTER, *INTERPOLATE, *REST]

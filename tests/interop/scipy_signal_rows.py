@@ -28,7 +28,7 @@ B, A = signal.butter(3, 0.3)
 SECTIONS = signal.butter(3, 0.3, output="sos")
 
 # Both flags: SciPy's compiled filters read NumPy arrays and answer on the default device.
-COMPILED: dict[str, Any] = {"scoped": True, "host": True}
+COMPILED: dict[str, Any] = {"requires_default_device": True, "host": True}
 
 
 def _named(module: str, calls: dict[str, Callable[[Make], Any]], **options: Any) -> list[Row]:
@@ -148,8 +148,8 @@ SIGNAL_ROWS = [
         rtol=1e-5,
         **COMPILED,
     ),
-    *rows_of(signal, "freqz", [B, A], scoped=True),
-    *rows_of(signal, "freqz_sos", [SECTIONS], scoped=True),
+    *rows_of(signal, "freqz", [B, A], requires_default_device=True),
+    *rows_of(signal, "freqz_sos", [SECTIONS], requires_default_device=True),
     *_named(
         "scipy.signal",
         {
@@ -158,7 +158,7 @@ SIGNAL_ROWS = [
             "lp2hp": lambda a: signal.lp2hp(a(B), a(A), 2.0),
             "minimum_phase": lambda a: signal.minimum_phase(a(signal.firwin(21, 0.3))),
         },
-        scoped=True,
+        requires_default_device=True,
         rtol=1e-5,
     ),
 ]
@@ -217,7 +217,7 @@ TRANSFORMS = [
     Row(
         "Rotation reduce",
         lambda a: _quaternions(a).reduce(_quaternions(a, QUATERNIONS[:2])).as_quat(),
-        scoped=True,
+        requires_default_device=True,
         fails="SciPy fills the missing group with ones outside NumPy, so that PyTorch and "
         "array_api_strict get the same wrong answer: "
         "https://github.com/scipy/scipy/blob/v1.17.1/scipy/spatial/transform/_rotation_xp.py#L568",

@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+import pytest
 
 import portarray as pa
 
@@ -26,7 +27,7 @@ class Row:
         What is called.
     call : callable
         Takes a maker of arrays, returns what the other library returned.
-    scoped : bool
+    requires_default_device : bool
         Whether that library creates arrays without ``device=``, so that its callers need
         ``with x.device:`` where x is not on the default device.
     host : bool
@@ -41,7 +42,7 @@ class Row:
 
     name: str
     call: Callable[[Make], Any]
-    scoped: bool = False
+    requires_default_device: bool = False
     host: bool = False
     rtol: float = 1e-9
     to_numpy: str = ""
@@ -59,10 +60,6 @@ def rows_of(module: ModuleType, names: str, arguments: Iterable[Any], **options:
         return Row(f"{module.__name__}.{name}", call, **options)
 
     return [row(name) for name in names.split()]
-
-
-class ElsewhereError(AssertionError):
-    """An array came back on another device, or as another library's."""
 
 
 NARROW = {
@@ -143,14 +140,13 @@ class _Comparison:
         wanted = np.asarray(expected)
         name = wanted.dtype.name
         if isinstance(found, pa.Array):
-            if str(found.device) != self.device:
-                raise ElsewhereError(f"{place} is on {found.device}, not on {self.device}")
+            assert str(found.device) == self.device, place
             assert found.dtype.name in self.dtypes_for(name), place
             values = np.asarray(found.to_device("numpy"))
         else:
             if isinstance(expected, np.ndarray) and not self.row.to_numpy:
                 kind = type(found).__name__
-                raise ElsewhereError(f"{place} is {kind}, not an array on {self.device}")
+                pytest.fail(f"{place} is {kind}, not an array on {self.device}")
             values = np.asarray(found)
         assert values.shape == wanted.shape, place
         if wanted.dtype.kind in "fc":

@@ -86,7 +86,9 @@ def cell(row: Row, column: Column, fake: str) -> str:
 
 def label(row: Row) -> str:
     """Return a row's name as the table writes it, with what its users must do."""
-    notes = [note for flag, note in ((row.host, "host"), (row.scoped, "with")) if flag]
+    notes = [
+        note for flag, note in ((row.host, "host"), (row.requires_default_device, "with")) if flag
+    ]
     name = f"`{row.name}`" if "." in row.name else row.name
     return f"{name} ({', '.join(notes)})" if notes else name
 
@@ -126,7 +128,7 @@ def write(titles: list[str], cells: Cells) -> None:
 
 def main() -> None:
     """Find out everything here and write it."""
-    sys.path.insert(0, str(Path(__file__).parents[1] / "backends"))
+    sys.path.insert(0, str(Path(__file__).parents[1] / "fakes"))
     here = list(columns())
     fake = registry.add_backend("fake").library
     pa.reset_gpu_device()

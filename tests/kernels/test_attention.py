@@ -149,7 +149,7 @@ def test_blocks_of_queries_meet(device: str) -> None:
     q, k, v = (pa.asarray(normal(length, 4), device=device) for _ in range(3))
     with pa.config(tuned_kernels=False):
         whole = attention(q, k, v, causal=True)
-        for start in (0, 1990, 2047):
+        for start in (0, 2047):
             part = slice(start, start + 53)
             near(whole[part], attention(q[part], k[: start + 53], v[: start + 53], causal=True))
 

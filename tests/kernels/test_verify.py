@@ -25,10 +25,10 @@ DEVICE = "fake:cuda:1"
 
 
 def test_every_kernel_is_within_its_bounds(device: str) -> None:
-    found = pa.kernels.verify(device, examples=2, seed=3)
+    found = pa.kernels.verify(device, examples=1, seed=3)
     assert found.ok, str(found)
     assert {row.kernel for row in found.rows} == set(DRAWN)
-    assert found.cases == 2 * len(found.rows)
+    assert found.cases == len(found.rows)
     for row in found.rows:
         assert sum(row.versions.values()) == row.cases
         assert 0 <= row.worst <= 1

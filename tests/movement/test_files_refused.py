@@ -18,6 +18,8 @@ import pytest
 import portarray as pa
 from portarray import errors
 
+pytest.importorskip("safetensors", reason="safetensors is not installed")
+
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:

@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+
+pytest.importorskip("portarray_conformance")
+
 from portarray_conformance import all_cases, module_target, pairs, portarray_target, run
 
 import portarray as pa

@@ -217,6 +217,7 @@ def test_what_is_no_array_is_the_same_object(device: str, native: bool | None) -
     )
 
 
+@pytest.mark.one_device
 @pytest.mark.parametrize("value", UNTOUCHED, ids=lambda value: type(value).__name__)
 def test_what_is_no_tree_at_all(device: str, value: Any) -> None:
     if value is None or isinstance(value, (str, bytes, int, float, np.generic)):
@@ -312,24 +313,6 @@ def test_registered_classes(device: str) -> None:
     for count, layer in enumerate(moved):
         assert str(layer.weight.device) == device
         np.testing.assert_array_equal(host(layer.weight), sample(count))
-
-
-def test_moving_a_tree_costs_little_over_its_arrays() -> None:
-    xs = [pa.asarray(np.ones(2, np.float32), device="numpy") for _ in range(2000)]
-    tree = {str(number): x for number, x in enumerate(xs)}
-    target = pa.device("numpy")
-
-    def best(function: Any) -> float:
-        times = []
-        for _ in range(7):
-            begin = time.thread_time()
-            function()
-            times.append(time.thread_time() - begin)
-        return min(times)
-
-    # Nothing is moved on the way, so that only the tree is left.
-    each = (best(lambda: pa.to_device(tree, target))) / len(xs)
-    assert each < 10e-6, f"{each * 1e6:.1f} µs for each array"
 
 
 def test_what_is_no_array_takes_little_memory() -> None:

@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import special
 
 import portarray as pa
+
+special = pytest.importorskip("scipy.special")
 
 DEVICES = [str(device) for device in pa.devices()]
 LIBRARY = {text: text.partition(":")[0] for text in DEVICES}

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from portarray_conformance import names
 
 from portarray.backends import assembly, registry
+
+names = pytest.importorskip("portarray_conformance.names")
 
 cupy = pytest.importorskip("cupy", exc_type=ImportError)
 backend = registry.load_backend("cupy")
