@@ -31,8 +31,9 @@ def _floor_divide(x1: ndarray, x2: ndarray) -> ndarray:
     dpnp.subtract(quotient, floor, out=quotient)
     dpnp.subtract(share, quotient, out=share)
     dpnp.rint(share, out=share)
-    # NaN where operands or the quotient are infinite, which fmin leaves out.
-    return dpnp.fmin(floor, dpnp.subtract(floor, share, out=share))
+    # NaN where operands or the quotient are infinite: nothing is to be corrected there.
+    dpnp.nan_to_num(share, copy=False)
+    return dpnp.subtract(floor, share, out=share)
 
 
 def _complex_sign(x: ndarray) -> ndarray:
