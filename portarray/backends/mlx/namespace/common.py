@@ -42,13 +42,7 @@ def default_dtype(scalar: Scalar) -> mx.Dtype:
 
 
 def array_of(scalar: Scalar, dtype: mx.Dtype) -> mx.array:
-    """Return a 0-d array of a Python scalar of a kind that the dtype can hold.
-
-    Raises
-    ------
-    OverflowError
-        If an integer is beyond the range of an integer dtype, where MLX would wrap it.
-    """
+    """Return a 0-d array of a Python scalar, or raise OverflowError where MLX would wrap it."""
     if dtype in _LIMITS:
         low, high = _LIMITS[dtype]
         if not low <= scalar <= high:  # type: ignore[operator]
