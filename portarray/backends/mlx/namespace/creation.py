@@ -15,7 +15,7 @@ import numpy as np
 
 from portarray.backends import sizes
 from portarray.backends.mlx import devices, limits, transfer
-from portarray.backends.mlx.namespace.common import (
+from portarray.backends.mlx.namespace.scalars import (
     INTEGRAL,
     Scalar,
     array_of,

@@ -16,7 +16,7 @@ import mlx.core as mx
 import numpy as np
 
 from portarray.backends.mlx import limits, transfer
-from portarray.backends.mlx.namespace.common import Scalar, array_of, on_cpu
+from portarray.backends.mlx.namespace.scalars import Scalar, array_of, on_cpu
 from portarray.backends.protocol import Rows
 
 Key = tuple[Any, ...]

@@ -1,4 +1,4 @@
-"""What several chapters need: where operations run, and Python scalars as arrays."""
+"""Python scalars as arrays, MLX's dtypes by kind, and where operations run."""
 
 from __future__ import annotations
 
