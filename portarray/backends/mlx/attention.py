@@ -13,7 +13,7 @@ from typing import Any
 
 import mlx.core as mx
 
-from portarray.backends.mlx.namespace.common import on_cpu
+from portarray.backends.mlx.namespace.scalars import on_cpu
 
 _SCORES = 2**19  # of one block: several are in memory at a time
 _FEWEST = 16  # queries of a block

@@ -18,8 +18,8 @@ from typing import Any
 import mlx.core as mx
 
 from portarray.backends.mlx import attention, limits
-from portarray.backends.mlx.namespace.common import on_cpu
 from portarray.backends.mlx.namespace.floating import REAL
+from portarray.backends.mlx.namespace.scalars import on_cpu
 from portarray.backends.types import TunedKernel
 
 FLOATING = frozenset({"float16", "bfloat16", "float32"})

@@ -7,7 +7,7 @@ import mlx.core as mx
 from portarray.backends.composed.arithmetic import sign_parts
 from portarray.backends.composed.trigonometric import hypot_of
 from portarray.backends.mlx.namespace import floating
-from portarray.backends.mlx.namespace.common import FLOATING, INTEGRAL, UNSIGNED, inplace
+from portarray.backends.mlx.namespace.scalars import FLOATING, INTEGRAL, UNSIGNED, inplace
 from portarray.backends.types import Rows, composed
 
 # Made once: MLX makes an array of a Python scalar in each call.

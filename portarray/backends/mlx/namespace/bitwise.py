@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mlx.core as mx
 
-from portarray.backends.mlx.namespace.common import INTEGRAL, UNSIGNED, inplace
+from portarray.backends.mlx.namespace.scalars import INTEGRAL, UNSIGNED, inplace
 from portarray.backends.types import Rows, composed
 
 # Shifts by the width and more MLX leaves to the processor, whose answer may differ within one

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mlx.core as mx
 
-from portarray.backends.mlx.namespace.common import FLOATING, array_of
+from portarray.backends.mlx.namespace.scalars import FLOATING, array_of
 from portarray.backends.types import Rows
 
 ROWS: Rows = {

@@ -15,7 +15,7 @@ import numpy as np
 
 from portarray.backends import sizes
 from portarray.backends.mlx import devices, limits, transfer
-from portarray.backends.mlx.namespace.common import (
+from portarray.backends.mlx.namespace.scalars import (
     INTEGRAL,
     Scalar,
     array_of,
@@ -130,7 +130,9 @@ def _converted(x: mx.array, dtype: DType, copy: bool | None) -> mx.array:
 def _host_array(obj: Any, dtype: DType) -> np.ndarray[Any, Any]:
     target = None if dtype is None or isinstance(obj, np.ndarray) else _FROM_NATIVE[dtype]
     if isinstance(obj, (list, tuple)):
-        obj = with_values(obj, _is_scalar, mx.array.item)
+        obj = with_values(
+            obj, lambda item: isinstance(item, mx.array) and item.ndim == 0, mx.array.item
+        )
     host = np.asarray(obj, dtype=target)
     if host.dtype.newbyteorder("=") not in devices.CPU_DTYPES:
         raise TypeError(
@@ -138,10 +140,6 @@ def _host_array(obj: Any, dtype: DType) -> np.ndarray[Any, Any]:
             f"or complex ones of complex64"
         )
     return host
-
-
-def _is_scalar(item: Any) -> bool:
-    return isinstance(item, mx.array) and item.ndim == 0
 
 
 def eye(

@@ -8,8 +8,8 @@ import mlx.core as mx
 
 from portarray.backends.composed import exponential as shared
 from portarray.backends.mlx.namespace import floating
-from portarray.backends.mlx.namespace.common import inplace
 from portarray.backends.mlx.namespace.floating import REAL, by_parts, on_gpus
+from portarray.backends.mlx.namespace.scalars import inplace
 from portarray.backends.types import Rows
 
 

@@ -11,8 +11,8 @@ from typing import Literal
 
 import mlx.core as mx
 
-from portarray.backends.mlx.namespace.common import refuse_double
 from portarray.backends.mlx.namespace.creation import check_size
+from portarray.backends.mlx.namespace.scalars import refuse_double
 
 Norm = Literal["backward", "ortho", "forward"]
 Sizes = Sequence[int]

@@ -14,7 +14,7 @@ from typing import Any
 import mlx.core as mx
 
 from portarray.backends.composed.trigonometric import hypot_of
-from portarray.backends.mlx.namespace.common import HAS_GPU, on_cpu
+from portarray.backends.mlx.namespace.scalars import HAS_GPU, on_cpu
 from portarray.backends.types import composed
 
 Function = Callable[..., Any]

@@ -16,7 +16,7 @@ import mlx.core as mx
 import numpy as np
 
 from portarray.backends.mlx import limits, transfer
-from portarray.backends.mlx.namespace.common import Scalar, array_of, on_cpu
+from portarray.backends.mlx.namespace.scalars import Scalar, array_of, on_cpu
 from portarray.backends.types import Rows
 
 Key = tuple[Any, ...]
@@ -47,7 +47,7 @@ def getitem(x: mx.array, key: Key, /) -> mx.array:
 def setitem(x: mx.array, key: Key, value: mx.array | Scalar, /) -> mx.array:
     """Write into part of an array, and return that array."""
     value = value if isinstance(value, mx.array) else array_of(value, x.dtype)
-    if _is_mask(key, x) and value.ndim == 0:
+    if value.ndim == 0 and len(key) == 1 and _is_boolean(key[0]) and key[0].ndim:
         mask = key[0].reshape(key[0].shape + (1,) * (x.ndim - key[0].ndim))
         x[...] = mx.where(mask, value.astype(x.dtype), x)
         return x
@@ -207,11 +207,6 @@ def _take(x: mx.array, indices: mx.array, axis: int) -> mx.array:
         shape = (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :])
         return mx.zeros(shape, dtype=x.dtype)
     return mx.take(x, indices, axis)
-
-
-def _is_mask(key: Key, x: mx.array) -> bool:
-    """Tell whether a key is one mask over the first axes, or all of them."""
-    return len(key) == 1 and _is_boolean(key[0]) and key[0].ndim > 0
 
 
 def _write_slices(x: mx.array, key: Key, value: mx.array) -> None:

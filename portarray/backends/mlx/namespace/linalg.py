@@ -24,7 +24,7 @@ from portarray.backends.composed.results import (
     SlogdetResult,
     SVDResult,
 )
-from portarray.backends.mlx.namespace.common import refuse_double
+from portarray.backends.mlx.namespace.scalars import refuse_double
 
 _FACTORIZED = (mx.float32, mx.float64, mx.complex64)
 

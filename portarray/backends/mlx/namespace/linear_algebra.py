@@ -5,7 +5,7 @@ from __future__ import annotations
 import mlx.core as mx
 
 from portarray.backends.composed.linear_algebra import integer_matmul
-from portarray.backends.mlx.namespace.common import INTEGRAL, UNSIGNED, on_cpu
+from portarray.backends.mlx.namespace.scalars import INTEGRAL, UNSIGNED, on_cpu
 
 
 def matmul(x1: mx.array, x2: mx.array, /) -> mx.array:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import mlx.core as mx
 import numpy as np
 
-from portarray.backends.mlx import limits, transfer
+from portarray.backends.mlx import devices, limits, transfer
 from portarray.backends.mlx.namespace.creation import check_size
 
 Axes = int | Sequence[int]
@@ -125,7 +125,9 @@ def reshape(x: mx.array, /, shape: tuple[int, ...], *, copy: bool | None = None)
             "copy=False, but MLX's arrays have no views: a change of one never shows in another; "
             "pass copy=None or copy=True"
         )
-    if x.size > _MANY:  # so many only as a view that repeats them, which reshaping may copy
+    if (
+        x.size > devices.LONGEST
+    ):  # so many only as a view that repeats them, which reshaping may copy
         check_size(shape, x.dtype)
     try:
         limits.check(shape, x.nbytes)
@@ -133,9 +135,6 @@ def reshape(x: mx.array, /, shape: tuple[int, ...], *, copy: bool | None = None)
         if not transfer.to_host(x, copy=False).flags.c_contiguous:  # others are copied
             raise
     return mx.reshape(x, shape)
-
-
-_MANY = 2**31 - 1
 
 
 def _completed(shape: tuple[int, ...], x: mx.array) -> tuple[int, ...]:

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import mlx.core as mx
 
 from portarray.backends.composed.statistical import count
-from portarray.backends.mlx.namespace.common import UNSIGNED
 from portarray.backends.mlx.namespace.reducing import Axes, Reduction, filled, reduced
+from portarray.backends.mlx.namespace.scalars import UNSIGNED
 from portarray.backends.types import Rows, composed
 
 _HALF = (mx.float16, mx.bfloat16)

@@ -1,4 +1,4 @@
-"""What several chapters need: where operations run, and Python scalars as arrays."""
+"""Python scalars as arrays, MLX's dtypes by kind, and where operations run."""
 
 from __future__ import annotations
 
@@ -42,13 +42,7 @@ def default_dtype(scalar: Scalar) -> mx.Dtype:
 
 
 def array_of(scalar: Scalar, dtype: mx.Dtype) -> mx.array:
-    """Return a 0-d array of a Python scalar of a kind that the dtype can hold.
-
-    Raises
-    ------
-    OverflowError
-        If an integer is beyond the range of an integer dtype, where MLX would wrap it.
-    """
+    """Return a 0-d array of a Python scalar, or raise OverflowError where MLX would wrap it."""
     if dtype in _LIMITS:
         low, high = _LIMITS[dtype]
         if not low <= scalar <= high:  # type: ignore[operator]
