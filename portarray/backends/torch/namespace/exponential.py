@@ -68,12 +68,7 @@ def _square(x: Tensor) -> Tensor:
 ROWS: Rows = {
     "expm1": {"f": torch.expm1, "c": _complex_expm1},
     "log1p": {"f": torch.log1p, "c": _complex_log1p},
-    "pow": {
-        "uf": torch.pow,
-        "i": _signed_pow,
-        "c": _complex_pow,
-        unsigned.NAMES: unsigned.power,
-    },
+    "pow": {"uf": torch.pow, "i": _signed_pow, "c": _complex_pow, unsigned.NAMES: unsigned.power},
     "square": {"iufc": _square, unsigned.NAMES: unsigned.modular(_square)},
 }
 WITH_SCALAR: Rows = {"pow": {"i": _signed_pow_scalar}}
