@@ -181,6 +181,8 @@ def test_functions_beside_scalars_agree_bit_for_bit(place: Device) -> None:
             for scalar in scalars_of(table):
                 if "shift" in name and scalar not in range(8 * table.dtype.itemsize):
                     continue
+                if name == "pow" and table.kind == "f" and type(scalar) is int:
+                    continue  # PyTorch multiplies, which rounds in another way
                 for operands in ((x, scalar), (scalar, x)):
                     aligned = [v if v is x else table.operand(v) for v in operands]
                     wanted = outcome(table, function, *aligned)

@@ -189,19 +189,14 @@ def _complex_sign(z: Tensor) -> Tensor:
     a, b = z.real, z.imag
     infinite = (torch.isinf(a) ^ torch.isinf(b)) & ~torch.isnan(z)
     direction = torch.complex(
-        torch.where(torch.isinf(a), torch.sign(a), 0),
-        torch.where(torch.isinf(b), torch.sign(b), 0),
+        torch.where(torch.isinf(a), torch.sign(a), 0), torch.where(torch.isinf(b), torch.sign(b), 0)
     )
     return torch.where(infinite, direction, torch.sgn(z))
 
 
 ROWS: Rows = {
     "abs": {"ifc": torch.abs, "u": torch.clone},
-    "add": {
-        "iuf": torch.add,
-        "c": _in_parts(torch.add),
-        unsigned.NAMES: modular(torch.add),
-    },
+    "add": {"iuf": torch.add, "c": _in_parts(torch.add), unsigned.NAMES: modular(torch.add)},
     "floor_divide": {
         "iu": _integer_floor_divide,
         "f": _floor_divide,
@@ -213,17 +208,8 @@ ROWS: Rows = {
         "c": _in_parts(torch.negative),
         unsigned.NAMES: modular(torch.negative),
     },
-    "remainder": {
-        "iu": _integer_remainder,
-        "f": _remainder,
-        "float32 float64": _wide_remainder,
-    },
-    "sign": {
-        "iu": torch.sign,
-        "f": _real_sign,
-        "c": _complex_sign,
-        unsigned.NAMES: _unsigned_sign,
-    },
+    "remainder": {"iu": _integer_remainder, "f": _remainder, "float32 float64": _wide_remainder},
+    "sign": {"iu": torch.sign, "f": _real_sign, "c": _complex_sign, unsigned.NAMES: _unsigned_sign},
     "subtract": {
         "iuf": torch.subtract,
         "c": _in_parts(torch.subtract),

@@ -19,10 +19,7 @@ ROWS: Rows = {
         unsigned.NAMES: modular(torch.bitwise_left_shift),
     },
     "bitwise_or": {"biu": torch.bitwise_or, unsigned.NAMES: modular(torch.bitwise_or)},
-    "bitwise_right_shift": {
-        "iu": torch.bitwise_right_shift,
-        unsigned.NAMES: unsigned.shift_right,
-    },
+    "bitwise_right_shift": {"iu": torch.bitwise_right_shift, unsigned.NAMES: unsigned.shift_right},
     "bitwise_xor": {"biu": torch.bitwise_xor, unsigned.NAMES: modular(torch.bitwise_xor)},
 }
 # As operators, they take the scalar first, too.

@@ -122,6 +122,8 @@ def asarray(
             f"copy=False, but a {type(obj).__name__} has no memory to share; pass copy=None"
         )
     tensor = transfer.from_host(host, place, copy=copy)
+    if dtype is None or tensor.dtype is dtype:
+        return tensor
     return _from_tensor(tensor, dtype, device, False if copy is False else None)
 
 
@@ -260,8 +262,8 @@ def meshgrid(*arrays: Tensor, indexing: Literal["xy", "ij"] = "xy") -> tuple[Ten
     shape = [arrays[place].numel() for place in places]
     grids = []
     for x, place in zip(arrays, places, strict=True):
-        grid = x.reshape(x.numel(), *[1] * (len(arrays) - 1 - place)).expand(shape)
-        grids.append(grid.clone(memory_format=torch.contiguous_format))
+        column = x.reshape(x.numel(), *[1] * (len(arrays) - 1 - place))
+        grids.append(x.new_empty(shape).copy_(column))
     return tuple(grids)
 
 

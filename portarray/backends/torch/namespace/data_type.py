@@ -9,12 +9,7 @@ from portarray.backends.torch.namespace.unsigned import UNSIGNED, from_float
 
 
 def astype(
-    x: Tensor,
-    dtype: torch.dtype,
-    /,
-    *,
-    copy: bool = True,
-    device: torch.device | None = None,
+    x: Tensor, dtype: torch.dtype, /, *, copy: bool = True, device: torch.device | None = None
 ) -> Tensor:
     """Convert to a dtype; complex numbers lose their imaginary part."""
     source = x.dtype

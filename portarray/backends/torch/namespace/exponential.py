@@ -50,9 +50,12 @@ def _complex_pow(x1: Tensor, x2: Tensor) -> Tensor:
     return torch.where(x2 == 0, 1, power)
 
 
-def _pow_inplace_scalar(x1: Tensor, x2: Any) -> Tensor:
-    # With a scalar PyTorch takes squares and roots instead, with other roundings and special cases.
-    return torch.pow(x1, as_tensor(x2, x1))
+def _pow_scalar(x1: Any, x2: Any) -> Tensor:
+    if not isinstance(x1, Tensor):
+        return torch.pow(as_tensor(x1, x2), x2)
+    # To whole powers PyTorch multiplies, which is faster. To the floats 0.5 and -0.5 it takes
+    # roots, with other special cases.
+    return torch.pow(x1, x2 if x2.__class__ is int else as_tensor(x2, x1))
 
 
 def _signed_pow_scalar(x1: Any, x2: Any) -> Tensor:
@@ -68,18 +71,13 @@ def _square(x: Tensor) -> Tensor:
 ROWS: Rows = {
     "expm1": {"f": torch.expm1, "c": _complex_expm1},
     "log1p": {"f": torch.log1p, "c": _complex_log1p},
-    "pow": {
-        "uf": torch.pow,
-        "i": _signed_pow,
-        "c": _complex_pow,
-        unsigned.NAMES: unsigned.power,
-    },
+    "pow": {"uf": torch.pow, "i": _signed_pow, "c": _complex_pow, unsigned.NAMES: unsigned.power},
     "square": {"iufc": _square, unsigned.NAMES: unsigned.modular(_square)},
 }
-WITH_SCALAR: Rows = {"pow": {"i": _signed_pow_scalar}}
+WITH_SCALAR: Rows = {"pow": {"f": _pow_scalar, "i": _signed_pow_scalar}}
 INPLACE: Rows = {
     "pow": {
-        "f": written(torch.pow, _pow_inplace_scalar),
+        "f": written(torch.pow, _pow_scalar),
         "i": written(_signed_pow, _signed_pow_scalar),
     }
 }

@@ -29,6 +29,8 @@ def getitem(x: Tensor, key: Key, /) -> Tensor:
     """Return part of a tensor: a view where key holds no tensor and no negative step."""
     if _is_plain(key):
         return x[key]
+    if _is_direct(x, key):
+        return bits(x)[key].view(x.dtype) if x.dtype in UNSIGNED else x[key]
     parts = _split(x, key)
     out = x[parts.basic]
     if parts.backward:
@@ -57,9 +59,14 @@ def setitem(x: Tensor, key: Key, value: Any, /) -> Tensor:
     if _is_plain(key):
         target[key] = value
         return x
+    if _is_direct(x, key):
+        if x.is_cpu:
+            _check_bounds(x, key)
+        target[key] = value
+        return x
     parts = _split(target, key)
     part = target[parts.basic]
-    if x.device.type == "cpu":
+    if x.is_cpu:
         _check_bounds(part, parts.advanced)
     if not parts.backward:
         part[parts.advanced] = value
@@ -122,6 +129,23 @@ def _is_plain(key: Key) -> bool:
             if index.step is not None and index.step < 0:
                 return False
         elif isinstance(index, Tensor):
+            return False
+    return True
+
+
+def _is_direct(x: Tensor, key: Key) -> bool:
+    """Tell whether a key holds only index tensors and masks, and none that PyTorch reads wrong."""
+    axis = 0
+    for index in key:
+        if not isinstance(index, Tensor) or not (ndim := index.ndim):
+            return False
+        if index.dtype is torch.bool:
+            if index.shape != x.shape[axis : axis + ndim]:
+                return False
+            axis += ndim
+        elif index.dtype is torch.int64:
+            axis += 1
+        else:
             return False
     return True
 

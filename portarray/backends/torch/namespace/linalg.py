@@ -71,11 +71,7 @@ def eigh(x: Tensor, /) -> EighResult[Tensor]:
 
 
 def matrix_norm(
-    x: Tensor,
-    /,
-    *,
-    keepdims: bool = False,
-    ord: float | Literal["fro", "nuc"] | None = "fro",
+    x: Tensor, /, *, keepdims: bool = False, ord: float | Literal["fro", "nuc"] | None = "fro"
 ) -> Tensor:
     """Return norms of matrices."""
     return _matrix_norm(x, "fro" if ord is None else ord, keepdim=keepdims)
@@ -126,12 +122,7 @@ def trace(x: Tensor, /, *, offset: int = 0, dtype: torch.dtype | None = None) ->
 
 
 def vector_norm(
-    x: Tensor,
-    /,
-    *,
-    axis: Axes | None = None,
-    keepdims: bool = False,
-    ord: float = 2,
+    x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False, ord: float = 2
 ) -> Tensor:
     """Return norms over axes, all of them for None."""
     if axis == () or x.ndim == 0:

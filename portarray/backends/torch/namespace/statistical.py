@@ -152,11 +152,7 @@ def sum(
     """Return sums; integers widen."""
     if axis == ():
         return _in_ring(lambda y, kept: y.to(kept, copy=True), x, dtype)
-    return _in_ring(
-        lambda y, kept: torch.sum(y, axis, keepdim=keepdims, dtype=kept),
-        x,
-        dtype,
-    )
+    return _in_ring(lambda y, kept: torch.sum(y, axis, keepdim=keepdims, dtype=kept), x, dtype)
 
 
 def std(
@@ -189,7 +185,4 @@ def var(
 
 
 ROWS: Rows = {"max": {NAMES: choosing(max)}, "min": {NAMES: choosing(min)}}
-PLAIN: Rows = {
-    "mean": {"fc": torch.mean},
-    "sum": {"ifc": torch.sum},
-}
+PLAIN: Rows = {"mean": {"fc": torch.mean}, "sum": {"ifc": torch.sum}}
