@@ -143,7 +143,7 @@ def nonzero(x: Array, /) -> tuple[Array, ...]:
     """
     if getattr(x, "ndim", None) == 0:
         raise ValueError("nonzero got a 0-d array, which has no axis to index; reshape it to (1,)")
-    return call.options("nonzero", x)
+    return call.several("nonzero", x)
 
 
 def searchsorted(

@@ -63,7 +63,7 @@ def unique_all(x: Array, /) -> UniqueAllResult:
     not part of the contract. The size of the results depends on the data, so a device must be
     waited for.
     """
-    return UniqueAllResult(*call.options("unique_all", x))
+    return UniqueAllResult(*call.several("unique_all", x))
 
 
 def unique_counts(x: Array, /) -> UniqueCountsResult:
@@ -85,7 +85,7 @@ def unique_counts(x: Array, /) -> UniqueCountsResult:
     Each NaN is an element of its own; 0.0 and -0.0 are one element. The order of the elements is
     not part of the contract.
     """
-    return UniqueCountsResult(*call.options("unique_counts", x))
+    return UniqueCountsResult(*call.several("unique_counts", x))
 
 
 def unique_inverse(x: Array, /) -> UniqueInverseResult:
@@ -108,7 +108,7 @@ def unique_inverse(x: Array, /) -> UniqueInverseResult:
     Each NaN is an element of its own; 0.0 and -0.0 are one element. The order of the elements is
     not part of the contract.
     """
-    return UniqueInverseResult(*call.options("unique_inverse", x))
+    return UniqueInverseResult(*call.several("unique_inverse", x))
 
 
 def unique_values(x: Array, /) -> Array:

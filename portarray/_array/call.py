@@ -21,7 +21,6 @@ from portarray._array.cold import (
     promoted,
     read,
     sequence,
-    several,
     spread,
     where,
 )
@@ -155,6 +154,7 @@ binary: Callable[[str, Any, Any], Array] = _made["binary"]
 operator: Callable[[str], Callable[[Array, Any], Array]] = _made["operator"]
 reflected: Callable[[str], Callable[[Array, Any], Array]] = _made["reflected"]
 options: Callable[..., Array] = _made["options"]
+several: Callable[..., tuple[Array, ...]] = _made["options"]  # of functions with several results
 pair: Callable[..., Array] = _made["pair"]
 aligned: Callable[..., Array] = _made["aligned"]
 joined: Callable[..., Array] = _made["joined"]

@@ -217,12 +217,6 @@ def apply(name: str, arrays: Sequence[Any], /, *more: Any, **options: Any) -> Ar
     return called(name, table, natives, _native_options(name, table, options))  # type: ignore[no-any-return]
 
 
-def several(name: str, arrays: Sequence[Any], /, *more: Any, **options: Any) -> tuple[Array, ...]:
-    """Call a function with several results, as :func:`apply` calls those with one."""
-    found: Any = apply(name, arrays, *more, **options)
-    return found  # type: ignore[no-any-return]
-
-
 def promoted(name: str, arrays: Sequence[Any], /, **options: Any) -> Array:
     """Call a function on arrays and scalars promoted to one dtype."""
     table, natives = common(name, arrays)

@@ -188,7 +188,7 @@ def _over_dlpack(x: Any, source: Device, target: Device, copy: bool | None) -> A
             raise ValueError(f"copy=False, but {why}; pass copy=None or copy=True")
         if copy is None:
             copy = True
-    return onto.transfer.from_dlpack(_Offered(x, backend), target.native, copy=copy)
+    return onto.from_dlpack(_Offered(x, backend), target.native, copy=copy)
 
 
 def _why_copied_over(backend: Backend, onto: Backend) -> str:

@@ -66,7 +66,7 @@ def eig(x: Array, /) -> EigResult:
     -----
     The order of the eigenvalues, and length and phase of the eigenvectors, differ between devices.
     """
-    return EigResult(*call.options("linalg.eig", x))
+    return EigResult(*call.several("linalg.eig", x))
 
 
 def eigh(x: Array, /) -> EighResult:
@@ -95,7 +95,7 @@ def eigh(x: Array, /) -> EighResult:
     -----
     The sign (phase) of the eigenvectors differs between devices.
     """
-    return EighResult(*call.options("linalg.eigh", x))
+    return EighResult(*call.several("linalg.eigh", x))
 
 
 def eigvals(x: Array, /) -> Array:
@@ -171,7 +171,7 @@ def qr(x: Array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRRe
     """
     arguments.matrices(x, "qr")
     arguments.choice(mode, "mode", ("reduced", "complete"))
-    return QRResult(*call.options("linalg.qr", x, mode=mode))
+    return QRResult(*call.several("linalg.qr", x, mode=mode))
 
 
 def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult:
@@ -202,7 +202,7 @@ def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult:
     The signs (phases) of the vectors differ between devices.
     """
     arguments.matrices(x, "svd")
-    return SVDResult(*call.options("linalg.svd", x, full_matrices=full_matrices))
+    return SVDResult(*call.several("linalg.svd", x, full_matrices=full_matrices))
 
 
 def svdvals(x: Array, /) -> Array:

@@ -173,7 +173,7 @@ def slogdet(x: Array, /) -> SlogdetResult:
     ValueError
         If the matrices are not square.
     """
-    return SlogdetResult(*call.options("linalg.slogdet", x))
+    return SlogdetResult(*call.several("linalg.slogdet", x))
 
 
 def solve(x1: Array, x2: Array, /) -> Array:

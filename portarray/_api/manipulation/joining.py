@@ -115,7 +115,7 @@ def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
     stack : The inverse.
     """
     axis = arguments.axis(axis, x)
-    return call.options("unstack", x, axis=axis)
+    return call.several("unstack", x, axis=axis)
 
 
 def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Array:

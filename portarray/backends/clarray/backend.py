@@ -1,5 +1,7 @@
 """clarray as a backend."""
 
+from typing import Any, ClassVar
+
 from portarray import clarray
 from portarray.backends.clarray.devices import Devices
 from portarray.backends.clarray.transfer import Transfer
@@ -11,7 +13,7 @@ __all__ = ["BACKEND"]
 class CLArrayBackend(Devices, Transfer):
     """clarray behind portarray."""
 
-    standard = clarray
+    standard: ClassVar[Any] = clarray
     takes_scalars = True
     tuned_kernels = TUNED
 

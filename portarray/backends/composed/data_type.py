@@ -45,7 +45,7 @@ def can_cast(xp: Any, from_: Any, to: Any, /) -> bool:
     """Tell whether promotion takes a dtype to another."""
     source, target = xp.numpy_dtype(from_), xp.numpy_dtype(to)
     try:
-        return promotion.promote(source, target) == target
+        return bool(promotion.promote(source, target) == target)
     except TypeError:  # no dtype holds both
         return False
 
@@ -53,11 +53,13 @@ def can_cast(xp: Any, from_: Any, to: Any, /) -> bool:
 def finfo(xp: Any, type: Any, /) -> FInfo:
     """Return the limits of a floating-point dtype."""
     dtype = xp.numpy_dtype(type)
+    limits: Any
     if dtype.name == "bfloat16":
-        from ml_dtypes import finfo as limits_of  # imported only by those who use the dtype
+        import ml_dtypes  # only for those who use the dtype
+
+        limits = ml_dtypes.finfo(dtype)
     else:
-        limits_of = np.finfo
-    limits = limits_of(dtype)
+        limits = np.finfo(dtype)
     return FInfo(
         bits=int(limits.bits),
         eps=float(limits.eps),

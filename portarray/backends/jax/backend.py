@@ -1,5 +1,7 @@
 """JAX as a backend."""
 
+from typing import Any, ClassVar
+
 import jax.numpy
 
 from portarray.backends.jax.devices import Devices
@@ -12,7 +14,7 @@ __all__ = ["BACKEND"]
 class JAXBackend(Devices, Transfer):
     """JAX behind portarray."""
 
-    standard = jax.numpy
+    standard: ClassVar[Any] = jax.numpy
     tuned_kernels = TUNED
 
 

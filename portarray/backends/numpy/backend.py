@@ -1,5 +1,7 @@
 """NumPy as a backend."""
 
+from typing import Any, ClassVar
+
 import numpy as np
 
 from portarray.backends.numpy.devices import Devices
@@ -12,7 +14,7 @@ __all__ = ["BACKEND"]
 class NumPyBackend(Devices, Transfer):
     """NumPy behind portarray."""
 
-    standard = np
+    standard: ClassVar[Any] = np
     takes_scalars = True
     tuned_kernels = TUNED
 

@@ -85,7 +85,7 @@ def _check_bounds(shape: tuple[int, ...], key: Key) -> None:
 
 def _check_within(indices: ndarray, size: int, axis: int) -> None:
     # Read on the spot where the memory is the host's.
-    copy = False if transfer.on_host(indices.device) else None
+    copy = False if transfer.Transfer.on_host(indices.device) else None
     check_within(transfer.to_host(indices, copy=copy), size, axis)
 
 
