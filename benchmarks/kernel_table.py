@@ -207,7 +207,7 @@ def candidates(row: Row, arrays: Mapping[str, Any], device: pa.Device) -> Candid
 
 def names_of_dtypes(device: pa.Device) -> set[str]:
     """Return NumPy's names of the dtypes that a device has."""
-    return {one.name for one in device.backend.dtypes(device.platform, device.index)}
+    return {one.name for one in device._backend.dtypes(device.platform, device.index)}
 
 
 def put(x: np.ndarray[Any, Any], dtype: str, device: pa.Device) -> pa.Array:

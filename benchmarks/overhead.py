@@ -83,9 +83,9 @@ def names_of(devices: Sequence[pa.Device]) -> dict[pa.Device, str]:
     """Return what to call the library behind each device."""
     times = Counter(device.library for device in devices)
     return {
-        device: device.backend.info.title
+        device: device._backend.info.title
         if times[device.library] == 1
-        else f"{device.backend.info.title} {device}"
+        else f"{device._backend.info.title} {device}"
         for device in devices
     }
 
@@ -363,7 +363,7 @@ def main() -> None:
         }
         report = {
             "machine": machine,
-            "devices": {str(d): {"name": d.name, "version": d.backend.version()} for d in devices},
+            "devices": {str(d): {"name": d.name, "version": d._backend.version()} for d in devices},
             "rows": [asdict(row) for row in rows],
             "targets": [asdict(target) for target in judged],
         }

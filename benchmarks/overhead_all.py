@@ -276,7 +276,7 @@ def measure(
 
 def judge(device: pa.Device, found: Summary) -> list[Target]:
     """Judge what is promised for a device."""
-    title = device.backend.info.title
+    title = device._backend.info.title
     most = ADDED.get(device.library, ())
     judged = [
         Target(

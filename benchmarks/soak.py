@@ -334,7 +334,7 @@ def _report(seed: int, devices: Sequence[pa.Device], phases: Sequence[Phase]) ->
             "machine": platform.machine(),
             "portarray": pa.__version__,
         },
-        "devices": {str(d): {"name": d.name, "version": d.backend.version()} for d in devices},
+        "devices": {str(d): {"name": d.name, "version": d._backend.version()} for d in devices},
         "seed": seed,
         "phases": [phase.report() for phase in phases],
     }

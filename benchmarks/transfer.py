@@ -196,7 +196,7 @@ def copies(x: np.ndarray[Any, Any], warm: np.ndarray[Any, Any]) -> dict[str, Cal
 
 def _read(x: pa.Array) -> np.ndarray[Any, Any]:
     """Return the very memory of an array where NumPy can read it: how it lies there matters too."""
-    transfer = x.device.backend
+    transfer = x.device._backend
     if transfer.on_host(x.device.native):
         return transfer.to_host(x.native, copy=False)
     return np.asarray(x.to_device("numpy"))

@@ -18,7 +18,7 @@ def drivers() -> dict[str, str]:
     """Return the driver's version of every platform on which a device functions."""
     found: dict[str, str] = {}
     for device in pa.devices():
-        version = device.backend.driver(device.platform)
+        version = device._backend.driver(device.platform)
         if version:
             found[f"{device.library}:{device.platform}"] = version
     return found

@@ -129,7 +129,7 @@ def unshared(source: pa.Device, target: pa.Device) -> list[str]:
     try:
         y = x.to_device(target, copy=False)
     except ValueError:
-        if source.backend.immutable and not target.backend.immutable:
+        if source._backend.immutable and not target._backend.immutable:
             return []  # whoever writes into what never changes gets a copy
         raise
     here, there = address(x), address(y)
@@ -202,7 +202,7 @@ def alone(device: pa.Device) -> dict[str, Any]:
 def locked(device: pa.Device) -> list[str]:
     """Return what was read too late from page-locked memory, which a GPU fetches by itself."""
     found: list[str] = []
-    memory = device.backend.pinned_copy(
+    memory = device._backend.pinned_copy(
         pa.zeros(busy(device), dtype=pa.float32, device=device).native
     )
     if memory is None:
@@ -221,7 +221,7 @@ def locked(device: pa.Device) -> list[str]:
 def exhausted(device: pa.Device) -> list[str]:
     """Return what does not hold when more is asked for than a GPU's memory has."""
     total = pa.memory(device).total
-    if total is None or device.kind == "cpu" or device.backend.on_host(device.native):
+    if total is None or device.kind == "cpu" or device._backend.on_host(device.native):
         return []
     kept = pa.ones(busy(device), dtype=pa.float32, device=device)
     try:
@@ -237,7 +237,7 @@ def exhausted(device: pa.Device) -> list[str]:
 
 def bus_of(device: pa.Device) -> dict[str, float]:
     """Return bytes a second between a card and page-locked memory: no copy can be faster."""
-    backend = device.backend
+    backend = device._backend
     x = backend.from_host(VALUES, device.native, copy=True)
     memory = backend.pinned_copy(x)
     if memory is None:  # the library has none, and perhaps another one of the same card
@@ -261,14 +261,14 @@ def busy(device: pa.Device) -> int:
 
 def unlike(x: pa.Array, value: float, what: str) -> list[str]:
     """Say how many of an array's numbers are not a value; at best nothing."""
-    seen = x.device.backend.to_host(x.native, copy=True)
+    seen = x.device._backend.to_host(x.native, copy=True)
     different = int((seen != value).sum())
     return [f"{what}: {different} of {seen.size} numbers are wrong"] if different else []
 
 
 def place(device: pa.Device) -> Any:
     """Return DLPack's type and index of a device's memory."""
-    return device.backend.dlpack_device_of(device.native)
+    return device._backend.dlpack_device_of(device.native)
 
 
 def _options(parser: argparse.ArgumentParser) -> None:

@@ -243,7 +243,7 @@ def portarray_target(device: str) -> Target:
         device=chosen,
         library=chosen.library,
         # Of every dtype, of those too that the NumPy device has not (bfloat16).
-        fetch=lambda x: x.device.backend.to_host(x.native, copy=True),
+        fetch=lambda x: x.device._backend.to_host(x.native, copy=True),
         enter=lambda: pa.device(device),
         forget=lambda: pa.reclaim(chosen),
         support={row.function: row.served for row in pa.support(device=chosen)},

@@ -84,7 +84,7 @@ def support(device: object = None) -> list[Row]:
     """
     where = discovery.devices() if device is None else [selection.resolve(device)]
     return [
-        Row(str(d), chapter, name, assembly.served(d.backend, name), _taken(d, name))
+        Row(str(d), chapter, name, assembly.served(d._backend, name), _taken(d, name))
         for d in where
         for chapter, name in functions()
     ]

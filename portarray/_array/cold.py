@@ -81,7 +81,7 @@ def failed(error: Exception, name: str, table: DispatchTable, *operands: Any, **
         len(operands) == 2
         and isinstance(error, (TypeError, ValueError, OverflowError, RuntimeError))
         and name in table.learned_with_scalar
-        and not all(map(table.device.backend.owns, operands))
+        and not all(map(table.device._backend.owns, operands))
     ):
         return called(name, table, _operands(table, *operands), {})
     return reraise(error, name, table.device)
@@ -139,7 +139,7 @@ def _result(result: Any, table: DispatchTable) -> Any:
     """Wrap the arrays in a result; containers become tuples."""
     if isinstance(result, (tuple, list)):
         return tuple(_result(item, table) for item in result)
-    if isinstance(result, np.generic) or table.device.backend.owns(result):
+    if isinstance(result, np.generic) or table.device._backend.owns(result):
         return wrapped(result, table)
     return result
 
@@ -332,7 +332,7 @@ def read(x: Array) -> np.ndarray[Any, Any]:
     """Return an array's values as a NumPy array to read on the spot; nobody may keep it."""
     device = x._table.device
     try:
-        return device.backend.read_host(x._native, device.native)
+        return device._backend.read_host(x._native, device.native)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
         reraise(error, "reading", device, asked=x.nbytes)
 
@@ -341,7 +341,7 @@ def host_view(x: Array, *, copy: bool | None = None) -> np.ndarray[Any, Any]:
     """Return an array's values as a NumPy array, through the device's own transfer."""
     device = x._table.device
     try:
-        return device.backend.to_host(x._native, copy=copy)
+        return device._backend.to_host(x._native, copy=copy)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
         reraise(error, "reading", device, asked=x.nbytes)
 

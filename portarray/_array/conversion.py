@@ -63,9 +63,9 @@ def from_host(
         return asarray(values, device=device, narrow=narrow)
     try:
         if own:
-            native = device.backend.from_owned_host(values, device.native)
+            native = device._backend.from_owned_host(values, device.native)
         else:
-            native = device.backend.from_host(values, device.native, copy=None)
+            native = device._backend.from_host(values, device.native, copy=None)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
         results.reraise(error, "moving", device, asked=values.nbytes)
     return results.wrapped(native, table)
@@ -101,7 +101,7 @@ def astype(x: Any, dtype: object, /, *, copy: bool = True, device: object = None
             )
         # Neither knows both, as bfloat16 from NumPy's float64 to where that is missing.
         with np.errstate(all="ignore"):
-            given = table.device.backend.read_host(x._native, table.device.native).astype(wanted)
+            given = table.device._backend.read_host(x._native, table.device.native).astype(wanted)
         return from_host(given, where, own=True)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
         results.reraise(error, "astype", where, table.device, asked=x.size * wanted.itemsize)

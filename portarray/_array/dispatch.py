@@ -117,9 +117,9 @@ class DispatchTable:
         self.dtype = dtype
         self.kind = dtypes.kind_of(dtype)
         self.native = native
-        self.array_type: Any = device.backend.array_type
+        self.array_type: Any = device._backend.array_type
         self.functions = Functions(self)
-        self.known_type: Any = self.array_type if device.backend.configuration() is None else None
+        self.known_type: Any = self.array_type if device._backend.configuration() is None else None
         self.learned: dict[str, Learned] = {}
         self.learned_with_options: dict[str, Learned] = {}
         self.learned_with_scalar: dict[str, Learned] = {}
@@ -135,7 +135,7 @@ class DispatchTable:
         """Return what stands for a Python scalar in a call: itself, or a native 0-d array."""
         value = promotion.checked(value, self.dtype)
         device = self.device
-        if device.backend.takes_scalars:
+        if device._backend.takes_scalars:
             return value
         return self.functions["asarray"](value, dtype=self.native, device=device.native)
 
@@ -165,49 +165,49 @@ _SCALARS: Mapping[str, frozenset[type]] = {
 def functions_of(device: Device) -> assembly.NativeFunctions:
     """Return the functions of a device's native arrays."""
     try:
-        known: assembly.NativeFunctions = device.functions
+        known: assembly.NativeFunctions = device._functions
     except AttributeError:
-        known = assembly.NativeFunctions(device.backend, device.native)
+        known = assembly.NativeFunctions(device._backend, device.native)
         # Devices are immutable for their users; this slot is this module's.
-        object.__setattr__(device, "functions", known)
+        object.__setattr__(device, "_functions", known)
     return known
 
 
 def tables_of(device: Device) -> DispatchTables:
     """Return the tables of a device by native dtype."""
     dtypes_of(device)
-    known: DispatchTables = device.tables
+    known: DispatchTables = device._tables
     return known
 
 
 def dtypes_of(device: Device) -> Mapping[np.dtype[Any], DispatchTable]:
     """Return the tables of the dtypes that a device has now, by dtype."""
     try:
-        known: Mapping[np.dtype[Any], DispatchTable] | None = device.by_dtype
+        known: Mapping[np.dtype[Any], DispatchTable] | None = device._by_dtype
     except AttributeError:
         return _ask_dtypes(device)
     if known is None:  # the user's settings decide
-        known = device.by_setting.get(device.backend.configuration())
+        known = device._by_setting.get(device._backend.configuration())
     return _ask_dtypes(device) if known is None else known
 
 
 def _ask_dtypes(device: Device) -> Mapping[np.dtype[Any], DispatchTable]:
     """Ask a backend for its dtypes; tables that are there already stay the same objects."""
-    backend = device.backend
+    backend = device._backend
     setting = backend.configuration()
     available = backend.dtypes(device.platform, device.index)
     with _making:
-        if not hasattr(device, "tables"):
+        if not hasattr(device, "_tables"):
             # Devices are immutable for their users; these slots are this module's.
-            object.__setattr__(device, "by_setting", {})
-            object.__setattr__(device, "tables", {})
-        tables: DispatchTables = device.tables
+            object.__setattr__(device, "_by_setting", {})
+            object.__setattr__(device, "_tables", {})
+        tables: DispatchTables = device._tables
         for dtype, native in available.items():
             if native not in tables:
                 tables[native] = DispatchTable(device, dtype, native, tables)
         by_dtype = {dtype: tables[native] for dtype, native in available.items()}
-        device.by_setting[setting] = by_dtype
-        object.__setattr__(device, "by_dtype", by_dtype if setting is None else None)
+        device._by_setting[setting] = by_dtype
+        object.__setattr__(device, "_by_dtype", by_dtype if setting is None else None)
     return by_dtype
 
 
@@ -244,7 +244,7 @@ def learned(table: DispatchTable, name: str, result: DispatchTable, *, scalar: b
     own = (functions.with_scalar if scalar else functions.plain)(name, table.dtype)
     if own is None:
         function = table.functions[name]
-        if scalar and not table.device.backend.takes_scalars:
+        if scalar and not table.device._backend.takes_scalars:
             function = _making_arrays(function, table)
         return function, result, table.known_type
     return _entered(own, table, name), result, table.array_type
@@ -252,7 +252,7 @@ def learned(table: DispatchTable, name: str, result: DispatchTable, *, scalar: b
 
 def _making_arrays(function: Function, table: DispatchTable) -> Function:
     """Wrap a function of two arrays so that one may be a Python scalar."""
-    is_array = table.device.backend.owns
+    is_array = table.device._backend.owns
 
     def of_arrays(x1: Any, x2: Any) -> Any:
         if is_array(x1):
@@ -278,14 +278,14 @@ def inplace(table: DispatchTable, name: str) -> Function | None:
 def _entered(own: Function, table: DispatchTable, name: str) -> Function:
     """Return a library's own function as a table calls it."""
     device = table.device
-    if device.backend.scope(device.native) is not None:
+    if device._backend.scope(device.native) is not None:
         own = _scoped(own, device)
-    return own if device.backend.has_fixed_dtype(table.native) else _while_set(own, table, name)
+    return own if device._backend.has_fixed_dtype(table.native) else _while_set(own, table, name)
 
 
 def _while_set(own: Function, table: DispatchTable, name: str) -> Function:
     """Return a library's own function for as long as the user's settings are those of now."""
-    ask = table.device.backend.configuration
+    ask = table.device._backend.configuration
     setting = ask()
     if table.dtype not in dtypes_of(table.device):  # nothing of it is right now
         return table.functions[name]
@@ -308,13 +308,14 @@ def default_dtype(device: Device, kind: str) -> np.dtype[Any]:
 def _serve(table: DispatchTable, name: str) -> Function:
     """Build the function that serves a name in a table."""
     device = table.device
+    function: Function
     try:
         function, how = functions_of(device).serve(name, table.dtype)
     except assembly.MissingDTypeError as error:
         raise dtypes.missing(error.dtype, device, set(dtypes_of(device))) from None
-    if how == "host" and not device.backend.on_host(device.native):
+    if how == "host" and not device._backend.on_host(device.native):
         function = _accounted(function, name, device)
-    if device.backend.scope(device.native) is not None:
+    if device._backend.scope(device.native) is not None:
         function = _scoped(function, device)
     return function
 
@@ -333,7 +334,7 @@ def entered(table: DispatchTable, build: Callable[[], Function]) -> Function:
     def on_device() -> Function:
         function, device = build(), table.device
         return (
-            function if device.backend.scope(device.native) is None else _scoped(function, device)
+            function if device._backend.scope(device.native) is None else _scoped(function, device)
         )
 
     return on_device() if table.known_type is not None else _as_set(table, on_device)
@@ -347,7 +348,7 @@ def _as_set(
     by_setting: dict[object, Function] = {}
 
     def as_set(*args: Any, **options: Any) -> Any:
-        setting = device.backend.configuration()
+        setting = device._backend.configuration()
         function = by_setting.get(setting)
         if function is None:
             if not way_out:
@@ -390,7 +391,7 @@ def _users_level() -> int:
 
 def _scoped(function: Function, device: Device) -> Function:
     """Wrap a function so that its device is current while it runs."""
-    backend, native = device.backend, device.native
+    backend, native = device._backend, device.native
 
     def scoped(*args: Any, **options: Any) -> Any:
         scope = backend.scope(native)

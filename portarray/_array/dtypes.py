@@ -134,5 +134,5 @@ def missing(
         str(device),
         "" if near is None else str(near),
         moving=moving,
-        setting=device.backend.setting_for(dtype),
+        setting=device._backend.setting_for(dtype),
     )

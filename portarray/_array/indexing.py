@@ -223,7 +223,7 @@ def _native_index_array(x: Array, index: np.ndarray[Any, Any]) -> Any:
     wanted = dtypes.canonical(index.dtype)
     if wanted not in dispatch.dtypes_of(device):
         wanted = dispatch.default_dtype(device, "i")
-    return device.backend.from_host(index.astype(wanted), device.native, copy=True)
+    return device._backend.from_host(index.astype(wanted), device.native, copy=True)
 
 
 def _check(parts: list[Any], given: Sequence[Any], x: Array) -> None:
@@ -236,7 +236,7 @@ def _check(parts: list[Any], given: Sequence[Any], x: Array) -> None:
     shape = tuple(x._native.shape)
 
     def is_mask(part: Any) -> bool:
-        return table.device.backend.owns(part) and table.tables[part.dtype].kind == "b"
+        return table.device._backend.owns(part) and table.tables[part.dtype].kind == "b"
 
     used = 0
     widths = []

@@ -71,7 +71,7 @@ def to_numpy(x: Array, dtype: Any, copy: bool | None) -> np.ndarray[Any, np.dtyp
 
 def _check_on_host(device: Device) -> None:
     """Refuse devices whose memory NumPy cannot read."""
-    if not device.backend.on_host(device.native):
+    if not device._backend.on_host(device.native):
         raise TypeError(
             f"NumPy cannot read the memory of {device}; move the array to the host first: "
             f"numpy.asarray(x.to_device('numpy'))"
@@ -241,7 +241,7 @@ def dlpack(
 ) -> Any:
     """Return a DLPack capsule; see :meth:`portarray.Array.__dlpack__`."""
     device = x.device
-    backend = device.backend
+    backend = device._backend
     copy = copy if copy is None else placement.truth(copy)
     max_version = _two_integers("max_version", max_version)
     dl_device = _two_integers("dl_device", dl_device)
@@ -285,4 +285,4 @@ def _two_integers(name: str, value: Any) -> tuple[int, int] | None:
 
 def dlpack_device(x: Array) -> tuple[int, int]:
     """Return DLPack's device type and index."""
-    return x.device.backend.dlpack_device(x._native)
+    return x.device._backend.dlpack_device(x._native)

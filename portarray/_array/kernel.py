@@ -128,7 +128,7 @@ class Kernel:
 
     def candidates(self, table: DispatchTable) -> tuple[TunedKernel, ...]:
         """Return every version made for a table's library, those for other dtypes too."""
-        return table.device.backend.tuned_kernels.get(self.name, ())
+        return table.device._backend.tuned_kernels.get(self.name, ())
 
     def _serve(self, table: DispatchTable, *, tuned: bool) -> Function:
         """Build the function that picks a table's version by what it is given."""
@@ -176,7 +176,7 @@ def version(
         if table.dtype.name not in row.dtypes:
             why = f"it takes {', '.join(sorted(row.dtypes))}, not {table.dtype}"
         else:
-            with device.backend.scope(device.native) or nullcontext():  # as when it is called
+            with device._backend.scope(device.native) or nullcontext():  # as when it is called
                 why = "" if row.refuses is None else row.refuses(*natives, **given)
         if not why:
             return row, tuple(refused)

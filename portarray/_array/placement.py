@@ -85,7 +85,7 @@ def adopted(obj: Any, owner: Device, *, copy: bool | None) -> Array:
     """Return a native array of a device, see :func:`home`, as array there."""
     if type(obj) is np.ndarray:
         obj = under_one_name(obj)
-    return results.wrap(owner.backend.normalize(obj, copy=copy), owner)
+    return results.wrap(owner._backend.normalize(obj, copy=copy), owner)
 
 
 def native_of(x: Any) -> Any:

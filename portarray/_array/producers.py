@@ -103,7 +103,7 @@ def _place_of(x: Any) -> tuple[int, int]:
 def _taken(x: Any, device: Device, *, copy: bool | None) -> Array:
     """Return a producer's data as array of a device whose library reads its memory."""
     try:
-        native = device.backend.from_dlpack(x, device.native, copy=copy)
+        native = device._backend.from_dlpack(x, device.native, copy=copy)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
         results.reraise(error, "from_dlpack", device)
     return results.wrap(native, device)
@@ -114,7 +114,7 @@ def _from_host(x: Any, device: Device | None, *, copy: bool | None, narrow: bool
     where = device
     if where is None:
         current = selection.current()
-        on_host = current.backend.dlpack_device_of(current.native) == routes.HOST
+        on_host = current._backend.dlpack_device_of(current.native) == routes.HOST
         where = current if on_host else selection.cpu_device()
     if not isinstance(x, np.ndarray):  # NumPy's are read without capsules, which refuse some
         said = type(x).__name__
@@ -141,7 +141,7 @@ def _driver_of(place: tuple[int, int], device: Device | None) -> Device | None:
     """Return the device whose library reads memory: the one asked for, the default, the best."""
     first = [selection.current()] if device is None else [device]
     for candidate in (*first, *discovery.devices()):
-        backend, native = candidate.backend, candidate.native
+        backend, native = candidate._backend, candidate.native
         own = backend.dlpack_device_of(native)
         # Memory that CUDA manages belongs to a GPU like its other memory.
         same = own == place or (own == (_CUDA, place[1]) and place[0] == _CUDA_MANAGED)

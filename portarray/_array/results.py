@@ -38,7 +38,7 @@ def wrapped(native: Any, table: DispatchTable) -> Array:
     except KeyError:
         if native.dtype in dispatch.tables_of(table.device):  # the user's settings have changed
             return wrapped(native, table)
-        title = table.device.backend.info.title
+        title = table.device._backend.info.title
         raise TypeError(
             f"{title} dtype {native.dtype} is no dtype of portarray; "
             f"convert the array with {title}'s own functions first"
@@ -51,10 +51,10 @@ def _as_array(native: Any, table: DispatchTable) -> Any:
     if table.array_type is _ndarray:
         return _asarray(native)
     device = table.device
-    if device.backend.owns(native):
+    if device._backend.owns(native):
         return native
     if isinstance(native, (np.generic, np.ndarray)):
-        return device.backend.from_host(np.asarray(native), device.native, copy=None)
+        return device._backend.from_host(np.asarray(native), device.native, copy=None)
     raise TypeError(f"{device.library} returned {type(native).__name__} where an array was due")
 
 
@@ -97,7 +97,7 @@ def _translated(
     if short is not None:
         return short
     for device in devices:
-        better = device.backend.translate_error(error)
+        better = device._backend.translate_error(error)
         if better is not None:
             return better
     if isinstance(error, (TypeError, ValueError, IndexError, ArithmeticError, KeyError)):
@@ -106,7 +106,7 @@ def _translated(
         gone = _why_gone(device)
         if gone:
             return DeviceNotFunctionalError(str(device), {str(device): gone})
-    if any(device.backend.is_device_failure(error) for device in devices):
+    if any(device._backend.is_device_failure(error) for device in devices):
         return error
     # Libraries raise RuntimeError (and their own classes) for wrong shapes and values; users of
     # every other library expect ValueError there.
@@ -119,9 +119,9 @@ def _translated(
 
 def _why_gone(device: Device) -> str:
     """Return why a device that was there is there no longer; empty where it is."""
-    number: int = device.backend.count(device.platform)
+    number: int = device._backend.count(device.platform)
     if device.index < number:
         return ""
     there = "no device" if number == 0 else f"{number} device{'s' if number > 1 else ''}"
-    title = device.backend.info.title
+    title = device._backend.info.title
     return f"it was there before, and {title} sees {there} on {device.platform} now"

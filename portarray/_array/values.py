@@ -41,11 +41,11 @@ def from_python(
             if values.dtype.kind == "c" and table.kind not in "bc":
                 raise loses_imaginary_part(values.dtype, table.dtype)
             with np.errstate(all="ignore"):  # of what the dtype cannot hold
-                native = device.backend.from_host_converted(values, table.dtype, device.native)
+                native = device._backend.from_host_converted(values, table.dtype, device.native)
         elif shares:
-            native = device.backend.from_host(values, device.native, copy=copy)
+            native = device._backend.from_host(values, device.native, copy=copy)
         else:
-            native = device.backend.from_owned_host(values, device.native)
+            native = device._backend.from_owned_host(values, device.native)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
         results.reraise(error, "asarray", device, asked=asked)
     return results.wrapped(native, table)
@@ -163,9 +163,9 @@ def _with_values(obj: Any) -> Any:
     if isinstance(obj, (list, tuple)):
         return [_with_values(item) for item in obj]
     if isinstance(obj, base.array_type):
-        return obj.device.backend.read_host(obj._native, obj.device.native)
+        return obj.device._backend.read_host(obj._native, obj.device.native)
     owner = placement.home(obj)
-    return obj if owner is None else owner.backend.read_host(obj, owner.native)
+    return obj if owner is None else owner._backend.read_host(obj, owner.native)
 
 
 def _default_table(dtype: DType, device: Device) -> DispatchTable:

@@ -85,7 +85,7 @@ class Choice:
         """Tell whether a device has enough free memory; note the figures where it has not."""
         if self.needed is None:
             return True
-        free = candidate.backend.memory(candidate.native).free
+        free = candidate._backend.memory(candidate.native).free
         if free is None or free >= self.needed:
             return True
         reason = (

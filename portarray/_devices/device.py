@@ -46,6 +46,8 @@ class Device:
         What people call the hardware.
     kind : {"cpu", "gpu", "accelerator"}
         What it is.
+    native : Any
+        The library's own device object.
 
     Examples
     --------
@@ -61,18 +63,18 @@ class Device:
 
     __slots__ = (
         "__weakref__",
+        "_backend",
+        "_by_dtype",
+        "_by_setting",
+        "_functions",
+        "_tables",
         "_text",
-        "backend",
-        "by_dtype",
-        "by_setting",
-        "functions",
         "index",
         "kind",
         "library",
         "name",
         "native",
         "platform",
-        "tables",
     )
 
     library: str
@@ -80,12 +82,12 @@ class Device:
     index: int
     name: str
     kind: Kind
-    backend: Backend
+    _backend: Backend
     native: Any
-    tables: Any
-    by_dtype: Any
-    functions: Any
-    by_setting: Any
+    _tables: Any
+    _by_dtype: Any
+    _functions: Any
+    _by_setting: Any
     _text: str
 
     def __init__(self) -> None:
@@ -136,7 +138,7 @@ def make(
         "index": index,
         "name": name,
         "kind": kind,
-        "backend": backend,
+        "_backend": backend,
         "native": native,
         "_text": f"{library}:{platform}:{index}",
     }

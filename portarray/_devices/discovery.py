@@ -139,7 +139,7 @@ def order(device: Device) -> tuple[int, bool, int, int, int]:
         # A CPU is driven best as what it is, not through OpenCL or oneAPI.
         device.kind == "cpu" and device.platform != "cpu",
         PLATFORMS.index(device.platform),
-        device.backend.info.ranks[device.platform],
+        device._backend.info.ranks[device.platform],
         device.index,
     )
 

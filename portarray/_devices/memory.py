@@ -57,7 +57,7 @@ def memory(device: object = None) -> MemoryFigures:
     """
     where = selection.resolve(device)
     with _current(where):
-        return where.backend.memory(where.native)
+        return where._backend.memory(where.native)
 
 
 def reclaim(device: object = None) -> None:
@@ -89,7 +89,7 @@ def reclaim(device: object = None) -> None:
     meant = _meant(device)
     for where in meant:
         with _current(where):
-            where.backend.reclaim(where.native)
+            where._backend.reclaim(where.native)
     if any(map(_on_host, meant)):
         _host_memory.trim()
 
@@ -130,7 +130,7 @@ def synchronize(device: object = None) -> None:
     for where in _meant(device):
         try:
             with _current(where):
-                where.backend.synchronize(where.native)
+                where._backend.synchronize(where.native)
         except Exception as error:
             short = out_of_memory(error, where)
             if short is None:
@@ -159,7 +159,7 @@ def out_of_memory(
         Bytes of what was to be made. What the library says of the allocation that failed goes
         before it.
     """
-    known = [one for one in devices if one.backend.is_out_of_memory(error)]
+    known = [one for one in devices if one._backend.is_out_of_memory(error)]
     if isinstance(error, sizes.TooLargeError):
         where = devices[0]
     elif isinstance(error, MemoryError):
@@ -170,7 +170,7 @@ def out_of_memory(
         where = known[0]
     else:
         return None
-    said = where.backend.requested_bytes(error)  # some of it stands in frames
+    said = where._backend.requested_bytes(error)  # some of it stands in frames
     let_go(error)
     figures = memory(where)
     return OutOfMemoryError(
@@ -209,7 +209,7 @@ def let_go(error: BaseException) -> None:
 
 
 def _on_host(device: Device) -> bool:
-    return device.backend.on_host(device.native)
+    return device._backend.on_host(device.native)
 
 
 def _meant(device: object) -> list[Device]:
@@ -218,4 +218,4 @@ def _meant(device: object) -> list[Device]:
 
 def _current(device: Device) -> AbstractContextManager[object]:
     """Return what makes a device current while its backend is asked."""
-    return device.backend.scope(device.native) or nullcontext()
+    return device._backend.scope(device.native) or nullcontext()

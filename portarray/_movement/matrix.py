@@ -119,7 +119,7 @@ def row(
 ) -> Iterator[Cell]:
     """Yield the routes of an array of dtype float32 from one device to others."""
     try:
-        x = source.backend.from_host(values, source.native, copy=True)
+        x = source._backend.from_host(values, source.native, copy=True)
     except Exception as error:  # noqa: BLE001  (a device that fails says so in its cells)
         for target in devices:
             yield Cell(source, target, None, problem=_problem(error))

@@ -38,7 +38,7 @@ HOST = (1, 0)
 @cache  # devices are few, and live as long as the process
 def kind_of(source: Device, target: Device) -> Kind:
     """Return the kind of route from one device to another."""
-    backend, onto = source.backend, target.backend
+    backend, onto = source._backend, target._backend
     if backend is onto:
         return "library"
     here, there = backend.dlpack_device_of(source.native), onto.dlpack_device_of(target.native)
@@ -56,8 +56,8 @@ def _kind_for(x: Any, source: Device, target: Device) -> Kind:
     kind = kind_of(source, target)
     if kind == "dlpack":
         # A single array may be in another type of memory, such as CUDA's managed.
-        its, _ = source.backend.dlpack_device(x)
-        if its not in target.backend.readable_dlpack_types(target.native):
+        its, _ = source._backend.dlpack_device(x)
+        if its not in target._backend.readable_dlpack_types(target.native):
             return "staged"
     return kind
 
@@ -77,7 +77,7 @@ def move(
     ``copy`` is None then.
     """
     kind = _kind_for(x, source, target)
-    onto = target.backend
+    onto = target._backend
     if kind == "library":
         return onto.move(x, target.native, copy=copy, non_blocking=non_blocking)
     if kind == "dlpack":
@@ -88,20 +88,20 @@ def move(
                 f"copy=False, but {source} and {target} share no memory; pass copy=None"
             )
         # Each side raises, with the reason, where it cannot share.
-        values = source.backend.to_host(x, copy=False)
+        values = source._backend.to_host(x, copy=False)
         return onto.from_host(values, target.native, copy=False)
     exported = _export(x, source, target, kind, copy, own=own)
     if exported.memory == "borrowed":
         return onto.from_host(exported.values, target.native, copy=True)
     early = non_blocking and kind != "memory" and not exported.pinned
     if exported.memory == "new":
-        return target.backend.from_owned_host(exported.values, target.native, non_blocking=early)
+        return target._backend.from_owned_host(exported.values, target.native, non_blocking=early)
     return onto.from_host(exported.values, target.native, copy=copy, non_blocking=early)
 
 
 def converts(source: Device, target: Device) -> bool:
     """Tell whether the target converts dtypes while it copies from the source."""
-    return kind_of(source, target) == "memory" and target.backend.converts_on_copy
+    return kind_of(source, target) == "memory" and target._backend.converts_on_copy
 
 
 def convert(
@@ -120,7 +120,7 @@ def convert(
     if converts(source, target):
         values = _export(x, source, target, "memory", True).values
         with np.errstate(all="ignore"):  # of what the dtype cannot hold
-            return target.backend.from_host_converted(values, dtype, target.native)
+            return target._backend.from_host_converted(values, dtype, target.native)
     return move(cast(x), source, target, copy=None, non_blocking=non_blocking, own=True)
 
 
@@ -152,7 +152,7 @@ def _export(
     With the array's dtype as ``planned`` nothing is copied, and no export is tracked: where a copy
     is due, uninitialized memory stands for it.
     """
-    backend = source.backend
+    backend = source._backend
     why = backend.why_copied_out(x, source.native)
     if not why:
         if own:
@@ -162,7 +162,7 @@ def _export(
             return _Exported(backend.to_host(x, copy=None), "", "shared")
         if planned is not None:
             return _Exported(values, "", "shared")
-        if copy or target.backend.why_copied_in(values, target.native):
+        if copy or target._backend.why_copied_in(values, target.native):
             return _Exported(values, "", "borrowed")
         return _Exported(backend.to_host(x, copy=None), "", "shared")
     if backend.dlpack_device_of(source.native) == HOST:
@@ -181,7 +181,7 @@ def _export(
 
 def _over_dlpack(x: Any, source: Device, target: Device, copy: bool | None) -> Any:
     """Return a native array of one device as one of another that uses the same memory."""
-    backend, onto = source.backend, target.backend
+    backend, onto = source._backend, target._backend
     why = _why_copied_over(backend, onto)
     if why:
         if copy is False and not onto.immutable:
@@ -284,7 +284,7 @@ def _reasons(
     """Return why each copy on a route is made; empty texts for those that are not."""
     if source is target:
         return ()
-    backend, onto = source.backend, target.backend
+    backend, onto = source._backend, target._backend
     if kind == "library":
         return (backend.why_copied(x, target.native),)
     if kind == "dlpack":

@@ -151,7 +151,7 @@ def explain(kernel: str | Callable[..., Any], /, *args: Any, **options: Any) -> 
     found.check(name, arrays, given)
     table = found.table(arrays)
     row, refused = version(found, arrays, given)
-    title = table.device.backend.info.title
+    title = table.device._backend.info.title
     if row is not None:
         why = f"the first version for {title} that takes these arguments"
     elif not config.tuned_kernels:

@@ -34,7 +34,7 @@ def test_only_functions_that_are_named_leave_the_device(device: str) -> None:
     on_host = {row.function for row in pa.support(device) if row.served == "host"}
     if library in BY_CHOICE:
         # What its backend says that it does on the host; nothing falls there unasked.
-        own = [attrgetter(name)(found.backend.standard) for name in on_host]
+        own = [attrgetter(name)(found._backend.standard) for name in on_host]
         assert {function.__portarray_served__ for function in own} == {"host"}
         return
     assert on_host == ON_HOST.get(library, set())

@@ -48,7 +48,7 @@ def library_of(device: str) -> str:
 def shares_with_numpy(device: str) -> bool:
     """Tell whether a device's arrays and NumPy's can be the same memory, seen from both."""
     found = pa.device(device)
-    return found.backend.on_host(found.native) and found.library not in APART
+    return found._backend.on_host(found.native) and found.library not in APART
 
 
 def dtypes_of(device: str, *kinds: str) -> list[DType]:

@@ -103,7 +103,7 @@ def test_pandas(device: str) -> None:
 def test_rows_bring_their_dtype(device: str) -> None:
     """Whatever library they are of: a default dtype would narrow them in silence elsewhere."""
     having = {
-        str(one): {dtype.name for dtype in one.backend.dtypes(one.platform, one.index)}
+        str(one): {dtype.name for dtype in one._backend.dtypes(one.platform, one.index)}
         for one in pa.devices()
     }
     for name in sorted(having[device] & {"int16", "float32", "bfloat16", "int64", "float64"}):

@@ -80,7 +80,7 @@ def outcome(
     try:
         native = function(*operands)
         if type(native) is table.array_type or not isinstance(native, np.generic):
-            return table.device.backend.to_host(native, copy=None)
+            return table.device._backend.to_host(native, copy=None)
         return np.asarray(native)
     except Exception as error:  # noqa: BLE001 - libraries raise all kinds
         return ValueError if isinstance(error, RuntimeError) else type(error)
@@ -125,7 +125,7 @@ def place(device: str) -> Device:
 
 def native(values: Values, table: DispatchTable) -> Any:
     device = table.device
-    return device.backend.from_host(values, device.native, copy=True)
+    return device._backend.from_host(values, device.native, copy=True)
 
 
 @pytest.fixture(autouse=True)
@@ -209,4 +209,4 @@ def test_keys_without_arrays_pick_the_same(place: Device) -> None:
                 else:
                     found = x[key]
                     assert (found.shape, found.dtype) == (wanted.shape, table.dtype), key
-                    agree(table.device.backend.to_host(found.native, copy=None), wanted, key)
+                    agree(table.device._backend.to_host(found.native, copy=None), wanted, key)

@@ -108,7 +108,7 @@ def test_memory_that_is_not_shared_is_a_snapshot(apart: str) -> None:
     """Nothing that is written on one side is seen on the other, whichever way it came there."""
     place = pa.device(apart)
     readers = [lambda x: np.asarray(x.to_device("numpy"))]
-    if place.backend.on_host(place.native):
+    if place._backend.on_host(place.native):
         readers += [np.asarray, np.array]
     makers = [
         lambda a: pa.asarray(a, device=apart),
@@ -238,7 +238,7 @@ def test_ufuncs_that_are_refused(anywhere: str) -> None:
 
 def test_ufuncs_of_scipy_run_on_the_host_view(device: str) -> None:
     found = pa.device(device)
-    if not found.backend.on_host(found.native):
+    if not found._backend.on_host(found.native):
         pytest.skip("NumPy cannot read its memory; test_ufuncs_of_scipy_need_host_memory")
     a = np.asarray([0.25, 0.5])
     x = pa.asarray(a, device=device)

@@ -86,7 +86,7 @@ def overwrite(array: NumpyArray) -> None:
 @pytest.mark.parametrize("way", ["from_host", "from_dlpack"])
 def test_any_layout_is_copied_at_once(device: str, way: str) -> None:
     found = pa.device(device)
-    backend, native = found.backend, found.native
+    backend, native = found._backend, found.native
     rng = np.random.default_rng(6)
     for dtype in backend.dtypes(found.platform, found.index):
         for _ in range(8):
@@ -116,14 +116,14 @@ def test_any_layout_is_copied_at_once(device: str, way: str) -> None:
 def test_capsules_hold_what_was_being_computed(device: str) -> None:
     """The work takes milliseconds, so that whoever does not wait for it exports something else."""
     found = pa.device(device)
-    if found.backend.dlpack_device_of(found.native) != dlpack.CPU:
+    if found._backend.dlpack_device_of(found.native) != dlpack.CPU:
         pytest.skip(f"{device} has memory of its own")
     start = pa.zeros((2**20,), dtype=pa.float32, device=device)
     for version in (None, (0, 8), (1, 0)):
         x = start
         for _ in range(12):
             x = x + 1.0
-        capsule = found.backend.to_dlpack(
+        capsule = found._backend.to_dlpack(
             x.native, stream=None, max_version=version, dl_device=None, copy=None
         )
         del x

@@ -71,7 +71,7 @@ def test_the_parent_of_these_tests_refuses_the_rest() -> None:
 
 
 def test_the_backend_imports_pyopencl_and_no_other_array_library() -> None:
-    program = "import portarray as pa\npa.device('clarray').backend"
+    program = "import portarray as pa\npa.device('clarray')._backend"
     assert imported(f"{program}\nimport sys; assert 'pyopencl' in sys.modules") == (
         # Every backend may use it for what NumPy lacks, and portarray needs it anyway.
         "[]"

@@ -113,7 +113,7 @@ def test_a_device_that_fails_says_so_in_its_cells(monkeypatch: pytest.MonkeyPatc
     def fail(*_: Any, **__: Any) -> None:
         raise RuntimeError("the card fell off [the bus]")
 
-    transfer = pa.device("fake:cuda:0").backend
+    transfer = pa.device("fake:cuda:0")._backend
     monkeypatch.setattr(transfer, "from_host", fail)
     result = run("numpy", "fake:cuda:0", "--measure", "--megabytes", "1")
     assert result.exit_code == 0

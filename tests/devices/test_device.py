@@ -38,7 +38,7 @@ def test_copies_and_pickles_are_the_same_object(fake: str) -> None:
 def test_unpickling_where_it_does_not_function(fake: str, monkeypatch: pytest.MonkeyPatch) -> None:
     data = pickle.dumps(pa.device("fake:cuda:1"))
     pa.reset_gpu_device()
-    monkeypatch.setattr(pa.device("fake").backend, "count", lambda platform: 1)
+    monkeypatch.setattr(pa.device("fake")._backend, "count", lambda platform: 1)
     pa.reset_gpu_device()
     with pytest.raises(pa.DeviceNotFunctionalError, match="fake sees 1 device, with index 0"):
         pickle.loads(data)

@@ -25,7 +25,7 @@ PROGRAM = Path(__file__).with_name("short.py")
 
 def test_running_out_in_every_way(device: str) -> None:
     """In a process of its own, for its memory is limited and a library might end it."""
-    if not pa.device(device).backend.on_host(pa.device(device).native):
+    if not pa.device(device)._backend.on_host(pa.device(device).native):
         pytest.skip("what is limited there is the host's memory")
     # Threads of drivers would each take 64 MiB of addresses for what they allocate.
     environment = {**os.environ, "MALLOC_ARENA_MAX": "1", "OMP_NUM_THREADS": "1"}
@@ -214,7 +214,7 @@ def test_the_hosts_memory_is_not_a_cards(fake: str) -> None:
 def test_bytes_that_were_asked_for_are_read_from_messages(name: str) -> None:
     if not pa.functional(name):
         pytest.skip(f"{name} is not here")
-    asked = pa.device(name).backend.requested_bytes
+    asked = pa.device(name)._backend.requested_bytes
     said = {
         "torch:cpu": (
             ("DefaultCPUAllocator: can't allocate memory: you tried to allocate 123 bytes.", 123),

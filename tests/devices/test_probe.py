@@ -227,4 +227,4 @@ def test_probe_as_a_program() -> None:
 
 def test_every_functional_device_passes_again() -> None:
     for device in pa.devices():
-        assert probe.compute(device.backend, device.platform, device.index) == ""
+        assert probe.compute(device._backend, device.platform, device.index) == ""

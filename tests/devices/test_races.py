@@ -54,7 +54,7 @@ def test_tables_of_a_new_device(fake: str) -> None:
     known = pa.device(f"{fake}:cuda:0")
     for _ in range(ROUNDS):
         new = device_module.make(
-            known.backend, "cuda", 0, name=known.name, kind=known.kind, native=known.native
+            known._backend, "cuda", 0, name=known.name, kind=known.kind, native=known.native
         )
         found = at_once(lambda new=new: dispatch.tables_of(new))  # type: ignore[misc]
         assert all(tables is found[0] for tables in found)

@@ -175,7 +175,7 @@ def test_memory_must_be_a_number_of_bytes() -> None:
 def test_a_broken_device_is_not_passed_over_in_silence(
     fake: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    devices = pa.device("fake").backend
+    devices = pa.device("fake")._backend
     right = devices.native_device
 
     def native_device(platform: str, index: int) -> object:

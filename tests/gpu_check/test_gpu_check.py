@@ -152,7 +152,7 @@ def test_what_is_read_too_late_is_found(monkeypatch: pytest.MonkeyPatch) -> None
     device = pa.device("numpy")
     assert movement.alone(device) == {"device": "numpy:cpu:0", "wrong": []}
     assert movement.bus_of(device) == {}  # there is no page-locked memory to measure with
-    monkeypatch.setattr(device.backend, "pinned_copy", lambda x: x.copy(), raising=False)
+    monkeypatch.setattr(device._backend, "pinned_copy", lambda x: x.copy(), raising=False)
     assert movement.alone(device)["wrong"] == []
     speeds = movement.bus_of(device)
     assert min(speeds["to_card"], speeds["to_host"]) > 0

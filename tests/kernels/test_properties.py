@@ -181,7 +181,7 @@ def test_cross_entropy_leaves_ignored_rows_out(device: str) -> None:
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_narrow_dtypes_are_computed_in_float32(device: str, dtype: str) -> None:
     where = pa.device(device)
-    if dtype not in {str(one) for one in where.backend.dtypes(where.platform, where.index)}:
+    if dtype not in {str(one) for one in where._backend.dtypes(where.platform, where.index)}:
         pytest.skip(f"{device} has no {dtype}")
     ones = pa.astype(pa.ones((1, 5000), dtype=pa.float32, device=device), dtype)
     # Added up in 16 bits, ones stay at 2048 or 256, and 200 ** 2 * 5000 is beyond float16.

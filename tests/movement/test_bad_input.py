@@ -29,12 +29,12 @@ NARROWER = {
 def dtypes(device: str) -> set[str]:
     """Return the names of a device's dtypes, float16 and bfloat16 included."""
     found = pa.device(device)
-    return {dtype.name for dtype in found.backend.dtypes(found.platform, found.index)}
+    return {dtype.name for dtype in found._backend.dtypes(found.platform, found.index)}
 
 
 def seen(x: pa.Array) -> Any:
     """Return an array's values wherever it is."""
-    return x.device.backend.to_host(x.native, copy=True)
+    return x.device._backend.to_host(x.native, copy=True)
 
 
 # --- dtypes that the target has not ---------------------------------------------------------------
@@ -250,7 +250,7 @@ def test_streams_are_not_taken(device: str) -> None:
 
 def test_host_memory_has_no_streams(device: str) -> None:
     found = pa.device(device)
-    if not found.backend.on_host(found.native):
+    if not found._backend.on_host(found.native):
         pytest.skip(f"{device} has memory of its own, and streams")
     x = pa.asarray([1.0, 2.0], dtype=pa.float32, device=device)
     for stream in (0, 3):

@@ -116,7 +116,7 @@ def numbers(count: int = 6) -> np.ndarray[Any, Any]:
 def on_host(device: str) -> bool:
     """Tell whether a device's capsules are of host memory."""
     found = pa.device(device)
-    return found.backend.on_host(found.native)
+    return found._backend.on_host(found.native)
 
 
 @pytest.fixture

@@ -44,7 +44,7 @@ def path(tmp_path: Path) -> Path:
 
 def values_of(x: pa.Array) -> np.ndarray[Any, Any]:
     """Return an array's values in host memory, bfloat16 included, which NumPy's device has not."""
-    return x.device.backend.to_host(x.native, copy=None)
+    return x.device._backend.to_host(x.native, copy=None)
 
 
 def bits(values: np.ndarray[Any, Any]) -> bytes:
@@ -402,7 +402,7 @@ def test_files_and_pickles_of_more_than_32_bits_can_count(path: Path) -> None:
     for device in pa.devices():
         last = pa.load(path, device=device, names=["last"])["last"]
         assert values_of(last).tolist() == [1, 2, 3]
-        if device.library not in SHARING or not device.backend.on_host(device.native):
+        if device.library not in SHARING or not device._backend.on_host(device.native):
             continue
         x = pa.load(path, device=device)["large"]
         assert x.shape == (rows, 4096)

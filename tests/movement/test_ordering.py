@@ -43,7 +43,7 @@ def zeros(device: str) -> pa.Array:
 
 def holds(x: pa.Array, value: float) -> bool:
     """Tell whether every element has a value, once the array is computed."""
-    found = x.device.backend.to_host(x.native, copy=True)
+    found = x.device._backend.to_host(x.native, copy=True)
     return bool((found == value).all())
 
 
@@ -120,7 +120,7 @@ def test_numpy_memory_that_changes_while_a_device_works(device: str) -> None:
 
 def test_numpy_reads_what_a_device_writes(device: str) -> None:
     found = pa.device(device)
-    if not found.backend.on_host(found.native):
+    if not found._backend.on_host(found.native):
         pytest.skip(f"{device} has memory of its own")
     x = zeros(device)
     seen: np.ndarray[Any, Any] = np.asarray(under_way(x))
@@ -147,5 +147,5 @@ def test_large_copies_have_read_their_source(device: str) -> None:
     for x in (values.copy(), pa.asarray(values.copy(), device="numpy")):
         y = pa.asarray(x, device=device, copy=True)
         x[...] = -1
-        found = y.device.backend.to_host(y.native, copy=None)
+        found = y.device._backend.to_host(y.native, copy=None)
         np.testing.assert_array_equal(found, values)

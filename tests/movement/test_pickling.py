@@ -28,7 +28,7 @@ SHARING = {"numpy", "torch", "clarray"}
 
 def values_of(x: pa.Array) -> np.ndarray[Any, Any]:
     """Return an array's values in host memory, bfloat16 included, which NumPy's device has not."""
-    return x.device.backend.to_host(x.native, copy=None)
+    return x.device._backend.to_host(x.native, copy=None)
 
 
 def drawn(dtype: np.dtype[Any], shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
@@ -225,7 +225,7 @@ def test_a_card_that_is_not_here(
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert pickle.loads(stored).device is x.device  # as long as it is
-    monkeypatch.setattr(pa.device(fake).backend, "count", lambda platform: 1)
+    monkeypatch.setattr(pa.device(fake)._backend, "count", lambda platform: 1)
     pa.reset_gpu_device()
     with (
         pa.config(unpickle_device=None),

@@ -39,11 +39,11 @@ LAYOUTS: dict[str, Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]] = {
 
 def memory(x: pa.Array) -> Any:
     """Return NumPy's view of the memory of an array on a host device."""
-    return x.device.backend.to_host(x.native, copy=False)
+    return x.device._backend.to_host(x.native, copy=False)
 
 
 def on_host(device: pa.Device) -> bool:
-    return device.backend.dlpack_device_of(device.native) == routes.HOST
+    return device._backend.dlpack_device_of(device.native) == routes.HOST
 
 
 def unaligned(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -113,7 +113,7 @@ def test_bfloat16_goes_where_it_exists(device: str) -> None:
     torch = pytest.importorskip("torch")
     x = Producer(torch.arange(5).bfloat16())
     target = pa.device(device)
-    native = target.backend.dtypes(target.platform, target.index)
+    native = target._backend.dtypes(target.platform, target.index)
     has = "bfloat16" in map(str, native)
     if not has:
         with pytest.raises(pa.DTypeNotSupportedError, match="has no bfloat16"):

@@ -123,7 +123,7 @@ def test_an_array_alone_is_a_tree(device: str) -> None:
 
 def test_arrays_come_back_as_what_they_were(device: str) -> None:
     where = pa.device(device)
-    own = where.backend.array_type
+    own = where._backend.array_type
     wrapped = pa.asarray(sample(), device="numpy")
     tree = {"array": wrapped, "native": sample(2), "other": Producer(sample(3))}
     moved = pa.to_device(tree, device)
@@ -246,7 +246,7 @@ def test_numpy_arrays_of_other_byte_order_and_in_files(device: str, tmp_path: Pa
     sample().tofile(tmp_path / "values")
     mapped = np.memmap(tmp_path / "values", dtype=np.float32, mode="r", shape=(2, 3))
     moved = pa.to_device([swapped, mapped], device)
-    own = pa.device(device).backend.array_type
+    own = pa.device(device)._backend.array_type
     for one in moved:
         assert isinstance(one, own)
         np.testing.assert_array_equal(host(one), sample())

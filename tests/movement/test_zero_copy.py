@@ -26,7 +26,7 @@ LIBRARY = {text: text.partition(":")[0] for text in DEVICES}
 def on_host(device: str) -> bool:
     """Tell whether a device's memory is host memory, which can be looked at where it lies."""
     found = pa.device(device)
-    return found.backend.on_host(found.native)
+    return found._backend.on_host(found.native)
 
 
 WRITABLE = [
@@ -42,7 +42,7 @@ PAIRS = list(itertools.permutations(DEVICES, 2))
 
 def memory(x: pa.Array) -> np.ndarray[Any, Any]:
     """Return NumPy's view of an array's own memory."""
-    found: np.ndarray[Any, Any] = x.device.backend.to_host(x.native, copy=False)
+    found: np.ndarray[Any, Any] = x.device._backend.to_host(x.native, copy=False)
     return found
 
 
@@ -78,7 +78,7 @@ LAYOUTS: dict[str, Callable[[pa.Array], pa.Array]] = {
 
 def seen(x: pa.Array) -> Any:
     """Return an array's values as they are now, wherever it is."""
-    return np.array(x.device.backend.to_host(x.native, copy=True))
+    return np.array(x.device._backend.to_host(x.native, copy=True))
 
 
 # --- sharing, by writing ----------------------------------------------------------------------

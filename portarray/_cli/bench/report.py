@@ -63,7 +63,7 @@ def surroundings(devices: Iterable[pa.Device], **more: object) -> dict[str, Any]
             **more,
         },
         "devices": {
-            str(device): {"name": device.name, "version": device.backend.version()}
+            str(device): {"name": device.name, "version": device._backend.version()}
             for device in devices
         },
     }

@@ -57,7 +57,7 @@ def finfo(xp: Any, type: Any, /) -> FInfo:
     if dtype.name == "bfloat16":
         import ml_dtypes  # only for those who use the dtype
 
-        limits = ml_dtypes.finfo(dtype)
+        limits = ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
     else:
         limits = np.finfo(dtype)
     return FInfo(

@@ -22,7 +22,7 @@ class Side:
 
     def __init__(self, device: pa.Device) -> None:
         self.device = device
-        self.transfer = device.backend
+        self.transfer = device._backend
         self.xp: Any = pa.namespace(device)  # new arrays are on this device
 
     def of(self, x: NumpyArray) -> Any:
@@ -127,7 +127,7 @@ def test_tensordot_and_vecdot(side: Side) -> None:
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "int64", "uint64"])
 @pytest.mark.parametrize("floating", ["float32", "float64"])
 def test_integer_products_are_exact(side: Side, dtype: str, floating: str) -> None:
-    dtypes = side.device.backend.dtypes(side.device.platform, side.device.index)
+    dtypes = side.device._backend.dtypes(side.device.platform, side.device.index)
     if np.dtype(floating) not in dtypes or np.dtype(dtype) not in dtypes:
         pytest.skip(f"{side.device} lacks {floating} or {dtype}")
     limits = np.iinfo(dtype)
