@@ -240,6 +240,20 @@ def test_large_and_small_tensors_divide_alike(name: str, dtype: str) -> None:
     x1, x2 = np.tile(values, 700), np.repeat(values, 700)
     divide = getattr(xp, name)
     got = divide(torch.from_numpy(x1), torch.from_numpy(x2)).numpy()
-    parts = [divide(torch.from_numpy(x1[i::7]), torch.from_numpy(x2[i::7])) for i in range(7)]
+    parts = [divide(torch.from_numpy(x1[i::70]), torch.from_numpy(x2[i::70])) for i in range(70)]
     for i, part in enumerate(parts):
-        same(part, got[i::7])
+        same(part, got[i::70])
+
+
+@pytest.mark.parametrize("dtype", ["int64", "float32", "uint16"])
+@pytest.mark.parametrize("invert", [False, True])
+def test_membership_in_large_and_small_tensors(dtype: str, invert: bool) -> None:
+    x1 = np.arange(6000).reshape(2, -1).astype(dtype)
+    x2 = np.arange(0, 4000, 3).astype(dtype)
+    if dtype == "float32":
+        x1[0, 5] = x2[7] = np.nan
+        x1[0, 0], x2[0] = -0.0, 0.0
+    got = xp.isin(torch.from_numpy(x1), torch.from_numpy(x2), invert=invert)
+    same(got, np.isin(x1, x2, invert=invert))
+    small = xp.isin(torch.from_numpy(x1[:, ::4]), torch.from_numpy(x2), invert=invert)
+    same(small, got.numpy()[:, ::4])

@@ -9,15 +9,28 @@ import torch
 from torch import Tensor
 
 from portarray.backends.composed.results import UniqueCountsResult, UniqueInverseResult
+<<<<<<< HEAD
+=======
+from portarray.backends.types import Rows
+from portarray.backends.torch.namespace.searching import searchsorted
+>>>>>>> w-torch
 from portarray.backends.torch.namespace.unsigned import NAMES, ordered, unordered, zero_or_not
 from portarray.backends.types import Rows
+
+_FEW = 4096
+"""Elements from which on a search is faster than ``torch.isin``, which sorts both tensors."""
 
 # PyTorch has no types for this.
 _unique: Callable[..., Any] = torch.unique
 
 
 def _isin(x1: Tensor, x2: Tensor, /, *, invert: bool = False) -> Tensor:
-    return torch.isin(x1, x2, invert=invert)
+    size = x2.numel()
+    if not size or x1.numel() + size < _FEW:
+        return torch.isin(x1, x2, invert=invert)
+    ordered = torch.sort(x2.reshape(-1))[0]
+    nearest = ordered[searchsorted(ordered, x1).clamp_(max=size - 1)]
+    return nearest != x1 if invert else nearest == x1
 
 
 def _values(x: Tensor, /) -> Tensor:
