@@ -9,11 +9,7 @@ import torch
 from torch import Tensor
 
 from portarray.backends.composed.results import UniqueCountsResult, UniqueInverseResult
-<<<<<<< HEAD
-=======
-from portarray.backends.types import Rows
 from portarray.backends.torch.namespace.searching import searchsorted
->>>>>>> w-torch
 from portarray.backends.torch.namespace.unsigned import NAMES, ordered, unordered, zero_or_not
 from portarray.backends.types import Rows
 
