@@ -17,9 +17,9 @@ from portarray import backends
 from portarray.backends.assembly import CHAPTERS
 
 EXTENSIONS = ("linalg", "fft")
-BACKENDS = Path(backends.__path__[0])
-SHARED = BACKENDS / "composed"
-BACKENDS = sorted(path for path in BACKENDS.glob("*/namespace") if path.is_dir())
+FOLDER = Path(backends.__path__[0])
+SHARED = FOLDER / "composed"
+BACKENDS = sorted(path for path in FOLDER.glob("*/namespace") if path.is_dir())
 
 NAMES: dict[str, frozenset[str]] = {
     **{chapter: frozenset(getattr(pa, chapter).__all__) for chapter in EXTENSIONS},

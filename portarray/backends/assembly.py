@@ -26,7 +26,14 @@ from portarray.backends.kinds import ACCEPTED, OPERANDS
 from portarray.backends.promotion import Kind, kind_of
 from portarray.backends.types import Served, served_by
 
-__all__ = ["CHAPTERS", "MissingDTypeError", "NativeFunctions", "NativeNamespace", "served"]
+__all__ = [
+    "CHAPTERS",
+    "MissingDTypeError",
+    "NativeFunctions",
+    "NativeNamespace",
+    "chapter_files",
+    "served",
+]
 
 CHAPTERS = (
     "creation",
@@ -71,7 +78,7 @@ class MissingDTypeError(TypeError):
 
 
 @cache
-def _chapters(package: str) -> dict[str, ModuleType]:
+def chapter_files(package: str) -> dict[str, ModuleType]:
     """Return the chapter files of a package, by chapter."""
     if not package:
         return {}
@@ -85,7 +92,7 @@ def _in_chapters(package: str, name: str, attribute: str = "") -> Any:
     With an attribute (``"ROWS"``) its tables of that name are looked into.
     """
     *extension, short = name.split(".")
-    found = _chapters(package)
+    found = chapter_files(package)
     for chapter in extension or CHAPTERS[: -len(EXTENSIONS)]:
         if chapter in found:
             own = found[chapter]
