@@ -17,7 +17,7 @@ import numpy as np
 
 from portarray.backends.jax import tracing, transfer
 from portarray.backends.jax.namespace.manipulation import counted
-from portarray.backends.promotion import kind_of
+from portarray.backends.promotion import kind_of, promote
 from portarray.backends.python_values import check_ends, spaced
 
 DType = np.dtype[Any]
@@ -226,6 +226,14 @@ def linspace(
     # Computed in double precision, whatever JAX's widest is, and rounded once.
     values = np.linspace(start, stop, num, endpoint=endpoint)
     return placed(device, values.astype(dtype or default_dtype(values.item(0) if num else 0.0)))
+
+
+def meshgrid(*arrays: jax.Array, indexing: str = "xy") -> tuple[jax.Array, ...]:
+    """Return coordinate arrays of one shape and dtype."""
+    if not arrays:
+        return ()
+    dtype = promote(*[x.dtype for x in arrays])
+    return tuple(jnp.meshgrid(*[x.astype(dtype) for x in arrays], indexing=indexing))
 
 
 def ones(shape: Shape, *, dtype: Any = None, device: jax.Device | None = None) -> jax.Array:

@@ -31,6 +31,11 @@ def counted(shape: tuple[int, ...], dtype: Any) -> tuple[int, ...]:
     return shape
 
 
+def permute_dims(x: jax.Array, /, axes: Sequence[int]) -> jax.Array:
+    """Return an array with axes in another order; JAX's own mixes no negative ones with others."""
+    return jnp.permute_dims(x, tuple(axis % x.ndim for axis in axes))
+
+
 def reshape(x: jax.Array, /, shape: Sequence[int], *, copy: bool | None = None) -> jax.Array:
     """Return the elements in another shape; JAX's arrays have no views for ``copy=False``."""
     if copy is False:

@@ -30,7 +30,7 @@ def cumulative_prod(
     dtype: Any = None,
     include_initial: bool = False,
 ) -> jax.Array:
-    """Return running products; JAX's own do not widen unsigned integers."""
-    if dtype is None and x.dtype.kind == "u":
-        dtype = jax.dtypes.canonicalize_dtype(np.uint64)
+    """Return running products; JAX's own do not widen integers."""
+    if dtype is None and x.dtype.kind in "iu":
+        dtype = jax.dtypes.canonicalize_dtype(np.dtype(f"{x.dtype.kind}8"))
     return jnp.cumulative_prod(x, axis=axis, dtype=dtype, include_initial=include_initial)
