@@ -79,11 +79,19 @@ class MissingDTypeError(TypeError):
 
 @cache
 def chapter_files(package: str) -> dict[str, ModuleType]:
-    """Return the chapter files of a package, by chapter."""
+    """Return the chapter files of a package, by chapter; under "" what stands for several at once.
+
+    That is the package itself, or one file, where a backend corrects little.
+    """
     if not package:
         return {}
-    names = {chapter: f"{package}.{chapter}" for chapter in CHAPTERS}
-    return {chapter: import_module(name) for chapter, name in names.items() if find_spec(name)}
+    found = {"": import_module(package)}
+    if hasattr(found[""], "__path__"):
+        names = {chapter: f"{package}.{chapter}" for chapter in CHAPTERS}
+        found |= {
+            chapter: import_module(name) for chapter, name in names.items() if find_spec(name)
+        }
+    return found
 
 
 def _in_chapters(package: str, name: str, attribute: str = "") -> Any:
@@ -93,7 +101,7 @@ def _in_chapters(package: str, name: str, attribute: str = "") -> Any:
     """
     *extension, short = name.split(".")
     found = chapter_files(package)
-    for chapter in extension or CHAPTERS[: -len(EXTENSIONS)]:
+    for chapter in extension or ("", *CHAPTERS[: -len(EXTENSIONS)]):
         if chapter in found:
             own = found[chapter]
             value = (
