@@ -77,14 +77,18 @@ def failed(error: Exception, name: str, table: DispatchTable, *operands: Any, **
     What a library's own function refuses beside a Python scalar, the namespace's function does, or
     says what is wrong.
     """
-    if (
-        len(operands) == 2
-        and isinstance(error, (TypeError, ValueError, OverflowError, RuntimeError))
-        and name in table.learned_with_scalar
-        and not all(map(table.device._backend.owns, operands))
-    ):
-        return called(name, table, _operands(table, *operands), {})
-    return reraise(error, name, table.device)
+    try:
+        if (
+            len(operands) == 2
+            and isinstance(error, (TypeError, ValueError, OverflowError, RuntimeError))
+            and name in table.learned_with_scalar
+            and not all(map(table.device._backend.owns, operands))
+        ):
+            return called(name, table, _operands(table, *operands), {})
+        return reraise(error, name, table.device)
+    finally:
+        # As in reraise: this frame is in the traceback, and would keep alive what it refers to.
+        del error
 
 
 def finished(result: Any, table: DispatchTable) -> Any:

@@ -44,9 +44,13 @@ def _learn(x: Array, key: Any) -> Array:
 
 def _failed(error: Exception, name: str, table: DispatchTable, native: Any, key: Any) -> Any:
     """Say what is wrong with a key that a library's own function refused, or take it after all."""
-    if isinstance(error, (IndexError, TypeError, ValueError, OverflowError, RuntimeError)):
-        return results.wrapped(_picked_native(table, native, _basic_key(native.shape, key)), table)
-    return results.reraise(error, "indexing", table.device)
+    try:
+        if isinstance(error, (IndexError, TypeError, ValueError, OverflowError, RuntimeError)):
+            key = _basic_key(native.shape, key)
+            return results.wrapped(_picked_native(table, native, key), table)
+        return results.reraise(error, "indexing", table.device)
+    finally:
+        del error  # as in reraise: this frame is in the traceback
 
 
 def _checking(table: DispatchTable) -> Callable[[Any, Any], Any]:

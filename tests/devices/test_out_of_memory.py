@@ -137,6 +137,7 @@ def test_errors_hold_nothing_once_they_are_handled(device: str) -> None:
         return weakref.ref(local)
 
     x = pa.ones((4, 3), dtype="float32", device=device)
+    assert (x + x).shape == pa.reshape(x, (4, 3)).shape == x[:].shape  # the calls below are warm
     ways: list[Callable[[], object]] = [
         lambda: pa.zeros((1 << 20, 1 << 20), dtype="float32", device=device),
         lambda: pa.zeros((1 << 62, 8), device=device),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import json
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -52,7 +51,7 @@ class Planted:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, library: str) -> None:
         self._patch = monkeypatch
         self._library = library
-        self._array = importlib.import_module(f"{library}.devices").LIBRARY.array_type
+        self._array = importlib.import_module(f"{library}.backend").LIBRARY.array_type
 
     def __call__(self, kernel: str, fault: str = "", *, examples: int = 10) -> Verification:
         """Verify a kernel with a fault."""
@@ -62,8 +61,8 @@ class Planted:
             frozenset({"float16", "float32", "float64"}),
             "row",
         )
-        table = SimpleNamespace(TUNED={kernel: (version,)})
-        self._patch.setattr(registry.load_backend(self._library), "tuned", table)
+        backend = registry.load_backend(self._library)
+        self._patch.setattr(backend, "tuned_kernels", {kernel: (version,)})
         self._patch.setattr(KERNELS[kernel][0], "_by_tables", {})  # which remembers other tables
         return pa.kernels.verify(DEVICE, kernel, examples=examples)
 
