@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import array_api_compat
@@ -90,3 +91,27 @@ def test_inspection(anywhere: str) -> None:
     with pytest.raises(ValueError, match="kind='floating' is none of 'bool', 'signed integer'"):
         info.dtypes(device=anywhere, kind="floating")
     assert info.capabilities()["boolean indexing"]
+
+
+def test_native_namespaces_promote_as_portarray_does(device: str) -> None:
+    """Every pair of dtypes, and Python scalars on either side: one rule, in assembly."""
+    where = pa.device(device)
+    xp = pa.namespace(where)
+    present = list(pa.__array_namespace_info__().dtypes(device=where).values())
+    arrays = [pa.ones(2, dtype=dtype, device=where) for dtype in present]
+    pairs = [(x, y) for x in arrays for y in arrays]
+    pairs += [pair for x in arrays for s in (True, 2, 1.5, 1j) for pair in ((x, s), (s, x))]
+    for name in ("add", "equal", "divide"):
+        for x, y in pairs:
+            ours = dtype_of(getattr(pa, name), x, y)
+            natives = [getattr(one, "native", one) for one in (x, y)]
+            theirs = dtype_of(getattr(xp, name), *natives)
+            assert theirs == ours, (name, x, y)
+
+
+def dtype_of(function: Callable[..., Any], *operands: Any) -> object:
+    """Return the dtype of what a function returns, or that it raised TypeError."""
+    try:
+        return pa.asarray(function(*operands)).dtype
+    except TypeError:  # DTypeNotSupportedError is one
+        return TypeError

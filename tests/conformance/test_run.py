@@ -157,7 +157,7 @@ def test_shrinking_is_given_up_after_a_while(strict: Target, make_case: Make) ->
         assert len({value % 1000 for value in values}) < 10, "too many"
 
     result = one(strict, make_case(slow), quick=True)
-    assert calls <= QUICK_SHRINK_SECONDS / 0.02 + 1
+    assert calls <= 10 * QUICK_SHRINK_SECONDS / 0.02  # far more calls would follow
     assert (result.status, first_line(result)) == ("failed", "too many")
     assert result.example.startswith("values = [")
 
