@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, final
 
 import numpy as np
 
-from portarray._array import base, call, formatting, indexing, interop, operators, pickling
+from portarray._array import base, call, formatting, indexing, interop, operators, pickling, warm
 
 if TYPE_CHECKING:
     from portarray.typing import Namespace
@@ -165,7 +165,7 @@ class Array(base.ArrayBase):
         return interop.dlpack_device(self)
 
     def __getitem__(self, key: Any, /) -> Array:
-        return indexing.getitem(self, key)
+        return warm.getitem(self, key)
 
     def __setitem__(self, key: Any, value: Any, /) -> None:
         indexing.setitem(self, key, value)

@@ -61,17 +61,17 @@ def learn_with_scalar(name: str, table: DispatchTable, first: Any, second: Any) 
 
 def learn_with_options(
     name: str, table: DispatchTable, natives: Sequence[Any], options: dict[str, Any]
-) -> Any:
+) -> Array:
     """Do the same for native arrays and options that do not decide the dtype of the result."""
     out = called(name, table, natives, options)
     first = out[0] if type(out) is tuple and out else out
     if type(first) is base.array_type:
         known = None if type(out) is tuple else table.known_type
         table.learned_with_options[name] = (table.functions[name], first._table, known)
-    return out
+    return out  # type: ignore[no-any-return]
 
 
-def failed(error: Exception, name: str, table: DispatchTable, *operands: Any, **_: Any) -> Any:
+def failed(error: Exception, name: str, table: DispatchTable, *operands: Any, **_: Any) -> Array:
     """Raise what the user sees in a library's error's place.
 
     What a library's own function refuses beside a Python scalar, the namespace's function does, or
@@ -84,22 +84,24 @@ def failed(error: Exception, name: str, table: DispatchTable, *operands: Any, **
             and name in table.learned_with_scalar
             and not all(map(table.device._backend.owns, operands))
         ):
-            return called(name, table, _operands(table, *operands), {})
-        return reraise(error, name, table.device)
+            return called(name, table, _operands(table, *operands), {})  # type: ignore[no-any-return]
+        reraise(error, name, table.device)
     finally:
         # As in reraise: this frame is in the traceback, and would keep alive what it refers to.
         del error
 
 
-def finished(result: Any, table: DispatchTable) -> Any:
+def finished(result: Any, table: DispatchTable) -> Array:
     """Wrap any result of a library; containers become tuples."""
     kind = type(result)
     if kind is table.array_type:
         return wrapped(result, table)
     if kind is tuple or kind is list:
         known = table.array_type
-        return tuple([wrapped(x, table) if type(x) is known else _result(x, table) for x in result])
-    return _result(result, table)
+        return tuple(  # type: ignore[return-value]  # functions with several results
+            [wrapped(x, table) if type(x) is known else _result(x, table) for x in result]
+        )
+    return _result(result, table)  # type: ignore[no-any-return]
 
 
 def _operands(table: DispatchTable, *values: Any) -> list[Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from portarray._array import base, dispatch, dtypes, operands, results, warm
+from portarray._array import base, dispatch, dtypes, operands, results
 from portarray.backends import promotion
 
 if TYPE_CHECKING:
@@ -19,21 +19,10 @@ __all__ = ["getitem", "setitem"]
 
 
 _BASIC = frozenset({int, slice, type(None), type(Ellipsis)})
-_is_basic = _BASIC.issuperset
+is_basic = _BASIC.issuperset
 
 
-_SOURCE = '''
-def getitem(x, key):
-    """Return ``x[key]``."""
-    kind = type(key)
-    if kind is int or kind is slice or (kind is tuple and is_basic(map(type, key)) and key.count(...) < 2):
-        table = x._table
-        @warm table.learned["getitem"](x._native, key) else learn(x, key)
-    return finished(picked(x, key), x._table)
-'''  # noqa: E501
-
-
-def _learn(x: Array, key: Any) -> Array:
+def learn_getitem(x: Array, key: Any) -> Array:
     """Find the function for keys without arrays, and call it."""
     table = x._table
     own = dispatch.picking(table)
@@ -42,13 +31,13 @@ def _learn(x: Array, key: Any) -> Array:
     return getitem(x, key)
 
 
-def _failed(error: Exception, name: str, table: DispatchTable, native: Any, key: Any) -> Any:
+def failed(error: Exception, name: str, table: DispatchTable, native: Any, key: Any) -> Array:
     """Say what is wrong with a key that a library's own function refused, or take it after all."""
     try:
         if isinstance(error, (IndexError, TypeError, ValueError, OverflowError, RuntimeError)):
             key = _basic_key(native.shape, key)
             return results.wrapped(_picked_native(table, native, key), table)
-        return results.reraise(error, "indexing", table.device)
+        results.reraise(error, "indexing", table.device)
     finally:
         del error  # as in reraise: this frame is in the traceback
 
@@ -57,6 +46,11 @@ def _checking(table: DispatchTable) -> Callable[[Any, Any], Any]:
     """Return the function for keys without arrays where the library's own checks none."""
     function = table.functions["getitem"]
     return lambda native, key: function(native, _basic_key(native.shape, key))
+
+
+def getitem(x: Array, key: Any) -> Array:
+    """Return ``x[key]`` for any key, after it was checked."""
+    return results.wrapped(_picked(x, key), x._table)
 
 
 def _picked(x: Array, key: Any) -> Any:
@@ -75,17 +69,6 @@ def _picked_native(table: DispatchTable, native: Any, key: tuple[Any, ...]) -> A
         return table.functions["getitem"](native, key)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
         results.reraise(error, "indexing", table.device)
-
-
-getitem: Callable[[Array, Any], Array] = warm.expand(
-    _SOURCE,
-    base=base,
-    failed=_failed,
-    finished=results.wrapped,
-    is_basic=_is_basic,
-    learn=_learn,
-    picked=_picked,
-)["getitem"]
 
 
 def setitem(x: Array, key: Any, value: Any) -> None:
@@ -138,7 +121,7 @@ def _fill_value(value: Any, x: Array) -> Any:
 def _native_key(x: Array, key: Any) -> tuple[Any, ...]:
     """Return a key as the tuple of native parts that a backend takes, its bounds checked."""
     parts = key if isinstance(key, tuple) else (key,)
-    if _is_basic(map(type, parts)):
+    if is_basic(map(type, parts)):
         return _basic_key(x._native.shape, key)
     native = [_native_part(x, part) for part in parts]
     if len(parts) > len(x._native.shape) or not all(map(_needs_no_check, parts)):

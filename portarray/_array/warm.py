@@ -1,55 +1,278 @@
-"""The path of a warm call, written once.
-
-A call is *warm* when its function was called before with the same dtypes on the same device: then
-one look-up in the dispatch table gives the function, the table of the result and the class that the
-result must have. A Python call more is a tenth of a small addition, so the look-up stands inside
-every function that needs it; to write it once, those functions are made from texts in which a line
-``@warm TABLE.MEMORY[KEY](OPERANDS) else COLD`` stands for :data:`_WARM`.
-"""
+"""The path of warm calls. Made by tools/expand_warm.py, which says how: change that file."""
 
 from __future__ import annotations
 
-import linecache
-import re
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["expand"]
+from portarray._array import base, cold, indexing
+from portarray._array.indexing import is_basic
+from portarray._array.operands import from_scalar
 
-_WARM = """\
-try:
-    function, result, known = {memory}[{key}]
-except KeyError:
-    return {cold}
-try:
-    native = function({operands})
-except Exception as error:
-    return failed(error, {key}, table, {operands})
-if type(native) is known:
-    out = base.new_uninitialized()
-    out._native = native
-    out._table = result
-    return out
-return finished(native, result)
-"""
-
-_LINE = re.compile(r"^( *)@warm (table\.\w+)\[(.*?)\]\((.*)\) else (.*)$", re.MULTILINE)
+if TYPE_CHECKING:
+    from portarray._array.array import Array
 
 
-def expand(source: str, **names: Any) -> dict[str, Any]:
-    """Return the functions of a text, which finds the names given as its globals.
+def unary(name: str, x: Any) -> Array:
+    """Call a function of one array and nothing else."""
+    if type(x) is base.array_type:
+        table = x._table
+        try:
+            function, result, known = table.learned[name]
+        except KeyError:
+            return cold.learn(name, table, x._native)
+        try:
+            native = function(x._native)
+        except Exception as error:  # noqa: BLE001  (translated and raised again)
+            return cold.failed(error, name, table, x._native)
+        if type(native) is known:
+            out = base.new_uninitialized()
+            out._native = native
+            out._table = result
+            return out
+        return cold.finished(native, result)
+    return unary(name, from_scalar(x, name))
 
-    Among them must be ``base``, ``finished(native, table)``, which wraps any result, and
-    ``failed(error, key, table, *operands)``, which raises or returns another result.
-    """
 
-    def write_out(found: re.Match[str]) -> str:
-        indent, memory, key, operands, cold = found.groups()
-        text = _WARM.format(memory=memory, key=key, operands=operands, cold=cold)
-        return "\n".join(indent + line for line in text.splitlines())
+def binary(name: str, x1: Any, x2: Any) -> Array:
+    """Call a function of two operands, of which one may be a Python scalar."""
+    if type(x1) is base.array_type:
+        table = x1._table
+        kind = type(x2)
+        if kind is base.array_type:
+            if table is x2._table:
+                try:
+                    function, result, known = table.learned[name]
+                except KeyError:
+                    return cold.learn(name, table, x1._native, x2._native)
+                try:
+                    native = function(x1._native, x2._native)
+                except Exception as error:  # noqa: BLE001  (translated and raised again)
+                    return cold.failed(error, name, table, x1._native, x2._native)
+                if type(native) is known:
+                    out = base.new_uninitialized()
+                    out._native = native
+                    out._table = result
+                    return out
+                return cold.finished(native, result)
+        elif kind in table.scalars or (kind is int and table.low <= x2 <= table.high):
+            try:
+                function, result, known = table.learned_with_scalar[name]
+            except KeyError:
+                return cold.learn_with_scalar(name, table, x1._native, x2)
+            try:
+                native = function(x1._native, x2)
+            except Exception as error:  # noqa: BLE001  (translated and raised again)
+                return cold.failed(error, name, table, x1._native, x2)
+            if type(native) is known:
+                out = base.new_uninitialized()
+                out._native = native
+                out._table = result
+                return out
+            return cold.finished(native, result)
+    elif type(x2) is base.array_type:
+        table = x2._table
+        kind = type(x1)
+        if kind in table.scalars or (kind is int and table.low <= x1 <= table.high):
+            try:
+                function, result, known = table.learned_with_scalar[name]
+            except KeyError:
+                return cold.learn_with_scalar(name, table, x1, x2._native)
+            try:
+                native = function(x1, x2._native)
+            except Exception as error:  # noqa: BLE001  (translated and raised again)
+                return cold.failed(error, name, table, x1, x2._native)
+            if type(native) is known:
+                out = base.new_uninitialized()
+                out._native = native
+                out._table = result
+                return out
+            return cold.finished(native, result)
+    return cold.binary(name, x1, x2)
 
-    text = _LINE.sub(write_out, source)
-    file = f"<expanded by {__name__}: {len(linecache.cache)}>"
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)  # tracebacks
-    made: dict[str, Any] = {"__name__": __name__, **names}
-    exec(compile(text, file, "exec"), made)  # noqa: S102 - the text stands beside its callers
-    return made
+
+def operator(name: str) -> Callable[[Array, Any], Array]:
+    """Return the method behind ``x op other``."""
+
+    def method(self: Array, other: Any, /) -> Any:
+        table = self._table
+        kind = type(other)
+        if kind is base.array_type:
+            if table is other._table:
+                try:
+                    function, result, known = table.learned[name]
+                except KeyError:
+                    return cold.learn(name, table, self._native, other._native)
+                try:
+                    native = function(self._native, other._native)
+                except Exception as error:  # noqa: BLE001  (translated and raised again)
+                    return cold.failed(error, name, table, self._native, other._native)
+                if type(native) is known:
+                    out = base.new_uninitialized()
+                    out._native = native
+                    out._table = result
+                    return out
+                return cold.finished(native, result)
+        elif kind in table.scalars or (kind is int and table.low <= other <= table.high):
+            try:
+                function, result, known = table.learned_with_scalar[name]
+            except KeyError:
+                return cold.learn_with_scalar(name, table, self._native, other)
+            try:
+                native = function(self._native, other)
+            except Exception as error:  # noqa: BLE001  (translated and raised again)
+                return cold.failed(error, name, table, self._native, other)
+            if type(native) is known:
+                out = base.new_uninitialized()
+                out._native = native
+                out._table = result
+                return out
+            return cold.finished(native, result)
+        elif cold.is_foreign(other):
+            return NotImplemented
+        return cold.binary(name, self, other)
+
+    return method
+
+
+def reflected(name: str) -> Callable[[Array, Any], Array]:
+    """Return the method behind ``other op x``."""
+
+    def method(self: Array, other: Any, /) -> Any:
+        table = self._table
+        kind = type(other)
+        if kind in table.scalars or (kind is int and table.low <= other <= table.high):
+            try:
+                function, result, known = table.learned_with_scalar[name]
+            except KeyError:
+                return cold.learn_with_scalar(name, table, other, self._native)
+            try:
+                native = function(other, self._native)
+            except Exception as error:  # noqa: BLE001  (translated and raised again)
+                return cold.failed(error, name, table, other, self._native)
+            if type(native) is known:
+                out = base.new_uninitialized()
+                out._native = native
+                out._table = result
+                return out
+            return cold.finished(native, result)
+        if cold.is_foreign(other):
+            return NotImplemented
+        return cold.binary(name, other, self)
+
+    return method
+
+
+def options(name: str, x: Any, /, *args: Any, **options: Any) -> Array:
+    """Call a function of one array, with options that do not decide the dtype of the result."""
+    if type(x) is base.array_type:
+        table = x._table
+        try:
+            function, result, known = table.learned_with_options[name]
+        except KeyError:
+            return cold.learn_with_options(name, table, (x._native, *args), options)
+        try:
+            native = function(x._native, *args, **options)
+        except Exception as error:  # noqa: BLE001  (translated and raised again)
+            return cold.failed(error, name, table, x._native, *args, **options)
+        if type(native) is known:
+            out = base.new_uninitialized()
+            out._native = native
+            out._table = result
+            return out
+        return cold.finished(native, result)
+    return cold.apply(name, (x,), *args, **options)
+
+
+def pair(name: str, x1: Any, x2: Any, /, **options: Any) -> Array:
+    """Call a function of two arrays that keep their dtypes, with options like those above."""
+    if type(x1) is base.array_type and type(x2) is base.array_type:
+        table = x1._table
+        if x2._table.device is table.device:
+            try:
+                function, result, known = table.learned_with_options[name]
+            except KeyError:
+                return cold.learn_with_options(name, table, (x1._native, x2._native), options)
+            try:
+                native = function(x1._native, x2._native, **options)
+            except Exception as error:  # noqa: BLE001  (translated and raised again)
+                return cold.failed(error, name, table, x1._native, x2._native, **options)
+            if type(native) is known:
+                out = base.new_uninitialized()
+                out._native = native
+                out._table = result
+                return out
+            return cold.finished(native, result)
+    return cold.apply(name, (x1, x2), **options)
+
+
+def aligned(name: str, x1: Any, x2: Any, /, **options: Any) -> Array:
+    """Call a function of two arrays that are promoted, with options like those above."""
+    if type(x1) is base.array_type and type(x2) is base.array_type:
+        table = x1._table
+        if x2._table is table:
+            try:
+                function, result, known = table.learned_with_options[name]
+            except KeyError:
+                return cold.learn_with_options(name, table, (x1._native, x2._native), options)
+            try:
+                native = function(x1._native, x2._native, **options)
+            except Exception as error:  # noqa: BLE001  (translated and raised again)
+                return cold.failed(error, name, table, x1._native, x2._native, **options)
+            if type(native) is known:
+                out = base.new_uninitialized()
+                out._native = native
+                out._table = result
+                return out
+            return cold.finished(native, result)
+    return cold.promoted(name, (x1, x2), **options)
+
+
+def joined(name: str, arrays: Sequence[Any], /, **options: Any) -> Array:
+    """Call a function of one list of arrays, which are promoted."""
+    first = arrays[0]
+    if type(first) is base.array_type:
+        table = first._table
+        natives = [x._native for x in arrays if type(x) is base.array_type and x._table is table]
+        if len(natives) == len(arrays):
+            try:
+                function, result, known = table.learned_with_options[name]
+            except KeyError:
+                return cold.learn_with_options(name, table, (natives,), options)
+            try:
+                native = function(natives, **options)
+            except Exception as error:  # noqa: BLE001  (translated and raised again)
+                return cold.failed(error, name, table, natives, **options)
+            if type(native) is known:
+                out = base.new_uninitialized()
+                out._native = native
+                out._table = result
+                return out
+            return cold.finished(native, result)
+    return cold.sequence(name, arrays, promote=True, **options)
+
+
+def getitem(x: Array, key: Any) -> Array:
+    """Return ``x[key]``."""
+    kind = type(key)
+    if (
+        kind is int
+        or kind is slice
+        or (kind is tuple and is_basic(map(type, key)) and key.count(...) < 2)
+    ):
+        table = x._table
+        try:
+            function, result, known = table.learned["getitem"]
+        except KeyError:
+            return indexing.learn_getitem(x, key)
+        try:
+            native = function(x._native, key)
+        except Exception as error:  # noqa: BLE001  (translated and raised again)
+            return indexing.failed(error, "getitem", table, x._native, key)
+        if type(native) is known:
+            out = base.new_uninitialized()
+            out._native = native
+            out._table = result
+            return out
+        return cold.finished(native, result)
+    return indexing.getitem(x, key)

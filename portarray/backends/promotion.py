@@ -6,9 +6,9 @@ widest dtype of the winning kind wins. uint64 has no common dtype with a signed 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable
 from functools import cache, reduce
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Literal
 
 import numpy as np
 
@@ -16,7 +16,6 @@ __all__ = [
     "COMPARISONS",
     "KIND_ORDER",
     "Kind",
-    "Native",
     "Scalar",
     "checked",
     "kind_of",
@@ -29,8 +28,6 @@ DType = np.dtype[Any]
 Scalar = bool | int | float | complex
 Kind = Literal["b", "i", "u", "f", "c"]
 """One letter for a kind: bool, signed and unsigned integer, real and complex floating-point."""
-
-D = TypeVar("D", bound=Hashable)
 
 KIND_ORDER = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
 """Kinds in the order of promotion: what meets a higher one becomes of that kind."""
@@ -158,56 +155,3 @@ def scalar_dtype(scalar: Scalar, dtype: DType, default: Callable[[str], DType]) 
             return default("c")
         return np.dtype(np.complex64) if dtype.itemsize < 8 else np.dtype(np.complex128)
     raise TypeError(f"expected an array or a Python scalar, got {type(scalar).__name__}")
-
-
-class Native(Generic[D]):
-    """The rule for a library with dtypes of its own.
-
-    Parameters
-    ----------
-    dtypes : mapping
-        NumPy's dtypes to the library's.
-    """
-
-    def __init__(self, dtypes: Mapping[DType, D]) -> None:
-        self._dtypes = dict(dtypes)
-        self._numpy = {native: dtype for dtype, native in dtypes.items()}
-        self._pairs: dict[tuple[D, D], D] = {}
-
-    def numpy(self, dtype: D) -> DType:
-        """Return NumPy's dtype of one of the library's.
-
-        Raises
-        ------
-        TypeError
-            If it is none of portarray's dtypes.
-        """
-        found = self._numpy.get(dtype)
-        if found is None:
-            raise TypeError(f"{dtype} has no place in the array API standard")
-        return found
-
-    def promote(self, *dtypes: D) -> D:
-        """Return the dtype that one or more dtypes meet in; errors as of :func:`promote`."""
-        return reduce(self.promote_two, dtypes)
-
-    def promote_two(self, first: D, second: D) -> D:
-        """Return the dtype that two dtypes meet in; errors as of :func:`promote`."""
-        try:
-            return self._pairs[first, second]
-        except KeyError:
-            found = self._own(promote(self.numpy(first), self.numpy(second)))
-            self._pairs[first, second] = found
-            return found
-
-    def scalar_dtype(self, scalar: Scalar, dtype: D, widest: Mapping[str, DType]) -> D:
-        """Return the dtype that a Python scalar and a dtype meet in; see :func:`scalar_dtype`."""
-        return self._own(scalar_dtype(scalar, self.numpy(dtype), widest.__getitem__))
-
-    def _own(self, dtype: DType) -> D:
-        if dtype not in self._dtypes:
-            raise TypeError(
-                f"the operands meet in {dtype}, which the library lacks; "
-                f"convert one of them with astype first"
-            )
-        return self._dtypes[dtype]

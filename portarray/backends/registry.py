@@ -14,7 +14,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from portarray.backends import contract
 from portarray.backends.base import Backend
 from portarray.backends.types import PLATFORMS, BackendInfo
 
@@ -97,6 +96,8 @@ def load_backend(library: str) -> Backend:
     backend = _backends.get(package)
     if backend is None:
         with _exits_become_errors(package):
+            from portarray.backends import contract  # `import portarray` loads no backend
+
             where = f"{package}.backend"
             kind = contract.check(getattr(importlib.import_module(where), "BACKEND", None), where)
             chapters = f"{package}.namespace"
