@@ -351,3 +351,10 @@ def test_empty_matrices_and_sets(device: str) -> None:
     assert int(pa.linalg.matrix_rank(pa.ones((2, 0), device=device))) == 0
     assert pa.unique_values(pa.asarray([3, 1, 2, 1], device=device)).tolist() == [1, 2, 3]
     assert pa.unique_values(pa.asarray([float("nan")] * 2, device=device)).shape == (2,)
+
+
+def test_a_power_that_changes_the_dtype_does_so_after_one_that_does_not(device: str) -> None:
+    x = pa.asarray([[2, 0], [0, 4]], device=device)
+    assert pa.linalg.matrix_power(x, 2).dtype == x.dtype
+    inverse = pa.linalg.matrix_power(x, -1)
+    assert (inverse.dtype.kind, inverse.tolist()) == ("f", [[0.5, 0], [0, 0.25]])

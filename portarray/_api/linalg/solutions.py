@@ -93,7 +93,7 @@ def matrix_power(x: Array, n: int, /) -> Array:
     n = index(n)
     if n < 0:
         x, n = inv(x), -n
-    return call.options("linalg.matrix_power", x, n)
+    return call.apply("linalg.matrix_power", (x,), n)
 
 
 def matrix_rank(x: Array, /, *, rtol: float | Array | None = None) -> Array:
