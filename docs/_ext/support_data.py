@@ -71,7 +71,7 @@ def _kernels(library: str) -> list[list[str]]:
     return [
         [name, row.name, _dtypes(row.dtypes), row.wins]
         for name in generic.__all__
-        for row in backend.tuned_kernels(name)
+        for row in backend.tuned_kernels.get(name, ())
     ]
 
 
