@@ -2,8 +2,8 @@
 
 A function of the standard is looked for in the backend's chapter files, then in its library's own
 standard namespace where it names one, then among the shared compositions, then on the host. What it
-is handed are *aligned* operands: arrays of one dtype, of a kind that the function computes on. Calls of
-portarray's functions, the support table and ``pa.namespace`` all ask here.
+is handed are *aligned* operands: arrays of one dtype, of a kind that the function computes on.
+Calls of portarray's functions, the support table and ``pa.namespace`` all ask here.
 """
 
 from __future__ import annotations
