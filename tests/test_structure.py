@@ -34,7 +34,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "backends.contract": {"backends.base"},
     "backends.registry": {"backends.types", "backends.base", "backends.contract"},
     "backends.kinds": {"backends.promotion"},
-    "backends.composed": {"backends.types", "backends.promotion"},
+    "backends.composed": {"backends.types", "backends.promotion", "backends.kinds"},
     "_dlpack": set(),  # what capsules hold, for whatever imports them
     "_host_memory": set(),  # what the system says, for whatever computes on the host
     "backends.machine": {"_host_memory", "backends.types"},

@@ -10,6 +10,8 @@ from docutils.parsers.rst import Directive
 from sphinx.application import Sphinx
 from sphinx.util.typing import ExtensionMetadata
 
+from portarray._api import support
+
 WAYS = ("native", "composed", "host")
 
 
@@ -41,9 +43,10 @@ def _totals(data: support_data.Data) -> nodes.table:
 
 def _chapters(data: support_data.Data) -> Iterator[tuple[str, nodes.table]]:
     chapters: dict[str, list[list[str]]] = {}
-    for name, entry in data["functions"].items():
-        served = (entry["served"].get(library, "") for library in data["libraries"])
-        chapters.setdefault(entry["chapter"], []).append([f"{name}()", *served])
+    for chapter, name in support.functions():
+        known = data["functions"].get(name, {"served": {}})["served"]
+        served = (known.get(library, "not recorded") for library in data["libraries"])
+        chapters.setdefault(chapter, []).append([f"{name}()", *served])
     for chapter, lines in chapters.items():
         yield chapter, table_of(["function", *data["libraries"]], lines)
 

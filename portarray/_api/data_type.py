@@ -302,8 +302,8 @@ def _float_info(dtype: DType) -> FloatInfo:
     if kind == "c":
         dtype = dtypes.STANDARD[f"float{4 * dtype.itemsize}"]
     limits: Any
-    if dtype.name == "bfloat16":  # NumPy does not know its limits
-        from ml_dtypes import finfo as limits_of  # imported only by those who use the dtype
+    if dtype.kind == "V":  # of ml_dtypes: NumPy does not know its limits
+        from ml_dtypes import finfo as limits_of  # imported only by those who use it
 
         limits = limits_of(dtype)  # type: ignore[no-untyped-call]
     else:

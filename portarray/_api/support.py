@@ -10,7 +10,6 @@ from portarray._array import dispatch, dtypes, interop
 from portarray._devices import discovery, selection
 from portarray._devices.device import Device
 from portarray.backends import assembly, registry
-from portarray.backends.kinds import ACCEPTED
 from portarray.backends.types import Served
 
 State = Literal["functional", "declared", "not run"]
@@ -154,7 +153,7 @@ def _declared(library: str) -> list[Row]:
 
 def _taken(device: Device, name: str) -> tuple[str, ...]:
     """Return the dtypes that a function takes on a device."""
-    rule = ACCEPTED.get(name)
+    rule = assembly.accepted(name)
     return tuple(
         dtype.name
         for dtype in dispatch.dtypes_of(device)

@@ -1,4 +1,4 @@
-"""What every call goes through: the array, the crossing, dtypes, indices, support."""
+"""What every call goes through: the array, its calls, dtypes and indices."""
 
 # `array` and `call` need each other, and array's class body calls functions of `call` while `call`
 # needs the class only once functions run: whichever is asked for, `array` must be begun first.

@@ -261,7 +261,7 @@ class Array(base.ArrayBase):
     # Comparison gives arrays, so equal arrays cannot be told apart by hash.
     __hash__ = None  # type: ignore[assignment]
 
-    # --- good company: what NumPy, CuPy and JAX arrays share ----------------------------------
+    # --- interoperability: what NumPy, CuPy and JAX arrays share ------------------------------
 
     # NumPy's functions of these names call them with out=None, and mean with dtype=None.
 
@@ -394,7 +394,7 @@ class Array(base.ArrayBase):
         return interop.to_numpy(self, dtype, copy)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        """Answer NumPy's and SciPy's ufuncs; see the docs on good company."""
+        """Answer NumPy's and SciPy's ufuncs; see the docs on interoperability."""
         return interop.ufunc(ufunc, method, inputs, kwargs)
 
     def __repr__(self) -> str:

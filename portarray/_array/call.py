@@ -1,4 +1,4 @@
-"""The one crossing between portarray and the libraries.
+"""How a function of a library is called: the one place where portarray and the libraries meet.
 
 Every call goes: unwrap, check, promote, enter the device, call, translate errors, wrap. The
 functions here are the path of warm calls, see :mod:`portarray._array.warm`; what a call costs is

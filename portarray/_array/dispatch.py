@@ -1,4 +1,4 @@
-"""DispatchTables: one dtype on one device, with the function that serves each name there.
+"""Dispatch tables: one dtype on one device, with the function that serves each name there.
 
 Every array carries its table, so that a call finds its function with one look-up and two arrays
 agree in device *and* dtype when their tables are the same object. All that does not depend on the

@@ -1,8 +1,8 @@
 """How a core kernel is served: by a version made for the library, or by the generic one.
 
-As a function of the standard, a kernel goes through one crossing: unwrap, find the version in a
-table by dtype and shape, enter the device, call, translate errors, wrap. The kernels themselves,
-and the checks of what they are given, are in :mod:`portarray.kernels`.
+A kernel's call takes the steps of any other: unwrap, find the version in a table by dtype and
+shape, enter the device, call, translate errors, wrap. The kernels themselves, and the checks of
+what they are given, are in :mod:`portarray.kernels`.
 """
 
 from __future__ import annotations

@@ -125,7 +125,7 @@ def _host_values(
         raise OverflowError(
             f"a value does not fit {dtype or 'any integer dtype'}: {error}{fix}"
         ) from error
-    if values.dtype.kind in "OSUTVMm" and values.dtype.name != "bfloat16":
+    if values.dtype.kind in "OSUTVMm" and values.dtype.name not in dtypes.EXTRA:
         what = {
             "O": "Python objects",
             "S": "bytes",

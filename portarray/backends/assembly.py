@@ -2,8 +2,8 @@
 
 A function of the standard is looked for in the backend's chapter files, then in its library's own
 standard namespace where it names one, then among the shared compositions, then on the host. What it
-is handed are *aligned* operands: arrays of one dtype, of a kind that the function computes on. The
-crossing, the support table and ``pa.namespace`` all ask here.
+is handed are *aligned* operands: arrays of one dtype, of a kind that the function computes on.
+Calls of portarray's functions, the support table and ``pa.namespace`` all ask here.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 
 from portarray.backends import host, promotion, registry
 from portarray.backends.base import Backend
-from portarray.backends.kinds import ACCEPTED, OPERANDS
+from portarray.backends.kinds import ACCEPTED, OPERANDS, Accepts
 from portarray.backends.promotion import Kind, kind_of
 from portarray.backends.types import Served, served_by
 
@@ -31,6 +31,7 @@ __all__ = [
     "MissingDTypeError",
     "NativeFunctions",
     "NativeNamespace",
+    "accepted",
     "chapter_files",
     "served",
 ]
@@ -159,6 +160,16 @@ def _composition(name: str) -> Function | None:
     return next((function for function in found if function is not None), None)
 
 
+@cache
+def accepted(name: str) -> Accepts | None:
+    """Return the kinds of dtype that a function takes; None where it takes them all.
+
+    The row stands in kinds.py, or beside the shared composition of the name.
+    """
+    found = ACCEPTED.get(name)
+    return found or _in_chapters("portarray.backends.composed", name, "ACCEPTED")
+
+
 def served(backend: Backend, name: str) -> Served:
     """Return how a backend serves a function of the standard; no device is needed to tell."""
     rows = _in_chapters(backend.chapters, name, "ROWS")
@@ -260,9 +271,9 @@ class NativeFunctions:
         TypeError
             If the function does not take the dtype.
         """
-        rule = ACCEPTED.get(name)
+        rule = accepted(name)
         if dtype is not None and rule is not None and kind_of(dtype) not in rule.kinds:
-            return self._converted(name, dtype)
+            return self._converted(name, rule, dtype)
         own = _own(self.backend, name, dtype)
         if own is not None:
             return self._guarded(name, own), served_by(own)
@@ -276,11 +287,10 @@ class NativeFunctions:
     def _guarded(self, name: str, own: Any) -> Any:
         return self.backend.guard_memory(name, own) if callable(own) else own
 
-    def _converted(self, name: str, dtype: DType) -> tuple[Function, Served]:
+    def _converted(self, name: str, rule: Accepts, dtype: DType) -> tuple[Function, Served]:
         """Return a function for a dtype that is converted first, or refuse it."""
-        rule, kind = ACCEPTED[name], kind_of(dtype)
-        if not rule.takes(kind):
-            raise TypeError(_refusal(name, dtype))
+        if not rule.takes(kind_of(dtype)):
+            raise TypeError(_refusal(name, rule, dtype))
         if rule.instead:
             return self.serve(rule.instead, dtype)
         if rule.to == "truth":
@@ -343,7 +353,7 @@ class NativeFunctions:
         return self._short("INPLACE", name, dtype)
 
     def _short(self, table: str, name: str, dtype: DType) -> Function | None:
-        rule = ACCEPTED.get(name)
+        rule = accepted(name)
         if rule is not None and kind_of(dtype) not in rule.kinds:  # converted first
             return None
         found = row(self.backend, table, name, dtype)
@@ -356,7 +366,7 @@ class NativeFunctions:
 
     def promoting(self, name: str) -> Function:
         """Return a function of native arrays and Python scalars that aligns them first."""
-        rule, operands = ACCEPTED.get(name), OPERANDS.get(name)
+        rule, operands = accepted(name), OPERANDS.get(name)
         if rule is None and operands is None and not self._has_rows(name):
             return self.serve(name)[0]  # type: ignore[no-any-return]
         if name in ("concat", "stack"):
@@ -465,8 +475,7 @@ _KIND_NAMES: dict[Kind, str] = {
 }
 
 
-def _refusal(name: str, dtype: DType) -> str:
-    rule = ACCEPTED[name]
+def _refusal(name: str, rule: Accepts, dtype: DType) -> str:
     kinds = [title for kind, title in _KIND_NAMES.items() if rule.takes(kind)]
     hint = (
         "; for boolean arrays use logical_xor, logical_and or logical_not"

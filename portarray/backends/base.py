@@ -5,8 +5,7 @@ returns *native* arrays, dtypes and devices of its library.
 
 ``__init__.py``
     **must** define ``INFO``, a :class:`~portarray.backends.types.BackendInfo`, and import nothing
-    of the library: discovery
-    reads it for libraries that are not installed.
+    of the library: discovery reads it for libraries that are not installed.
 ``backend.py``
     **must** define ``BACKEND``, a subclass of :class:`Backend`. The built-in backends inherit it
     from several files: ``devices.py``, ``transfer.py``.
@@ -144,7 +143,7 @@ class Backend(ABC):
 
         **May**; None means that nothing does. Otherwise it is asked before each call that could
         turn out differently, and ``dtypes`` whenever the answer is a new one. The dtype of what a
-        function of :meth:`direct` returns may not depend on it.
+        function of ``PLAIN`` or ``WITH_SCALAR`` returns may not depend on it.
         """
         return None
 

@@ -1,7 +1,7 @@
 """Functions computed on the host: arrays go to NumPy, the result comes back.
 
 The last resort of :mod:`portarray.backends.assembly`. Accounting (a warning, or an error where the
-user's settings say so) is the crossing's business, since only it knows the device's name.
+user's settings say so) is for ``_array/dispatch.py``, which knows the device's name.
 """
 
 from __future__ import annotations

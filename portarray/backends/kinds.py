@@ -1,7 +1,8 @@
 """Which kinds of dtype each function of the standard computes on, and what becomes of the others.
 
 Typed rows by chapter, the same for every library and asked by :mod:`portarray.backends.assembly`. A
-function without a row takes every dtype. ``OPERANDS`` says which arguments are promoted together.
+function without a row takes every dtype, unless a table ``ACCEPTED`` beside its shared composition
+has one. ``OPERANDS`` says which arguments are promoted together.
 """
 
 from __future__ import annotations

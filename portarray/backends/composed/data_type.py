@@ -54,8 +54,8 @@ def finfo(xp: Any, type: Any, /) -> FInfo:
     """Return the limits of a floating-point dtype."""
     dtype = xp.numpy_dtype(type)
     limits: Any
-    if dtype.name == "bfloat16":
-        import ml_dtypes  # only for those who use the dtype
+    if dtype.kind == "V":  # of ml_dtypes
+        import ml_dtypes  # only for those who use it
 
         limits = ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
     else:

@@ -1,0 +1,41 @@
+"""A shared composition may say beside itself which kinds of dtype it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import portarray as pa
+from portarray._array import call
+from portarray.backends import assembly
+from portarray.backends.composed import statistical
+from portarray.backends.kinds import Accepts
+
+
+def widest(xp: Any, x: Any, /) -> Any:
+    """Return the difference of the greatest and the least element."""
+    return xp.subtract(xp.max(x), xp.min(x))
+
+
+@pytest.fixture
+def composed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Add a composition that takes real numbers, and integers as such."""
+    monkeypatch.setattr(statistical, "widest", widest, raising=False)
+    rows = {"widest": Accepts("f", "iu", "floating")}
+    monkeypatch.setattr(statistical, "ACCEPTED", rows, raising=False)
+    yield
+    assembly.accepted.cache_clear()
+
+
+@pytest.mark.usefixtures("composed")
+def test_a_composition_converts_and_refuses_what_its_row_says() -> None:
+    x = pa.asarray([3, 1, 7], device="numpy")
+    found = call.unary("widest", x)
+    assert found.dtype == pa.float64
+    assert float(found) == 6.0
+    xp: Any = pa.namespace("numpy")
+    assert xp.widest(x.native) == 6.0
+    with pytest.raises(TypeError, match=r"widest takes signed integer.*, not complex128"):
+        call.unary("widest", pa.astype(x, pa.complex128))
