@@ -1,9 +1,9 @@
-"""DispatchTables: one dtype on one device, with the function that serves each name there.
+"""Dispatch tables: the function that serves each name for one dtype on one device.
 
-Every array carries its table, so that a call finds its function with one look-up and two arrays
-agree in device *and* dtype when their tables are the same object. All that does not depend on the
-values of one call is decided here, once: how the function is served, which kinds it takes, whether
-operands are converted, whether a device must be made current, whether the host is used.
+Every array refers to its table: a call needs one look-up, and two arrays have the same device *and*
+dtype if their tables are the same object. Everything that does not depend on values is decided here
+once: which implementation, which kinds it accepts, whether operands are cast, whether a device must
+be made current, whether the host is used.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class DispatchTable:
     device : Device
         The device.
     dtype : numpy.dtype
-        The dtype as portarray names it.
+        The NumPy dtype.
     kind : str
         One letter, see :data:`portarray._array.dtypes.Kind`.
     native : Any
@@ -74,23 +74,21 @@ class DispatchTable:
     functions : Functions
         Standard name to the function that serves it.
     learned : dict
-        Functions that were called on arrays of this table and nothing else, each with the table of
-        its results and the class that these must have: which dtype comes out depends on what goes
-        in, and asking the library each time would cost more than the look-up here.
+        Cache for calls with arrays of this table alone: function, table of the result, and class of
+        the result, so that the result's dtype is not asked for in each call.
     learned_with_scalar, learned_with_options : dict
-        The same for functions that were called on an array of this table and a Python scalar, and
-        with options that do not decide the dtype of the result.
+        The same for calls with an array and a Python scalar, and for calls with options that do not
+        affect the dtype of the result.
     known_type : type or None
-        Class of the results whose table can be known like that: ``array_type``. None on devices
-        whose dtypes change with the user's settings, where every result is asked but those of the
-        library's own functions.
+        Class of the results whose table can be cached: ``array_type``. None on devices whose dtypes
+        depend on settings (JAX's 64-bit mode), where the dtype of each result is looked up except
+        for ``PLAIN`` functions.
     tables : mapping
         All tables of the device by native dtype.
     scalars : frozenset of type
-        Python scalar types that go to the library as they are beside an array of this dtype.
+        Python scalar types that the library accepts with an array of this dtype.
     low, high : int
-        Range of an integer dtype, in which a Python integer goes to the library as it is; an empty
-        range for all others.
+        Range of an integer dtype; an empty range for all others.
     """
 
     __slots__ = (
@@ -132,7 +130,7 @@ class DispatchTable:
         return self.functions["astype"](x, self.native)
 
     def operand(self, value: Any) -> Any:
-        """Return what stands for a Python scalar in a call: itself, or a native 0-d array."""
+        """Return a Python scalar as the library takes it: itself or a native 0-d array."""
         value = promotion.checked(value, self.dtype)
         device = self.device
         if device._backend.takes_scalars:
@@ -140,7 +138,7 @@ class DispatchTable:
         return self.functions["asarray"](value, dtype=self.native, device=device.native)
 
     def takes(self, value: Any) -> bool:
-        """Tell whether a value is a Python scalar that goes to the library as it is."""
+        """Tell whether a value is a Python scalar that the library accepts as it is."""
         kind = type(value)
         return kind in self.scalars or (kind is int and self.low <= value <= self.high)
 
@@ -150,9 +148,9 @@ class DispatchTable:
 
 DispatchTables = dict[Any, DispatchTable]
 Learned = tuple[Function, DispatchTable, Any]
-"""A function, the table of its results, and their class where the table need not be asked."""
+"""A function, the table of its results, and their class, or None to look the table up."""
 
-# Beside integer arrays the range decides, not the type alone.
+# With integer arrays the range is checked instead of the type.
 _SCALARS: Mapping[str, frozenset[type]] = {
     "b": frozenset({bool}),
     "i": frozenset(),
@@ -163,12 +161,12 @@ _SCALARS: Mapping[str, frozenset[type]] = {
 
 
 def functions_of(device: Device) -> assembly.NativeFunctions:
-    """Return the functions of a device's native arrays."""
+    """Return the native functions of a device."""
     try:
         known: assembly.NativeFunctions = device._functions
     except AttributeError:
         known = assembly.NativeFunctions(device._backend, device.native)
-        # Devices are immutable for their users; this slot is this module's.
+        # Device forbids setattr; only this module fills this slot.
         object.__setattr__(device, "_functions", known)
     return known
 
@@ -192,13 +190,13 @@ def dtypes_of(device: Device) -> Mapping[np.dtype[Any], DispatchTable]:
 
 
 def _ask_dtypes(device: Device) -> Mapping[np.dtype[Any], DispatchTable]:
-    """Ask a backend for its dtypes; tables that are there already stay the same objects."""
+    """Ask a backend for its dtypes; existing tables are kept."""
     backend = device._backend
     setting = backend.configuration()
     available = backend.dtypes(device.platform, device.index)
     with _making:
         if not hasattr(device, "_tables"):
-            # Devices are immutable for their users; these slots are this module's.
+            # Device forbids setattr; only this module fills these slots.
             object.__setattr__(device, "_by_setting", {})
             object.__setattr__(device, "_tables", {})
         tables: DispatchTables = device._tables
@@ -211,7 +209,7 @@ def _ask_dtypes(device: Device) -> Mapping[np.dtype[Any], DispatchTable]:
     return by_dtype
 
 
-_making = threading.RLock()  # threads that come to a device at once get the same tables
+_making = threading.RLock()  # threads that use a new device concurrently get the same tables
 
 
 def table_of(device: Device, dtype: np.dtype[Any]) -> DispatchTable:
@@ -230,15 +228,15 @@ def table_of(device: Device, dtype: np.dtype[Any]) -> DispatchTable:
 
 
 def check_device(name: str, table: DispatchTable, other: DispatchTable) -> None:
-    """Refuse arrays of two devices in one call: nothing moves by itself."""
+    """Raise if two arrays of a call are on different devices."""
     if table.device is not other.device:
         raise DeviceMismatchError(name, str(table.device), str(other.device))
 
 
 def learned(table: DispatchTable, name: str, result: DispatchTable, *, scalar: bool) -> Learned:
-    """Return what to know of a function of arrays of a table, or of one and a scalar.
+    """Return the cache entry of a function of arrays, or of an array and a scalar.
 
-    It is the library's own, called by position, where the backend has one for the dtype.
+    Prefers the library's own function (``PLAIN``, ``WITH_SCALAR``) if the backend has one.
     """
     functions = functions_of(table.device)
     own = (functions.with_scalar if scalar else functions.plain)(name, table.dtype)
@@ -251,7 +249,7 @@ def learned(table: DispatchTable, name: str, result: DispatchTable, *, scalar: b
 
 
 def _making_arrays(function: Function, table: DispatchTable) -> Function:
-    """Wrap a function of two arrays so that one may be a Python scalar."""
+    """Wrap a function of two arrays so that either may be a Python scalar."""
     is_array = table.device._backend.owns
 
     def of_arrays(x1: Any, x2: Any) -> Any:
@@ -263,20 +261,20 @@ def _making_arrays(function: Function, table: DispatchTable) -> Function:
 
 
 def picking(table: DispatchTable) -> Function | None:
-    """Return the library's own ``x[key]`` for keys without arrays, None where it has none."""
+    """Return the library's own ``x[key]`` for keys without arrays, or None."""
     own = functions_of(table.device).plain("getitem", table.dtype)
     return None if own is None else _entered(own, table, "getitem")
 
 
 @cache
 def inplace(table: DispatchTable, name: str) -> Function | None:
-    """Return the function that does ``x1 op= x2`` in x1's memory, None where there is none."""
+    """Return the function that computes ``x1 op= x2`` in place, or None."""
     own = functions_of(table.device).inplace(name, table.dtype)
     return None if own is None else _entered(own, table, name)
 
 
 def _entered(own: Function, table: DispatchTable, name: str) -> Function:
-    """Return a library's own function as a table calls it."""
+    """Wrap a library's own function: make the device current, check the user's settings."""
     device = table.device
     if device._backend.scope(device.native) is not None:
         own = _scoped(own, device)
@@ -284,10 +282,10 @@ def _entered(own: Function, table: DispatchTable, name: str) -> Function:
 
 
 def _while_set(own: Function, table: DispatchTable, name: str) -> Function:
-    """Return a library's own function for as long as the user's settings are those of now."""
+    """Use a library's own function only while the user's settings are the current ones."""
     ask = table.device._backend.configuration
     setting = ask()
-    if table.dtype not in dtypes_of(table.device):  # nothing of it is right now
+    if table.dtype not in dtypes_of(table.device):
         return table.functions[name]
 
     def while_set(*args: Any) -> Any:
@@ -321,15 +319,15 @@ def _serve(table: DispatchTable, name: str) -> Function:
 
 
 def _set(table: DispatchTable, name: str) -> Function:
-    """Build the function for a device whose dtypes change with the user's settings.
+    """Build the function for a device whose dtypes depend on the user's settings.
 
-    It serves each setting as that one's dtypes demand, and refuses a dtype that is not among them.
+    Raises if the current settings exclude the table's dtype.
     """
     return _as_set(table, lambda: _serve(table, name), way_out=name == "astype")
 
 
 def entered(table: DispatchTable, build: Callable[[], Function]) -> Function:
-    """Return a function of native arrays as a table calls it: on its device, by the settings."""
+    """Wrap a function of native arrays: make the device current, follow the user's settings."""
 
     def on_device() -> Function:
         function, device = build(), table.device
@@ -343,7 +341,7 @@ def entered(table: DispatchTable, build: Callable[[], Function]) -> Function:
 def _as_set(
     table: DispatchTable, build: Callable[[], Function], *, way_out: bool = False
 ) -> Function:
-    """Build a function that is built again for each of the user's settings of a library."""
+    """Return a function that is built once for each of the user's settings."""
     device = table.device
     by_setting: dict[object, Function] = {}
 
@@ -363,7 +361,7 @@ _warned: set[tuple[Device, str]] = set()
 
 
 def _accounted(function: Function, name: str, device: Device) -> Function:
-    """Wrap a host-served function so that the user learns of it, once for each device."""
+    """Wrap a host fallback: warn once for each device, or raise, as configured."""
 
     def accounted(*args: Any, **options: Any) -> Any:
         if config.host_fallback == "error":
@@ -382,7 +380,7 @@ def _accounted(function: Function, name: str, device: Device) -> Function:
 
 
 def _users_level() -> int:
-    """Return the stack level, from the caller's view, of the first call from outside portarray."""
+    """Return the ``stacklevel`` of the first caller outside portarray."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals["__name__"].startswith("portarray."):
         level, frame = level + 1, frame.f_back
@@ -390,7 +388,7 @@ def _users_level() -> int:
 
 
 def _scoped(function: Function, device: Device) -> Function:
-    """Wrap a function so that its device is current while it runs."""
+    """Wrap a function so that its device is current during the call."""
     backend, native = device._backend, device.native
 
     def scoped(*args: Any, **options: Any) -> Any:

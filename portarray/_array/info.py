@@ -1,4 +1,4 @@
-"""``__array_namespace_info__``: what the namespace can do, and on which device."""
+"""``__array_namespace_info__``: inspection of the namespace."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""The path of a warm call, written once.
+"""Code generation for the fast path of calls.
 
-A call is *warm* when its function was called before with the same dtypes on the same device: then
-one look-up in the dispatch table gives the function, the table of the result and the class that the
-result must have. A Python call more is a tenth of a small addition, so the look-up stands inside
-every function that needs it; to write it once, those functions are made from texts in which a line
-``@warm TABLE.MEMORY[KEY](OPERANDS) else COLD`` stands for :data:`_WARM`.
+A call is *warm* if its function was called before with the same dtypes on the same device: one
+look-up in the dispatch table gives the function, and the table and class of the result. A further
+Python call would cost a tenth of a small addition, so the look-up is inlined: functions are
+compiled from source in which a line ``@warm TABLE.MEMORY[KEY](OPERANDS) else COLD`` expands to
+:data:`_WARM`.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ _LINE = re.compile(r"^( *)@warm (table\.\w+)\[(.*?)\]\((.*)\) else (.*)$", re.MU
 
 
 def expand(source: str, **names: Any) -> dict[str, Any]:
-    """Return the functions of a text, which finds the names given as its globals.
+    """Compile source and return its functions; the keywords are their globals.
 
-    Among them must be ``base``, ``finished(native, table)``, which wraps any result, and
+    They must include ``base``, ``finished(native, table)``, which wraps any result, and
     ``failed(error, key, table, *operands)``, which raises or returns another result.
     """
 
