@@ -36,9 +36,7 @@ def wrapped(native: Any, table: DispatchTable) -> Array:
     try:
         out._table = table if native.dtype is table.native else table.tables[native.dtype]
     except KeyError:
-        if native.dtype in dispatch.tables_of(
-            table.device
-        ):  # settings have changed
+        if native.dtype in dispatch.tables_of(table.device):  # settings have changed
             return wrapped(native, table)
         title = table.device._backend.info.title
         raise TypeError(

@@ -1,4 +1,4 @@
-"""Warnings about the choice of devices, each of them once."""
+"""Warnings about the choice of devices, each issued once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _warned: set[str] = set()
 
 
 def warn(message: str) -> None:
-    """Warn once, at the line that called portarray."""
+    """Warn once for each message, at the line that called portarray."""
     if message in _warned:
         return
     _warned.add(message)

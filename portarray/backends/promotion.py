@@ -1,7 +1,7 @@
-"""Which dtype operands meet in: one rule for portarray and every backend, on NumPy's dtypes.
+"""Type promotion on NumPy's dtypes, the same for portarray and every backend.
 
-The standard's promotions, and where it leaves one undefined: bool < int < float < complex, and the
-widest dtype of the winning kind wins. uint64 has no common dtype with a signed integer.
+The standard's promotions; where it leaves one undefined, the higher kind wins (bool < int < float <
+complex), and of that kind the widest dtype. uint64 and a signed integer do not promote.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Kind = Literal["b", "i", "u", "f", "c"]
 D = TypeVar("D", bound=Hashable)
 
 KIND_ORDER = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
-"""Kinds in the order of promotion: what meets a higher one becomes of that kind."""
+"""Kinds in the order of promotion: the higher one wins."""
 
 
 @cache
@@ -56,12 +56,12 @@ def kind_of(dtype: DType) -> Kind:
 
 
 def promote(*dtypes: DType) -> DType:
-    """Return the dtype that one or more dtypes meet in.
+    """Return the dtype that one or more dtypes promote to.
 
     Raises
     ------
     TypeError
-        For uint64 with a signed integer: no integer dtype holds both.
+        For uint64 with a signed integer.
     """
     return reduce(_promote_two, dtypes)
 
@@ -74,7 +74,7 @@ def _promote_two(first: DType, second: DType) -> DType:
     if KIND_ORDER[kinds[0]] > KIND_ORDER[kinds[1]]:
         first, second, kinds = second, first, (kinds[1], kinds[0])
     if kinds == ("f", "c"):
-        # The standard keeps the precision of both here.
+        # float64 with complex64: the standard keeps the precision of both.
         return np.dtype(np.complex128) if first.itemsize > 4 else second
     if KIND_ORDER[kinds[0]] < KIND_ORDER[kinds[1]]:
         return second
@@ -92,12 +92,12 @@ def _promote_two(first: DType, second: DType) -> DType:
 
 
 COMPARISONS = frozenset({"equal", "greater", "greater_equal", "less", "less_equal", "not_equal"})
-"""Functions that take an integer beyond the range of an integer array's dtype."""
+"""Functions that accept Python integers outside the range of the array's dtype."""
 
 
 @cache
 def limits(dtype: DType) -> tuple[int, int]:
-    """Return the range of an integer dtype, and an empty one for all others."""
+    """Return the range of an integer dtype; an empty range for all others."""
     if kind_of(dtype) not in "iu":
         return 1, 0
     found = np.iinfo(dtype)
@@ -110,7 +110,7 @@ def checked(value: Any, dtype: DType) -> Any:
     Raises
     ------
     OverflowError
-        If an integer dtype cannot hold it.
+        If it is out of range of an integer dtype.
     """
     kind = kind_of(dtype)
     if kind in "iu":
@@ -128,21 +128,21 @@ def checked(value: Any, dtype: DType) -> Any:
 
 
 def scalar_dtype(scalar: Scalar, dtype: DType, default: Callable[[str], DType]) -> DType:
-    """Return the dtype that a Python scalar and an array of a dtype meet in.
+    """Return the dtype that a Python scalar and an array of a dtype promote to.
 
     Parameters
     ----------
     scalar : bool, int, float or complex
-        Of its kind it takes the array's dtype, if that holds the kind.
+        The scalar; it only raises the kind.
     dtype : numpy.dtype
         The array's.
     default : callable
-        Returns the device's default dtype of a kind: ``"i"``, ``"f"`` or ``"c"``.
+        Returns the device's default dtype of a kind, ``"i"``, ``"f"`` or ``"c"``.
 
     Raises
     ------
     TypeError
-        If the scalar is none.
+        If it is not a scalar.
     """
     order = KIND_ORDER[kind_of(dtype)]
     if isinstance(scalar, bool):
@@ -161,7 +161,7 @@ def scalar_dtype(scalar: Scalar, dtype: DType, default: Callable[[str], DType]) 
 
 
 class Native(Generic[D]):
-    """The rule for a library with dtypes of its own.
+    """Promotion of a library's own dtypes.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ class Native(Generic[D]):
         self._pairs: dict[tuple[D, D], D] = {}
 
     def numpy(self, dtype: D) -> DType:
-        """Return NumPy's dtype of one of the library's.
+        """Return the NumPy dtype of a native one.
 
         Raises
         ------
@@ -188,11 +188,11 @@ class Native(Generic[D]):
         return found
 
     def promote(self, *dtypes: D) -> D:
-        """Return the dtype that one or more dtypes meet in; errors as of :func:`promote`."""
+        """Return the dtype that one or more dtypes promote to; see :func:`promote`."""
         return reduce(self.promote_two, dtypes)
 
     def promote_two(self, first: D, second: D) -> D:
-        """Return the dtype that two dtypes meet in; errors as of :func:`promote`."""
+        """Return the dtype that two dtypes promote to; see :func:`promote`."""
         try:
             return self._pairs[first, second]
         except KeyError:
@@ -201,7 +201,7 @@ class Native(Generic[D]):
             return found
 
     def scalar_dtype(self, scalar: Scalar, dtype: D, widest: Mapping[str, DType]) -> D:
-        """Return the dtype that a Python scalar and a dtype meet in; see :func:`scalar_dtype`."""
+        """Return the dtype that a scalar and a dtype promote to; see :func:`scalar_dtype`."""
         return self._own(scalar_dtype(scalar, self.numpy(dtype), widest.__getitem__))
 
     def _own(self, dtype: DType) -> D:

@@ -1,4 +1,4 @@
-"""Dtypes of native arrays: asking and promoting, by the rules on NumPy's dtypes."""
+"""Dtype functions of native namespaces, by the rules on NumPy's dtypes."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ class IInfo(NamedTuple):
 
 
 def can_cast(xp: Any, from_: Any, to: Any, /) -> bool:
-    """Tell whether promotion takes a dtype to another."""
+    """Tell whether a dtype promotes to another."""
     source, target = xp.numpy_dtype(from_), xp.numpy_dtype(to)
     try:
         return bool(promotion.promote(source, target) == target)
-    except TypeError:  # no dtype holds both
+    except TypeError:  # uint64 and a signed integer
         return False
 
 
@@ -55,7 +55,7 @@ def finfo(xp: Any, type: Any, /) -> FInfo:
     dtype = xp.numpy_dtype(type)
     limits: Any
     if dtype.name == "bfloat16":
-        import ml_dtypes  # only for those who use the dtype
+        import ml_dtypes  # imported only for bfloat16
 
         limits = ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
     else:
@@ -92,7 +92,7 @@ def isdtype(xp: Any, dtype: Any, kind: Any) -> bool:
 
 
 def result_type(xp: Any, *arrays_and_dtypes: Any) -> Any:
-    """Return the dtype that arrays, dtypes and Python scalars meet in."""
+    """Return the dtype that arrays, dtypes and Python scalars promote to."""
     scalars = [x for x in arrays_and_dtypes if type(x) in _PYTHON_SCALARS]
     dtypes = [xp.numpy_dtype(x) for x in arrays_and_dtypes if type(x) not in _PYTHON_SCALARS]
     if not dtypes:
