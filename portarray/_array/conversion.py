@@ -27,14 +27,14 @@ def asarray(
     narrow: bool = False,
 ) -> Array:
     """See :func:`portarray.asarray`."""
-    copy = copy if copy is None else placement.truth(copy)
+    copy = copy if copy is None else placement.copy_flag(copy)
     wanted = None if dtype is None else dtypes.canonical(dtype)
     if isinstance(obj, base.array_type):
         where = obj.device if device is None else selection.resolve(device)
         return _finished(obj, wanted, where, copy=copy, narrow=narrow)
-    owner = placement.home(obj)
+    owner = placement.device_of(obj)
     if owner is not None:
-        native = placement.adopted(obj, owner, copy=copy)
+        native = placement.from_native(obj, owner, copy=copy)
         where = owner if device is None else selection.resolve(device)
         # NumPy is the common host format, so its arrays go to the default device.
         if device is None and type(obj) is np.ndarray:
@@ -59,7 +59,7 @@ def from_host(
     caller gives up the memory.
     """
     table = dispatch.dtypes_of(device).get(values.dtype)
-    if table is None or values.dtype.num != table.dtype.num:  # see placement.under_one_name
+    if table is None or values.dtype.num != table.dtype.num:  # see placement.canonical_values
         return asarray(values, device=device, narrow=narrow)
     try:
         if own:

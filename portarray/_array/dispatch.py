@@ -31,11 +31,11 @@ __all__ = [
     "functions_of",
     "learned",
     "dtypes_of",
-    "entered",
+    "wrap_native",
     "inplace",
     "table_of",
     "tables_of",
-    "picking",
+    "basic_getitem",
 ]
 
 Function = Callable[..., Any]
@@ -51,7 +51,9 @@ class Functions(dict[str, Function]):
 
     def __missing__(self, name: str) -> Function:
         table = self._table
-        function = _serve(table, name) if table.known_type is not None else _set(table, name)
+        function = (
+            _serve(table, name) if table.known_type is not None else _serve_per_setting(table, name)
+        )
         self[name] = function
         return function
 
@@ -245,7 +247,7 @@ def learned(table: DispatchTable, name: str, result: DispatchTable, *, scalar: b
         if scalar and not table.device._backend.takes_scalars:
             function = _making_arrays(function, table)
         return function, result, table.known_type
-    return _entered(own, table, name), result, table.array_type
+    return _wrap_direct(own, table, name), result, table.array_type
 
 
 def _making_arrays(function: Function, table: DispatchTable) -> Function:
@@ -260,20 +262,20 @@ def _making_arrays(function: Function, table: DispatchTable) -> Function:
     return of_arrays
 
 
-def picking(table: DispatchTable) -> Function | None:
+def basic_getitem(table: DispatchTable) -> Function | None:
     """Return the library's own ``x[key]`` for keys without arrays, or None."""
     own = functions_of(table.device).plain("getitem", table.dtype)
-    return None if own is None else _entered(own, table, "getitem")
+    return None if own is None else _wrap_direct(own, table, "getitem")
 
 
 @cache
 def inplace(table: DispatchTable, name: str) -> Function | None:
     """Return the function that computes ``x1 op= x2`` in place, or None."""
     own = functions_of(table.device).inplace(name, table.dtype)
-    return None if own is None else _entered(own, table, name)
+    return None if own is None else _wrap_direct(own, table, name)
 
 
-def _entered(own: Function, table: DispatchTable, name: str) -> Function:
+def _wrap_direct(own: Function, table: DispatchTable, name: str) -> Function:
     """Wrap a library's own function: make the device current, check the user's settings."""
     device = table.device
     if device._backend.scope(device.native) is not None:
@@ -312,21 +314,21 @@ def _serve(table: DispatchTable, name: str) -> Function:
     except assembly.MissingDTypeError as error:
         raise dtypes.missing(error.dtype, device, set(dtypes_of(device))) from None
     if how == "host" and not device._backend.on_host(device.native):
-        function = _accounted(function, name, device)
+        function = _reporting_fallback(function, name, device)
     if device._backend.scope(device.native) is not None:
         function = _scoped(function, device)
     return function
 
 
-def _set(table: DispatchTable, name: str) -> Function:
+def _serve_per_setting(table: DispatchTable, name: str) -> Function:
     """Build the function for a device whose dtypes depend on the user's settings.
 
     Raises if the current settings exclude the table's dtype.
     """
-    return _as_set(table, lambda: _serve(table, name), way_out=name == "astype")
+    return _per_setting(table, lambda: _serve(table, name), any_dtype=name == "astype")
 
 
-def entered(table: DispatchTable, build: Callable[[], Function]) -> Function:
+def wrap_native(table: DispatchTable, build: Callable[[], Function]) -> Function:
     """Wrap a function of native arrays: make the device current, follow the user's settings."""
 
     def on_device() -> Function:
@@ -335,35 +337,35 @@ def entered(table: DispatchTable, build: Callable[[], Function]) -> Function:
             function if device._backend.scope(device.native) is None else _scoped(function, device)
         )
 
-    return on_device() if table.known_type is not None else _as_set(table, on_device)
+    return on_device() if table.known_type is not None else _per_setting(table, on_device)
 
 
-def _as_set(
-    table: DispatchTable, build: Callable[[], Function], *, way_out: bool = False
+def _per_setting(
+    table: DispatchTable, build: Callable[[], Function], *, any_dtype: bool = False
 ) -> Function:
     """Return a function that is built once for each of the user's settings."""
     device = table.device
     by_setting: dict[object, Function] = {}
 
-    def as_set(*args: Any, **options: Any) -> Any:
+    def per_setting(*args: Any, **options: Any) -> Any:
         setting = device._backend.configuration()
         function = by_setting.get(setting)
         if function is None:
-            if not way_out:
+            if not any_dtype:
                 table_of(device, table.dtype)
             function = by_setting[setting] = build()
         return function(*args, **options)
 
-    return as_set
+    return per_setting
 
 
 _warned: set[tuple[Device, str]] = set()
 
 
-def _accounted(function: Function, name: str, device: Device) -> Function:
+def _reporting_fallback(function: Function, name: str, device: Device) -> Function:
     """Wrap a host fallback: warn once for each device, or raise, as configured."""
 
-    def accounted(*args: Any, **options: Any) -> Any:
+    def reporting(*args: Any, **options: Any) -> Any:
         if config.host_fallback == "error":
             raise HostFallbackError(name, str(device))
         if config.host_fallback == "warn" and (device, name) not in _warned:
@@ -376,7 +378,7 @@ def _accounted(function: Function, name: str, device: Device) -> Function:
             )
         return function(*args, **options)
 
-    return accounted
+    return reporting
 
 
 def _users_level() -> int:

@@ -36,7 +36,7 @@ def getitem(x, key):
 def _learn(x: Array, key: Any) -> Array:
     """Cache the function for basic keys, and call it."""
     table = x._table
-    own = dispatch.picking(table)
+    own = dispatch.basic_getitem(table)
     known = table.array_type if own else table.known_type
     table.learned["getitem"] = (own or _checking(table), table, known)
     return getitem(x, key)

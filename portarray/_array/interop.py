@@ -50,7 +50,7 @@ def to_device(
         raise ValueError(
             f"stream={stream!r}: portarray orders the work of both devices itself; pass None"
         )
-    copy = copy if copy is None else placement.truth(copy)
+    copy = copy if copy is None else placement.copy_flag(copy)
     if device is None:
         raise TypeError("to_device(None) names no device; pass a device, or its text")
     return placement.moved(x, selection.resolve(device), copy=copy, narrow=narrow)
@@ -242,7 +242,7 @@ def dlpack(
     """Return a DLPack capsule; see :meth:`portarray.Array.__dlpack__`."""
     device = x.device
     backend = device._backend
-    copy = copy if copy is None else placement.truth(copy)
+    copy = copy if copy is None else placement.copy_flag(copy)
     max_version = _two_integers("max_version", max_version)
     dl_device = _two_integers("dl_device", dl_device)
     if stream is not None and backend.dlpack_device_of(device.native) == routes.HOST:

@@ -132,7 +132,7 @@ class Kernel:
     def _serve(self, table: DispatchTable, *, tuned: bool) -> Function:
         """Build the function that selects a version by its arguments."""
         rows = [row for row in self.candidates(table) if table.dtype.name in row.dtypes]
-        return dispatch.entered(table, lambda: self._picking(table, rows if tuned else []))
+        return dispatch.wrap_native(table, lambda: self._picking(table, rows if tuned else []))
 
     def _picking(self, table: DispatchTable, rows: Sequence[TunedKernel]) -> Function:
         generic, xp = self.generic, namespace(table.device)

@@ -81,10 +81,10 @@ def planned(x: Array, device: Device, *, narrow: bool) -> routes.TransferPlan:
     )
 
 
-def adopted(obj: Any, owner: Device, *, copy: bool | None) -> Array:
+def from_native(obj: Any, owner: Device, *, copy: bool | None) -> Array:
     """Wrap a native array of a device."""
     if type(obj) is np.ndarray:
-        obj = under_one_name(obj)
+        obj = canonical_values(obj)
     return results.wrap(owner._backend.normalize(obj, copy=copy), owner)
 
 
@@ -93,7 +93,7 @@ def native_of(x: Any) -> Any:
     return x._native if type(x) is base.array_type else x
 
 
-def truth(copy: object) -> bool:
+def copy_flag(copy: object) -> bool:
     """Return a ``copy=`` that is not None as bool; NumPy booleans are accepted."""
     if copy is True or copy is False:
         return copy
@@ -125,7 +125,7 @@ def table_for(dtype: DType, device: Device, *, narrow: bool) -> DispatchTable:
     raise dtypes.missing(dtype, device, set(available), moving=True)
 
 
-def home(obj: object) -> Device | None:
+def device_of(obj: object) -> Device | None:
     """Return the device of a native array, or None.
 
     Only backends whose library is imported can own the object, so nothing is imported to ask.
@@ -149,7 +149,7 @@ _PLAIN = (*dtypes.SCALARS, str, bytes, list, tuple)
 _OWNED = frozenset((*dtypes.STANDARD.values(), np.dtype(np.float16)))
 
 
-def under_one_name(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def canonical_values(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Return a NumPy array as a view of the canonical dtype.
 
     NumPy has two 64-bit integer types (long and long long); PyTorch accepts only one.

@@ -28,14 +28,14 @@ def from_dlpack(
     x: Any, /, *, device: object = None, copy: bool | None = None, narrow: bool = False
 ) -> Array:
     """See :func:`portarray.from_dlpack`."""
-    copy = copy if copy is None else placement.truth(copy)
+    copy = copy if copy is None else placement.copy_flag(copy)
     if isinstance(x, base.array_type):
         where = x.device if device is None else selection.resolve(device)
         return placement.moved(x, where, copy=copy, narrow=narrow)
-    owner = placement.home(x)
+    owner = placement.device_of(x)
     if owner is not None:
         where = owner if device is None else selection.resolve(device)
-        taken = placement.adopted(x, owner, copy=copy)
+        taken = placement.from_native(x, owner, copy=copy)
         return placement.moved(taken, where, copy=copy, narrow=narrow)
     if not is_producer(x):
         refuse_capsule(x, "from_dlpack")
@@ -130,10 +130,10 @@ def _from_host(x: Any, device: Device | None, *, copy: bool | None, narrow: bool
         if placement.table_for(x.dtype, where, narrow=narrow).dtype == x.dtype:
             return _taken(x, where, copy=copy)
         x = dlpack.host_values(x)
-    owner = placement.home(x)
+    owner = placement.device_of(x)
     if owner is None:
         return values.from_python(x, None, where, copy=copy, narrow=narrow)
-    taken = placement.adopted(x, owner, copy=copy)
+    taken = placement.from_native(x, owner, copy=copy)
     return placement.moved(taken, where, copy=copy, narrow=narrow)
 
 

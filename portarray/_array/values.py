@@ -24,7 +24,7 @@ def from_python(
     asked = None
     try:
         given = _host_values(obj, dtype, sequence=not typed, copy=copy if typed else None)
-        values = placement.under_one_name(given.astype(given.dtype.newbyteorder("="), copy=False))
+        values = placement.canonical_values(given.astype(given.dtype.newbyteorder("="), copy=False))
         if dtype is not None:
             table = dispatch.table_of(device, dtype)
         elif typed:
@@ -65,7 +65,7 @@ def _has_dtype(obj: Any) -> bool:
         return True
     if isinstance(first, dtypes.SCALARS):
         return False
-    if first is not obj and placement.home(first) is not None:
+    if first is not obj and placement.device_of(first) is not None:
         return True
     if any(hasattr(obj, f"__array{name}__") for name in ("", "_interface", "_struct")):
         return True
@@ -164,7 +164,7 @@ def _with_values(obj: Any) -> Any:
         return [_with_values(item) for item in obj]
     if isinstance(obj, base.array_type):
         return obj.device._backend.read_host(obj._native, obj.device.native)
-    owner = placement.home(obj)
+    owner = placement.device_of(obj)
     return obj if owner is None else owner._backend.read_host(obj, owner.native)
 
 

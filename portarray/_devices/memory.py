@@ -12,7 +12,7 @@ from portarray.backends import sizes
 from portarray.backends.types import MemoryFigures
 from portarray.errors import OutOfMemoryError
 
-__all__ = ["MemoryFigures", "let_go", "memory", "out_of_memory", "reclaim", "synchronize"]
+__all__ = ["MemoryFigures", "clear_frames", "memory", "out_of_memory", "reclaim", "synchronize"]
 
 
 def memory(device: object = None) -> MemoryFigures:
@@ -165,7 +165,7 @@ def out_of_memory(
     else:
         return None
     said = where._backend.requested_bytes(error)  # may read variables of frames
-    let_go(error)
+    clear_frames(error)
     figures = memory(where)
     return OutOfMemoryError(
         str(where),
@@ -175,7 +175,7 @@ def out_of_memory(
     )
 
 
-def let_go(error: BaseException) -> None:
+def clear_frames(error: BaseException) -> None:
     """Clear the frames in the tracebacks of an error and of its causes.
 
     The traceback would keep their local arrays alive while the error is handled. An error that a

@@ -194,7 +194,7 @@ def test_functions_beside_scalars_agree_bit_for_bit(place: Device) -> None:
 
 def test_keys_without_arrays_pick_the_same(place: Device) -> None:
     for table in tables(place):
-        own = dispatch.picking(table)
+        own = dispatch.basic_getitem(table)
         if own is None:
             continue
         for shape in ((3, 2), (3,), (), (0,)):

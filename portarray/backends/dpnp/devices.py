@@ -212,7 +212,7 @@ def _found() -> tuple[tuple[dpctl.SyclDevice, ...], dict[str, str]]:
     if reasons and deadly and deadly not in reasons.values():
         reasons["all"] = deadly  # has the fix
     if usable:
-        warmup.settle()
+        warmup.warm_up()
     return tuple(usable), reasons
 
 

@@ -26,12 +26,12 @@ _TYPED = re.compile(r": (dpctl\.Sycl\w+|[\w:]*usm_ndarray)(, |$)")
 """A parameter of one of the types that are looked up."""
 
 
-_settling = threading.Lock()
+_lock = threading.Lock()
 
 
-def settle() -> None:
+def warm_up() -> None:
     """Make every imported extension look up its types, in one thread at a time."""
-    with _settling:
+    with _lock:
         for module in extensions():
             found = typed(module)
             if found is not None:
