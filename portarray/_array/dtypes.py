@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from portarray.backends.promotion import KIND_ORDER, Kind, kind_of, promote
+from portarray.backends.promotion import KIND_ORDER, KINDS, Kind, float_limits, kind_of, promote
 from portarray.errors import DTypeNotSupportedError
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EXTRA",
+    "KINDS",
     "KIND_ORDER",
     "PYTHON_SCALARS",
     "SCALARS",
@@ -26,6 +27,7 @@ __all__ = [
     "Kind",
     "bfloat16",
     "canonical",
+    "float_limits",
     "kind_of",
     "missing",
     "name_of",

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from functools import cache, reduce
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
 __all__ = [
     "COMPARISONS",
+    "FInfo",
+    "KINDS",
     "KIND_ORDER",
     "Kind",
     "Native",
     "Scalar",
     "checked",
+    "float_limits",
     "kind_of",
     "limits",
     "promote",
@@ -34,6 +37,17 @@ D = TypeVar("D", bound=Hashable)
 
 KIND_ORDER = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
 """Kinds in the order of promotion: the higher one wins."""
+
+KINDS = {
+    "bool": "b",
+    "signed integer": "i",
+    "unsigned integer": "u",
+    "integral": "iu",
+    "real floating": "f",
+    "complex floating": "c",
+    "numeric": "iufc",
+}
+"""The standard's names of kinds, as in ``isdtype``, to letters."""
 
 
 @cache
@@ -102,6 +116,36 @@ def limits(dtype: DType) -> tuple[int, int]:
         return 1, 0
     found = np.iinfo(dtype)
     return int(found.min), int(found.max)
+
+
+class FInfo(NamedTuple):
+    """Limits of a floating-point dtype; of its parts for a complex one."""
+
+    bits: int
+    eps: float
+    max: float
+    min: float
+    smallest_normal: float
+    dtype: Any
+
+
+def float_limits(dtype: np.dtype[Any]) -> FInfo:
+    """Return the limits of a floating-point dtype of NumPy or ml_dtypes."""
+    limits: Any
+    if dtype.name == "bfloat16":
+        import ml_dtypes  # imported only for bfloat16
+
+        limits = ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
+    else:
+        limits = np.finfo(dtype)
+    return FInfo(
+        bits=int(limits.bits),
+        eps=float(limits.eps),
+        max=float(limits.max),
+        min=float(limits.min),
+        smallest_normal=float(limits.smallest_normal),
+        dtype=np.dtype(limits.dtype),
+    )
 
 
 def checked(value: Any, dtype: DType) -> Any:

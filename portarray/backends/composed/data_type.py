@@ -10,27 +10,6 @@ from portarray.backends import promotion
 
 __all__ = ["can_cast", "finfo", "iinfo", "isdtype", "result_type"]
 
-_KINDS = {
-    "bool": "b",
-    "signed integer": "i",
-    "unsigned integer": "u",
-    "integral": "iu",
-    "real floating": "f",
-    "complex floating": "c",
-    "numeric": "iufc",
-}
-
-
-class FInfo(NamedTuple):
-    """Limits of a floating-point dtype; of its parts for a complex one."""
-
-    bits: int
-    eps: float
-    max: float
-    min: float
-    smallest_normal: float
-    dtype: Any
-
 
 class IInfo(NamedTuple):
     """Limits of an integer dtype."""
@@ -50,24 +29,10 @@ def can_cast(xp: Any, from_: Any, to: Any, /) -> bool:
         return False
 
 
-def finfo(xp: Any, type: Any, /) -> FInfo:
+def finfo(xp: Any, type: Any, /) -> promotion.FInfo:
     """Return the limits of a floating-point dtype."""
-    dtype = xp.numpy_dtype(type)
-    limits: Any
-    if dtype.name == "bfloat16":
-        import ml_dtypes  # imported only for bfloat16
-
-        limits = ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
-    else:
-        limits = np.finfo(dtype)
-    return FInfo(
-        bits=int(limits.bits),
-        eps=float(limits.eps),
-        max=float(limits.max),
-        min=float(limits.min),
-        smallest_normal=float(limits.smallest_normal),
-        dtype=xp.native_dtype(np.dtype(limits.dtype)),
-    )
+    limits = promotion.float_limits(xp.numpy_dtype(type))
+    return limits._replace(dtype=xp.native_dtype(limits.dtype))
 
 
 def iinfo(xp: Any, type: Any, /) -> IInfo:
@@ -84,9 +49,11 @@ def isdtype(xp: Any, dtype: Any, kind: Any) -> bool:
         if not isinstance(one, str):
             if own == xp.numpy_dtype(one):
                 return True
-        elif one not in _KINDS:
-            raise ValueError(f"{one!r} is no kind of dtype; the kinds are {sorted(_KINDS)}")
-        elif promotion.kind_of(own) in _KINDS[one]:
+        elif one not in promotion.KINDS:
+            raise ValueError(
+                f"{one!r} is no kind of dtype; the kinds are {sorted(promotion.KINDS)}"
+            )
+        elif promotion.kind_of(own) in promotion.KINDS[one]:
             return True
     return False
 
