@@ -128,7 +128,7 @@ def table_for(dtype: DType, device: Device, *, narrow: bool) -> DispatchTable:
 def device_of(obj: object) -> Device | None:
     """Return the device of a native array, or None.
 
-    Only backends whose library is imported can own the object, so nothing is imported to ask.
+    Imports nothing: only backends of imported libraries can own the object.
     """
     if isinstance(obj, np.ndarray):
         # Subclasses (masked arrays, matrices, units) carry more than values; foreign byte order and

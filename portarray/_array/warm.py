@@ -51,5 +51,5 @@ def expand(source: str, **names: Any) -> dict[str, Any]:
     file = f"<expanded by {__name__}: {len(linecache.cache)}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)  # tracebacks
     made: dict[str, Any] = {"__name__": __name__, **names}
-    exec(compile(text, file, "exec"), made)  # noqa: S102 - the text stands beside its callers
+    exec(compile(text, file, "exec"), made)  # noqa: S102 - source constants of this package
     return made
