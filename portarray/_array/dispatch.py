@@ -8,7 +8,6 @@ be made current, whether the host is used.
 
 from __future__ import annotations
 
-import sys
 import threading
 import warnings
 from collections.abc import Callable, Mapping
@@ -19,6 +18,7 @@ import numpy as np
 
 from portarray._array import dtypes
 from portarray._config import config
+from portarray._devices import notices
 from portarray._devices.device import Device
 from portarray.backends import assembly, promotion
 from portarray.errors import DeviceMismatchError, HostFallbackError, HostFallbackWarning
@@ -374,19 +374,11 @@ def _reporting_fallback(function: Function, name: str, device: Device) -> Functi
                 f"{name} is not available on {device} and runs on the host; "
                 f"pa.config(host_fallback='allow') silences this, 'error' forbids it",
                 HostFallbackWarning,
-                stacklevel=_users_level(),
+                stacklevel=notices.users_level(),
             )
         return function(*args, **options)
 
     return reporting
-
-
-def _users_level() -> int:
-    """Return the ``stacklevel`` of the first caller outside portarray."""
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals["__name__"].startswith("portarray."):
-        level, frame = level + 1, frame.f_back
-    return level
 
 
 def _scoped(function: Function, device: Device) -> Function:

@@ -7,7 +7,7 @@ import warnings
 
 from portarray.errors import DeviceSelectionWarning
 
-__all__ = ["forget", "warn"]
+__all__ = ["forget", "users_level", "warn"]
 
 _warned: set[str] = set()
 
@@ -17,12 +17,17 @@ def warn(message: str) -> None:
     if message in _warned:
         return
     _warned.add(message)
-    level, frame = 1, sys._getframe()
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("portarray."):
-        level, frame = level + 1, frame.f_back
-    warnings.warn(message, DeviceSelectionWarning, stacklevel=level)
+    warnings.warn(message, DeviceSelectionWarning, stacklevel=users_level())
 
 
 def forget() -> None:
     """Let every warning be shown again."""
     _warned.clear()
+
+
+def users_level() -> int:
+    """Return the ``stacklevel`` of the first caller outside portarray."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals["__name__"].startswith("portarray."):
+        level, frame = level + 1, frame.f_back
+    return level
