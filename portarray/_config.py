@@ -11,7 +11,7 @@ HostFallback = Literal["error", "warn", "allow"]
 
 
 class _Kept(Enum):
-    """The default of every setting in a call: what it is, None may be a value."""
+    """Default of :class:`Config`'s parameters: leave the setting unchanged."""
 
     KEPT = "as it is"
 
@@ -45,18 +45,18 @@ class Config:
 
     @property
     def host_fallback(self) -> HostFallback:
-        """What a host-served function does on a device whose memory is not host memory.
+        """What a host fallback does on a device whose memory is not host memory.
 
         ``"warn"`` (the default) warns once for each function and device, ``"error"`` raises
-        :class:`portarray.errors.HostFallbackError`, ``"allow"`` is quiet.
+        :class:`portarray.errors.HostFallbackError`, ``"allow"`` does neither.
         """
         return self._host_fallback
 
     @property
     def unpickle_device(self) -> str | None:
-        """Where an unpickled array goes whose own device does not function, or lacks its dtype.
+        """Device of unpickled arrays whose own device does not function or lacks the dtype.
 
-        The text of a device, ``"cpu"`` by default, which is taken with a
+        The text of a device, ``"cpu"`` by default, used with a
         :class:`portarray.errors.DeviceSelectionWarning`; None raises
         :class:`portarray.errors.DeviceNotFunctionalError`, or
         :class:`portarray.errors.DTypeNotSupportedError`, instead.
@@ -70,10 +70,10 @@ class Config:
 
     @property
     def tuned_kernels(self) -> bool:
-        """Whether kernels are served by versions made for a library, where it has any.
+        """Whether kernels use the tuned versions of a library.
 
-        False computes all of :mod:`portarray.kernels` by their generic versions: to find out
-        whether a tuned one is to blame, or how much it gains.
+        False uses the generic versions of all :mod:`portarray.kernels`: to find out whether a tuned
+        one is wrong, or how much it gains.
         """
         return self._tuned_kernels
 
@@ -85,7 +85,7 @@ class Config:
         progress: bool | _Kept = _KEPT,
         tuned_kernels: bool | _Kept = _KEPT,
     ) -> Restore:
-        """Change settings at once; the result restores them where it is used in ``with``.
+        """Change settings; used in ``with``, the result restores them at the end.
 
         Parameters
         ----------
@@ -142,14 +142,14 @@ class Config:
 
 
 def _device_text(value: str | None) -> str | None:
-    """Return a text that names a device, whether or not it functions; None as it is."""
+    """Check that a text names a device, functional or not; None passes."""
     if value is None:
         return None
     if not isinstance(value, str):
         raise TypeError(
             f"unpickle_device={value!r}: use a device's text such as 'cpu', or None for an error"
         )
-    from portarray._devices import device  # imported here: the settings stand below all else
+    from portarray._devices import device  # lazy: settings are the lowest layer
 
     if value not in device.WORDS:
         device.parse(value)

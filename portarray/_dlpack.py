@@ -1,8 +1,8 @@
-"""DLPack's capsules in the hand: asked for once, looked into, and handed on.
+"""DLPack capsules: requested once, inspected, and passed on.
 
-A producer may give its capsule only once, and libraries ask for it several times over; they also
-overlook what it says. So a backend takes the capsule (:func:`take`), reads what its library would
-overlook, and gives its library the :class:`Held` capsule in the producer's place.
+Some producers export a capsule only once, while libraries ask for it several times, and ignore some
+of its fields. So a backend takes the capsule (:func:`take`), checks the fields that its library
+ignores, and passes the :class:`Held` capsule to its library in place of the producer.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ __all__ = [
 ]
 
 CPU = (1, 0)
-"""DLPack's kDLCPU, of which there is one."""
+"""DLPack's kDLCPU, device 0."""
 
 HOST_KINDS = (1, 3, 11)
-"""DLPack's types of host memory: kDLCPU, and kDLCUDAHost and kDLROCMHost, which are page-locked."""
+"""DLPack's types of host memory: kDLCPU, and the pinned kDLCUDAHost and kDLROCMHost."""
 
 _KIND_NAMES = {
     kind: f"kDL{name}"
@@ -43,7 +43,7 @@ _KIND_NAMES = {
 
 
 def kind_name(kind: int) -> str:
-    """Return what DLPack calls a type of devices."""
+    """Return DLPack's name of a device type."""
     return _KIND_NAMES.get(kind, f"type {kind}, which this version does not know")
 
 
@@ -94,7 +94,7 @@ _DTYPES = {
 }
 """NumPy's own dtypes by DLPack's code, bits and lanes."""
 NEWEST = (1, 0)
-"""The version of DLPack that brought flags; what producers are asked for."""
+"""The version of DLPack asked for: the first with flags."""
 
 _is_capsule_of = ctypes.pythonapi.PyCapsule_IsValid
 _is_capsule_of.argtypes = (ctypes.py_object, ctypes.c_char_p)
@@ -105,7 +105,7 @@ _pointer_in.restype = ctypes.c_void_p
 
 
 def _tensor_in(capsule: Any) -> _Tensor:
-    """Return the tensor of a capsule that nobody has used."""
+    """Return the tensor of an unconsumed capsule."""
     if _is_capsule_of(capsule, _VERSIONED_NAME):
         tensor: _Tensor = _Versioned.from_address(_pointer_in(capsule, _VERSIONED_NAME)).tensor
         return tensor
@@ -113,11 +113,11 @@ def _tensor_in(capsule: Any) -> _Tensor:
 
 
 def _dtype_of(tensor: _Tensor) -> np.dtype[Any] | None:
-    """Return the dtype of a tensor's elements; None where NumPy and ml_dtypes have no such type."""
+    """Return the dtype of a tensor's elements; None if NumPy and ml_dtypes lack it."""
     key = tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes
     if key != _BFLOAT16:
         return _DTYPES.get(key)
-    import ml_dtypes  # for those who use bfloat16
+    import ml_dtypes  # only for bfloat16
 
     dtype: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
     return dtype
@@ -133,33 +133,33 @@ def _no_capsule(found: Any, producer: str) -> Exception:
 
 
 class Held:
-    """A capsule that nobody has used, offered as a DLPack producer that gives it to one consumer.
+    """An unconsumed capsule as a DLPack producer, for one consumer.
 
     Parameters
     ----------
     capsule : PyCapsule
-        Of a producer.
+        A producer's capsule.
     producer : str
-        What it came from, for errors.
+        Type name of the producer, for errors.
 
     Attributes
     ----------
     read_only : bool
-        Whether the capsule marks its memory read-only; capsules before DLPack 1.0 cannot.
+        Whether the capsule is flagged read-only, which DLPack before 1.0 cannot express.
     odd : bool
-        Whether a stride is negative, with which PyTorch ends the process, or the first element lies
-        behind the pointer, which it refuses.
+        Whether a stride is negative, for which PyTorch aborts, or the byte offset is not 0, which
+        it refuses.
     dtype : numpy.dtype or None
-        Of the elements; None where NumPy and ml_dtypes have no such type.
+        Dtype of the elements; None if NumPy and ml_dtypes lack it.
     versioned : bool
-        Whether it is one of DLPack 1.0 or later.
+        Whether it is a capsule of DLPack 1.0 or later.
 
     Raises
     ------
     BufferError
-        If the capsule was used before, as one is that a producer gives twice.
+        If the capsule is already consumed, as when a producer exports one twice.
     TypeError
-        If it is no capsule.
+        If it is not a capsule.
     """
 
     __slots__ = ("_capsule", "_device", "_producer", "dtype", "odd", "read_only", "versioned")
@@ -172,26 +172,26 @@ class Held:
             self.read_only = bool(managed.flags & _READ_ONLY)
         elif not _is_capsule_of(capsule, _NAME):
             raise _no_capsule(capsule, producer)
-        # Whoever takes the capsule may free this before the capsule itself is gone.
+        # Copied: the consumer may free the tensor before the capsule.
         tensor = _tensor_in(capsule)
         strides = tensor.strides
         backwards = bool(strides) and any(strides[i] < 0 for i in range(tensor.ndim))
         self.odd = backwards or tensor.byte_offset != 0
         self.dtype = _dtype_of(tensor)
         self._capsule = capsule
-        # Not what the producer says: PyTorch counts Intel's GPUs by themselves, its capsules count
-        # all of SYCL's devices.
+        # Not the producer's __dlpack_device__: PyTorch numbers Intel's GPUs alone there, and all
+        # SYCL devices in capsules.
         self._device = (tensor.device_type, tensor.device_id)
         self._producer = producer
 
     def __dlpack__(self, **_options: object) -> Any:
-        """Return the capsule, until somebody has used it."""
+        """Return the capsule, unless it is consumed."""
         if _is_capsule_of(self._capsule, _VERSIONED_NAME) or _is_capsule_of(self._capsule, _NAME):
             return self._capsule
         raise _no_capsule(self._capsule, self._producer)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        """Return DLPack's device type and index, as they stand in the capsule."""
+        """Return DLPack's device type and index from the capsule."""
         return self._device
 
 
@@ -203,27 +203,27 @@ def take(
     copy: bool = False,
     max_version: tuple[int, int] | None = NEWEST,
 ) -> Held:
-    """Ask a producer for its capsule, once.
+    """Request a producer's capsule, once.
 
     Parameters
     ----------
     x : object
         With ``__dlpack__`` and ``__dlpack_device__``.
     stream : int or None
-        The consumer's stream, in DLPack's numbers; None on devices that have none.
+        The consumer's stream as DLPack numbers it; None on devices without streams.
     to_host : bool
-        Whether the producer shall copy its data to the host, which few can.
+        Whether to request a copy in host memory, which few producers support.
     copy : bool
-        Whether the producer shall copy its data where that is.
+        Whether to request a copy on the same device.
     max_version : tuple of int or None
-        The newest version that the consumer reads; None where it knows of no versions.
+        The newest version that the consumer reads; None for consumers before DLPack 1.0.
 
     Raises
     ------
     BufferError
-        If the capsule was used before, or the producer cannot export its memory.
+        If the capsule is already consumed, or the producer cannot export its memory.
     TypeError
-        If what it gives is no capsule.
+        If the producer does not return a capsule.
     """
     if type(x) is Held:
         return x
@@ -240,16 +240,16 @@ def take(
             ) from error
     try:
         capsule = x.__dlpack__(max_version=max_version, **options)
-    except TypeError:  # producers of DLPack before 1.0 know no versions
+    except TypeError:  # before DLPack 1.0 there is no max_version
         capsule = x.__dlpack__(**options)
     return Held(capsule, name)
 
 
 def host_values(x: Any) -> np.ndarray[Any, Any]:
-    """Return the elements of a producer in host memory as a NumPy array over its memory.
+    """Return a NumPy view of a producer's memory, which must be host memory.
 
-    It is read-only where the producer says so, or cannot say. bfloat16 comes as ml_dtypes' type,
-    which NumPy's own import refuses.
+    Read-only unless the producer declares its memory writable. Supports bfloat16 (ml_dtypes), which
+    NumPy's own import does not.
 
     Raises
     ------
@@ -271,7 +271,7 @@ def host_values(x: Any) -> np.ndarray[Any, Any]:
 def host_capsule(
     values: np.ndarray[Any, Any], *, max_version: tuple[int, int] | None, copy: bool | None = None
 ) -> Any:
-    """Return NumPy's capsule of an array, bfloat16 included, which NumPy does not export."""
+    """Return a capsule of a NumPy array; bfloat16, which NumPy does not export, is supported."""
     if values.dtype.name != "bfloat16":
         return values.__dlpack__(max_version=max_version, copy=copy)
     capsule = values.view(np.uint16).__dlpack__(max_version=max_version, copy=copy)

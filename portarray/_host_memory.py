@@ -1,8 +1,7 @@
-"""How much memory the machine has and can still hand out, and giving freed memory back.
+"""Host memory: total, available and resident bytes, and releasing freed memory.
 
-Limits of containers (control groups) and of the process count where they are lower. No array
-library is imported here, so that whatever computes on the host can ask, and no module of Python's
-that would cost `import portarray` time.
+Limits of containers (control groups) and of the process (``ulimit -v``) are taken into account.
+Imports no array library and nothing that would slow down `import portarray`.
 """
 
 from __future__ import annotations
@@ -19,24 +18,24 @@ __all__ = ["available", "resident", "total", "trim"]
 
 
 def total() -> int | None:
-    """Return the bytes that this process could ever use; None where the system does not tell."""
+    """Return the bytes that this process could use at most; None if unknown."""
     known = [one for one in (_machine(), _address_limit()) if one is not None]
     return min(known, default=None)
 
 
 @cache
 def _machine() -> int | None:
-    """Return the machine's bytes, or what the control groups leave of them."""
+    """Return the machine's bytes, or the limit of the control groups."""
     machine = _windows()[0] or _pages("SC_PHYS_PAGES")
     limits = [limit for limit, _ in _groups() if limit is not None]
     return min([machine, *limits] if machine else limits, default=None)
 
 
 def available() -> int | None:
-    """Return the bytes that can be had without swapping; None where the system does not tell."""
+    """Return the bytes available without swapping; None if unknown."""
     found = re.search(r"^MemAvailable:\s*(\d+) kB$", _read("/proc/meminfo"), re.MULTILINE)
     machine = 1024 * int(found[1]) if found else _windows()[1] or _pages("SC_AVPHYS_PAGES")
-    # What a group has used includes file pages that the kernel drops when memory is wanted.
+    # A group's usage includes page cache, which the kernel reclaims on demand.
     groups = [
         max(0, limit - (_number(folder, _USED) or 0) + _droppable(folder))
         for limit, folder in _groups()
@@ -47,9 +46,9 @@ def available() -> int | None:
 
 
 def trim() -> None:
-    """Give memory that this process has freed back to the system.
+    """Return freed memory of this process to the system.
 
-    C libraries keep it for the next allocation; those of Linux (glibc) and macOS can be asked.
+    C libraries cache it for later allocations; supported with glibc and on macOS.
     """
     import ctypes
 
@@ -63,12 +62,12 @@ def trim() -> None:
 
 
 def resident() -> int | None:
-    """Return the bytes of this process that lie in memory; None where the system does not tell."""
+    """Return the resident bytes of this process; None if unknown."""
     return _sizes()[1]
 
 
 def _sizes() -> tuple[int | None, int | None]:
-    """Return the bytes of addresses that this process has taken, and of its resident memory."""
+    """Return this process's bytes of address space and of resident memory."""
     found = _read("/proc/self/statm").split()
     if len(found) < 2:
         return None, None
@@ -77,7 +76,7 @@ def _sizes() -> tuple[int | None, int | None]:
 
 
 def _address_limit() -> int | None:
-    """Return the bytes of addresses that ``ulimit -v`` allows; None where it sets no limit."""
+    """Return the address space that ``ulimit -v`` allows; None without a limit."""
     if sys.platform == "win32":
         return None
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
@@ -85,7 +84,7 @@ def _address_limit() -> int | None:
 
 
 def _addresses_left() -> int | None:
-    """Return the bytes that ``ulimit -v`` leaves to this process; None where it sets no limit."""
+    """Return the bytes that ``ulimit -v`` leaves to this process; None without a limit."""
     limit = _address_limit()
     taken = None if limit is None else _sizes()[0]
     return None if limit is None or taken is None else max(0, limit - taken)
@@ -97,14 +96,14 @@ _USED = ("memory.current", "memory.usage_in_bytes")
 
 @cache
 def _groups() -> tuple[tuple[int | None, str], ...]:
-    """Return the control groups that limit this process's memory, by limit and folder."""
+    """Yield the limit and folder of the control groups of this process."""
     found = []
     for line in _read("/proc/self/cgroup").splitlines():
         _, names, path = line.split(":", 2)
         if names and "memory" not in names.split(","):
             continue
         folder = "/sys/fs/cgroup/memory" if names else "/sys/fs/cgroup"
-        # Within a container the group's own folder is mounted as the root.
+        # In a container the group's own folder is mounted as the root.
         for name in ("", *filter(None, path.split("/"))):
             folder = f"{folder}/{name}" if name else folder
             limit = _number(folder, _LIMITS)

@@ -43,8 +43,8 @@ class PortarrayError(Exception):
     """Base class of every error that portarray defines."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Subclasses build their message from several values: the default would hand the
-        # finished message to __init__ again.
+        # Subclasses build their message from several values; the default would pass the message to
+        # __init__.
         return (_rebuild, (type(self), self.args, self.__dict__))
 
 
@@ -95,7 +95,7 @@ class DeviceNotFunctionalError(PortarrayError, RuntimeError):
         self.asked = asked
         self.reasons = dict(reasons)
         self.fix = fix
-        alike: dict[str, list[str]] = {}  # what is not installed is so on every platform
+        alike: dict[str, list[str]] = {}  # the same reason for all platforms of a library
         for name, reason in self.reasons.items():
             alike.setdefault(reason, []).append(name)
         told = [f"{', '.join(names)}: {reason}" for reason, names in alike.items()]
@@ -111,7 +111,7 @@ class DeviceNotFunctionalError(PortarrayError, RuntimeError):
 
 
 class DeviceMismatchError(PortarrayError, ValueError):
-    """Arrays that live on different devices met in one call.
+    """Arrays of different devices in one call.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ class DeviceMismatchError(PortarrayError, ValueError):
 
 
 class DTypeNotSupportedError(PortarrayError, TypeError):
-    """A dtype that the device does not have.
+    """A dtype that the device does not support.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ class DTypeNotSupportedError(PortarrayError, TypeError):
     moving : bool
         Whether data was being moved, so that ``narrow=True`` is a fix.
     setting : str
-        What the user of the library sets so that it has the dtype, or an empty string.
+        The library's setting that enables the dtype, or an empty string.
     """
 
     def __init__(
@@ -188,19 +188,18 @@ class HostFallbackError(PortarrayError, RuntimeError):
 
 
 class OutOfMemoryError(PortarrayError, MemoryError):
-    """The device has not enough memory for an allocation; one error for every library, in bytes.
+    """The device does not have enough memory; the same error for every library.
 
-    Arrays that were there before are whole, and what the failed call had made so far is gone while
-    the error is handled.
+    Existing arrays are intact, and temporaries of the failed call are already released.
 
     Parameters
     ----------
     device : str
         Text of the device.
     asked, free, total : int or None
-        Bytes asked for, free and in all. ``asked`` is the allocation that failed where the library
-        tells, and else the array that was to be made or moved; None where a driver, or Python,
-        wanted memory for itself. ``free`` and ``total`` are None where the system does not tell.
+        Bytes requested, free and in total. ``asked`` is the size of the failed allocation if the
+        library reports it, else of the array to be made or moved; None for a driver's or Python's
+        own allocations. ``free`` and ``total`` are None if unknown.
     """
 
     def __init__(
@@ -222,7 +221,7 @@ class OutOfMemoryError(PortarrayError, MemoryError):
         ]
         figures = f" ({', '.join(parts)})" if parts else ""
         advice = "work in smaller pieces, or use a device with more memory"
-        if asked is None or total is None or asked <= total:  # freeing some can help
+        if asked is None or total is None or asked <= total:  # freeing memory can help
             advice = f"Delete arrays you no longer need and call pa.reclaim({device!r}), {advice}"
         super().__init__(f"{device} is out of memory{figures}. {advice[0].upper()}{advice[1:]}")
 

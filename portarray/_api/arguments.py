@@ -1,8 +1,8 @@
-"""Argument rules that hold on every device: axes, shapes, sizes and named modes.
+"""Argument checks that are the same on every device: axes, shapes, sizes and modes.
 
-Libraries differ most in what they do with a *wrong* argument: one raises, the next wraps around or
-crashes. What stands here is checked before the library is called, so that the error is the same
-everywhere and says the value, the rule and the fix. Everything else is left to the library.
+Libraries differ most in what they do with a *wrong* argument: some raise, others wrap around or
+crash. These checks run before the library is called, so that the error is the same everywhere and
+names the value, the rule and the fix. Everything else is left to the library.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from portarray._array import dtypes, operands
 def axis(value: int, x: Any, *, extra: int = 0) -> int:
     """Return an axis of an array after checking that the array, with ``extra`` axes more, has it.
 
-    An object without ``ndim`` is let through: the call refuses it with a better message.
+    Objects without ``ndim`` pass: the call raises a better error for them.
     """
     try:
         value = index(value)
@@ -83,26 +83,26 @@ def size(value: int, name: str) -> int:
 
 
 def choice(value: object, name: str, allowed: tuple[object, ...]) -> None:
-    """Refuse a mode that is not one of those allowed."""
+    """Raise for a mode that is not allowed."""
     if value not in allowed:
         raise ValueError(f"{name} is {value!r}; use one of {', '.join(map(repr, allowed))}")
 
 
 def matrices(x: Any, function: str) -> None:
-    """Refuse an array with fewer than two axes where matrices are due."""
+    """Raise for an array with fewer than two axes."""
     if getattr(x, "ndim", 2) < 2:
         raise ValueError(f"{function} got shape {x.shape}; it needs matrices, shape (..., M, N)")
 
 
 def indices(x: Any, name: str) -> None:
-    """Refuse an array whose dtype is not an integer one; anything else is left to the call."""
+    """Raise for an array whose dtype is not an integer; objects without a dtype pass."""
     dtype = getattr(x, "dtype", None)
     if dtype is not None and dtype.kind not in "iu":
         raise TypeError(f"{name} has dtype {dtype}; it must have an integer dtype")
 
 
 def numeric(dtype: object, function: str) -> None:
-    """Refuse bool as the dtype to compute in; None is let through."""
+    """Raise for bool as the dtype to compute in; None passes."""
     if dtype is not None and dtypes.kind_of(dtypes.canonical(dtype)) == "b":
         raise TypeError(
             f"{function} got dtype bool; it computes in numbers. Use any or all for truth values"
@@ -110,7 +110,7 @@ def numeric(dtype: object, function: str) -> None:
 
 
 def number(value: Any, name: str) -> int | float | complex:
-    """Return a number as a Python scalar; NumPy scalars and 0-d arrays are read."""
+    """Return a Python, NumPy or 0-d array scalar as a Python scalar."""
     if type(value) in (int, float, complex, bool):
         return value  # type: ignore[no-any-return]
     found = operands.scalar(value.item() if getattr(value, "ndim", None) == 0 else value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -18,16 +18,6 @@ if TYPE_CHECKING:
 
 DTypeKind: TypeAlias = "DTypeLike | tuple[DTypeKind, ...]"
 """What :func:`isdtype` takes as kind: a dtype, the name of a kind, or a tuple of such."""
-
-_KINDS = {
-    "bool": "b",
-    "signed integer": "i",
-    "unsigned integer": "u",
-    "integral": "iu",
-    "real floating": "f",
-    "complex floating": "c",
-    "numeric": "iufc",
-}
 
 
 class FloatInfo(NamedTuple):
@@ -229,9 +219,9 @@ def isdtype(dtype: DTypeLike, kind: DTypeKind) -> bool:
     if isinstance(kind, tuple):
         return any(isdtype(dtype, one) for one in kind)
     if isinstance(kind, str):
-        letters = _KINDS.get(kind)
+        letters = dtypes.KINDS.get(kind)
         if letters is None:
-            raise ValueError(f"{kind!r} is no kind of dtype; use one of {', '.join(_KINDS)}")
+            raise ValueError(f"{kind!r} is no kind of dtype; use one of {', '.join(dtypes.KINDS)}")
         return dtypes.kind_of(dtypes.canonical(dtype)) in letters
     return dtypes.canonical(dtype) == dtypes.canonical(kind)
 
@@ -296,8 +286,7 @@ def result_type(*arrays_and_dtypes: Array | DTypeLike | Scalar) -> DType:
 
 @cache
 def _float_info(dtype: DType) -> FloatInfo:
-    kind = dtypes.kind_of(dtype)
-    if kind not in "fc":
+    if dtypes.kind_of(dtype) not in "fc":
         raise TypeError(f"finfo got {dtype}; it takes floating-point dtypes, iinfo takes integers")
     if kind == "c":
         dtype = dtypes.STANDARD[f"float{4 * dtype.itemsize}"]

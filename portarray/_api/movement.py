@@ -252,12 +252,12 @@ class _Mover:
             x = self._moved(placement.native_of(value), value)
             return placement.native_of(x) if self._as_native else x
         plain = value.view(np.ndarray) if type(value) is np.memmap else value
-        owner = placement.home(plain)
+        owner = placement.device_of(plain)
         as_native = self._as_native is not False
         if owner is self._device and as_native:
             return value
         if owner is not None:
-            x = self._moved(plain, placement.adopted(plain, owner, copy=None))
+            x = self._moved(plain, placement.from_native(plain, owner, copy=None))
         else:  # of another byte order, or of a library that portarray does not know
             x = conversion.asarray(plain, device=self._device, narrow=self._narrow)
             as_native = as_native and (self._as_native is True or isinstance(plain, np.ndarray))

@@ -66,7 +66,7 @@ def array_namespace(*arrays: object) -> Any:
         elif x is None or isinstance(x, dtypes.SCALARS):
             continue
         else:
-            home = placement.home(x)
+            home = placement.device_of(x)
             if home is None:
                 raise operands.refused(x, "array_namespace")
             homes[home] = x

@@ -105,7 +105,7 @@ def _check_array(x: Any, place: str) -> None:
             raise TypeError(f"{place} cannot be saved: {error}") from error
         return
     try:
-        if placement.home(x) is not None or hasattr(x, "__dlpack__"):
+        if placement.device_of(x) is not None or hasattr(x, "__dlpack__"):
             return
     except Exception as error:
         error.add_note(f"at {place}")

@@ -1,6 +1,6 @@
-"""Array: a native array and its table (device and dtype).
+"""The Array class: a native array and its dispatch table (device and dtype).
 
-Operators are one line each; what they do stands in :mod:`portarray._array.call`.
+Operators are one line each; :mod:`portarray._array.call` implements them.
 """
 
 from __future__ import annotations
@@ -258,12 +258,12 @@ class Array(base.ArrayBase):
     def __invert__(self) -> Array:
         return call.unary("bitwise_invert", self)
 
-    # Comparison gives arrays, so equal arrays cannot be told apart by hash.
+    # Unhashable: == is elementwise.
     __hash__ = None  # type: ignore[assignment]
 
     # --- interoperability: what NumPy, CuPy and JAX arrays share ------------------------------
 
-    # NumPy's functions of these names call them with out=None, and mean with dtype=None.
+    # np.sum(x) and the like call these methods with out=None, np.mean with dtype=None as well.
 
     def sum(
         self,
@@ -389,7 +389,7 @@ class Array(base.ArrayBase):
         Raises
         ------
         TypeError
-            Where it is not; the message has the fix.
+            If the array is in device memory.
         """
         return interop.to_numpy(self, dtype, copy)
 

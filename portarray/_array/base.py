@@ -1,7 +1,7 @@
-"""What everything in this folder may know of an array: its slots, its attributes, how one is made.
+"""The base class of arrays: slots, read-only attributes and construction.
 
-:class:`portarray.Array` derives from :class:`ArrayBase` and adds operators and methods, which are
-made of the functions in this folder's other files; those know this file alone.
+:class:`portarray.Array` derives from :class:`ArrayBase` and adds operators and methods. The other
+modules of this package import only this one, so that there is no import cycle.
 """
 
 from __future__ import annotations
@@ -21,22 +21,21 @@ __all__ = ["NAMESPACE", "ArrayBase", "array_type", "new_uninitialized"]
 
 
 array_type: type[Array]
-"""The one class of arrays; set when it is defined."""
+""":class:`portarray.Array`; set when that class is defined."""
 
 new_uninitialized: Callable[[], Array]
 """Make an array whose ``_native`` and ``_table`` the caller sets at once.
 
-It goes past the metaclass, and takes 50 ns where ``object.__new__(Array)`` takes 70: every result
-of every call is made here.
+Bypasses the metaclass. 50 ns instead of the 70 of ``object.__new__(Array)``, for every result.
 """
 
-# The namespace is asked for in every library call, and looking a module up costs more than the
-# rest of that method; portarray/__init__.py fills the place in.
+# The portarray module, set by portarray/__init__.py: consumers call ``__array_namespace__`` often,
+# and looking the module up would cost more than the rest of that method.
 NAMESPACE: list[Namespace[Array]] = []
 
 
 class _Uncalled(type):
-    """The class of :class:`Array`, for which ``Array(...)`` is an error that says what to do."""
+    """Metaclass of :class:`Array`: calling the class raises an error that names the fix."""
 
     def __call__(cls, *args: object, **kwargs: object) -> NoReturn:
         raise TypeError("Array is not called directly; use pa.asarray(x, device=...)")

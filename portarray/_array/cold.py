@@ -1,6 +1,6 @@
-"""Calls whose function is not known yet, or whose operands must be promoted, moved or made.
+"""The slow path of calls: first calls, promotion, creation and foreign operands.
 
-The general half of :mod:`portarray._array.call`.
+:mod:`portarray._array.call` has the fast path.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ def binary(name: str, x1: Any, x2: Any) -> Array:
 
 
 def learn(name: str, table: DispatchTable, *natives: Any) -> Array:
-    """Call a function of arrays alone for the first time; learn the table of its results."""
+    """Call a function of arrays for the first time and cache it with the table of its results."""
     out: Array = called(name, table, natives, {})
     table.learned[name] = dispatch.learned(table, name, out._table, scalar=False)
     return out
 
 
 def learn_with_scalar(name: str, table: DispatchTable, first: Any, second: Any) -> Array:
-    """Do the same for a native array and a Python scalar that its table takes."""
+    """Like :func:`learn`, for a native array and a Python scalar that its table takes."""
     out: Array = called(name, table, _operands(table, first, second), {})
     table.learned_with_scalar[name] = dispatch.learned(table, name, out._table, scalar=True)
     return out
@@ -74,8 +74,7 @@ def learn_with_options(
 def failed(error: Exception, name: str, table: DispatchTable, *operands: Any, **_: Any) -> Array:
     """Raise what the user sees in a library's error's place.
 
-    What a library's own function refuses beside a Python scalar, the namespace's function does, or
-    says what is wrong.
+    With a Python scalar the namespace's function is tried, which works or raises a clearer error.
     """
     try:
         if (
@@ -113,9 +112,9 @@ _PYTHON = frozenset((bool, int, float, complex))
 
 
 def check_countable(name: str, x: Any, shape: tuple[int, ...], *, times: bool = False) -> None:
-    """Refuse a result whose bytes 64 bits cannot count.
+    """Raise if the size in bytes of a result overflows 64 bits.
 
-    ``shape`` is that of the result, or the numbers by which x gets larger where ``times``.
+    ``shape`` is that of the result; with ``times``, the factors by which x grows.
     """
     if type(x) is base.array_type:
         countable((*x.shape, *shape) if times else shape, x._table, name)
@@ -131,7 +130,7 @@ def called(
 ) -> Any:
     """Call a table's function and wrap what it returns.
 
-    ``shape`` is that of the result, where it is known and the table the result's.
+    ``shape`` is that of the result, if known and of this table's dtype.
     """
     try:
         result = table.functions[name](*natives, **options)
@@ -151,7 +150,7 @@ def _result(result: Any, table: DispatchTable) -> Any:
 
 
 def _compared_outside(name: str, table: DispatchTable, first: Any, second: Any) -> Array | None:
-    """Compare an integer array with an integer its dtype cannot hold; None where it can."""
+    """Compare an integer array with an out-of-range integer; None if it is in range."""
     if not isinstance(second, int):
         if not isinstance(first, int):
             return None
@@ -171,7 +170,7 @@ def _compared_outside(name: str, table: DispatchTable, first: Any, second: Any) 
 
 
 def where(condition: Any, x1: Any, x2: Any) -> Array:
-    """Call ``where``, whose second and third operand are promoted."""
+    """Call ``where``, promoting its second and third operand."""
     table, natives = common("where", (x1, x2))
     if type(condition) is not base.array_type:
         raise refused(condition, "where", scalars=False)
@@ -181,19 +180,18 @@ def where(condition: Any, x1: Any, x2: Any) -> Array:
 
 
 def apply(name: str, arrays: Sequence[Any], /, *more: Any, **options: Any) -> Array:
-    """Call a function on arrays as they are; see the module docstring.
+    """Call a function on arrays without promoting them.
 
     Parameters
     ----------
     name : str
         Standard name (``"linalg.svd"``).
     arrays : sequence of Array, Python scalar or None
-        Positional arguments; arrays must share a device and are not promoted. The first array
-        decides the table.
+        Positional arguments; arrays must share a device. The first array determines the table.
     *more
-        Handed on behind the arrays: arguments that the standard makes positional-only.
+        Further positional arguments.
     **options
-        Handed on; arrays among them are unwrapped, and ``dtype`` becomes the library's.
+        Keyword arguments; arrays are unwrapped and ``dtype`` is converted to the library's.
     """
     if len(arrays) == 1 and type(arrays[0]) is base.array_type:
         x = arrays[0]
@@ -260,7 +258,7 @@ def _listed(name: str, arrays: Sequence[Any], *, promote: bool) -> tuple[Dispatc
 
 
 def _native_options(name: str, table: DispatchTable, options: dict[str, Any]) -> dict[str, Any]:
-    """Unwrap the arrays and the dtype among a call's own options, in place."""
+    """Unwrap the arrays and the dtype in a call's options, in place."""
     for key, value in options.items():
         if value is None or value is False:
             continue
@@ -290,17 +288,17 @@ def create(
     name : str
         Standard name.
     args : sequence
-        Positional arguments, handed on.
+        Positional arguments.
     dtype : dtype-like or None
-        None takes that of ``default``.
+        None uses ``default``.
     device : device-like or None
-        None takes the default device.
+        None uses the default device.
     shape : tuple of int
         Shape of the result.
     default : {"real floating", "complex floating", "integral", "bool"}
-        The kind whose default dtype is used.
+        The kind whose default dtype is used if ``dtype`` is None.
     **options
-        Handed on.
+        Further keyword arguments.
     """
     where = selection.resolve(device)
     if dtype is not None:
@@ -319,12 +317,12 @@ _DEFAULTS = {"real floating": "f", "complex floating": "c", "integral": "i"}
 
 
 def floating(x: Array) -> Array:
-    """Return x, cast to the device's default floating-point dtype where it is not floating."""
+    """Return x, cast to the device's default floating-point dtype unless it is floating-point."""
     return x if x._table.kind in "fc" else _in_default(x, "f")
 
 
 def integral(x: Array) -> Array:
-    """Return x, cast to the device's default integer dtype where it is boolean."""
+    """Return x, cast to the device's default integer dtype if it is boolean."""
     return x if x._table.kind != "b" else _in_default(x, "i")
 
 
@@ -335,7 +333,7 @@ def _in_default(x: Array, kind: str) -> Array:
 
 
 def read(x: Array) -> np.ndarray[Any, Any]:
-    """Return an array's values as a NumPy array to read on the spot; nobody may keep it."""
+    """Return an array's values as a temporary NumPy array, for reading only."""
     device = x._table.device
     try:
         return device._backend.read_host(x._native, device.native)
@@ -344,7 +342,7 @@ def read(x: Array) -> np.ndarray[Any, Any]:
 
 
 def host_view(x: Array, *, copy: bool | None = None) -> np.ndarray[Any, Any]:
-    """Return an array's values as a NumPy array, through the device's own transfer."""
+    """Return an array's values as a NumPy array, a zero-copy view where possible."""
     device = x._table.device
     try:
         return device._backend.to_host(x._native, copy=copy)
@@ -353,9 +351,9 @@ def host_view(x: Array, *, copy: bool | None = None) -> np.ndarray[Any, Any]:
 
 
 def is_foreign(other: Any) -> bool:
-    """Tell whether an operand's own class should have its say (pandas, xarray, units, ...).
+    """Tell whether an operand's own class handles the operation (pandas, xarray, units, ...).
 
-    Lists and other libraries' arrays are not foreign: they are refused with the fix.
+    Lists and other libraries' arrays are refused with an error instead.
     """
     if isinstance(other, (base.array_type, *dtypes.SCALARS, np.ndarray, list, tuple)):
         return False

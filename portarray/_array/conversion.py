@@ -1,4 +1,4 @@
-"""Anything sensible into arrays: lists, NumPy arrays, native arrays, DLPack; and other dtypes."""
+"""``asarray`` and ``astype``: arrays from lists, NumPy and native arrays, and DLPack."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ def asarray(
     copy: bool | None = None,
     narrow: bool = False,
 ) -> Array:
-    """Return an array made from nearly anything; see :func:`portarray.asarray`."""
-    copy = copy if copy is None else placement.truth(copy)
+    """See :func:`portarray.asarray`."""
+    copy = copy if copy is None else placement.copy_flag(copy)
     wanted = None if dtype is None else dtypes.canonical(dtype)
     if isinstance(obj, base.array_type):
         where = obj.device if device is None else selection.resolve(device)
         return _finished(obj, wanted, where, copy=copy, narrow=narrow)
-    owner = placement.home(obj)
+    owner = placement.device_of(obj)
     if owner is not None:
-        native = placement.adopted(obj, owner, copy=copy)
+        native = placement.from_native(obj, owner, copy=copy)
         where = owner if device is None else selection.resolve(device)
-        # NumPy arrays are everyone's host format: they follow the default device.
+        # NumPy is the common host format, so its arrays go to the default device.
         if device is None and type(obj) is np.ndarray:
             where = selection.current()
         return _finished(native, wanted, where, copy=copy, narrow=narrow)
@@ -55,11 +55,11 @@ def from_host(
 ) -> Array:
     """Return an array of host values in one of portarray's own dtypes.
 
-    What :func:`asarray` returns, with less to ask: files and pickles have thousands of arrays.
-    ``own`` says that nobody else has the memory, so that the device has all of it.
+    A faster :func:`asarray` for files and pickles with thousands of arrays. ``own`` means that the
+    caller gives up the memory.
     """
     table = dispatch.dtypes_of(device).get(values.dtype)
-    if table is None or values.dtype.num != table.dtype.num:  # see placement.under_one_name
+    if table is None or values.dtype.num != table.dtype.num:  # see placement.canonical_values
         return asarray(values, device=device, narrow=narrow)
     try:
         if own:
@@ -72,7 +72,7 @@ def from_host(
 
 
 def astype(x: Any, dtype: object, /, *, copy: bool = True, device: object = None) -> Array:
-    """Return an array in another dtype, on another device if asked; see the public docstring."""
+    """See :func:`portarray.astype`."""
     if type(x) is not base.array_type:
         raise operands.refused(x, "astype", scalars=False)
     wanted = dtypes.canonical(dtype)
@@ -86,11 +86,11 @@ def astype(x: Any, dtype: object, /, *, copy: bool = True, device: object = None
     try:
         if where is table.device:
             return results.wrapped(target.cast(x._native), target)
-        # Convert on the side that knows both dtypes; either device may lack the other's.
+        # Convert on the device that has both dtypes.
         if wanted in dispatch.dtypes_of(table.device):
             cast = dispatch.table_of(table.device, wanted).cast
             if table.kind == "f" and target.kind in "iu":
-                # Libraries differ in what they make of values that do not fit.
+                # Libraries differ in how they convert out-of-range values.
                 native = routes.move(cast(x._native), table.device, where, copy=None, own=True)
             else:
                 native = routes.convert(x._native, table.device, where, wanted, cast)
@@ -99,7 +99,8 @@ def astype(x: Any, dtype: object, /, *, copy: bool = True, device: object = None
             return results.wrapped(
                 target.cast(placement.moved(x, where, copy=None)._native), target
             )
-        # Neither knows both, as bfloat16 from NumPy's float64 to where that is missing.
+        # Neither device has both, for example float64 on NumPy to bfloat16 where float64 is
+        # missing.
         with np.errstate(all="ignore"):
             given = table.device._backend.read_host(x._native, table.device.native).astype(wanted)
         return from_host(given, where, own=True)
@@ -110,7 +111,7 @@ def astype(x: Any, dtype: object, /, *, copy: bool = True, device: object = None
 def _finished(
     x: Array, dtype: DType | None, device: Device, *, copy: bool | None, narrow: bool
 ) -> Array:
-    """Return an array as asked for: in another dtype, on another device."""
+    """Convert and move an array where asked."""
     if dtype is None or dtype == x.dtype:
         return placement.moved(x, device, copy=copy, narrow=narrow)
     if copy is False:

@@ -1,14 +1,13 @@
 """Dispatch tables: one dtype on one device, with the function that serves each name there.
 
-Every array carries its table, so that a call finds its function with one look-up and two arrays
-agree in device *and* dtype when their tables are the same object. All that does not depend on the
-values of one call is decided here, once: how the function is served, which kinds it takes, whether
-operands are converted, whether a device must be made current, whether the host is used.
+Every array refers to its table: a call needs one look-up, and two arrays have the same device *and*
+dtype if their tables are the same object. Everything that does not depend on values is decided here
+once: which implementation, which kinds it accepts, whether operands are cast, whether a device must
+be made current, whether the host is used.
 """
 
 from __future__ import annotations
 
-import sys
 import threading
 import warnings
 from collections.abc import Callable, Mapping
@@ -19,6 +18,7 @@ import numpy as np
 
 from portarray._array import dtypes
 from portarray._config import config
+from portarray._devices import notices
 from portarray._devices.device import Device
 from portarray.backends import assembly, promotion
 from portarray.errors import DeviceMismatchError, HostFallbackError, HostFallbackWarning
@@ -31,11 +31,11 @@ __all__ = [
     "functions_of",
     "learned",
     "dtypes_of",
-    "entered",
+    "wrap_native",
     "inplace",
     "table_of",
     "tables_of",
-    "picking",
+    "basic_getitem",
 ]
 
 Function = Callable[..., Any]
@@ -51,7 +51,9 @@ class Functions(dict[str, Function]):
 
     def __missing__(self, name: str) -> Function:
         table = self._table
-        function = _serve(table, name) if table.known_type is not None else _set(table, name)
+        function = (
+            _serve(table, name) if table.known_type is not None else _serve_per_setting(table, name)
+        )
         self[name] = function
         return function
 
@@ -64,7 +66,7 @@ class DispatchTable:
     device : Device
         The device.
     dtype : numpy.dtype
-        The dtype as portarray names it.
+        The NumPy dtype.
     kind : str
         One letter, see :data:`portarray._array.dtypes.Kind`.
     native : Any
@@ -74,23 +76,21 @@ class DispatchTable:
     functions : Functions
         Standard name to the function that serves it.
     learned : dict
-        Functions that were called on arrays of this table and nothing else, each with the table of
-        its results and the class that these must have: which dtype comes out depends on what goes
-        in, and asking the library each time would cost more than the look-up here.
+        Cache for calls with arrays of this table alone: function, table of the result, and class of
+        the result, so that the result's dtype is not asked for in each call.
     learned_with_scalar, learned_with_options : dict
-        The same for functions that were called on an array of this table and a Python scalar, and
-        with options that do not decide the dtype of the result.
+        The same for calls with an array and a Python scalar, and for calls with options that do not
+        affect the dtype of the result.
     known_type : type or None
-        Class of the results whose table can be known like that: ``array_type``. None on devices
-        whose dtypes change with the user's settings, where every result is asked but those of the
-        library's own functions.
+        Class of the results whose table can be cached: ``array_type``. None on devices whose dtypes
+        depend on settings (JAX's 64-bit mode), where the dtype of each result is looked up except
+        for ``PLAIN`` functions.
     tables : mapping
         All tables of the device by native dtype.
     scalars : frozenset of type
-        Python scalar types that go to the library as they are beside an array of this dtype.
+        Python scalar types that the library accepts with an array of this dtype.
     low, high : int
-        Range of an integer dtype, in which a Python integer goes to the library as it is; an empty
-        range for all others.
+        Range of an integer dtype; an empty range for all others.
     """
 
     __slots__ = (
@@ -132,7 +132,7 @@ class DispatchTable:
         return self.functions["astype"](x, self.native)
 
     def operand(self, value: Any) -> Any:
-        """Return what stands for a Python scalar in a call: itself, or a native 0-d array."""
+        """Return a Python scalar as the library takes it: itself or a native 0-d array."""
         value = promotion.checked(value, self.dtype)
         device = self.device
         if device._backend.takes_scalars:
@@ -140,7 +140,7 @@ class DispatchTable:
         return self.functions["asarray"](value, dtype=self.native, device=device.native)
 
     def takes(self, value: Any) -> bool:
-        """Tell whether a value is a Python scalar that goes to the library as it is."""
+        """Tell whether a value is a Python scalar that the library accepts as it is."""
         kind = type(value)
         return kind in self.scalars or (kind is int and self.low <= value <= self.high)
 
@@ -150,9 +150,9 @@ class DispatchTable:
 
 DispatchTables = dict[Any, DispatchTable]
 Learned = tuple[Function, DispatchTable, Any]
-"""A function, the table of its results, and their class where the table need not be asked."""
+"""A function, the table of its results, and their class, or None to look the table up."""
 
-# Beside integer arrays the range decides, not the type alone.
+# With integer arrays the range is checked instead of the type.
 _SCALARS: Mapping[str, frozenset[type]] = {
     "b": frozenset({bool}),
     "i": frozenset(),
@@ -163,12 +163,12 @@ _SCALARS: Mapping[str, frozenset[type]] = {
 
 
 def functions_of(device: Device) -> assembly.NativeFunctions:
-    """Return the functions of a device's native arrays."""
+    """Return the native functions of a device."""
     try:
         known: assembly.NativeFunctions = device._functions
     except AttributeError:
         known = assembly.NativeFunctions(device._backend, device.native)
-        # Devices are immutable for their users; this slot is this module's.
+        # Device forbids setattr; only this module fills this slot.
         object.__setattr__(device, "_functions", known)
     return known
 
@@ -192,13 +192,13 @@ def dtypes_of(device: Device) -> Mapping[np.dtype[Any], DispatchTable]:
 
 
 def _ask_dtypes(device: Device) -> Mapping[np.dtype[Any], DispatchTable]:
-    """Ask a backend for its dtypes; tables that are there already stay the same objects."""
+    """Ask a backend for its dtypes; existing tables are kept."""
     backend = device._backend
     setting = backend.configuration()
     available = backend.dtypes(device.platform, device.index)
     with _making:
         if not hasattr(device, "_tables"):
-            # Devices are immutable for their users; these slots are this module's.
+            # Device forbids setattr; only this module fills these slots.
             object.__setattr__(device, "_by_setting", {})
             object.__setattr__(device, "_tables", {})
         tables: DispatchTables = device._tables
@@ -211,7 +211,7 @@ def _ask_dtypes(device: Device) -> Mapping[np.dtype[Any], DispatchTable]:
     return by_dtype
 
 
-_making = threading.RLock()  # threads that come to a device at once get the same tables
+_making = threading.RLock()  # threads that use a new device concurrently get the same tables
 
 
 def table_of(device: Device, dtype: np.dtype[Any]) -> DispatchTable:
@@ -230,15 +230,15 @@ def table_of(device: Device, dtype: np.dtype[Any]) -> DispatchTable:
 
 
 def check_device(name: str, table: DispatchTable, other: DispatchTable) -> None:
-    """Refuse arrays of two devices in one call: nothing moves by itself."""
+    """Raise if two arrays of a call are on different devices."""
     if table.device is not other.device:
         raise DeviceMismatchError(name, str(table.device), str(other.device))
 
 
 def learned(table: DispatchTable, name: str, result: DispatchTable, *, scalar: bool) -> Learned:
-    """Return what to know of a function of arrays of a table, or of one and a scalar.
+    """Return the cache entry of a function of arrays, or of an array and a scalar.
 
-    It is the library's own, called by position, where the backend has one for the dtype.
+    Prefers the library's own function (``PLAIN``, ``WITH_SCALAR``) if the backend has one.
     """
     functions = functions_of(table.device)
     own = (functions.with_scalar if scalar else functions.plain)(name, table.dtype)
@@ -247,11 +247,11 @@ def learned(table: DispatchTable, name: str, result: DispatchTable, *, scalar: b
         if scalar and not table.device._backend.takes_scalars:
             function = _making_arrays(function, table)
         return function, result, table.known_type
-    return _entered(own, table, name), result, table.array_type
+    return _wrap_direct(own, table, name), result, table.array_type
 
 
 def _making_arrays(function: Function, table: DispatchTable) -> Function:
-    """Wrap a function of two arrays so that one may be a Python scalar."""
+    """Wrap a function of two arrays so that either may be a Python scalar."""
     is_array = table.device._backend.owns
 
     def of_arrays(x1: Any, x2: Any) -> Any:
@@ -262,21 +262,21 @@ def _making_arrays(function: Function, table: DispatchTable) -> Function:
     return of_arrays
 
 
-def picking(table: DispatchTable) -> Function | None:
-    """Return the library's own ``x[key]`` for keys without arrays, None where it has none."""
+def basic_getitem(table: DispatchTable) -> Function | None:
+    """Return the library's own ``x[key]`` for keys without arrays, or None."""
     own = functions_of(table.device).plain("getitem", table.dtype)
-    return None if own is None else _entered(own, table, "getitem")
+    return None if own is None else _wrap_direct(own, table, "getitem")
 
 
 @cache
 def inplace(table: DispatchTable, name: str) -> Function | None:
-    """Return the function that does ``x1 op= x2`` in x1's memory, None where there is none."""
+    """Return the function that computes ``x1 op= x2`` in place, or None."""
     own = functions_of(table.device).inplace(name, table.dtype)
-    return None if own is None else _entered(own, table, name)
+    return None if own is None else _wrap_direct(own, table, name)
 
 
-def _entered(own: Function, table: DispatchTable, name: str) -> Function:
-    """Return a library's own function as a table calls it."""
+def _wrap_direct(own: Function, table: DispatchTable, name: str) -> Function:
+    """Wrap a library's own function: make the device current, check the user's settings."""
     device = table.device
     if device._backend.scope(device.native) is not None:
         own = _scoped(own, device)
@@ -284,10 +284,10 @@ def _entered(own: Function, table: DispatchTable, name: str) -> Function:
 
 
 def _while_set(own: Function, table: DispatchTable, name: str) -> Function:
-    """Return a library's own function for as long as the user's settings are those of now."""
+    """Use a library's own function only while the user's settings are the current ones."""
     ask = table.device._backend.configuration
     setting = ask()
-    if table.dtype not in dtypes_of(table.device):  # nothing of it is right now
+    if table.dtype not in dtypes_of(table.device):
         return table.functions[name]
 
     def while_set(*args: Any) -> Any:
@@ -314,22 +314,22 @@ def _serve(table: DispatchTable, name: str) -> Function:
     except assembly.MissingDTypeError as error:
         raise dtypes.missing(error.dtype, device, set(dtypes_of(device))) from None
     if how == "host" and not device._backend.on_host(device.native):
-        function = _accounted(function, name, device)
+        function = _reporting_fallback(function, name, device)
     if device._backend.scope(device.native) is not None:
         function = _scoped(function, device)
     return function
 
 
-def _set(table: DispatchTable, name: str) -> Function:
-    """Build the function for a device whose dtypes change with the user's settings.
+def _serve_per_setting(table: DispatchTable, name: str) -> Function:
+    """Build the function for a device whose dtypes depend on the user's settings.
 
-    It serves each setting as that one's dtypes demand, and refuses a dtype that is not among them.
+    Raises if the current settings exclude the table's dtype.
     """
-    return _as_set(table, lambda: _serve(table, name), way_out=name == "astype")
+    return _per_setting(table, lambda: _serve(table, name), any_dtype=name == "astype")
 
 
-def entered(table: DispatchTable, build: Callable[[], Function]) -> Function:
-    """Return a function of native arrays as a table calls it: on its device, by the settings."""
+def wrap_native(table: DispatchTable, build: Callable[[], Function]) -> Function:
+    """Wrap a function of native arrays: make the device current, follow the user's settings."""
 
     def on_device() -> Function:
         function, device = build(), table.device
@@ -337,35 +337,35 @@ def entered(table: DispatchTable, build: Callable[[], Function]) -> Function:
             function if device._backend.scope(device.native) is None else _scoped(function, device)
         )
 
-    return on_device() if table.known_type is not None else _as_set(table, on_device)
+    return on_device() if table.known_type is not None else _per_setting(table, on_device)
 
 
-def _as_set(
-    table: DispatchTable, build: Callable[[], Function], *, way_out: bool = False
+def _per_setting(
+    table: DispatchTable, build: Callable[[], Function], *, any_dtype: bool = False
 ) -> Function:
-    """Build a function that is built again for each of the user's settings of a library."""
+    """Return a function that is built once for each of the user's settings."""
     device = table.device
     by_setting: dict[object, Function] = {}
 
-    def as_set(*args: Any, **options: Any) -> Any:
+    def per_setting(*args: Any, **options: Any) -> Any:
         setting = device._backend.configuration()
         function = by_setting.get(setting)
         if function is None:
-            if not way_out:
+            if not any_dtype:
                 table_of(device, table.dtype)
             function = by_setting[setting] = build()
         return function(*args, **options)
 
-    return as_set
+    return per_setting
 
 
 _warned: set[tuple[Device, str]] = set()
 
 
-def _accounted(function: Function, name: str, device: Device) -> Function:
-    """Wrap a host-served function so that the user learns of it, once for each device."""
+def _reporting_fallback(function: Function, name: str, device: Device) -> Function:
+    """Wrap a host fallback: warn once for each device, or raise, as configured."""
 
-    def accounted(*args: Any, **options: Any) -> Any:
+    def reporting(*args: Any, **options: Any) -> Any:
         if config.host_fallback == "error":
             raise HostFallbackError(name, str(device))
         if config.host_fallback == "warn" and (device, name) not in _warned:
@@ -374,23 +374,15 @@ def _accounted(function: Function, name: str, device: Device) -> Function:
                 f"{name} is not available on {device} and runs on the host; "
                 f"pa.config(host_fallback='allow') silences this, 'error' forbids it",
                 HostFallbackWarning,
-                stacklevel=_users_level(),
+                stacklevel=notices.users_level(),
             )
         return function(*args, **options)
 
-    return accounted
-
-
-def _users_level() -> int:
-    """Return the stack level, from the caller's view, of the first call from outside portarray."""
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals["__name__"].startswith("portarray."):
-        level, frame = level + 1, frame.f_back
-    return level
+    return reporting
 
 
 def _scoped(function: Function, device: Device) -> Function:
-    """Wrap a function so that its device is current while it runs."""
+    """Wrap a function so that its device is current during the call."""
     backend, native = device._backend, device.native
 
     def scoped(*args: Any, **options: Any) -> Any:

@@ -1,7 +1,6 @@
 """The dtypes of portarray.
 
-The dtypes of portarray are NumPy's, on every device. How they promote is one rule for portarray and
-all backends, :mod:`portarray.backends.promotion`.
+They are NumPy's on every device; :mod:`portarray.backends.promotion` has the promotion rules.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from portarray.backends.promotion import KIND_ORDER, Kind, kind_of, promote
+from portarray.backends.promotion import KIND_ORDER, KINDS, Kind, float_limits, kind_of, promote
 from portarray.errors import DTypeNotSupportedError
 
 if TYPE_CHECKING:
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EXTRA",
+    "KINDS",
     "KIND_ORDER",
     "PYTHON_SCALARS",
     "SCALARS",
@@ -27,6 +27,7 @@ __all__ = [
     "Kind",
     "bfloat16",
     "canonical",
+    "float_limits",
     "kind_of",
     "missing",
     "name_of",
@@ -39,7 +40,7 @@ PYTHON_SCALARS: tuple[type, ...] = (bool, int, float, complex)
 """The scalar types; subclasses count as their base."""
 
 SCALARS: tuple[type, ...] = (*PYTHON_SCALARS, np.generic)
-"""All that counts as a Python scalar, NumPy's scalars among them."""
+"""Types that are treated as Python scalars, NumPy's scalars included."""
 
 STANDARD: dict[str, DType] = {
     name: np.dtype(name)
@@ -64,7 +65,7 @@ STANDARD: dict[str, DType] = {
 EXTRA = ("float16", "bfloat16")
 """Dtypes outside the standard that exist where a device has them."""
 
-# By dtype, by NumPy's scalar type, as pa.float32 is one, and by name, which NumPy parses slowly.
+# By dtype, by NumPy scalar type (np.float32) and by name, which NumPy is slow to parse.
 _SAME: dict[object, DType] = {
     key: dtype for name, dtype in STANDARD.items() for key in (dtype, dtype.type, name)
 }
@@ -74,7 +75,7 @@ _NAMES = ", ".join((*STANDARD, *EXTRA))
 
 @cache
 def bfloat16() -> DType:
-    """Return the bfloat16 dtype; ml_dtypes is imported only for those who use it."""
+    """Return the bfloat16 dtype; imports ml_dtypes lazily."""
     import ml_dtypes
 
     dtype: DType = np.dtype(ml_dtypes.bfloat16)
@@ -83,12 +84,12 @@ def bfloat16() -> DType:
 
 @cache
 def name_of(dtype: DType) -> str:
-    """Return a dtype's name, which NumPy puts together each time it is asked."""
+    """Return a dtype's name; cached, since NumPy builds it on each access."""
     return dtype.name
 
 
 def canonical(dtype: object) -> DType:
-    """Return a dtype as the one object that portarray uses for it.
+    """Return the canonical dtype object for a dtype-like.
 
     Accepts NumPy dtypes and scalar types, Python's ``bool``, ``int``, ``float``, ``complex`` and
     names. Raises TypeError for anything else, strings and objects included.
@@ -99,7 +100,7 @@ def canonical(dtype: object) -> DType:
         return bfloat16()
     found = None
     if dtype is not None:  # NumPy takes None for float64
-        # Anything may come here, and NumPy looks into what it does not know.
+        # NumPy raises any of these for objects that it cannot interpret.
         with suppress(TypeError, ValueError, SyntaxError):
             found = np.dtype(dtype)  # type: ignore[call-overload]
     if found is not None:

@@ -1,4 +1,4 @@
-"""How arrays read: repr, str, format, and their one element as a Python scalar."""
+"""repr, str and format of arrays, and conversion to Python scalars."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["formatted", "item", "listed", "plain", "represent", "scalar"]
 
-# Above this many elements only corners are shown, and only they are brought to the host.
+# Larger arrays are summarized, and only the elements shown are copied to the host.
 _THRESHOLD = 1000
 _EDGE = 3
 
@@ -57,13 +57,13 @@ def scalar(x: Array, target: str) -> Any:
 
 
 def _values(x: Array) -> np.ndarray[Any, Any]:
-    """Return an array's values for printing: of a large array only those that are shown."""
+    """Return the values that are printed; of a large array only the edge items."""
     if x.size <= _THRESHOLD:
         return _peek(x)
     pieces = x
     for axis, length in enumerate(x.shape):
         if length > 2 * _EDGE + 1:
-            # One more than is shown, so that NumPy still draws the dots.
+            # One more than is shown, so that NumPy still prints "...".
             ends = [*range(_EDGE + 1), *range(length - _EDGE, length)]
             table = dispatch.table_of(x.device, dispatch.default_dtype(x.device, "i"))
             index = results.wrap(

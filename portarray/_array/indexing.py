@@ -1,4 +1,4 @@
-"""Index rules: what keys arrays take, checked and made native before a backend sees them."""
+"""Indexing: keys are checked and converted to native ones before a backend gets them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ is_basic = _BASIC.issuperset
 def learn_getitem(x: Array, key: Any) -> Array:
     """Find the function for keys without arrays, and call it."""
     table = x._table
-    own = dispatch.picking(table)
+    own = dispatch.basic_getitem(table)
     known = table.array_type if own else table.known_type
     table.learned["getitem"] = (own or _checking(table), table, known)
     return getitem(x, key)
@@ -43,7 +43,7 @@ def failed(error: Exception, name: str, table: DispatchTable, native: Any, key: 
 
 
 def _checking(table: DispatchTable) -> Callable[[Any, Any], Any]:
-    """Return the function for keys without arrays where the library's own checks none."""
+    """Return a function for basic keys that checks them first."""
     function = table.functions["getitem"]
     return lambda native, key: function(native, _basic_key(native.shape, key))
 
@@ -54,7 +54,7 @@ def getitem(x: Array, key: Any) -> Array:
 
 
 def _picked(x: Array, key: Any) -> Any:
-    """Return ``x[key]`` as a native array, after the key was checked."""
+    """Return ``x[key]`` as a native array, checking the key."""
     table, native = x._table, x._native
     if type(key) is base.array_type and key._table.device is table.device:
         index, shape = key._native, native.shape
@@ -72,7 +72,7 @@ def _picked_native(table: DispatchTable, native: Any, key: tuple[Any, ...]) -> A
 
 
 def setitem(x: Array, key: Any, value: Any) -> None:
-    """Do ``x[key] = value``; the value is cast to x's dtype.
+    """Compute ``x[key] = value``; the value is cast to x's dtype.
 
     Raises
     ------
@@ -101,7 +101,7 @@ def setitem(x: Array, key: Any, value: Any) -> None:
 def _fill_value(value: Any, x: Array) -> Any:
     """Return a Python scalar that fits an array's dtype."""
     table = x._table
-    if type(value) is np.ndarray and value.ndim == 0:  # so does xarray assign every number
+    if type(value) is np.ndarray and value.ndim == 0:  # xarray assigns 0-d arrays
         value = value[()]
     scalar = operands.scalar(value)
     if scalar is NotImplemented:
@@ -119,7 +119,7 @@ def _fill_value(value: Any, x: Array) -> Any:
 
 
 def _native_key(x: Array, key: Any) -> tuple[Any, ...]:
-    """Return a key as the tuple of native parts that a backend takes, its bounds checked."""
+    """Return a key as a tuple of native parts, with its bounds checked."""
     parts = key if isinstance(key, tuple) else (key,)
     if is_basic(map(type, parts)):
         return _basic_key(x._native.shape, key)
@@ -130,12 +130,12 @@ def _native_key(x: Array, key: Any) -> tuple[Any, ...]:
 
 
 def _needs_no_check(part: Any) -> bool:
-    """Tell whether a part of a key takes one axis, and the library looks at its bounds itself."""
+    """Tell whether a part of a key takes one axis and needs no bounds check here."""
     return type(part) is slice or (type(part) is base.array_type and part._table.kind in "iu")
 
 
 def _basic_key(shape: Sequence[int], key: Any) -> tuple[Any, ...]:
-    """Return a key of integers, slices, None and Ellipsis as a backend takes it, checked."""
+    """Return a checked key of integers, slices, None and Ellipsis in native form."""
     if type(key) is int:
         if shape and -shape[0] <= key < shape[0]:
             return (key,)
@@ -156,9 +156,9 @@ def _basic_key(shape: Sequence[int], key: Any) -> tuple[Any, ...]:
 
 
 def _native_slice(part: slice, shape: Sequence[int]) -> slice:
-    """Return a slice whose parts are Python integers, none larger than it needs to be.
+    """Return a slice of Python integers, clamped to the largest axis.
 
-    Libraries take numbers of 64 bits, or 32, and multiply steps by strides.
+    Libraries take 32-bit or 64-bit numbers, and multiply steps by strides.
     """
     beyond = max(shape, default=0) + 1
     start, stop, step = [
@@ -199,7 +199,7 @@ def _native_part(x: Array, part: Any) -> Any:
 
 
 def _native_index_array(x: Array, index: np.ndarray[Any, Any]) -> Any:
-    """Bring a NumPy index array to x's device."""
+    """Copy a NumPy index array to x's device."""
     if index.size == 0 and index.dtype.kind == "f":  # an empty list
         index = index.astype(np.int64)
     if index.dtype.kind not in "biu":
@@ -214,10 +214,9 @@ def _native_index_array(x: Array, index: np.ndarray[Any, Any]) -> Any:
 
 
 def _check(parts: list[Any], given: Sequence[Any], x: Array) -> None:
-    """Check a key's count of axes, the bounds of its integers and the shapes of its masks.
+    """Check a key's number of axes, the bounds of its integers and the shapes of its masks.
 
-    The bounds of arrays of integers are checked where the arrays were given on the host; others
-    would have to be brought there, and the libraries that check do so themselves.
+    Integer arrays are checked only if given on the host: checking others would copy them there.
     """
     table = x._table
     shape = tuple(x._native.shape)
@@ -248,7 +247,7 @@ def _check(parts: list[Any], given: Sequence[Any], x: Array) -> None:
             _check_bounds(np.asarray(given[place]), axis, shape)
         if width and is_mask(part) and part.shape != shape[axis : axis + width]:
             covered = shape[axis : axis + width]
-            # The standard lets a mask be empty along an axis; it selects nothing.
+            # The standard allows masks of size 0 along an axis; they select nothing.
             if all(given in (0, n) for given, n in zip(part.shape, covered, strict=True)):
                 make = table.tables[part.dtype].functions["zeros"]
                 parts[place] = make(covered, dtype=part.dtype, device=table.device.native)
@@ -261,7 +260,7 @@ def _check(parts: list[Any], given: Sequence[Any], x: Array) -> None:
 
 
 def _check_counts(ellipses: int, used: int, shape: Sequence[int]) -> None:
-    """Check that a key has one ellipsis at most, and no more indices than there are axes."""
+    """Check that a key has at most one ellipsis and not too many indices."""
     if ellipses > 1:
         raise IndexError("an index can have only one ellipsis ('...')")
     if used > len(shape):
@@ -271,7 +270,7 @@ def _check_counts(ellipses: int, used: int, shape: Sequence[int]) -> None:
 
 
 def _check_bounds(indices: np.ndarray[Any, Any], axis: int, shape: Sequence[int]) -> None:
-    """Check that integers are indices of an axis."""
+    """Check that integers are in bounds for an axis."""
     if indices.size and indices.dtype.kind in "iu":
         for index in (int(indices.min()), int(indices.max())):
             if not -shape[axis] <= index < shape[axis]:

@@ -1,4 +1,4 @@
-"""``__array_namespace_info__``: what the namespace can do, and on which device."""
+"""``__array_namespace_info__``: inspection of the namespace."""
 
 from __future__ import annotations
 
@@ -13,16 +13,6 @@ from portarray._devices.device import Device
 __all__ = ["NamespaceInfo", "__array_namespace_info__"]
 
 DType = np.dtype[Any]
-
-_KINDS = {
-    "bool": "b",
-    "signed integer": "i",
-    "unsigned integer": "u",
-    "integral": "iu",
-    "real floating": "f",
-    "complex floating": "c",
-    "numeric": "iufc",
-}
 
 
 class NamespaceInfo:
@@ -102,9 +92,9 @@ def _letters(kind: str | tuple[str, ...] | None) -> str:
         return "biufc"
     if isinstance(kind, tuple):
         return "".join(map(_letters, kind))
-    if kind not in _KINDS:
-        raise ValueError(f"kind={kind!r} is none of {', '.join(map(repr, _KINDS))}")
-    return _KINDS[kind]
+    if kind not in dtypes.KINDS:
+        raise ValueError(f"kind={kind!r} is none of {', '.join(map(repr, dtypes.KINDS))}")
+    return dtypes.KINDS[kind]
 
 
 def __array_namespace_info__() -> NamespaceInfo:  # noqa: N807  (the standard's name)

@@ -1,4 +1,4 @@
-"""Arrays among others: NumPy's protocols, ufuncs, DLPack, the namespace and devices."""
+"""Interoperability: ``__array__``, ufuncs, DLPack, ``__array_namespace__`` and ``to_device``."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def to_device(
         raise ValueError(
             f"stream={stream!r}: portarray orders the work of both devices itself; pass None"
         )
-    copy = copy if copy is None else placement.truth(copy)
+    copy = copy if copy is None else placement.copy_flag(copy)
     if device is None:
         raise TypeError("to_device(None) names no device; pass a device, or its text")
     return placement.moved(x, selection.resolve(device), copy=copy, narrow=narrow)
@@ -70,7 +70,7 @@ def to_numpy(x: Array, dtype: Any, copy: bool | None) -> np.ndarray[Any, np.dtyp
 
 
 def _check_on_host(device: Device) -> None:
-    """Refuse devices whose memory NumPy cannot read."""
+    """Raise if NumPy cannot read the device's memory."""
     if not device._backend.on_host(device.native):
         raise TypeError(
             f"NumPy cannot read the memory of {device}; move the array to the host first: "
@@ -146,7 +146,7 @@ _UFUNCS: dict[str, str] = {
     "trunc": "trunc",
     "vecdot": "vecdot",
 }
-"""NumPy's ufuncs by name to the standard's functions that answer them."""
+"""NumPy ufunc name to standard function name."""
 
 
 _RENAMED: dict[str, str] = {
@@ -165,17 +165,17 @@ _RENAMED: dict[str, str] = {
     "amin": "min",
     "device_put": "to_device",
 }
-"""Functions of other libraries by name to what they are in the standard, or here."""
+"""Function names of other libraries to the names here."""
 
 
 def renamed(name: str) -> str | None:
-    """Return the name here of what other libraries call otherwise, None where there is none."""
+    """Return the name here of a function that other libraries name differently, or None."""
     ours = _RENAMED.get(name)
     return ours if ours != name else None
 
 
 def ufunc(function: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Answer a ufunc: NumPy's by our functions, another library's on the host view.
+    """Dispatch a ufunc: NumPy's to our functions, another library's on host views.
 
     Raises
     ------
@@ -184,7 +184,7 @@ def ufunc(function: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str,
         ufuncs on devices whose memory is not host memory.
     """
     name = function.__name__
-    # NumPy's scalars make arrays of themselves before they compare.
+    # NumPy scalars convert themselves to 0-d arrays before they compare.
     inputs = tuple(x[()] if type(x) is np.ndarray and x.ndim == 0 else x for x in inputs)
     for x in inputs:
         if not isinstance(x, base.array_type) and operands.scalar(x) is NotImplemented:
@@ -226,7 +226,7 @@ def _on_host(function: Any, inputs: tuple[Any, ...]) -> Any:
 
 
 def no_out(name: str, out: object) -> None:
-    """Refuse an ``out=`` that is not None, as NumPy's functions hand it to methods."""
+    """Raise if ``out=``, which NumPy's functions pass to methods, is not None."""
     if out is not None:
         raise TypeError(f"x.{name} takes no out=; write y[...] = x.{name}(...)")
 
@@ -242,11 +242,11 @@ def dlpack(
     """Return a DLPack capsule; see :meth:`portarray.Array.__dlpack__`."""
     device = x.device
     backend = device._backend
-    copy = copy if copy is None else placement.truth(copy)
+    copy = copy if copy is None else placement.copy_flag(copy)
     max_version = _two_integers("max_version", max_version)
     dl_device = _two_integers("dl_device", dl_device)
     if stream is not None and backend.dlpack_device_of(device.native) == routes.HOST:
-        if stream != -1:  # "do not synchronize", which is so anyway
+        if stream != -1:  # -1 asks for no synchronization
             raise BufferError(
                 f"stream={stream!r}: {device} computes in host memory, which has no streams; "
                 f"pass None"
@@ -260,7 +260,7 @@ def dlpack(
             f"{own} and to the CPU {routes.HOST}"
         )
     if wanted != own and not backend.on_host(device.native):
-        # The standard lets every consumer ask for host memory, and few libraries answer.
+        # Consumers may ask for host memory, which few libraries support.
         if copy is False:
             raise BufferError(f"copy=False, but {device} is not host memory; pass copy=None")
         return host_capsule(call.host_view(x, copy=True), max_version=max_version)
@@ -273,7 +273,7 @@ def dlpack(
 
 
 def _two_integers(name: str, value: Any) -> tuple[int, int] | None:
-    """Return what a consumer of DLPack asks for, checked: no library refuses it clearly."""
+    """Check a version or device that a DLPack consumer passes, and return it as a tuple."""
     if value is None:
         return None
     try:

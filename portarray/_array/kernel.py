@@ -1,4 +1,4 @@
-"""How a core kernel is served: by a version made for the library, or by the generic one.
+"""Dispatch of core kernels to a library's tuned version or the generic one.
 
 A kernel's call takes the steps of any other: unwrap, find the version in a table by dtype and
 shape, enter the device, call, translate errors, wrap. The kernels themselves, and the checks of
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 __all__ = ["Kernel", "shape_of", "version"]
 
 shape_of = attrgetter("_native.shape")
-"""An array's shape as its library has it, a tuple or a kind of tuple: quicker than its own."""
+"""The native shape of an array; faster than ``x.shape``."""
 
 
 _PLAIN = frozenset({bool, int, float, str, type(None)})
-"""Options that libraries take as they are."""
+"""Types of options that are passed on unchanged."""
 
 
 class Kernel:
@@ -44,10 +44,10 @@ class Kernel:
     generic : callable
         Its generic version: takes a namespace of native arrays, then native arrays and options.
     check : callable, optional
-        Takes the kernel's name, the arrays that are given by position, and the options. Raises
-        where they do not fit, and brings options into the form that every version expects.
+        Takes the kernel's name, its positional arrays and its options. Raises for wrong arguments,
+        and normalizes options in place.
     leads : int
-        Place of the array whose dtype decides the version and the result.
+        Position of the array whose dtype determines the version and the result.
     """
 
     __slots__ = ("_by_tables", "_generic", "_leads", "check", "generic", "name")
@@ -93,9 +93,9 @@ class Kernel:
     def natives(
         self, table: DispatchTable, arrays: Sequence[Array | None], options: dict[str, Any]
     ) -> list[Any]:
-        """Return the arrays' native parts, and put those of arrays and dtypes in options in place.
+        """Return the native arrays; arrays and dtypes in options are unwrapped in place.
 
-        All must be on the table's device; their dtypes are the kernel's own matter.
+        All must be on the table's device; the kernel checks their dtypes.
         """
         natives: list[Any] = []
         for x in arrays:
@@ -122,18 +122,18 @@ class Kernel:
         return natives
 
     def table(self, arrays: Sequence[Any]) -> DispatchTable:
-        """Return the table of the array that leads."""
+        """Return the table of the array that determines the version."""
         found: DispatchTable = arrays[self._leads]._table
         return found
 
     def candidates(self, table: DispatchTable) -> tuple[TunedKernel, ...]:
-        """Return every version made for a table's library, those for other dtypes too."""
+        """Return every version for a table's library, of any dtype."""
         return table.device._backend.tuned_kernels.get(self.name, ())
 
     def _serve(self, table: DispatchTable, *, tuned: bool) -> Function:
-        """Build the function that picks a table's version by what it is given."""
+        """Build the function that selects a version by its arguments."""
         rows = [row for row in self.candidates(table) if table.dtype.name in row.dtypes]
-        return dispatch.entered(table, lambda: self._picking(table, rows if tuned else []))
+        return dispatch.wrap_native(table, lambda: self._picking(table, rows if tuned else []))
 
     def _picking(self, table: DispatchTable, rows: Sequence[TunedKernel]) -> Function:
         generic, xp = self.generic, namespace(table.device)
@@ -154,13 +154,13 @@ class Kernel:
 
 
 def _unchecked(name: str, arrays: Sequence[Any], options: dict[str, Any]) -> None:
-    """Take everything."""
+    """Accept any arguments."""
 
 
 def version(
     kernel: Kernel, arrays: Sequence[Any], options: Mapping[str, Any]
 ) -> tuple[TunedKernel | None, tuple[tuple[TunedKernel, str], ...]]:
-    """Return the version that serves a call, and those that do not, each with the reason.
+    """Return the version for a call, and the reasons against those tried before it.
 
     None stands for the generic version.
     """

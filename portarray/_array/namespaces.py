@@ -22,7 +22,7 @@ _CREATION = frozenset(
 
 
 class DeviceNamespace(NativeNamespace):
-    """A native namespace that knows its device: it is where new arrays go, and can be inspected."""
+    """A native namespace whose creation functions default to its device."""
 
     __array_api_version__ = VERSION
 
@@ -31,7 +31,7 @@ class DeviceNamespace(NativeNamespace):
         self._where = device
 
     def __array_namespace_info__(self) -> NativeInfo:
-        """Return what the namespace says about itself."""
+        """Return the inspection object."""
         return NativeInfo(self._where)
 
     def __getattr__(self, name: str) -> Any:
@@ -45,7 +45,7 @@ class DeviceNamespace(NativeNamespace):
 
 
 def _here(function: Callable[..., Any], where: Device) -> Callable[..., Any]:
-    """Make a creation function put arrays on a device unless it is told another."""
+    """Give a creation function a default device."""
 
     @wraps(function)
     def create(*args: Any, device: Any = None, **options: Any) -> Any:

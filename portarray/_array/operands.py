@@ -1,4 +1,4 @@
-"""What goes into a call: arrays and scalars checked, and promoted to one table."""
+"""Operands of calls: arrays and scalars, checked and promoted to one table."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def scalar(x: Any) -> Any:
 
 
 def refused(x: Any, name: str, *, scalars: bool = True) -> TypeError:
-    """Return the error for an operand that is no array of portarray, nor a scalar if it may be."""
+    """Return the error for an operand that is neither an array nor an allowed scalar."""
     kind = type(x)
     what = f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")
     return TypeError(
@@ -68,13 +68,13 @@ def from_scalar(x: Any, name: str) -> Array:
 
 
 def _table_with_scalar(table: DispatchTable, value: Any) -> DispatchTable:
-    """Return the table in which an array of ``table`` meets a Python scalar."""
+    """Return the table that an array of ``table`` and a Python scalar promote to."""
     dtype = dtype_with_scalar(table.dtype, value, table.device)
     return table if dtype is table.dtype else dispatch.table_of(table.device, dtype)
 
 
 def dtype_with_scalar(dtype: np.dtype[Any], value: Any, device: Device) -> np.dtype[Any]:
-    """Return the dtype in which an array of a dtype meets a Python or NumPy scalar."""
+    """Return the dtype that an array's dtype and a Python or NumPy scalar promote to."""
     return promotion.scalar_dtype(scalar(value), dtype, partial(dispatch.default_dtype, device))
 
 

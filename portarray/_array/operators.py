@@ -1,4 +1,4 @@
-"""The methods behind in-place operators and ``@``."""
+"""In-place operators and ``@``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["inplace", "inplace_matmul", "matmul"]
 
 
 def inplace(name: str) -> Callable[[Array, Any], Array]:
-    """Return the method behind ``x op= other``; the dtype and shape of x stay.
+    """Return the method for ``x op= other``, which keeps the dtype and shape of x.
 
     Where both promote to a wider dtype of x's kind, the result is computed there and cast back, as
     NumPy, CuPy and PyTorch do; a result of another kind is refused.
@@ -67,7 +67,7 @@ def _conversion(name: str, own: DispatchTable, result: DispatchTable) -> str:
 
 
 def _grows(first: Any, second: Any) -> bool:
-    """Tell whether broadcasting with the second operand would enlarge the first."""
+    """Tell whether broadcasting would change the first operand's shape."""
     shape = getattr(second, "shape", ())
     offset = first.ndim - len(shape)
     return any(n not in (1, first.shape[offset + i]) for i, n in enumerate(shape))
@@ -81,7 +81,7 @@ def _growth(name: str, first: Any, second: Any) -> str:
 
 
 def matmul(x1: Any, x2: Any) -> Array:
-    """Do ``x1 @ x2``; scalars are no matrices."""
+    """Compute ``x1 @ x2``; scalars are refused."""
     for x in (x1, x2):
         if cold.is_foreign(x):
             return NotImplemented  # type: ignore[no-any-return]
@@ -91,7 +91,7 @@ def matmul(x1: Any, x2: Any) -> Array:
 
 
 def inplace_matmul(x1: Array, x2: Any) -> Array:
-    """Do ``x1 @= x2``; dtype and shape of x1 stay."""
+    """Compute ``x1 @= x2``, keeping the dtype and shape of x1."""
     result = matmul(x1, x2)
     if result is NotImplemented:
         return NotImplemented  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""Pickles and deep copies of arrays: the same values on the same device."""
+"""Pickling and deep copies of arrays."""
 
 from __future__ import annotations
 
@@ -25,50 +25,49 @@ __all__ = ["deep_copy", "reduce", "restored"]
 
 
 def reduce(x: Array, protocol: SupportsIndex) -> tuple[Any, ...]:
-    """Return what pickle needs: the values in host memory, and dtype and device by name.
+    """Return ``__reduce_ex__``'s tuple: the values in host memory, dtype and device by name.
 
-    NumPy pickles the values, from protocol 5 on out of band where the pickler has a callback for
-    buffers. On host memory the buffer is the array's own.
+    From protocol 5 on NumPy pickles the values out of band if the pickler has a buffer callback; in
+    host memory that buffer is a zero-copy view.
     """
-    # Before protocol 5 what is pickled are bytes, which NumPy makes at once.
+    # Before protocol 5 NumPy pickles a copy (bytes), made at once.
     values = call.host_view(x) if operator.index(protocol) >= 5 else call.read(x)
     one_block = values.flags.c_contiguous or values.flags.f_contiguous
     if not one_block and operator.index(protocol) >= 5:
         try:
-            values = values.copy()  # NumPy has buffers of one block only
+            values = values.copy()  # only contiguous arrays are pickled out of band
         except MemoryError as error:
             results.reraise(error, "pickling", x._table.device)
     if x._table.dtype.kind == "V":
-        values = values.view(np.uint16)  # nor has it any of bfloat16
+        values = values.view(np.uint16)  # bfloat16 has no buffer format
     return restored, (values, dtypes.name_of(x._table.dtype), str(x._table.device))
 
 
 def deep_copy(x: Array, memo: dict[int, Any]) -> Array:
-    """Return a copy on the same device; arrays around one native array get one between them."""
+    """Return a copy on the same device; arrays that share a native array share its copy."""
     native = x._native
     found = memo.get(id(native))
     if found is not None:
         return results.wrap(found, x._table.device)
     made = x.copy()
     memo[id(native)] = made._native
-    memo.setdefault(id(memo), []).append(native)  # as the copy module keeps what it copied alive
+    memo.setdefault(id(memo), []).append(native)  # keep alive, as the copy module does
     return made
 
 
 def restored(values: np.ndarray[Any, Any], dtype: str, device: str) -> Array:
-    """Return an unpickled array on the device that it came from, or where the settings say.
+    """Return an unpickled array on its original device, or on ``config.unpickle_device``.
 
-    The values are the unpickler's own, or lie in buffers that were given to it: an array in host
-    memory shares these, as NumPy's do.
+    Arrays in host memory share the unpickler's buffers, as NumPy's do.
     """
-    # joblib, for one, maps arrays in a file into memory: a class of NumPy's of its own.
+    # joblib passes memory-mapped arrays, a subclass of ndarray.
     values = np.asarray(values)
     wanted = dtypes.canonical(dtype)
     try:
-        if not values.dtype.isnative:  # of a machine that has bytes in the other order
+        if not values.dtype.isnative:  # pickled on a machine of other byte order
             values = values.astype(values.dtype.newbyteorder("="))
         values = values.view(wanted)
-        if not values.flags.aligned:  # a buffer may begin anywhere
+        if not values.flags.aligned:  # out-of-band buffers may be unaligned
             values = values.copy()
     except MemoryError as error:
         results.reraise(error, "unpickling")
@@ -81,12 +80,12 @@ def _home_of_pickle(text: str, dtype: np.dtype[Any]) -> Device:
         home = selection.device(text)
     except DeviceNotFunctionalError as error:
         return _fallback(text, error.reasons, error)
-    except UnknownDeviceError as error:  # a library's plugin is not installed
+    except UnknownDeviceError as error:  # the plugin is not installed
         return _fallback(text, {text: error.rule}, error)
     available = dispatch.dtypes_of(home)
     if dtype in available:
         return home
-    # Other hardware of the same name, or other settings of its library.
+    # Different hardware under the same name, or other settings of the library.
     lacking = dtypes.missing(dtype, home, set(available))
     return _fallback(text, {text: str(lacking)}, lacking)
 

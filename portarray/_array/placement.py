@@ -1,4 +1,4 @@
-"""Where arrays are, and how they get elsewhere: the device of a native array, moves, plans."""
+"""Moving arrays between devices, transfer plans, and the device of a native array."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def moved(
     narrow: bool = False,
     non_blocking: bool = False,
 ) -> Array:
-    """Return an array on a device; itself where it is there and no copy is asked for."""
+    """Return an array on a device; the array itself if it is there and no copy is asked for."""
     table = x._table
     here = table.device
     if here is device and not copy:
@@ -51,7 +51,7 @@ def moved(
 
 
 def planned(x: Array, device: Device, *, narrow: bool) -> routes.TransferPlan:
-    """Return how :func:`moved` would bring an array to a device."""
+    """Return the plan of :func:`moved`."""
     if type(x) is not base.array_type:
         raise operands.refused(x, "transfer_plan", scalars=False)
     table = x._table
@@ -63,13 +63,13 @@ def planned(x: Array, device: Device, *, narrow: bool) -> routes.TransferPlan:
         if target.dtype == table.dtype:
             return routes.plan(native, here, device, dtype=table.dtype)
         if routes.converts(here, device):
-            # What would be copied at last is converted instead.
+            # The last copy is replaced by the conversion.
             found = routes.plan(native, here, device, dtype=table.dtype)
             more = x.size * (target.dtype.itemsize - table.dtype.itemsize)
             return found._replace(
                 dtype=target.dtype, nbytes=found.nbytes + more, reasons=(*found.reasons[:-1], why)
             )
-        # What is converted is new memory; nothing is converted to find out how it would move.
+        # The conversion allocates new memory; plan with an empty array instead of converting.
         there = dispatch.table_of(here, target.dtype)
         new = there.functions["empty"](native.shape, dtype=there.native, device=here.native)
         found = routes.plan(new, here, device, dtype=target.dtype)
@@ -81,20 +81,20 @@ def planned(x: Array, device: Device, *, narrow: bool) -> routes.TransferPlan:
     )
 
 
-def adopted(obj: Any, owner: Device, *, copy: bool | None) -> Array:
-    """Return a native array of a device, see :func:`home`, as array there."""
+def from_native(obj: Any, owner: Device, *, copy: bool | None) -> Array:
+    """Wrap a native array of a device."""
     if type(obj) is np.ndarray:
-        obj = under_one_name(obj)
+        obj = canonical_values(obj)
     return results.wrap(owner._backend.normalize(obj, copy=copy), owner)
 
 
 def native_of(x: Any) -> Any:
-    """Return an array's native part, and anything else as it is."""
+    """Return the native array of an Array, and anything else unchanged."""
     return x._native if type(x) is base.array_type else x
 
 
-def truth(copy: object) -> bool:
-    """Return what ``copy=`` asks for where it is not None, NumPy's booleans included."""
+def copy_flag(copy: object) -> bool:
+    """Return a ``copy=`` that is not None as bool; NumPy booleans are accepted."""
     if copy is True or copy is False:
         return copy
     if isinstance(copy, np.bool_):
@@ -109,14 +109,14 @@ def needs_copy(dtype: DType, wanted: DType) -> ValueError:
 
 
 def table_for(dtype: DType, device: Device, *, narrow: bool) -> DispatchTable:
-    """Return the table that data of a dtype gets on a device."""
+    """Return the table for a dtype on a device; the nearest dtype's if ``narrow``."""
     available = dispatch.dtypes_of(device)
     table = available.get(dtype)
     if table is not None:
         return table
     near = dtypes.nearest(dtype, set(available))
     if narrow and near is not None:
-        if not isinstance(narrow, (bool, np.bool_)):  # a dtype, say, which would not be taken
+        if not isinstance(narrow, (bool, np.bool_)):  # for example a dtype
             raise TypeError(
                 f"narrow={narrow!r}: pass True or False; {device} has {near} for {dtype}, and "
                 f"another dtype is chosen with x.astype or asarray(..., dtype=)"
@@ -125,14 +125,14 @@ def table_for(dtype: DType, device: Device, *, narrow: bool) -> DispatchTable:
     raise dtypes.missing(dtype, device, set(available), moving=True)
 
 
-def home(obj: object) -> Device | None:
-    """Return the device of a native array, None for anything else.
+def device_of(obj: object) -> Device | None:
+    """Return the device of a native array, or None.
 
-    Only backends whose library is imported can own the object, so nothing is imported to ask.
+    Imports nothing: only backends of imported libraries can own the object.
     """
     if isinstance(obj, np.ndarray):
-        # A subclass (masked arrays, matrices, units) means more than its values; and what is of
-        # foreign byte order, or holds no numbers, is converted or refused first.
+        # Subclasses (masked arrays, matrices, units) carry more than values; foreign byte order and
+        # other dtypes are converted or refused first.
         if type(obj) is not np.ndarray or obj.dtype not in _OWNED:
             return None
     elif isinstance(obj, _PLAIN):
@@ -149,10 +149,10 @@ _PLAIN = (*dtypes.SCALARS, str, bytes, list, tuple)
 _OWNED = frozenset((*dtypes.STANDARD.values(), np.dtype(np.float16)))
 
 
-def under_one_name(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return NumPy's values under the dtype that portarray uses for them.
+def canonical_values(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return a NumPy array as a view of the canonical dtype.
 
-    NumPy has two integer types of 64 bits, equal but not the same, and PyTorch takes only one.
+    NumPy has two 64-bit integer types (long and long long); PyTorch accepts only one.
     """
     dtype = dtypes.canonical(values.dtype)
     return values if values.dtype.num == dtype.num else values.view(dtype)

@@ -1,7 +1,7 @@
-"""What other programs export by DLPack: from any producer to an array on a device.
+"""DLPack import: from any producer to an array on a device.
 
-Arrays of the libraries that portarray drives are moved like any other; their backends know what
-may be shared. All other producers are asked for a capsule, once.
+Native arrays of a backend are moved by that backend. All other producers are asked for a capsule,
+once.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ _CUDA, _CUDA_MANAGED = 2, 13  # DLPack's kDLCUDA and kDLCUDAManaged
 def from_dlpack(
     x: Any, /, *, device: object = None, copy: bool | None = None, narrow: bool = False
 ) -> Array:
-    """Return an array that shares memory with any DLPack producer; see the public docstring."""
-    copy = copy if copy is None else placement.truth(copy)
+    """See :func:`portarray.from_dlpack`."""
+    copy = copy if copy is None else placement.copy_flag(copy)
     if isinstance(x, base.array_type):
         where = x.device if device is None else selection.resolve(device)
         return placement.moved(x, where, copy=copy, narrow=narrow)
-    owner = placement.home(x)
+    owner = placement.device_of(x)
     if owner is not None:
         where = owner if device is None else selection.resolve(device)
-        taken = placement.adopted(x, owner, copy=copy)
+        taken = placement.from_native(x, owner, copy=copy)
         return placement.moved(taken, where, copy=copy, narrow=narrow)
     if not is_producer(x):
         refuse_capsule(x, "from_dlpack")
@@ -48,12 +48,12 @@ def from_dlpack(
 
 
 def is_producer(obj: object) -> bool:
-    """Tell whether an object exports memory by DLPack."""
+    """Tell whether an object supports DLPack export."""
     return hasattr(obj, "__dlpack__") and hasattr(obj, "__dlpack_device__")
 
 
 def refuse_capsule(obj: object, name: str) -> None:
-    """Refuse a raw capsule, which does not say on which device its memory is."""
+    """Raise for a raw capsule."""
     if type(obj).__name__ == "PyCapsule":
         raise TypeError(
             f"{name} takes no raw capsule (PyCapsule): a capsule serves one consumer and does not "
@@ -62,18 +62,18 @@ def refuse_capsule(obj: object, name: str) -> None:
 
 
 def imported(x: Any, device: Device | None, *, copy: bool | None, narrow: bool = False) -> Array:
-    """Return an array with the elements of a producer that no backend knows.
+    """Import from a producer that belongs to no backend.
 
     Parameters
     ----------
     x : object
         With ``__dlpack__`` and ``__dlpack_device__``.
     device : Device or None
-        Where to. None is where the data is: the default device if that is there.
+        Target; None is a device that reads the data in place, preferably the default device.
     copy : bool or None
-        None shares memory where it can, True always copies, False raises where it cannot share.
+        None shares memory if possible, True always copies, False raises if sharing is impossible.
     narrow : bool
-        Whether to accept the nearest dtype where the device has not x's.
+        Whether to accept the nearest dtype if the device lacks x's.
     """
     place = _place_of(x)
     if place[0] in dlpack.HOST_KINDS:
@@ -82,13 +82,13 @@ def imported(x: Any, device: Device | None, *, copy: bool | None, narrow: bool =
     if here is None:
         return _from_afar(x, place, device, copy=copy, narrow=narrow)
     where = here if device is None else device
-    # Where it must be copied to move on, the first device takes it as it is.
+    # If the data moves on, the first import need not copy.
     taken = _taken(x, here, copy=copy if where is here else None)
     return placement.moved(taken, where, copy=copy, narrow=narrow) if where is not here else taken
 
 
 def _place_of(x: Any) -> tuple[int, int]:
-    """Return DLPack's type and index of the device that a producer's memory is on."""
+    """Return DLPack's device type and index of a producer, checked."""
     answer = x.__dlpack_device__()
     try:
         kind, index = map(int, answer)
@@ -101,7 +101,7 @@ def _place_of(x: Any) -> tuple[int, int]:
 
 
 def _taken(x: Any, device: Device, *, copy: bool | None) -> Array:
-    """Return a producer's data as array of a device whose library reads its memory."""
+    """Import a producer's data on a device whose library reads its memory."""
     try:
         native = device._backend.from_dlpack(x, device.native, copy=copy)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
@@ -110,13 +110,13 @@ def _taken(x: Any, device: Device, *, copy: bool | None) -> Array:
 
 
 def _from_host(x: Any, device: Device | None, *, copy: bool | None, narrow: bool) -> Array:
-    """Return the data of a producer in host memory."""
+    """Import from a producer in host memory."""
     where = device
     if where is None:
         current = selection.current()
         on_host = current._backend.dlpack_device_of(current.native) == routes.HOST
         where = current if on_host else selection.cpu_device()
-    if not isinstance(x, np.ndarray):  # NumPy's are read without capsules, which refuse some
+    if not isinstance(x, np.ndarray):  # NumPy does not export some arrays
         said = type(x).__name__
         x = dlpack.take(x)
         if x.__dlpack_device__()[0] not in dlpack.HOST_KINDS:
@@ -126,24 +126,24 @@ def _from_host(x: Any, device: Device | None, *, copy: bool | None, narrow: bool
             )
         if x.dtype is None:
             raise TypeError(f"{said} holds elements of a DLPack type that portarray does not know")
-        # Before the capsule is used: what is refused is not lost.
+        # Raises for unsupported dtypes before the capsule is consumed.
         if placement.table_for(x.dtype, where, narrow=narrow).dtype == x.dtype:
             return _taken(x, where, copy=copy)
         x = dlpack.host_values(x)
-    owner = placement.home(x)
+    owner = placement.device_of(x)
     if owner is None:
         return values.from_python(x, None, where, copy=copy, narrow=narrow)
-    taken = placement.adopted(x, owner, copy=copy)
+    taken = placement.from_native(x, owner, copy=copy)
     return placement.moved(taken, where, copy=copy, narrow=narrow)
 
 
 def _driver_of(place: tuple[int, int], device: Device | None) -> Device | None:
-    """Return the device whose library reads memory: the one asked for, the default, the best."""
+    """Return a device whose library reads memory: the one asked for, the default, or the best."""
     first = [selection.current()] if device is None else [device]
     for candidate in (*first, *discovery.devices()):
         backend, native = candidate._backend, candidate.native
         own = backend.dlpack_device_of(native)
-        # Memory that CUDA manages belongs to a GPU like its other memory.
+        # Managed memory is readable like the GPU's other memory.
         same = own == place or (own == (_CUDA, place[1]) and place[0] == _CUDA_MANAGED)
         if same and place[0] in backend.readable_dlpack_types(native):
             return candidate
@@ -153,7 +153,7 @@ def _driver_of(place: tuple[int, int], device: Device | None) -> Device | None:
 def _from_afar(
     x: Any, place: tuple[int, int], device: Device | None, *, copy: bool | None, narrow: bool
 ) -> Array:
-    """Return the data of a producer on a device that nothing here drives, through the host."""
+    """Import through host memory from a device that no backend here drives."""
     if copy is False:
         raise ValueError(
             f"copy=False, but the data is on {_named(place)}, which no device here reads; "
@@ -163,7 +163,7 @@ def _from_afar(
         held = dlpack.take(x, to_host=True)
     except (BufferError, ValueError, NotImplementedError, RuntimeError) as error:
         _unreachable(x, place, error)
-    # It is a copy already, and nobody else's.
+    # The exported copy is not shared with anyone.
     return _from_host(held, device, copy=None, narrow=narrow)
 
 

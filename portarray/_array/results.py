@@ -1,4 +1,4 @@
-"""What comes back from a library: native results become arrays, native errors portarray's."""
+"""Results of libraries: native arrays are wrapped, native errors translated."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def wrapped(native: Any, table: DispatchTable) -> Array:
     try:
         out._table = table if native.dtype is table.native else table.tables[native.dtype]
     except KeyError:
-        if native.dtype in dispatch.tables_of(table.device):  # the user's settings have changed
+        if native.dtype in dispatch.tables_of(table.device):  # settings have changed
             return wrapped(native, table)
         title = table.device._backend.info.title
         raise TypeError(
@@ -47,7 +47,7 @@ def wrapped(native: Any, table: DispatchTable) -> Array:
 
 
 def _as_array(native: Any, table: DispatchTable) -> Any:
-    """Make an array of what a library returns in an array's place (NumPy's scalars, subclasses)."""
+    """Wrap a result of another class than ``array_type`` (NumPy scalars, subclasses)."""
     if table.array_type is _ndarray:
         return _asarray(native)
     device = table.device
@@ -59,9 +59,9 @@ def _as_array(native: Any, table: DispatchTable) -> Any:
 
 
 def countable(shape: tuple[int, ...], table: DispatchTable, name: str) -> None:
-    """Refuse a shape whose bytes 64 bits cannot count, before a library sees it.
+    """Raise if the size in bytes of a shape overflows 64 bits.
 
-    Some end the process there, or return an array without elements.
+    Some libraries abort the process, or return an empty array.
     """
     try:
         sizes.counted(shape, table.dtype.itemsize)
@@ -70,11 +70,10 @@ def countable(shape: tuple[int, ...], table: DispatchTable, name: str) -> None:
 
 
 def reraise(error: Exception, name: str, *devices: Device, asked: int | None = None) -> NoReturn:
-    """Raise what the user sees in a library's error's place; the native one stays as the cause.
+    """Raise a library's error translated; the native one is its ``__cause__``.
 
-    ``devices`` are those that took part, the one that was to have the result first. ``asked`` are
-    the bytes of what was to be made, where they are known: not every library says them when there
-    is no memory.
+    ``devices`` are those involved, the result's first. ``asked`` is the size in bytes of the
+    result, if known, for out-of-memory errors of libraries that do not report it.
     """
     translated = _translated(error, name, devices, asked)
     try:
@@ -82,15 +81,15 @@ def reraise(error: Exception, name: str, *devices: Device, asked: int | None = N
             raise error
         raise translated from error
     finally:
-        # This frame is in the traceback: what it holds, the error among it, would live until the
-        # garbage collector comes by, and with it all that the caller's frames hold.
+        # Break the reference cycle of error, traceback and this frame, which would keep the arrays
+        # in the caller's frames alive until the next garbage collection.
         del error, translated
 
 
 def _translated(
     error: Exception, name: str, devices: tuple[Device, ...], asked: int | None
 ) -> Exception:
-    """Return the error that the user sees in a library's error's place."""
+    """Return the translated error."""
     if isinstance(error, PortarrayError):
         return error
     short = memory.out_of_memory(error, *devices, asked=asked)
@@ -108,8 +107,7 @@ def _translated(
             return DeviceNotFunctionalError(str(device), {str(device): gone})
     if any(device._backend.is_device_failure(error) for device in devices):
         return error
-    # Libraries raise RuntimeError (and their own classes) for wrong shapes and values; users of
-    # every other library expect ValueError there.
+    # Some libraries raise RuntimeError (or their own classes) for wrong shapes and values.
     if isinstance(error, RuntimeError) and not isinstance(
         error, (NotImplementedError, RecursionError)
     ):
@@ -118,7 +116,7 @@ def _translated(
 
 
 def _why_gone(device: Device) -> str:
-    """Return why a device that was there is there no longer; empty where it is."""
+    """Return why a device that functioned no longer does, or an empty string."""
     number: int = device._backend.count(device.platform)
     if device.index < number:
         return ""

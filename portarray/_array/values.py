@@ -1,4 +1,4 @@
-"""Arrays made of Python scalars, nested sequences, buffers and what NumPy reads."""
+"""Arrays from Python scalars, nested sequences, buffers and ``__array__`` objects."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ DType = np.dtype[Any]
 def from_python(
     obj: Any, dtype: DType | None, device: Device, *, copy: bool | None, narrow: bool
 ) -> Array:
-    """Make an array from Python scalars, nested sequences, buffers and ``__array__`` objects."""
+    """Make an array from an object that is neither a native array nor a DLPack producer."""
     typed = _has_dtype(obj)
     asked = None
     try:
         given = _host_values(obj, dtype, sequence=not typed, copy=copy if typed else None)
-        values = placement.under_one_name(given.astype(given.dtype.newbyteorder("="), copy=False))
+        values = placement.canonical_values(given.astype(given.dtype.newbyteorder("="), copy=False))
         if dtype is not None:
             table = dispatch.table_of(device, dtype)
         elif typed:
@@ -32,7 +32,7 @@ def from_python(
         else:
             table = _default_table(values.dtype, device)
         asked = values.size * table.dtype.itemsize
-        # What says its dtype has memory of its own, which NumPy reads; lists of such are copied.
+        # Objects with a dtype have memory that NumPy views; lists of them are copied.
         shares = typed and given.dtype.isnative and not isinstance(obj, (list, tuple))
         if copy is False and not (shares and values.dtype == table.dtype):
             order = "" if given.dtype.isnative else f" of byte order {given.dtype.byteorder!r}"
@@ -40,7 +40,7 @@ def from_python(
         if values.dtype != table.dtype:
             if values.dtype.kind == "c" and table.kind not in "bc":
                 raise loses_imaginary_part(values.dtype, table.dtype)
-            with np.errstate(all="ignore"):  # of what the dtype cannot hold
+            with np.errstate(all="ignore"):  # overflow in the conversion
                 native = device._backend.from_host_converted(values, table.dtype, device.native)
         elif shares:
             native = device._backend.from_host(values, device.native, copy=copy)
@@ -59,13 +59,13 @@ def _made_anew(obj: Any, order: str = "") -> ValueError:
 
 
 def _has_dtype(obj: Any) -> bool:
-    """Tell whether an object says which dtype its values have; Python's numbers do not."""
+    """Tell whether an object has a dtype, unlike Python's numbers."""
     first = _first(obj)
     if isinstance(first, (np.ndarray, base.array_type)):
         return True
     if isinstance(first, dtypes.SCALARS):
         return False
-    if first is not obj and placement.home(first) is not None:
+    if first is not obj and placement.device_of(first) is not None:
         return True
     if any(hasattr(obj, f"__array{name}__") for name in ("", "_interface", "_struct")):
         return True
@@ -77,7 +77,7 @@ def _has_dtype(obj: Any) -> bool:
 
 
 def _first(obj: Any) -> Any:
-    """Return the first leaf of a nested sequence: rows that are arrays bring their dtype."""
+    """Return the first leaf of a nested sequence, an array or a number."""
     while isinstance(obj, (list, tuple)) and obj:
         obj = obj[0]
     return obj
@@ -86,7 +86,7 @@ def _first(obj: Any) -> Any:
 def _host_values(
     obj: Any, dtype: DType | None, *, sequence: bool, copy: bool | None
 ) -> np.ndarray[Any, Any]:
-    """Return an object's values as a NumPy array, refusing what is no number."""
+    """Return an object's values as a NumPy array; raises if they are not numbers."""
     if isinstance(obj, np.ndarray) and type(obj) is not np.ndarray and np.ma.is_masked(obj):
         raise TypeError(
             "a masked array has elements without a value, which no device has; "
@@ -98,7 +98,7 @@ def _host_values(
         except (TypeError, ValueError):
             if not isinstance(obj, (list, tuple)):
                 raise
-            # NumPy cannot read arrays of devices with their own memory, nor others' bfloat16.
+            # NumPy cannot read device memory, nor bfloat16 of other libraries.
             obj = _with_values(obj)
             values = np.asarray(obj)
         if (
@@ -107,7 +107,7 @@ def _host_values(
             and dtypes.kind_of(dtype) in "iu"
             and values.dtype.kind in "Oiuf"
         ):
-            # NumPy reads integers beyond int64 as floats or objects unless it is told the dtype.
+            # NumPy makes floats or objects of integers beyond int64 unless given a dtype.
             values = np.asarray(obj, dtype=dtype)
         elif sequence and values.dtype.kind in "Of" and _beyond_64_bits(values, obj):
             values = np.asarray(obj, dtype=np.uint64 if dtype is None else np.float64)
@@ -136,7 +136,7 @@ def _host_values(
             "V": "records" if values.dtype.names else values.dtype.name,
         }
         fix = "Convert the values first, for example numpy.asarray(values).astype(float)"
-        if values.dtype.kind == "O" and not values.shape:  # it is no sequence of anything
+        if values.dtype.kind == "O" and not values.shape:  # not a sequence
             fix = (
                 "Pass an array, or a nested list of numbers: list(x) of an iterator or a set, "
                 "x.toarray() of a sparse array"
@@ -150,7 +150,7 @@ def _host_values(
 
 
 def _beyond_64_bits(values: np.ndarray[Any, Any], obj: Any) -> bool:
-    """Tell whether NumPy read Python's integers as floats or objects, for they are too large."""
+    """Tell whether NumPy made floats or objects of integers beyond 64 bits."""
     if values.dtype.kind == "f" and not (values.size and np.abs(values).max() >= 2.0**63):
         return False
     if isinstance(obj, (list, tuple)):
@@ -159,18 +159,18 @@ def _beyond_64_bits(values: np.ndarray[Any, Any], obj: Any) -> bool:
 
 
 def _with_values(obj: Any) -> Any:
-    """Return a nested sequence with the values of arrays in the arrays' places."""
+    """Return a nested sequence with arrays replaced by their values."""
     if isinstance(obj, (list, tuple)):
         return [_with_values(item) for item in obj]
     if isinstance(obj, base.array_type):
         return obj.device._backend.read_host(obj._native, obj.device.native)
-    owner = placement.home(obj)
+    owner = placement.device_of(obj)
     return obj if owner is None else owner._backend.read_host(obj, owner.native)
 
 
 def _default_table(dtype: DType, device: Device) -> DispatchTable:
-    """Return the table of Python values that NumPy read as a dtype."""
-    if dtype.kind == "u":  # integers that only uint64 holds
+    """Return the default table for Python values that NumPy converted to a dtype."""
+    if dtype.kind == "u":  # integers beyond int64
         return dispatch.table_of(device, dtypes.STANDARD["uint64"])
     if dtype.kind in "ifc":
         return dispatch.table_of(device, dispatch.default_dtype(device, dtype.kind))

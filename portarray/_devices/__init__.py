@@ -1,1 +1,1 @@
-"""Which hardware there is, through which library, and which of it is used."""
+"""Devices: discovery, probing, selection and memory."""

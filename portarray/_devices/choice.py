@@ -1,4 +1,4 @@
-"""The search for a device where a text leaves a choice."""
+"""Selection among candidate devices where a text names more than one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HARDWARE = tuple(platform for platform in PLATFORMS if platform != "cpu")
 
 
 class Choice:
-    """One search for a device: what was refused and why, and what must be told."""
+    """One selection: the candidates refused, with reasons, and the warnings due."""
 
     def __init__(self, asked: str, needed: int | None = None) -> None:
         self.asked = asked
@@ -26,7 +26,7 @@ class Choice:
         self.passed_over: dict[str, str] = {}
 
     def walk(self, pairs: Iterable[tuple[str, str]], index: int | None) -> Iterator[Device]:
-        """Yield functional devices of libraries and platforms; note why the others are not."""
+        """Yield functional devices of libraries and platforms; record why the others are not."""
         for library, platform in pairs:
             sign = self._absent(library, platform)
             if sign:
@@ -44,17 +44,17 @@ class Choice:
                     self._note(error, fault=discovery.is_fault(library, platform, place))
 
     def _absent(self, library: str, platform: str) -> str:
-        """Return why the automatic choice need not even import a library for a platform."""
+        """Return why ``"auto"`` skips a platform without importing the library."""
         info = registry.find_info(library)
         if self.asked != "auto" or info is None or info.module in sys.modules:
             return ""
         return hardware.absent(platform)
 
     def best(self) -> Device:
-        """Return the best GPU; where ``"auto"`` is asked for and there is none, the best device."""
+        """Return the best GPU; for ``"auto"`` without a GPU, the best device."""
         rounds: list[tuple[Kind, tuple[str, ...]]] = [("gpu", _HARDWARE)]
         if self.asked == "auto":
-            # A CPU is driven best as what it is, not through OpenCL or oneAPI.
+            # The platform "cpu" is preferred to CPUs under OpenCL or oneAPI.
             rounds += [("accelerator", _HARDWARE), ("cpu", ("cpu", *_HARDWARE))]
         for kind, platforms in rounds:
             pairs = ((library, p) for p in platforms for library in discovery.by_rank(p))
@@ -82,7 +82,7 @@ class Choice:
         return self.fits(candidate)
 
     def fits(self, candidate: Device) -> bool:
-        """Tell whether a device has enough free memory; note the figures where it has not."""
+        """Tell whether a device has enough free memory; record the figures if not."""
         if self.needed is None:
             return True
         free = candidate._backend.memory(candidate.native).free
@@ -96,7 +96,7 @@ class Choice:
         return False
 
     def tell(self, taken: Device) -> None:
-        """Warn of what was passed over before the device that is taken."""
+        """Warn of the candidates that were passed over."""
         if self.passed_over:
             reasons = "; ".join(f"{name}: {why}" for name, why in self.passed_over.items())
             notices.warn(f"{self.asked!r} passed over {reasons}. It means {taken} here and now")
@@ -109,7 +109,7 @@ class Choice:
             if short
             else "`portarray devices` shows what functions here."
         )
-        # Those that function and lack memory come first: what can be done is about them.
+        # Functional devices that lack memory come first: the fix is about them.
         first = {name: why for name, why in self.reasons.items() if name in short}
         return DeviceNotFunctionalError(self.asked, {**first, **self.reasons}, fix)
 

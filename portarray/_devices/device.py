@@ -19,8 +19,7 @@ WORDS = ("auto", "gpu")
 SCOPES: ContextVar[tuple[Device, ...]] = ContextVar("portarray_device_scopes", default=())
 """Devices of the ``with`` blocks around the running code, outermost first.
 
-The whole stack is the variable's value and never changed in place: threads start with an empty
-one, and an asyncio task keeps the one it was started with.
+An immutable stack: threads start with an empty one, asyncio tasks with that of their creator.
 """
 
 
@@ -119,7 +118,7 @@ class Device:
         trace: TracebackType | None,
     ) -> None:
         stack = SCOPES.get()
-        # Generators may leave their blocks out of order: take away this device's own last entry.
+        # Generators may leave their blocks out of order: remove this device's last entry.
         for place in range(len(stack) - 1, -1, -1):
             if stack[place] is self:
                 SCOPES.set(stack[:place] + stack[place + 1 :])
@@ -129,7 +128,7 @@ class Device:
 def make(
     backend: Backend, platform: str, index: int, *, name: str, kind: Kind, native: Any
 ) -> Device:
-    """Make a device object; only ``discovery`` does, once for each device."""
+    """Make a device object; called by ``discovery`` once for each device."""
     library = backend.info.library
     device = object.__new__(Device)
     values = {
@@ -148,15 +147,15 @@ def make(
 
 
 class DeviceText(NamedTuple):
-    """A device text, taken apart; None for what it leaves open."""
+    """A parsed device text; None for omitted parts."""
 
     library: str | None
     platform: str | None
-    number: int | None  # the index, a name that tuples have taken
+    number: int | None  # the index; tuples have a method of that name
 
 
 def parse(text: str) -> DeviceText:
-    """Take a device text apart.
+    """Parse a device text.
 
     Parameters
     ----------
@@ -207,7 +206,7 @@ def _looks_like_index(part: str) -> bool:
 
 
 def _index(text: str, before: str, part: str) -> int:
-    """Return the index a text ends with, or explain what is wrong with it."""
+    """Return the index at the end of a text, or raise with the rule it breaks."""
     if part.isascii() and part.isdigit() and (part == "0" or part[0] != "0"):
         return int(part)
     if not part:
@@ -220,7 +219,7 @@ def _index(text: str, before: str, part: str) -> int:
 
 
 def _undriven(info: BackendInfo, platform: str) -> tuple[str, tuple[str, ...]]:
-    """Return the rule and the nearest texts for a platform that a library does not drive."""
+    """Return the error's rule and nearest texts for a platform that a library does not drive."""
     drives = ", ".join(info.ranks)
     if not platform:
         rule = f"nothing follows ':', where a platform is expected ({info.library} drives {drives})"
@@ -244,7 +243,7 @@ def _unknown(head: str) -> str:
 
 
 def _nearest(text: str) -> list[str]:
-    """Return the valid texts that resemble a wrong one, best first."""
+    """Return valid texts that resemble an invalid one, best first."""
     head, *rest = text.split(":")
     infos = registry.backend_infos()
     heads = _resembling(head, [*infos, *PLATFORMS, *WORDS])
@@ -256,13 +255,13 @@ def _nearest(text: str) -> list[str]:
         for library, info in infos.items()
         for platform in info.ranks
     ]
-    # A wrong first word with a sound rest: keep the rest.
+    # Only the first word is wrong: keep the rest.
     kept = [":".join((head, *rest)) for head in heads if _sound(head, rest)]
     return (kept or _resembling(text, whole) or heads)[:3]
 
 
 def _sound(head: str, rest: list[str]) -> bool:
-    """Tell whether a known first word and the parts after it make a device text."""
+    """Tell whether a known first word and the parts after it are a valid device text."""
     *platforms, index = rest
     if not index.isdigit():
         platforms = rest
@@ -282,11 +281,11 @@ _ELSEWHERE = {
     "jnp": "jax",
     "mx": "mlx",
 }
-"""What other libraries call platforms, and people libraries, to portarray's words."""
+"""Other names of platforms and libraries, to portarray's."""
 
 
 def _resembling(word: str, known: list[str]) -> list[str]:
-    import difflib  # only wrong texts need it
+    import difflib  # only errors need it
 
     own = _ELSEWHERE.get(word.lower())
     if own in known:

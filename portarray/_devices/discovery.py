@@ -1,8 +1,8 @@
 """Which libraries are installed, which devices function, and why the rest do not.
 
 *Supported*: portarray has a backend for the library. *Installed*: its module is found.
-*Functional*: a device of it was computed on. Asking for one device loads its library and no other,
-and what was found out holds for the process until :func:`forget`.
+*Functional*: a probe computed on the device. Asking for a device imports only its library, and
+results are cached until :func:`forget`.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ KINDS = ("gpu", "accelerator", "cpu")
 """Kinds of devices in the order of automatic choice."""
 
 _lock = threading.RLock()
-_made: dict[Key, Device] = {}  # one object for each device, for ever
+_made: dict[Key, Device] = {}  # one object for each device, never removed
 _functional: dict[Key, Device] = {}  # those whose probe passed since the last `forget`
 _counts: dict[Key, int] = {}
 _refused: dict[Key, _Refusal] = {}
 
 
 class _Refusal(Exception):  # noqa: N818 - it becomes a DeviceNotFunctionalError
-    """Why devices cannot be used; a fault is something broken, not just something absent."""
+    """Why devices cannot be used; ``fault`` if something is broken rather than absent."""
 
     def __init__(self, reason: str, *, fault: bool) -> None:
         super().__init__(reason)
@@ -92,7 +92,7 @@ def _reduce(device: Device) -> tuple[Any, ...]:
     return get_device, (device.library, device.platform, device.index)
 
 
-# Pickles and copies of a device are the one object of it, found or probed where they are read.
+# Unpickling and copying a device return the one object for it, probing it if necessary.
 copyreg.pickle(Device, _reduce)
 
 
@@ -120,7 +120,7 @@ def sees(library: str, platform: str) -> bool:
 
 
 def is_fault(library: str, platform: str, index: int | None = None) -> bool:
-    """Tell whether devices were refused for something broken, not just absent."""
+    """Tell whether devices were refused because something is broken rather than absent."""
     refusal = _refused.get((library, platform, None)) or _refused.get((library, platform, index))
     return refusal is not None and refusal.fault
 
@@ -136,7 +136,7 @@ def order(device: Device) -> tuple[int, bool, int, int, int]:
     """Return the sort key of automatic choice: GPUs first, platforms, ranks, indices."""
     return (
         KINDS.index(device.kind),
-        # A CPU is driven best as what it is, not through OpenCL or oneAPI.
+        # The platform "cpu" is preferred to CPUs under OpenCL or oneAPI.
         device.kind == "cpu" and device.platform != "cpu",
         PLATFORMS.index(device.platform),
         device._backend.info.ranks[device.platform],
@@ -156,7 +156,7 @@ def made() -> list[Device]:
 
 
 def forget() -> None:
-    """Forget everything found out, crashes of earlier processes included; devices stay valid."""
+    """Clear all caches, markers of crashes included; existing devices stay valid."""
     from portarray._devices import markers  # late, as in `_careful`
 
     with _lock:
@@ -167,7 +167,7 @@ def forget() -> None:
 
 
 class LibraryStatus(NamedTuple):
-    """What is known about one library on this machine.
+    """The status of one library on this machine.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ class LibraryStatus(NamedTuple):
 
 
 def status(library: str) -> LibraryStatus:
-    """Find out everything about one known library."""
+    """Return the status of a known library, probing its devices."""
     info = _info(library)
     installed = is_installed(info)
     found = LibraryStatus(info, installed, version(info) if installed else None, [], {})
@@ -216,13 +216,13 @@ def is_installed(info: BackendInfo) -> bool:
         return True
     try:
         return importlib.util.find_spec(info.module) is not None
-    except (ImportError, ValueError):  # the parent of a dotted name is absent or odd
+    except (ImportError, ValueError):  # the parent of a dotted name cannot be imported
         return False
 
 
 def version(info: BackendInfo) -> str | None:
     """Return the version of an installed library, without importing it; None if unknown."""
-    # Imported here: it costs milliseconds and CPU devices never need it.
+    # Lazy: takes milliseconds, and CPU devices never need it.
     from importlib import metadata
 
     for distribution in info.distributions or (info.module,):
@@ -239,7 +239,7 @@ def install_command(info: BackendInfo, platform: str = "") -> str:
 
 
 def _remembered(key: Key, find: Callable[[], T]) -> T:
-    """Return what ``find`` finds; remember its refusal and raise it as an error."""
+    """Return the result of ``find``; cache its refusal and raise it as an error."""
     refusal = _refused.get(key)
     if refusal is None:
         try:
@@ -294,7 +294,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def _find(library: str, platform: str, index: int) -> Device:
-    # Lazy: `python -m portarray._devices.probe` must not find itself imported already.
+    # Lazy: runpy warns if `python -m portarray._devices.probe` is imported already.
     from portarray._devices import probe
 
     number = count(library, platform)
@@ -322,17 +322,17 @@ def _find(library: str, platform: str, index: int) -> Device:
 def _careful(
     info: BackendInfo, platform: str, index: int | None, step: probe.Step, failed: str
 ) -> Iterator[None]:
-    """Do a step of a probe so that neither an exception nor a crash of it passes unexplained."""
+    """Run a step of a probe; exceptions and crashes become refusals."""
     from portarray._devices import probe  # late, as in `_find`
 
     def in_child() -> str:
         return probe.in_child(info.library, platform, index or 0, step)
 
     try:
-        if platform == "cpu":  # whatever drives CPUs does not bring processes down
+        if platform == "cpu":  # CPU backends do not crash the process
             yield
             return
-        # Late: it needs modules for paths that make up a good part of `import portarray`.
+        # Lazy: pathlib and others would slow down `import portarray`.
         from portarray._devices import markers
 
         where = "" if step == "load" else f"-{platform}-{index or 0}-{_driver(info, platform)}"
@@ -344,7 +344,7 @@ def _careful(
             yield
     except (_Refusal, UnknownDeviceError):
         raise
-    except Exception as error:  # libraries and drivers raise all kinds
+    except Exception as error:  # drivers may raise anything
         raise _Refusal(f"{failed}: {probe.reason_of(error)}", fault=True) from error
 
 

@@ -1,8 +1,8 @@
 """Signs that a platform's hardware is absent, read without importing any library.
 
-Importing PyTorch or CuPy takes seconds, and the automatic choice would do so only to hear that
-there is no GPU. What stands here is asked by that choice alone, and for libraries that are not
-imported yet: an exact request (``"cuda"``, ``"torch"``) always asks the library itself.
+Importing PyTorch or CuPy takes seconds, in vain if there is no GPU. Only the automatic choice uses
+this, for libraries that are not imported yet: an exact request (``"cuda"``, ``"torch"``) always
+asks the library itself.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import sys
 
 __all__ = ["absent"]
 
-# Any one of these files may mean that the platform's driver is there. /dev/dxg is the GPU of
-# Windows under WSL 2; the nvhost and nvmap files are NVIDIA's on Tegra boards.
+# Each of these files indicates the platform's driver. /dev/dxg is the GPU of Windows under WSL 2;
+# the nvhost and nvmap files are NVIDIA's on Tegra boards.
 _NVIDIA = (
     "/dev/nvidiactl",
     "/dev/nvidia0",
@@ -25,10 +25,10 @@ _LINUX_SIGNS = {
     "cuda": (*_NVIDIA, "/dev/dxg"),
     "rocm": ("/dev/kfd", "/dev/dxg"),
     "oneapi": ("/dev/dri", "/dev/dxg"),
-    # Google's TPUs: the fourth generation and before, and those since.
+    # Google's TPUs up to the fourth generation, and later ones.
     "tpu": ("/dev/accel0", "/dev/vfio"),
-    # OpenCL drives processors too, but those the automatic choice leaves to other libraries. The
-    # last two are GPUs of telephones: ARM's and Qualcomm's.
+    # For GPUs only: the automatic choice does not use OpenCL on CPUs. The last two are mobile GPUs,
+    # ARM's and Qualcomm's.
     "opencl": (*_NVIDIA, "/dev/dri", "/dev/kfd", "/dev/dxg", "/dev/mali0", "/dev/kgsl-3d0"),
 }
 

@@ -1,16 +1,16 @@
-"""Notes in a file that a dangerous step is under way, so that a crash in it happens only once.
+"""Marker files for steps that may crash or hang the process, so that each crashes only once.
 
-A driver that hangs or kills its process leaves no exception behind. So before a step that may do so
-a *marker* is written, named for the step and this process, and taken away after it. A marker of
-a process that is gone tells the next one that the step killed it; that one tries in a child process
-first and keeps the child's *verdict*:
+A driver may hang or kill its process without an exception. Before such a step a *marker* file is
+written, named for the step and this process, and removed afterwards. A marker of a dead process
+tells the next one that the step killed it; that one first tries in a child process and stores the
+child's *verdict*:
 
 - a reason: the step is refused, here and in later processes, until the step's key changes (it
   holds the library's and the driver's version) or :func:`forget`;
-- nothing: the child came through. The step is tried here once more; should that kill the process
-  as well, the step is refused.
+- empty: the child succeeded. The step is tried here once more; if that kills the process as well,
+the step is refused.
 
-Where the folder cannot be written, steps simply run without markers.
+If the folder is not writable, steps run without markers.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from pathlib import Path
 __all__ = ["forget", "guarded", "state_folder"]
 
 STALE = 900.0
-"""Seconds after which a marker counts as a crash although a process has its number."""
+"""Seconds after which a marker counts as a crash even if a process with its pid runs."""
 
 AGAIN = "`portarray devices --reprobe` tries again"
 
@@ -42,7 +42,7 @@ def state_folder() -> Path:
 
 
 def forget(library: str | None = None) -> None:
-    """Take away every marker and verdict, or those of one library."""
+    """Remove all markers and verdicts, or those of one library."""
     for file in _files("" if library is None else f"{library}-"):
         _remove(file)
 
@@ -54,17 +54,17 @@ def guarded(key: str, try_in_child: Callable[[], str]) -> Iterator[str]:
     Parameters
     ----------
     key : str
-        Names the step; begins with the library and a hyphen, and holds the versions with which
-        a verdict may change.
+        Names the step; begins with the library and a hyphen, and includes the versions that
+        invalidate a verdict.
     try_in_child : callable
-        Does the step in a child process and returns why it failed, or an empty string.
+        Runs the step in a child process and returns why it failed, or an empty string.
 
     Yields
     ------
     str
         Why the step must not be done here, or an empty string.
     """
-    # Host names keep the machines apart that share a home folder.
+    # The host name separates machines that share a home folder.
     stem = re.sub(r"[^A-Za-z0-9_.+-]+", "_", f"{key}-on-{_host()}")
     verdict_file = state_folder() / f"{stem}.verdict"
     refusal = _judge(stem, verdict_file, try_in_child)
@@ -76,7 +76,7 @@ def guarded(key: str, try_in_child: Callable[[], str]) -> Iterator[str]:
     try:
         yield ""
     except KeyboardInterrupt:
-        raise  # perhaps it hung: the marker stays, and the next try is a child process's
+        raise  # it may have hung: the marker stays, so the next try is in a child
     except BaseException:
         _clear(marker, verdict_file)
         raise
@@ -84,13 +84,13 @@ def guarded(key: str, try_in_child: Callable[[], str]) -> Iterator[str]:
 
 
 def _clear(marker: Path, verdict_file: Path) -> None:
-    """Note that a step did not kill this process; so did the child that tried it before."""
+    """Remove the marker, and the empty verdict of an earlier child, after a step."""
     _remove(marker)
     _remove(verdict_file)
 
 
 def _judge(stem: str, verdict_file: Path, try_in_child: Callable[[], str]) -> str:
-    """Return why a step is refused, after trying it in a child where it crashed before."""
+    """Return why a step is refused; one that crashed before is tried in a child process."""
     verdict = _read(verdict_file)
     if verdict:
         return f"{verdict} (found earlier; {AGAIN})"
@@ -114,20 +114,20 @@ def _host() -> str:
 
 
 def _is_dead(marker: Path) -> bool:
-    """Tell whether the process that wrote a marker is gone, or hangs for very long."""
+    """Tell whether the process that wrote a marker is dead, or hung."""
     try:
         age = time.time() - marker.stat().st_mtime
         pid = int(marker.name.rpartition("@")[2])
     except (OSError, ValueError):
-        return False  # cleared in this moment, or not ours
-    # A marker with our own number is an earlier process's: in containers numbers repeat.
+        return False  # removed meanwhile, or not a marker
+    # A marker with our pid is from an earlier process: in containers pids repeat.
     return age > STALE or pid == os.getpid() or not _runs(pid)
 
 
 def _runs(pid: int) -> bool:
-    """Tell whether a process of that number runs."""
+    """Tell whether a process with that pid runs."""
     if sys.platform == "win32":
-        # Signal 0 would be a Ctrl-C there: ask for a handle instead.
+        # Signal 0 is CTRL_C_EVENT there: open a handle instead.
         import ctypes
 
         kernel = ctypes.WinDLL("kernel32")
@@ -145,15 +145,14 @@ def _runs(pid: int) -> bool:
 
 
 def _files(prefix: str) -> list[Path]:
-    """Return the state files whose names begin so."""
+    """Return the state files with a prefix."""
     try:
         return sorted(f for f in state_folder().iterdir() if f.name.startswith(prefix))
     except OSError:
         return []
 
 
-# A state folder that is missing, full or read-only must not keep anybody from computing: without
-# it the first crash is simply not remembered.
+# Errors are ignored: with a missing, full or read-only state folder crashes are not recorded.
 
 
 def _write(file: Path, text: str) -> None:

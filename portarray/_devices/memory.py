@@ -1,4 +1,4 @@
-"""Memory of devices, and waiting for their work."""
+"""Memory figures, memory reclaim, synchronization and out-of-memory errors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from portarray.backends import sizes
 from portarray.backends.types import MemoryFigures
 from portarray.errors import OutOfMemoryError
 
-__all__ = ["MemoryFigures", "let_go", "memory", "out_of_memory", "reclaim", "synchronize"]
+__all__ = ["MemoryFigures", "clear_frames", "memory", "out_of_memory", "reclaim", "synchronize"]
 
 
 def memory(device: object = None) -> MemoryFigures:
@@ -61,10 +61,10 @@ def memory(device: object = None) -> MemoryFigures:
 
 
 def reclaim(device: object = None) -> None:
-    """Give memory that no array lies in any more back to the device.
+    """Release unused memory.
 
-    That is what libraries hold in their pools, what JAX has compiled, and, where devices compute in
-    the machine's memory, what the C library keeps of what was freed. Arrays are not touched.
+    Frees the libraries' memory pools, JAX's compiled programs and, for devices in host memory,
+    freed memory that the C library caches. Arrays are not touched.
 
     Parameters
     ----------
@@ -76,10 +76,8 @@ def reclaim(device: object = None) -> None:
     UnknownDeviceError, DeviceNotFunctionalError
         If the text names no device, or one that cannot be used here.
 
-    Notes
-    -----
-    What the C library keeps is given back on Linux with glibc, and on macOS. The next calls
-    allocate anew, and JAX compiles anew: this is for when memory is short, and not for every step.
+    Notes ----- The C library's cache is released on Linux with glibc and on macOS. Later calls
+    allocate and compile again, so use this when memory is short, not in every step.
 
     Examples
     --------
@@ -95,10 +93,9 @@ def reclaim(device: object = None) -> None:
 
 
 def synchronize(device: object = None) -> None:
-    """Wait until all work given to a device is done.
+    """Wait until all work queued on a device is done.
 
-    Reading a result waits by itself; timing needs this. Devices whose functions return when they
-    are done return at once.
+    Reading a result waits by itself; timing needs this. Returns at once on synchronous devices.
 
     Parameters
     ----------
@@ -108,14 +105,12 @@ def synchronize(device: object = None) -> None:
     Raises
     ------
     OutOfMemoryError
-        If work that was started earlier found no memory, where the library tells so late.
+        If earlier work ran out of memory and the library reports it late.
     UnknownDeviceError, DeviceNotFunctionalError
         If the text names no device, or one that cannot be used here.
 
-    Notes
-    -----
-    MLX computes what is read. What nobody asked for yet is not started by this: read it, or call
-    ``mlx.core.eval(x.native)``.
+    Notes ----- MLX is lazy: this does not start computations that nothing has read yet. Read them,
+    or call ``mlx.core.eval(x.native)``.
 
     Examples
     --------
@@ -138,7 +133,7 @@ def synchronize(device: object = None) -> None:
             try:
                 raise short from error
             finally:
-                del short  # else this frame and the error would hold each other
+                del short  # else this frame and the error form a reference cycle
 
 
 def out_of_memory(
@@ -146,32 +141,31 @@ def out_of_memory(
 ) -> OutOfMemoryError | None:
     """Return the error to raise where a call ran out of memory; None where it did not.
 
-    What the calls that failed had made so far is let go, although their frames hang on the error:
-    it is gone while the error is still being handled.
+    Intermediate arrays in the frames of the error's traceback are released, so that they do not
+    stay allocated while the error is handled.
 
     Parameters
     ----------
     error : BaseException
-        A library's.
+        The library's error.
     *devices : Device
-        Those that took part, the one that was to have the result first.
+        The devices involved, that of the result first.
     asked : int, optional
-        Bytes of what was to be made. What the library says of the allocation that failed goes
-        before it.
+        Size of the result in bytes, if the library does not report that of the failed allocation.
     """
     known = [one for one in devices if one._backend.is_out_of_memory(error)]
     if isinstance(error, sizes.TooLargeError):
         where = devices[0]
     elif isinstance(error, MemoryError):
-        # Nearly always the host's, where data is on its way to a device or from it.
+        # Nearly always host memory, in a transfer to or from a device.
         own = [one for one in known if not _on_host(one)]
         where = next(iter([*own, *filter(_on_host, devices)]), None) or selection.cpu_device()
     elif known:
         where = known[0]
     else:
         return None
-    said = where._backend.requested_bytes(error)  # some of it stands in frames
-    let_go(error)
+    said = where._backend.requested_bytes(error)  # may read variables of frames
+    clear_frames(error)
     figures = memory(where)
     return OutOfMemoryError(
         str(where),
@@ -181,16 +175,15 @@ def out_of_memory(
     )
 
 
-def let_go(error: BaseException) -> None:
-    """Let the frames that an error, and those that led to it, went through forget their variables.
+def clear_frames(error: BaseException) -> None:
+    """Clear the frames in the tracebacks of an error and of its causes.
 
-    Whoever handles the error has its traceback, and would keep alive what those frames were about
-    to return, such as copies on their way. An error that a caller was handling already when this
-    one came, which Python keeps as its context, stays as it is: that is for the caller to look at.
+    The traceback would keep their local arrays alive while the error is handled. An error that a
+    caller was already handling, which is this one's ``__context__``, is left alone.
     """
-    import traceback  # late: only errors need it
+    import traceback  # only errors need it
 
-    # By identity: a set of frames would hold this one, and this one the set.
+    # By id: a set of frames would form a reference cycle with this frame.
     running = {id(frame) for frame, _ in traceback.walk_stack(sys._getframe())}
     found: list[BaseException] = []
     ahead: list[BaseException | None] = [error]
@@ -199,8 +192,8 @@ def let_go(error: BaseException) -> None:
         if one is None or one in found:
             continue
         trace = one.__traceback__
-        # A traceback begins in the frame that handles the error: of those that libraries handled
-        # on the way it has returned.
+        # A traceback begins in the frame that handles its error. If that frame still runs, a caller
+        # is handling it.
         if one is not error and trace is not None and id(trace.tb_frame) in running:
             continue
         found.append(one)
@@ -217,5 +210,5 @@ def _meant(device: object) -> list[Device]:
 
 
 def _current(device: Device) -> AbstractContextManager[object]:
-    """Return what makes a device current while its backend is asked."""
+    """Return a context manager that makes a device current."""
     return device._backend.scope(device.native) or nullcontext()

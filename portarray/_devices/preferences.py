@@ -39,8 +39,7 @@ def read() -> Preference | None:
     Raises
     ------
     PreferenceError
-        If a file that would decide cannot be read or says something else than a device, with its
-        path, the line and the fix.
+        If the file that decides cannot be read or is invalid, with its path, the line and the fix.
     """
     text = os.environ.get(VARIABLE, "")
     if text:
@@ -54,7 +53,7 @@ def read() -> Preference | None:
 
 
 def check(text: object) -> None:
-    """Raise unless a text may be saved: it names a known device, or asks to choose."""
+    """Raise unless a text names a known device or is ``"auto"`` or ``"gpu"``."""
     if not isinstance(text, str):
         raise TypeError(f"a preference is a device text such as 'cuda', not {text!r}")
     if text not in WORDS:
@@ -62,7 +61,7 @@ def check(text: object) -> None:
 
 
 def save(text: str | None, scope: Scope) -> Path:
-    """Write a checked preference, or take it away; return the file's path.
+    """Write a checked preference, or remove it for None; return the file's path.
 
     Raises
     ------
@@ -95,7 +94,7 @@ def path_of(scope: Scope) -> Path:
     given = os.environ.get("PORTARRAY_CONFIG_DIR")
     if given:
         return Path(given) / "preferences.toml"
-    import platformdirs  # milliseconds that a set variable saves
+    import platformdirs  # lazy: takes milliseconds
 
     return platformdirs.user_config_path("portarray") / "preferences.toml"
 
@@ -106,7 +105,7 @@ def _project_file() -> Path | None:
         here = Path.cwd()
     except OSError:  # the working directory was deleted
         return None
-    # Not `Path.exists`: it raises where a folder above may not be entered.
+    # Not `Path.exists`: it raises PermissionError in folders that may not be entered.
     return next((f for d in (here, *here.parents) if os.path.exists(f := d / PROJECT_FILE)), None)
 
 
@@ -154,8 +153,8 @@ def _line_of(key: str, content: str) -> int:
 
 
 def _replace(path: Path, content: str) -> None:
-    """Give a file new content, at once or not at all."""
-    target = path.resolve()  # a link stays a link
+    """Replace a file's content atomically."""
+    target = path.resolve()  # keep symbolic links
     fresh = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
         if not content:

@@ -1,6 +1,6 @@
-"""One probe: a device functions when an array was made, computed on and read back.
+"""Probing: make an array on a device, compute with it and read it back.
 
-As a program it probes in a process of its own, for devices that may kill it::
+Run as a program to probe in a separate process, for devices that may crash it::
 
     python -m portarray._devices.probe torch:cuda:0
 
@@ -26,14 +26,14 @@ from portarray.errors import PortarrayError
 __all__ = ["Step", "compute", "in_child", "main", "reason_of"]
 
 Step = Literal["load", "count", "compute"]
-"""How far a probe goes: import the library, ask for its devices, compute on one."""
+"""How far a probe goes: import the library, count its devices, compute on one."""
 
 TIMEOUT = 120.0
-"""Seconds a child process may take; the first kernels of a driver are compiled in it."""
+"""Seconds a child process may take, the driver's first kernel compilations included."""
 
 
 def compute(backend: Backend, platform: str, index: int) -> str:
-    """Compute on a device and compare.
+    """Compute on a device and check the result.
 
     Returns
     -------
@@ -54,7 +54,7 @@ def compute(backend: Backend, platform: str, index: int) -> str:
             y = add(multiply(x, x), x)
             backend.synchronize(native)
             found = np.array(backend.to_host(y, copy=True))
-            backend.memory(native)  # what lists devices asks for it
+            backend.memory(native)  # listing devices needs it
     except Exception as error:  # noqa: BLE001 - a driver may raise anything; its reason is returned
         return reason_of(error)
     expected = given * given + given
@@ -73,14 +73,14 @@ def reason_of(error: BaseException) -> str:
 
 
 def in_child(library: str, platform: str, index: int, step: Step) -> str:
-    """Do a probe in a child process and return why it failed, or an empty string."""
+    """Run a probe in a child process and return why it failed, or an empty string."""
     if not sys.executable:
         return "it ended or hung an earlier process, and no Python is known to try it in"
     name = f"{library}:{platform}:{index}"
     command = [sys.executable, "-m", __name__, name, "--step", step]
     if not registry.package_of(library).startswith(f"{registry.__name__.rpartition('.')[0]}."):
         command += ["--backend", registry.package_of(library)]
-    # The child must find what this process finds, with or without PYTHONPATH.
+    # The child must find the same modules as this process.
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     try:
         done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Which device is meant: by a text or object, by a scope, a setting or a preference.
+"""Selection of the device: from a text or object, a ``with`` block, a setting or a preference.
 
 The default device of the running code is the innermost ``with device:`` block's, else the one of
 :func:`set_default_device`, else the preference's, else the best functional one.
@@ -24,8 +24,7 @@ from portarray.errors import (
 if TYPE_CHECKING:
     from portarray._devices.preferences import Preference, Scope
 
-# Not imported before a preference is asked for: `preferences` needs modules for paths and patterns
-# that would make up a good part of the time of `import portarray`.
+# `preferences` is imported lazily: its imports (pathlib, re) would slow down `import portarray`.
 
 __all__ = [
     "cpu_device",
@@ -47,7 +46,7 @@ __all__ = [
 _fixed: Device | None = None  # by set_default_device
 _automatic: Device | None = None  # the remembered choice of creation functions
 _gpu: Device | None = None  # the remembered choice of gpu_device
-_texts: dict[str, Device] = {}  # texts that were resolved; not those that ask for a choice
+_texts: dict[str, Device] = {}  # resolved texts, without "auto" and "gpu"
 
 
 def current() -> Device:
@@ -59,7 +58,7 @@ def current() -> Device:
 
 
 def resolve(obj: object) -> Device:
-    """Return the device that an argument ``device=`` means; None means the default device."""
+    """Return the device for a ``device=`` argument; None is the default device."""
     if obj is None:
         return current()
     if type(obj) is Device:
@@ -293,7 +292,7 @@ def judge_preference(
 
 
 def recommended() -> Device:
-    """Return what ``"auto"`` means, without a warning of what stands before it."""
+    """Return what ``"auto"`` means, without warnings."""
     return judge_preference()[1] or Choice("auto").best()
 
 
@@ -329,7 +328,7 @@ def _from_text(text: str, needed: int | None) -> Device:
         return found
     library, platform, index = parse(text)
     if platform is None:
-        assert library is not None  # a text has one of them
+        assert library is not None  # a text has a platform or a library
         info = registry.find_info(library)
         assert info is not None
         platforms = sorted(info.ranks, key=PLATFORMS.index)
@@ -345,7 +344,7 @@ def _from_text(text: str, needed: int | None) -> Device:
 def _default_platforms(
     library: str, platforms: list[str], index: int | None
 ) -> Iterator[tuple[str, str]]:
-    """Yield the platforms that a library's name alone may mean; with an index, only one of them."""
+    """Yield the platforms of a library; with an index only up to the first that has devices."""
     for platform in platforms:
         yield library, platform
         if index is not None and discovery.sees(library, platform):
@@ -354,13 +353,13 @@ def _default_platforms(
 
 def _from_native(obj: object) -> Device:
     """Return the device of a library's own device object."""
-    # A library that is not imported has made no object; importing it now would cost seconds.
+    # The object's library must be imported already.
     for backend in registry.imported_backends():
         found = backend.device_of_native(obj)
         if found is not None:
             return discovery.get_device(backend.info.library, *found)
     name = f"{type(obj).__module__}.{type(obj).__qualname__}"
-    # Arrays are passed by mistake, and would be printed at length.
+    # Arrays passed by mistake would have long reprs.
     said = f"an array ({name})" if hasattr(obj, "__array__") else f"{obj!r} ({name})"
     raise TypeError(
         f"{said} names no device; use a text such as 'cpu', 'cuda:1' or 'torch:cuda:1', a "

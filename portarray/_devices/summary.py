@@ -1,4 +1,4 @@
-"""What this machine has: every library and device, with reasons and figures."""
+"""The summary of this machine: every library and device, with reasons and memory figures."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Summary(NamedTuple):
 
 
 def summary() -> Summary:
-    """Find out what this machine has.
+    """Return a summary of every library and device of this machine.
 
     Imports and probes every installed library.
 
@@ -79,7 +79,7 @@ def summary() -> Summary:
         and the recommended one.
     """
     found = [discovery.status(library) for library in selection.supported_backends()]
-    # Stable: libraries without devices keep the order of preference.
+    # A stable sort: libraries without devices keep the order of preference.
     found.sort(key=lambda s: discovery.order(s.devices[0]) if s.devices else (99,))
     preference, _, problem = selection.judge_preference()
     return Summary(

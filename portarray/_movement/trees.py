@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from portarray._devices.memory import let_go
+from portarray._devices.memory import clear_frames
 from portarray._movement.pytree import LIST, NodeType, node_type
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ class _Flat:
                 error.add_note(f"at {path}")
         finally:  # the repr of a key may fail
             self._clear()
-            let_go(error)
+            clear_frames(error)
 
     def flatten(self) -> None:
         """Find the tree's nodes and arrays, depth first and without recursion."""

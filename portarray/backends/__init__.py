@@ -1,1 +1,1 @@
-"""The backends: one folder for each array library, and what they share."""
+"""The backends, one package for each array library, and the modules they share."""

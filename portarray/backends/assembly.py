@@ -1,4 +1,4 @@
-"""The functions of one native device: found, promoted, converted, completed; once for all backends.
+"""The functions of one native device: resolution, promotion and dtype conversion for all backends.
 
 A function of the standard is looked for in the backend's chapter files, then in its library's own
 standard namespace where it names one, then among the shared compositions, then on the host. What it
@@ -58,7 +58,7 @@ CHAPTERS = (
     "linalg",
     "fft",
 )
-"""The standard's chapters, as files are named everywhere."""
+"""The standard's chapters, which are the names of chapter files."""
 
 EXTENSIONS = ("linalg", "fft")
 CONSTANTS = {"e": math.e, "inf": math.inf, "nan": math.nan, "newaxis": None, "pi": math.pi}
@@ -68,21 +68,21 @@ Function = Callable[..., Any]
 
 
 class MissingDTypeError(TypeError):
-    """A dtype that a device lacks, which a function would have to compute in."""
+    """The device lacks a dtype that a function has to compute in."""
 
     def __init__(self, dtype: DType) -> None:
         super().__init__(f"the operands meet in {dtype}, which the device lacks; convert one first")
         self.dtype = dtype
 
 
-# --- what a backend has of its own ----------------------------------------------------------------
+# --- functions of a backend -----------------------------------------------------------------------
 
 
 @cache
 def chapter_files(package: str) -> dict[str, ModuleType]:
-    """Return the chapter files of a package, by chapter; under "" what stands for several at once.
+    """Return the modules of a package by chapter; under "" one that has several chapters.
 
-    That is the package itself, or one file, where a backend corrects little.
+    That is the package itself, or a single file of a backend that corrects little.
     """
     if not package:
         return {}
@@ -96,9 +96,9 @@ def chapter_files(package: str) -> dict[str, ModuleType]:
 
 
 def _in_chapters(package: str, name: str, attribute: str = "") -> Any:
-    """Return what a package's chapter files have under a standard name, or None.
+    """Return the attribute of a package's chapter files for a standard name, or None.
 
-    With an attribute (``"ROWS"``) its tables of that name are looked into.
+    With ``table`` (such as ``"ROWS"``) it is looked up in the tables of that name.
     """
     *extension, short = name.split(".")
     found = chapter_files(package)
@@ -116,8 +116,8 @@ def _in_chapters(package: str, name: str, attribute: str = "") -> Any:
 def row(backend: Backend, table: str, name: str, dtype: DType) -> Function | None:
     """Return a function from a table of a backend's chapter files, by dtype, or None.
 
-    Keys of a row are letters of kinds (``"iuf"``) and names of dtypes (``"uint16 uint32"``), apart
-    by blanks; a name goes before a kind.
+    Keys of a row are kind letters (``"iuf"``) or dtype names (``"uint16 uint32"``), separated by
+    blanks; a name takes precedence over a kind.
     """
     rows: Mapping[str, Function] | None = _in_chapters(backend.chapters, name, table)
     by_kind = None
@@ -131,13 +131,13 @@ def row(backend: Backend, table: str, name: str, dtype: DType) -> Function | Non
 
 
 def _spellings(name: str) -> tuple[str, ...]:
-    """Return the names under which a function may be found: linalg repeats some main ones."""
+    """Return the names of a function: linalg repeats some of the main namespace."""
     return (name, name.removeprefix("linalg.")) if name.startswith("linalg.") else (name,)
 
 
 def _own(backend: Backend, name: str, dtype: DType | None) -> Any:
-    """Return what a backend itself has under a name, or None."""
-    if name in _DTYPE_RULES:  # portarray's, for every library
+    """Return a backend's own function of a name, or None."""
+    if name in _DTYPE_RULES:  # portarray's for every library
         return None
     for spelling in _spellings(name):
         found = None if dtype is None else row(backend, "ROWS", spelling, dtype)
@@ -171,7 +171,7 @@ def accepted(name: str) -> Accepts | None:
 
 
 def served(backend: Backend, name: str) -> Served:
-    """Return how a backend serves a function of the standard; no device is needed to tell."""
+    """Return how a backend serves a function of the standard; needs no device."""
     rows = _in_chapters(backend.chapters, name, "ROWS")
     own = next(iter(rows.values())) if rows else _own(backend, name, None)
     if own is not None:
@@ -189,10 +189,10 @@ _WIDEST: dict[str, tuple[DType, ...]] = {
 
 
 def default_dtype(available: Mapping[DType, Any], kind: str) -> DType:
-    """Return the default dtype of a kind among those of a device: the widest that it has.
+    """Return the default dtype of a kind: the widest one available.
 
-    ``kind`` is ``"f"``, ``"i"`` or ``"c"``; at most 64 bits a part. The standard wants the real and
-    the complex default to match: without complex128, float64 is no default either.
+    ``kind`` is ``"f"``, ``"i"`` or ``"c"``. The standard requires the real and the complex default
+    to match: with complex64 but not complex128, the default is float32.
 
     Raises
     ------
@@ -208,14 +208,14 @@ def default_dtype(available: Mapping[DType, Any], kind: str) -> DType:
 
 
 class NativeFunctions:
-    """What serves each name on one native device, for aligned arrays of each dtype.
+    """The functions of one native device, for aligned arrays of each dtype.
 
     Parameters
     ----------
     backend : Backend
         The library.
     device : native device
-        Where it computes.
+        The device.
     """
 
     def __init__(self, backend: Backend, device: Any) -> None:
@@ -227,7 +227,7 @@ class NativeFunctions:
 
     @property
     def dtypes(self) -> Mapping[DType, Any]:
-        """Every dtype that the device has now, NumPy's to native."""
+        """The dtypes that the device has now, NumPy's to native."""
         setting = self.backend.configuration()
         found = self._dtypes.get(setting)
         if found is None:
@@ -236,7 +236,7 @@ class NativeFunctions:
         return found
 
     def numpy_dtype(self, native: Any) -> DType:
-        """Return NumPy's dtype of a native one."""
+        """Return the NumPy dtype of a native one."""
         try:
             return self._names[native]
         except KeyError:
@@ -249,7 +249,7 @@ class NativeFunctions:
             ) from None
 
     def native_dtype(self, dtype: DType) -> Any:
-        """Return the native dtype of NumPy's; raises MissingDTypeError where there is none."""
+        """Return the native dtype of a NumPy dtype; raises MissingDTypeError if there is none."""
         try:
             return self.dtypes[dtype]
         except KeyError:
@@ -260,9 +260,9 @@ class NativeFunctions:
         return default_dtype(self.dtypes, kind)
 
     def serve(self, name: str, dtype: DType | None = None) -> tuple[Any, Served]:
-        """Return what serves a name for arrays of a dtype, and how.
+        """Return the function of a name for arrays of a dtype, and how it is served.
 
-        Without a dtype, the function of a name that has no rows, or a constant or dtype.
+        Without a dtype: a function that does not depend on it, a constant or a dtype.
 
         Raises
         ------
@@ -328,28 +328,27 @@ class NativeFunctions:
         return casting
 
     def scalar(self, value: Any, dtype: DType) -> Callable[[], Any]:
-        """Return a function that makes what stands for a Python scalar beside a dtype."""
+        """Return a function that converts a Python scalar to an operand of a dtype."""
         if self.backend.takes_scalars:
             return lambda: value
         make, native = self.serve("asarray")[0], self.native_dtype(dtype)
         return lambda: make(value, dtype=native, device=self.device)
 
-    # Functions of the library that portarray calls in a shorter way than the standard's, each None
-    # where there is none; see :class:`portarray.backends.base.Backend`.
+    # The library's own functions for direct calls, or None; see :mod:`portarray.backends.base`.
 
     def plain(self, name: str, dtype: DType) -> Function | None:
-        """Return the function of arrays alone, called by position."""
+        """Return the row of ``PLAIN``: arrays alone, called by position."""
         return self._short("PLAIN", name, dtype) or self._short("ROWS", name, dtype)
 
     def with_scalar(self, name: str, dtype: DType) -> Function | None:
-        """Return the function of an array and a Python scalar that the dtype holds."""
+        """Return the row of ``WITH_SCALAR``: an array and a Python scalar that the dtype holds."""
         found = self._short("WITH_SCALAR", name, dtype)
         if found is None and self.backend.takes_scalars:
             found = self._short("ROWS", name, dtype)
         return found
 
     def inplace(self, name: str, dtype: DType) -> Function | None:
-        """Return the function that does ``x1 op= x2`` in x1's memory."""
+        """Return the row of ``INPLACE``: ``x1 op= x2`` in x1's memory."""
         return self._short("INPLACE", name, dtype)
 
     def _short(self, table: str, name: str, dtype: DType) -> Function | None:
@@ -373,7 +372,7 @@ class NativeFunctions:
             return self._joining(name)
         known: dict[Any, Function] = {}
         setting = self.backend.configuration
-        changes = setting() is not None  # the same dtypes may be served in another way later
+        changes = setting() is not None  # dtypes depend on settings
         if operands == slice(0, 2) and not changes:
 
             def of_two(x1: Any, x2: Any, /, **options: Any) -> Any:
@@ -414,7 +413,7 @@ class NativeFunctions:
         return _in_chapters(self.backend.chapters, name, "ROWS") is not None
 
     def common(self, *operands: Any) -> DType:
-        """Return the dtype in which native arrays and Python scalars meet."""
+        """Return the dtype that native arrays and Python scalars promote to."""
         dtypes = [self.numpy_dtype(x.dtype) for x in operands if hasattr(x, "dtype")]
         if not dtypes:
             kinds = ", ".join(type(x).__name__ for x in operands)
@@ -426,7 +425,7 @@ class NativeFunctions:
         return dtype
 
     def _aligning(self, name: str, where: slice, *args: Any) -> Function:
-        """Return a function for operands of the dtypes of these, which it converts first."""
+        """Return a function that converts operands of these dtypes first."""
         operands = args[where]
         dtype = self.common(*operands)
         function = self.serve(name, dtype)[0]
@@ -448,10 +447,10 @@ class NativeFunctions:
         return aligned
 
     def _scalar_converter(self, name: str, dtype: DType) -> Function | None:
-        """Return what makes an operand of a Python scalar; None where it goes as it is."""
+        """Return a function that converts a Python scalar to an operand; None if none is needed."""
         if not self.backend.takes_scalars:
             return lambda x: self.scalar(promotion.checked(x, dtype), dtype)()
-        # Integers beyond the range of the dtype are compared by their value.
+        # Out-of-range integers are compared by value.
         if kind_of(dtype) not in "iu" or name in promotion.COMPARISONS:
             return None
         return lambda x: promotion.checked(x, dtype)
@@ -486,7 +485,7 @@ def _refusal(name: str, rule: Accepts, dtype: DType) -> str:
 
 
 def _host_function(name: str) -> Function:
-    """Return NumPy's function of a name, loaded where another library needs it."""
+    """Return NumPy's function of a name, imported lazily."""
     found: Function = attrgetter(name)(_host_functions().namespace)
     return found
 
@@ -499,8 +498,8 @@ def _host_functions() -> NativeFunctions:
 class NativeNamespace:
     """The standard's namespace on the native arrays of one device.
 
-    Operands are promoted and converted by the same rules as portarray's arrays; nothing is wrapped.
-    Returned by :func:`portarray.namespace`.
+    Operands are promoted and converted as for portarray's arrays, without wrapping. Returned by
+    :func:`portarray.namespace`.
     """
 
     def __init__(self, functions: NativeFunctions, prefix: str = "") -> None:
@@ -513,15 +512,15 @@ class NativeNamespace:
         return self._functions.device
 
     def numpy_dtype(self, x: Any) -> DType:
-        """Return NumPy's dtype of a native array or dtype."""
+        """Return the NumPy dtype of a native array or dtype."""
         return self._functions.numpy_dtype(x.dtype if self._functions.backend.owns(x) else x)
 
     def native_dtype(self, dtype: DType) -> Any:
-        """Return the native dtype of one of NumPy's."""
+        """Return the native dtype of a NumPy dtype."""
         return self._functions.native_dtype(dtype)
 
     def default_dtype(self, kind: str) -> DType:
-        """Return NumPy's dtype that is the device's default of a kind."""
+        """Return the device's default dtype of a kind, as a NumPy dtype."""
         return self._functions.default(kind)
 
     @property
@@ -546,7 +545,7 @@ class NativeNamespace:
         else:
             native = next((n for d, n in self._functions.dtypes.items() if d.name == full), None)
             value = self._functions.promoting(full) if native is None else native
-        # The next look-up finds it in the instance.
+        # Cached in the instance.
         self.__dict__[name] = value
         return value
 

@@ -1,42 +1,42 @@
-"""The contract of backends: what portarray asks of an array library, and what it takes.
+"""The contract of backends: the hooks that portarray calls and their defaults.
 
-A backend is a package of these files. It knows nothing of :class:`portarray.Array`: it takes and
-returns *native* arrays, dtypes and devices of its library.
+A backend is a package of the files below. It takes and returns *native* arrays, dtypes and devices
+of its library, never :class:`portarray.Array`.
 
 ``__init__.py``
     **must** define ``INFO``, a :class:`~portarray.backends.types.BackendInfo`, and import nothing
     of the library: discovery reads it for libraries that are not installed.
 ``backend.py``
-    **must** define ``BACKEND``, a subclass of :class:`Backend`. The built-in backends inherit it
-    from several files: ``devices.py``, ``transfer.py``.
+    **must** define ``BACKEND``, a subclass of :class:`Backend`. The built-in backends combine base
+    classes from ``devices.py`` and ``transfer.py``.
 ``namespace/``
-    **may** hold the standard on native arrays: a function under its standard name, with the
-    standard's signature, in a file named for its chapter; ``linalg`` and ``fft`` are submodules.
-    Only what is native or must be corrected stands here. What is missing is taken from the
-    library's own namespace of the standard (:attr:`Backend.standard`), then from
-    ``backends/composed`` (built from other standard functions, on the device) and then from
-    ``backends/host``. A function made from several native calls may say so with
-    :func:`~portarray.backends.types.composed`.
+    **may** implement functions of the standard on native arrays, under their standard names and
+    with the standard's signatures, in a file named for the chapter; ``linalg`` and ``fft`` are
+    submodules. Only native or corrected functions belong here. Missing ones are taken from the
+    library's own standard namespace (:attr:`Backend.standard`), then from ``backends/composed``
+    (built from other standard functions, on the device) and then from ``backends/host``. Mark
+    functions made of several native calls with :func:`~portarray.backends.types.composed`.
 
-A chapter file has functions under their standard name, with the standard's signature, and tables of
-them, ``name -> {kinds: function}`` (:data:`~portarray.backends.types.Rows`), all optional:
+Besides functions, a chapter file may have these tables, ``name -> {kinds: function}``
+(:data:`~portarray.backends.types.Rows`):
 
 ``ROWS``
-    complete functions, for the dtypes of their key: letters of kinds (``"iuf"``) and NumPy's names
-    of dtypes (``"uint16 uint32"``), apart by blanks; a name goes before a kind;
+    complete functions, for the dtypes of their key: kind letters (``"iuf"``) or NumPy dtype names
+    (``"uint16 uint32"``), separated by blanks; a name takes precedence over a kind;
 ``PLAIN``
-    the library's own functions for arrays alone, called by position: they do right on every value
-    of the dtype. ``"getitem"`` may be among them, for keys that are integers, slices or tuples of
-    these, None and one Ellipsis: where it raises, the key is checked and given to the general one;
+    the library's own functions for arrays alone, called by position; they must be correct for all
+    values of the dtype. ``"getitem"`` here is for basic keys (integers, slices, None, Ellipsis and
+    tuples of them); if it raises, the key is checked and passed to the general one;
 ``WITH_SCALAR``
-    functions of an array and a Python scalar that its dtype holds, in either order. What one
-    refuses by raising, the general function is asked for, with a 0-d array;
+    functions of an array and a Python scalar that its dtype holds, in either order. If one raises,
+    the general function is called with a 0-d array;
 ``INPLACE``
-    functions that do ``x1 op= x2`` in x1's memory. Without one the result is computed and assigned.
+    functions that compute ``x1 op= x2`` in x1's memory. Without one the result is computed and
+    assigned.
 
-What a function may rely on, since `portarray/backends/assembly.py` sees to it: operands that are
-promoted together have one dtype, of a kind in :data:`portarray.backends.kinds.ACCEPTED`;
-dtypes are native dtypes that the device has; devices are native devices.
+:mod:`portarray.backends.assembly` guarantees: operands that are promoted together have one dtype,
+of a kind in :data:`portarray.backends.kinds.ACCEPTED`; dtypes are native dtypes that the device
+has; devices are native devices.
 """
 
 from __future__ import annotations
@@ -55,42 +55,41 @@ __all__ = ["Backend"]
 
 
 class Backend(ABC):
-    """One array library behind portarray: every hook, with its default where it has one.
+    """Base class of backends: all hooks, with defaults where possible.
 
-    What is abstract, and ``array_type``, a backend **must** define; other hooks it **should** or
-    **may**. Names that begin with an underscore are the backend's own; any other name that is not
-    a hook is refused when the backend is loaded.
+    A backend **must** define abstract hooks and ``array_type``; it **should** or **may** define the
+    others. Private names are the backend's own; any other name that is not a hook is refused when
+    the backend is loaded.
 
     Parameters
     ----------
     info : BackendInfo
         The backend's declaration.
     chapters : str
-        The package of its chapter files; empty where it has none.
+        The package of its chapter files; empty if there are none.
     """
 
     array_type: ClassVar[type]
     """The concrete class of the library's arrays. **Must**."""
 
     standard: ClassVar[Any] = None
-    """The library's own implementation of the standard. **May**: it serves every name that no file
-    of ``namespace/`` corrects."""
+    """The library's own implementation of the standard. **May**. It serves every name that no file
+    of ``namespace/`` defines."""
 
     takes_scalars: ClassVar[bool] = False
-    """Whether every function takes a Python scalar that the dtype holds in the place of an operand.
-    **May**; by default a 0-d array is made of it, where no row of ``WITH_SCALAR`` serves."""
+    """Whether every function accepts Python scalars that the dtype holds as operands. **May**; by
+    default they become 0-d arrays unless a row of ``WITH_SCALAR`` serves."""
 
     immutable: ClassVar[bool] = False
-    """Whether arrays never change, so that their memory is for others only to read. **May**: what
-    DLPack brings is then copied where the memory goes to or comes from a library whose arrays
-    change. On the host NumPy's arrays say that themselves: ``to_host`` returns them read-only."""
+    """Whether arrays are immutable. **May**: DLPack import from and export to libraries with
+    mutable arrays then copies. On the host, ``to_host`` returns read-only NumPy arrays instead."""
 
     converts_on_copy: ClassVar[bool] = False
-    """Whether :meth:`from_host_converted` writes converted values straight into memory. **May**."""
+    """Whether :meth:`from_host_converted` converts without a temporary copy. **May**."""
 
     tuned_kernels: ClassVar[Mapping[str, tuple[TunedKernel, ...]]] = {}
-    """The versions of core kernels that are made for the library, by the kernel's name, in the
-    order in which they are tried. **May**."""
+    """The library's tuned versions of core kernels, by kernel name, in the order in which they are
+    tried. **May**."""
 
     def __init__(self, info: BackendInfo, chapters: str = "") -> None:
         self.info = info
@@ -104,7 +103,7 @@ class Backend(ABC):
 
     @abstractmethod
     def count(self, platform: str) -> int:
-        """Return how many devices of a platform this installation sees; 0 where none. **Must**."""
+        """Return the number of devices of a platform that this installation sees. **Must**."""
 
     @abstractmethod
     def why_not(self, platform: str) -> str:
@@ -120,7 +119,7 @@ class Backend(ABC):
 
     @abstractmethod
     def dtypes(self, platform: str, index: int) -> Mapping[np.dtype[Any], Any]:
-        """Return every dtype of a device, NumPy's to native, float16 and bfloat16 too. **Must**."""
+        """Return all dtypes of a device, NumPy's to native, float16 and bfloat16 too. **Must**."""
 
     @abstractmethod
     def device_of_native(self, device: object) -> tuple[str, int] | None:
@@ -133,13 +132,13 @@ class Backend(ABC):
     def owns(self, x: object) -> bool:
         """Tell whether an object is a native array of the library.
 
-        **May**; by default those of ``array_type`` and its subclasses are. For libraries that have
-        arrays of other classes too, such as JAX with its tracers.
+        **May**; the default is ``isinstance`` of ``array_type``. For libraries with other array
+        classes, such as JAX's tracers.
         """
         return isinstance(x, self.array_type)
 
     def configuration(self) -> object:
-        """Return the user's settings of the library that decide which dtypes devices have.
+        """Return the user's settings of the library that affect which dtypes devices have.
 
         **May**; None means that nothing does. Otherwise it is asked before each call that could
         turn out differently, and ``dtypes`` whenever the answer is a new one. The dtype of what a
@@ -148,60 +147,60 @@ class Backend(ABC):
         return None
 
     def setting_for(self, dtype: np.dtype[Any]) -> str:
-        """Return what the user sets so that devices get a dtype that they lack now, as a clause.
+        """Return the setting that enables a missing dtype, as a clause for errors.
 
-        **May**, where :meth:`configuration` decides; by default nothing does. Errors say it.
+        **May**, with :meth:`configuration`; the default is no setting.
         """
         return ""
 
     def has_fixed_dtype(self, dtype: Any) -> bool:
-        """Tell whether devices have a native dtype whatever the user's settings are.
+        """Tell whether devices have a native dtype under all of the user's settings.
 
-        **May**; by default all dtypes are where :meth:`configuration` is None, and none elsewhere.
-        Calls on other dtypes ask for the settings each time.
+        **May**; by default True if :meth:`configuration` returns None. Calls on other dtypes check
+        the settings each time.
         """
         return self.configuration() is None
 
     def scope(self, device: Any) -> AbstractContextManager[Any] | None:
-        """Make a native device current. **May**; None means the library needs no current device.
+        """Return a context that makes a device current. **May**; None means that none is needed.
 
-        Entered around every function of the namespace and left in a ``finally``. Hooks that are
-        told a device enter it themselves.
+        Entered around every function of the namespace. Hooks with a device parameter enter it
+        themselves.
         """
         return None
 
     def eager(self) -> AbstractContextManager[Any]:
-        """Return a context in which arrays are computed on at once, for probes.
+        """Return a context in which arrays are computed eagerly, for probes.
 
-        **May**, where a function of the user that is running can keep a library from doing so, as
-        those do that JAX traces; the default does nothing.
+        **May**, for libraries with transformations, such as JAX's tracing; the default does
+        nothing.
         """
         return nullcontext()
 
     def synchronize(self, device: Any) -> None:  # noqa: B027 - optional
-        """Wait for all work on a native device. **Should** where calls return early."""
+        """Wait for all work on a native device. **Should** if calls are asynchronous."""
 
     def driver(self, platform: str) -> str:
-        """Return the driver's version. **Should**; it keys the markers of crashed probes."""
+        """Return the driver's version. **Should**; crash markers of probes include it."""
         return ""
 
     # Memory and errors
 
     def memory(self, device: Any) -> MemoryFigures:
-        """Return the memory of a native device. **Should**; the default knows nothing."""
+        """Return the memory figures of a native device. **Should**; all None by default."""
         return MemoryFigures()
 
     def reclaim(self, device: Any) -> None:  # noqa: B027 - optional
-        """Give pooled memory back. **Should** where the library pools."""
+        """Release pooled memory. **Should** if the library has a memory pool."""
 
     @abstractmethod
     def is_out_of_memory(self, error: BaseException) -> bool:
         """Tell whether an error of the library means that memory ran out. **Must**."""
 
     def requested_bytes(self, error: BaseException) -> int | None:
-        """Return how many bytes could not be had, of an error that means memory ran out.
+        """Return the size in bytes of the failed allocation of an out-of-memory error, if known.
 
-        **May**; the default reads the error's attribute ``asked``, or what NumPy's errors tell.
+        **May**; the default reads the error's attribute ``asked``, or NumPy's errors.
         """
         found: int | None = getattr(error, "asked", None)
         if found is None and isinstance(error, MemoryError) and hasattr(error, "shape"):
@@ -209,24 +208,24 @@ class Backend(ABC):
         return found
 
     def guard_memory(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a function of the namespace that raises MemoryError where memory runs out.
+        """Wrap a function of the namespace so that it raises MemoryError if memory runs out.
 
-        **May**; by default functions do that themselves. For libraries that end the process.
+        **May**; for libraries that abort the process. The default returns the function.
         """
         return function
 
     def is_device_failure(self, error: BaseException) -> bool:
-        """Tell whether an error means that a device or its driver failed, not that input is wrong.
+        """Tell whether an error means that a device or its driver failed.
 
-        **May**; by default none does, and every RuntimeError is taken for a complaint about input.
+        **May**; by default no error does, and every RuntimeError is treated as an argument error.
         """
         return False
 
     def translate_error(self, error: Exception) -> Exception | None:
-        """Return the error of the class that other libraries raise in this one's place.
+        """Return the error to raise instead, with the class that other libraries raise.
 
-        **May**; None, the default, means that the error is right as it is: TypeError for wrong
-        types, ValueError for wrong shapes and values, IndexError for indices.
+        **May**; None, the default, keeps the error. TypeError is for wrong types, ValueError for
+        wrong shapes and values, IndexError for indices.
         """
         return None
 
@@ -234,7 +233,7 @@ class Backend(ABC):
 
     @abstractmethod
     def on_host(self, device: Any) -> bool:
-        """Tell whether a device's memory is the host's, read by NumPy without a copy. **Must**."""
+        """Tell whether a device's memory is host memory, readable without a copy. **Must**."""
 
     @abstractmethod
     def from_host(
@@ -247,20 +246,20 @@ class Backend(ABC):
     ) -> Any:
         """Make a native array on a device from a NumPy array of a dtype the device has. **Must**.
 
-        ``copy=None`` shares memory where it can, ``True`` always copies, ``False`` raises
-        ValueError where it cannot share. Read-only or negatively strided input is copied where the
-        library needs that.
+        ``copy=None`` shares memory if possible, ``True`` always copies, ``False`` raises ValueError
+        if sharing is impossible. Read-only or negatively strided input is copied if the library
+        needs that.
 
-        What is copied was read when this returns, so that the NumPy array may change. With
-        ``non_blocking`` it may return before, and work on the device comes after the copy.
+        The copy is complete when this returns, so that the NumPy array may change. With
+        ``non_blocking`` it may return earlier; later work on the device is ordered after the copy.
         """
 
     def from_owned_host(
         self, array: np.ndarray[Any, Any], device: Any, *, non_blocking: bool = False
     ) -> Any:
-        """Make a native array from a NumPy array that nobody else has, in its memory or not.
+        """Make a native array from a NumPy array whose memory the caller gives up.
 
-        **May**, where memory that NumPy sees costs something; by default ``from_host`` shares it.
+        **May**; by default ``from_host(..., copy=None)``.
         """
         return self.from_host(array, device, copy=None, non_blocking=non_blocking)
 
@@ -269,81 +268,80 @@ class Backend(ABC):
     ) -> Any:
         """Make a native array of another dtype from a NumPy array's values.
 
-        **May**, where ``from_host`` copies whatever host memory it is given: values are converted
-        while they are copied, as NumPy does it. By default NumPy converts, and the result is owned.
-        NumPy's warnings of what the dtype cannot hold are off.
+        **May**, for libraries whose ``from_host`` always copies: convert while copying, with
+        NumPy's casting rules. By default NumPy converts. NumPy's overflow warnings are disabled.
         """
         return self.from_owned_host(array.astype(dtype), device)
 
     @abstractmethod
     def to_host(self, x: Any, *, copy: bool | None) -> np.ndarray[Any, Any]:
-        """Return a native array as NumPy array, ``copy`` as in :meth:`from_host`. **Must**.
+        """Return a native array as a NumPy array, ``copy`` as in :meth:`from_host`. **Must**.
 
-        Its values are computed when this returns: it waits for the work that makes x, and for no
-        more than the library needs for that. ``copy=False`` gives memory to read on the spot
-        wherever that is host memory; ``copy=None`` copies where others cannot keep that.
+        Waits until the values are computed, but if possible not for other work. ``copy=False``
+        returns a view for immediate reading of any host memory; ``copy=None`` copies if it is
+        unsafe to keep that view.
         """
 
     def borrow_host_view(self, x: Any) -> np.ndarray[Any, Any] | None:
-        """Return an array's memory to read on the spot, where ``to_host`` marks it as shared.
+        """Return a temporary view of an array's memory without tracking it as exported.
 
-        **May**, where that mark costs something; None means that ``to_host`` leaves none. Asked
-        only where :meth:`why_copied_out` has no reason.
+        **May**, if ``to_host`` tracks exported views; None means that it does not. Called only if
+        :meth:`why_copied_out` returns no reason.
         """
         return None
 
     def read_host(self, x: Any, device: Any) -> np.ndarray[Any, Any]:
-        """Return the values of a device's array as NumPy array to read on the spot, not to keep."""
+        """Return an array's values as a temporary NumPy array, for reading only."""
         lent = None if self.why_copied_out(x, device) else self.borrow_host_view(x)
         return self.to_host(x, copy=None) if lent is None else lent
 
     def printable(self, x: Any, device: Any) -> np.ndarray[Any, Any]:
-        """Return the values of a device's array for printing.
+        """Return an array's values for printing.
 
-        **May**, where ``to_host`` can refuse them.
+        **May**, if ``to_host`` may raise.
         """
         return self.read_host(x, device)
 
     def pinned_copy(self, x: Any) -> np.ndarray[Any, Any] | None:
-        """Return a copy in page-locked host memory, from where other GPUs read it fastest.
+        """Return a copy in pinned host memory, which GPUs read fastest.
 
-        **May**; None means that the library has no such memory, and ``to_host`` is taken.
+        **May**; None means that the library has none, and ``to_host`` is used.
         """
         return None
 
     @abstractmethod
     def move(self, x: Any, device: Any, *, copy: bool | None, non_blocking: bool = False) -> Any:
-        """Return a native array on another device of the same library, ``copy`` as above. **Must**.
+        """Return a native array on another device of the library, ``copy`` as above. **Must**.
 
         On the same device, ``copy=None`` and ``False`` return the array itself.
         """
 
     def normalize(self, x: Any, *, copy: bool | None) -> Any:
-        """Return a native array that a program made itself as the backend's functions take it.
+        """Return a native array that the user made in the form that the backend's functions accept.
 
-        **May**; by default it is that already. For libraries whose arrays do not all meet in one
+        **May**; by default unchanged. For libraries whose arrays cannot all be combined in one
         call, such as SYCL arrays of several queues. ``copy`` as in :meth:`from_host`.
         """
         return x
 
     def why_copied_in(self, array: np.ndarray[Any, Any], device: Any) -> str:
-        """Return why ``from_host(array, device, copy=None)`` copies; empty where it does not.
+        """Return why ``from_host(array, device, copy=None)`` copies, or an empty string.
 
-        **Should** where the default is wrong: memory that is host memory is not copied.
+        **Should** if the default is wrong, which is that host memory is shared.
         """
         return "" if self.on_host(device) else f"{device} has memory of its own"
 
     def why_copied_out(self, x: Any, device: Any) -> str:
-        """Return why ``to_host(x, copy=None)`` copies, as a clause; empty where it does not.
+        """Return why ``to_host(x, copy=None)`` copies, as a clause, or an empty string.
 
-        **Should** where the default is wrong: memory that is host memory is not copied.
+        **Should** if the default is wrong, which is that host memory is shared.
         """
         return "" if self.on_host(device) else f"{device} has memory of its own"
 
     def why_copied(self, x: Any, device: Any) -> str:
-        """Return why ``move(x, device, copy=None)`` copies; empty where it does not.
+        """Return why ``move(x, device, copy=None)`` copies, or an empty string.
 
-        **Should** where the default is wrong: two devices have two memories.
+        **Should** if the default is wrong: separate memories.
         """
         here = self.native_device(*self.device_of_array(x))
         return "" if here == device else f"{here} and {device} have memories of their own"
@@ -371,34 +369,32 @@ class Backend(ABC):
         """Return DLPack's device type and index of a native array. **Must**."""
 
     def dlpack_device_of(self, device: Any) -> tuple[int, int] | None:
-        """Return DLPack's type and index of a native device's memory; None where it has none.
+        """Return DLPack's type and index of a native device's memory, or None.
 
-        **Should** on devices with memory of their own, so that libraries which share such a device
-        share its memory; the default knows host memory only. It must be what ``dlpack_device``
-        says of arrays there; an array of another type (CUDA's managed memory) goes by the host
-        where the other library does not read that.
+        **Should** on devices with their own memory, so that libraries that drive the same device
+        share it; by default host memory only. Must match ``dlpack_device`` of arrays there. Arrays
+        of another type (CUDA managed memory) are moved through host memory if the other library
+        cannot read them.
         """
         return (1, 0) if self.on_host(device) else None
 
     def readable_dlpack_types(self, device: Any) -> frozenset[int]:
-        """Return DLPack's types of memory that ``from_dlpack`` uses on a device as it is.
+        """Return DLPack's types of memory that ``from_dlpack`` on a device imports without a copy.
 
-        **Should**, as :meth:`dlpack_device_of`; the default is none: host memory comes by
-        ``from_host``.
+        **Should**, as :meth:`dlpack_device_of`; none by default: host memory uses ``from_host``.
         """
         return frozenset()
 
     def why_copied_over(self, x: Any) -> str:
-        """Return why ``from_dlpack(x, device, copy=None)`` copies, as a clause; empty where not.
+        """Return why ``from_dlpack(x, device, copy=None)`` copies, as a clause, or an empty string.
 
-        **May**; by default it never does. Asked of producers whose memory
-        :meth:`readable_dlpack_types` names.
+        **May**; by default it never does. Called for producers in :meth:`readable_dlpack_types`.
         """
         return ""
 
     def why_copied_on_export(self, x: Any) -> str:
-        """Return why ``to_dlpack(x, copy=None)`` copies, as a clause; empty where it does not.
+        """Return why ``to_dlpack(x, copy=None)`` copies, as a clause, or an empty string.
 
-        **May**; by default it never does. Asked of arrays in memory that is not the host's.
+        **May**; by default it never does. Called for arrays in device memory.
         """
         return ""

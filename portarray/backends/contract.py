@@ -1,4 +1,4 @@
-"""Checks that a class keeps the contract of :class:`portarray.backends.base.Backend`."""
+"""Checks that a class implements the contract of :class:`portarray.backends.base.Backend`."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ _METHODS = {
 
 
 def check(kind: object, where: str) -> type[Backend]:
-    """Return a backend's class if it keeps the contract.
+    """Return a backend's class if it implements the contract.
 
     Parameters
     ----------
     kind : object
-        What the backend's module names ``BACKEND``.
+        ``BACKEND`` of the backend's module.
     where : str
-        That module, for messages.
+        Name of that module, for messages.
 
     Raises
     ------
     ImportError
-        If it is no backend's class, lacks hooks that a backend must have, has public names that are
-        no hooks, or hooks of another signature than the contract's.
+        If it is not a subclass of Backend, lacks required hooks, has public names that are not
+        hooks, or hooks with an incompatible signature.
     """
     if not (isinstance(kind, type) and issubclass(kind, Backend)):
         raise ImportError(
@@ -75,14 +75,14 @@ def _fault(name: str, value: Any) -> str:
     if not callable(function):
         return f"{name} is a method, and not {value!r}"
     skipped = int(not isinstance(value, staticmethod))  # self
-    if _shape(function, skipped) == _shape(contract, 1):  # as nearly all have
+    if _shape(function, skipped) == _shape(contract, 1):  # nearly always
         return ""
     found, wanted = _signature(function, skipped), _signature(contract, 1)
     return "" if _fits(found, wanted) else f"{name}{found} must be {name}{wanted}"
 
 
 def _shape(function: Any, skipped: int) -> object:
-    """Return what decides how a function can be called; None where only ``inspect`` can tell."""
+    """Return a quick summary of a function's signature; None if only ``inspect`` can tell."""
     if not isinstance(function, FunctionType) or hasattr(function, "__wrapped__"):
         return None
     code = function.__code__
@@ -104,7 +104,7 @@ def _signature(function: Callable[..., Any], skipped: int) -> inspect.Signature:
 
 
 def _fits(found: inspect.Signature, wanted: inspect.Signature) -> bool:
-    """Tell whether a hook can be called in every way in which the contract's is."""
+    """Tell whether a hook accepts every call that the contract allows."""
     every = wanted.parameters
     ordered = [name for name, part in every.items() if part.kind is part.POSITIONAL_OR_KEYWORD]
     named = {name: name for name in every if name not in ordered}

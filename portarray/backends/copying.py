@@ -1,4 +1,4 @@
-"""Copies in host memory, as fast as the memory allows."""
+"""Fast copies in host memory."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 __all__ = ["SPARE", "copied", "in_memory_order", "inverse", "place_for"]
 
 SPARE = mmap.PAGESIZE
-"""Bytes that :func:`place_for` may skip, beyond the alignment."""
+"""Upper limit of the offset that :func:`place_for` returns, beyond the alignment."""
 
-_SMALL = 1 << 15  # bytes, up to which it does not matter where a copy lies
+_SMALL = 1 << 15  # bytes up to which the address of a copy does not matter
 
 
 def copied(
@@ -22,18 +22,18 @@ def copied(
     alignment: int = 16,
     dtype: np.dtype[Any] | None = None,
 ) -> np.ndarray[Any, Any]:
-    """Return a writable copy of native byte order, that nobody else has.
+    """Return a writable, unshared copy of native byte order.
 
     Parameters
     ----------
     array : numpy.ndarray
-        Of any layout.
+        Array of any layout.
     order : {"C", "K"}
-        How the axes lie in memory: as in C, or as they lie in the array, which is faster.
+        Memory layout as in NumPy; "K" is faster.
     alignment : int
-        What the copy's address is divisible by, a power of 2, where it has more than 32 KiB.
+        Alignment of copies of more than 32 KiB, a power of 2.
     dtype : numpy.dtype, optional
-        To which values are converted; the array's own.
+        Dtype of the copy; the array's by default.
     """
     if dtype is None:
         dtype = array.dtype.newbyteorder("=")
@@ -51,7 +51,7 @@ def copied(
 
 
 def _in_same_order(array: np.ndarray[Any, Any], itemsize: int) -> list[int]:
-    """Return strides without gaps whose axes lie in the order of an array's, as NumPy's "K"."""
+    """Return contiguous strides with the axis order of an array, as NumPy's "K"."""
     strides = [0] * array.ndim
     step = itemsize
     outermost_first = sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis]))
@@ -62,9 +62,9 @@ def _in_same_order(array: np.ndarray[Any, Any], itemsize: int) -> list[int]:
 
 
 def in_memory_order(array: np.ndarray[Any, Any]) -> list[int] | None:
-    """Return an array's axes, those first whose elements lie farthest apart; None if they are.
+    """Return an array's axes by descending stride; None if they are in that order.
 
-    Axes along which nothing lies apart stay where they are.
+    Broadcast axes (stride 0) keep their position.
     """
     if array.flags.c_contiguous:
         return None
@@ -83,25 +83,26 @@ def in_memory_order(array: np.ndarray[Any, Any]) -> list[int] | None:
 
 
 def inverse(axes: list[int]) -> list[int]:
-    """Return the order of axes that undoes another one."""
+    """Return the inverse of a permutation of axes."""
     return [axes.index(axis) for axis in range(len(axes))]
 
 
 def place_for(array: np.ndarray[Any, Any], start: int, *, alignment: int) -> int:
-    """Return how far into new memory a copy of an array is made fastest; less than a page more.
+    """Return the offset into new memory at which a copy of an array is fastest.
 
-    Processors take a read for one of what was just written if it lies as far into its page, or a
-    little further: "4K aliasing", which costs a third of the time. So a copy begins as far into its
-    page as its source, or where it is aligned after that.
+    Avoids "4K aliasing": processors take a read for one of a recent write if both have about the
+    same offset in their pages, which costs a third of the time. So a copy starts at its source's
+    page offset, or at the next aligned one.
 
     Parameters
     ----------
     array : numpy.ndarray
         The source.
     start : int
-        Where the new memory begins; it has :data:`SPARE` and ``alignment`` bytes more than needed.
+        Address of the new memory, which is :data:`SPARE` and ``alignment`` bytes larger than
+        needed.
     alignment : int
-        What the copy's address is to be divisible by, a power of 2.
+        Alignment of the copy, a power of 2.
     """
     place = start + (array.ctypes.data - start) % SPARE
     return place + -place % alignment - start

@@ -1,4 +1,4 @@
-"""Functions computed on the host: arrays go to NumPy, the result comes back.
+"""Host fallback: functions computed by NumPy on copies in host memory.
 
 The last resort of :mod:`portarray.backends.assembly`. Accounting (a warning, or an error where the
 user's settings say so) is for ``_array/dispatch.py``, which knows the device's name.
@@ -17,9 +17,9 @@ __all__ = ["dtypes_on", "function"]
 
 
 def dtypes_on(backend: Backend, device: Any) -> Mapping[np.dtype[Any], Any]:
-    """Return every dtype that a native device has, NumPy's to native."""
+    """Return the dtypes of a native device, NumPy's to native."""
     where = backend.device_of_native(device)
-    if where is None:  # a library whose devices are no objects of their own, such as NumPy
+    if where is None:  # device objects are not unique to the library, such as NumPy's
         where = backend.device_of_array(backend.from_host(np.zeros((), "?"), device, copy=True))
     return backend.dtypes(*where)
 
@@ -32,9 +32,9 @@ def function(
     Parameters
     ----------
     backend : Backend
-        Whose arrays it takes and returns.
+        Backend of the arguments and results.
     device : native device
-        Where results go.
+        Device of the results.
     name : str
         The function's standard name.
     compute : callable

@@ -1,4 +1,4 @@
-"""Which kinds of dtype each function of the standard computes on, and what becomes of the others.
+"""Which kinds of dtype each function of the standard accepts, and how the others are converted.
 
 Typed rows by chapter, the same for every library and asked by :mod:`portarray.backends.assembly`. A
 function without a row takes every dtype, unless a table ``ACCEPTED`` beside its shared composition
@@ -14,8 +14,8 @@ from portarray.backends.promotion import Kind
 __all__ = ["ACCEPTED", "OPERANDS", "Accepts", "Conversion"]
 
 Conversion = Literal["refused", "floating", "integer", "truth", "uint8", "uint8 and back"]
-"""What becomes of an operand: refused, cast to the default dtype of a kind, compared with zero,
-computed on as uint8, or that and the result cast back."""
+"""Conversion of an operand: refused, cast to the default dtype of a kind, compared with zero, cast
+to uint8, or cast to uint8 and the result back."""
 
 
 class Accepts(NamedTuple):
@@ -24,13 +24,13 @@ class Accepts(NamedTuple):
     Parameters
     ----------
     kinds : str
-        Those it computes on as they are; one letter each, see :data:`Kind`.
+        Kinds that are not converted; one letter each, see :data:`Kind`.
     converted : str
-        Those that are converted first.
+        Kinds that are converted first.
     to : Conversion
         How they are converted.
     instead : str
-        The function that serves the kinds in `converted`, where no conversion does.
+        Another function that serves the kinds in `converted`, instead of a conversion.
     """
 
     kinds: str
@@ -119,7 +119,7 @@ ACCEPTED: dict[str, Accepts] = {
     **dict.fromkeys(("fft.irfft", "fft.irfftn"), _FLOATING),
     **dict.fromkeys(("fft.ihfft", "fft.rfft", "fft.rfftn"), _REAL_FLOATING),
 }
-"""Function to the kinds it takes."""
+"""Accepted kinds by function."""
 
 _PAIR = slice(0, 2)
 _ALL = slice(None)
@@ -138,6 +138,6 @@ OPERANDS: dict[str, slice] = {
         _PAIR,
     ),
     "where": slice(1, 3),
-    **dict.fromkeys(("concat", "stack"), _ALL),  # of the one list that they take
+    **dict.fromkeys(("concat", "stack"), _ALL),  # of their one list argument
 }
-"""Function to those of its arguments by position that are promoted to one dtype."""
+"""Positions of the arguments that are promoted together, by function."""

@@ -1,4 +1,4 @@
-"""The machine itself: the processor's name and the host's memory, for backends there."""
+"""The processor's name, host memory figures and huge pages, for CPU backends."""
 
 from __future__ import annotations
 
@@ -18,24 +18,23 @@ __all__ = ["in_large_pages", "memory", "processor"]
 
 @cache
 def processor() -> Description:
-    """Return the processor's name, as exactly as the system tells it."""
+    """Return the processor's name."""
     return Description(_linux_name() or platform.processor() or platform.machine() or "CPU", "cpu")
 
 
 def memory() -> MemoryFigures:
-    """Return the host's memory: in all, and what this process can still get.
+    """Return the host's total and available memory.
 
-    Limits of containers and of the process count where they are lower than what the machine has.
+    Limits of containers and of the process are taken into account.
     """
     return MemoryFigures(total=_host_memory.total(), free=_host_memory.available())
 
 
 def in_large_pages(address: int, nbytes: int) -> None:
-    """Ask Linux to put memory that nobody has touched yet into large pages, as NumPy does.
+    """Ask Linux for huge pages for untouched memory, as NumPy does.
 
-    The first touch of each page costs more than the copy of its 4 KiB. What lies before the first
-    large page and behind the last is taken in one call rather than page by page. Where Linux does
-    not offer that, and for little memory, nothing happens.
+    A page fault costs more than copying 4 KiB. The memory before the first huge page and behind the
+    last is populated in one call. Without effect for little memory and on other systems.
     """
     if nbytes < _LARGE or sys.platform != "linux":
         return
@@ -47,8 +46,8 @@ def in_large_pages(address: int, nbytes: int) -> None:
 
 
 _LARGE = 1 << 22  # bytes; as in NumPy
-_PAGE = 1 << 21  # bytes of a large page, where pages have 4 KiB
-_MADV_POPULATE_WRITE = 23  # of Linux 5.14; earlier ones refuse it
+_PAGE = 1 << 21  # bytes of a huge page, where pages have 4 KiB
+_MADV_POPULATE_WRITE = 23  # since Linux 5.14
 
 
 def _advise(start: int, end: int, advice: int) -> None:
@@ -57,7 +56,7 @@ def _advise(start: int, end: int, advice: int) -> None:
 
 
 def _linux_name() -> str:
-    """Return Linux' name of the first processor; other systems lack the file."""
+    """Return the name in /proc/cpuinfo."""
     found = re.search(r"^(?:model name|Model)\s*:\s*(.+)$", _read("/proc/cpuinfo"), re.MULTILINE)
     return found[1].strip() if found else ""
 

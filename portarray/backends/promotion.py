@@ -1,7 +1,7 @@
-"""Which dtype operands meet in: one rule for portarray and every backend, on NumPy's dtypes.
+"""Type promotion on NumPy's dtypes, the same for portarray and every backend.
 
-The standard's promotions, and where it leaves one undefined: bool < int < float < complex, and the
-widest dtype of the winning kind wins. uint64 has no common dtype with a signed integer.
+The standard's promotions; where it leaves one undefined, the higher kind wins (bool < int < float <
+complex), and of that kind the widest dtype. uint64 and a signed integer do not promote.
 """
 
 from __future__ import annotations
@@ -14,10 +14,13 @@ import numpy as np
 
 __all__ = [
     "COMPARISONS",
+    "FInfo",
+    "KINDS",
     "KIND_ORDER",
     "Kind",
     "Scalar",
     "checked",
+    "float_limits",
     "kind_of",
     "limits",
     "promote",
@@ -30,7 +33,18 @@ Kind = Literal["b", "i", "u", "f", "c"]
 """One letter for a kind: bool, signed and unsigned integer, real and complex floating-point."""
 
 KIND_ORDER = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
-"""Kinds in the order of promotion: what meets a higher one becomes of that kind."""
+"""Kinds in the order of promotion: the higher one wins."""
+
+KINDS = {
+    "bool": "b",
+    "signed integer": "i",
+    "unsigned integer": "u",
+    "integral": "iu",
+    "real floating": "f",
+    "complex floating": "c",
+    "numeric": "iufc",
+}
+"""The standard's names of kinds, as in ``isdtype``, to letters."""
 
 
 @cache
@@ -53,12 +67,12 @@ def kind_of(dtype: DType) -> Kind:
 
 
 def promote(*dtypes: DType) -> DType:
-    """Return the dtype that one or more dtypes meet in.
+    """Return the dtype that one or more dtypes promote to.
 
     Raises
     ------
     TypeError
-        For uint64 with a signed integer: no integer dtype holds both.
+        For uint64 with a signed integer.
     """
     return reduce(_promote_two, dtypes)
 
@@ -71,7 +85,7 @@ def _promote_two(first: DType, second: DType) -> DType:
     if KIND_ORDER[kinds[0]] > KIND_ORDER[kinds[1]]:
         first, second, kinds = second, first, (kinds[1], kinds[0])
     if kinds == ("f", "c"):
-        # The standard keeps the precision of both here.
+        # float64 with complex64: the standard keeps the precision of both.
         return np.dtype(np.complex128) if first.itemsize > 4 else second
     if KIND_ORDER[kinds[0]] < KIND_ORDER[kinds[1]]:
         return second
@@ -89,16 +103,46 @@ def _promote_two(first: DType, second: DType) -> DType:
 
 
 COMPARISONS = frozenset({"equal", "greater", "greater_equal", "less", "less_equal", "not_equal"})
-"""Functions that take an integer beyond the range of an integer array's dtype."""
+"""Functions that accept Python integers outside the range of the array's dtype."""
 
 
 @cache
 def limits(dtype: DType) -> tuple[int, int]:
-    """Return the range of an integer dtype, and an empty one for all others."""
+    """Return the range of an integer dtype; an empty range for all others."""
     if kind_of(dtype) not in "iu":
         return 1, 0
     found = np.iinfo(dtype)
     return int(found.min), int(found.max)
+
+
+class FInfo(NamedTuple):
+    """Limits of a floating-point dtype; of its parts for a complex one."""
+
+    bits: int
+    eps: float
+    max: float
+    min: float
+    smallest_normal: float
+    dtype: Any
+
+
+def float_limits(dtype: np.dtype[Any]) -> FInfo:
+    """Return the limits of a floating-point dtype of NumPy or ml_dtypes."""
+    limits: Any
+    if dtype.name == "bfloat16":
+        import ml_dtypes  # imported only for bfloat16
+
+        limits = ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
+    else:
+        limits = np.finfo(dtype)
+    return FInfo(
+        bits=int(limits.bits),
+        eps=float(limits.eps),
+        max=float(limits.max),
+        min=float(limits.min),
+        smallest_normal=float(limits.smallest_normal),
+        dtype=np.dtype(limits.dtype),
+    )
 
 
 def checked(value: Any, dtype: DType) -> Any:
@@ -107,7 +151,7 @@ def checked(value: Any, dtype: DType) -> Any:
     Raises
     ------
     OverflowError
-        If an integer dtype cannot hold it.
+        If it is out of range of an integer dtype.
     """
     kind = kind_of(dtype)
     if kind in "iu":
@@ -125,21 +169,21 @@ def checked(value: Any, dtype: DType) -> Any:
 
 
 def scalar_dtype(scalar: Scalar, dtype: DType, default: Callable[[str], DType]) -> DType:
-    """Return the dtype that a Python scalar and an array of a dtype meet in.
+    """Return the dtype that a Python scalar and an array of a dtype promote to.
 
     Parameters
     ----------
     scalar : bool, int, float or complex
-        Of its kind it takes the array's dtype, if that holds the kind.
+        The scalar; it only raises the kind.
     dtype : numpy.dtype
         The array's.
     default : callable
-        Returns the device's default dtype of a kind: ``"i"``, ``"f"`` or ``"c"``.
+        Returns the device's default dtype of a kind, ``"i"``, ``"f"`` or ``"c"``.
 
     Raises
     ------
     TypeError
-        If the scalar is none.
+        If it is not a scalar.
     """
     order = KIND_ORDER[kind_of(dtype)]
     if isinstance(scalar, bool):

@@ -1,4 +1,4 @@
-"""What backends make arrays of: Python's numbers in a range, and nested sequences with arrays."""
+"""Arguments of ``arange`` and ``asarray``: Python numbers and nested sequences."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["Spaced", "check_ends", "spaced", "with_values", "wrapped_64"]
 
 
 class Limits(Protocol):
-    """The range of an integer dtype, as every library's ``iinfo`` has it."""
+    """The range in a library's ``iinfo``."""
 
     @property
     def min(self) -> int:
@@ -22,7 +22,7 @@ class Limits(Protocol):
 
 
 class Spaced(NamedTuple):
-    """The numbers ``start + i * step`` of an ``arange``; ``whole`` if all three are integers."""
+    """The normalized arguments of an ``arange``; ``whole`` if all are integers."""
 
     start: Any
     step: Any
@@ -31,7 +31,7 @@ class Spaced(NamedTuple):
 
 
 def spaced(start: float, stop: float | None, step: float) -> Spaced:
-    """Return what an ``arange`` of these arguments holds.
+    """Return the normalized arguments of an ``arange``.
 
     Raises
     ------
@@ -48,7 +48,7 @@ def spaced(start: float, stop: float | None, step: float) -> Spaced:
 
 
 def check_ends(numbers: Spaced, dtype: object, limits: Limits) -> None:
-    """Raise OverflowError if the first or last of whole numbers is beyond a dtype's limits."""
+    """Raise OverflowError if the first or last integer is beyond a dtype's limits."""
     if not numbers.size:
         return
     for end in (numbers.start, numbers.start + (numbers.size - 1) * numbers.step):
@@ -66,7 +66,7 @@ def wrapped_64(value: int) -> int:
 def with_values(
     items: Sequence[Any], is_array: Callable[[Any], bool], value_of: Callable[[Any], Any]
 ) -> list[Any]:
-    """Return nested sequences with values in the place of a library's arrays."""
+    """Return nested sequences with a library's arrays replaced by their values."""
     return [
         with_values(item, is_array, value_of)
         if isinstance(item, (list, tuple))

@@ -1,7 +1,6 @@
-"""Which backends there are: built in, installed as plugins, and added by a program.
+"""The registry of backends: built in, installed as plugins, and added by a program.
 
-Nothing here imports an array library: a backend's ``__init__.py`` declares it, and only
-:func:`load_backend` imports the rest.
+Only :func:`load_backend` imports an array library: a backend's ``__init__.py`` only declares it.
 """
 
 from __future__ import annotations
@@ -31,28 +30,24 @@ __all__ = [
 ]
 
 RESERVED = (*PLATFORMS, "auto", "gpu")
-"""Words of device texts that cannot name a library."""
+"""Words of device texts that are not allowed as library names."""
 
 _HERE = "portarray.backends"
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
-_packages: dict[str, str] = {}  # library to the package of its backend, as far as known
+_packages: dict[str, str] = {}  # library to the package of its backend
 _infos: dict[str, BackendInfo] = {}
-_backends: dict[
-    str, Backend
-] = {}  # by package: a backend that is added again stays the same object
-_owners: dict[
-    type, Backend
-] = {}  # by array class, of the backends that were asked about such arrays
+_backends: dict[str, Backend] = {}  # by package; kept if a backend is removed and added again
+_owners: dict[type, Backend] = {}  # by array class
 _errors: dict[str, str] = {}
-_unloadable: dict[str, str] = {}  # by package: why its backend could not be imported
-_built_in_names: frozenset[str] | None = None  # read from the folder on first use
+_unloadable: dict[str, str] = {}  # by package: the import error
+_built_in_names: frozenset[str] | None = None  # listed on first use
 _plugins_asked = _plugins_read = False
 _reading = threading.RLock()
 
 
 def backend_infos() -> dict[str, BackendInfo]:
-    """Return every known backend by its library: built in, plugins, added ones."""
+    """Return the declarations of all known backends by library."""
     for name in _built_in():
         _read_built_in(name)
     _read_plugins()
@@ -62,7 +57,7 @@ def backend_infos() -> dict[str, BackendInfo]:
 def find_info(library: str) -> BackendInfo | None:
     """Return one backend's declaration, or None.
 
-    Plugins are looked up only where the name is not built in.
+    Entry points are read only for names that are not built in.
     """
     if library not in _infos:
         if library in _built_in():
@@ -80,17 +75,17 @@ def package_of(library: str) -> str:
 
 
 def load_backend(library: str) -> Backend:
-    """Import a backend's files and with them its library.
+    """Import a backend's modules and with them its library.
 
     Raises
     ------
     KeyError
         No backend of that name is known.
     ImportError
-        If the backend does not keep the contract of :class:`portarray.backends.base.Backend`, or
-        raises what is no Exception.
+        If the backend breaks the contract of :class:`portarray.backends.base.Backend`, or its
+        import raises a BaseException such as SystemExit.
     Exception
-        Whatever the import of the library raises: broken installations raise all kinds.
+        Any exception of the library's import; broken installations may raise anything.
     """
     package = package_of(library)
     backend = _backends.get(package)
@@ -102,13 +97,13 @@ def load_backend(library: str) -> Backend:
             kind = contract.check(getattr(importlib.import_module(where), "BACKEND", None), where)
             chapters = f"{package}.namespace"
             new = kind(_infos[library], chapters if importlib.util.find_spec(chapters) else "")
-        backend = _backends.setdefault(package, new)  # another thread may have been faster
+        backend = _backends.setdefault(package, new)  # another thread may have loaded it
     return backend
 
 
 @contextmanager
 def _exits_become_errors(package: str) -> Iterator[None]:
-    """Raise ImportError where a package's code raises SystemExit and the like; interrupts pass."""
+    """Turn SystemExit and the like into ImportError; KeyboardInterrupt passes."""
     try:
         yield
     except (Exception, KeyboardInterrupt):
@@ -118,10 +113,9 @@ def _exits_become_errors(package: str) -> Iterator[None]:
 
 
 def imported_backends() -> Iterator[Backend]:
-    """Yield the backends whose library is imported: only those can own an object of a library.
+    """Yield the backends whose library is imported; no other can own a native object.
 
-    A backend that cannot be imported owns nothing, and every other one goes on; whoever asks for
-    its devices is told why.
+    Backends that cannot be imported are skipped here; asking for their devices raises the reason.
     """
     for library, info in backend_infos().items():
         if info.module not in sys.modules or info.pending:
@@ -138,7 +132,7 @@ def imported_backends() -> Iterator[Backend]:
 
 
 def owner(x: object) -> Backend | None:
-    """Return the backend of the library that an array is of; None for what is no array."""
+    """Return the backend that owns a native array; None for other objects."""
     known = _owners.get(type(x))
     if known is not None:
         return known
@@ -151,18 +145,18 @@ def owner(x: object) -> Backend | None:
 
 
 def loaded(library: str) -> Backend | None:
-    """Return the backend of a known library where its files were imported already, else None."""
+    """Return the backend of a library if it is already loaded, else None."""
     return _backends.get(package_of(library))
 
 
 def plugin_errors() -> dict[str, str]:
-    """Return each plugin that cannot be used, by its name, with the reason."""
+    """Return the reasons why plugins cannot be used, by name."""
     _read_plugins()
     return dict(_errors)
 
 
 def add_backend(package: str) -> BackendInfo:
-    """Make a package with a backend's files known, as an installed plugin would be.
+    """Register a package as a backend, like an installed plugin.
 
     Parameters
     ----------
@@ -191,7 +185,7 @@ def add_backend(package: str) -> BackendInfo:
 
 
 def remove_backend(library: str) -> None:
-    """Forget a backend that :func:`add_backend` made known."""
+    """Unregister a backend of :func:`add_backend`."""
     _packages.pop(library, None)
     _infos.pop(library, None)
     _owners.clear()
@@ -211,7 +205,7 @@ def _read_built_in(name: str) -> None:
     if name in _infos:
         return
     package = f"{_HERE}.{name}"
-    # Not every folder beside the backends is a backend.
+    # Not every package here is a backend.
     info = getattr(importlib.import_module(package), "INFO", None)
     if info is not None:
         _packages[name], _infos[name] = package, info
@@ -244,20 +238,20 @@ def _declaration(package: str) -> BackendInfo:
 
 
 def _read_plugins() -> None:
-    """Read the entry points once; other threads wait until all are known."""
+    """Read the entry points once; other threads wait."""
     global _plugins_asked, _plugins_read
     if _plugins_read:
         return
     with _reading:
-        if not _plugins_asked:  # a plugin that is being imported may ask for others
+        if not _plugins_asked:  # a plugin may call this while it is imported
             _plugins_asked = True
             _read_entry_points()
             _plugins_read = True
 
 
 def _read_entry_points() -> None:
-    """Note what the entry points declare; a broken one is noted too and harms nothing."""
-    # Imported here: it costs milliseconds, and most programs name built-in libraries only.
+    """Register the plugins of the entry points; errors of broken ones are recorded."""
+    # Lazy: takes milliseconds, and most programs use built-in backends only.
     from importlib.metadata import entry_points
 
     for entry in entry_points(group=_HERE):

@@ -1,4 +1,4 @@
-"""Sizes that no machine has, for libraries that do worse than refuse them."""
+"""Checks against sizes that overflow 64 bits, for libraries that crash or wrap around."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ __all__ = ["TooLargeError", "counted"]
 
 
 class TooLargeError(MemoryError):
-    """An array that there is no memory for, on the device where it was asked for.
+    """The size of an array overflows 64 bits.
 
     Attributes
     ----------
     asked : int
-        The bytes that it takes.
+        Its size in bytes.
     """
 
     def __init__(self, shape: Sequence[int], asked: int) -> None:
@@ -23,14 +23,14 @@ class TooLargeError(MemoryError):
 
 
 def counted(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
-    """Return a shape whose bytes 64 bits can count.
+    """Return a shape if its size in bytes fits 64 bits.
 
-    As in NumPy, axes without elements do not make up for the others: libraries multiply those too.
+    As in NumPy, axes of length 0 are left out of the product.
 
     Raises
     ------
     TooLargeError
-        For any other.
+        If it does not fit.
     """
     shape = tuple(shape)
     asked = itemsize * math.prod(shape)

@@ -1,4 +1,4 @@
-"""What backends and portarray tell each other: declarations, descriptions, figures, kernels."""
+"""Types of the interface between portarray and backends."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ Kind = Literal["cpu", "gpu", "accelerator"]
 F = TypeVar("F", bound=Callable[..., Any])
 
 Rows = Mapping[str, Mapping[str, Callable[..., Any]]]
-"""Functions of a chapter file: name to function by kinds and names of dtypes; see assembly.row."""
+"""Functions by name and by kinds or dtype names; see assembly.row."""
 
 
 class BackendInfo(NamedTuple):
-    """What a backend says about itself before its library is imported.
+    """The declaration of a backend, available without importing its library.
 
     Parameters
     ----------
@@ -44,15 +44,15 @@ class BackendInfo(NamedTuple):
     module : str
         The import whose presence means *installed*.
     ranks : mapping of str to int
-        Each platform the library can drive to its rank there; lower is preferred.
+        Rank of the library for each platform that it drives; lower is preferred.
     install : mapping of str to str
         What ``pip install`` needs, for each platform; the key ``""`` serves the rest.
     distributions : tuple of str
-        Distributions that may provide the module, for the version figure; empty means ``module``.
+        Distributions that may provide the module, for the version; empty means ``module``.
     oldest : str
         Oldest version that the backend works with: ``"0.29"``; empty where any does.
     pending : str
-        Why portarray cannot drive the library yet, or an empty string.
+        Why portarray does not support the library yet, or an empty string.
     """
 
     library: str
@@ -104,24 +104,24 @@ class MemoryFigures(NamedTuple):
 
 
 class TunedKernel(NamedTuple):
-    """One version of a core kernel that is made for a library.
+    """A library's tuned version of a core kernel.
 
     Parameters
     ----------
     function : callable
-        Takes what the generic version takes behind its namespace: native arrays and every keyword,
-        all of them checked. Returns a native array of the dtype that the generic version would.
+        Takes the arguments of the generic version except the namespace: native arrays and all
+        keywords, already checked. Returns an array of the same dtype as the generic version.
     name : str
-        What it is made of, for people: ``"torch.nn.functional.softmax"``.
+        Description of the implementation: ``"torch.nn.functional.softmax"``.
     dtypes : frozenset of str
-        NumPy's names of the dtypes that it takes, of the array that leads.
+        NumPy names of the dtypes that it accepts for the array that selects the version.
     wins : str
-        The row of ``benchmarks/kernels.py`` in which it beats the generic version.
+        The row of ``benchmarks/kernels.py`` in which it is faster than the generic version.
     refuses : callable, optional
-        Called with the same arguments; returns why the version cannot take them or would lose, as
-        a clause, and an empty string where it can. None takes everything.
+        Called with the same arguments; returns why the version cannot take them or would be slower,
+        as a clause, or an empty string. None accepts everything.
     wraps_generic : bool, optional
-        Whether `function` makes the version of the generic one, which it is called with once.
+        Whether `function` is a decorator that takes the generic version, called once.
     """
 
     function: Callable[..., Any]
@@ -133,7 +133,7 @@ class TunedKernel(NamedTuple):
 
 
 def composed(function: F) -> F:
-    """Mark a backend's function as made from several native calls, on the device."""
+    """Mark a backend's function as composed of several native calls."""
     function.__portarray_served__ = "composed"  # type: ignore[attr-defined]
     return function
 

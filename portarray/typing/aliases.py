@@ -1,7 +1,6 @@
 """What portarray's functions accept, by name.
 
-These aliases stand in the signatures of the public functions. They import no array library: a
-device, for one, may be an object of any library, so its alias cannot list the types.
+Used in the signatures of public functions, without importing any array library.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ DType: TypeAlias = np.dtype[Any]
 """portarray's dtype objects: they are NumPy's, on every device."""
 
 DTypeLike: TypeAlias = np.dtype[Any] | type[Any] | str
-"""What a ``dtype=`` takes: a dtype, or what :class:`numpy.dtype` makes one from."""
+"""What ``dtype=`` accepts: a dtype, or what :class:`numpy.dtype` converts to one."""
 
 DeviceLike: TypeAlias = object
-"""What a ``device=`` takes: a :class:`portarray.Device`, its text form (``"torch:cuda:1"``), or a
+"""What ``device=`` accepts: a :class:`portarray.Device`, its text form (``"torch:cuda:1"``), or a
 device object of an array library (``torch.device``, ``cupy.cuda.Device``, ...).
 
-The libraries' types cannot be listed without importing the libraries, so the alias admits
-everything; what names no device is refused at run time with the nearest valid text.
+The libraries' types cannot be listed without importing them, so type checkers accept everything;
+invalid values raise at run time.
 """
 
 NativeDType: TypeAlias = Any
@@ -75,8 +74,7 @@ class SupportsDLPack(Protocol):
 class SupportsBuffer(Protocol):
     """An object with the buffer protocol: ``bytes``, ``memoryview``, ``array.array``, ...
 
-    Only Python 3.12 gives the protocol a method that Python code can see, so before that a type
-    checker accepts what its library stubs declare.
+    ``__buffer__`` exists since Python 3.12; before, type checkers go by their stubs.
     """
 
     def __buffer__(self, flags: int, /) -> memoryview:

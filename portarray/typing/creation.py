@@ -42,7 +42,7 @@ class CreationNamespace(Protocol[A]):
         device: NativeDevice | None = None,
         copy: bool | None = None,
     ) -> A:
-        """Return an array of what is given."""
+        """Return an array of the given values."""
 
     def empty(
         self,
@@ -302,7 +302,7 @@ class ConstantsNamespace(Protocol):
 
 
 class NamespaceInfo(Protocol):
-    """What a namespace says about itself."""
+    """Inspection of a namespace."""
 
     def capabilities(self) -> Mapping[str, Any]:
         """Return which optional behaviour the namespace has."""
@@ -323,7 +323,7 @@ class NamespaceInfo(Protocol):
 
 
 class InspectionNamespace(Protocol):
-    """What the standard asks of a namespace beside its functions."""
+    """Attributes of a standard namespace other than its functions."""
 
     @property
     def __array_api_version__(self) -> str:

@@ -25,7 +25,7 @@ class Results(Protocol[A_co]):
 
 
 class UniqueAll(Results[A_co], Protocol[A_co]):
-    """Unique values, where each occurs first, the way back, and how often each occurs."""
+    """Unique values, their first indices, inverse indices and counts."""
 
     @property
     def values(self) -> A_co:
@@ -45,7 +45,7 @@ class UniqueAll(Results[A_co], Protocol[A_co]):
 
 
 class UniqueCounts(Results[A_co], Protocol[A_co]):
-    """Unique values and how often each occurs."""
+    """Unique values and their counts."""
 
     @property
     def values(self) -> A_co:
@@ -57,7 +57,7 @@ class UniqueCounts(Results[A_co], Protocol[A_co]):
 
 
 class UniqueInverse(Results[A_co], Protocol[A_co]):
-    """Unique values and the way back to the array."""
+    """Unique values and inverse indices."""
 
     @property
     def values(self) -> A_co:

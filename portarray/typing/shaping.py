@@ -17,11 +17,11 @@ class IndexingNamespace(Protocol[A]):
         """Return the elements at indices along an axis."""
 
     def take_along_axis(self, x: A, indices: A, /, *, axis: int = -1) -> A:
-        """Return the elements at indices that are paired with the other axes."""
+        """Return the elements at indices along an axis; the other axes broadcast."""
 
 
 class ManipulationNamespace(Protocol[A]):
-    """Functions that arrange elements anew."""
+    """Functions that rearrange elements."""
 
     def broadcast_arrays(self, *arrays: A) -> tuple[A, ...] | list[A]:
         """Return arrays broadcast to one shape."""
@@ -112,13 +112,13 @@ class SetsNamespace(Protocol[A]):
         """Tell of each element whether another array has it."""
 
     def unique_all(self, x: A, /) -> UniqueAll[A]:
-        """Return unique values, their places, the way back, and how often each occurs."""
+        """Return unique values, first indices, inverse indices and counts."""
 
     def unique_counts(self, x: A, /) -> UniqueCounts[A]:
-        """Return unique values and how often each occurs."""
+        """Return unique values and their counts."""
 
     def unique_inverse(self, x: A, /) -> UniqueInverse[A]:
-        """Return unique values and the way back."""
+        """Return unique values and inverse indices."""
 
     def unique_values(self, x: A, /) -> A:
         """Return unique values."""

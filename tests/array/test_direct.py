@@ -73,7 +73,7 @@ def _inexact(dtype: np.dtype[Any], rng: np.random.Generator) -> tuple[Values, Va
     return np.asarray(parts).astype(dtype), np.concatenate([bits, near], axis=1)
 
 
-def outcome(
+def result_of(
     table: DispatchTable, function: Callable[..., Any], *operands: Any
 ) -> Values | type[Exception]:
     """Return what a function gives on the host, or the class of what it raises."""
@@ -156,8 +156,8 @@ def test_functions_of_arrays_agree_bit_for_bit(place: Device) -> None:
             for part in (slice(None), 5, slice(0)):
                 operands = [native(np.asarray(v[part]), table) for v in (x, second)]
                 operands = operands[: needed(getattr(pa, name))]
-                wanted = outcome(table, function, *operands)
-                agree(outcome(table, own, *operands), wanted, f"{name} of {table.dtype}, {part}")
+                wanted = result_of(table, function, *operands)
+                agree(result_of(table, own, *operands), wanted, f"{name} of {table.dtype}, {part}")
 
 
 def scalars_of(table: DispatchTable) -> list[Any]:
@@ -185,16 +185,16 @@ def test_functions_beside_scalars_agree_bit_for_bit(place: Device) -> None:
                     continue  # PyTorch multiplies, which rounds in another way
                 for operands in ((x, scalar), (scalar, x)):
                     aligned = [v if v is x else table.operand(v) for v in operands]
-                    wanted = outcome(table, function, *aligned)
+                    wanted = result_of(table, function, *aligned)
                     what = f"{name} of {table.dtype} and {scalar}, array first: {operands[0] is x}"
-                    got = outcome(table, own, *operands)
+                    got = result_of(table, own, *operands)
                     if not isinstance(got, type):  # what it refuses, the namespace is asked for
                         agree(got, wanted, what)
 
 
 def test_keys_without_arrays_pick_the_same(place: Device) -> None:
     for table in tables(place):
-        own = dispatch.picking(table)
+        own = dispatch.basic_getitem(table)
         if own is None:
             continue
         for shape in ((3, 2), (3,), (), (0,)):

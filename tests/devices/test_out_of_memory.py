@@ -54,7 +54,7 @@ def test_the_error_tells_what_helps() -> None:
     assert "Delete" in str(pa.errors.OutOfMemoryError("numpy:cpu:0"))
 
 
-def test_what_had_been_made_is_let_go_while_the_error_is_handled(fake: str) -> None:
+def test_what_had_been_made_is_released_while_the_error_is_handled(fake: str) -> None:
     class Made:
         alive = 0
 

@@ -1,1 +1,1 @@
-"""Functions made from other standard functions, for every backend that lacks them."""
+"""Functions composed of other standard functions, for backends that lack them."""

@@ -1,4 +1,4 @@
-"""Arithmetic made from other functions, for libraries whose own is wrong.
+"""Arithmetic composed of other functions, for libraries whose own is wrong.
 
 Complex functions take and return real and imaginary parts. ``xp`` has the standard's functions on
 native arrays; a library's own module does where these functions of it are right for real arrays.
@@ -27,7 +27,7 @@ def sign_parts(xp: Any, a: Any, b: Any) -> tuple[Any, Any]:
     """
     larger = xp.maximum(xp.abs(a), xp.abs(b))
     none = larger == 0
-    # Near 1, so that the modulus neither overflows nor loses digits.
+    # Scaled to about 1, so that the modulus neither overflows nor underflows.
     scale = xp.where(none, xp.ones_like(larger), larger)
     x, y = a / scale, b / scale
     endless = xp.isinf(larger)

@@ -1,12 +1,11 @@
 """Linear algebra of complex matrices for libraries that have it for real ones.
 
-``[[a, -b], [b, a]]`` in the place of ``a + bj`` keeps sums and products, so that what is unique
-(inverses, solutions, Cholesky's factor) is found by the real algorithm in a matrix of twice the
-size. QR, and the determinants made from it, go by Householder's reflections (G. H. Golub and
-C. F. Van Loan, "Matrix Computations", 4th edition, 2013, section 5.2), one step a column, all
-matrices of a stack at once.
+Embedding ``a + bj`` as ``[[a, -b], [b, a]]`` preserves sums and products, so that unique results
+(inverses, solutions, Cholesky factors) come from the real algorithm on a matrix of twice the size.
+QR, and determinants by QR, use Householder reflections (G. H. Golub and C. F. Van Loan, "Matrix
+Computations", 4th edition, 2013, section 5.2), column by column for all matrices of a stack.
 
-Every function takes as ``xp`` the standard's functions on native arrays, and complex ``x``.
+``xp`` is a standard namespace of native arrays, ``x`` is complex.
 """
 
 from __future__ import annotations
@@ -20,10 +19,10 @@ Real = Callable[..., Any]
 
 
 def cholesky(xp: Any, real_cholesky: Real, x: Any) -> Any:
-    """Return the lower triangular factors, with the one for real matrices.
+    """Return lower triangular factors, by the real algorithm.
 
-    With each element in the place of its own block of 2 by 2, the factor's embedding is lower
-    triangular too, its diagonal being real; hence it is the embedding's factor.
+    With the 2 by 2 blocks interleaved, the factor's embedding is lower triangular with a real
+    diagonal; hence it is the factor of the embedding.
     """
     a, b = xp.real(x), xp.imag(x)
     top = xp.stack([a, xp.negative(b)], axis=-1)
@@ -35,14 +34,14 @@ def cholesky(xp: Any, real_cholesky: Real, x: Any) -> Any:
 
 
 def inv(xp: Any, real_inv: Real, x: Any) -> Any:
-    """Return inverses, with those of real matrices."""
+    """Return inverses, by the real algorithm."""
     n = x.shape[-1]
     inverse = real_inv(_embedded(xp, x))
     return _joined(inverse[..., :n, :n], inverse[..., n:, :n])
 
 
 def solve(xp: Any, real_solve: Real, x1: Any, x2: Any) -> Any:
-    """Solve ``x1 @ x = x2`` for matrices of columns, with the solver for real ones."""
+    """Solve ``x1 @ x = x2`` for matrices of columns, by the real algorithm."""
     n = x1.shape[-1]
     columns = xp.concat([xp.real(x2), xp.imag(x2)], axis=-2)
     found = real_solve(_embedded(xp, x1), columns)
@@ -55,22 +54,23 @@ def qr(xp: Any, x: Any, *, complete: bool) -> tuple[Any, Any]:
     size = m if complete else min(m, n)
     q = xp.add(xp.zeros((*x.shape[:-1], m), dtype=x.dtype), xp.eye(m, dtype=x.dtype))
     r, reflections = _triangle(xp, x)
-    # From the last to the first, as each then leaves the columns before its own alone.
+    # From last to first: then each leaves the columns before its own unchanged.
     for v, scale in reversed(reflections):
         q = _reflected(xp, q, v, scale)
     return q[..., :size], r[..., :size, :]
 
 
 def determinant(xp: Any, x: Any) -> tuple[Any, Any]:
-    """Return factors whose product is the determinant: a sign, and the diagonal of R in QR."""
-    # Of the transpose: columns of unlike size keep their digits, and rows are more often unlike.
+    """Return factors whose product is the determinant: a sign and the diagonal of R."""
+    # Of the transpose: QR is accurate for badly scaled columns, and rows are badly scaled more
+    # often.
     r, reflections = _triangle(xp, xp.matrix_transpose(x))
     n = x.shape[-1]
     one = xp.eye(n, dtype=x.dtype)
     diagonal = xp.sum(xp.multiply(r, one), axis=-1)
     sign = xp.ones(x.shape[:-2], dtype=diagonal.dtype)
     for _, scale in reflections:
-        # Each reflection has the determinant -1; a scale of 0 means none.
+        # Each reflection has determinant -1; a scale of 0 means no reflection.
         sign = xp.where(scale[..., 0, 0] == 0, sign, xp.negative(sign))
     return sign, diagonal
 
@@ -79,7 +79,7 @@ def _triangle(xp: Any, x: Any) -> tuple[Any, list[tuple[Any, Any]]]:
     """Return R of QR, and the reflections that made it: vectors and scales."""
     m, n = x.shape[-2:]
     reflections = []
-    # So that squares neither overflow nor vanish; abs and complex division may do so themselves.
+    # Scaled, so that squares neither overflow nor underflow.
     sizes = xp.maximum(xp.abs(xp.real(x)), xp.abs(xp.imag(x)))
     largest = xp.max(sizes, axis=(-2, -1), keepdims=True)
     unit = _nonzero(xp, largest)
@@ -89,7 +89,7 @@ def _triangle(xp: Any, x: Any) -> tuple[Any, list[tuple[Any, Any]]]:
         head = column[..., :1, :]
         modulus = xp.abs(head)
         norm = xp.sqrt(xp.sum(xp.abs(column) ** 2, axis=(-2, -1), keepdims=True))
-        # Away from the head, so that nothing cancels.
+        # The sign that avoids cancellation.
         phase = xp.where(modulus == 0, xp.ones_like(head), head / _nonzero(xp, modulus))
         above = xp.zeros((*x.shape[:-2], j, 1), dtype=x.dtype)
         v = xp.concat([above, head + phase * norm, column[..., 1:, :]], axis=-2)
@@ -101,7 +101,7 @@ def _triangle(xp: Any, x: Any) -> tuple[Any, list[tuple[Any, Any]]]:
 
 
 def _nonzero(xp: Any, x: Any) -> Any:
-    """Return x with 1 for 0, to divide by."""
+    """Return x with 0 replaced by 1, for division."""
     return xp.where(x == 0, xp.ones_like(x), x)
 
 

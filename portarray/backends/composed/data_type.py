@@ -1,4 +1,4 @@
-"""Dtypes of native arrays: asking and promoting, by the rules on NumPy's dtypes."""
+"""Dtype functions of native namespaces, by the rules on NumPy's dtypes."""
 
 from __future__ import annotations
 
@@ -9,27 +9,6 @@ import numpy as np
 from portarray.backends import promotion
 
 __all__ = ["can_cast", "finfo", "iinfo", "isdtype", "result_type"]
-
-_KINDS = {
-    "bool": "b",
-    "signed integer": "i",
-    "unsigned integer": "u",
-    "integral": "iu",
-    "real floating": "f",
-    "complex floating": "c",
-    "numeric": "iufc",
-}
-
-
-class FInfo(NamedTuple):
-    """Limits of a floating-point dtype; of its parts for a complex one."""
-
-    bits: int
-    eps: float
-    max: float
-    min: float
-    smallest_normal: float
-    dtype: Any
 
 
 class IInfo(NamedTuple):
@@ -42,15 +21,15 @@ class IInfo(NamedTuple):
 
 
 def can_cast(xp: Any, from_: Any, to: Any, /) -> bool:
-    """Tell whether promotion takes a dtype to another."""
+    """Tell whether a dtype promotes to another."""
     source, target = xp.numpy_dtype(from_), xp.numpy_dtype(to)
     try:
         return bool(promotion.promote(source, target) == target)
-    except TypeError:  # no dtype holds both
+    except TypeError:  # uint64 and a signed integer
         return False
 
 
-def finfo(xp: Any, type: Any, /) -> FInfo:
+def finfo(xp: Any, type: Any, /) -> promotion.FInfo:
     """Return the limits of a floating-point dtype."""
     dtype = xp.numpy_dtype(type)
     limits: Any
@@ -84,15 +63,17 @@ def isdtype(xp: Any, dtype: Any, kind: Any) -> bool:
         if not isinstance(one, str):
             if own == xp.numpy_dtype(one):
                 return True
-        elif one not in _KINDS:
-            raise ValueError(f"{one!r} is no kind of dtype; the kinds are {sorted(_KINDS)}")
-        elif promotion.kind_of(own) in _KINDS[one]:
+        elif one not in promotion.KINDS:
+            raise ValueError(
+                f"{one!r} is no kind of dtype; the kinds are {sorted(promotion.KINDS)}"
+            )
+        elif promotion.kind_of(own) in promotion.KINDS[one]:
             return True
     return False
 
 
 def result_type(xp: Any, *arrays_and_dtypes: Any) -> Any:
-    """Return the dtype that arrays, dtypes and Python scalars meet in."""
+    """Return the dtype that arrays, dtypes and Python scalars promote to."""
     scalars = [x for x in arrays_and_dtypes if type(x) in _PYTHON_SCALARS]
     dtypes = [xp.numpy_dtype(x) for x in arrays_and_dtypes if type(x) not in _PYTHON_SCALARS]
     if not dtypes:

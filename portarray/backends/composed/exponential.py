@@ -1,4 +1,4 @@
-"""Exponentials, logarithms, powers and roots made from others, for libraries whose own are wrong.
+"""Exponentials, logarithms, powers and roots, for libraries whose own are wrong.
 
 Complex functions take and return real and imaginary parts. ``xp`` has the standard's functions on
 native arrays; a library's own module does where these functions of it are right for real arrays.
@@ -66,9 +66,9 @@ def expm1_parts(xp: Any, a: Any, b: Any) -> tuple[Any, Any]:
 
 
 def _exp_twice(xp: Any, a: Any) -> tuple[Any, Any]:
-    """Return two numbers whose product is exp(a), the second 1 where exp(a) is a normal number.
+    """Return two factors of exp(a); the second is 1 if exp(a) is a normal number.
 
-    Beyond the range of exp the product with a small sine or cosine may still be in range.
+    If exp(a) overflows, its product with a small sine or cosine may not.
     """
     far = xp.abs(a) > _safe(xp, a)
     first = xp.exp(xp.where(far, a / 2, a))
@@ -96,7 +96,7 @@ def log_parts(xp: Any, a: Any, b: Any) -> tuple[Any, Any]:
     larger, smaller = _by_size(xp, a, b)
     near = xp.logical_and(larger > 0.5, larger < 2.0)
     excess = (larger - 1) * (larger + 1) + smaller * smaller
-    # A quarter of it, so that abs does not overflow; small numbers have no quarter.
+    # Scaled by 1/4, so that abs does not overflow; not for small numbers, which would underflow.
     large = larger > 1.0
     size = xp.hypot(xp.where(large, a / 4, a), xp.where(large, b / 4, b))
     far = xp.log(size) + xp.where(large, xp.full_like(a, math.log(4.0)), xp.zeros_like(a))
@@ -169,9 +169,9 @@ def sqrt_parts(xp: Any, a: Any, b: Any) -> tuple[Any, Any]:
 
 
 def pow_of_zero(xp: Any, x1: Any, x2: Any, power: Any) -> Any:
-    """Return a power of complex numbers, right for the exponent 0 and for powers of 0.
+    """Correct a library's complex power for the exponent 0 and the base 0.
 
-    Libraries take the logarithm of 0, and multiply 0 by the logarithm of infinity.
+    Libraries compute log(0) and 0 * log(inf) there.
 
     Parameters
     ----------
@@ -190,12 +190,12 @@ def pow_of_zero(xp: Any, x1: Any, x2: Any, power: Any) -> Any:
 def logaddexp_of(xp: Any, x1: Any, x2: Any) -> Any:
     """Return ``log(exp(x1) + exp(x2))`` of two arrays of one real floating-point dtype."""
     high, low = xp.maximum(x1, x2), xp.minimum(x1, x2)
-    # Infinity less infinity is no gap.
+    # inf - inf would be NaN.
     gap = xp.where(high == low, xp.zeros_like(high), low - high)
     return xp.where(xp.isinf(high), high, high + xp.log1p(xp.exp(gap)))
 
 
 def _by_size(xp: Any, a: Any, b: Any) -> tuple[Any, Any]:
-    """Return the magnitudes of two real arrays, the larger and the smaller one."""
+    """Return the larger and the smaller magnitude of two real arrays."""
     x, y = xp.abs(a), xp.abs(b)
     return xp.maximum(x, y), xp.minimum(x, y)

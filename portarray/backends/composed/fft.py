@@ -1,4 +1,4 @@
-"""Fourier transforms made from others, and what belongs to them."""
+"""Fourier transforms composed of others, and their helper functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gathering made from integer array indices, and which axes a key's arrays are for."""
+"""``take`` by integer array indexing, and the axes of the arrays in a key."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def take(xp: Any, x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
 
 
 def take_along_axis(xp: Any, x: Any, indices: Any, /, *, axis: int = -1) -> Any:
-    """Return elements at indices that are matched with x along an axis; other axes broadcast."""
+    """Return elements at indices along an axis; the other axes of x and indices broadcast."""
     axis = axis % x.ndim
     others = [size for place, size in enumerate(x.shape) if place != axis]
     with_others = [size for place, size in enumerate(indices.shape) if place != axis]
     common = list(xp.broadcast_shapes(tuple(others), tuple(with_others)))
-    # Every axis but the one has its own numbers as index, which broadcast as a grid.
+    # The other axes are indexed by broadcast ranges.
     key = []
     for place in range(x.ndim):
         if place == axis:
@@ -34,7 +34,7 @@ def take_along_axis(xp: Any, x: Any, indices: Any, /, *, axis: int = -1) -> Any:
             continue
         size = x.shape[place]
         count = common[place - (place > axis)]
-        # An axis of size 1 is read at 0 again and again.
+        # Axes of length 1 broadcast: index 0.
         numbers = xp.arange(size, dtype=xp.index_dtype, device=xp.device)
         if size != count:
             numbers = xp.zeros((count,), dtype=xp.index_dtype, device=xp.device)
@@ -43,16 +43,16 @@ def take_along_axis(xp: Any, x: Any, indices: Any, /, *, axis: int = -1) -> Any:
 
 
 def integer_arrays(key: tuple[Any, ...], ndim: int, boolean: Any) -> Iterator[tuple[int, Any]]:
-    """Yield each integer array of a checked key, after the axis that it is an index of.
+    """Yield the axis and the array of each integer array in a checked key.
 
     Parameters
     ----------
     key : tuple
         Integers, slices, None, an ellipsis and native arrays.
     ndim : int
-        How many axes the array has that the key is for.
+        Number of axes of the indexed array.
     boolean : native dtype
-        The library's dtype of masks, which take as many axes as they have.
+        The library's bool dtype: a mask takes as many axes as it has.
     """
     if not any(hasattr(part, "dtype") for part in key):
         return
@@ -67,14 +67,14 @@ def integer_arrays(key: tuple[Any, ...], ndim: int, boolean: Any) -> Iterator[tu
 
 
 def check_within(indices: np.ndarray[Any, Any], size: int, axis: int) -> None:
-    """Raise IndexError if an index, read on the host, is out of bounds for an axis."""
+    """Raise IndexError if an index, given on the host, is out of bounds for an axis."""
     outside = indices[(indices < -size) | (indices >= size)]
     if outside.size:
         raise IndexError(f"index {outside[0]} is out of bounds for axis {axis} with size {size}")
 
 
 def _width(part: Any, boolean: Any) -> int:
-    """Return how many axes a part of a key takes."""
+    """Return the number of axes that a part of a key takes."""
     if part is None:
         return 0
     return int(part.ndim) if hasattr(part, "dtype") and part.dtype == boolean else 1

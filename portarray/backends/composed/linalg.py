@@ -1,6 +1,6 @@
-"""Linear algebra made from products, sums and one decomposition: norms, ranks, powers, inverses.
+"""Linear algebra composed of products, sums and decompositions: norms, ranks, powers, inverses.
 
-The products that the standard has under two names are the main namespace's.
+Products that the standard has in both namespaces are in :mod:`.linear_algebra`.
 """
 
 from __future__ import annotations
@@ -114,21 +114,21 @@ def matrix_rank(xp: Any, x: Any, /, *, rtol: float | Any = None) -> Any:
 
 
 def outer(xp: Any, x1: Any, x2: Any, /) -> Any:
-    """Return all products of an element of x1 with one of x2."""
+    """Return the outer product of two vectors."""
     if x1.ndim != 1 or x2.ndim != 1:
         raise ValueError(f"outer needs arrays of one axis, got {x1.ndim} and {x2.ndim}")
     return xp.multiply(xp.expand_dims(x1, axis=1), xp.expand_dims(x2, axis=0))
 
 
 def pinv(xp: Any, x: Any, /, *, rtol: float | Any = None) -> Any:
-    """Return Moore-Penrose inverses, without singular values up to ``rtol`` times the largest."""
+    """Return Moore-Penrose inverses, dropping singular values up to ``rtol`` times the largest."""
     if x.ndim < 2:
         raise ValueError(f"pinv needs at least 2 axes, got {x.ndim}")
     if 0 in x.shape[-2:]:
         return xp.matrix_transpose(x)
     left, values, right = xp.linalg.svd(x, full_matrices=False)
     kept = xp.greater(values, _negligible(xp, x, values, rtol))
-    # 1 in the place of what is left out: dividing by 0 would warn on some devices.
+    # Dropped values are replaced by 1: dividing by 0 would warn on some devices.
     inverse = xp.divide(xp.astype(kept, values.dtype), xp.where(kept, values, 1.0))
     rows = xp.conj(xp.matrix_transpose(right))
     scaled = xp.multiply(rows, xp.astype(inverse[..., None, :], x.dtype, copy=False))
@@ -174,7 +174,7 @@ def vector_norm(
 
 
 def refuse_oblong(name: str, x: Any) -> None:
-    """Refuse what is no stack of square matrices."""
+    """Raise unless x is a stack of square matrices."""
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         raise ValueError(f"{name} needs square matrices, got shape {tuple(x.shape)}")
 

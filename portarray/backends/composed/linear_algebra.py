@@ -1,4 +1,4 @@
-"""Products of matrices and vectors made from transposing, multiplying and summing."""
+"""Products of matrices and vectors composed of transposition, multiplication and sums."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 __all__ = ["matrix_transpose", "tensordot", "vecdot"]
 
-# Fewer products than this are cheaper made one by one than split for floating-point units.
+# Up to this many products, direct multiplication is faster than splitting into limbs.
 _FEW = 1 << 16
 
 
@@ -77,10 +77,10 @@ def vecdot(xp: Any, x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 def integer_matmul(
     xp: Any, x1: Any, x2: Any, *, bits: int, wide: Any, floating: Any, exact: int
 ) -> Any:
-    """Return the matrix product of integers, exactly, by floating-point matrix products.
+    """Return the exact matrix product of integers, by floating-point matrix products.
 
-    Integers are cut into limbs so short that the products of two limbs, summed, still are exact
-    floating-point numbers; what overflows the dtype wraps, as it does elsewhere.
+    Integers are split into limbs so short that sums of products of two limbs are exact in
+    floating-point. Overflow wraps around, as in NumPy.
 
     Parameters
     ----------
@@ -91,13 +91,12 @@ def integer_matmul(
     bits : int
         The width of that dtype.
     wide : native dtype
-        The widest integer dtype that is signed, or unsigned, as theirs is.
+        The widest integer dtype of the same signedness.
     floating : native dtype
-        What to multiply in.
+        The floating-point dtype to multiply in.
     exact : int
-        Every integer of this many bits has an exact value in that dtype, and sums of products
-        are computed in it: 53 for float64, 24 for float32. Limbs have 8 bits where that is 24,
-        which hardware that shortens float32 factors (TF32) keeps too.
+        Bits of its significand: 53 for float64, 24 for float32. For 24, limbs have 8 bits, which
+        are exact in TF32 too.
     """
     rows = xp.expand_dims(x1, axis=0) if x1.ndim == 1 else x1
     columns = xp.expand_dims(x2, axis=1) if x2.ndim == 1 else x2
@@ -122,7 +121,7 @@ def _by_limbs(
     xp: Any, rows: Any, columns: Any, bits: int, wide: Any, floating: Any, exact: int
 ) -> Any:
     summed = rows.shape[-1]
-    # Limbs have 8 bits at least: longer sums are made in parts.
+    # Limbs have at least 8 bits: longer sums are split.
     longest = 1 << (exact - 16)
     left, right = xp.astype(rows, wide), xp.astype(columns, wide)
     total = None
@@ -132,7 +131,7 @@ def _by_limbs(
         first = _limbs(xp, left[..., :, part], limb, bits, floating)
         second = _limbs(xp, right[..., part, :], limb, bits, floating)
         for i, a in enumerate(first):
-            # Limbs whose product begins beyond the dtype's last bit are left out.
+            # Products of limbs above the dtype's highest bit are skipped.
             for j, b in enumerate(second[: len(second) - i]):
                 product = xp.astype(xp.matmul(a, b), wide)
                 product = xp.bitwise_left_shift(product, (i + j) * limb)
@@ -141,7 +140,7 @@ def _by_limbs(
 
 
 def _limbs(xp: Any, x: Any, limb: int, bits: int, floating: Any) -> list[Any]:
-    """Return the digits of integers to the base ``2**limb``, the lowest first."""
+    """Return the digits of integers in base ``2**limb``, lowest first."""
     mask = (1 << limb) - 1
     return [
         xp.astype(xp.bitwise_and(xp.bitwise_right_shift(x, shift), mask), floating)

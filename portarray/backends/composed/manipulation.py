@@ -1,4 +1,4 @@
-"""Shapes, and repeating made from gathering."""
+"""``broadcast_shapes``, and ``repeat`` composed of ``take``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["broadcast_shapes", "repeat"]
 def broadcast_shapes(xp: Any, *shapes: Sequence[int | None]) -> tuple[int | None, ...]:
     """Return the shape that shapes broadcast to; None is an unknown size.
 
-    An unknown size beside a known one other than 1 must turn out as that one, or as 1.
+    An unknown size is assumed to match a known size other than 1.
 
     Raises
     ------
@@ -43,6 +43,6 @@ def repeat(xp: Any, x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:
     counts = xp.broadcast_to(counts, (size,))
     ends = xp.cumulative_sum(counts, axis=0)
     total = int(xp.item(xp.getitem(ends, (size - 1,)))) if size else 0
-    # Place i of the result belongs to the first element whose copies end after it.
+    # Element i of the result is a copy of the first element whose copies end after i.
     places = xp.arange(total, dtype=xp.index_dtype, device=xp.device)
     return xp.take(x, xp.searchsorted(ends, places, side="right"), axis=axis)

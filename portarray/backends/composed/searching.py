@@ -1,4 +1,4 @@
-"""Searching made from comparisons."""
+"""``searchsorted`` by bisection."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ def searchsorted(
 ) -> Any:
     """Return where elements would be inserted into a sorted array; NaN sorts last.
 
-    Every element of x2 halves its own interval, all of them at once: as many steps as the length
-    of x1 has binary digits.
+    Bisection for all elements of x2 at once, in ``log2`` of the length of x1 steps.
     """
     if side not in ("left", "right"):
         raise ValueError(f"searchsorted's side must be 'left' or 'right', got {side!r}")
@@ -38,7 +37,7 @@ def searchsorted(
     high = xp.full(x2.shape, size, dtype=xp.index_dtype, device=xp.device)
     for _ in range(size.bit_length()):
         middle = xp.bitwise_right_shift(xp.add(low, high), 1)
-        # An interval that is empty already stays as it is.
+        # Empty intervals stay.
         open_ = xp.less(low, high)
         probe = _taken(xp, x1, xp.minimum(middle, size - 1))
         beyond = xp.logical_and(open_, _before(xp, probe, x2, side))
@@ -48,7 +47,7 @@ def searchsorted(
 
 
 def _before(xp: Any, probe: Any, sought: Any, side: str) -> Any:
-    """Tell where a probe lies before the place that is sought."""
+    """Tell where a probed element comes before the insertion point."""
     before = xp.less(probe, sought) if side == "left" else xp.less_equal(probe, sought)
     if not xp.isdtype(probe.dtype, "real floating"):
         return before

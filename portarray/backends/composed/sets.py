@@ -1,8 +1,7 @@
-"""Set functions made from a stable sort.
+"""Set functions by a stable sort.
 
-Equal elements are neighbours after it, so that a new value starts wherever an element differs from
-the one before. NaN differs from everything, hence each NaN is a value of its own; 0.0 and -0.0 are
-one. Values come sorted.
+In sorted order a new value starts wherever an element differs from the one before. Each NaN is a
+distinct value; 0.0 and -0.0 are equal. Values are returned sorted.
 """
 
 from __future__ import annotations
@@ -41,9 +40,9 @@ def isin(xp: Any, x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
 
 
 def _numbered(xp: Any, x1: Any, x2: Any) -> Any:
-    """Tell which elements of x1 are in x2, where there is no order to search in.
+    """Tell which elements of x1 are in x2, without ``searchsorted``.
 
-    Each distinct value has a number; look up whether x2 has marked it.
+    Numbers the distinct values and looks up which of them x2 has.
     """
     count = math.prod(x1.shape)
     both = xp.concat([xp.reshape(x1, (-1,)), xp.reshape(x2, (-1,))])
@@ -56,7 +55,7 @@ def _numbered(xp: Any, x1: Any, x2: Any) -> Any:
 
 
 def unique_all(xp: Any, x: Any, /) -> UniqueAllResult[Any]:
-    """Return values, first indices, what rebuilds x from the values, and counts."""
+    """Return values, first indices, inverse indices and counts."""
     order, ordered, starts = _sorted(xp, x)
     return UniqueAllResult(
         xp.getitem(ordered, (starts,)),
@@ -68,14 +67,14 @@ def unique_all(xp: Any, x: Any, /) -> UniqueAllResult[Any]:
 
 
 def unique_counts(xp: Any, x: Any, /) -> UniqueCountsResult[Any]:
-    """Return values, and how often each occurs."""
+    """Return values and their counts."""
     ordered = _ordered(xp, x)
     starts = _starts(xp, ordered)
     return UniqueCountsResult(xp.getitem(ordered, (starts,)), _counts(xp, starts))
 
 
 def unique_inverse(xp: Any, x: Any, /) -> UniqueInverseResult[Any]:
-    """Return values, and what rebuilds x from the values."""
+    """Return values and inverse indices."""
     order, ordered, starts = _sorted(xp, x)
     return UniqueInverseResult(
         xp.getitem(ordered, (starts,)),
@@ -97,11 +96,11 @@ def _ordered(xp: Any, x: Any) -> Any:
 
 
 def _sorted(xp: Any, x: Any) -> tuple[Any, Any, Any]:
-    """Return what sorts flattened x, that sorted, and where in it a new value starts."""
+    """Return the indices that sort flattened x, the sorted values, and where new values start."""
     flat = xp.reshape(x, (-1,))
     if xp.isdtype(flat.dtype, "complex floating"):
-        # By real part, and by imaginary part where that is equal. Adding 0 makes -0 equal to 0
-        # for sorts that tell them apart.
+        # Lexicographic, by real and then imaginary part. Adding 0 turns -0 into 0, which some sorts
+        # tell apart.
         by_imaginary = xp.argsort(xp.add(xp.imag(flat), 0.0), stable=True)
         real = xp.take(xp.add(xp.real(flat), 0.0), by_imaginary, axis=0)
         order = xp.take(by_imaginary, xp.argsort(real, stable=True), axis=0)
@@ -124,7 +123,7 @@ def _starts(xp: Any, ordered: Any) -> Any:
 
 def _inverse(xp: Any, x: Any, order: Any, starts: Any) -> Any:
     numbers = xp.cumulative_sum(xp.astype(starts, order.dtype), axis=0, dtype=order.dtype)
-    # What has gone from a place in x to one in the order goes back.
+    # Scatter the numbers back to the positions in x.
     inverse = xp.setitem(xp.zeros_like(numbers), (order,), xp.subtract(numbers, 1))
     return xp.reshape(inverse, x.shape)
 

@@ -1,8 +1,7 @@
-"""Running sums and products made by doubling, and the count of what a statistic reduces.
+"""Cumulative sums and products by doubling, and the number of elements that a reduction reduces.
 
-After step k every element holds what its 2**k predecessors and it give together, so that as many
-steps are needed as the length has binary digits (Hillis and Steele, "Data Parallel Algorithms",
-1986).
+After step k every element is the sum of the last 2**k elements, so log2 of the length steps suffice
+(Hillis and Steele, "Data Parallel Algorithms", 1986).
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ __all__ = ["cumulative_prod", "cumulative_sum"]
 
 
 def count(x: Any, axis: int | tuple[int, ...] | None) -> int:
-    """Return how many elements are reduced into one."""
+    """Return the number of elements that are reduced to one."""
     axes = range(len(x.shape)) if axis is None else (axis,) if isinstance(axis, int) else axis
     return math.prod(x.shape[one] for one in axes)
 
@@ -28,7 +27,7 @@ def cumulative_prod(
     dtype: Any = None,
     include_initial: bool = False,
 ) -> Any:
-    """Return running products along an axis."""
+    """Return cumulative products along an axis."""
     return _running(xp, xp.multiply, 1, x, axis, dtype, include_initial)
 
 
@@ -41,7 +40,7 @@ def cumulative_sum(
     dtype: Any = None,
     include_initial: bool = False,
 ) -> Any:
-    """Return running sums along an axis."""
+    """Return cumulative sums along an axis."""
     return _running(xp, xp.add, 0, x, axis, dtype, include_initial)
 
 

@@ -1,9 +1,8 @@
-"""Trigonometric and hyperbolic functions made from others, for libraries whose own are wrong.
+"""Trigonometric and hyperbolic functions, for libraries whose own are wrong.
 
 Complex functions take and return real and imaginary parts. ``xp`` has the standard's functions on
 native arrays; a library's own module does where these functions of it are right for real arrays.
-Special values and branch cuts, these by the signs of zeros, are those of C99, Annex G.6, as the
-standard has them.
+Special values and branch cuts (by the signs of zeros) follow C99, Annex G.6, as the standard.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ Parts = tuple[Any, Any]
 def hypot_of(xp: Any, x1: Any, x2: Any) -> Any:
     """Return ``sqrt(x1**2 + x2**2)`` of two arrays of one real dtype, within 2 ULP.
 
-    Nothing overflows on the way, and an infinity wins over NaN.
+    Without spurious overflow; infinite if either is, even if the other is NaN.
     """
     a, b = xp.abs(x1), xp.abs(x2)
     larger, smaller = xp.maximum(a, b), xp.minimum(a, b)
@@ -81,7 +80,7 @@ def tanh_parts(xp: Any, a: Any, b: Any) -> Parts:
     a, b : native array
         Real and imaginary part, of one real floating-point dtype.
     """
-    # From here on the real part rounds to 1, and the square of the sine may overflow.
+    # From here on the real part rounds to 1, and sinh(a)**2 may overflow.
     bits = -math.log2(float(xp.finfo(a.dtype).eps))
     far = xp.abs(a) > 0.4 * bits + 2
     near = xp.where(far, xp.zeros_like(a), a)
@@ -98,7 +97,7 @@ def tanh_parts(xp: Any, a: Any, b: Any) -> Parts:
     finite = xp.isfinite(b)
     real = xp.where(xp.logical_and(far, finite), one, real)
     imag = xp.where(b == 0, b, imag)
-    # At the infinite ends the standard wants the zero's sign from the imaginary part.
+    # At infinities the standard takes the sign of the zero from the imaginary part.
     end = xp.isinf(a)
     real = xp.where(end, one, real)
     imag = xp.where(end, xp.copysign(xp.zeros_like(b), b), imag)
@@ -177,7 +176,7 @@ def atanh_parts(xp: Any, a: Any, b: Any) -> Parts:
         Real and imaginary part, of one real floating-point dtype.
     """
     x = xp.abs(a)
-    # 1 is nothing beside this, nor beside what is less than its inverse.
+    # Adding 1 to this, or its inverse to 1, changes nothing.
     much = 1 / float(xp.finfo(a.dtype).eps) ** 1.2
     far = xp.logical_or(x > much, xp.abs(b) > much)
     distance = xp.hypot(1 - x, b)
@@ -210,7 +209,7 @@ def _turned(xp: Any, function: Any, a: Any, b: Any) -> Parts:
 
 
 def _sinh_cosh(xp: Any, a: Any) -> tuple[Any, Any, Any]:
-    """Return sinh and cosh as products with a third number, which is 1 in the range of exp."""
+    """Return sinh and cosh, divided by a third result that is 1 unless exp overflows."""
     far = xp.abs(a) > math.log(float(xp.finfo(a.dtype).max)) - 3.0
     half = xp.exp(xp.where(far, xp.abs(a) / 2, xp.zeros_like(a)))
     near = xp.where(far, xp.zeros_like(a), a)

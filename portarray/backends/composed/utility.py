@@ -1,4 +1,4 @@
-"""Differences made from slices."""
+"""``diff`` by slices."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def diff(
     prepend: Any = None,
     append: Any = None,
 ) -> Any:
-    """Return n-th differences along an axis; of booleans, where neighbours differ."""
+    """Return n-th differences along an axis; for booleans exclusive or."""
     if n < 0:
         raise ValueError(f"diff's n must not be negative, got {n}")
     if n == 0:

@@ -16,7 +16,7 @@ from portarray.backends.types import Description, MemoryFigures
 
 __all__ = ["Devices", "dtypes"]
 
-# bfloat16 is not among them: CuPy 14 adds and multiplies it, but neither sorts nor selects by it.
+# Without bfloat16: CuPy 14 has arithmetic for it, but neither sorting nor selection.
 _DTYPES = {
     np.dtype(name): np.dtype(name)
     for name in (
@@ -25,12 +25,12 @@ _DTYPES = {
     )
 }
 
-# How CUDA, ROCm and their libraries say that memory ran out, where CuPy's own error does not.
+# Out-of-memory errors of CUDA, ROCm and their libraries, besides CuPy's own.
 _NO_MEMORY = ("MemoryAllocation", "OUT_OF_MEMORY", "OutOfMemory", "ALLOC_FAILED")
 
 
 class Devices(Backend):
-    """CuPy's devices: which there are, why others are not, their dtypes and their memory."""
+    """Devices of CuPy: discovery, dtypes, memory and errors."""
 
     array_type = cupy.ndarray
 
@@ -63,7 +63,7 @@ class Devices(Backend):
     def describe(self, platform: str, index: int) -> Description:
         name = runtime.getDeviceProperties(index)["name"]
         text = name.decode() if isinstance(name, bytes) else str(name)
-        # ROCm names some cards by their architecture alone, and older releases none at all.
+        # ROCm names some GPUs by architecture only, and old releases give no name.
         return Description(text or f"{'AMD' if runtime.is_hip else 'NVIDIA'} GPU", "gpu")
 
     @staticmethod
@@ -71,7 +71,7 @@ class Devices(Backend):
         return _DTYPES
 
     def device_of_native(self, device: object) -> tuple[str, int] | None:
-        """Return platform and index of a ``cupy.cuda.Device``, None if it is none."""
+        """Return platform and index of a ``cupy.cuda.Device``; None for other objects."""
         return (_built_for(), int(device.id)) if isinstance(device, cupy.cuda.Device) else None
 
     def device_of_array(self, x: Any) -> tuple[str, int]:
@@ -79,7 +79,7 @@ class Devices(Backend):
         return _built_for(), int(x.data.device_id)
 
     def is_out_of_memory(self, error: BaseException) -> bool:
-        """Tell whether memory ran out, of errors of CuPy and of the libraries that it calls."""
+        """Tell whether an error of CuPy, or of a library that it calls, means out of memory."""
         if isinstance(error, cupy.cuda.memory.OutOfMemoryError):
             return True
         return self.is_device_failure(error) and any(word in str(error) for word in _NO_MEMORY)
@@ -89,22 +89,22 @@ class Devices(Backend):
         return super().requested_bytes(error) if size is None else size
 
     def is_device_failure(self, error: BaseException) -> bool:
-        """Tell whether the GPU, its driver or one of its libraries failed, whatever was asked for.
+        """Tell whether the GPU, its driver or one of its libraries failed.
 
-        After some of these errors (an illegal address, a kernel's assertion) CUDA answers every
-        further call of the process with the same error.
+        Some of them (illegal address, failed assertion) are sticky: every further CUDA call of the
+        process fails.
         """
-        # Each library's error class lies in a module that needs that library to be imported.
+        # By module name: importing the error classes would import their libraries.
         home = type(error).__module__.partition(".")[0]
         return isinstance(error, (RuntimeError, cupy.cuda.compiler.CompileException)) and (
-            home in ("cupy", "cupy_backends", "cuda")  # the last finds CUDA's libraries for CuPy
+            home in ("cupy", "cupy_backends", "cuda")  # "cuda" is cuda-pathfinder
         )
 
     def memory(self, device: Any) -> MemoryFigures:
         """Return the memory figures of a GPU.
 
-        ``used`` and ``pooled`` are those of the pool that CuPy allocates from, and None where the
-        user has given CuPy an allocator that keeps no account.
+        ``used`` and ``pooled`` are those of CuPy's memory pool; None if the user set an allocator
+        without statistics.
         """
         with device:
             free, total = runtime.memGetInfo()
@@ -117,11 +117,11 @@ class Devices(Backend):
             )
 
     def synchronize(self, device: Any) -> None:
-        """Wait for all work on a GPU, of every stream."""
+        """Wait for all work on all streams of a GPU."""
         device.synchronize()
 
     def reclaim(self, device: Any) -> None:
-        """Give pooled memory of a GPU, and page-locked host memory, back to the driver."""
+        """Return pooled GPU memory and pinned host memory to the driver."""
         with device:
             pool = _pool()
             if pool is not None:
@@ -129,7 +129,7 @@ class Devices(Backend):
             cupy.get_default_pinned_memory_pool().free_all_blocks()
 
     def scope(self, device: Any) -> AbstractContextManager[Any] | None:
-        """Make a GPU current; None where it is the only one."""
+        """Return a context that makes a GPU current; None if there is only one."""
         found: AbstractContextManager[Any] | None = device if _number() > 1 else None
         return found
 
@@ -143,21 +143,21 @@ def _seen() -> tuple[int, str]:
     try:
         number: int = runtime.getDeviceCount()
     except runtime.CUDARuntimeError as error:
-        # The runtime raises instead of answering 0.
+        # The runtime raises instead of returning 0.
         return 0, _trouble(error)
     return number, "" if number else f"CuPy {Devices.version()} finds a driver, but no GPU"
 
 
 def _trouble(error: Exception) -> str:
-    """Say what keeps the runtime from its GPUs: no driver, one too old, or nothing to drive."""
+    """Return why the runtime finds no GPU: no driver, too old a driver, or no device."""
     loaded = Devices.driver("")
     said = " ".join(str(error).split())
-    if loaded in ("", "0"):  # what CUDA answers without one
+    if loaded in ("", "0"):  # CUDA without a driver
         maker = "AMD" if runtime.is_hip else "NVIDIA"
         return f"CuPy {Devices.version()} finds no {maker} driver ({said})"
     if not runtime.is_hip:
         needs, offers = runtime.runtimeGetVersion(), int(loaded)
-        # Within a major version any driver serves any runtime.
+        # Drivers are compatible within a major version.
         if offers // 1000 < needs // 1000:
             major = offers // 1000
             return (
@@ -174,11 +174,10 @@ def _number() -> int:
 
 
 def _pool() -> Any:
-    """Return the pool that CuPy allocates from, None where it is not one of CuPy's own."""
+    """Return the pool that CuPy allocates from; None for user-defined allocators."""
     owner = getattr(cupy.cuda.get_allocator(), "__self__", None)
     own = (cupy.cuda.MemoryPool, cupy.cuda.MemoryAsyncPool)
     return owner if isinstance(owner, own) else None
 
 
-# What the functions of the namespace call.
 dtypes = Devices.dtypes

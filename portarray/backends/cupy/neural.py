@@ -1,8 +1,7 @@
-"""CUDA kernels of the core kernels: what CuPy's functions take several launches for.
+"""CUDA code of core kernels, one launch each where CuPy's functions need several.
 
 CuPy compiles each on its first call, for the dtypes of that call. ``T`` is the dtype of the arrays
-and ``W`` the one that is computed in: float32 for float16, else the same. Sums are CuPy's
-reductions, whose threads add up parts of a row each.
+and ``W`` the compute dtype: float32 for float16, else the same. Sums are CuPy's reductions.
 """
 
 from __future__ import annotations
@@ -43,14 +42,14 @@ silu = _elementwise("T x", "T y", "y = T(portarray_silu(portarray_wide(x)))", "s
 gelu = _elementwise("T x", "T y", "y = T(portarray_gelu(portarray_wide(x)))", "gelu")
 gelu_tanh = _elementwise("T x", "T y", "y = T(portarray_gelu_tanh(portarray_wide(x)))", "gelu_tanh")
 
-# The sums of float64, and those in float32 of all else.
+# Sums of float64 in float64, of other dtypes in float32.
 total = _sum("T x", "T sum", "portarray_wide(x)", "total")
 total32 = _sum("T x", "float32 sum", "portarray_wide(x)", "total32")
 squares = _sum("T x", "T sum", "portarray_wide(x) * portarray_wide(x)", "squares")
 squares32 = _sum("T x", "float32 sum", "portarray_wide(x) * portarray_wide(x)", "squares32")
 
 exponentials = _sum("T x, W top", "W sum", "exp(portarray_wide(x) - top)", "exponentials")
-"""The sum of exponentials, with the largest number taken off first."""
+"""The sum of exponentials, after subtracting the maximum."""
 
 distance = _sum(
     "T x, W mean",
@@ -91,4 +90,4 @@ rotate = _elementwise(
     """,
     "rotate",
 )
-"""Turn pairs by an angle."""
+"""Rotate pairs by an angle."""

@@ -1,8 +1,8 @@
-"""Arrays in and out: host memory and DLPack.
+"""Transfer to and from host memory, and DLPack.
 
-CuPy works on the stream that is current for the device in the calling thread. What comes from
-another stream or another device is waited for on the GPU, never by the host; only what is copied
-from another library's memory is waited for here, since that library may then use it again.
+CuPy uses the device's current stream of the calling thread. Other streams and devices are ordered
+on the GPU, without blocking the host; only copies from another library's memory block, since that
+library may reuse it afterwards.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ __all__ = ["Transfer", "from_dlpack", "from_host", "move", "to_host"]
 _CPU, _CUDA, _ROCM, _CUDA_MANAGED = 1, 2, 10, 13
 
 _SHARES = os.environ.get("CUPY_ENABLE_UMP", "0") != "0"
-"""Whether CuPy takes NumPy's memory as it is, even where a copy is asked for."""
+"""Whether CuPy uses NumPy's memory without a copy (unified memory), even if a copy is requested."""
 
 
 class Transfer(Backend):
-    """CuPy's arrays in and out: host memory, other devices, DLPack."""
+    """Transfer of CuPy's arrays: host memory, other devices, DLPack."""
 
     def on_host(self, device: Any) -> bool:
         return False
@@ -37,10 +37,10 @@ class Transfer(Backend):
     def from_host(
         array: np.ndarray[Any, Any], device: Any, *, copy: bool | None, non_blocking: bool = False
     ) -> ndarray:
-        """Make an array on a GPU from a NumPy array, whose elements are read when this returns.
+        """Make an array on a GPU from a NumPy array; the copy is complete when this returns.
 
-        With ``non_blocking`` those of page-locked memory are not: they are read before any later
-        work on the current stream.
+        With ``non_blocking`` copies from pinned memory are only ordered before later work on the
+        current stream.
 
         Raises
         ------
@@ -51,11 +51,11 @@ class Transfer(Backend):
             raise ValueError(
                 f"copy=False, but {device} does not use host memory; pass copy=None or copy=True"
             )
-        # For CuPy, which before version 14 does not swap bytes.
+        # CuPy before version 14 ignores byte order.
         array = np.asarray(array, dtype=array.dtype.newbyteorder("="))
         if _SHARES:
             array = array.copy()
-        # CuPy fills arrays without axes with a scalar, and memory with 0 where that is -0.0.
+        # CuPy fills 0-d arrays with a scalar, which turns -0.0 into 0.
         given = np.atleast_1d(array)
         with device:
             x = cupy.array(given, copy=True, blocking=not non_blocking and _is_read_late(given))
@@ -78,7 +78,7 @@ class Transfer(Backend):
         return _read(x, np.ndarray(x.shape, x.dtype, order=_order(x)))
 
     def pinned_copy(self, x: ndarray) -> np.ndarray[Any, Any] | None:
-        """Return an array as NumPy array in page-locked memory; None where there is too little."""
+        """Return an array as a NumPy array in pinned memory; None if there is too little."""
         with x.device:
             try:
                 memory = cupy.cuda.alloc_pinned_memory(max(1, x.nbytes))
@@ -108,15 +108,15 @@ class Transfer(Backend):
                 f"copy=False, but moving an array from {source} to {device} copies it; "
                 f"pass copy=None or copy=True"
             )
-        # CuPy cannot copy strided arrays between devices, and orders no streams of two devices.
+        # CuPy cannot copy strided arrays between devices, nor order streams of two devices.
         with source:
             x = cupy.ascontiguousarray(x)
-        # It copies on the target's stream, and with ROCm on the source's.
+        # CuPy copies on the target's stream, with ROCm on the source's.
         copying, other = (source, device) if runtime.is_hip else (device, source)
         _wait(copying, other)
         with device:
             moved = x.copy()
-        # Until it is copied, what comes next on the other one may not use or reuse the memory.
+        # Later work on the other stream must not use or reuse the memory before the copy is done.
         _wait(other, copying)
         return moved
 
@@ -124,17 +124,17 @@ class Transfer(Backend):
     def from_dlpack(x: Any, device: Any, *, copy: bool | None) -> ndarray:
         """Make an array on a GPU from an object with ``__dlpack__``.
 
-        The producer is told CuPy's current stream, and makes it wait for work that is still under
-        way.
+        The producer makes CuPy's current stream wait for pending work.
 
         Parameters
         ----------
         x : object
             With ``__dlpack__`` and ``__dlpack_device__``.
         device : cupy.cuda.Device or None
-            Where to; None is where the data is, or CuPy's current device for data in host memory.
+            Target; None is the data's own device, or CuPy's current one for data in host memory.
         copy : bool or None
-            None shares memory where it can, True always copies, False raises where it cannot share.
+            None shares memory if possible, True always copies, False raises if sharing is
+            impossible.
 
         Raises
         ------
@@ -165,7 +165,7 @@ class Transfer(Backend):
         stays = shared.device == target
         found = Transfer.move(shared, target, copy=True if stays and held.read_only else copy)
         if found is not shared:
-            # Once nobody holds its memory the producer may use it again, on a stream of its own.
+            # The producer may reuse its memory on its own stream once it is released.
             with shared.device:
                 cupy.cuda.get_current_stream().synchronize()
         return found
@@ -190,14 +190,14 @@ class Transfer(Backend):
         Parameters
         ----------
         x : cupy.ndarray
-            The array; in managed memory it is exported as such.
+            The array; managed memory is exported as managed.
         stream : int or None
-            The consumer's stream, which will wait for CuPy's current one: on CUDA 1 and 2 are the
-            default streams and None means 1, on ROCm 0 is and None means 0; -1 orders nothing.
+            The consumer's stream, which will wait for CuPy's current one. Default streams are 1
+            (None) and 2 on CUDA, 0 (None) on ROCm; -1 skips synchronization.
         max_version : tuple of int or None
-            The highest version of DLPack that the consumer reads.
+            The latest version of DLPack that the consumer reads.
         dl_device : tuple of int or None
-            Where the consumer wants it: the array's own device, or the CPU.
+            Device requested by the consumer: the array's own or the CPU.
         copy : bool or None
             Whether to copy.
 
@@ -218,7 +218,7 @@ class Transfer(Backend):
                 raise BufferError(f"copy=False, but the array on {x.device} must be moved first")
             return self.to_host(x, copy=True).__dlpack__(max_version=max_version)
         with x.device:
-            # CuPy exports no copies; this one is ordered with the current stream like the array.
+            # CuPy exports no copies itself.
             return (x.copy() if copy is True else x).__dlpack__(
                 stream=stream, max_version=max_version
             )
@@ -231,32 +231,31 @@ class Transfer(Backend):
 def _is_read_late(array: np.ndarray[Any, Any]) -> bool:
     """Tell whether CuPy may read an array after it has returned.
 
-    Of other memory it makes a page-locked copy first; since version 14 it leaves that out where the
-    array is page-locked. Blocking calls wait for all work on the stream.
+    Pageable memory is copied to pinned memory first; since version 14, pinned arrays are read
+    directly. Blocking calls wait for all work on the stream.
     """
     is_memory_pinned = getattr(pinned_memory, "is_memory_pinned", None)
     return is_memory_pinned is not None and bool(is_memory_pinned(array.ctypes.data))
 
 
 def _read(x: ndarray, host: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return a NumPy array with the elements of an array, when they are there."""
-    with x.device:  # its current stream is the one to wait for
-        # Without memory to write to CuPy may show the array's own, before that is computed
-        # (CUPY_ENABLE_UMP).
+    """Copy an array to a NumPy array, and wait until it is complete."""
+    with x.device:  # wait for its current stream
+        # Without `out=` CuPy may return a view before it is computed (CUPY_ENABLE_UMP).
         x.get(out=host)
     return host
 
 
 def _order(x: ndarray) -> Literal["C", "F"]:
-    """Return the order in which an array's elements are read, as they lie if that is possible.
+    """Return the memory order for reading an array: its own if it is contiguous.
 
-    For another order CuPy makes a copy on the GPU.
+    CuPy makes a temporary copy on the GPU for other orders.
     """
     return "F" if x.flags.f_contiguous and not x.flags.c_contiguous else "C"
 
 
 def _wait(later: Any, earlier: Any) -> None:
-    """Let a device's current stream wait for what the current stream of another has to do."""
+    """Make a device's current stream wait for another's."""
     with earlier:
         event = cupy.cuda.Event(disable_timing=True)
         event.record(cupy.cuda.get_current_stream())
@@ -265,7 +264,7 @@ def _wait(later: Any, earlier: Any) -> None:
 
 
 def _stream() -> int:
-    """Return the current stream in DLPack's numbers: 1 is CUDA's legacy default, ROCm's is 0."""
+    """Return the current stream as DLPack numbers it: CUDA's legacy default is 1, ROCm's 0."""
     stream: int = cupy.cuda.get_current_stream().ptr
     return stream or (0 if runtime.is_hip else 1)
 
@@ -274,7 +273,6 @@ def _readable() -> frozenset[int]:
     return frozenset({_ROCM} if runtime.is_hip else {_CUDA, _CUDA_MANAGED})
 
 
-# What the functions of the namespace call.
 from_dlpack, from_host, move, to_host = (
     Transfer.from_dlpack,
     Transfer.from_host,

@@ -1,8 +1,7 @@
-"""Core kernels for CuPy: one launch where the standard's names take many.
+"""Core kernels for CuPy: one launch each instead of many.
 
-They were compiled for processors and compared with a reference there. No GPU ran them, so no
-benchmark has shown yet that they win: ``wins`` names the rows that are to show it. Attention and
-products are the generic ones: cuBLAS does their work.
+Tested by compiling them for CPUs; they were never run on a GPU, so ``wins`` names benchmark rows
+still to be measured. Attention and products use the generic versions: cuBLAS does most of the work.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ def _log_softmax(x: cupy.ndarray, /, *, axis: int) -> cupy.ndarray:
 
 
 def _exponentials(x: cupy.ndarray, axis: int) -> tuple[cupy.ndarray, cupy.ndarray]:
-    """Return the largest number along an axis and the sum of exponentials below it."""
+    """Return the maximum along an axis and the sum of ``exp(x - maximum)``."""
     top = cupy.max(x, axis=axis, keepdims=True).astype(_wide(x), copy=False)
     return top, neural.exponentials(x, top, axis=axis, keepdims=True)
 
@@ -80,7 +79,7 @@ def _rope(
     theta: float,
     interleaved: bool,
 ) -> cupy.ndarray:
-    """Turn pairs where they lie, into views of the result."""
+    """Rotate pairs, writing into views of the result."""
     cos, sin = tables
     half = cos.shape[-1]
     first, second = slice(0, half), slice(half, 2 * half)

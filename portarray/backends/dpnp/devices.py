@@ -1,11 +1,11 @@
-"""dpnp's devices: SYCL's, but for those that dpnp cannot compute on.
+"""dpnp's devices: SYCL's, except those that dpnp cannot compute on.
 
-On CPUs dpnp needs Intel's OpenCL runtime. PoCL offers a device as well, without unified shared
-memory (USM), and where SYCL's default device has none dpnp ends the process, on whichever device it
-is to compute: the first use of its extensions allocates there, in ``dpctl_capi`` of
-https://github.com/IntelPython/dpctl/blob/master/dpctl/apis/include/dpctl4pybind11.hpp, and nothing
-catches what SYCL throws. So drivers are prepared before SYCL asks for platforms, Intel's first, and
-where that came too late there are no devices here.
+On CPUs dpnp needs Intel's OpenCL runtime. PoCL's devices lack unified shared memory (USM), and if
+SYCL's default device lacks it, dpnp aborts the process whichever device is used: the first use of
+its extensions allocates there, in ``dpctl_capi`` of
+https://github.com/IntelPython/dpctl/blob/master/dpctl/apis/include/dpctl4pybind11.hpp, without
+catching SYCL's exception. So drivers are set up, Intel's first, before SYCL lists platforms; if
+SYCL did so before, there may be no devices.
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ _DTYPES: dict[np.dtype[Any], np.dtype[Any]] = {
     )
 }
 
-# The order in which devices are counted, and of two drivers for one GPU which one is taken.
+# The order of devices; of two drivers for one GPU the first is used.
 _BACKENDS = ("level_zero", "cuda", "hip", "opencl")
 
-# What SYCL's runtime says where a driver has no memory for a kernel, which it names or numbers:
+# SYCL's out-of-memory errors, by name or number:
 # https://github.com/intel/llvm/blob/sycl/unified-runtime/include/unified-runtime/ur_api.h
 _NO_MEMORY = re.compile(r"UR_RESULT_ERROR_OUT_OF_(HOST_MEMORY|DEVICE_MEMORY|RESOURCES)")
 
 
 class Devices(Backend):
-    """dpnp's devices: which there are, why others are not, their dtypes and their memory."""
+    """Devices of dpnp: discovery, dtypes, memory and errors."""
 
     array_type = dpnp.ndarray
 
@@ -62,11 +62,11 @@ class Devices(Backend):
         return str(dpnp.__version__)
 
     def count(self, platform: str) -> int:
-        """Return how many SYCL devices dpnp computes on: GPUs first, then others, then CPUs."""
+        """Return the number of SYCL devices that dpnp computes on: GPUs, others, then CPUs."""
         return len(_found()[0]) if platform == "oneapi" else 0
 
     def why_not(self, platform: str) -> str:
-        """Return why there is no device, and what else was found."""
+        """Return why there is no device, and the devices that were rejected."""
         if platform != "oneapi":
             return f"dpnp computes on SYCL devices only, not on {platform}"
         reasons = [f"{name}: {reason}" for name, reason in _found()[1].items()]
@@ -76,7 +76,7 @@ class Devices(Backend):
 
     @staticmethod
     def native_device(platform: str, index: int) -> Device:
-        """Return dpnp's device object, which holds the one queue that dpnp keeps for the device."""
+        """Return dpnp's device object, which holds the device's cached queue."""
         return _device(_found()[0][index])
 
     def describe(self, platform: str, index: int) -> Description:
@@ -89,7 +89,7 @@ class Devices(Backend):
 
     @staticmethod
     def dtypes(platform: str, index: int) -> Mapping[np.dtype[Any], np.dtype[Any]]:
-        """Return every dtype that a device has: dpnp's dtypes are NumPy's, and bfloat16 is none."""
+        """Return the dtypes of a device: NumPy's, without bfloat16."""
         native = _found()[0][index]
         return {
             dtype: own
@@ -100,9 +100,9 @@ class Devices(Backend):
 
     @staticmethod
     def device_of_native(device: object) -> tuple[str, int] | None:
-        """Return the index of dpnp's or dpctl's device or queue object, None if it is none.
+        """Return the index of a device or queue object of dpnp or dpctl; None for other objects.
 
-        A queue stands for its device: arrays are put into the queue that dpnp keeps for that one.
+        A queue means its device: arrays are made on the device's cached queue.
 
         Raises
         ------
@@ -117,7 +117,7 @@ class Devices(Backend):
 
     @staticmethod
     def device_of_array(x: dpnp.ndarray) -> tuple[str, int]:
-        """Return the index of the device that holds an array, whichever queue it belongs to.
+        """Return the index of the device that holds an array, of any queue.
 
         Raises
         ------
@@ -127,7 +127,7 @@ class Devices(Backend):
         return "oneapi", _index(x.sycl_device)
 
     def owns(self, x: object) -> bool:
-        """Tell whether it is an array of dpnp, or one of ``dpnp.tensor``, which dpnp's wrap."""
+        """Tell whether an object is an array of dpnp or of ``dpnp.tensor``."""
         return isinstance(x, (dpnp.ndarray, usm_ndarray))
 
     def is_out_of_memory(self, error: BaseException) -> bool:
@@ -135,14 +135,14 @@ class Devices(Backend):
             return True
         if isinstance(error, RuntimeError) and _NO_MEMORY.search(str(error)):
             return True
-        # Sizes that 64 bits do not count come out negative.
+        # Sizes overflow to negative numbers.
         return isinstance(error, ValueError) and "request allocation must be positive" in str(error)
 
     def requested_bytes(self, error: BaseException) -> int | None:
-        """Return how many bytes could not be had; None where a driver wanted them for itself.
+        """Return the size in bytes of the failed allocation; None for a driver's own.
 
-        dpnp's error does not say. The innermost function of Python that it came through was making
-        an array, and its variables say of which size.
+        dpnp's error does not tell: it is read from the local variables of the innermost frame, a
+        function that allocates.
         """
         if not isinstance(error, USMAllocationError):
             return super().requested_bytes(error)
@@ -153,7 +153,7 @@ class Devices(Backend):
         size_in = _MAKING.get(making.f_globals.get("__name__", ""))
         try:
             return None if size_in is None else size_in(making.f_locals)
-        except (KeyError, TypeError, AttributeError):  # other functions there make arrays otherwise
+        except (KeyError, TypeError, AttributeError):  # another allocating function
             return None
 
     def is_device_failure(self, error: BaseException) -> bool:
@@ -168,10 +168,10 @@ class Devices(Backend):
         )
 
     def memory(self, device: Device) -> MemoryFigures:
-        """Return the memory figures of a device; SYCL counts nothing that a process uses.
+        """Return the memory figures of a device; SYCL does not track usage.
 
-        A GPU's free memory is known where its driver tells it, which Level Zero does under
-        ``ZES_ENABLE_SYSMAN=1``. A CPU has the machine's memory.
+        Free GPU memory needs driver support: with Level Zero ``ZES_ENABLE_SYSMAN=1``. A CPU has the
+        machine's memory.
         """
         native = device.sycl_device
         if native.is_cpu:
@@ -180,7 +180,7 @@ class Devices(Backend):
         return MemoryFigures(total=native.global_mem_size, free=None if free is None else int(free))
 
     def synchronize(self, device: Device) -> None:
-        """Wait for all work on a device, of whichever array."""
+        """Wait for all work on a device, on all queues."""
         device.sycl_queue.wait()
 
     def driver(self, platform: str) -> str:
@@ -190,13 +190,13 @@ class Devices(Backend):
 
 @cache
 def _found() -> tuple[tuple[dpctl.SyclDevice, ...], dict[str, str]]:
-    """Return the devices that dpnp computes on, best first, and why others are left out."""
-    # SYCL asks OpenCL's loader for platforms once, when somebody asks SYCL first.
+    """Return the devices that dpnp computes on, best first, and why others are rejected."""
+    # SYCL lists OpenCL platforms once, on first use.
     loader.prepare()
     usable: list[dpctl.SyclDevice] = []
     reasons: dict[str, str] = {}
     deadly = _deadly_default()
-    taken: dict[str, int] = {}  # GPUs by name that a better backend drives
+    taken: dict[str, int] = {}  # GPUs by name, with the preferred driver
     for native in sorted(dpctl.get_devices(), key=_rank):
         reason = _obstacle(native) or deadly
         if not reason and native.is_gpu:
@@ -210,16 +210,16 @@ def _found() -> tuple[tuple[dpctl.SyclDevice, ...], dict[str, str]]:
         else:
             usable.append(native)
     if reasons and deadly and deadly not in reasons.values():
-        reasons["all"] = deadly  # what to do about it
+        reasons["all"] = deadly  # has the fix
     if usable:
-        warmup.settle()
+        warmup.warm_up()
     return tuple(usable), reasons
 
 
 def _rank(native: dpctl.SyclDevice) -> tuple[int, int]:
     backend = native.backend.name
     place = _BACKENDS.index(backend) if backend in _BACKENDS else len(_BACKENDS)
-    # Accelerators stand between GPUs and CPUs; sorting keeps SYCL's order otherwise.
+    # Accelerators come between GPUs and CPUs; the sort is stable.
     return (0 if native.is_gpu else 2 if native.is_cpu else 1), place
 
 
@@ -238,7 +238,7 @@ def _obstacle(native: dpctl.SyclDevice) -> str:
 
 
 def _deadly_default() -> str:
-    """Return why dpnp would end the process at its first call, or an empty string."""
+    """Return why dpnp would abort the process in its first call, or an empty string."""
     try:
         native = dpctl.select_default_device()
     except dpctl.SyclDeviceCreationError as error:
@@ -285,7 +285,7 @@ def _index(native: dpctl.SyclDevice) -> int:
 
 def _of_shape(variables: Mapping[str, Any]) -> int | None:
     shape, dtype = variables["shape"], variables["dtype"]
-    if dtype is None:  # whichever is the default
+    if dtype is None:  # the default dtype
         return None
     lengths = shape if isinstance(shape, (tuple, list)) else (shape,)
     return math.prod(map(int, lengths)) * int(np.dtype(dtype).itemsize)
@@ -297,10 +297,9 @@ _MAKING: Mapping[str, Callable[[Mapping[str, Any]], int | None]] = {
     "dpnp.tensor._reshape": lambda variables: int(variables["X"].nbytes),
     "portarray.backends.dpnp.transfer": lambda variables: int(variables["array"].nbytes),
 }
-"""What functions that allocate say of the size, by module."""
+"""Variables with the size in functions that allocate, by module."""
 
 
-# What the functions of the namespace call.
 dtypes, native_device, device_of_native = (
     Devices.dtypes,
     Devices.native_device,

@@ -1,9 +1,8 @@
-"""dpnp's arrays in and out: host memory, DLPack, other queues.
+"""Transfer of dpnp's arrays: host memory, DLPack, other queues.
 
-Arrays lie in unified shared memory (USM) of one of three kinds: ``"device"``, ``"shared"`` and
-``"host"``. Arrays of every kind are taken as they are, what is made here is of kind ``"device"``,
-and results keep dpnp's rule: ``"device"`` where an operand is of that kind, else ``"shared"`` where
-one is of that kind, else ``"host"``.
+Arrays are in unified shared memory (USM) of type ``"device"``, ``"shared"`` or ``"host"``. All are
+accepted, new arrays are ``"device"``, and results follow dpnp: the first of these types among the
+operands.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _ALIGNED = 64  # bytes: where dpnp's kernels are fastest, and SYCL allocates
 
 
 class Transfer(Backend):
-    """dpnp's arrays in and out: host memory, other devices, DLPack."""
+    """Transfer of dpnp's arrays: host memory, other devices, DLPack."""
 
     converts_on_copy = True
 
@@ -55,7 +54,7 @@ class Transfer(Backend):
         copy: bool | None,
         non_blocking: bool = False,
     ) -> dpnp.ndarray:
-        """Make an array on a device from a NumPy array, always copied: USM is SYCL's own memory.
+        """Make an array on a device from a NumPy array, always by copying into USM.
 
         Raises
         ------
@@ -75,29 +74,29 @@ class Transfer(Backend):
     ) -> dpnp.ndarray:
         """Make an array of a dtype that the device has from a NumPy array of any.
 
-        Values are converted as NumPy does, on CPUs while they are copied. Axes lie in memory in the
-        order in which the NumPy array's do.
+        Follows NumPy's casting rules; on CPUs converts while copying. Keeps the memory order of
+        axes.
         """
         fortran = array.flags.f_contiguous and not array.flags.c_contiguous
         if not Transfer.on_host(device):
-            # dpnp is slow at reading what has gaps.
+            # dpnp is slow at reading non-contiguous memory.
             return dpnp.asarray(
                 np.asarray(array, dtype, order="F" if fortran else "C"), device=device
             )
-        # dpnp takes as long for a view as for a small array.
+        # A view costs dpnp as much as a small array.
         axes = None if fortran else copying.in_memory_order(array)
         values = array if axes is None else array.transpose(axes)
         x = _unwritten(values, dtype, device, "F" if fortran else "C")
-        # New memory is nobody's: it is written while the device works.
+        # New memory needs no synchronization before writing.
         np.asarray(_HostMemory(x))[...] = values
         return x if axes is None else x.transpose(copying.inverse(axes))
 
     def why_copied_in(self, array: np.ndarray[Any, Any], device: Device) -> str:
-        """Return why dpnp copies NumPy's memory, as it always does."""
+        """Return why dpnp always copies NumPy's memory."""
         return "dpnp's arrays lie in memory that SYCL allocates"
 
     def why_copied_out(self, x: dpnp.ndarray, device: Device) -> str:
-        """Return why others do not keep an array's memory; it is always copied."""
+        """Return why exported memory is always copied."""
         if self.on_host(x.device):
             return (
                 "dpnp returns before it has computed, and what others wrote could come in between"
@@ -108,10 +107,9 @@ class Transfer(Backend):
     def to_host(x: dpnp.ndarray, *, copy: bool | None) -> np.ndarray[Any, Any]:
         """Return an array as NumPy array.
 
-        ``copy=None`` copies, for dpnp returns before it has computed: what is written into shared
-        memory then could change the operands of work that was asked for before. ``copy=False``
-        gives the memory itself, after all work on it; it stays right to read, since assignments
-        wait, and right to write after :func:`portarray.synchronize`.
+        ``copy=None`` copies, since dpnp is asynchronous: writes into a view could change the
+        operands of pending work. ``copy=False`` returns a view, after waiting for all work. Reading
+        it stays safe, since assignments wait; writing is safe after :func:`portarray.synchronize`.
 
         Raises
         ------
@@ -119,7 +117,7 @@ class Transfer(Backend):
             If ``copy=False`` and the device has memory of its own.
         """
         if Transfer.on_host(x.device):
-            # dpnp does not tell one array's work from another's on the queue.
+            # dpnp cannot wait for one array's work alone.
             x.sycl_queue.wait()
             host = np.asarray(_HostMemory(x))
             return host if copy is False else copied(host)
@@ -155,16 +153,15 @@ class Transfer(Backend):
 
     @staticmethod
     def normalize(x: dpnp.ndarray | usm_ndarray, *, copy: bool | None) -> dpnp.ndarray:
-        """Return an array of any queue as one of the queue that dpnp keeps for its device.
+        """Return an array of any queue on its device's cached queue.
 
-        Arrays of two queues do not meet in one call. In one context the memory is the same, and the
-        result a view.
+        Arrays of two queues cannot be combined in one call. Within one context the result is a
+        view.
 
         Raises
         ------
         ValueError
-            If ``copy=False`` and the array is of another context; or if portarray has no such
-            device.
+            If ``copy=False`` and the array is of another context, or if portarray lacks the device.
         """
         queue = Devices.native_device(*Devices.device_of_array(x)).sycl_queue
         if isinstance(x, usm_ndarray):
@@ -172,7 +169,7 @@ class Transfer(Backend):
         own = x.sycl_queue
         if own == queue:
             return x
-        # What that queue was given to do must be done before another one reads it.
+        # Finish pending work of the queue before another one reads the memory.
         own.wait()
         if own.sycl_context == queue.sycl_context:
             return x.to_device(queue)
@@ -187,14 +184,14 @@ class Transfer(Backend):
     def from_dlpack(x: Any, device: Device | None, *, copy: bool | None) -> dpnp.ndarray:
         """Make an array on a device from an object with ``__dlpack__``.
 
-        Memory of the same device is shared; any other comes through the host.
+        Memory of the same device is shared; other memory is copied through the host.
 
         Raises
         ------
         ValueError
             If ``copy=False`` and the data must move.
         BufferError
-            If the capsule was used before, or the data is on a device that dpnp cannot read.
+            If the capsule is already consumed, or the data is on a device that dpnp cannot read.
         """
         kind, index = map(int, x.__dlpack_device__())
         if kind in dlpack.HOST_KINDS:
@@ -209,7 +206,7 @@ class Transfer(Backend):
         place = device or Devices.native_device(*Devices.device_of_array(shared))
         found = Transfer.move(Transfer.normalize(shared, copy=copy), place, copy=copy)
         if copy:
-            # From now on the producer may write into its memory, on a queue of its own.
+            # The producer may write into its memory afterwards.
             found.sycl_queue.wait()
         return found
 
@@ -222,7 +219,7 @@ class Transfer(Backend):
         dl_device: tuple[int, int] | None,
         copy: bool | None,
     ) -> Any:
-        """Return a DLPack capsule of an array; that of a CPU is of host memory, which all can read.
+        """Return a DLPack capsule of an array; on CPUs it is exported as host memory.
 
         Raises
         ------
@@ -238,9 +235,7 @@ class Transfer(Backend):
                     f"an array on {x.device} can be exported to its own DLPack device {own} and to "
                     f"the CPU ({_DLPACK_CPU}, 0), not to {wanted}"
                 )
-            if (
-                copy
-            ):  # a copy of dpnp's own has all memory that x is a view of, and is laid out like x
+            if copy:  # dpnp's copy would copy all memory that x is a view of
                 x = dpnp.copy(x, order="C")
             x.sycl_queue.wait()
             return x.__dlpack__(stream=stream, max_version=max_version)
@@ -266,7 +261,7 @@ def _place_of(device: Device) -> tuple[int, int]:
 def _unwritten(
     array: np.ndarray[Any, Any], dtype: np.dtype[Any], device: Device, order: str
 ) -> dpnp.ndarray:
-    """Return an array on a CPU, of new memory where a copy of NumPy's array is made fastest."""
+    """Return an uninitialized array on a CPU, placed for a fast copy of NumPy's array."""
     nbytes = array.size * dtype.itemsize
     if nbytes < _LARGE:
         return dpnp.empty(array.shape, dtype=dtype, device=device, order=order)
@@ -280,14 +275,14 @@ def _unwritten(
 
 
 def _alone(x: dpnp.ndarray) -> dpnp.ndarray:
-    """Return an array in memory of its own size: dpnp copies all memory that one is a view of."""
+    """Return an array without surplus memory: dpnp copies all memory that a view refers to."""
     return dpnp.copy(x) if x.get_array().usm_data.nbytes > x.nbytes else x
 
 
 class _HostMemory:
-    """An array's memory as NumPy sees it; whatever views NumPy makes keep it, and it the array.
+    """``__array_interface__`` of an array's memory; NumPy's views keep the array alive.
 
-    It waits for nothing, unlike the array's own ``__sycl_usm_array_interface__``.
+    Unlike the array's ``__sycl_usm_array_interface__`` it does not wait.
     """
 
     def __init__(self, x: dpnp.ndarray) -> None:
@@ -303,7 +298,6 @@ class _HostMemory:
         }
 
 
-# What the functions of the namespace call.
 from_dlpack, from_host, move, to_host = (
     Transfer.from_dlpack,
     Transfer.from_host,

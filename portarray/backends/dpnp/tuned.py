@@ -1,8 +1,7 @@
 """Core kernels for dpnp: activations in one buffer.
 
 Each operation of dpnp is a launch and a pass over memory, and a new array costs as much again.
-Elsewhere the generic kernels have no more operations than these would: softmax, norms and rope gain
-nothing measurable from buffers, and products are oneMKL's already.
+Softmax, norms and rope gain nothing measurable from buffers, and products are oneMKL's already.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ def _gelu(x: Any, /, *, approximate: str) -> Any:
 
 
 def _divided(wide: Any, power: Any, x: Any) -> Any:
-    """Return ``wide / (1 + exp(power))``, written over ``power``, in the dtype of x."""
+    """Return ``wide / (1 + exp(power))`` in the dtype of x, overwriting ``power``."""
     dpnp.exp(power, out=power)
     dpnp.add(power, constant(1.0, power), out=power)
     dpnp.divide(wide, power, out=power)

@@ -1,11 +1,11 @@
-"""The first use of dpnp's extensions, one after the other.
+"""Warm-up of dpnp's extensions, which would deadlock in threads.
 
-Each extension of dpnp and dpctl looks up dpctl's types when a function of it is called first, as
-``static dpctl_capi api{}`` in
+Each extension of dpnp and dpctl looks up dpctl's types in its first call, in a function-local
+``static dpctl_capi api{}`` of
 https://github.com/IntelPython/dpctl/blob/master/dpctl/apis/include/dpctl4pybind11.hpp. That runs
-Python, so that another thread may go on meanwhile; if that one calls the same extension, it waits
-for the lookup and keeps the interpreter's lock, which the first one needs to finish: the process
-stands still for ever. So every extension is called once here, before threads come to the device.
+Python code, which may release the GIL; a second thread that calls the same extension then waits for
+the lookup while it holds the GIL, which the first thread needs: a deadlock. So every extension is
+called once here, before the device is used.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from types import ModuleType
 from typing import Any
 
 _SIGNATURE = re.compile(r"^(?:1\. )?\w+\((?!\*)(.*)\) ->", re.MULTILINE)
-"""What pybind11 writes of a function, or of the first of those with its name."""
+"""The signature in a pybind11 docstring, the first one for overloads."""
 
 _TYPED = re.compile(r": (dpctl\.Sycl\w+|[\w:]*usm_ndarray)(, |$)")
-"""A parameter that must be of a type which is looked up."""
+"""A parameter of one of the types that are looked up."""
 
 
-_settling = threading.Lock()
+_lock = threading.Lock()
 
 
-def settle() -> None:
-    """Let every extension that is imported look up what it needs, in one thread at a time."""
-    with _settling:
+def warm_up() -> None:
+    """Make every imported extension look up its types, in one thread at a time."""
+    with _lock:
         for module in extensions():
             found = typed(module)
             if found is not None:
                 function, required = found
-                # The types are looked up to find that None is wrong.
+                # Fails with a TypeError, after the lookup.
                 with contextlib.suppress(TypeError):
                     function(*[None] * required)
 
@@ -50,7 +50,7 @@ def extensions() -> Iterator[ModuleType]:
 
 
 def typed(module: ModuleType) -> tuple[Any, int] | None:
-    """Return a function that looks up types, and how many arguments it must have.
+    """Return a function that triggers the lookup, and its number of arguments.
 
     None for modules without one: those of Cython.
     """
@@ -59,7 +59,7 @@ def typed(module: ModuleType) -> tuple[Any, int] | None:
         if found is None:
             continue
         parameters = found[1]
-        while "[" in parameters:  # of types, and as defaults
+        while "[" in parameters:  # type parameters and defaults
             parameters = re.sub(r"\[[^\[\]]*\]", "", parameters)
         if _TYPED.search(parameters):
             return function, sum("=" not in one for one in parameters.split(", "))

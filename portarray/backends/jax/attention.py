@@ -1,8 +1,8 @@
 """Attention by blocks of queries and keys, compiled by XLA.
 
-``jax.nn.dot_product_attention`` keeps all scores in memory, and its rows that see nothing are not
-zeros. Here the scores of one block are in memory at a time, as in "FlashAttention" (Dao et al.,
-NeurIPS 2022, https://arxiv.org/abs/2205.14135), and blocks that no query may see are left out.
+``jax.nn.dot_product_attention`` materializes all scores, and fully masked rows are not zeros. Here
+only the scores of one block are in memory, as in "FlashAttention" (Dao et al., NeurIPS 2022,
+https://arxiv.org/abs/2205.14135), and fully masked blocks are skipped.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from jax import lax
 
 __all__ = ["attention"]
 
-_AT_ONCE = 2**20  # scores up to which there is one block
-_FEW = 16  # queries up to which there is one block, whose memory grows with the keys alone
+_AT_ONCE = 2**20  # scores up to which one block is used
+_FEW = 16  # queries up to which one block is used
 _QUERIES = 256
 _KEYS = 512
 _SCORES = 9 * _QUERIES * _KEYS  # of one block
 
 
 class _Rules(NamedTuple):
-    """Which keys a query sees."""
+    """Which keys a query attends to."""
 
     length: int  # of the queries
     keys: int
     causal: bool
-    used: jax.Array | None  # how many keys count, where that is known on the device alone
+    used: jax.Array | None  # number of keys in use, if known only on the device
     mask: jax.Array | None  # (..., kv_heads, share, queries, keys), any of which may be 1
 
 
@@ -46,7 +46,7 @@ def attention(
     mask: jax.Array | None,
     key_length: Any,
 ) -> jax.Array:
-    """Attend, as :func:`portarray.kernels.attention` tells; lengths of keys may be traced."""
+    """Compute :func:`portarray.kernels.attention`; ``key_length`` may be traced."""
     if q.ndim == 2:
         q, k, v = q[None], k[None], v[None]
         options = {"scale": scale, "causal": causal, "mask": mask, "key_length": key_length}
@@ -73,7 +73,7 @@ def attention(
 
 
 def _at_once(rules: _Rules, scale: float, q: jax.Array, k: jax.Array, v: jax.Array) -> jax.Array:
-    """Attend to all keys at once, and to no more than twice those in use."""
+    """Attend in one block, to at most twice the keys in use."""
 
     def first(keys: int) -> jax.Array:
         _, total, out = _step(rules, scale, q, k[..., :keys, :], v[..., :keys, :], 0, 0)
@@ -90,7 +90,7 @@ def _at_once(rules: _Rules, scale: float, q: jax.Array, k: jax.Array, v: jax.Arr
 
 
 def _by_blocks(rules: _Rules, scale: float, q: jax.Array, k: jax.Array, v: jax.Array) -> jax.Array:
-    """Attend block by block; the last block of an uneven number overlaps the one before."""
+    """Attend block by block; a last partial block overlaps the one before."""
     *lead, kv_heads, share, length, _ = q.shape
     wide = jnp.promote_types(q.dtype, jnp.float32)
     number = math.prod((*lead, kv_heads, share))
@@ -99,7 +99,7 @@ def _by_blocks(rules: _Rules, scale: float, q: jax.Array, k: jax.Array, v: jax.A
     row_blocks, column_blocks = -(-length // queries), -(-rules.keys // keys)
     used = rules.keys if rules.used is None else rules.used
 
-    # Its blocks are computed again for gradients, which would keep all scores otherwise.
+    # Rematerialized for gradients, which would keep all scores otherwise.
     @partial(jax.checkpoint, prevent_cse=False)
     def rows(index: Any) -> jax.Array:
         row = jnp.minimum(index * queries, last_row)
@@ -136,12 +136,12 @@ def _by_blocks(rules: _Rules, scale: float, q: jax.Array, k: jax.Array, v: jax.A
     return jnp.concatenate((out[..., :even, :], out[..., even - length :, :]), axis=-2)
 
 
-# The largest score of each query so far, the sum of its weights, the weighted sum of values.
+# Running maximum of each query's scores, sum of weights, weighted sum of values.
 _State = tuple[jax.Array, jax.Array, jax.Array]
 
 
 def _sizes(number: int, length: int, keys: int) -> tuple[int, int]:
-    """Return how many queries and keys a block has: smaller ones where there are many heads."""
+    """Return the numbers of queries and keys of a block; fewer with many heads."""
     queries, columns = _QUERIES, _KEYS
     while number * queries * columns > _SCORES and queries > _FEW:
         if columns > queries:
@@ -163,7 +163,7 @@ def _step(
 ) -> _State:
     """Attend from a block of queries to a block of keys.
 
-    They begin at a row and a column of the scores; keys before ``start`` were counted already.
+    The block is at a row and a column of the scores; keys before ``start`` were processed already.
     """
     wide = jnp.promote_types(q.dtype, jnp.float32)
     if q.shape[-2] <= _FEW:
@@ -187,19 +187,19 @@ def _step(
             scores = scores + mask.astype(wide)
     if seen is not None:
         scores = jnp.where(seen, scores, -jnp.inf)
-    # Any shift gives the same weights, so gradients need not go through it.
+    # The weights do not depend on the shift, so it needs no gradient.
     top = lax.stop_gradient(jnp.max(scores, axis=-1, keepdims=True))
     weights = jnp.exp(scores - _finite(top))
     v = v.astype(wide)
     if rules.used is not None:
-        # What lies behind the keys in use gets the weight 0, and 0 times infinity is NaN.
+        # Unused keys have weight 0, but 0 * inf is NaN.
         v = jnp.where((place < rules.used)[:, None], v, 0)
     total = jnp.sum(weights, axis=-1, keepdims=True)
     return top, total, jnp.einsum("...gqk,...kd->...gqd", weights, v)
 
 
 def _joined(one: _State, other: _State) -> _State:
-    """Return what both blocks come to."""
+    """Merge the running results of two blocks."""
     top = jnp.maximum(one[0], other[0])
     shares = [jnp.exp(part[0] - _finite(top)) for part in (one, other)]
     total = one[1] * shares[0] + other[1] * shares[1]
@@ -207,7 +207,7 @@ def _joined(one: _State, other: _State) -> _State:
 
 
 def _ended(total: jax.Array, out: jax.Array) -> jax.Array:
-    """Divide by the weights' sum; rows that see nothing have none, and are zeros."""
+    """Divide by the sum of weights; fully masked rows are zeros."""
     return out / jnp.where(total == 0, 1, total)
 
 
@@ -220,7 +220,7 @@ def _both(one: jax.Array | None, other: jax.Array) -> jax.Array:
 
 
 def _part(mask: jax.Array, axis: int, start: Any, size: int, whole: int) -> jax.Array:
-    """Return a part of a mask along an axis, where it is not 1 long."""
+    """Return a slice of a mask along an axis, unless it broadcasts there."""
     if mask.shape[axis] == 1 or size == whole:
         return mask
     return lax.dynamic_slice_in_dim(mask, start, size, axis=axis)

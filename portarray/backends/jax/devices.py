@@ -1,8 +1,7 @@
-"""JAX's devices: which there are, why others are not, their dtypes and their memory.
+"""Devices of JAX: discovery, dtypes, memory and errors.
 
-Asking JAX for any device starts every backend that it finds, and its GPU backends then take most
-of the cards' memory unless the user's ``XLA_PYTHON_CLIENT_PREALLOCATE=false`` says otherwise.
-Nothing of this is set here.
+Asking JAX for a device initializes every backend that it finds, and GPU backends preallocate most
+of the memory unless the user sets ``XLA_PYTHON_CLIENT_PREALLOCATE=false``. This is not set here.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from portarray.backends.types import Description, MemoryFigures
 
 __all__ = ["Devices", "configuration", "dtypes"]
 
-# JAX's own types leave its settings out.
+# JAX's type stubs lack its settings.
 _config: Any = jax.config
 
 _live_arrays: Callable[[str], list[jax.Array]] = jax.live_arrays
@@ -46,7 +45,7 @@ _WITH_64_BITS = {
 
 _FAILURES = re.compile(r"\s*(INTERNAL|UNAVAILABLE|ABORTED|DATA_LOSS|DEADLINE_EXCEEDED|UNKNOWN)\b")
 
-# JAX raises TypeError where an operand's class is right and its shape or a value is not.
+# JAX raises TypeError for some wrong shapes and values.
 _ABOUT_VALUES = re.compile(
     r"incompatible shapes|cannot reshape|[Cc]annot concatenate|shapes? must|must have|dimension"
     r"|broadcast|equal shapes|same shape|contracting|[Aa]xis|ndim|rank|size|got shape"
@@ -54,7 +53,7 @@ _ABOUT_VALUES = re.compile(
 
 
 class Devices(Backend):
-    """JAX's devices: which there are, why others are not, their dtypes and their memory."""
+    """Devices of JAX: discovery, dtypes, memory and errors."""
 
     array_type = ArrayImpl
 
@@ -86,7 +85,7 @@ class Devices(Backend):
 
     @staticmethod
     def configuration() -> bool:
-        """Return whether 64-bit dtypes exist: the user's setting, in this thread and now."""
+        """Return whether 64-bit dtypes are enabled now, in this thread."""
         return bool(_config.jax_enable_x64)
 
     def setting_for(self, dtype: np.dtype[Any]) -> str:
@@ -97,7 +96,7 @@ class Devices(Backend):
         )
 
     def has_fixed_dtype(self, dtype: np.dtype[Any]) -> bool:
-        """Tell whether a dtype exists whatever the setting is: those of at most 32 bits a part."""
+        """Tell whether a dtype exists without ``jax_enable_x64``."""
         return dtype in _DTYPES
 
     @staticmethod
@@ -106,9 +105,9 @@ class Devices(Backend):
 
     @staticmethod
     def device_of_native(device: object) -> tuple[str, int] | None:
-        """Return platform and index of a ``jax.Device`` of this process, None for all else.
+        """Return platform and index of a ``jax.Device`` of this process; None for other objects.
 
-        The index is the place in ``jax.local_devices(backend=platform)``.
+        The index is that in ``jax.local_devices(backend=platform)``.
         """
         if not isinstance(device, jax.Device):
             return None
@@ -122,8 +121,7 @@ class Devices(Backend):
     def device_of_array(self, x: jax.Array) -> tuple[str, int]:
         """Return platform and index of the device that holds an array.
 
-        An array without values, as functions under ``jax.jit`` are called with, is on the device
-        where JAX puts new arrays: until the function runs it has no other.
+        Tracers (under ``jax.jit``) are on JAX's default device.
 
         Raises
         ------
@@ -152,9 +150,8 @@ class Devices(Backend):
     def is_out_of_memory(self, error: BaseException) -> bool:
         """Tell whether XLA could not allocate.
 
-        JAX raises ValueError for it at times, and where work failed that was started earlier, the
-        error says so in its text only. What callbacks of the user raise stands there below the
-        first line.
+        JAX sometimes raises ValueError for it, and errors of asynchronous work tell it in the
+        message only. Errors of user callbacks are below the message's first line.
         """
         if isinstance(error, jax.errors.JaxRuntimeError):
             first = str(error).partition("\n")[0]
@@ -184,9 +181,9 @@ class Devices(Backend):
     def memory(self, device: jax.Device) -> MemoryFigures:
         """Return the memory figures of a device.
 
-        On GPUs and TPUs ``total`` is what this process may take, as JAX's settings limit it. On the
-        CPU, where JAX pools nothing, it is the machine's memory, and ``used`` what the arrays that
-        are alive take, those that lie in other libraries' memory among them.
+        On GPUs and TPUs ``total`` is JAX's limit for this process. On the CPU, where JAX has no
+        pool, it is the machine's memory, and ``used`` that of live arrays, those that share other
+        libraries' memory included.
         """
         figures = device.memory_stats()
         if not figures:
@@ -209,8 +206,8 @@ class Devices(Backend):
     def synchronize(self, device: jax.Device) -> None:
         """Wait for all work on a device.
 
-        Accelerators work in order, so that what is started last ends last. CPUs do not: there every
-        array that is alive is waited for too. Where its work failed, whoever reads it is told.
+        Accelerators work in order, so waiting for the last work suffices. CPUs do not: there all
+        live arrays are waited for. Errors of failed work are raised when its result is read.
         """
         with self.eager():
             for x in _alive_on(device):
@@ -221,16 +218,15 @@ class Devices(Backend):
 
     @staticmethod
     def eager() -> AbstractContextManager[Any]:
-        """Return a context in which arrays have values, also while JAX traces a function."""
+        """Return a context in which arrays are concrete even while JAX traces a function."""
         context: AbstractContextManager[Any] = jax.ensure_compile_time_eval()
         return context
 
     def reclaim(self, device: jax.Device) -> None:
-        """Let go of compiled programs, of which JAX keeps one for each function, dtype and shape.
+        """Clear JAX's cache of compiled programs, one for each function, dtype and shape.
 
-        They are all that JAX can be asked to give back; they are compiled again when they are
-        needed. NumPy's memory under arrays that are gone, JAX lets go of when Python collects
-        garbage.
+        JAX can release nothing else; programs are compiled again when needed. NumPy memory under
+        deleted arrays is released by Python's garbage collector.
         """
         gc.collect(0)
         jax.clear_caches()  # type: ignore[no-untyped-call]
@@ -246,12 +242,12 @@ def _local(platform: str) -> list[jax.Device]:
         return []
     try:
         return list(jax.local_devices(backend=platform))
-    except RuntimeError:  # JAX's answer to a backend that it lacks, or that cannot start
+    except RuntimeError:  # the backend is missing or fails to initialize
         return []
 
 
 def _platform(device: jax.Device) -> str:
-    """Return portarray's name of a device's platform; JAX calls NVIDIA's and AMD's both "gpu"."""
+    """Return portarray's name of a device's platform; JAX has "gpu" for both NVIDIA and AMD."""
     if device.platform != "gpu":
         return str(device.platform)
     made_for_amd = "rocm" in device.client.platform_version.lower()
@@ -266,8 +262,8 @@ def _default_device() -> jax.Device:
 
 
 def _alive_on(device: jax.Device) -> Iterator[jax.Array]:
-    """Yield the arrays on a device; another thread may delete, or donate, each at any time."""
-    alone = len(_local(device.platform)) == 1  # asking each costs as much as all else
+    """Yield the live arrays on a device; another thread may delete or donate them."""
+    alone = len(_local(device.platform)) == 1  # checking each array's device is slow
     for x in _live_arrays(device.platform):
         try:
             here = alone or x.devices() == {device}
@@ -277,5 +273,4 @@ def _alive_on(device: jax.Device) -> Iterator[jax.Array]:
             yield x
 
 
-# What the functions of the namespace call.
 configuration, dtypes = Devices.configuration, Devices.dtypes

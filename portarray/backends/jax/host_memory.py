@@ -1,7 +1,6 @@
-"""Arrays from host memory and back.
+"""Transfer to and from host memory.
 
-On CPUs what is copied is copied by NumPy where NumPy is faster, into memory that XLA then takes
-over as it is.
+On CPUs NumPy makes the copies where it is faster, into memory that XLA adopts zero-copy.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ from portarray.backends.jax import tracing
 __all__ = ["HostMemory"]
 
 _LARGE = 1 << 20  # bytes
-_ALIGNED = 64  # what addresses must be divisible by for XLA to take memory over
+_ALIGNED = 64  # alignment that XLA requires for zero-copy
 
 
 class HostMemory(Backend):
-    """JAX's arrays from host memory and back."""
+    """Transfer of JAX's arrays to and from host memory."""
 
     converts_on_copy = True
 
@@ -52,9 +51,8 @@ class HostMemory(Backend):
             Where to.
         copy : bool or None
             None and True copy: a later write into the NumPy array would change a JAX array that
-            shares its memory, and whatever was computed lazily from it. False shares, which XLA
-            does with C-contiguous memory at addresses divisible by 64, and leaves that to the
-            caller.
+            shares its memory, and pending results. False shares, which requires C-contiguous memory
+            aligned to 64 bytes; the caller must not write to it.
 
         Raises
         ------
@@ -65,10 +63,10 @@ class HostMemory(Backend):
             return _over(array, device)
         if not HostMemory.on_host(device):
             x = _read(array.astype(array.dtype.newbyteorder("="), copy=False), device)
-            # Until the transfer is done it reads the caller's memory.
+            # The asynchronous transfer reads the caller's memory.
             return x if non_blocking else x.block_until_ready()
         if _is_transposed(array):
-            # NumPy is many times slower at that.
+            # NumPy is much slower at transposing.
             return _read(array, device).block_until_ready()
         return _copied_for(array, array.dtype.newbyteorder("="), device)
 
@@ -77,7 +75,7 @@ class HostMemory(Backend):
     ) -> jax.Array:
         """Make an array of a dtype that the device has from a NumPy array of any.
 
-        Values are converted as NumPy does, on CPUs while they are copied.
+        Follows NumPy's casting rules; on CPUs converts while copying.
         """
         if self.on_host(device) and not _is_transposed(array):
             return _copied_for(array, dtype, device)
@@ -90,14 +88,14 @@ class HostMemory(Backend):
 
     @staticmethod
     def to_host(x: jax.Array, *, copy: bool | None) -> np.ndarray[Any, Any]:
-        """Return an array as NumPy array: read-only, for JAX's arrays never change, unless copied.
+        """Return an array as a NumPy array; read-only unless copied, as JAX's arrays are immutable.
 
         Raises
         ------
         ValueError
             If ``copy=False`` and the device has memory of its own.
         TypeError
-            If the values are not known while JAX traces a function.
+            If the array is a tracer.
         """
         if tracing.is_traced(x):
             with tracing.values_needed():
@@ -108,36 +106,33 @@ class HostMemory(Backend):
                     f"copy=False, but {x.device} has memory of its own, which NumPy cannot read; "
                     f"pass copy=None or copy=True"
                 )
-            x = x.addressable_data(
-                0
-            )  # JAX keeps copies beside the array itself as long as that lives
+            x = x.addressable_data(0)  # JAX caches the copy in the array
         host = np.asarray(x)
         return copied(host) if copy else host
 
     def printable(self, x: jax.Array, device: jax.Device) -> np.ndarray[Any, Any]:
-        """Return values for printing; question marks where JAX traces a function."""
+        """Return values for printing; question marks for tracers."""
         if tracing.is_traced(x):
             return np.full(x.shape, _Unknown(), dtype=object)
         return self.to_host(x, copy=None)
 
 
 def _copied_for(array: np.ndarray[Any, Any], dtype: np.dtype[Any], device: jax.Device) -> jax.Array:
-    """Return an array over a copy of NumPy's, which lies where XLA takes memory over."""
+    """Return an array over an aligned copy of NumPy's, which XLA adopts zero-copy."""
     if array.size * dtype.itemsize >= _LARGE:
-        # XLA lets go of NumPy's memory at the next call of JAX or when Python collects garbage, and
-        # what was freed before is needed now.
+        # XLA releases NumPy memory only in later JAX calls or garbage collections: free it now.
         gc.collect(0)
     return _read(copied(array, order="C", alignment=_ALIGNED, dtype=dtype), device)
 
 
 def _read(array: np.ndarray[Any, Any], device: jax.Device) -> jax.Array:
-    """Return an array that XLA makes of memory which nobody may write until it is computed.
+    """Return an array of NumPy memory, which must not be written until it is computed.
 
-    XLA takes aligned memory over as it is. Nothing of this is traced, wherever it is called. It is
-    what ``jax.device_put`` comes to, in a quarter of its time.
+    Zero-copy for aligned memory, and never traced. Does what ``jax.device_put`` does in a quarter
+    of the time.
     """
     aval = jax.core.ShapedArray(array.shape, array.dtype)
-    with explicit_device_put_scope():  # a transfer that jax.transfer_guard("disallow") lets pass
+    with explicit_device_put_scope():  # allowed by jax.transfer_guard("disallow")
         x: jax.Array = batched_device_put(aval, _placed(device), [array], [device])
     return x
 
@@ -148,7 +143,7 @@ def _placed(device: jax.Device) -> jax.sharding.SingleDeviceSharding:
 
 
 def _is_transposed(array: np.ndarray[Any, Any]) -> bool:
-    """Tell whether an array's last axis is not the one that is closest in memory."""
+    """Tell whether an array's last axis is not its innermost in memory."""
     if array.flags.c_contiguous or not array.flags.aligned or not array.dtype.isnative:
         return False
     strides = [
@@ -159,7 +154,7 @@ def _is_transposed(array: np.ndarray[Any, Any]) -> bool:
 
 
 def _over(array: np.ndarray[Any, Any], device: jax.Device) -> jax.Array:
-    """Return an array over NumPy's memory, which nobody may write from then on."""
+    """Return an array that shares NumPy's memory, which must not be written afterwards."""
     obstacle = ""
     if not HostMemory.on_host(device):
         obstacle = f"{device} does not use host memory"
@@ -182,7 +177,7 @@ def _in_host_memory(x: jax.Array) -> bool:
 
 
 class _Unknown:
-    """An element that has no value yet."""
+    """An element of a tracer, for printing."""
 
     def __repr__(self) -> str:
         return "?"

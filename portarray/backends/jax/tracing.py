@@ -1,7 +1,7 @@
-"""What JAX's tracing takes away: values.
+"""Operations that need values, which tracers do not have.
 
-Under ``jax.jit``, ``jax.vmap`` and the like a function is called with arrays that have a shape and
-a dtype and no values yet (tracers). Whatever needs values in Python cannot be done then.
+Under ``jax.jit``, ``jax.vmap`` and the like functions are called with tracers, which have a shape
+and a dtype but no values. Operations that need values in Python fail then.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ __all__ = ["explained", "is_traced", "values_needed"]
 
 
 def is_traced(x: object) -> bool:
-    """Tell whether an array stands for values that a function will be called with."""
+    """Tell whether an array is a tracer."""
     return isinstance(x, jax.core.Tracer)
 
 
 def explained(error: BaseException) -> Exception | None:
-    """Return the error that says in plain words what JAX's own say; None for all others.
+    """Return a clearer error for JAX's tracing errors; None for other errors.
 
-    Its class is the same: TypeError for values, IndexError for masks as indices.
+    Of the same class: TypeError for values, IndexError for boolean masks.
     """
     if isinstance(error, jax.errors.NonConcreteBooleanIndexError):
         return IndexError(
@@ -44,7 +44,7 @@ def explained(error: BaseException) -> Exception | None:
 
 @contextmanager
 def values_needed() -> Iterator[None]:
-    """Run a block that needs values; JAX's error for want of them is explained."""
+    """Run a block that needs values; JAX's tracing errors are explained."""
     try:
         yield
     except TypeError as error:

@@ -1,7 +1,7 @@
-"""Arrays in and out: host memory and DLPack.
+"""Transfer between devices, and DLPack.
 
-JAX's arrays never change, and other libraries' memory does. Memory that others may write is
-therefore shared only where that is asked for (``copy=False``).
+JAX's arrays are immutable. Memory that other libraries may write is therefore shared only on
+request (``copy=False``).
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ __all__ = ["Transfer", "from_dlpack", "from_host", "move"]
 _DLPACK_CPU = 1
 _GPU = {"cuda": 2, "rocm": 10}
 
-_BFLOAT16 = np.dtype(ml_dtypes.bfloat16)  # which NumPy does not export
+_BFLOAT16 = np.dtype(ml_dtypes.bfloat16)  # not exported by NumPy
 
-# JAX's own types call the results anything.
+# JAX's stubs type the results as Any.
 _put: Callable[[Any, jax.Device], jax.Array] = jax.device_put
 
 
 class Transfer(HostMemory):
-    """JAX's arrays in and out: host memory, other devices, DLPack."""
+    """Transfer of JAX's arrays: host memory, other devices, DLPack."""
 
     immutable = True
 
     def dlpack_device_of(self, device: jax.Device) -> tuple[int, int] | None:
-        """Return where DLPack says a device's memory is; None for TPUs, which DLPack has not."""
+        """Return DLPack's type and index of a device's memory; None for TPUs."""
         if self.on_host(device):
             return (_DLPACK_CPU, 0)
         kind, index = _kind(device), device.local_hardware_id
@@ -85,21 +85,22 @@ class Transfer(HostMemory):
         Parameters
         ----------
         x : object
-            With ``__dlpack__`` and ``__dlpack_device__``. It is asked for its capsule once, but
-            where that has gaps, which XLA reads in host memory only: then for a copy.
+            With ``__dlpack__`` and ``__dlpack_device__``. Asked for its capsule once, and again for
+            a copy if it is non-contiguous, which XLA reads in host memory only.
         device : jax.Device or None
-            Where to; None is where the data is.
+            Target; None is the data's own device.
         copy : bool or None
-            None and True copy, False shares; as in :func:`from_host`.
+            As in :func:`from_host`.
 
         Raises
         ------
         ValueError
             If ``copy=False`` and memory cannot be shared.
         BufferError
-            If the capsule was used before, or the data is on a device that this JAX cannot read.
+            If the capsule is already consumed, or the data is on a device that this JAX cannot
+            read.
         TypeError
-            For 64-bit numbers while the user's setting excludes them.
+            For 64-bit dtypes without ``jax_enable_x64``.
         """
         if isinstance(x, jax.Array):
             return Transfer.move(x, _only_device(x) if device is None else device, copy=copy)
@@ -115,7 +116,7 @@ class Transfer(HostMemory):
             if private or copy is False:
                 return found
             with Devices.eager():
-                # Until the copy is made it reads memory that the producer may write.
+                # The asynchronous copy reads memory that the producer may write.
                 return jnp.array(found, copy=True).block_until_ready()
         if copy is False:
             raise ValueError(
@@ -136,9 +137,8 @@ class Transfer(HostMemory):
     ) -> Any:
         """Return a DLPack capsule of an array, once it is computed.
 
-        Consumers of DLPack 1.0 are told that memory on the host is read-only, unless it is a copy.
-        JAX's own capsules, which others get, cannot say so: nobody may write into their memory
-        either, as JAX's documentation demands.
+        For DLPack 1.0 host memory is flagged read-only unless it is a copy. JAX's own capsules lack
+        the flag, but must not be written either, as JAX documents.
 
         Raises
         ------
@@ -165,35 +165,35 @@ class Transfer(HostMemory):
             return self.to_host(source, copy=copy).__dlpack__(max_version=max_version)
         if copy:
             source = self.move(source, _only_device(source), copy=True)
-        # Moving and copying are done: JAX is asked for the array as it is. XLA takes -1,
-        # which orders nothing, for the address of a stream; without one it waits.
+        # XLA would take -1 (no synchronization) for the address of a stream; without a stream it
+        # waits.
         return source.__dlpack__(stream=None if stream == -1 else stream)
 
     def dlpack_device(self, x: Any) -> tuple[int, int]:
         if tracing.is_traced(x):
             with tracing.values_needed():
-                x.__dlpack__()  # the other method is missing there
+                x.__dlpack__()  # JAX lacks __dlpack_device__ there
         kind, index = x.__dlpack_device__()
         return int(kind), int(index)
 
 
 def _kind(device: jax.Device) -> int | None:
-    """Return DLPack's type of a GPU; None for other devices, and for GPUs of other processes."""
+    """Return DLPack's type of a GPU; None for other devices and GPUs of other processes."""
     found = Devices.device_of_native(device)
     return None if found is None else _GPU.get(found[0])
 
 
 def _over_gpu_memory(x: Any, origin: tuple[int, int], copy: bool | None) -> tuple[jax.Array, bool]:
-    """Return an array over a GPU's memory, after the producer's work, and if that is a copy."""
+    """Import a GPU's memory, after the producer's work; also return whether it was copied."""
     if not any(kind == origin[0] and Devices.count(name) for name, kind in _GPU.items()):
         raise BufferError(
             f"JAX cannot read DLPack device {origin} ({dlpack.kind_name(origin[0])}) here; move "
             f"the data to the host first"
         )
-    # Elsewhere JAX narrows 64-bit numbers while the user's setting is off, and only warns.
+    # Without jax_enable_x64 JAX would narrow 64-bit dtypes with only a warning.
     with jax.enable_x64(True), Devices.eager():
         try:
-            return jnp.from_dlpack(x), False  # which tells the producer XLA's stream
+            return jnp.from_dlpack(x), False  # passes XLA's stream to the producer
         except jax.errors.JaxRuntimeError as error:
             if copy is False:
                 raise ValueError(
@@ -203,13 +203,13 @@ def _over_gpu_memory(x: Any, origin: tuple[int, int], copy: bool | None) -> tupl
 
 
 class _Compact:
-    """A producer that is asked for a copy, which has no gaps."""
+    """A producer that is asked for a copy, which is contiguous."""
 
     def __init__(self, x: Any) -> None:
         self._x = x
 
     def __dlpack__(self, *, stream: Any = None) -> Any:
-        return self._x.__dlpack__(stream=stream, copy=True)  # XLA reads no capsules of DLPack 1.0
+        return self._x.__dlpack__(stream=stream, copy=True)  # XLA cannot read DLPack 1.0
 
     def __dlpack_device__(self) -> Any:
         return self._x.__dlpack_device__()
@@ -237,5 +237,4 @@ def _reads_flags(max_version: tuple[int, int] | None) -> bool:
     return max_version is not None and max_version[0] >= 1
 
 
-# What the functions of the namespace call.
 from_dlpack, move, from_host = Transfer.from_dlpack, Transfer.move, Transfer.from_host

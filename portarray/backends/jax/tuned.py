@@ -1,10 +1,9 @@
-"""Core kernels for JAX: compiled as one by XLA, each for its shapes on first use.
+"""Core kernels for JAX, compiled by XLA for each shape on first use.
 
-Outside ``jax.jit`` every function of JAX is a call and a pass over memory of its own, so what JAX
-needs is the compiling. Most kernels are therefore the generic ones under ``jax.jit``; attention and
-some activations are written for it. Options are part of what is compiled, but for ``key_length``,
-which changes with every token. All of them can be traced: under ``jax.jit``, ``jax.grad`` and
-``jax.vmap`` of the user's they are part of what is compiled there.
+Outside ``jax.jit`` every JAX function is a separate call and pass over memory. Most kernels are
+therefore the generic ones under ``jax.jit``; attention and some activations are written for JAX.
+Options are static, except ``key_length``, which changes with every token. All kernels can be traced
+by the user's ``jax.jit``, ``jax.grad`` and ``jax.vmap``.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ def _silu(x: jax.Array, /) -> jax.Array:
 def _gelu(x: jax.Array, /, *, approximate: str) -> jax.Array:
     wide = _wide(x)
     if approximate == "tanh":
-        # (1 + tanh(y)) / 2, which JAX's own is made of, has no digits left far below 0.
+        # JAX's own, (1 + tanh(y)) / 2, cancels for large negative y.
         y = math.sqrt(8 / math.pi) * (wide + 0.044715 * wide * wide * wide)
         return (wide * jax.nn.sigmoid(y)).astype(x.dtype)
     return jax.nn.gelu(wide, approximate=False).astype(x.dtype)
@@ -60,7 +59,7 @@ def _relu(x: jax.Array, /) -> jax.Array:
 # JAX has no types for it.
 _barrier: Callable[[Any], Any] = lax.optimization_barrier
 
-# Compiled into the rotation, angles would be computed again for every head.
+# Fused into the rotation, angles would be recomputed for every head.
 _STORED_ANGLES = SimpleNamespace(
     **{
         **jnp.__dict__,
@@ -89,7 +88,7 @@ def _of(function: Function, name: str, dtypes: frozenset[str], wins: str) -> tup
 def _jit(wins: str, *options: str, dtypes: frozenset[str] = FLOATING) -> tuple[TunedKernel]:
     """Return the generic kernel compiled by XLA, for each value of its options."""
 
-    @cache  # each of a device's dtypes asks
+    @cache  # called once for each dtype
     def compiled(generic: Function) -> Function:
         return jax.jit(partial(generic, jnp), static_argnames=options)
 

@@ -1,9 +1,9 @@
 """Attention for MLX.
 
-On processors ``mlx.core.fast.scaled_dot_product_attention`` keeps all scores in memory, and
-multiplies by keys whose transpose does not lie in memory as it should. Blocks of queries need
-less of the one, and a copy of the keys mends the other. On GPUs, where this was not run, it is one
-fused kernel for all queries. It gives NaN to rows that see nothing, which are zeros here.
+On CPUs ``mlx.core.fast.scaled_dot_product_attention`` materializes all scores and multiplies by
+non-contiguous transposed keys. Here blocks of queries limit the scores, and the transposed keys are
+copied. On GPUs (never tested) MLX's fused kernel is used. Fully masked rows are zeros, where MLX
+gives NaN.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import mlx.core as mx
 
 from portarray.backends.mlx.namespace.scalars import on_cpu
 
-_SCORES = 2**19  # of one block: several are in memory at a time
+_SCORES = 2**19  # of one block; several blocks are in memory at a time
 _FEWEST = 16  # queries of a block
-_FEW = 4  # queries of a head up to which a transpose in memory costs more than it saves
+_FEW = 4  # queries of a head up to which copying the transposed keys does not pay
 _GPU_SCORES = 2**28
 
 
@@ -32,13 +32,13 @@ def attention(
     mask: mx.array | None,
     key_length: Any,
 ) -> mx.array:
-    """Attend, as :func:`portarray.kernels.attention` tells, to what is not empty."""
-    used = None  # how many keys count, where only the device knows
+    """Compute :func:`portarray.kernels.attention` of non-empty arrays."""
+    used = None  # number of keys in use, if known only on the device
     if isinstance(key_length, int):
         k, v = k[..., :key_length, :], v[..., :key_length, :]
     elif key_length is not None:
         used = key_length.astype(mx.int32)
-        # What lies behind the keys in use gets the weight 0, and 0 times infinity is NaN.
+        # Unused keys have weight 0, but 0 * inf is NaN.
         v = mx.where(mx.arange(v.shape[-2])[:, None] < used, v, mx.zeros((), v.dtype))
     *lead, heads, length, features = (1, *q.shape) if q.ndim == 2 else q.shape
     shared, (keys, width) = k.shape[-3] if k.ndim > 2 else 1, v.shape[-2:]
@@ -53,13 +53,13 @@ def attention(
         columns = _wide(columns).swapaxes(-1, -2)
         if length * heads // shared > _FEW:
             columns = mx.contiguous(columns)
-    # Where there are fewer keys than queries, the first queries come before all keys.
+    # With fewer keys than queries, the first queries attend to no key.
     before = max(length - keys, 0) if causal and used is None else 0
     blocks = [mx.zeros((batch, heads, before, width), dtype=q.dtype)] if before else []
     step = max(_FEWEST, (_SCORES if on_cpu() else _GPU_SCORES) // (batch * heads * keys))
     for start in range(before, length, step):
         stop = min(start + step, length)
-        # As many keys as the last query of the block may see.
+        # Up to the last key that the block's last query attends to.
         limit = keys + stop - length if causal and used is None else keys
         some = rows[..., start:stop, :]
         part = None if mask is None else _part(mask, start, stop, limit)
@@ -105,10 +105,10 @@ def _attend(
     seen: mx.array | None,
     mask: mx.array | None,
 ) -> mx.array:
-    """Attend from queries, (batch, heads, queries, features), to all keys given, transposed."""
+    """Attend from queries, (batch, heads, queries, features), to transposed keys."""
     batch, heads, queries, features = rows.shape
     shared, keys = columns.shape[1], columns.shape[-1]
-    # Heads that share keys become rows of one product, so that no key is repeated in memory.
+    # Heads that share keys become rows of one product, so that keys are not repeated.
     flat = rows.reshape(batch, shared, heads // shared * queries, features)
     scores = (flat @ columns).reshape(batch, heads, queries, keys)
     if mask is not None and mask.dtype != mx.bool_:
@@ -133,7 +133,7 @@ def _fused(
     seen: mx.array | None,
     mask: mx.array | None,
 ) -> mx.array:
-    """Attend as :func:`_attend` does, with MLX's own function."""
+    """Like :func:`_attend`, by MLX's own function."""
     if mask is not None and mask.dtype != mx.bool_:
         if seen is not None:
             mask = mx.where(seen, mask, mx.array(-mx.inf, mask.dtype))
@@ -150,9 +150,10 @@ def _fused(
 
 
 def _seen(behind: int, queries: int, limit: int, causal: bool, used: Any) -> mx.array | None:
-    """Tell which keys a block of queries sees, (queries, limit), or None for all of them.
+    """Return the mask (queries, limit) of a block of queries, or None without one.
 
-    The block's first query sees ``behind + 1`` keys more than are in use; the next sees one more.
+    The block's first query sees the keys in use and ``behind + 1`` more; each next one sees one
+    more.
     """
     if isinstance(used, int) and (not causal or used + behind + 1 >= limit):
         return None
@@ -163,7 +164,7 @@ def _seen(behind: int, queries: int, limit: int, causal: bool, used: Any) -> mx.
 
 
 def _in_four_axes(mask: mx.array, lead: list[int]) -> mx.array:
-    """Return a mask with axes (batch, heads, queries, keys), of which any may be 1 long."""
+    """Return a mask with axes (batch, heads, queries, keys), each possibly of length 1."""
     *axes, heads, queries, keys = (1,) * (len(lead) + 3 - mask.ndim) + tuple(mask.shape)
     mask = mask.reshape(*axes, heads, queries, keys)
     if math.prod(axes) > 1:
@@ -172,7 +173,7 @@ def _in_four_axes(mask: mx.array, lead: list[int]) -> mx.array:
 
 
 def _part(mask: mx.array, start: int, stop: int, limit: int) -> mx.array:
-    """Return a mask for some queries and the first keys."""
+    """Slice a mask to some queries and the first keys."""
     if mask.shape[-2] != 1:
         mask = mask[..., start:stop, :]
     return mask if mask.shape[-1] == 1 else mask[..., :limit]

@@ -1,8 +1,8 @@
 """MLX's devices: the CPU and the GPU of this build, their dtypes and their memory.
 
-MLX arrays have no device: they live in memory that the CPU and the GPU share, and each operation
-runs on a stream of one of the two. The device of a native array is therefore MLX's default one,
-and arrays made under another work just as well: MLX orders the streams itself.
+MLX arrays have no device: they are in memory that the CPU and the GPU share, and each operation
+runs on a stream of either. The device of a native array is therefore MLX's default one; MLX orders
+the streams itself.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from portarray.backends.types import Description, MemoryFigures
 __all__ = ["CPU_DTYPES", "Devices", "LONGEST", "dtypes", "memory"]
 
 LONGEST = 2**31 - 1
-"""Elements that an axis can have."""
+"""Longest axis that MLX supports."""
 
-# The build decides what MLX's one type of GPU is; a build for neither has the CPU alone.
+# The build determines the platform of MLX's GPU, if any.
 _HAS_GPU = mx.is_available(mx.gpu)
 _GPU = "cuda" if mx.cuda.is_available() else "metal"
 _TYPE_OF = {"cpu": mx.cpu, _GPU: mx.gpu}
@@ -49,7 +49,7 @@ _GPU_DTYPES: dict[np.dtype[Any], mx.Dtype] = {
     np.dtype(np.float32): mx.float32,
     np.dtype(np.complex64): mx.complex64,
 }
-# MLX computes in double precision on the CPU alone, and has no complex128 at all.
+# MLX supports float64 only on the CPU, and has no complex128.
 CPU_DTYPES = {**_GPU_DTYPES, np.dtype(np.float64): mx.float64}
 
 _FAILURES = ("[METAL] Command buffer execution failed", "cudaError")
@@ -107,7 +107,7 @@ class Devices(Backend):
         return ("cpu" if device.type == mx.cpu else _GPU, _index(device))
 
     def device_of_array(self, x: mx.array) -> tuple[str, int]:
-        """Return platform and index of MLX's default device, where any array can be used."""
+        """Return platform and index of MLX's default device, which can use any array."""
         where = self.device_of_native(mx.default_device())
         assert where is not None
         return where
@@ -117,7 +117,7 @@ class Devices(Backend):
             return True
         if not isinstance(error, RuntimeError):
             return False
-        # MLX raises plain RuntimeErrors; only the text tells.
+        # MLX raises RuntimeError; only the message tells.
         text = str(error)
         return (
             "nable to allocate" in text
@@ -137,12 +137,11 @@ class Devices(Backend):
         return isinstance(error, RuntimeError) and any(text in str(error) for text in _FAILURES)
 
     def translate_error(self, error: Exception) -> Exception | None:
-        """Return the error that says what to do, of those of which MLX says too little.
+        """Return a clearer error for some of MLX's.
 
-        An axis that it cannot count is a ValueError. Work left behind in another thread stays a
-        RuntimeError.
+        ValueError for an axis that is too long, RuntimeError for pending work of another thread.
 
-        Each thread has streams of its own, which compute its arrays and end with it:
+        Streams, which compute a thread's arrays, are per thread and end with it:
         https://github.com/ml-explore/mlx/blob/v0.32.0/mlx/stream.cpp
         """
         if isinstance(error, OverflowError) and "outside the supported range" in str(error):
@@ -162,8 +161,8 @@ class Devices(Backend):
     def memory(device: mx.Device) -> MemoryFigures:
         """Return the memory figures of a device.
 
-        ``used`` and ``pooled`` are MLX's own in this process, and one figure for all its devices.
-        Apple's GPUs have the machine's memory.
+        ``used`` and ``pooled`` are MLX's in this process, for all its devices together. Apple's
+        GPUs use the machine's memory.
         """
         used, pooled = mx.get_active_memory(), mx.get_cache_memory()
         figures = machine.memory()
@@ -184,19 +183,18 @@ class Devices(Backend):
         mx.clear_cache()
 
     def driver(self, platform: str) -> str:
-        """Return the version of what drives a platform: macOS has Metal in itself."""
+        """Return the driver version of a platform: that of macOS for Metal."""
         return _host.mac_ver()[0] if platform == "metal" else ""
 
     @staticmethod
     def scope(device: mx.Device) -> AbstractContextManager[Any] | None:
-        """Make a device MLX's default one; None where the build has only the CPU."""
+        """Return a context that makes a device MLX's default; None in CPU-only builds."""
         return mx.stream(device) if _HAS_GPU else None
 
 
 def _index(device: mx.Device) -> int:
-    """Return a device's index, which MLX tells in text only: ``Device(gpu, 1)``."""
+    """Return a device's index, which only its repr has: ``Device(gpu, 1)``."""
     return int(str(device).rpartition(",")[2].rstrip(")"))
 
 
-# What the functions of the namespace call.
 dtypes, memory = Devices.dtypes, Devices.memory

@@ -1,14 +1,13 @@
-"""Arrays from host memory that are written straight into memory which MLX allocates.
+"""Arrays from host memory, written directly into memory that MLX allocates.
 
-``mx.array`` copies contiguous memory of the array's own dtype. For all else its source would have
-to be made first, and that is a second copy. MLX shows memory to write to only once it was written:
-so small arrays are made of zeros, which takes a fraction of a copy's time.
+``mx.array`` copies contiguous memory of the same dtype; for other sources a temporary would be
+needed. MLX exposes only initialized memory for writing, so small arrays start as zeros, which takes
+a fraction of a copy's time.
 
-Large arrays are never made by ``mx.array``. MLX's allocator for processors takes what ``malloc``
-gives it: of a large block that is fresh memory in pages of 4 KiB, and handing these out takes
-several times as long as the copy. MLX has no setting for it, but one function that gives out memory
-which nothing was written to: ``mx.load`` reads from Python's file objects, which get the memory of
-the new array. One that has an array's values can ask for large pages first.
+Large arrays are never made by ``mx.array``: MLX's CPU allocator uses ``malloc``, which returns
+fresh 4 KiB pages for large blocks, and their page faults take several times as long as the copy.
+Only ``mx.load`` exposes uninitialized memory: it reads from Python file objects, which get the
+memory of the new array. The file object here asks for huge pages before it writes.
 """
 
 from __future__ import annotations
@@ -29,23 +28,23 @@ from portarray.backends import copying, machine
 from portarray.backends.mlx import devices
 
 _LARGE = 1 << 24
-"""Bytes, below which MLX finds written memory in its cache, or the C library in its own, often
-enough to make up for reading in another thread."""
+"""Bytes below which caches of MLX or the C library often have touched memory, so that ``mx.load``,
+which uses another thread, does not pay."""
 
 _POSSIBLE = sys.platform == "linux" and not mx.is_available(mx.gpu)
 
 _SLOW = 1.0
-"""Seconds to wait for a reader to be gone, which takes some microseconds."""
+"""Seconds to wait for the release of a reader, which takes microseconds."""
 
 _ZEROS = np.zeros(1 << 20, np.uint8)
-"""From as many elements on ``mx.zeros``, which goes through a thread of MLX's, is not slower."""
+"""Elements from which ``mx.zeros``, which uses a thread of MLX's, is not slower."""
 
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
-_BITS = np.dtype(np.uint16)  # NumPy's format for files and MLX's buffers lack bfloat16
+_BITS = np.dtype(np.uint16)  # .npy files and MLX's buffers lack bfloat16
 
 
 class _Process:
-    """Whether this process lacks MLX's threads, as the child of a fork does: it would wait."""
+    """Whether this process was forked, and so lacks MLX's threads: MLX would hang."""
 
     forked = False
 
@@ -59,28 +58,28 @@ if hasattr(os, "register_at_fork"):
 
 
 def serves(nbytes: int) -> bool:
-    """Tell whether an array of so many bytes is made sooner here than by ``mx.array``."""
+    """Tell whether :func:`filled` is faster than ``mx.array`` for an array of this size."""
     return nbytes >= _LARGE and _POSSIBLE and not _Process.forked
 
 
 def filled(array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> mx.array:
-    """Return an array of MLX with an array's values; all of it is done when this returns.
+    """Return an MLX array with an array's values; the copy is complete when this returns.
 
-    Its axes lie in memory in the order in which the array's do, as in one that ``mx.array`` makes.
+    Keeps the memory order of axes, as ``mx.array`` does.
 
     Parameters
     ----------
     array : numpy.ndarray
-        Of any layout and byte order, and not empty.
+        Array of any layout and byte order, not empty.
     dtype : numpy.dtype
-        A dtype that MLX has, to which values are converted as NumPy does.
+        Dtype of the result, one that MLX has; NumPy's casting rules apply.
 
     Raises
     ------
     MemoryError
-        If MLX gets no memory for it.
+        If MLX cannot allocate it.
     """
-    if _Process.forked:  # not even a view is computed there
+    if _Process.forked:  # not even views are computed then
         with np.errstate(all="ignore"):
             return mx.array(array.astype(dtype, order="K"), dtype=devices.CPU_DTYPES[dtype])
     axes = copying.in_memory_order(array)
@@ -95,22 +94,22 @@ def filled(array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> mx.array:
 
 
 def _write(place: np.ndarray[Any, Any], array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> None:
-    """Write an array's values into memory of as many elements, which is contiguous."""
+    """Write an array's values into contiguous memory of the same size."""
     values = place.view(dtype).reshape(array.shape)
     if array.dtype == dtype:
         values[...] = array
         return
-    with np.errstate(all="ignore"):  # of what the dtype cannot hold
+    with np.errstate(all="ignore"):  # overflow in the conversion
         values[...] = array
 
 
 def _stored(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the dtype as which NumPy and MLX exchange a dtype's bits."""
+    """Return the dtype in which NumPy and MLX exchange a dtype's bits."""
     return _BITS if dtype == _BFLOAT16 else dtype
 
 
 def _written(array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> mx.array:
-    """Return an array that was made of zeros, and then written."""
+    """Make an array of zeros and overwrite it."""
     stored = devices.CPU_DTYPES[_stored(dtype)]
     if array.size <= _ZEROS.size:
         x = mx.array(_ZEROS[: array.size].reshape(array.shape), dtype=stored)
@@ -122,15 +121,15 @@ def _written(array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> mx.array:
 
 
 def _read(array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> mx.array:
-    """Return an array that MLX reads from what looks like a file."""
+    """Make an array by ``mx.load`` from a file-like object."""
     values = _Values(array, dtype)
     written = values.written
     gone = threading.Event()
     watched = weakref.ref(values, lambda _: gone.set())
     x = cast(mx.array, mx.load(cast(BinaryIO, values), format="npy", stream=mx.cpu))
     first = values.first
-    # The thread that read lets go of the file object when it likes, and a thread that asks for
-    # Python's lock while Python ends, ends the process.
+    # MLX's thread releases the file object at any time, and a thread that acquires the GIL during
+    # finalization aborts the process.
     del values
     if watched() is not None:
         gone.wait(_SLOW)
@@ -140,13 +139,13 @@ def _read(array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> mx.array:
 
 
 class _Values:
-    """What looks like a file in NumPy's format, and writes an array where it is read to.
+    """A file-like object in .npy format that writes an array to where it is read.
 
-    Where that pays, what is read has one axis, and room for the array to begin where it is written
+    If that pays, the data is 1-d with padding, so that the array can start where copying is
     fastest.
 
-    Nothing is raised in :meth:`readinto`: MLX calls it in a thread of its own, where that may end
-    the process.
+    :meth:`readinto` never raises: MLX calls it in its own thread, where an exception may abort the
+    process.
     """
 
     closed = False
@@ -156,7 +155,7 @@ class _Values:
         self.written = threading.Event()
         shape: tuple[int, ...] = array.shape
         with_room = array.size + copying.SPARE // dtype.itemsize + 1
-        # Contiguous memory is copied with instructions to which it does not matter.
+        # The placement does not matter for contiguous copies.
         if not array.flags.c_contiguous and with_room <= devices.LONGEST:
             shape = (with_room,)
         self._count = math.prod(shape)
@@ -170,11 +169,11 @@ class _Values:
         self._dtype = dtype
 
     def tell(self) -> int:
-        """Return how much was read."""
+        """Return the position."""
         return self._header.tell()
 
     def seek(self, offset: int, whence: int = 0) -> int:
-        """Go to a place in the header, or where the values begin."""
+        """Set the position."""
         return self._header.seek(offset, whence)
 
     def readinto(self, memory: memoryview) -> int:

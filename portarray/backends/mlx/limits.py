@@ -1,11 +1,10 @@
-"""Memory that MLX cannot get, refused before it ends the process.
+"""Memory checks for MLX, which crashes when memory runs out.
 
-Its allocator for processors, in builds without a GPU, returns a null pointer where the system has
-no memory, and what is computed is written there; the allocators for GPUs raise:
+In builds without a GPU its allocator returns a null pointer if memory runs out, which MLX then
+writes to; the allocators for GPUs raise:
 https://github.com/ml-explore/mlx/blob/main/mlx/backend/no_gpu/allocator.cpp
 
-MLX computes later than it is asked to, so what can be looked at is the size of each result when it
-is asked for, against the memory that is free then.
+MLX is lazy, so the size of each result is compared with the free memory when it is requested.
 """
 
 from __future__ import annotations
@@ -24,10 +23,10 @@ _Function = Callable[..., Any]
 _FAULTY = not mx.is_available(mx.gpu)
 _OWN = type(mx.add)
 _WITHIN = "__portarray_within_bounds__"
-_FEW = 1 << 20  # elements, and for them asking the system would cost more than it saves
+_FEW = 1 << 20  # elements up to which nothing is checked: asking the system costs too much
 _LITTLE = 1 << 22  # bytes, likewise
 
-# Their results lie in the memory of operands or are numbers, or they look for themselves.
+# Functions that return views or scalars, or check themselves.
 _VIEWS = frozenset(
     (
         *("asarray", "broadcast_arrays", "broadcast_to", "expand_dims", "flip", "from_dlpack"),
@@ -36,8 +35,8 @@ _VIEWS = frozenset(
     )
 )
 
-# How many arrays as large as the largest operand or the result are there at once, as measured with
-# `mx.get_peak_memory`. All other composed functions and transforms have two, and the rest one.
+# Peak memory in units of the largest operand or result, measured with `mx.get_peak_memory`; 2 for
+# other composed functions and transforms, 1 for the rest.
 _ARRAYS: Mapping[str, float] = {
     "argsort": 1.5,
     "copysign": 2,
@@ -51,41 +50,40 @@ _ARRAYS: Mapping[str, float] = {
 
 
 def check(shape: Sequence[int], nbytes: int) -> None:
-    """Refuse an array that there is no memory for.
+    """Raise if there is not enough memory for an array.
 
     Raises
     ------
     MemoryError
-        With ``asked``, the bytes that it takes.
+        With the size in bytes as ``asked``.
     """
     if nbytes <= _LITTLE or not _FAULTY:
         return
     free = machine.memory().free
     if free is not None and nbytes > free:
-        mx.clear_cache()  # unused blocks serve arrays of about their size alone
+        mx.clear_cache()  # cached blocks are only reused for arrays of similar size
         free = machine.memory().free
         if free is not None and nbytes > free:
             raise sizes.TooLargeError(shape, nbytes)
 
 
 def bounded(name: str, function: _Function, *, arrays: float | None = None) -> _Function:
-    """Return a function of the standard that raises where its result gets no memory.
+    """Wrap a function of the standard so that it raises if memory is short.
 
     Parameters
     ----------
     name : str
-        The function's, as the standard has it.
+        Standard name of the function.
     function : callable
-        What serves it.
+        The function.
     arrays : float, optional
-        How many arrays as large as the largest operand or the result are there at once, for MLX
-        computes it in several steps; of the standard's functions it is known here.
+        Peak memory in units of the largest operand or result; known here for standard functions.
     """
     if name in _VIEWS or not _FAULTY or hasattr(function, _WITHIN):
         return function
     steps = name.startswith("fft.") or served_by(function) == "composed"
     count = arrays or _ARRAYS.get(name, 2 if steps else 1)
-    at_once = name.startswith("linalg.")  # by LAPACK, in copies of the operands
+    at_once = name.startswith("linalg.")  # LAPACK works on copies of the operands
     if count == 1 and type(function) is _OWN:
         return _bounded_row(function)
 
@@ -108,10 +106,7 @@ def bounded(name: str, function: _Function, *, arrays: float | None = None) -> _
 
 
 def _bounded_row(function: _Function) -> _Function:
-    """Return one of MLX's own functions, which rows have alone: called by position, it costs less.
-
-    The result is a new array, as that of all elementwise functions is.
-    """
+    """Wrap one of MLX's elementwise functions; faster than :func:`bounded`."""
 
     def checked(*operands: Any) -> Any:
         result = function(*operands)
@@ -123,6 +118,6 @@ def _bounded_row(function: _Function) -> _Function:
 
 
 def within_bounds(function: _Function) -> _Function:
-    """Mark a function whose results are no larger than its operands, and need no memory to tell."""
+    """Mark a function that needs no memory check."""
     setattr(function, _WITHIN, True)
     return function

@@ -1,9 +1,8 @@
-"""MLX arrays in and out: host memory and DLPack.
+"""Transfer of MLX arrays: host memory and DLPack.
 
-MLX copies host memory, but for Metal's way to take over whole pages, which is left to those who ask
-for it (``copy=False``). It gives its own memory out without a copy, and then read-only: MLX shares
-one buffer among arrays that its users take for independent ones, and computes late from buffers
-that it takes for constant.
+MLX copies host memory; Metal can share whole pages, which is done only on request (``copy=False``).
+Exported views are read-only: MLX shares buffers among independent arrays, and its lazy computations
+assume that buffers are constant.
 """
 
 from __future__ import annotations
@@ -26,18 +25,18 @@ _NATIVE = Devices.dtypes("cpu", 0)
 _NUMPY = {native: dtype for dtype, native in _NATIVE.items()}
 
 _READ = frozenset((*_NATIVE, np.dtype(np.complex128)))
-"""What ``mx.array`` reads of NumPy's dtypes."""
+"""NumPy dtypes that ``mx.array`` accepts."""
 
 _DLPACK_CPU = 1
 
 
 class Transfer(Backend):
-    """MLX's arrays in and out: host memory, other devices, DLPack."""
+    """Transfer of MLX's arrays: host memory, other devices, DLPack."""
 
     converts_on_copy = True
 
     def on_host(self, device: mx.Device) -> bool:
-        """Tell whether a device's memory is host memory, as Apple's GPUs' is too."""
+        """Tell whether a device's memory is host memory; true for Apple's GPUs."""
         return device.type == mx.cpu or not mx.cuda.is_available()
 
     @staticmethod
@@ -58,7 +57,7 @@ class Transfer(Backend):
             Where it will be used.
         copy : bool or None
             None and True copy: a later write into the NumPy array would change an MLX array that
-            shares its memory, and whatever is computed late from it. False shares where Metal can.
+            shares its memory, and pending results. False shares if Metal can.
 
         Raises
         ------
@@ -76,7 +75,7 @@ class Transfer(Backend):
     ) -> mx.array:
         """Make an MLX array of a dtype that the device has from a NumPy array of any.
 
-        Values are converted as NumPy does, while they are copied.
+        Follows NumPy's casting rules; converts while copying.
 
         Raises
         ------
@@ -88,17 +87,17 @@ class Transfer(Backend):
         limits.check(array.shape, nbytes)
         with under(device):
             if not array.size:
-                # Reductions of what MLX makes of an empty NumPy array may never end.
+                # Reductions of `mx.array(empty)` may hang.
                 return evaluated(mx.zeros(array.shape, dtype=_NATIVE[dtype]))
             if filling.serves(nbytes) or not (
                 _copies_well(array) and _converts_alike(array.dtype, dtype)
             ):
                 return filling.filled(array, dtype)
-            # Without the dtype, float64 becomes float32 and complex128 complex64.
+            # Without a dtype MLX makes float32 of float64, and complex64 of complex128.
             return mx.array(array, dtype=_NATIVE[dtype])
 
     def why_copied_in(self, array: np.ndarray[Any, Any], device: mx.Device) -> str:
-        """Return why MLX copies NumPy's memory unless it is told not to.
+        """Return why MLX copies NumPy's memory.
 
         Raises
         ------
@@ -113,9 +112,9 @@ class Transfer(Backend):
 
     @staticmethod
     def to_host(x: mx.array, *, copy: bool | None) -> np.ndarray[Any, Any]:
-        """Return an array's values as NumPy array, once they are computed.
+        """Return an array as a NumPy array, once it is computed.
 
-        Without a copy it is read-only, see the module's text.
+        Views are read-only, see the module docstring.
 
         Raises
         ------
@@ -129,13 +128,13 @@ class Transfer(Backend):
             )
         dtype = _NUMPY[x.dtype]
         evaluated(x)
-        # This handle shares x's buffer, and keeps MLX from reusing it once x has new values.
+        # A second reference to the buffer keeps MLX from reusing it if x gets new values.
         handle = mx.view(x, mx.uint16) if x.dtype == mx.bfloat16 else x.__copy__()
         host = np.asarray(handle)
         if host.dtype is not dtype:
-            # MLX's 64-bit integers come as another type of NumPy's, and bfloat16 not at all.
+            # NumPy gets MLX's int64 as another C type, and does not support its bfloat16.
             host = host.view(dtype)
-        if copy or mx.cuda.is_available():  # where host is memory that CUDA moves to and fro
+        if copy or mx.cuda.is_available():  # managed memory, which CUDA migrates
             return copied(host)
         host.flags.writeable = False
         return host
@@ -144,9 +143,9 @@ class Transfer(Backend):
     def move(
         x: mx.array, device: mx.Device, *, copy: bool | None, non_blocking: bool = False
     ) -> mx.array:
-        """Return an array for another device, which needs no copy: all devices share one memory.
+        """Return an array for another device, zero-copy: all devices share memory.
 
-        A copy is made at once, so that every thread can use it.
+        A copy is evaluated at once, so that every thread can use it.
         """
         if not copy:
             return x
@@ -158,7 +157,7 @@ class Transfer(Backend):
 
     @staticmethod
     def from_dlpack(x: Any, device: mx.Device | None, *, copy: bool | None) -> mx.array:
-        """Make an array from an object with ``__dlpack__``, which is asked for its capsule once.
+        """Make an array from an object with ``__dlpack__``, which is called once.
 
         Parameters
         ----------
@@ -167,14 +166,15 @@ class Transfer(Backend):
         device : mlx.core.Device or None
             Where it will be used; None is MLX's default device.
         copy : bool or None
-            As in :func:`from_host` for host memory. Metal's memory is shared for None too.
+            As in :func:`from_host` for host memory; Metal's memory is shared for None too.
 
         Raises
         ------
         ValueError
             If ``copy=False`` and memory cannot be shared.
         BufferError
-            If the capsule was used before, or the data is on a device that this MLX cannot read.
+            If the capsule is already consumed, or the data is on a device that this MLX cannot
+            read.
         TypeError
             If the device lacks the dtype.
         """
@@ -184,7 +184,7 @@ class Transfer(Backend):
         kind, index = map(int, x.__dlpack_device__())
         if kind not in dlpack.HOST_KINDS:
             return _over_gpu_memory(x, (kind, index), place, copy=copy)
-        # MLX's own way in makes float32 of float64 and refuses negative strides.
+        # MLX's own import makes float32 of float64 and refuses negative strides.
         host = dlpack.host_values(x)
         where = Devices.device_of_native(place)
         assert where is not None
@@ -205,7 +205,7 @@ class Transfer(Backend):
     ) -> Any:
         """Return a DLPack capsule of an array, once it is computed.
 
-        Consumers of DLPack 1.0 are told that memory on the host is read-only, unless it is a copy.
+        For DLPack 1.0 host memory is flagged read-only unless it is a copy.
 
         Raises
         ------
@@ -226,13 +226,13 @@ class Transfer(Backend):
         return self.to_host(x, copy=copy).__dlpack__(stream=None, max_version=max_version)
 
     def dlpack_device(self, x: mx.array) -> tuple[int, int]:
-        """Return DLPack's device type and index of an array: MLX's memory is that of its build."""
+        """Return DLPack's device type and index of an array, which depends on the build."""
         kind, index = x.__dlpack_device__()
         return int(kind), int(index)
 
 
 def _over_host_memory(array: np.ndarray[Any, Any]) -> mx.array:
-    """Return an array over NumPy's memory, which nobody may write from then on."""
+    """Return an array that shares NumPy's memory, which must not be written afterwards."""
     try:
         return mx.from_dlpack(array, copy=False)
     except (TypeError, ValueError, BufferError) as error:
@@ -243,10 +243,10 @@ def _over_host_memory(array: np.ndarray[Any, Any]) -> mx.array:
 
 
 def _copies_well(array: np.ndarray[Any, Any]) -> bool:
-    """Tell whether MLX can copy an array as it lies in memory.
+    """Tell whether ``mx.array`` copies an array efficiently.
 
-    It has no negative strides and none between elements, and copies all memory from the first
-    element to the last: of a column, the whole matrix.
+    It supports neither negative strides nor gaps, and copies all memory from the first element to
+    the last: of a column, the whole matrix.
     """
     span = size = array.itemsize
     for length, stride in zip(array.shape, array.strides, strict=True):
@@ -260,7 +260,7 @@ def _copies_well(array: np.ndarray[Any, Any]) -> bool:
 def _converts_alike(source: np.dtype[Any], target: np.dtype[Any]) -> bool:
     """Tell whether MLX converts as NumPy does.
 
-    It rounds to half precision in two steps, and makes other integers of what these cannot hold.
+    MLX rounds twice to half precision, and converts out-of-range values differently.
     """
     if source == target:
         return source.isnative
@@ -270,17 +270,17 @@ def _converts_alike(source: np.dtype[Any], target: np.dtype[Any]) -> bool:
 
 
 def under(device: mx.Device | None) -> AbstractContextManager[Any]:
-    """Make a device current where there are others."""
+    """Return a context that makes a device current, a null context if it is the only one."""
     return (Devices.scope(device) if device is not None else None) or nullcontext()
 
 
 def check_shape(shape: tuple[int, ...]) -> None:
-    """Refuse axes that are longer than MLX counts.
+    """Raise for axes that are longer than MLX supports.
 
     Raises
     ------
     ValueError
-        With the longest axis that MLX has.
+        With the longest axis that MLX supports.
     """
     for size in shape:
         if size > devices.LONGEST:
@@ -291,10 +291,10 @@ def check_shape(shape: tuple[int, ...]) -> None:
 
 
 def evaluated(x: mx.array) -> mx.array:
-    """Return an array once it is computed, or raise what went wrong.
+    """Evaluate an array and return it; raises errors of the computation.
 
-    NumPy and memoryview ask an array in several ways; the first one hears of the error, and the
-    next reads memory that nothing was written to.
+    NumPy and memoryview try several protocols: the first would raise, the next read uninitialized
+    memory.
     """
     mx.eval(x)
     return x
@@ -303,7 +303,7 @@ def evaluated(x: mx.array) -> mx.array:
 def _over_gpu_memory(
     x: Any, origin: tuple[int, int], device: mx.Device, *, copy: bool | None
 ) -> mx.array:
-    """Return an array over a GPU's memory, which MLX has for Metal alone."""
+    """Return an array that shares a GPU's memory, which MLX supports for Metal only."""
     held = dlpack.take(x)
     try:
         with under(device):
@@ -320,16 +320,15 @@ def _asks_for_flags(max_version: tuple[int, int] | None) -> bool:
 
 
 def _contiguous(x: mx.array, copy: bool | None) -> mx.array:
-    """Return an array without negative strides, with which PyTorch ends the process."""
+    """Return an array without negative strides, for which PyTorch aborts."""
     if all(stride >= 0 for stride in memoryview(evaluated(x)).strides or ()):  # type: ignore[arg-type]
         return x
     if copy is False:
         raise BufferError(
             "copy=False, but an array with negative strides must be copied first; pass copy=None"
         )
-    # The CPU has every dtype.
+    # The CPU supports every dtype.
     return mx.contiguous(x, stream=mx.cpu)
 
 
-# What the functions of the namespace call.
 from_dlpack, from_host, to_host = Transfer.from_dlpack, Transfer.from_host, Transfer.to_host

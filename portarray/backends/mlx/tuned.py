@@ -1,12 +1,12 @@
-"""Core kernels for MLX: its fused functions, and fewer passes than the standard's names allow.
+"""Core kernels for MLX: its fused functions, and fewer passes than the generic versions.
 
-On processors most of MLX's fused functions are made of its plain ones. What counts there is that
-each operation is a pass over memory, that matrices multiply twice as fast where the second one is
-contiguous, and that float16 is computed on number by number, so that it is widened first. On GPUs,
-where none of this was run, 16-bit numbers go to MLX's fused functions as they are.
+On CPUs most of MLX's fused functions are composed of plain ones. There each operation is a pass
+over memory, matrix products are twice as fast if the second matrix is contiguous, and float16 is
+not vectorized, so it is widened first. On GPUs (never tested) 16-bit arrays are passed to MLX's
+fused functions unchanged.
 
-float64, which processors alone have, is left to the generic kernels: MLX's own exponentials and
-norms are computed in float32 (mlx/backend/cpu/simd/math.h, mlx/fast.cpp).
+float64 (CPU only) uses the generic kernels: MLX computes exponentials and norms in float32
+(mlx/backend/cpu/simd/math.h, mlx/fast.cpp).
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from portarray.backends.types import TunedKernel
 
 FLOATING = frozenset({"float16", "bfloat16", "float32"})
 
-_FEW = 4  # rows up to which a weight's transpose costs more than it saves
+_FEW = 4  # rows up to which copying the transposed weight does not pay
 
 
 def _linear(x: mx.array, weight: mx.array, bias: mx.array | None, /) -> mx.array:
-    """Multiply by a transposed weight, which processors do best once it lies so in memory."""
+    """Multiply by a transposed weight, made contiguous on CPUs."""
     rows = x.reshape(-1, x.shape[-1]) if x.ndim > 2 else x
     if on_cpu():
         rows, matrix = _wide(rows), _wide(weight).T
@@ -61,7 +61,7 @@ def _no_softmax(x: mx.array, /, *, axis: int) -> str:
 
 def _silu(x: mx.array, /) -> mx.array:
     if x.dtype == mx.float32:
-        out: mx.array = x / (1 + REAL.exp(-x))  # MLX's own loses digits far from 0
+        out: mx.array = x / (1 + REAL.exp(-x))  # MLX's own is inaccurate far from 0
         return out
     wide = _wide(x)
     return _as(wide / (1 + mx.exp(-wide)), x)
@@ -112,7 +112,7 @@ def _rope(
     theta: float,
     interleaved: bool,
 ) -> mx.array:
-    """Multiply pairs by cosines, and pairs the other way round by sines: two passes and a sum."""
+    """Multiply pairs by cosines and swapped pairs by sines: two passes and a sum."""
     wide = _wide(x)
     cos, sin = (_wide(table) for table in tables)
     half = cos.shape[-1]
@@ -145,7 +145,7 @@ def _wide(x: mx.array) -> mx.array:
 
 
 def _widened(x: mx.array) -> mx.array:
-    """Return numbers in float32 for those of MLX's functions that GPUs have for 16 bits too."""
+    """Widen 16-bit arrays to float32 on CPUs; GPUs have MLX's functions for them."""
     return _wide(x) if on_cpu() else x
 
 
@@ -161,7 +161,7 @@ def _row(
     *,
     arrays: int = 2,
 ) -> tuple[TunedKernel]:
-    """Return a row; ``arrays`` as for :func:`limits.bounded`."""
+    """Return a kernel table row; ``arrays`` as for :func:`limits.bounded`."""
     guarded = limits.bounded(name, function, arrays=arrays)
     return (TunedKernel(guarded, name, FLOATING, wins, refuses),)
 

@@ -25,7 +25,7 @@ _TOO_BIG = ("array is too big", "Maximum allowed dimension exceeded")
 
 
 class Devices(Backend):
-    """NumPy's devices: which there are, why others are not, their dtypes and their memory."""
+    """Devices of NumPy: dtypes, memory and errors."""
 
     array_type = np.ndarray
 
@@ -48,18 +48,18 @@ class Devices(Backend):
         return _DTYPES
 
     def device_of_native(self, device: object) -> tuple[str, int] | None:
-        """Return None: NumPy's devices are strings, and those are device texts."""
+        """Return None: NumPy's devices are strings, which are parsed as device texts."""
         return None
 
     def device_of_array(self, x: np.ndarray[Any, Any]) -> tuple[str, int]:
         return ("cpu", 0)
 
     def is_out_of_memory(self, error: BaseException) -> bool:
-        """Tell whether NumPy could not allocate, or not even count the bytes."""
+        """Tell whether NumPy could not allocate, or the size overflowed."""
         return isinstance(error, MemoryError) or (
             isinstance(error, ValueError) and str(error).startswith(_TOO_BIG)
         )
 
     def memory(self, device: str) -> MemoryFigures:
-        """Return the machine's memory; NumPy does not count its own."""
+        """Return the machine's memory; NumPy does not track its own."""
         return machine.memory()

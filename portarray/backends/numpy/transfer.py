@@ -1,4 +1,4 @@
-"""Host and DLPack, in and out of NumPy."""
+"""Transfer of NumPy's arrays: host memory and DLPack."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Array = np.ndarray[Any, Any]
 
 
 class Transfer(Backend):
-    """NumPy's arrays in and out: host memory, other devices, DLPack."""
+    """Transfer of NumPy's arrays: host memory, other devices, DLPack."""
 
     def on_host(self, device: str) -> bool:
         return True
@@ -26,8 +26,8 @@ class Transfer(Backend):
     ) -> Array:
         """Return the array, or a copy where one is asked for.
 
-        Memory that is not to be written, such as another library's that never changes, is shared
-        like any other: an assignment to the array copies it first (``setitem``).
+        Read-only memory, such as that of immutable arrays, is shared too: ``setitem`` copies it
+        before the first assignment.
 
         Raises
         ------
@@ -43,7 +43,7 @@ class Transfer(Backend):
         return copied(array) if copy else array
 
     def why_copied_in(self, array: Array, device: str) -> str:
-        """Return why an array is copied; empty for nearly all."""
+        """Return why an array is copied, or an empty string."""
         order = array.dtype.byteorder
         return "" if array.dtype.isnative else f"portarray's arrays have no byte order {order!r}"
 
@@ -60,7 +60,7 @@ class Transfer(Backend):
     def from_dlpack(self, x: Any, device: str, *, copy: bool | None) -> Array:
         """Return an array over a DLPack producer's memory, or a copy where one is asked for.
 
-        What lies elsewhere than in host memory the producer is asked to copy there.
+        Producers of device memory are asked for a copy in host memory.
 
         Raises
         ------
@@ -91,13 +91,13 @@ class Transfer(Backend):
     ) -> Any:
         """Return a DLPack capsule.
 
-        Of read-only memory, consumers that read no DLPack 1.0 get a copy, for its mark came with
-        that.
+        Consumers before DLPack 1.0, which lacks the read-only flag, get a copy of read-only memory.
 
         Raises
         ------
         BufferError
-            If ``copy=False`` and there is no such mark, or the device asked for is not the CPU.
+            If ``copy=False`` and a read-only array cannot be flagged, or the device asked for is
+            not the CPU.
         """
         sealed = not x.flags.writeable and (max_version is None or max_version[0] < 1)
         if sealed and copy is None:

@@ -1,7 +1,7 @@
 """Attention on PyTorch tensors, by PyTorch's fused functions.
 
-What differs from calling these by hand: causal attention is aligned at the end of the keys, a query
-that sees no key gives zeros, and float16 and bfloat16 go the way that is fast on the device.
+Differences to calling these directly: causal masks are aligned to the last key, fully masked
+queries give zeros, and float16 and bfloat16 use what is fast on the device.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from torch.nn import functional
 Tensor = torch.Tensor
 
 QUERIES = 512
-"""Queries whose part of a mask is in memory at once."""
+"""Queries for which a mask is materialized at once."""
 
 NARROW = frozenset({torch.float16, torch.bfloat16})
-"""Dtypes that are computed in float32 on processors."""
+"""Dtypes that are computed in float32 on CPUs."""
 
 
 def attention(
@@ -42,7 +42,7 @@ def attention(
             if mask is not None and mask.ndim and mask.shape[-1] != 1:
                 mask = mask[..., :used]
     if length == 1:
-        causal = False  # the last query sees all keys
+        causal = False  # a single last query attends to all keys
     if (
         mask is not None
         or (causal and length != keys)
@@ -63,7 +63,7 @@ def attention(
 def _attention(
     q: Tensor, k: Tensor, v: Tensor, scale: float | None, causal: bool, mask: Tensor | None
 ) -> Tensor:
-    """Bring any attention into the form that PyTorch has fused functions for."""
+    """Normalize the arguments to what PyTorch's fused functions support."""
     shape, size, dtype = q.shape, v.shape[-1], q.dtype
     if 0 in shape or 0 in v.shape:
         return q.new_zeros((*shape[:-1], size))
@@ -73,9 +73,9 @@ def _attention(
         # PyTorch's fused function is two to seven times slower on these than on float32.
         q, k, v = q.float(), k.float(), v.float()
         mask = mask.float() if mask is not None and mask.dtype is not torch.bool else mask
-    # Query heads that share a key head become the heads of one batch, whose keys are the same
-    # memory for all: only some of PyTorch's fused functions take grouped heads as they are.
-    width = max(shape[-1], size)  # fused functions want one width
+    # Query heads that share a key head become a batch with expanded (zero-copy) keys: only some of
+    # PyTorch's fused functions support grouped heads.
+    width = max(shape[-1], size)  # fused functions require equal widths
     q = _widened(q.reshape(-1, heads // groups, *shape[-2:]), width)
     k = _widened(k.reshape(-1, 1, *k.shape[-2:]), width).expand(-1, heads // groups, -1, -1)
     v = _widened(v.reshape(-1, 1, *v.shape[-2:]), width).expand(-1, heads // groups, -1, -1)
@@ -86,12 +86,12 @@ def _attention(
 
 
 def _widened(x: Tensor, width: int) -> Tensor:
-    """Return x with zeros after its last axis, up to a width."""
+    """Pad the last axis with zeros to a width."""
     return x if x.shape[-1] == width else functional.pad(x, (0, width - x.shape[-1]))
 
 
 def _grouped(mask: Tensor, shape: torch.Size, heads: int, groups: int) -> Tensor:
-    """Return a mask for queries in the shape that :func:`_attention` gives them."""
+    """Return a mask in the shape of the grouped queries of :func:`_attention`."""
     mask = mask[(None,) * (max(len(shape), 4) - mask.ndim)]
     if math.prod(mask.shape[:-2]) == 1:
         return mask.reshape(1, 1, *mask.shape[-2:])
@@ -103,10 +103,10 @@ def _grouped(mask: Tensor, shape: torch.Size, heads: int, groups: int) -> Tensor
 def _blocks(
     q: Tensor, k: Tensor, v: Tensor, scale: float, causal: bool, mask: Tensor | None
 ) -> Tensor:
-    """Attend with masks of no more than a block of queries in memory at once."""
+    """Attend block by block, materializing the mask of one block of queries at a time."""
     length, keys = q.shape[-2], k.shape[-2]
     if causal and length > keys:
-        # The first queries come before every key.
+        # The first queries attend to no key.
         blind = length - keys
         mask = mask if mask is None or mask.shape[-2] == 1 else mask[..., blind:, :]
         seeing = _blocks(q[..., blind:, :], k, v, scale, causal, mask)
@@ -137,18 +137,18 @@ def _blocks(
 
 
 def _is_fused(q: Tensor) -> bool:
-    """Tell whether PyTorch attends to a block of keys at a time on a device."""
+    """Tell whether PyTorch has a fused (blockwise) function for a device."""
     return q.is_cpu or q.dtype is not torch.float64
 
 
 def _masked(q: Tensor, k: Tensor, v: Tensor, scale: float, mask: Tensor | None) -> Tensor:
-    """Attend under a mask; queries that see nothing give zeros."""
+    """Attend under a mask; fully masked queries give zeros."""
     if mask is None:
         return functional.scaled_dot_product_attention(q, k, v, scale=scale)
     mask = mask.expand(*mask.shape[:-2], q.shape[-2], k.shape[-2])
     out = functional.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=scale)
     if q.is_cpu:
         return out
-    # Elsewhere it depends on the function that PyTorch picks whether they are zeros or NaN.
+    # Elsewhere they are zeros or NaN, depending on the function that PyTorch selects.
     seen = mask if mask.dtype is torch.bool else mask > -math.inf
     return torch.where(seen.any(-1, keepdim=True), out, 0.0)

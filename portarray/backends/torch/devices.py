@@ -18,7 +18,7 @@ from portarray.backends.types import Description, MemoryFigures
 
 __all__ = ["DTYPES", "Devices", "dtypes"]
 
-# PyTorch calls AMD's cards "cuda" too: the build decides which of the two platforms it drives.
+# PyTorch calls AMD's GPUs "cuda" too: the build determines the platform.
 _IS_ROCM = torch.version.hip is not None
 _TYPE_OF = {
     "cpu": "cpu",
@@ -45,7 +45,7 @@ DTYPES: dict[np.dtype[Any], torch.dtype] = {
     np.dtype(np.complex64): torch.complex64,
     np.dtype(np.complex128): torch.complex128,
 }
-# Metal's shading language has no double precision at all.
+# Metal has no double precision.
 _METAL_DTYPES = {
     dtype: native
     for dtype, native in DTYPES.items()
@@ -63,9 +63,9 @@ _NO_MEMORY = (
     "DefaultCPUAllocator: not enough memory",  # on Windows
     "MPS backend out of memory",
     "Storage size calculation overflowed",
-    "CUDA error: out of memory",  # page-locked memory, for one
+    "CUDA error: out of memory",  # pinned memory, for example
     "HIP error: out of memory",
-    "_STATUS_ALLOC_FAILED",  # what NVIDIA's and AMD's libraries take for themselves
+    "_STATUS_ALLOC_FAILED",  # workspace of NVIDIA's and AMD's libraries
 )
 
 _UNITS = {"b": 1, "k": 2**10, "m": 2**20, "g": 2**30}
@@ -107,7 +107,7 @@ class Devices(Backend):
                 return "this PyTorch build has no Metal (MPS)"
             return "Metal (MPS) needs macOS 12.3 or later on a machine with a Metal card"
         if platform == "oneapi":
-            # The CPU and CUDA builds have torch.xpu too, without a device type compiled in.
+            # CPU and CUDA builds have torch.xpu too, without the device type.
             if not torch.xpu._is_compiled():
                 return "this PyTorch build has no oneAPI (XPU)"
             return "no Intel card with a oneAPI driver was found"
@@ -115,7 +115,7 @@ class Devices(Backend):
 
     def native_device(self, platform: str, index: int) -> torch.device:
         kind = _TYPE_OF[platform]
-        # torch.device("cpu", 0) differs from the device that CPU tensors carry.
+        # CPU tensors have device "cpu", which differs from "cpu:0".
         return torch.device("cpu") if kind == "cpu" else torch.device(kind, index)
 
     def describe(self, platform: str, index: int) -> Description:
@@ -137,7 +137,7 @@ class Devices(Backend):
         return _OLD_METAL_DTYPES if is_old else _METAL_DTYPES
 
     def device_of_native(self, device: object) -> tuple[str, int] | None:
-        """Return platform and index of a ``torch.device``, None if it is none.
+        """Return platform and index of a ``torch.device``; None for other objects.
 
         A device without an index, such as ``torch.device("cuda")``, is PyTorch's current one of
         that type.
@@ -147,7 +147,7 @@ class Devices(Backend):
         platform = _PLATFORM_OF.get(device.type)
         if platform is None:
             return None
-        # The stubs call the index an int; it is None where the device was named without one.
+        # The stubs type the index as int; it may be None.
         index: int | None = device.index
         if index is not None:
             return platform, index
@@ -173,7 +173,7 @@ class Devices(Backend):
             return True
         if not isinstance(error, RuntimeError):
             return False
-        # All but the GPUs' own allocators raise plain RuntimeErrors; only the text tells.
+        # Other allocators than the GPUs' raise RuntimeError; only the message tells.
         text = str(error)
         return text == "std::bad_alloc" or any(words in text for words in _NO_MEMORY)
 
@@ -186,15 +186,15 @@ class Devices(Backend):
         return int(float(found[1]) * _UNITS[(found[2] or "b")[0].lower()])
 
     def is_device_failure(self, error: BaseException) -> bool:
-        # Older releases raise plain RuntimeErrors.
+        # Older releases raise RuntimeError.
         failure: type[BaseException] | None = getattr(torch, "AcceleratorError", None)
         return failure is not None and isinstance(error, failure)
 
     def memory(self, device: torch.device) -> MemoryFigures:
         """Return the memory figures of a device.
 
-        On CUDA, ROCm and oneAPI ``used`` and ``pooled`` are PyTorch's own in this process; a CPU
-        device has the machine's memory, which nothing pools.
+        On CUDA, ROCm and oneAPI ``used`` and ``pooled`` are PyTorch's in this process; a CPU has
+        the machine's memory, without a pool.
         """
         if device.type in ("cuda", "xpu"):
             module = torch.cuda if device.type == "cuda" else torch.xpu
@@ -243,7 +243,7 @@ class Devices(Backend):
         return ""
 
     def scope(self, device: torch.device) -> AbstractContextManager[Any] | None:
-        """Make a device current; None where PyTorch needs no current device."""
+        """Return a context that makes a device current; None if none is needed."""
         if device.type == "cuda":
             return torch.cuda.device(device)
         if device.type == "xpu":
@@ -260,5 +260,4 @@ def _cuda_trouble(nothing_found: str) -> str:
     return nothing_found
 
 
-# What the functions of the namespace call.
 dtypes = Devices.dtypes

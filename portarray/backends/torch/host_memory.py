@@ -1,4 +1,4 @@
-"""Tensors from host memory and back."""
+"""Transfer of tensors to and from host memory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from_capsule: Callable[[Any], torch.Tensor] = torch.utils.dlpack.from_dlpack
 
 
 class HostMemory(Places):
-    """PyTorch's arrays from host memory and back."""
+    """Transfer of tensors to and from host memory."""
 
     @staticmethod
     def from_host(
@@ -33,18 +33,18 @@ class HostMemory(Places):
     ) -> torch.Tensor:
         """Make a tensor on a device from a NumPy array.
 
-        A read-only array is copied, for a tensor has no such mark and would write into it; so is
-        one with negative strides, a foreign byte order or an unaligned buffer, which tensors cannot
-        have.
+        Read-only arrays are copied, since tensors have no read-only flag, and so are arrays with
+        negative strides, foreign byte order or unaligned memory, which tensors do not support.
 
         Parameters
         ----------
         array : numpy.ndarray
             Of a dtype that the device has.
         device : torch.device
-            Where to.
+            Target.
         copy : bool or None
-            None shares memory where it can, True always copies, False raises where it cannot share.
+            None shares memory if possible, True always copies, False raises if sharing is
+            impossible.
 
         Raises
         ------
@@ -99,9 +99,9 @@ class HostMemory(Places):
         return copied(shown(x)) if copy else shown(x)
 
     def pinned_copy(self, x: torch.Tensor) -> np.ndarray[Any, Any] | None:
-        """Return a GPU's tensor in page-locked memory; None where there is too little.
+        """Return a copy of a GPU's tensor in pinned memory; None if there is too little.
 
-        Metal has none, and the host's own memory needs none.
+        None for Metal, which has no pinned memory, and for host memory.
         """
         if not self.readable_dlpack_types(x.device):
             return None
@@ -110,17 +110,17 @@ class HostMemory(Places):
         return None if locked is None else shown(locked)
 
     def printable(self, x: torch.Tensor, device: torch.device) -> np.ndarray[Any, Any]:
-        """Return values for printing; what is printed needs no gradient."""
+        """Return values for printing, detached."""
         return self.to_host(x.detach(), copy=None)
 
 
 def refusal(obstacle: str) -> ValueError:
-    """Return the error where memory cannot be shared."""
+    """Return the error for memory that cannot be shared."""
     return ValueError(f"copy=False, but {obstacle}; pass copy=None or copy=True")
 
 
 def over(array: np.ndarray[Any, Any]) -> torch.Tensor:
-    """Return a tensor over a NumPy array's memory."""
+    """Return a tensor that shares a NumPy array's memory."""
     if array.dtype == _BFLOAT16:
         return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
     return torch.from_numpy(array)
@@ -129,11 +129,11 @@ def over(array: np.ndarray[Any, Any]) -> torch.Tensor:
 def _uploaded(
     array: np.ndarray[Any, Any], device: torch.device, *, non_blocking: bool
 ) -> torch.Tensor:
-    """Return a tensor in a GPU's memory; the array was read when this returns."""
+    """Copy an array to a GPU; the array is no longer read when this returns."""
     host = _readable(array)
     if non_blocking and device.type == "cuda":
-        # A GPU fetches data on its own time from page-locked memory only. PyTorch keeps its own
-        # such memory until the GPU is done with it.
+        # GPU copies are asynchronous from pinned memory only. PyTorch keeps its own pinned memory
+        # alive until the copy is done.
         locked = _page_locked(host)
         if locked is not None:
             return locked.to(device, non_blocking=True)
@@ -141,7 +141,7 @@ def _uploaded(
 
 
 def _page_locked(x: torch.Tensor) -> torch.Tensor | None:
-    """Return a copy in page-locked memory; None where there is too little of that."""
+    """Return a copy in pinned memory; None if there is too little."""
     try:
         locked = torch.empty_like(x, device=CPU_DEVICE, pin_memory=True)
     except RuntimeError as error:
@@ -152,12 +152,12 @@ def _page_locked(x: torch.Tensor) -> torch.Tensor | None:
 
 
 def _readable(array: np.ndarray[Any, Any]) -> torch.Tensor:
-    """Return a tensor of an array's elements for reading, over its memory where possible."""
+    """Return a tensor of an array for reading, sharing its memory if possible."""
     if _why_not_shown(array):
         return over(copied(array))
     if array.flags.writeable:
         return over(array)
-    # PyTorch warns of tensors over read-only memory, unless that comes by DLPack.
+    # By DLPack, as torch.from_numpy warns of read-only memory.
     if array.dtype == _BFLOAT16:
         return from_capsule(array.view(np.int16).__dlpack__(max_version=(1, 0))).view(
             torch.bfloat16
@@ -166,25 +166,25 @@ def _readable(array: np.ndarray[Any, Any]) -> torch.Tensor:
 
 
 def _why_not_shown(array: np.ndarray[Any, Any]) -> str:
-    """Return why no tensor has the layout of a NumPy array; empty where one has."""
+    """Return why tensors do not support the layout of a NumPy array, or an empty string."""
     if not array.dtype.isnative:
         return f"tensors have no byte order {array.dtype.byteorder!r}"
     if not array.flags.aligned:
         return "the array's memory is not aligned"
     itemsize = array.dtype.itemsize
-    for stride in array.strides:  # also those along axes of length 1, which PyTorch looks at
+    for stride in array.strides:  # including axes of length 1, which PyTorch checks
         if stride < 0:
             return "tensors have no negative strides"
         if stride % itemsize:
             return "the array's strides are no multiples of its item size"
     if array.dtype.kind == "c" and array.ctypes.data % itemsize:
-        # NumPy aligns their parts only, and PyTorch may end the process.
+        # NumPy aligns only their parts, and PyTorch may crash.
         return f"PyTorch needs complex numbers at addresses divisible by their size {itemsize}"
     return ""
 
 
 def shown(x: torch.Tensor) -> np.ndarray[Any, Any]:
-    """Return NumPy's view of a tensor in host memory."""
+    """Return a NumPy view of a tensor in host memory."""
     if x.dtype is torch.bfloat16:
         return x.view(torch.int16).numpy().view(_BFLOAT16)
     host: np.ndarray[Any, Any] = x.numpy()
@@ -192,7 +192,7 @@ def shown(x: torch.Tensor) -> np.ndarray[Any, Any]:
 
 
 def refuse_grad(x: torch.Tensor, to: str) -> None:
-    """Refuse a tensor whose gradient would be lost."""
+    """Raise for a tensor that requires grad, whose gradient would be lost."""
     if x.requires_grad:
         raise RuntimeError(
             f"a tensor that requires grad cannot be handed to {to}, which would lose its "

@@ -1,4 +1,4 @@
-"""Where tensors are, in DLPack's words: the memory that other libraries may share."""
+"""DLPack device types and indices of PyTorch's devices."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ CPU, CUDA, _ROCM, _ONEAPI = 1, 2, 10, 14
 CPU_DEVICE = torch.device("cpu")
 
 STREAMED = _ROCM if torch.version.hip else CUDA
-"""The type whose producers are told a stream: PyTorch calls AMD's cards "cuda" too."""
+"""DLPack type of "cuda" devices, whose producers get a stream: CUDA, or ROCm in AMD's builds."""
 
-# By PyTorch's type of devices, for those that share memory with other libraries. None can use
-# CUDA's managed memory: https://github.com/pytorch/pytorch/issues/96318
+# By PyTorch device type, for those that share memory with other libraries. CUDA's managed memory is
+# not supported: https://github.com/pytorch/pytorch/issues/96318
 _READS = {"cuda": frozenset({STREAMED}), "xpu": frozenset({_ONEAPI})}
 
 
 class Places(Backend):
-    """The memory of PyTorch's devices, in DLPack's words."""
+    """DLPack device types and indices of PyTorch's devices."""
 
     @staticmethod
     def on_host(device: torch.device) -> bool:
         return device.type == "cpu"
 
     def dlpack_device(self, x: torch.Tensor) -> tuple[int, int]:
-        """Return DLPack's device type and index of a tensor; the CPU for page-locked memory too."""
+        """Return DLPack's device type and index of a tensor; the CPU for pinned memory too."""
         return (CPU, 0) if self.on_host(x.device) else _of_gpu(x.device)
 
     @staticmethod
@@ -51,7 +51,7 @@ class Places(Backend):
 def _of_gpu(device: torch.device) -> tuple[int, int]:
     empty = torch.empty(0, device=device)
     if device.type == "xpu":
-        # Tensors count PyTorch's GPUs, but their capsules all of SYCL's devices, as dpnp does.
+        # Tensors number PyTorch's GPUs, but capsules all of SYCL's devices, as dpnp does.
         return dlpack.take(empty).__dlpack_device__()
     kind, index = empty.__dlpack_device__()
     return int(kind), index

@@ -1,4 +1,4 @@
-"""Tensors in and out: other devices and DLPack; host memory is :mod:`~.host_memory`'s matter."""
+"""Transfer of tensors between devices and by DLPack; :mod:`~.host_memory` has host memory."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ from portarray.backends.torch.places import CPU, CPU_DEVICE, CUDA, STREAMED, Pla
 
 __all__ = ["Transfer", "from_dlpack", "from_host"]
 
-_PER_THREAD = 2  # DLPack's number for CUDA's default stream of the thread
+_PER_THREAD = 2  # DLPack's number of CUDA's per-thread default stream
 
-# Older releases know no versions of DLPack: capsules of the first are all that they give and take.
+# Older releases support only DLPack before 1.0.
 _HAS_VERSIONS = "max_version" in inspect.signature(torch.Tensor.__dlpack__).parameters
 _NEWEST = dlpack.NEWEST if _HAS_VERSIONS else None
 
 _ODD = "tensors have no negative strides, and begin where the memory that is handed over does"
 
 _LARGE = 4 << 20
-"""Bytes from which NumPy asks Linux for huge pages, which PyTorch does not. First writes into such
-memory take a fifth of the time, so that large copies on the CPU are made in NumPy's.
+"""Bytes from which NumPy asks Linux for huge pages, which PyTorch does not. First writes take a
+fifth of the time there, so large copies on the CPU are allocated by NumPy.
 https://numpy.org/doc/stable/reference/global_state.html"""
 
 
 class Transfer(HostMemory):
-    """PyTorch's arrays in and out: host memory, other devices, DLPack."""
+    """Transfer of tensors: host memory, other devices, DLPack."""
 
     def normalize(self, x: torch.Tensor, *, copy: bool | None) -> torch.Tensor:
-        """Return a tensor that a program made itself, if it has a shape and strides.
+        """Return a user's tensor if it is strided.
 
         Raises
         ------
         TypeError
-            If it is sparse or nested, or of a layout of oneDNN's.
+            If it is sparse, nested or in a oneDNN layout.
         """
         if x.is_nested:
             raise TypeError(
@@ -72,30 +72,30 @@ class Transfer(HostMemory):
             return _cloned(x) if copy else x
         if copy is False:
             raise refusal(f"moving a tensor from {x.device} to {device} copies it")
-        # To the host PyTorch would return a tensor that is still to be filled, with nothing that
-        # waits.
+        # A non-blocking copy to the host would return before it is complete.
         return x.to(device, non_blocking=non_blocking and not Places.on_host(device))
 
     @staticmethod
     def from_dlpack(x: Any, device: torch.device | None, *, copy: bool | None) -> torch.Tensor:
-        """Make a tensor on a device from an object with ``__dlpack__``, which is asked for once.
+        """Make a tensor on a device from an object with ``__dlpack__``, which is called once.
 
         Parameters
         ----------
         x : object
-            With ``__dlpack__`` and ``__dlpack_device__``. What lies on a GPU that this PyTorch does
-            not drive, the producer is asked to copy to the host.
+            With ``__dlpack__`` and ``__dlpack_device__``. If this PyTorch does not support its GPU,
+            it is asked for a copy in host memory.
         device : torch.device or None
-            Where to; None is where the data is.
+            Target; None is the data's own device.
         copy : bool or None
-            None shares memory where it can, True always copies, False raises where it cannot share.
+            None shares memory if possible, True always copies, False raises if sharing is
+            impossible.
 
         Raises
         ------
         ValueError
             If ``copy=False`` and memory cannot be shared.
         BufferError
-            If the capsule was used before, or the producer cannot export its memory to PyTorch.
+            If the capsule is already consumed, or the producer cannot export its memory to PyTorch.
         """
         kind, index = map(int, x.__dlpack_device__())
         if copy is False and device is not None and not _same_place((kind, index), device):
@@ -124,7 +124,7 @@ class Transfer(HostMemory):
         target = tensor.device if device is None else device
         found = Transfer.move(tensor, target, copy=True if held.read_only else copy)
         if found is not tensor:
-            # Once nobody holds its memory the producer may use it again, on a stream of its own.
+            # The producer may reuse its memory on its own stream once it is released.
             _wait_for(tensor.device)
         return found
 
@@ -146,7 +146,7 @@ class Transfer(HostMemory):
         Raises
         ------
         BufferError
-            If ``copy=False`` and the data must move or be resolved first, or the device asked for
+            If ``copy=False`` and the data must be moved or resolved first, or the device asked for
             is neither the tensor's own nor the CPU.
         RuntimeError
             If the tensor requires grad.
@@ -170,14 +170,14 @@ class Transfer(HostMemory):
             )
         if source is x and copy is True:
             source = _cloned(source)
-        # The backend has done the moving and copying, so PyTorch is asked for the tensor as it is.
+        # The data is moved and copied already.
         options: dict[str, Any] = {"max_version": max_version} if _HAS_VERSIONS else {}
         if source.device.type != "cuda":
-            # Consumers can name no stream: what they get is computed.
+            # The consumer cannot pass a stream: synchronize.
             _wait_for(source.device)
             return source.__dlpack__(stream=stream, **options)
-        with torch.cuda.device(source.device):  # PyTorch exports tensors on the current GPU only
-            if stream == _PER_THREAD:  # and refuses to order this stream
+        with torch.cuda.device(source.device):  # PyTorch exports only tensors on the current GPU
+            if stream == _PER_THREAD:  # which PyTorch does not support
                 _wait_for(source.device)
                 stream = -1
             return source.__dlpack__(stream=stream, **options)
@@ -213,20 +213,19 @@ def _from_host_memory(
     if isinstance(x, np.ndarray):
         return HostMemory.from_host(x, device, copy=copy)
     held = dlpack.take(x)
-    # PyTorch reads capsules of page-locked memory not even where they are its own, and overlooks
-    # the mark of read-only memory.
+    # PyTorch cannot import pinned memory, not even its own, and ignores the read-only flag.
     odd = kind != CPU or held.odd or held.read_only
     odd = odd or (held.versioned and not _HAS_VERSIONS)
     if odd or copy or not Places.on_host(device):
         return HostMemory.from_host(dlpack.host_values(held), device, copy=copy)
     tensor = from_capsule(held.__dlpack__())
-    if tensor.is_complex():  # which PyTorch itself takes at any address
+    if tensor.is_complex():  # which PyTorch accepts unaligned
         return HostMemory.from_host(shown(tensor), device, copy=copy)
     return tensor
 
 
 def _stream(kind: int, index: int) -> int | None:
-    """Return the stream on which data will be used, in DLPack's numbers."""
+    """Return the consumer's stream as DLPack numbers it."""
     if kind != STREAMED:
         return None
     stream: int = torch.cuda.current_stream(index).cuda_stream
@@ -240,5 +239,4 @@ def _same_place(source: tuple[int, int], device: torch.device) -> bool:
     return Places.dlpack_device_of(device) == source
 
 
-# What the functions of the namespace call.
 from_dlpack, from_host = Transfer.from_dlpack, Transfer.from_host

@@ -1,7 +1,7 @@
-"""Core kernels on PyTorch tensors: PyTorch's own functions, under the rules of all devices.
+"""Core kernels for PyTorch, by its own functions.
 
-What differs from calling PyTorch by hand: float16 and bfloat16 go the way that is fast on the
-device. Nothing here writes into tensors that autograd follows.
+float16 and bfloat16 use what is fast on the device. Nothing here writes into tensors that autograd
+tracks.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from portarray.backends.types import TunedKernel
 Tensor = torch.Tensor
 
 WEIGHTS = 1 << 22
-"""Numbers of a narrow matrix that are in memory as float32 at once."""
+"""Elements of a float16 or bfloat16 matrix that are widened to float32 at once."""
 
 DOT = 4096
-"""Length of a row from which on it is no gain to take rows one by one."""
+"""Length of rows from which products row by row are no faster."""
 
 READ = 1 << 17
-"""Numbers of a matrix from which on it is one."""
+"""Elements of a matrix from which products row by row are faster."""
 
 _INDICES = frozenset({torch.int32, torch.int64})
 
@@ -34,7 +34,7 @@ _INDICES = frozenset({torch.int32, torch.int64})
 def softmax(x: Tensor, /, *, axis: int = -1) -> Tensor:
     """Return the softmax along an axis."""
     if x.dtype in NARROW and x.is_cpu and axis not in (-1, x.ndim - 1):
-        # Along other axes PyTorch rounds exponentials to x's dtype there.
+        # Along other axes PyTorch rounds intermediate exponentials to x's dtype.
         return torch.softmax(x, axis, dtype=torch.float32).to(x.dtype)
     return torch.softmax(x, axis)
 
@@ -42,7 +42,7 @@ def softmax(x: Tensor, /, *, axis: int = -1) -> Tensor:
 def log_softmax(x: Tensor, /, *, axis: int = -1) -> Tensor:
     """Return the logarithm of the softmax along an axis."""
     if x.dtype in NARROW and x.is_cpu:
-        # There PyTorch rounds the logarithm of the sum to x's dtype before it subtracts.
+        # PyTorch would round the logarithm of the sum to x's dtype.
         return torch.log_softmax(x, axis, dtype=torch.float32).to(x.dtype)
     return torch.log_softmax(x, axis)
 
@@ -50,8 +50,8 @@ def log_softmax(x: Tensor, /, *, axis: int = -1) -> Tensor:
 def gelu(x: Tensor, /, *, approximate: str = "none") -> Tensor:
     """Return x times the normal distribution function of x, exact or as a tanh.
 
-    PyTorch's own doubles x before it halves it: in float32 on the CPU, half of the largest number
-    and more gives inf, and inf gives NaN.
+    PyTorch's own overflows in float32 on the CPU: half of the largest number gives inf, inf gives
+    NaN.
     """
     if approximate == "none" or not x.is_cpu or x.numel() < 8192:
         return functional.gelu(x, approximate=approximate)
@@ -69,7 +69,7 @@ def gelu(x: Tensor, /, *, approximate: str = "none") -> Tensor:
 def rms_norm(x: Tensor, weight: Tensor | None = None, /, *, eps: float = 1e-6) -> Tensor:
     """Divide the last axis by the root of its mean square.
 
-    ``torch.nn.functional.rms_norm`` is made of six functions on the CPU; these are four.
+    Four operations on the CPU, where ``torch.nn.functional.rms_norm`` has six.
     """
     size = x.shape[-1]
     if not x.is_cpu or not size:
@@ -117,17 +117,16 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None, /) -> Tensor:
 
 
 def _by_row(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor | None:
-    """Multiply a matrix with a vector on the CPU, one row after the other; None where it cannot.
+    """Multiply a matrix with a vector on the CPU row by row; None if that is not possible.
 
-    Models read more weights for one token than caches hold. MKL, which PyTorch calls, reads them
-    with one thread at 10 GB/s where inner products of row after row, as NumPy takes them in the
-    same memory, read 20 and more.
+    For one token a model reads more weights than caches hold. MKL, which PyTorch calls, reads 10
+    GB/s with one thread, NumPy's inner products row by row 20 GB/s and more.
     """
     if x.requires_grad or weight.requires_grad or (bias is not None and bias.requires_grad):
         return None
     try:
         matrix, vector = weight.numpy(), x.numpy()
-    except RuntimeError:  # torch.func's tensors have no memory, lazily negated ones not their own
+    except RuntimeError:  # no NumPy view: torch.func wrappers, lazily negated tensors
         return None
     with np.errstate(all="ignore"):
         product = np.vecdot(matrix, vector.reshape(-1))
@@ -136,7 +135,7 @@ def _by_row(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor | None:
 
 
 def narrow_linear(x: Tensor, weight: Tensor, bias: Tensor | None = None, /) -> Tensor:
-    """Return ``x @ weight.T + bias`` of narrow numbers."""
+    """Return ``x @ weight.T + bias`` for float16 and bfloat16."""
     if x.is_cpu and _is_widened(x, bias):
         wide = x.float()
         rows = max(1, WEIGHTS // max(1, weight.shape[1]))
@@ -147,16 +146,16 @@ def narrow_linear(x: Tensor, weight: Tensor, bias: Tensor | None = None, /) -> T
 
 
 def _is_widened(x: Tensor, bias: Tensor | None) -> bool:
-    """Tell whether narrow numbers on the CPU are multiplied as float32.
+    """Tell whether float16 or bfloat16 on the CPU is multiplied as float32.
 
-    Before it adds the bias PyTorch rounds there, and most CPUs have no instructions for matrices of
-    float16: from 3 rows on, float32 takes half the time and less.
+    PyTorch rounds before it adds the bias, and most CPUs lack float16 matrix instructions: from 3
+    rows on, float32 takes at most half the time.
     """
     return bias is not None or (x.dtype is torch.float16 and x.numel() > 2 * x.shape[-1])
 
 
 def matmul(x1: Tensor, x2: Tensor, /) -> Tensor:
-    """Multiply matrices of narrow numbers."""
+    """Multiply matrices of float16 or bfloat16."""
     if x1.dtype is torch.float16 and x1.is_cpu and min(x1.ndim, x2.ndim) > 1:
         return torch.matmul(x1.float(), x2.float()).to(torch.float16)
     return torch.matmul(x1, x2)
@@ -226,7 +225,7 @@ def cross_entropy(
     ignore_index: int = -100,
     label_smoothing: float = 0.0,
 ) -> Tensor:
-    """Return the cross entropy between logits and the classes that were due."""
+    """Return the cross entropy between logits and target classes."""
     classes = logits.shape[-1]
     losses = functional.cross_entropy(
         (logits.float() if logits.dtype in NARROW else logits).reshape(-1, classes),
@@ -245,7 +244,7 @@ _NARROW_NAMES = frozenset({"float16", "bfloat16"})
 _FLOATS = _WIDE | _NARROW_NAMES
 _NUMBERS = _FLOATS | {"int8", "int16", "int32", "int64", "uint8", "complex64", "complex128"}
 
-# Where a function of PyTorch does right as it is, it stands here itself: a call costs nothing more.
+# PyTorch's own functions where they are correct as they are, without a wrapper.
 TUNED: Mapping[str, tuple[TunedKernel, ...]] = {
     "matmul": (TunedKernel(matmul, "torch.matmul", _NARROW_NAMES, "matmul 512x576x1536 float16"),),
     "linear": (

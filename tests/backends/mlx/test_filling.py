@@ -145,7 +145,7 @@ def test_large_arrays_go_this_way_and_are_nobody_elses() -> None:
 
 
 @reads
-def test_the_source_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_source_is_released(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(filling, "_LARGE", 0)
     x = np.ones(1000, np.float32)
     watched = weakref.ref(x)
