@@ -288,23 +288,7 @@ def result_type(*arrays_and_dtypes: Array | DTypeLike | Scalar) -> DType:
 def _float_info(dtype: DType) -> FloatInfo:
     if dtypes.kind_of(dtype) not in "fc":
         raise TypeError(f"finfo got {dtype}; it takes floating-point dtypes, iinfo takes integers")
-    if kind == "c":
-        dtype = dtypes.STANDARD[f"float{4 * dtype.itemsize}"]
-    limits: Any
-    if dtype.kind == "V":  # of ml_dtypes: NumPy does not know its limits
-        from ml_dtypes import finfo as limits_of  # imported only by those who use it
-
-        limits = limits_of(dtype)  # type: ignore[no-untyped-call]
-    else:
-        limits = np.finfo(dtype)
-    return FloatInfo(
-        bits=8 * dtype.itemsize,
-        eps=float(limits.eps),
-        max=float(limits.max),
-        min=float(limits.min),
-        smallest_normal=float(limits.smallest_normal),
-        dtype=dtype,
-    )
+    return FloatInfo(*dtypes.float_limits(dtype))
 
 
 @cache

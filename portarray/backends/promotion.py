@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, reduce
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -129,8 +129,8 @@ class FInfo(NamedTuple):
 def float_limits(dtype: np.dtype[Any]) -> FInfo:
     """Return the limits of a floating-point dtype of NumPy or ml_dtypes."""
     limits: Any
-    if dtype.name == "bfloat16":
-        import ml_dtypes  # imported only for bfloat16
+    if dtype.kind == "V":  # of ml_dtypes: NumPy does not know its limits
+        import ml_dtypes  # only for those who use such a dtype
 
         limits = ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
     else:

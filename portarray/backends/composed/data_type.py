@@ -31,22 +31,8 @@ def can_cast(xp: Any, from_: Any, to: Any, /) -> bool:
 
 def finfo(xp: Any, type: Any, /) -> promotion.FInfo:
     """Return the limits of a floating-point dtype."""
-    dtype = xp.numpy_dtype(type)
-    limits: Any
-    if dtype.kind == "V":  # of ml_dtypes
-        import ml_dtypes  # only for those who use it
-
-        limits = ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
-    else:
-        limits = np.finfo(dtype)
-    return FInfo(
-        bits=int(limits.bits),
-        eps=float(limits.eps),
-        max=float(limits.max),
-        min=float(limits.min),
-        smallest_normal=float(limits.smallest_normal),
-        dtype=xp.native_dtype(np.dtype(limits.dtype)),
-    )
+    limits = promotion.float_limits(xp.numpy_dtype(type))
+    return limits._replace(dtype=xp.native_dtype(limits.dtype))
 
 
 def iinfo(xp: Any, type: Any, /) -> IInfo:
