@@ -345,15 +345,16 @@ def _per_setting(
 ) -> Function:
     """Return a function that is built once for each of the user's settings."""
     device = table.device
+    configuration = device._backend.configuration
     by_setting: dict[object, Function] = {}
 
     def per_setting(*args: Any, **options: Any) -> Any:
-        setting = device._backend.configuration()
-        function = by_setting.get(setting)
-        if function is None:
+        try:
+            function = by_setting[configuration()]
+        except KeyError:
             if not any_dtype:
                 table_of(device, table.dtype)
-            function = by_setting[setting] = build()
+            function = by_setting[configuration()] = build()
         return function(*args, **options)
 
     return per_setting
