@@ -41,7 +41,7 @@ def binary(name: str, x1: Any, x2: Any) -> Array:
         answer = _compared_outside(name, table, first, second)
         if answer is not None:
             return answer
-        first, second = [table.operand(x) if type(x) in (int, bool) else x for x in (first, second)]
+        first, second = _operands(table, first, second)
     return called(name, table, (first, second), {})  # type: ignore[no-any-return]
 
 

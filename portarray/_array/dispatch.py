@@ -278,8 +278,7 @@ def inplace(table: DispatchTable, name: str) -> Function | None:
 def _wrap_direct(own: Function, table: DispatchTable, name: str) -> Function:
     """Wrap a library's own function: make the device current, check the user's settings."""
     device = table.device
-    if device._backend.scope(device.native) is not None:
-        own = _scoped(own, device)
+    own = _scoped(own, device)
     return own if device._backend.has_fixed_dtype(table.native) else _while_set(own, table, name)
 
 
@@ -315,9 +314,7 @@ def _serve(table: DispatchTable, name: str) -> Function:
         raise dtypes.missing(error.dtype, device, set(dtypes_of(device))) from None
     if how == "host" and not device._backend.on_host(device.native):
         function = _reporting_fallback(function, name, device)
-    if device._backend.scope(device.native) is not None:
-        function = _scoped(function, device)
-    return function
+    return _scoped(function, device)
 
 
 def _serve_per_setting(table: DispatchTable, name: str) -> Function:
@@ -332,10 +329,7 @@ def wrap_native(table: DispatchTable, build: Callable[[], Function]) -> Function
     """Wrap a function of native arrays: make the device current, follow the user's settings."""
 
     def on_device() -> Function:
-        function, device = build(), table.device
-        return (
-            function if device._backend.scope(device.native) is None else _scoped(function, device)
-        )
+        return _scoped(build(), table.device)
 
     return on_device() if table.known_type is not None else _per_setting(table, on_device)
 
@@ -383,8 +377,10 @@ def _reporting_fallback(function: Function, name: str, device: Device) -> Functi
 
 
 def _scoped(function: Function, device: Device) -> Function:
-    """Wrap a function so that its device is current during the call."""
+    """Wrap a function so that its device is current during the call, where a backend needs that."""
     backend, native = device._backend, device.native
+    if backend.scope(native) is None:
+        return function
 
     def scoped(*args: Any, **options: Any) -> Any:
         scope = backend.scope(native)

@@ -95,8 +95,8 @@ def chapter_files(package: str) -> dict[str, ModuleType]:
     return found
 
 
-def _in_chapters(package: str, name: str, attribute: str = "") -> Any:
-    """Return the attribute of a package's chapter files for a standard name, or None.
+def _in_chapters(package: str, name: str, table: str = "") -> Any:
+    """Return what a package's chapter files have for a standard name, or None.
 
     With ``table`` (such as ``"ROWS"``) it is looked up in the tables of that name.
     """
@@ -105,9 +105,7 @@ def _in_chapters(package: str, name: str, attribute: str = "") -> Any:
     for chapter in extension or ("", *CHAPTERS[: -len(EXTENSIONS)]):
         if chapter in found:
             own = found[chapter]
-            value = (
-                getattr(own, attribute, {}).get(short) if attribute else getattr(own, short, None)
-            )
+            value = getattr(own, table, {}).get(short) if table else getattr(own, short, None)
             if value is not None:
                 return value
     return None
@@ -296,8 +294,8 @@ class NativeFunctions:
         if rule.to == "truth":
             function, how = self.serve(name, np.dtype(bool))
             different, _ = self.serve("not_equal", dtype)
-            zero = self.scalar(0, dtype)
-            return self._casting(dtype, function, lambda x: different(x, zero())), how
+            operand = self._operand(dtype)
+            return self._casting(dtype, function, lambda x: different(x, operand(0))), how
         wide = np.dtype("uint8") if rule.to.startswith("uint8") else self.default(rule.to[0])
         function, how = self.serve(name, wide)
         through = self._casting(dtype, function, self.cast(dtype, wide))
@@ -327,12 +325,12 @@ class NativeFunctions:
 
         return casting
 
-    def scalar(self, value: Any, dtype: DType) -> Callable[[], Any]:
+    def _operand(self, dtype: DType) -> Function:
         """Return a function that converts a Python scalar to an operand of a dtype."""
         if self.backend.takes_scalars:
-            return lambda: value
+            return lambda value: value
         make, native = self.serve("asarray")[0], self.native_dtype(dtype)
-        return lambda: make(value, dtype=native, device=self.device)
+        return lambda value: make(value, dtype=native, device=self.device)
 
     # The library's own functions for direct calls, or None; see :mod:`portarray.backends.base`.
 
@@ -368,8 +366,6 @@ class NativeFunctions:
         rule, operands = accepted(name), OPERANDS.get(name)
         if rule is None and operands is None and not self._has_rows(name):
             return self.serve(name)[0]  # type: ignore[no-any-return]
-        if name in ("concat", "stack"):
-            return self._joining(name)
         known: dict[Any, Function] = {}
         setting = self.backend.configuration
         changes = setting() is not None  # dtypes depend on settings
@@ -397,7 +393,7 @@ class NativeFunctions:
                     function = known[key] = self._aligning(name, operands, *args)
                 return function(*args, **options)
 
-            return of_several
+            return self._joining(name, of_several) if name in _JOINS else of_several
 
         def of_one(x: Any, /, *args: Any, **options: Any) -> Any:
             key = (x.dtype, setting()) if changes else x.dtype
@@ -429,6 +425,8 @@ class NativeFunctions:
         operands = args[where]
         dtype = self.common(*operands)
         function = self.serve(name, dtype)[0]
+        if name in _JOINS:
+            function = partial(_of_list, function)
         native = self.native_dtype(dtype)
         converters: list[Function | None] = [None for _ in args]
         for place in range(*where.indices(len(args))):
@@ -449,20 +447,30 @@ class NativeFunctions:
     def _scalar_converter(self, name: str, dtype: DType) -> Function | None:
         """Return a function that converts a Python scalar to an operand; None if none is needed."""
         if not self.backend.takes_scalars:
-            return lambda x: self.scalar(promotion.checked(x, dtype), dtype)()
+            operand = self._operand(dtype)
+            return lambda x: operand(promotion.checked(x, dtype))
         # Out-of-range integers are compared by value.
         if kind_of(dtype) not in "iu" or name in promotion.COMPARISONS:
             return None
         return lambda x: promotion.checked(x, dtype)
 
-    def _joining(self, name: str) -> Function:
+    def _joining(self, name: str, aligned: Function) -> Function:
+        """Return a function of one list of arrays, made of one that takes them one by one."""
+
         def joining(arrays: Any, /, **options: Any) -> Any:
             arrays = list(arrays)
-            dtype = self.common(*arrays) if arrays else np.dtype(bool)
-            cast = [self.cast(self.numpy_dtype(x.dtype), dtype)(x) for x in arrays]
-            return self.serve(name, dtype)[0](cast, **options)
+            if not arrays:  # the library says what it makes of none
+                return self.serve(name, np.dtype(bool))[0](arrays, **options)
+            return aligned(*arrays, **options)
 
         return joining
+
+
+_JOINS = ("concat", "stack")
+
+
+def _of_list(function: Function, /, *arrays: Any, **options: Any) -> Any:
+    return function(list(arrays), **options)
 
 
 _KIND_NAMES: dict[Kind, str] = {
