@@ -140,7 +140,7 @@ def joined(name: str, arrays: Sequence[Any], /, **options: Any) -> Array:
         natives = [x._native for x in arrays if type(x) is base.array_type and x._table is table]
         if len(natives) == len(arrays):
             @warm table.learned_with_options[name](natives, **options) else cold.learn_with_options(name, table, (natives,), options)
-    return cold.sequence(name, arrays, promote=True, **options)
+    return cold.sequence(name, arrays, **options)
 
 
 def getitem(x: Array, key: Any) -> Array:

@@ -228,33 +228,32 @@ def promoted(name: str, arrays: Sequence[Any], /, **options: Any) -> Array:
     return found
 
 
-def sequence(name: str, arrays: Sequence[Any], /, *, promote: bool, **options: Any) -> Array:
-    """Call a function that takes one list of arrays (``concat``, ``stack``)."""
-    table, natives = _listed(name, arrays, promote=promote)
+def sequence(name: str, arrays: Sequence[Any], /, **options: Any) -> Array:
+    """Call a function that takes one list of arrays, promoted (``concat``, ``stack``)."""
+    _refuse_others(name, arrays)
+    table, natives = common(name, arrays)
     found: Array = called(name, table, (natives,), _native_options(name, table, options))
     return found
 
 
 def spread(name: str, arrays: Sequence[Any], /, **options: Any) -> tuple[Array, ...]:
     """Call a function that takes any number of arrays (``meshgrid``, ``broadcast_arrays``)."""
-    table, natives = _listed(name, arrays, promote=False)
+    _refuse_others(name, arrays)
+    if not arrays:
+        raise ValueError(f"{name} needs at least one array, got none")
+    table = arrays[0]._table
+    for x in arrays:
+        dispatch.check_device(name, table, x._table)
+    natives = [x._native for x in arrays]
     found: tuple[Array, ...] = called(name, table, natives, _native_options(name, table, options))
     return found
 
 
-def _listed(name: str, arrays: Sequence[Any], *, promote: bool) -> tuple[DispatchTable, list[Any]]:
+def _refuse_others(name: str, arrays: Sequence[Any]) -> None:
+    """Refuse operands that are not portarray's arrays."""
     for x in arrays:
         if type(x) is not base.array_type:
             raise refused(x, name)
-    table, natives = common(name, arrays) if promote else (None, [])
-    if table is None:
-        if not arrays:
-            raise ValueError(f"{name} needs at least one array, got none")
-        table = arrays[0]._table
-        for x in arrays:
-            dispatch.check_device(name, table, x._table)
-        natives = [x._native for x in arrays]
-    return table, natives
 
 
 def _native_options(name: str, table: DispatchTable, options: dict[str, Any]) -> dict[str, Any]:
@@ -314,22 +313,6 @@ def create(
 
 
 _DEFAULTS = {"real floating": "f", "complex floating": "c", "integral": "i"}
-
-
-def floating(x: Array) -> Array:
-    """Return x, cast to the device's default floating-point dtype unless it is floating-point."""
-    return x if x._table.kind in "fc" else _in_default(x, "f")
-
-
-def integral(x: Array) -> Array:
-    """Return x, cast to the device's default integer dtype if it is boolean."""
-    return x if x._table.kind != "b" else _in_default(x, "i")
-
-
-def _in_default(x: Array, kind: str) -> Array:
-    device = x._table.device
-    target = dispatch.table_of(device, dispatch.default_dtype(device, kind))
-    return wrapped(target.cast(x._native), target)
 
 
 def read(x: Array) -> np.ndarray[Any, Any]:

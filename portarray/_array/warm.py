@@ -249,7 +249,7 @@ def joined(name: str, arrays: Sequence[Any], /, **options: Any) -> Array:
                 out._table = result
                 return out
             return cold.finished(native, result)
-    return cold.sequence(name, arrays, promote=True, **options)
+    return cold.sequence(name, arrays, **options)
 
 
 def getitem(x: Array, key: Any) -> Array:
