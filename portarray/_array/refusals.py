@@ -121,7 +121,9 @@ def _tensordot(_: Device, x1: Any, x2: Any, *, axes: Any = 2) -> str | None:
     first, second = _shape(x1), _shape(x2)
     if isinstance(axes, int):
         axes = (tuple(range(len(first) - axes, len(first))), tuple(range(axes)))
-    sizes = [tuple(shape[axis] for axis in one) for shape, one in zip((first, second), axes)]
+    sizes = [
+        tuple(shape[axis] for axis in one) for shape, one in zip((first, second), axes, strict=True)
+    ]
     if len(axes[0]) != len(axes[1]):
         return f"axes {axes} name {len(axes[0])} axes of x1 and {len(axes[1])} of x2; pair them"
     if sizes[0] != sizes[1]:

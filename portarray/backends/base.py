@@ -73,8 +73,8 @@ class Backend(ABC):
     """The concrete class of the library's arrays. **Must**."""
 
     unchecked_linalg: ClassVar[frozenset[str]] = frozenset()
-    """Functions that leave infinities or NaN where a matrix is singular or indefinite, of
-    ``linalg.inv``, ``linalg.solve``, ``linalg.cholesky`` and ``linalg.matrix_power``. **Should**."""
+    """Functions that leave infinities or NaN where a matrix is singular or indefinite: any of
+    ``linalg.cholesky``, ``linalg.inv``, ``linalg.matrix_power``, ``linalg.solve``. **Should**."""
 
     heedless_linalg: ClassVar[frozenset[str]] = frozenset(
         ("linalg.eigh", "linalg.eigvalsh", "linalg.pinv")

@@ -151,7 +151,7 @@ def _look(name: str, functions: NativeFunctions, out: Any, *args: Any, **options
 
     The host decides: infinities may also come of numbers that are too small.
     """
-    backend, device = functions.backend, functions.device
+    backend = functions.backend
     if _all_finite(functions, out):
         return
     on_host = [backend.to_host(x, copy=None) if backend.owns(x) else x for x in args]

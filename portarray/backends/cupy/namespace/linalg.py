@@ -29,7 +29,10 @@ det = cupy.linalg.det
 
 def _looking() -> AbstractContextManager[None]:
     """Return a context in which CuPy looks for failures where the user wants to wait for that."""
-    return cupyx.errstate(linalg="raise" if config.check_linalg else "ignore")
+    context: AbstractContextManager[None] = cupyx.errstate(
+        linalg="raise" if config.check_linalg else "ignore"
+    )
+    return context
 
 
 def cholesky(x: ndarray, /, *, upper: bool = False) -> ndarray:
