@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -16,7 +16,18 @@ if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray.typing import DeviceLike, DType, DTypeLike, Scalar
 
-DTypeKind: TypeAlias = "DTypeLike | tuple[DTypeKind, ...]"
+KindName: TypeAlias = Literal[
+    "bool",
+    "signed integer",
+    "unsigned integer",
+    "integral",
+    "real floating",
+    "complex floating",
+    "numeric",
+]
+"""The standard's names of kinds of dtype."""
+
+DTypeKind: TypeAlias = "DTypeLike | KindName | tuple[DTypeKind, ...]"
 """What :func:`isdtype` takes as kind: a dtype, the name of a kind, or a tuple of such."""
 
 

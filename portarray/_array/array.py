@@ -13,7 +13,7 @@ import numpy as np
 from portarray._array import base, call, formatting, indexing, interop, operators, pickling, warm
 
 if TYPE_CHECKING:
-    from portarray.typing import Namespace
+    from portarray.typing import DeviceLike, DTypeLike, Namespace
 
 __all__ = ["Array"]
 
@@ -93,7 +93,7 @@ class Array(base.ArrayBase):
 
     def to_device(
         self,
-        device: object,
+        device: DeviceLike,
         /,
         *,
         stream: Any = None,
@@ -208,8 +208,13 @@ class Array(base.ArrayBase):
     __le__ = call.operator("less_equal")
     __gt__ = call.operator("greater")
     __ge__ = call.operator("greater_equal")
-    __eq__ = call.operator("equal")  # type: ignore[assignment]
-    __ne__ = call.operator("not_equal")  # type: ignore[assignment]
+    if TYPE_CHECKING:  # object's say bool, which type checkers believe unless told
+
+        def __eq__(self, other: Any, /) -> Array: ...  # type: ignore[override]
+        def __ne__(self, other: Any, /) -> Array: ...  # type: ignore[override]
+    else:
+        __eq__ = call.operator("equal")
+        __ne__ = call.operator("not_equal")
 
     __radd__ = call.reflected("add")
     __rsub__ = call.reflected("subtract")
@@ -268,7 +273,7 @@ class Array(base.ArrayBase):
     def sum(
         self,
         axis: int | tuple[int, ...] | None = None,
-        dtype: object = None,
+        dtype: DTypeLike | None = None,
         out: None = None,
         *,
         keepdims: bool = False,
@@ -280,7 +285,7 @@ class Array(base.ArrayBase):
     def mean(
         self,
         axis: int | tuple[int, ...] | None = None,
-        dtype: object = None,
+        dtype: DTypeLike | None = None,
         out: None = None,
         *,
         keepdims: bool = False,
@@ -345,7 +350,7 @@ class Array(base.ArrayBase):
             axis = tuple(i for i, n in enumerate(self.shape) if n == 1)
         return base.NAMESPACE[0].squeeze(self, axis)
 
-    def astype(self, dtype: object, *, copy: bool = True) -> Array:
+    def astype(self, dtype: DTypeLike, *, copy: bool = True) -> Array:
         """Return the values in another dtype; as :func:`portarray.astype`."""
         return base.NAMESPACE[0].astype(self, dtype, copy=copy)
 
