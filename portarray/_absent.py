@@ -6,13 +6,18 @@ names, so the nearest name is looked for when the message is read.
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NoReturn
+from types import FunctionType
+from typing import Any, NoReturn, TypeVar
 
 from portarray import _elsewhere
 
-__all__ = ["Attribute", "attribute_error", "in_module", "keyword_error"]
+__all__ = ["Attribute", "attribute_error", "hide_unknown", "in_module", "unexpected"]
+
+
+F = TypeVar("F", bound=Any)
 
 
 class _Text:
@@ -88,13 +93,36 @@ class Attribute:
         raise attribute_error("'Array' object", self._name, _elsewhere.ATTRIBUTES, tuple)
 
 
-def keyword_error(function: str, given: Iterable[str], known: Iterable[str]) -> TypeError:
+def hide_unknown(function: F) -> F:
+    """Let signatures not show ``**unknown``, the arguments that a function exists to refuse.
+
+    Where a call has no such argument it costs an empty dict, 20 ns, so that functions have it which
+    have options and take a microsecond.
+    """
+    code = function.__code__
+    del function.__annotations__["unknown"]
+    shown = FunctionType(
+        code.replace(co_flags=code.co_flags & ~inspect.CO_VARKEYWORDS),
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+    )
+    shown.__kwdefaults__ = function.__kwdefaults__
+    shown.__annotations__ = function.__annotations__
+    function.__wrapped__ = shown
+    return function
+
+
+def unexpected(function: Any, unknown: Iterable[str]) -> TypeError:
     """Return the error for arguments that a function does not take."""
-    names = list(known)
-    wrong = next(iter(given))
-    start = f"{function}() got an unexpected keyword argument {wrong!r}"
-    fix = _elsewhere.KEYWORDS.get(wrong)
-    if fix is None or (fix.isidentifier() and fix not in names):
-        end = nearest(wrong, names) or f"; it takes {', '.join(names)}"
-        return TypeError(start + end)
-    return TypeError(f"{start}; use {fix + '=' if fix.isidentifier() else fix}")
+    code = function.__code__
+    count = code.co_argcount + code.co_kwonlyargcount
+    known = [name for name in code.co_varnames[code.co_posonlyargcount : count] if name != "self"]
+    wrong = next(iter(unknown))
+    start = f"{function.__name__}() got an unexpected keyword argument {wrong!r}"
+    fix = _elsewhere.KEYWORDS.get(wrong, "")
+    if fix in known:
+        return TypeError(f"{start}; use {fix}=")
+    if fix and not fix.isidentifier():
+        return TypeError(f"{start}; use {fix}")
+    return TypeError(start + (nearest(wrong, known) or f"; it takes {', '.join(known)}"))

@@ -63,8 +63,9 @@ def functions(x: pa.Array) -> None:
     assert_type(pa.isdtype(x.dtype, "real floting"), bool)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     xp = x.__array_namespace__()
     assert_type(xp.exp(x - xp.max(x, axis=-1, keepdims=True)), pa.Array)
-    pa.sum(x, dim=0)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
-    x.sum(keepdim=True)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    pa.sum(x, dim=0)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    x.sum(keepdim=True)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    pa.sin(x, out=x)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     pa.sum([1.0, 2.0])  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     pa.add(x, np.ones(3))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     pa.median(x)  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import pickle
 import re
 from pathlib import Path
@@ -259,3 +260,60 @@ def test_the_page_shows_the_tables() -> None:
     shown = re.findall(r"```\{other-names\} (\w+)", page.read_text("utf-8"))
     tables = [name for name in _elsewhere.__all__ if name != "RENAMED"]
     assert sorted(shown) == sorted(tables)
+
+
+# What a mistaken argument of a function is told; one that is None is not known to the table.
+MISTAKES = {
+    "dim": "; use axis=",
+    "keepdim": "; use keepdims=",
+    "ddof": "; use correction=",
+    "unbiased": "; use correction=1 for",
+    "out": r"; use y\[\.\.\.\] = ",
+    "where": r"; use pa\.where\(",
+    "axsi": r"; did you mean 'axis'\?$",
+    "qqqq": r"; it takes .*\baxis",
+}
+
+
+def with_options() -> list[tuple[str, Any]]:
+    """Return the functions and methods that refuse unknown arguments themselves."""
+    owners = {"pa.": pa, "pa.kernels.": pa.kernels, "x.": pa.Array}
+    return [
+        (f"{prefix}{name}", function)
+        for prefix, owner in owners.items()
+        for name in (pa.Array.__dict__ if owner is pa.Array else owner.__all__)
+        if inspect.isfunction(function := getattr(owner, name, None))
+        and function.__code__.co_flags & inspect.CO_VARKEYWORDS
+        and "**unknown" in inspect.getsource(function)
+    ]
+
+
+@pytest.mark.parametrize(("name", "function"), with_options())
+def test_mistaken_arguments_are_told(name: str, function: Any) -> None:
+    x = pa.ones((2, 2), device="numpy")
+    given = [x] if name.startswith("x.") else [[x, x]] if "concat" in name else [x]
+    given += [pa.asarray([0], device="numpy")] if name == "pa.take" else []
+    given += [[x, x]] if name == "pa.stack" else []
+    given = given[-1:] if name == "pa.stack" else given
+    signature = inspect.signature(function)
+    assert not any(one.kind is one.VAR_KEYWORD for one in signature.parameters.values())
+    assert set(function.__annotations__) == {*signature.parameters, "return"} - {"self"}
+    short = name.rpartition(".")[2]
+    for wrong, told in MISTAKES.items():
+        expected = told
+        if told.endswith("=") and told[6:-1] not in signature.parameters:
+            expected = "; it takes "
+        elif wrong == "out" and "out" in signature.parameters:
+            continue
+        with pytest.raises(TypeError, match=rf"^{short}\(\) got .* '{wrong}'{expected}"):
+            function(*given, **{wrong: 1})
+    assert function(*given, axis=0) is not None
+
+
+def test_functions_that_refuse_arguments_themselves_are_those_with_options() -> None:
+    names = [name for name, _ in with_options()]
+    assert len(names) > 25
+    assert {"pa.sum", "pa.var", "pa.sort", "pa.concat", "x.sum", "pa.kernels.softmax"} <= set(names)
+    # The others cost less than the empty dict is worth; Python refuses their unknown arguments.
+    with pytest.raises(TypeError, match=r"round\(\) got an unexpected keyword argument 'decimals'"):
+        pa.round(pa.ones(1, device="numpy"), decimals=2)  # type: ignore[call-arg]
