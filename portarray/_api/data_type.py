@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -14,18 +14,7 @@ from portarray.errors import DeviceMismatchError
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
-    from portarray.typing import DeviceLike, DType, DTypeLike, Scalar
-
-KindName: TypeAlias = Literal[
-    "bool",
-    "signed integer",
-    "unsigned integer",
-    "integral",
-    "real floating",
-    "complex floating",
-    "numeric",
-]
-"""The standard's names of kinds of dtype."""
+    from portarray.typing import DeviceLike, DType, DTypeLike, KindName, Scalar
 
 DTypeKind: TypeAlias = "DTypeLike | KindName | tuple[DTypeKind, ...]"
 """What :func:`isdtype` takes as kind: a dtype, the name of a kind, or a tuple of such."""

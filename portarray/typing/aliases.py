@@ -50,6 +50,18 @@ NumPy's other texts, such as ``"f4"``, are accepted at run time: ``numpy.dtype("
 """
 
 
+KindName: TypeAlias = Literal[
+    "bool",
+    "signed integer",
+    "unsigned integer",
+    "integral",
+    "real floating",
+    "complex floating",
+    "numeric",
+]
+"""The standard's names of kinds of dtype."""
+
+
 class TypedDevice(Protocol):
     """A device object with a type: PyTorch's, MLX's or pyopencl's."""
 
