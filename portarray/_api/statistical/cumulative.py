@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Never
 
+from portarray import _absent
 from portarray._api import arguments
 from portarray._array import call
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from portarray.typing import DTypeLike
 
 
+@_absent.hide_unknown
 def cumulative_prod(
     x: Array,
     /,
@@ -19,6 +21,7 @@ def cumulative_prod(
     axis: int | None = None,
     dtype: DTypeLike | None = None,
     include_initial: bool = False,
+    **unknown: Never,
 ) -> Array:
     """Multiply up the elements along an axis.
 
@@ -56,6 +59,8 @@ def cumulative_prod(
     >>> pa.cumulative_prod(pa.asarray([2, 3, 4]), include_initial=True).tolist()
     [1, 2, 6, 24]
     """
+    if unknown:
+        raise _absent.unexpected(cumulative_prod, unknown)
     axis = _running_axis(axis, x, "cumulative_prod")
     arguments.numeric(dtype, "cumulative_prod")
     return call.apply(
@@ -63,6 +68,7 @@ def cumulative_prod(
     )
 
 
+@_absent.hide_unknown
 def cumulative_sum(
     x: Array,
     /,
@@ -70,6 +76,7 @@ def cumulative_sum(
     axis: int | None = None,
     dtype: DTypeLike | None = None,
     include_initial: bool = False,
+    **unknown: Never,
 ) -> Array:
     """Add up the elements along an axis.
 
@@ -101,6 +108,8 @@ def cumulative_sum(
     --------
     sum : Return only the last of these.
     """
+    if unknown:
+        raise _absent.unexpected(cumulative_sum, unknown)
     axis = _running_axis(axis, x, "cumulative_sum")
     arguments.numeric(dtype, "cumulative_sum")
     return call.apply(

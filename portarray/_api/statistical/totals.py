@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Never
 
+from portarray import _absent
 from portarray._api import arguments
 from portarray._array import call
 
@@ -12,7 +13,10 @@ if TYPE_CHECKING:
     from portarray.typing import Axes, DTypeLike
 
 
-def max(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Array:
+@_absent.hide_unknown
+def max(
+    x: Array, /, *, axis: Axes | None = None, keepdims: bool = False, **unknown: Never
+) -> Array:
     """Return the largest element.
 
     Parameters
@@ -43,6 +47,8 @@ def max(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Arr
     A NaN among the elements makes the result NaN. Which of 0.0 and -0.0 is returned may differ
     between devices.
     """
+    if unknown:
+        raise _absent.unexpected(max, unknown)
     if axis is None and not keepdims:
         return call.unary("max", x)
     if axis is not None:
@@ -50,7 +56,10 @@ def max(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Arr
     return call.options("max", x, axis=axis, keepdims=keepdims)
 
 
-def min(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Array:
+@_absent.hide_unknown
+def min(
+    x: Array, /, *, axis: Axes | None = None, keepdims: bool = False, **unknown: Never
+) -> Array:
     """Return the smallest element.
 
     Parameters
@@ -81,6 +90,8 @@ def min(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Arr
     A NaN among the elements makes the result NaN. Which of 0.0 and -0.0 is returned may differ
     between devices.
     """
+    if unknown:
+        raise _absent.unexpected(min, unknown)
     if axis is None and not keepdims:
         return call.unary("min", x)
     if axis is not None:
@@ -88,8 +99,15 @@ def min(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Arr
     return call.options("min", x, axis=axis, keepdims=keepdims)
 
 
+@_absent.hide_unknown
 def prod(
-    x: Array, /, *, axis: Axes | None = None, dtype: DTypeLike | None = None, keepdims: bool = False
+    x: Array,
+    /,
+    *,
+    axis: Axes | None = None,
+    dtype: DTypeLike | None = None,
+    keepdims: bool = False,
+    **unknown: Never,
 ) -> Array:
     """Multiply the elements.
 
@@ -117,6 +135,8 @@ def prod(
     TypeError
         If `dtype` is bool.
     """
+    if unknown:
+        raise _absent.unexpected(prod, unknown)
     if axis is None and dtype is None and not keepdims:
         return call.unary("prod", x)
     if axis is not None:
@@ -127,8 +147,15 @@ def prod(
     return call.apply("prod", (x,), axis=axis, dtype=dtype, keepdims=keepdims)
 
 
+@_absent.hide_unknown
 def sum(
-    x: Array, /, *, axis: Axes | None = None, dtype: DTypeLike | None = None, keepdims: bool = False
+    x: Array,
+    /,
+    *,
+    axis: Axes | None = None,
+    dtype: DTypeLike | None = None,
+    keepdims: bool = False,
+    **unknown: Never,
 ) -> Array:
     """Add the elements.
 
@@ -164,6 +191,8 @@ def sum(
     >>> pa.sum(pa.asarray([[1, 2], [3, 4]]), axis=0).tolist()
     [4, 6]
     """
+    if unknown:
+        raise _absent.unexpected(sum, unknown)
     if axis is None and dtype is None and not keepdims:
         return call.unary("sum", x)
     if axis is not None:
