@@ -54,13 +54,15 @@ MAY_IMPORT: dict[str, set[str]] = {
         ),
         *("_dlpack", "backends.copying", "backends.python_values", "backends.sizes", "_config"),
     },
-    "_opencl": set(),  # drivers, for whatever computes through OpenCL
+    "_small_files": set(),  # that outlive the process
+    "_opencl": {"_small_files"},  # drivers, for whatever computes through OpenCL
     "backends.clarray": {"clarray"},  # beyond what every backend may: portarray's own library
     "backends.dpnp": {"_opencl"},
     "clarray": {
         "_dlpack",
         "_host_memory",
         "_opencl",
+        "_small_files",
     },  # a library for itself, which happens to lie here
     "backends.host": {"backends.base"},
     "backends.assembly": {
@@ -69,7 +71,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "backends.matrices": {"errors", "_config"},
     "_devices": {
-        *("errors", "_version", "_host_memory", "backends.sizes", "backends.types"),
+        *("errors", "_version", "_host_memory", "_small_files"),
+        *("backends.sizes", "backends.types"),
         *("backends.base", "backends.registry", "backends.assembly"),
     },
     "_movement": {"errors", "backends.base", "backends.registry", "_devices"},

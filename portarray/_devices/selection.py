@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from portarray._devices import discovery, notices
 from portarray._devices.choice import Choice
-from portarray._devices.device import SCOPES, WORDS, Device, parse
+from portarray._devices.device import MARKED, SCOPES, WORDS, Device, parse
 from portarray.backends import registry
 from portarray.backends.types import PLATFORMS
 from portarray.errors import (
@@ -54,7 +54,7 @@ def current() -> Device:
     """Return the default device of the running code. Called by every creation function."""
     stack = SCOPES.get()
     if stack:
-        return stack[-1]
+        return MARKED[stack[-1]]
     return _fixed or _automatic or _choose()
 
 
