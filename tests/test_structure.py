@@ -42,6 +42,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "backends.copying": set(),
     "backends.python_values": set(),
     "backends.sizes": set(),
+    "backends.keys": set(),
     "backends.BACKEND": {
         *(
             "backends.types",
@@ -51,6 +52,7 @@ MAY_IMPORT: dict[str, set[str]] = {
             "backends.composed",
         ),
         *("_dlpack", "backends.copying", "backends.python_values", "backends.sizes"),
+        "backends.keys",
     },
     "_opencl": set(),  # drivers, for whatever computes through OpenCL
     "backends.clarray": {"clarray"},  # beyond what every backend may: portarray's own library
@@ -73,7 +75,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "_array": {
         *("backends.kinds", "errors", "_config", "_devices", "_movement", "backends.promotion"),
         *("backends.types", "backends.registry", "backends.assembly", "_dlpack"),
-        "backends.sizes",
+        *("backends.sizes", "backends.keys"),
     },
     "_api": {
         *("backends.kinds", "errors", "_config", "_devices", "_movement", "_array"),
