@@ -43,6 +43,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "backends.python_values": set(),
     "backends.sizes": set(),
     "backends.keys": set(),
+    "backends.rules": {"backends.promotion"},
     "backends.BACKEND": {
         *(
             "backends.types",
@@ -65,7 +66,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "backends.host": {"backends.base"},
     "backends.assembly": {
         *("backends.types", "backends.base", "backends.host", "backends.kinds"),
-        *("backends.promotion", "backends.registry"),
+        *("backends.promotion", "backends.registry", "backends.rules"),
     },
     "_devices": {
         *("errors", "_version", "_host_memory", "backends.sizes", "backends.types"),
@@ -79,7 +80,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "_api": {
         *("backends.kinds", "errors", "_config", "_devices", "_movement", "_array"),
-        *("backends.types", "backends.registry", "backends.assembly"),
+        *("backends.types", "backends.registry", "backends.assembly", "backends.rules"),
     },
     "linalg": {"_api", "_array"},
     "fft": {"_api", "_array"},

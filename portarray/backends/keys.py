@@ -13,7 +13,9 @@ __all__ = ["selected_shape", "separates", "without_leading_ones"]
 def selected_shape(
     shape: tuple[int, ...], key: tuple[Any, ...], to_host: Callable[[Any], np.ndarray[Any, Any]]
 ) -> tuple[int, ...] | None:
-    """Return the shape of what a key selects, by NumPy on elements without bytes; None if it is out of bounds.
+    """Return the shape of what a key selects, or None if it is out of bounds.
+
+    By NumPy, on elements without bytes.
 
     Parameters
     ----------

@@ -29,8 +29,9 @@ def cumulative_prod(
     axis : int, optional
         Axis to run along. May be left out for a 1-d array only.
     dtype : dtype, optional
-        Dtype to compute in and return. By default that of `x`, but narrow integers are widened to
-        the device's default integer (unsigned ones to the unsigned dtype of that width).
+        Dtype to convert the elements to, compute in and return. By default that of `x`, but narrow
+        integers are widened to the device's default integer (unsigned ones to the unsigned dtype of
+        that width).
     include_initial : bool, default: False
         Whether the result begins with 1, and is one element longer along `axis`.
 
@@ -45,6 +46,8 @@ def cumulative_prod(
         If `axis` is missing for several axes, or `x` is 0-d.
     AxisError
         If `x` has no such axis.
+    TypeError
+        If `dtype` is bool, or real where `x` is complex.
 
     See Also
     --------
@@ -57,7 +60,7 @@ def cumulative_prod(
     [1, 2, 6, 24]
     """
     axis = _running_axis(axis, x, "cumulative_prod")
-    arguments.numeric(dtype, "cumulative_prod")
+    arguments.numeric(dtype, "cumulative_prod", x)
     return call.apply(
         "cumulative_prod", (x,), axis=axis, dtype=dtype, include_initial=include_initial
     )
@@ -80,8 +83,9 @@ def cumulative_sum(
     axis : int, optional
         Axis to run along. May be left out for a 1-d array only.
     dtype : dtype, optional
-        Dtype to compute in and return. By default that of `x`, but narrow integers are widened to
-        the device's default integer (unsigned ones to the unsigned dtype of that width).
+        Dtype to convert the elements to, compute in and return. By default that of `x`, but narrow
+        integers are widened to the device's default integer (unsigned ones to the unsigned dtype of
+        that width).
     include_initial : bool, default: False
         Whether the result begins with 0, and is one element longer along `axis`.
 
@@ -96,13 +100,15 @@ def cumulative_sum(
         If `axis` is missing for several axes, or `x` is 0-d.
     AxisError
         If `x` has no such axis.
+    TypeError
+        If `dtype` is bool, or real where `x` is complex.
 
     See Also
     --------
     sum : Return only the last of these.
     """
     axis = _running_axis(axis, x, "cumulative_sum")
-    arguments.numeric(dtype, "cumulative_sum")
+    arguments.numeric(dtype, "cumulative_sum", x)
     return call.apply(
         "cumulative_sum", (x,), axis=axis, dtype=dtype, include_initial=include_initial
     )

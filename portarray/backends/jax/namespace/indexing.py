@@ -76,18 +76,14 @@ def setitem(x: jax.Array, key: Key, value: Any, /) -> jax.Array:
 
 
 def _spreading(value: jax.Array, shape: tuple[int, ...], key: Key) -> jax.Array:
-    """Return assigned values without leading axes of length 1, of which JAX takes no more than selected.
+    """Return assigned values without leading axes of length 1, which JAX refuses.
 
-    Where nothing is selected JAX takes any shape.
+    Where nothing is selected it takes any shape.
     """
     short = without_leading_ones(value.shape)
     if value.size != 1 and not any(is_traced(part) for part in key):
-        selected = selected_shape(shape, key, np.asarray)
-        if (
-            selected is not None
-            and 0 in selected
-            and np.broadcast_shapes(short, selected) != selected
-        ):
+        selected = selected_shape(shape, key, np.asarray) or ()
+        if 0 in selected and np.broadcast_shapes(short, selected) != selected:
             raise ValueError(f"values of shape {value.shape} do not broadcast to {selected}")
     return value if short == value.shape else value.reshape(short)
 

@@ -37,7 +37,7 @@ def getitem(x: mx.array, key: Key, /) -> mx.array:
         key = _expanded(key, x.ndim)
         has_arrays = any(isinstance(index, mx.array) for index in key)
         basic, advanced = _split(x.shape, key, has_arrays=has_arrays)
-        # An ellipsis for no axis separates arrays as an axis does, and as one of length 1 does here.
+        # An ellipsis for no axis separates arrays as an axis does; here one of length 1 does.
         parting = next((n for n, index in enumerate(advanced) if index is Ellipsis), 0)
         if parting:
             advanced[parting] = _ALL

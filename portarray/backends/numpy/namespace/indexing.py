@@ -87,6 +87,6 @@ def _signed(indices: Array) -> Array:
 
 
 def _check_bounds(shape: tuple[int, ...], key: tuple[Any, ...]) -> None:
-    """Raise IndexError for indices out of bounds, which NumPy does not see if nothing is selected."""
+    """Raise IndexError for indices out of bounds: NumPy looks at none if nothing is selected."""
     for axis, indices in integer_arrays(key, len(shape), np.bool_):
         check_within(indices, shape[axis], axis)

@@ -1,8 +1,8 @@
 """Reading and writing parts of tensors.
 
-PyTorch lacks negative steps, places integers beside integer tensors otherwise than NumPy, does not
-see an ellipsis between tensors that stands for no axis, and takes no mask with an axis of size 0 for
-a longer one. Where a key holds such things it is split in two: a basic part, which gives a view, and
+PyTorch lacks negative steps, places integers beside integer tensors otherwise than NumPy, overlooks
+an ellipsis between tensors that stands for no axis, and takes no mask with an axis of size 0 for a
+longer one. Where a key holds such things it is split in two: a basic part, which gives a view, and
 what is left for integer tensors and masks. Of a selection without elements it checks no index.
 """
 
@@ -232,7 +232,7 @@ def _without_ellipsis(key: Key, ndim: int) -> Key:
 
 
 def _as_int64(indices: Tensor) -> Tensor:
-    """Return indices in the dtype that PyTorch takes, in which large uint64 numbers are negative."""
+    """Return indices in the dtype that PyTorch takes; large uint64 numbers are negative there."""
     if indices.dtype is torch.uint64:
         signed_ = indices.view(torch.int64)
         if bool((signed_ < 0).any()):
