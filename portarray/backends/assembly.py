@@ -526,9 +526,30 @@ def _accumulating(functions: NativeFunctions, name: str, function: Function) -> 
     return checked
 
 
+def _transforming(_: NativeFunctions, name: str, function: Function) -> Function:
+    if name.endswith("n"):
+
+        def checked(x: Any, /, **options: Any) -> Any:
+            shape = tuple(x.shape)
+            rules.check_all_transformed(name, shape, options.get("s"), options.get("axes"))
+            return function(x, **options)
+
+    else:
+
+        def checked(x: Any, /, **options: Any) -> Any:
+            shape = tuple(x.shape)
+            rules.check_transformed(name, shape, options.get("n"), options.get("axis", -1))
+            return function(x, **options)
+
+    return checked
+
+
 _CHECKS: dict[str, Callable[[NativeFunctions, str, Function], Function]] = {
     "arange": _whole_arange,
     **dict.fromkeys(("sum", "prod", "cumulative_sum", "cumulative_prod"), _accumulating),
+    **dict.fromkeys(("fft.fft", "fft.fftn", "fft.hfft", "fft.ifft", "fft.ifftn"), _transforming),
+    **dict.fromkeys(("fft.ihfft", "fft.irfft", "fft.irfftn"), _transforming),
+    **dict.fromkeys(("fft.rfft", "fft.rfftn"), _transforming),
 }
 """Rules for native namespaces; portarray's own functions ask for them before the call."""
 

@@ -7,13 +7,22 @@ On NumPy's dtypes and Python's numbers: portarray's functions ask before a libra
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from portarray.backends.promotion import KIND_ORDER, Kind, kind_of, limits
 
-__all__ = ["bound", "bound_array", "check_accumulated", "whole_spaced", "whole_steps"]
+__all__ = [
+    "bound",
+    "bound_array",
+    "check_accumulated",
+    "check_all_transformed",
+    "check_transformed",
+    "whole_spaced",
+    "whole_steps",
+]
 
 DType = np.dtype[Any]
 
@@ -96,6 +105,49 @@ def check_accumulated(name: str, dtype: DType, wanted: DType) -> None:
             f"{name} of {dtype} elements in {wanted} loses the imaginary part; "
             f"take pa.real(x) first"
         )
+
+
+def check_transformed(name: str, shape: Sequence[int], n: int | None, axis: int) -> None:
+    """Check the number of elements of a Fourier transform along an axis.
+
+    Raises
+    ------
+    ValueError
+        If there are none, or the transform has none.
+    """
+    if not -len(shape) <= axis < len(shape):
+        return  # for the library to refuse
+    size = shape[axis]
+    if n is None:
+        n = 2 * (size - 1) if name in _FROM_HALVES else size
+    if size < 1 or n < 1:
+        raise ValueError(
+            f"{name} got shape {tuple(shape)} and n={n} along axis {axis}; "
+            f"a transform needs at least one element"
+        )
+
+
+_FROM_HALVES = frozenset(("fft.irfft", "fft.hfft"))
+
+
+def check_all_transformed(
+    name: str, shape: Sequence[int], s: Sequence[int] | None, axes: Sequence[int] | None
+) -> None:
+    """Do the same for a transform along several axes."""
+    if axes is None:
+        axes = range(-(len(shape) if s is None else len(s)), 0)
+    for place, axis in enumerate(axes):
+        if not -len(shape) <= axis < len(shape):
+            return
+        size = shape[axis]
+        n = size if s is None else s[place]
+        if s is None and name == "fft.irfftn" and place == len(axes) - 1:
+            n = 2 * (size - 1)
+        if size < 1 or n < 1:
+            raise ValueError(
+                f"{name} got shape {tuple(shape)} and n={n} along axis {axis}; "
+                f"a transform needs at least one element along each axis"
+            )
 
 
 def bound(value: Any, dtype: DType, *, lower: bool) -> Any:

@@ -145,3 +145,135 @@ def test_bounds_of_clip(device: str, dtype: str, low: Any, high: Any, wanted: An
             pa.clip(x, *pair)
         with pytest.raises(wanted, match="clip"):
             clip(x.native, *natives)
+
+
+def test_negative_powers_of_integers_are_refused(device: str) -> None:
+    """Of arrays and scalars, as function and as operators, which leave x as it was."""
+    for dtype in ("int8", "int64"):
+        a = np.asarray([2, 3, 1], dtype=dtype)
+        x = pa.asarray(a, device=device, copy=True)
+        exponents = pa.asarray(np.asarray([1, 2, -1], dtype=dtype), device=device)
+        alias = x
+        xp = pa.namespace(device)
+
+        def raised(other: Any, alias: pa.Array = alias) -> None:
+            alias **= other
+
+        for refused in (
+            lambda x=x, exponents=exponents: x**exponents,
+            lambda x=x: x**-1,
+            lambda exponents=exponents: 2**exponents,
+            lambda exponents=exponents: pa.pow(2, exponents),
+            lambda x=x, exponents=exponents: raised(exponents),
+            lambda x=x: raised(-1),
+            lambda x=x, exponents=exponents, xp=xp: xp.pow(x.native, exponents.native),
+            lambda x=x, xp=xp: xp.pow(x.native, -1),
+            lambda exponents=exponents, xp=xp: xp.pow(2, exponents.native),
+            lambda x=x, exponents=exponents: x.__ipow__(exponents[2:]),
+        ):
+            for _ in range(2):  # the second call takes the cached function
+                with pytest.raises(ValueError, match="negative"):
+                    refused()
+            assert _values(x).tolist() == a.tolist()
+        assert (x**2).tolist() == [4, 9, 1]
+        assert (2 ** abs(exponents)).tolist() == [2, 4, 2]
+        x **= pa.abs(exponents)
+        assert x.tolist() == [2, 9, 1]
+        x **= 2
+        assert (x.tolist(), x.dtype) == ([4, 81, 1], np.dtype(dtype))
+
+
+IN_PLACE = {
+    "__iadd__": ("int8", 1.5, TypeError),
+    "__isub__": ("uint8", -1, OverflowError),
+    "__imul__": ("float32", 1j, TypeError),
+    "__itruediv__": ("int32", 2, TypeError),
+    "__ifloordiv__": ("int16", "shape", ValueError),
+    "__imod__": ("float32", "shape", ValueError),
+    "__ipow__": ("float32", "shape", ValueError),
+    "__iand__": ("bool", 2.5, TypeError),
+    "__ior__": ("float32", 1, TypeError),
+    "__ixor__": ("uint8", "shape", ValueError),
+    "__ilshift__": ("int8", 300, OverflowError),
+    "__irshift__": ("int8", "shape", ValueError),
+    "__imatmul__": ("float32", "shape", ValueError),
+}
+
+
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_refused_operators_leave_the_array(device: str, name: str) -> None:
+    dtype, other, error = IN_PLACE[name]
+    a = np.asarray([[1, 0], [1, 1]]).astype(dtype)
+    x = pa.asarray(a, device=device, copy=True)
+    if other == "shape":
+        other = pa.ones((3, 5), dtype=dtype, device=device)
+    with pytest.raises(error):
+        getattr(x, name)(other)
+    assert _values(x).tolist() == a.tolist()
+
+
+def test_repeats_are_not_negative(device: str) -> None:
+    x = pa.asarray([1, 2], device=device)
+    xp = pa.namespace(device)
+    for repeats, error in (
+        ([-1, 2], ValueError),
+        ([-1], ValueError),
+        ([1, 2, 3], ValueError),
+        ([[1, 2]], ValueError),
+        ([1.0, 2.0], TypeError),
+    ):
+        counts = pa.asarray(repeats, device=device)
+        with pytest.raises(error):
+            pa.repeat(x, counts)
+        with pytest.raises(error):
+            pa.repeat(x, counts, axis=0)
+    for wrong, kind in ((-1, ValueError), (1.5, TypeError)):
+        with pytest.raises(kind, match="repeats"):
+            pa.repeat(x, wrong)  # type: ignore[arg-type]
+    with pytest.raises((ValueError, RuntimeError), match=r"negative|positive"):  # PyTorch's own
+        xp.repeat(x.native, pa.asarray([-1, 2], device=device).native)
+    assert pa.repeat(x, pa.asarray([0, 2], device=device)).tolist() == [2, 2]
+
+
+TRANSFORMS: list[tuple[str, tuple[int, ...], dict[str, Any]]] = [
+    # name, shape and options of transforms along an axis without elements, or to none
+    *[
+        (name, (2, 0), options)
+        for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
+        for options in ({}, {"n": 3}, {"axis": 1, "norm": "ortho"})
+    ],
+    *[
+        (name, (2, 0), options)
+        for name in ("fftn", "ifftn", "rfftn", "irfftn")
+        for options in ({}, {"s": (2, 2)}, {"s": (2,), "axes": (1,)}, {"axes": (1, 0)})
+    ],
+    ("fft", (2, 2), {"n": 0}),
+    ("irfft", (2, 1), {}),
+    ("hfft", (2, 1), {}),
+    ("irfftn", (2, 1), {}),
+    ("irfftn", (1, 2), {"axes": (0,)}),
+    ("fftn", (2, 2), {"s": (0, 2)}),
+    ("fftn", (2, 2), {"s": (-1, 2)}),
+    ("rfftn", (2, 2), {"s": (2, 0)}),
+]
+
+
+@pytest.mark.parametrize(("name", "shape", "options"), TRANSFORMS)
+def test_transforms_of_nothing(
+    device: str, name: str, shape: tuple[int, ...], options: dict[str, Any]
+) -> None:
+    dtype = "float32" if name in ("rfft", "ihfft", "rfftn") else "complex64"
+    x = pa.ones(shape, dtype=dtype, device=device)
+    with pytest.raises(ValueError, match=name):
+        getattr(pa.fft, name)(x, **options)
+    with pytest.raises(ValueError, match=name):
+        getattr(pa.namespace(device).fft, name)(x.native, **options)
+
+
+def test_transforms_of_stacks_of_nothing(device: str) -> None:
+    for name, dtype in (("fft", "complex64"), ("irfft", "float32"), ("rfft", "float32")):
+        x = pa.ones((0, 4), dtype="complex64" if name == "irfft" else dtype, device=device)
+        for suffix, options in (("", {"axis": 1}), ("n", {"axes": (1,)})):
+            found = getattr(pa.fft, name + suffix)(x, **options)
+            wanted = getattr(np.fft, name + suffix)(np.ones((0, 4), x.dtype), **options)
+            assert (found.shape, found.dtype) == (wanted.shape, wanted.dtype)
