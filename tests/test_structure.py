@@ -44,6 +44,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "backends.copying": set(),
     "backends.python_values": set(),
     "backends.sizes": set(),
+    "backends.keys": set(),
+    "backends.rules": {"backends.promotion"},
     "backends.BACKEND": {
         *(
             "backends.types",
@@ -53,6 +55,7 @@ MAY_IMPORT: dict[str, set[str]] = {
             "backends.composed",
         ),
         *("_dlpack", "backends.copying", "backends.python_values", "backends.sizes", "_config"),
+        "backends.keys",
     },
     "_small_files": set(),  # that outlive the process
     "_opencl": {"_small_files"},  # drivers, for whatever computes through OpenCL
@@ -67,7 +70,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "backends.host": {"backends.base"},
     "backends.assembly": {
         *("backends.types", "backends.base", "backends.host", "backends.kinds"),
-        *("backends.promotion", "backends.registry", "backends.matrices"),
+        *("backends.promotion", "backends.registry", "backends.matrices", "backends.rules"),
     },
     "backends.matrices": {"errors", "_config"},
     "_devices": {
@@ -80,12 +83,12 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("_absent", "_elsewhere"),
         *("backends.kinds", "errors", "_config", "_devices", "_movement", "backends.promotion"),
         *("backends.types", "backends.registry", "backends.assembly", "_dlpack"),
-        "backends.sizes",
+        *("backends.sizes", "backends.keys"),
     },
     "_api": {
         "_absent",
         *("backends.kinds", "errors", "_config", "_devices", "_movement", "_array"),
-        *("backends.types", "backends.registry", "backends.assembly"),
+        *("backends.types", "backends.registry", "backends.assembly", "backends.rules"),
     },
     "linalg": {"_absent", "_api", "_array", "errors"},
     "fft": {"_absent", "_api", "_array"},

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from portarray.backends import host, matrices, promotion, registry
+from portarray.backends import host, matrices, promotion, registry, rules
 from portarray.backends.base import Backend
 from portarray.backends.kinds import ACCEPTED, OPERANDS, Accepts
 from portarray.backends.promotion import Kind, kind_of
@@ -274,6 +274,10 @@ class NativeFunctions:
             return self._converted(name, rule, dtype)
         own = _own(self.backend, name, dtype)
         if own is not None:
+            if name == "clip" and dtype is not None:
+                return self._clipping(own, dtype), served_by(own)
+            if name == "linalg.trace" and dtype is not None and kind_of(dtype) == "c":
+                return _accumulating(self, "trace", own), served_by(own)
             return self._ruled(name, self._guarded(name, own)), served_by(own)
         composition = _composition(name)
         if composition is not None:
@@ -306,6 +310,30 @@ class NativeFunctions:
             back = self.cast(wide, dtype)
             return lambda *args, **options: back(through(*args, **options)), how
         return through, how
+
+    def _clipping(self, clip: Function, dtype: DType) -> Function:
+        """Return a library's ``clip`` with bounds of x's dtype, numbers that it holds, or None."""
+
+        def limit(value: Any, lower: bool) -> Any:
+            if value is None:
+                return None
+            if not hasattr(value, "dtype"):
+                return rules.bound(value, dtype, lower=lower)
+            given = self.numpy_dtype(value.dtype)
+            if given == dtype:
+                return value
+            within = rules.bound_array(given, dtype)
+            if within is not None:
+                make, native = self.serve("asarray")[0], self.native_dtype(given)
+                for name, end in zip(("maximum", "minimum"), within, strict=True):
+                    held = make(end, dtype=native, device=self.device)
+                    value = self.serve(name, given)[0](value, held)
+            return self.cast(given, dtype)(value)
+
+        def clipping(x: Any, /, min: Any = None, max: Any = None) -> Any:
+            return clip(x, limit(min, True), limit(max, False))
+
+        return clipping
 
     def cast(self, dtype: DType, target: DType) -> Function:
         """Return a function that casts arrays of one dtype to another."""
@@ -366,6 +394,11 @@ class NativeFunctions:
 
     def promoting(self, name: str) -> Function:
         """Return a function of native arrays and Python scalars that aligns them first."""
+        found = self._promoting(name)
+        check = _CHECKS.get(name)
+        return found if check is None else check(self, name, found)
+
+    def _promoting(self, name: str) -> Function:
         rule, operands = accepted(name), OPERANDS.get(name)
         if rule is None and operands is None and not self._has_rows(name):
             return self.serve(name)[0]  # type: ignore[no-any-return]
@@ -470,6 +503,58 @@ class NativeFunctions:
 
 
 _JOINS = ("concat", "stack")
+
+
+def _whole_arange(functions: NativeFunctions, name: str, arange: Function) -> Function:
+    def checked(start: Any, /, stop: Any = None, step: Any = 1, **options: Any) -> Any:
+        if stop is None:
+            start, stop = 0, start
+        native = options.get("dtype")
+        if native is not None and step != 0:
+            dtype = functions.numpy_dtype(native)
+            if kind_of(dtype) in "iu":
+                start, stop, step = rules.whole_steps(start, stop, step, dtype)
+        return arange(start, stop, step, **options)
+
+    return checked
+
+
+def _accumulating(functions: NativeFunctions, name: str, function: Function) -> Function:
+    def checked(x: Any, /, *args: Any, dtype: Any = None, **options: Any) -> Any:
+        if dtype is None:
+            return function(x, *args, **options)
+        rules.check_accumulated(name, functions.numpy_dtype(x.dtype), functions.numpy_dtype(dtype))
+        return function(x, *args, dtype=dtype, **options)
+
+    return checked
+
+
+def _transforming(_: NativeFunctions, name: str, function: Function) -> Function:
+    if name.endswith("n"):
+
+        def checked(x: Any, /, **options: Any) -> Any:
+            shape = tuple(x.shape)
+            rules.check_all_transformed(name, shape, options.get("s"), options.get("axes"))
+            return function(x, **options)
+
+    else:
+
+        def checked(x: Any, /, **options: Any) -> Any:
+            shape = tuple(x.shape)
+            rules.check_transformed(name, shape, options.get("n"), options.get("axis", -1))
+            return function(x, **options)
+
+    return checked
+
+
+_CHECKS: dict[str, Callable[[NativeFunctions, str, Function], Function]] = {
+    "arange": _whole_arange,
+    **dict.fromkeys(("sum", "prod", "cumulative_sum", "cumulative_prod"), _accumulating),
+    **dict.fromkeys(("fft.fft", "fft.fftn", "fft.hfft", "fft.ifft", "fft.ifftn"), _transforming),
+    **dict.fromkeys(("fft.ihfft", "fft.irfft", "fft.irfftn"), _transforming),
+    **dict.fromkeys(("fft.rfft", "fft.rfftn"), _transforming),
+}
+"""Rules for native namespaces; portarray's own functions ask for them before the call."""
 
 
 def _of_list(function: Function, /, *arrays: Any, **options: Any) -> Any:

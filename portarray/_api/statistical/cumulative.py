@@ -32,8 +32,9 @@ def cumulative_prod(
     axis : int, optional
         Axis to run along. May be left out for a 1-d array only.
     dtype : dtype, optional
-        Dtype to compute in and return. By default that of `x`, but narrow integers are widened to
-        the device's default integer (unsigned ones to the unsigned dtype of that width).
+        Dtype to convert the elements to, compute in and return. By default that of `x`, but narrow
+        integers are widened to the device's default integer (unsigned ones to the unsigned dtype of
+        that width).
     include_initial : bool, default: False
         Whether the result begins with 1, and is one element longer along `axis`.
 
@@ -48,6 +49,8 @@ def cumulative_prod(
         If `axis` is missing for several axes, or `x` is 0-d.
     AxisError
         If `x` has no such axis.
+    TypeError
+        If `dtype` is bool, or real where `x` is complex.
 
     See Also
     --------
@@ -62,7 +65,7 @@ def cumulative_prod(
     if unknown:
         raise _absent.unexpected(cumulative_prod, unknown)
     axis = _running_axis(axis, x, "cumulative_prod")
-    arguments.numeric(dtype, "cumulative_prod")
+    arguments.numeric(dtype, "cumulative_prod", x)
     return call.apply(
         "cumulative_prod", (x,), axis=axis, dtype=dtype, include_initial=include_initial
     )
@@ -87,8 +90,9 @@ def cumulative_sum(
     axis : int, optional
         Axis to run along. May be left out for a 1-d array only.
     dtype : dtype, optional
-        Dtype to compute in and return. By default that of `x`, but narrow integers are widened to
-        the device's default integer (unsigned ones to the unsigned dtype of that width).
+        Dtype to convert the elements to, compute in and return. By default that of `x`, but narrow
+        integers are widened to the device's default integer (unsigned ones to the unsigned dtype of
+        that width).
     include_initial : bool, default: False
         Whether the result begins with 0, and is one element longer along `axis`.
 
@@ -103,6 +107,8 @@ def cumulative_sum(
         If `axis` is missing for several axes, or `x` is 0-d.
     AxisError
         If `x` has no such axis.
+    TypeError
+        If `dtype` is bool, or real where `x` is complex.
 
     See Also
     --------
@@ -111,7 +117,7 @@ def cumulative_sum(
     if unknown:
         raise _absent.unexpected(cumulative_sum, unknown)
     axis = _running_axis(axis, x, "cumulative_sum")
-    arguments.numeric(dtype, "cumulative_sum")
+    arguments.numeric(dtype, "cumulative_sum", x)
     return call.apply(
         "cumulative_sum", (x,), axis=axis, dtype=dtype, include_initial=include_initial
     )

@@ -118,8 +118,9 @@ def prod(
     axis : int or tuple of int, optional
         Axes to reduce; all of them by default.
     dtype : dtype, optional
-        Dtype to compute in and return. By default that of `x`, but narrow integers are widened to
-        the device's default integer (unsigned ones to the unsigned dtype of that width).
+        Dtype to convert the elements to, compute in and return. By default that of `x`, but narrow
+        integers are widened to the device's default integer (unsigned ones to the unsigned dtype of
+        that width).
     keepdims : bool, default: False
         Whether the reduced axes stay, with size 1.
 
@@ -133,7 +134,7 @@ def prod(
     AxisError
         If `x` has no such axis.
     TypeError
-        If `dtype` is bool.
+        If `dtype` is bool, or real where `x` is complex.
     """
     if unknown:
         raise _absent.unexpected(prod, unknown)
@@ -143,7 +144,7 @@ def prod(
         axis = arguments.axes(axis, x)
     if dtype is None:
         return call.options("prod", x, axis=axis, keepdims=keepdims)
-    arguments.numeric(dtype, "prod")
+    arguments.numeric(dtype, "prod", x)
     return call.apply("prod", (x,), axis=axis, dtype=dtype, keepdims=keepdims)
 
 
@@ -166,8 +167,9 @@ def sum(
     axis : int or tuple of int, optional
         Axes to reduce; all of them by default.
     dtype : dtype, optional
-        Dtype to compute in and return. By default that of `x`, but narrow integers are widened to
-        the device's default integer (unsigned ones to the unsigned dtype of that width).
+        Dtype to convert the elements to, compute in and return. By default that of `x`, but narrow
+        integers are widened to the device's default integer (unsigned ones to the unsigned dtype of
+        that width).
     keepdims : bool, default: False
         Whether the reduced axes stay, with size 1.
 
@@ -180,6 +182,8 @@ def sum(
     ------
     AxisError
         If `x` has no such axis.
+    TypeError
+        If `dtype` is bool, or real where `x` is complex.
 
     Notes
     -----
@@ -199,5 +203,5 @@ def sum(
         axis = arguments.axes(axis, x)
     if dtype is None:
         return call.options("sum", x, axis=axis, keepdims=keepdims)
-    arguments.numeric(dtype, "sum")
+    arguments.numeric(dtype, "sum", x)
     return call.apply("sum", (x,), axis=axis, dtype=dtype, keepdims=keepdims)

@@ -10,20 +10,26 @@ import numpy as np
 from dpnp import ndarray
 from dpnp.tensor import Device
 
+from portarray.backends.composed.fft import of_empty_stacks
 from portarray.backends.dpnp.namespace.creation import default_float, device_of
 
-fft = dpnp.fft.fft
-fftn = dpnp.fft.fftn
+
+def _ones(like: ndarray, shape: tuple[int, ...]) -> ndarray:
+    return dpnp.ones_like(like, shape=shape)
+
+
+fft = of_empty_stacks(dpnp.fft.fft, _ones)
+fftn = of_empty_stacks(dpnp.fft.fftn, _ones)
 fftshift = dpnp.fft.fftshift
-hfft = dpnp.fft.hfft
-ifft = dpnp.fft.ifft
-ifftn = dpnp.fft.ifftn
+hfft = of_empty_stacks(dpnp.fft.hfft, _ones)
+ifft = of_empty_stacks(dpnp.fft.ifft, _ones)
+ifftn = of_empty_stacks(dpnp.fft.ifftn, _ones)
 ifftshift = dpnp.fft.ifftshift
-ihfft = dpnp.fft.ihfft
-irfft = dpnp.fft.irfft
-irfftn = dpnp.fft.irfftn
-rfft = dpnp.fft.rfft
-rfftn = dpnp.fft.rfftn
+ihfft = of_empty_stacks(dpnp.fft.ihfft, _ones)
+irfft = of_empty_stacks(dpnp.fft.irfft, _ones)
+irfftn = of_empty_stacks(dpnp.fft.irfftn, _ones)
+rfft = of_empty_stacks(dpnp.fft.rfft, _ones)
+rfftn = of_empty_stacks(dpnp.fft.rfftn, _ones)
 
 
 def _frequencies(own: Callable[..., ndarray]) -> Callable[..., ndarray]:
