@@ -119,6 +119,8 @@ class Reference:
         With "either", elements that would differ are marked as unsure.
     device : object
         What ``x.device`` is, and ``device=`` takes.
+    subnormals : bool
+        Whether the device keeps subnormal numbers; with False they are marked as unsure.
     """
 
     def __init__(
@@ -129,8 +131,9 @@ class Reference:
         noise: int | None = None,
         views: bool | Literal["either"] = "either",
         device: Any = "cpu",
+        subnormals: bool = True,
     ) -> None:
-        self._rules = rules = Rules(dtypes, defaults, noise, views, device)
+        self._rules = rules = Rules(dtypes, defaults, noise, views, device, subnormals)
         self.xp: Any = Namespace("reference")
         rules.xp = self.xp
         self.xp.linalg, self.xp.fft = Namespace("reference.linalg"), Namespace("reference.fft")

@@ -59,7 +59,9 @@ def _transformed(
         return np.broadcast_to(sums, out.shape) * 2
 
     bound = NORMWISE["fft"] * math.log2(max(total, 2))
-    made = finished(rules, out, result, scale, bound, exact=not places)
+    sums = np.sum(np.abs(data), axis=places, keepdims=True)
+    wild = np.broadcast_to(kinds.overflows(sums, result), out.shape)
+    made = finished(rules, out, result, scale, bound, exact=False, wild=wild)
     if not np.isfinite(data).all():
         return rules.array(made._data, np.ones(out.shape, bool))
     return made

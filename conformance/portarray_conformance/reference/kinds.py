@@ -75,6 +75,23 @@ DIGITS: dict[DType, tuple[int, int]] = {
 """Bits of the mantissa behind the point, and the exponent of the smallest normal number."""
 
 
+@cache
+def largest(dtype: DType) -> float:
+    """Return the largest finite number of a floating-point dtype, of its parts if complex."""
+    digits, least = DIGITS[REAL.get(dtype, dtype)]
+    return float(np.ldexp(2.0 - 2.0**-digits, -least))
+
+
+def overflows(sizes: Any, dtype: DType) -> Data:
+    """Return where finite sizes that a computation passes through come near overflow."""
+    return np.asarray(np.isfinite(sizes) & (sizes > largest(dtype) / 4))
+
+
+def underflows(sizes: Any, dtype: DType) -> Data:
+    """Return where sizes that are not zero come near the smallest normal number."""
+    return np.asarray((sizes != 0) & (sizes < 16 / largest(dtype)))
+
+
 class DTypeNotSupportedError(TypeError):
     """A dtype that the modelled device lacks."""
 

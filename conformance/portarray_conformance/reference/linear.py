@@ -38,7 +38,8 @@ def _product(
         scale = np.full(out.shape, 2 * sizes[0].max(initial=0) * sizes[1].max(initial=0))
     exact = exact_sums(*data, size=scale, dtype=dtype)
     factor = max(1.0, terms / 4) * (2 if dtype.kind == "c" else 1)
-    made = finished(rules, out, dtype, lambda: scale * factor, NORMWISE[name], exact)
+    wild = kinds.overflows(scale, dtype)
+    made = finished(rules, out, dtype, lambda: scale * factor, NORMWISE[name], exact, wild)
     if dtype.kind == "c" and not all(np.isfinite(d).all() for d in (*data, made._data)):
         return rules.array(made._data, np.ones(out.shape, bool))
     return made

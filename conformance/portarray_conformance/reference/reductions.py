@@ -58,13 +58,22 @@ def _summed(rules: Rules, name: str, x: Any, dtype: Any, *, scalars: bool) -> tu
 
 
 def finished(
-    rules: Rules, out: Data, dtype: DType, scale: Callable[[], Any], bound: float, exact: bool
+    rules: Rules,
+    out: Data,
+    dtype: DType,
+    scale: Callable[[], Any],
+    bound: float,
+    exact: bool,
+    wild: Any = None,
 ) -> Array:
-    """Return a wide result rounded, with noise of a bound in machine epsilons of a scale."""
+    """Return a wide result rounded, with noise of a bound in machine epsilons of a scale.
+
+    ``wild`` tells where what is computed on the way may overflow or underflow.
+    """
     if rules.noise is not None and kinds.letter(dtype) in "fc" and not exact:
         digits, _ = kinds.DIGITS[kinds.REAL.get(dtype, dtype)]
         out = rules.noise.spread(out, scale() * (bound * 2.0**-digits))
-    return rules.array(kinds.rounded(out, dtype))
+    return rules.array(kinds.rounded(out, dtype), None if wild is None else np.asarray(wild))
 
 
 def exact_sums(*wide: Data, size: Any, dtype: DType) -> bool:
@@ -101,7 +110,17 @@ def _total(
     scale = reduce(size, axis=axes, keepdims=keepdims, dtype=size.dtype)
     exact = exact_sums(data, size=scale, dtype=result)
     n = max(1.0, _count(x, axes) / 4) * (2 if kinds.letter(result) == "c" else 1)
-    return finished(rules, out, result, lambda: scale * n, NORMWISE[name], exact)
+    wild = kinds.overflows(scale, result)
+    if name == "prod":
+        wild = _wild(lambda d: reduce(d, axis=axes, keepdims=keepdims), size, out, result)
+    return finished(rules, out, result, lambda: scale * n, NORMWISE[name], exact, wild)
+
+
+def _wild(reduce: Callable[[Data], Data], size: Data, out: Data, dtype: DType) -> Data:
+    """Return where products overflow or underflow in some order of the factors."""
+    up, down = reduce(np.maximum(size, 1)), reduce(np.where(size == 0, 1, np.minimum(size, 1)))
+    found = kinds.overflows(up, dtype) | kinds.underflows(down, dtype)
+    return np.asarray(found | ~np.isfinite(out)) if dtype.kind == "c" else found
 
 
 @function("reduces")
@@ -168,7 +187,11 @@ def _running(
     scale = run(np.abs(data))
     n = max(1.0, x.shape[place] / 4) * (2 if kinds.letter(result) == "c" else 1)
     exact = exact_sums(data, size=scale, dtype=result)
-    return finished(rules, run(data), result, lambda: scale * n, NORMWISE[name], exact)
+    out = run(data)
+    wild = kinds.overflows(scale, result)
+    if ufunc is np.multiply:
+        wild = _wild(run, np.abs(data), out, result)
+    return finished(rules, out, result, lambda: scale * n, NORMWISE[name], exact, wild)
 
 
 def _floats(
@@ -185,13 +208,20 @@ def mean(rules: Rules, x: Any, /, *, axis: Any = None, keepdims: bool = False) -
     data, result = _floats(rules, "mean", FLOATING, x, plain=axis is None and not keepdims)
     axes = arguments.axes(axis, data.ndim)
     n = math.prod(data.shape[a] for a in axes)
-    out = np.asarray(np.add.reduce(data, axis=axes, keepdims=keepdims) / data.dtype.type(n or 0))
+    total = np.asarray(np.add.reduce(data, axis=axes, keepdims=keepdims))
+    if data.dtype.kind == "c":  # by its parts: NumPy divides by a complex number
+        out = np.empty(total.shape, total.dtype)
+        out.real, out.imag = total.real / n, total.imag / n
+    else:
+        out = np.asarray(total / data.dtype.type(n))
+    sizes = np.add.reduce(np.abs(data), axis=axes, keepdims=keepdims)
 
     def scale() -> Any:
-        return np.add.reduce(np.abs(data), axis=axes, keepdims=keepdims) / n * max(1.0, n / 4)
+        return sizes / n * max(1.0, n / 4)
 
     bound = NORMWISE["mean"] * (2 if result.kind == "c" else 1)
-    return finished(rules, out, result, scale, bound, exact=n == 0)
+    wild = kinds.overflows(sizes, result)
+    return finished(rules, out, result, scale, bound, exact=n == 0, wild=wild)
 
 
 def _variance(rules: Rules, name: str, x: Any, axis: Any, correction: Any, keepdims: bool) -> Array:
@@ -208,9 +238,10 @@ def _variance(rules: Rules, name: str, x: Any, axis: Any, correction: Any, keepd
     squares = (data - centre) ** 2
     out = np.add.reduce(squares, axis=axes, keepdims=keepdims) / data.dtype.type(n - less)
     out = np.asarray(out)
+    largest = np.max(np.abs(data), axis=axes, keepdims=keepdims, initial=0)
+    wild = kinds.overflows(largest**2 * n, result) | kinds.underflows(out, result)
 
     def scale() -> Any:
-        largest = np.max(np.abs(data), axis=axes, keepdims=keepdims, initial=0)
         more = max(1.0, n / 4) * n / (n - less)
         if name == "std":
             return largest * more
@@ -219,8 +250,10 @@ def _variance(rules: Rules, name: str, x: Any, axis: Any, correction: Any, keepd
 
     if name == "std":
         root = np.sqrt(out)
-        return finished(rules, np.asarray(root), result, scale, NORMWISE[name], exact=False)
-    return finished(rules, out, result, scale, NORMWISE[name], exact=False)
+        return finished(
+            rules, np.asarray(root), result, scale, NORMWISE[name], exact=False, wild=wild
+        )
+    return finished(rules, out, result, scale, NORMWISE[name], exact=False, wild=wild)
 
 
 @function("reduces")

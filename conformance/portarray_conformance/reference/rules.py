@@ -36,6 +36,7 @@ class Rules:
         noise: int | None,
         views: bool | Literal["either"],
         device: Any,
+        subnormals: bool,
     ) -> None:
         self.dtypes = {name: kinds.NAMED[name] for name in dtypes}
         self.default = {
@@ -46,6 +47,7 @@ class Rules:
         self.index = kinds.NAMED[defaults.get("indexing", defaults["integral"])]
         self.noise = None if noise is None else Noise(noise)
         self.views = views
+        self._flushes = not subnormals
         self.device = device
         # By identity: arrays have no hash.
         self.live: Any = _Live() if views == "either" else None
@@ -100,7 +102,11 @@ class Rules:
     # --- operands -----------------------------------------------------------------------------
 
     def array(self, data: Any, unsure: Data | None = None) -> Array:
-        """Return an array of data that nothing else holds."""
+        """Return an array of data; marks that mark nothing are dropped."""
+        if self._flushes and kinds.letter(np.asarray(data).dtype) in "fc":
+            found = _subnormal(np.asarray(data))
+            if found.any():
+                unsure = found if unsure is None else unsure | found
         if unsure is not None:
             if not unsure.any():
                 unsure = None
@@ -165,7 +171,12 @@ class Rules:
 
     def unary(self, name: str, x: Any) -> Array:
         """Call an elementwise function of one array."""
-        return self._called(name, self.given(x, name).dtype, (self.given(x, name),))
+        x = self.given(x, name)
+        if self.views is not False and (
+            (name == "real" and x.dtype != BOOL) or (name == "imag" and x.dtype.kind == "c")
+        ):
+            return self.array(getattr(x._data, name) if x.dtype.kind == "c" else x._data, x.unsure)
+        return self._called(name, x.dtype, (x,))
 
     def binary(self, name: str, x1: Any, x2: Any) -> Array:
         """Call an elementwise function of two operands."""
@@ -266,6 +277,13 @@ class Rules:
             if twice is not None:
                 marks |= twice
             x.unsure = marks
+
+
+def _subnormal(x: Data) -> Data:
+    if x.dtype.kind == "c":
+        return _subnormal(np.asarray(x.real)) | _subnormal(np.asarray(x.imag))
+    size = np.abs(x)
+    return np.asarray((size != 0) & (size < 2.0 ** kinds.DIGITS[x.dtype][1]))
 
 
 def _overlaps_itself(data: Data) -> bool:

@@ -59,7 +59,10 @@ def _matrices(
     data = kinds.rounded(x._data, dtype).astype(kinds.LAPACK[dtype])
     if sure:
         rules.sure(x)
-    if not np.isfinite(data).all():
+    sizes = np.abs(data)
+    far = kinds.largest(dtype) ** 0.25
+    # Determinants and squares of such numbers overflow or underflow somewhere.
+    if not np.isfinite(data).all() or np.any((sizes > far) | ((sizes != 0) & (sizes < 1 / far))):
         raise Unsure
     return data, dtype
 
