@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from portarray_conformance.reference import (  # noqa: F401  (each registers its functions)
     creation,
@@ -58,6 +58,11 @@ class Namespace:
 
     def __init__(self, name: str) -> None:
         self.__name__ = name
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+        def __setattr__(self, name: str, value: Any) -> None: ...
 
     def __repr__(self) -> str:
         return f"<{self.__name__}>"

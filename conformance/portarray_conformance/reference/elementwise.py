@@ -183,7 +183,8 @@ def plan(rules: Rules, name: str, dtype: DType) -> Plan:
         out = np.asarray(function(*values))
         unsure = None if opened is None else opened(values, out, work)
         if noise is not None and bound:
-            out = noise.rounded(out, result, bound)
+            grown = numerics.growth(*values) if name == "pow" and result.kind == "c" else 1.0
+            out = noise.rounded(out, result, bound * grown)
         elif noise is not None and name in ("maximum", "minimum") and floats:
             out = noise.signs(out, values[0] == values[1])
         return kinds.rounded(out, result), unsure

@@ -76,7 +76,7 @@ def matrix_norm(
 ) -> Array:
     rules.is_array(x, "matrix_norm")
     arguments.matrices(x, "matrix_norm")
-    order = "fro" if ord is None else ord
+    order: Any = "fro" if ord is None else ord
     arguments.choice(order, "ord", ("fro", "nuc", 1, 2, math.inf, -1, -2, -math.inf))
     if order == "fro":
         return vector_norm(rules, x, axis=(-2, -1), keepdims=keepdims)

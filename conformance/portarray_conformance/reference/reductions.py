@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from portarray_conformance.reference.rules import Rules
 
 
+# Typed here once: NumPy's stubs know no tuples of axes with ``keepdims``.
+_add: Any = np.add.reduce
+
+
 def accumulator(rules: Rules, dtype: DType) -> DType:
     """Return the dtype of a sum or product: integers at least as wide as the default."""
     letter = kinds.letter(dtype)
@@ -100,6 +104,8 @@ def _total(
     rules: Rules, name: str, x: Any, axis: Any, dtype: Any, keepdims: bool, reduce: Any
 ) -> Array:
     plain = axis is None and dtype is None and not keepdims
+    if type(x) is Array:
+        arguments.axes(axis, x.ndim)
     x, result = _summed(rules, name, x, dtype, scalars=plain)
     axes = arguments.axes(axis, x.ndim)
     data = wide(x._data)
@@ -205,16 +211,18 @@ def _floats(
 
 @function("reduces")
 def mean(rules: Rules, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Array:
+    if type(x) is Array:
+        arguments.axes(axis, x.ndim)
     data, result = _floats(rules, "mean", FLOATING, x, plain=axis is None and not keepdims)
     axes = arguments.axes(axis, data.ndim)
     n = math.prod(data.shape[a] for a in axes)
-    total = np.asarray(np.add.reduce(data, axis=axes, keepdims=keepdims))
+    total = np.asarray(_add(data, axis=axes, keepdims=keepdims))
     if data.dtype.kind == "c":  # by its parts: NumPy divides by a complex number
         out = np.empty(total.shape, total.dtype)
         out.real, out.imag = total.real / n, total.imag / n
     else:
         out = np.asarray(total / data.dtype.type(n))
-    sizes = np.add.reduce(np.abs(data), axis=axes, keepdims=keepdims)
+    sizes = _add(np.abs(data), axis=axes, keepdims=keepdims)
 
     def scale() -> Any:
         return sizes / n * max(1.0, n / 4)
@@ -225,18 +233,20 @@ def mean(rules: Rules, x: Any, /, *, axis: Any = None, keepdims: bool = False) -
 
 
 def _variance(rules: Rules, name: str, x: Any, axis: Any, correction: Any, keepdims: bool) -> Array:
+    if type(x) is Array:
+        arguments.axes(axis, x.ndim)
     data, result = _floats(rules, name, REAL_FLOATING, x, plain=False)
     axes = arguments.axes(axis, data.ndim)
     less = arguments.real_number(correction, "correction")
     n = math.prod(data.shape[a] for a in axes)
     if n <= less:
-        shape = np.add.reduce(data, axis=axes, keepdims=keepdims).shape
+        shape = _add(data, axis=axes, keepdims=keepdims).shape
         return rules.array(np.full(shape, np.nan).astype(result))
     if n == 0:
         less = -1.0  # 0 / 1 of no elements
-    centre = np.add.reduce(data, axis=axes, keepdims=True) / data.dtype.type(n)
+    centre = _add(data, axis=axes, keepdims=True) / data.dtype.type(n)
     squares = (data - centre) ** 2
-    out = np.add.reduce(squares, axis=axes, keepdims=keepdims) / data.dtype.type(n - less)
+    out = _add(squares, axis=axes, keepdims=keepdims) / data.dtype.type(n - less)
     out = np.asarray(out)
     largest = np.max(np.abs(data), axis=axes, keepdims=keepdims, initial=0)
     wild = kinds.overflows(largest**2 * n, result) | kinds.underflows(out, result)
@@ -273,8 +283,8 @@ def var(
 def _extreme(rules: Rules, name: str, x: Any, axis: Any, keepdims: bool, ufunc: Any) -> Array:
     plain = axis is None and not keepdims
     x = rules.given(x, name) if plain else rules.is_array(x, name)
-    work = converted(rules, name, EXTREMES, x.dtype)
     axes = arguments.axes(axis, x.ndim)
+    work = converted(rules, name, EXTREMES, x.dtype)
     if _count(x, axes) == 0 and axes:
         raise ValueError(f"{name} of no elements: shape {x.shape}, axis {axis}")
     data = wide(x._data.astype(work))
@@ -322,8 +332,8 @@ def count_nonzero(rules: Rules, x: Any, /, *, axis: Any = None, keepdims: bool =
 
 def _place(rules: Rules, name: str, x: Any, axis: Any, keepdims: bool, find: Any) -> Array:
     rules.is_array(x, name)
-    work = converted(rules, name, ORDERED, x.dtype)
     place = None if axis is None else arguments.axis(axis, x.ndim)
+    work = converted(rules, name, ORDERED, x.dtype)
     if (x.size if place is None else x.shape[place]) == 0:
         raise ValueError(f"{name} of no elements: shape {x.shape}, axis {axis}")
     data = wide(x._data.astype(work))
@@ -364,4 +374,5 @@ def diff(
         before = (slice(None),) * place
         later = x[(*before, slice(1, None))]
         x = rules.binary("subtract", later, x[(*before, slice(0, max(x.shape[place] - 1, 0)))])
-    return x
+    out: Array = x
+    return out

@@ -180,6 +180,15 @@ class Rules:
 
     def binary(self, name: str, x1: Any, x2: Any) -> Array:
         """Call an elementwise function of two operands."""
+        try:
+            return self._binary(name, x1, x2)
+        except (TypeError, ValueError, OverflowError) as error:
+            shapes = [x.shape for x in (x1, x2) if type(x) is Array]
+            if not kinds.broadcast(*shapes):
+                raise kinds.also(error, ValueError) from None
+            raise
+
+    def _binary(self, name: str, x1: Any, x2: Any) -> Array:
         if type(x1) is not Array and type(x2) is not Array:
             x1 = self.given(x1, name)
         dtype = self.dtype_of(name, (x1, x2))
@@ -220,9 +229,10 @@ class Rules:
 
     # --- calls by name ------------------------------------------------------------------------
 
-    def call(self, name: str, *args: Any, **options: Any) -> Any:
-        """Call a function of the namespace."""
-        return self.functions[name](*args, **options)
+    def call(self, name: str, *args: Any, **options: Any) -> Array:
+        """Call a function of the namespace that returns one array."""
+        out: Array = self.functions[name](*args, **options)
+        return out
 
     def sure(self, *arrays: Any) -> None:
         """Stop where what comes next depends on an undefined value."""
@@ -240,7 +250,21 @@ class Rules:
 
     def setitem(self, x: Array, key: Any, value: Any) -> None:
         """Compute ``x[key] = value``; a refused one changes nothing."""
-        found = indexing.normalized(self, x, key)
+        try:
+            found = indexing.normalized(self, x, key)
+        except IndexError as error:
+            # Which of several mistakes is named is not promised.
+            try:
+                self._value(x, value)
+            except (TypeError, ValueError, OverflowError) as other:
+                raise kinds.also(error, type(other)) from None
+            raise kinds.also(error, ValueError) if type(value) is Array else error from None
+        new, unsure = self._value(x, value)
+        twice = indexing.repeated(x.shape, found) if type(value) is Array else None
+        self._write(x, found, new, unsure, twice)
+
+    def _value(self, x: Array, value: Any) -> tuple[Data, Any]:
+        """Return what is assigned in the dtype of x, and its marks."""
         unsure: Any = None
         if type(value) is Array:
             if value.dtype.kind == "c" and x.dtype.kind != "c":
@@ -255,7 +279,11 @@ class Rules:
             new = new.copy()
         else:
             new = indexing.fill_value(self, value, x.dtype)
-        twice = indexing.repeated(x.shape, found) if type(value) is Array else None
+        return new, unsure
+
+    def _write(
+        self, x: Array, found: tuple[Any, ...], new: Data, unsure: Any, twice: Data | None
+    ) -> None:
         data = x._data
         own = self.views is False or not data.flags.writeable or _overlaps_itself(data)
         if own:
