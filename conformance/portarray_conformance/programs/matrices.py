@@ -40,7 +40,7 @@ def draw_tall(d: Draft, told: str) -> str:
 def draw_definite(d: Draft, told: str) -> str:
     name = draw_square(d, "")
     dtype = d.info.dtype
-    if KINDS[dtype] not in "fc":
+    if KINDS[dtype] not in "fc" or not d.info.shape:
         return name
     other = f"xp.conj({name}.mT)" if KINDS[dtype] == "c" else f"{name}.mT"
     n = d.info.shape[-1]
@@ -49,7 +49,7 @@ def draw_definite(d: Draft, told: str) -> str:
 
 
 def draw_right_side(d: Draft, told: str) -> str:
-    *stack, n, _ = d.info.shape
+    *stack, n, _ = d.info.shape if len(d.info.shape) > 1 else (1, 1)
     if d.g.rng.random() < 0.3 and not stack:
         shape: tuple[int, ...] = (n,)
     else:

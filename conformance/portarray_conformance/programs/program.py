@@ -37,12 +37,13 @@ class Snap:
     ``kind`` is ``"array"`` (``what`` is the dtype's name, ``value`` a NumPy array), ``"tuple"``
     (``what`` the type's name and the names of its fields, ``value`` the snaps of its items),
     ``"dtype"`` (``value`` its name), ``"python"`` (``what`` the type's name) or ``"object"``
-    (``value`` its public attributes).
+    (``value`` its public attributes). ``unsure`` marks elements that the reference leaves open.
     """
 
     kind: str
     what: str
     value: Any
+    unsure: NumpyArray | None = None
 
     def same(self, other: Snap) -> bool:
         """Say whether both are the same bit for bit (any NaN counts as any other)."""
@@ -98,6 +99,8 @@ class Machine:
     is_array, to_numpy, dtype_name
         Whether a value is an array of it; an array's values as a NumPy array of its own; and the
         name of a dtype.
+    unsure
+        Which elements of an array the reference leaves open; None where there are none.
     """
 
     def __init__(
@@ -107,10 +110,12 @@ class Machine:
         is_array: Callable[[Any], bool],
         to_numpy: Callable[[Any], NumpyArray],
         dtype_name: Callable[[Any], str],
+        unsure: Callable[[Any], NumpyArray | None] = lambda x: None,
     ) -> None:
         self.xp = xp
         self.is_array = is_array
         self.to_numpy = to_numpy
+        self.unsure = unsure
         self._dtype_name = dtype_name
         self._names: dict[Any, str] = {}
 
@@ -141,7 +146,9 @@ class Machine:
         """Return the value without the library that made it."""
         if self.is_array(value):
             try:
-                return Snap("array", self.dtype_name(value.dtype), self.to_numpy(value))
+                return Snap(
+                    "array", self.dtype_name(value.dtype), self.to_numpy(value), self.unsure(value)
+                )
             except Exception as error:  # noqa: BLE001 - lazy libraries raise here
                 return Snap("broken", type(error).__name__, " ".join(str(error).split()))
         if isinstance(value, (tuple, list)):

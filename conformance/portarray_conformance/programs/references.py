@@ -9,13 +9,9 @@ from typing import Any
 import numpy as np
 
 from portarray_conformance.programs.generator import Rules
-from portarray_conformance.programs.program import Machine, Snap, target_machine
-from portarray_conformance.target import Target, portarray_target
-
-try:
-    from portarray_conformance.reference import Reference  # type: ignore[attr-defined]
-except ImportError:
-    Reference = None
+from portarray_conformance.programs.program import Machine, Snap
+from portarray_conformance.reference import Reference
+from portarray_conformance.target import Target
 
 EXTRA_DTYPES = ("float16", "bfloat16")
 DEFAULTS = ("real floating", "complex floating", "integral", "indexing")
@@ -25,7 +21,7 @@ class NumPyReference:
     """NumPy under portarray's rules, with the dtypes and default dtypes of a target."""
 
     def __init__(self, dtypes: list[str], defaults: dict[str, str], *, strict: bool) -> None:
-        self._made = {"dtypes": set(dtypes), "defaults": defaults}
+        self._made = {"dtypes": dtypes, "defaults": defaults, "views": True}
         self._noisy: dict[int, Machine] = {}
         self.exact = self._machine(None)
         self.strict_errors = strict
@@ -35,14 +31,15 @@ class NumPyReference:
         return Machine(
             reference.xp,
             is_array=reference.is_array,
-            to_numpy=lambda x: np.array(reference.to_numpy(x), copy=True),
+            to_numpy=reference.to_numpy,
             dtype_name=reference.dtype_name,
+            unsure=_unsure,
         )
 
     def noisy(self, seed: int) -> Machine:
         """Return a reference whose functions perturb their results."""
         if seed not in self._noisy:
-            self._noisy[seed] = self._machine(seed)
+            self._noisy[seed] = self._machine(seed + 1)
         return self._noisy[seed]
 
     def restore(self, machine: Machine, snap: Snap) -> Any:
@@ -50,32 +47,9 @@ class NumPyReference:
         return restore(machine, snap)
 
 
-class _Scoped(Machine):
-    scope: Any
-
-    def run(self, statement: str, variables: dict[str, Any]) -> Any:
-        with self.scope():
-            return super().run(statement, variables)
-
-
-class DeviceReference:
-    """Another device of portarray in the reference's place."""
-
-    def __init__(self, target: Target) -> None:
-        self.exact = target_machine(target)
-        self.exact.__class__ = _Scoped
-        self.exact.scope = target.scope  # type: ignore[attr-defined]
-        self.target = target
-        self.strict_errors = True
-
-    def noisy(self, seed: int) -> Machine:
-        """Return the same device: it has no noise."""
-        return self.exact
-
-    def restore(self, machine: Machine, snap: Snap) -> Any:
-        """Return a value of the machine's namespace from its snapshot."""
-        with self.target.scope():
-            return restore(machine, snap)
+def _unsure(x: Any) -> Any:
+    marks = x.unsure
+    return None if marks is None else marks.copy()
 
 
 def restore(machine: Machine, snap: Snap) -> Any:
@@ -101,10 +75,8 @@ def _tuple_type(what: str) -> Any:
     return namedtuple(name, fields.split(","))  # noqa: PYI024 - made from what was found
 
 
-def find_reference(target: Target, machine: Machine, rules: Rules) -> NumPyReference | DeviceReference:
+def find_reference(target: Target, rules: Rules) -> NumPyReference:
     """Return the reference for a target."""
-    if Reference is None:
-        return DeviceReference(portarray_target("numpy"))
     defaults = {kind: target.default(kind) for kind in DEFAULTS}
     return NumPyReference(list(rules.dtypes), defaults, strict=rules.portarray)
 

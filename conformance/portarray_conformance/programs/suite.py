@@ -95,7 +95,7 @@ class Programs:
         machine = target_machine(target)
         flushed = flushes(machine)
         rules = rules_of(target, machine, subnormal=not flushed)
-        references = find_reference(target, machine, rules)
+        references = find_reference(target, rules)
         return cls(target, machine, references, rules, flushed)
 
     def find(self, statements: Sequence[str]) -> Difference | None:

@@ -149,6 +149,10 @@ def _well_behaved(rng: random.Random, dtype: str, shape: Shape, place: int) -> s
     value = rng.randint(-8, 8) / 4 + extra
     if KINDS[dtype] == "c":
         return repr(complex(value, rng.randint(-4, 4) / 4)).strip("()")
+    if KINDS[dtype] == "b":
+        return str(value > 0)
+    if KINDS[dtype] in "iu":
+        return str(max(0, int(value)))
     return float_text(value)
 
 
