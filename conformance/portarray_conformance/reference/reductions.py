@@ -1,0 +1,332 @@
+"""Functions along axes: sums, moments, extremes, order, and searching."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from portarray_conformance.bounds import NORMWISE
+from portarray_conformance.reference import arguments, types
+from portarray_conformance.reference.array import Array
+from portarray_conformance.reference.elementwise import (
+    EXTREMES,
+    FLOATING,
+    ORDERED,
+    REAL_FLOATING,
+    SUMS,
+    Accepts,
+    converted,
+)
+from portarray_conformance.reference.registry import function
+from portarray_conformance.reference.types import BOOL, NAMED, Data, DType
+
+if TYPE_CHECKING:
+    from portarray_conformance.reference.rules import Rules
+
+
+def accumulator(rules: Rules, dtype: DType) -> DType:
+    """Return the dtype of a sum or product: integers at least as wide as the default."""
+    letter = types.letter(dtype)
+    default = rules.default_of("i")
+    if letter not in "iu" or dtype.itemsize >= default.itemsize:
+        return dtype
+    if letter == "i":
+        return default
+    wide = NAMED["uint64"] if default.itemsize == 8 else NAMED["uint32"]
+    return wide if wide in rules.dtypes.values() else rules.available(NAMED["uint32"])
+
+
+def _summed(rules: Rules, name: str, x: Any, dtype: Any, *, scalars: bool) -> tuple[Array, Any]:
+    """Return an array in the dtype that a sum is computed in, and the dtype."""
+    x = rules.given(x, name) if scalars else rules.is_array(x, name)
+    work = converted(rules, name, SUMS, x.dtype)
+    if dtype is None:
+        result = accumulator(rules, work)
+    else:
+        if types.canonical(dtype) == BOOL:
+            raise TypeError(f"{name} got dtype bool; it computes in numbers")
+        result = rules.dtype(dtype)
+        if types.letter(work) == "c" and types.letter(result) != "c":
+            raise TypeError(f"{name} of {work} in {result} loses the imaginary part")
+    from_float = types.letter(work) == "f" and types.letter(result) in "iu"
+    return rules.call(
+        "astype", x, result, copy=False
+    ) if from_float or x.dtype != result else x, result
+
+
+def finished(
+    rules: Rules, out: Data, dtype: DType, scale: Callable[[], Any], bound: float, exact: bool
+) -> Array:
+    """Return a wide result rounded, with noise of a bound in machine epsilons of a scale."""
+    if rules.noise is not None and types.letter(dtype) in "fc" and not exact:
+        digits, _ = types.DIGITS[types.REAL.get(dtype, dtype)]
+        out = rules.noise.spread(out, scale() * (bound * 2.0**-digits))
+    return rules.array(types.rounded(out, dtype))
+
+
+def exact_sums(*wide: Data, size: Any, dtype: DType) -> bool:
+    """Tell whether sums are exact in any order: of whole numbers that stay small enough."""
+    if types.letter(dtype) not in "fc":
+        return True
+    digits, _ = types.DIGITS[types.REAL.get(dtype, dtype)]
+    parts = [p for x in wide for p in ((x.real, x.imag) if x.dtype.kind == "c" else (x,))]
+    return bool(np.all(np.asarray(size) < 2.0**digits)) and all(
+        bool(np.all(p == np.rint(p))) and not bool(np.any(np.signbit(p) & (p == 0))) for p in parts
+    )
+
+
+def wide(x: Data) -> Data:
+    """Return floating-point data in the wide format, integers as they are."""
+    return x.astype(types.WIDE[x.dtype]) if types.letter(x.dtype) in "fc" else x
+
+
+def _count(x: Array, axes: tuple[int, ...]) -> int:
+    return math.prod(x.shape[a] for a in axes)
+
+
+def _total(
+    rules: Rules, name: str, x: Any, axis: Any, dtype: Any, keepdims: bool, reduce: Any
+) -> Array:
+    plain = axis is None and dtype is None and not keepdims
+    x, result = _summed(rules, name, x, dtype, scalars=plain)
+    axes = arguments.axes(axis, x.ndim)
+    data = wide(x._data)
+    out = np.asarray(reduce(data, axis=axes, keepdims=keepdims, dtype=data.dtype))
+    if types.letter(result) not in "fc":
+        return rules.array(out.astype(result))
+    size = np.abs(data)
+    scale = reduce(size, axis=axes, keepdims=keepdims, dtype=size.dtype)
+    exact = exact_sums(data, size=scale, dtype=result)
+    n = max(1.0, _count(x, axes) / 4) * (2 if types.letter(result) == "c" else 1)
+    return finished(rules, out, result, lambda: scale * n, NORMWISE[name], exact)
+
+
+@function("reduces")
+def sum_(
+    rules: Rules, x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False
+) -> Array:
+    return _total(rules, "sum", x, axis, dtype, keepdims, np.add.reduce)
+
+
+@function("reduces")
+def prod(
+    rules: Rules, x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False
+) -> Array:
+    return _total(rules, "prod", x, axis, dtype, keepdims, np.multiply.reduce)
+
+
+@function("all")
+def cumulative_sum(
+    rules: Rules,
+    x: Any,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: Any = None,
+    include_initial: bool = False,
+) -> Array:
+    return _running(rules, "cumulative_sum", x, axis, dtype, include_initial, np.add, 0)
+
+
+@function("all")
+def cumulative_prod(
+    rules: Rules,
+    x: Any,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: Any = None,
+    include_initial: bool = False,
+) -> Array:
+    return _running(rules, "cumulative_prod", x, axis, dtype, include_initial, np.multiply, 1)
+
+
+def _running(
+    rules: Rules, name: str, x: Any, axis: Any, dtype: Any, initial: bool, ufunc: Any, first: int
+) -> Array:
+    rules.is_array(x, name)
+    if axis is None and x.ndim != 1:
+        raise ValueError(f"{name} got an array of {x.ndim} axes without axis=")
+    place = 0 if axis is None else arguments.axis(axis, x.ndim)
+    x, result = _summed(rules, name, x, dtype, scalars=False)
+
+    def run(data: Data) -> Data:
+        out = ufunc.accumulate(data, axis=place, dtype=data.dtype)
+        if initial:
+            start = np.full_like(np.take(data, [], axis=place), first)
+            shape = [1 if a == place else n for a, n in enumerate(data.shape)]
+            start = np.full(shape, first, dtype=data.dtype)
+            out = np.concatenate([start, out], axis=place)
+        return np.asarray(out)
+
+    data = wide(x._data)
+    if types.letter(result) not in "fc":
+        return rules.array(run(data).astype(result))
+    scale = run(np.abs(data))
+    n = max(1.0, x.shape[place] / 4) * (2 if types.letter(result) == "c" else 1)
+    exact = exact_sums(data, size=scale, dtype=result)
+    return finished(rules, run(data), result, lambda: scale * n, NORMWISE[name], exact)
+
+
+def _floats(
+    rules: Rules, name: str, accepts: Accepts, x: Any, *, plain: bool
+) -> tuple[Data, DType]:
+    """Return wide data in the floating-point dtype of a result, and that dtype."""
+    x = rules.given(x, name) if plain else rules.is_array(x, name)
+    work = converted(rules, name, accepts, x.dtype)
+    return types.rounded(x._data, work).astype(types.WIDE[work]), work
+
+
+@function("reduces")
+def mean(rules: Rules, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Array:
+    data, result = _floats(rules, "mean", FLOATING, x, plain=axis is None and not keepdims)
+    axes = arguments.axes(axis, data.ndim)
+    n = math.prod(data.shape[a] for a in axes)
+    out = np.asarray(np.add.reduce(data, axis=axes, keepdims=keepdims) / data.dtype.type(n or 0))
+
+    def scale() -> Any:
+        return np.add.reduce(np.abs(data), axis=axes, keepdims=keepdims) / n * max(1.0, n / 4)
+
+    bound = NORMWISE["mean"] * (2 if result.kind == "c" else 1)
+    return finished(rules, out, result, scale, bound, exact=n == 0)
+
+
+def _variance(rules: Rules, name: str, x: Any, axis: Any, correction: Any, keepdims: bool) -> Array:
+    data, result = _floats(rules, name, REAL_FLOATING, x, plain=False)
+    axes = arguments.axes(axis, data.ndim)
+    less = arguments.real_number(correction, "correction")
+    n = math.prod(data.shape[a] for a in axes)
+    if n <= less:
+        shape = np.add.reduce(data, axis=axes, keepdims=keepdims).shape
+        return rules.array(np.full(shape, np.nan).astype(result))
+    if n == 0:
+        less = -1.0  # 0 / 1 of no elements
+    centre = np.add.reduce(data, axis=axes, keepdims=True) / data.dtype.type(n)
+    squares = (data - centre) ** 2
+    out = np.add.reduce(squares, axis=axes, keepdims=keepdims) / data.dtype.type(n - less)
+    out = np.asarray(out)
+
+    def scale() -> Any:
+        largest = np.max(np.abs(data), axis=axes, keepdims=keepdims, initial=0)
+        more = max(1.0, n / 4) * n / (n - less)
+        if name == "std":
+            return largest * more
+        eps = 2.0 ** -types.DIGITS[result][0]
+        return (out + largest * np.sqrt(out) + eps * largest**2) * more
+
+    if name == "std":
+        root = np.sqrt(out)
+        return finished(rules, np.asarray(root), result, scale, NORMWISE[name], exact=False)
+    return finished(rules, out, result, scale, NORMWISE[name], exact=False)
+
+
+@function("reduces")
+def std(
+    rules: Rules, x: Any, /, *, axis: Any = None, correction: Any = 0.0, keepdims: bool = False
+) -> Array:
+    return _variance(rules, "std", x, axis, correction, keepdims)
+
+
+@function("reduces")
+def var(
+    rules: Rules, x: Any, /, *, axis: Any = None, correction: Any = 0.0, keepdims: bool = False
+) -> Array:
+    return _variance(rules, "var", x, axis, correction, keepdims)
+
+
+def _extreme(rules: Rules, name: str, x: Any, axis: Any, keepdims: bool, ufunc: Any) -> Array:
+    plain = axis is None and not keepdims
+    x = rules.given(x, name) if plain else rules.is_array(x, name)
+    work = converted(rules, name, EXTREMES, x.dtype)
+    axes = arguments.axes(axis, x.ndim)
+    if _count(x, axes) == 0 and axes:
+        raise ValueError(f"{name} of no elements: shape {x.shape}, axis {axis}")
+    data = wide(x._data.astype(work))
+    out = np.asarray(ufunc.reduce(data, axis=axes, keepdims=keepdims))
+    if rules.noise is not None and types.letter(work) == "f":
+        zeros = data == 0
+        both = np.any(zeros & np.signbit(data), axis=axes, keepdims=keepdims)
+        both &= np.any(zeros & ~np.signbit(data), axis=axes, keepdims=keepdims)
+        out = rules.noise.signs(out, both)
+    return rules.array(types.rounded(out, x.dtype))
+
+
+@function("reduces")
+def max_(rules: Rules, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Array:
+    return _extreme(rules, "max", x, axis, keepdims, np.maximum)
+
+
+@function("reduces")
+def min_(rules: Rules, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Array:
+    return _extreme(rules, "min", x, axis, keepdims, np.minimum)
+
+
+def _truth(rules: Rules, name: str, x: Any, axis: Any, keepdims: bool, reduce: Any) -> Data:
+    plain = axis is None and not keepdims and name != "count_nonzero"
+    x = rules.given(x, name) if plain else rules.is_array(x, name)
+    axes = arguments.axes(axis, x.ndim)
+    return np.asarray(reduce(x._data != 0, axis=axes, keepdims=keepdims))
+
+
+@function("reduces")
+def all_(rules: Rules, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Array:
+    return rules.array(_truth(rules, "all", x, axis, keepdims, np.all))
+
+
+@function("reduces")
+def any_(rules: Rules, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Array:
+    return rules.array(_truth(rules, "any", x, axis, keepdims, np.any))
+
+
+@function("reduces")
+def count_nonzero(rules: Rules, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Array:
+    found = _truth(rules, "count_nonzero", x, axis, keepdims, np.sum)
+    return rules.array(found.astype(rules.index))
+
+
+def _place(rules: Rules, name: str, x: Any, axis: Any, keepdims: bool, find: Any) -> Array:
+    rules.is_array(x, name)
+    work = converted(rules, name, ORDERED, x.dtype)
+    place = None if axis is None else arguments.axis(axis, x.ndim)
+    if (x.size if place is None else x.shape[place]) == 0:
+        raise ValueError(f"{name} of no elements: shape {x.shape}, axis {axis}")
+    data = wide(x._data.astype(work))
+    return rules.array(np.asarray(find(data, axis=place, keepdims=keepdims)).astype(rules.index))
+
+
+@function("reduces")
+def argmax(rules: Rules, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Array:
+    return _place(rules, "argmax", x, axis, keepdims, np.argmax)
+
+
+@function("reduces")
+def argmin(rules: Rules, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Array:
+    return _place(rules, "argmin", x, axis, keepdims, np.argmin)
+
+
+@function("all")
+def diff(
+    rules: Rules,
+    x: Any,
+    /,
+    n: int = 1,
+    axis: int = -1,
+    *,
+    prepend: Any = None,
+    append: Any = None,
+) -> Array:
+    rules.is_array(x, "diff")
+    place = arguments.axis(axis, x.ndim)
+    n = arguments.size(n, "n")
+    parts = [part for part in (prepend, x, append) if part is not None]
+    if len(parts) > 1:
+        x = rules.call("concat", parts, axis=place)
+    x = rules.call("astype", x, converted(rules, "diff", SUMS, x.dtype), copy=False)
+    for _ in range(n):
+        before = (slice(None),) * place
+        later = x[(*before, slice(1, None))]
+        x = rules.binary("subtract", later, x[(*before, slice(0, max(x.shape[place] - 1, 0)))])
+    return x

@@ -1,0 +1,288 @@
+"""What every function of the reference shares: operands, promotion, marks, noise and writing."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from portarray_conformance.reference import elementwise, indexing, types
+from portarray_conformance.reference.array import Array
+from portarray_conformance.reference.noise import Noise
+from portarray_conformance.reference.types import BOOL, Data, DType, Unsure
+
+COMPARISONS = frozenset(("equal", "greater", "greater_equal", "less", "less_equal", "not_equal"))
+_MIRRORED = {
+    "less": "greater",
+    "less_equal": "greater_equal",
+    "greater": "less",
+    "greater_equal": "less_equal",
+    "equal": "equal",
+    "not_equal": "not_equal",
+}
+_SCALAR_KIND = {bool: "b", int: "i", float: "f", complex: "c"}
+_DEFAULTS = {"i": "integral", "f": "real floating", "c": "complex floating"}
+
+
+class Rules:
+    """The settings of one reference, and what its functions have in common."""
+
+    def __init__(
+        self,
+        dtypes: Sequence[str],
+        defaults: Mapping[str, str],
+        noise: int | None,
+        views: bool | Literal["either"],
+        device: Any,
+    ) -> None:
+        self.dtypes = {name: types.NAMED[name] for name in dtypes}
+        self.default = {
+            letter: types.NAMED[defaults[kind]]
+            for letter, kind in _DEFAULTS.items()
+            if kind in defaults
+        }
+        self.index = types.NAMED[defaults.get("indexing", defaults["integral"])]
+        self.noise = None if noise is None else Noise(noise)
+        self.views = views
+        self.device = device
+        # By identity: arrays have no hash.
+        self.live: Any = _Live() if views == "either" else None
+        self.functions: dict[str, Callable[..., Any]] = {}
+        self.xp: Any = None
+        self.marked = False
+        self._available = frozenset(self.dtypes.values())
+        self._plans: dict[tuple[str, DType], elementwise.Plan] = {}
+
+    # --- dtypes and devices -------------------------------------------------------------------
+
+    def available(self, dtype: DType) -> DType:
+        """Return a dtype that the device has; an error for others."""
+        if dtype not in self._available:
+            raise types.DTypeNotSupportedError(f"the device has no {dtype}")
+        return dtype
+
+    def dtype(self, dtype: Any) -> DType:
+        """Return the dtype that a caller named."""
+        return self.available(types.canonical(dtype))
+
+    def default_of(self, kind: str) -> DType:
+        """Return the default dtype of a kind."""
+        found = self.default.get(kind)
+        if found is None:
+            raise types.DTypeNotSupportedError(f"the device has no dtype of kind {kind!r}")
+        return found
+
+    def place(self, device: Any) -> None:
+        """Check a ``device=``."""
+        if device is None or device == self.device:
+            return
+        if isinstance(device, str):
+            raise types.UnknownDeviceError(f"{device!r} names no device")
+        raise TypeError(f"device={device!r} is no device")
+
+    def with_scalar(self, dtype: DType, value: Any) -> DType:
+        """Return the dtype that an array's dtype and a Python number promote to."""
+        order = types.ORDER[types.letter(dtype)]
+        if isinstance(value, bool):
+            return dtype
+        if isinstance(value, int):
+            return dtype if order >= 1 else self.default_of("i")
+        if isinstance(value, float):
+            return dtype if order >= 2 else self.default_of("f")
+        if order == 3:
+            return dtype
+        if order < 2:
+            return self.default_of("c")
+        return self.available(types.COMPLEX[dtype])
+
+    # --- operands -----------------------------------------------------------------------------
+
+    def array(self, data: Any, unsure: Data | None = None) -> Array:
+        """Return an array of data that nothing else holds."""
+        if unsure is not None:
+            if not unsure.any():
+                unsure = None
+            else:
+                self.marked = True
+                unsure = np.array(np.broadcast_to(unsure, np.shape(data)))
+        return Array(np.asarray(data), self, unsure)
+
+    def refused(self, x: Any, name: str) -> TypeError:
+        return TypeError(f"{name} takes arrays and Python scalars, not {type(x).__name__}")
+
+    def is_array(self, x: Any, name: str) -> Array:
+        """Return an array, and refuse anything else."""
+        if type(x) is not Array:
+            raise self.refused(x, name)
+        return x
+
+    def given(self, x: Any, name: str) -> Array:
+        """Return an array, or the 0-d array of a scalar."""
+        if type(x) is Array:
+            return x
+        value = types.scalar(x)
+        if value is None:
+            raise self.refused(x, name)
+        kind = _SCALAR_KIND[type(value)]
+        dtype = BOOL if kind == "b" else self.default_of(kind)
+        return self.array(np.asarray(types.held(value, dtype), dtype=dtype))
+
+    def dtype_of(self, name: str, operands: Sequence[Any]) -> DType:
+        """Return the dtype that operands promote to."""
+        found: DType | None = None
+        scalars = []
+        for x in operands:
+            if type(x) is Array:
+                found = x.dtype if found is None else types.promote(found, x.dtype)
+            else:
+                value = types.scalar(x)
+                if value is None:
+                    raise self.refused(x, name)
+                scalars.append(value)
+        if found is None:
+            raise TypeError(f"{name} needs at least one array")
+        for value in scalars:
+            found = self.with_scalar(found, value)
+        return self.available(found)
+
+    def cast(self, x: Any, dtype: DType) -> Data:
+        """Return an operand's data in the dtype that operands promote to."""
+        if type(x) is Array:
+            return x._data if x.dtype == dtype else types.rounded(x._data, dtype)
+        return np.asarray(types.held(types.scalar(x), dtype), dtype=dtype)
+
+    def aligned(self, name: str, *operands: Any) -> list[Array]:
+        """Return operands as arrays of the dtype that they promote to."""
+        dtype = self.dtype_of(name, operands)
+        return [
+            Array(self.cast(x, dtype), self, x.unsure if type(x) is Array else None)
+            for x in operands
+        ]
+
+    # --- elementwise functions ----------------------------------------------------------------
+
+    def unary(self, name: str, x: Any) -> Array:
+        """Call an elementwise function of one array."""
+        return self._called(name, self.given(x, name).dtype, (self.given(x, name),))
+
+    def binary(self, name: str, x1: Any, x2: Any) -> Array:
+        """Call an elementwise function of two operands."""
+        if type(x1) is not Array and type(x2) is not Array:
+            x1 = self.given(x1, name)
+        dtype = self.dtype_of(name, (x1, x2))
+        if name in COMPARISONS and types.letter(dtype) in "iu":
+            answer = self._compared_outside(name, dtype, x1, x2)
+            if answer is not None:
+                return answer
+        return self._called(name, dtype, (x1, x2))
+
+    def _compared_outside(self, name: str, dtype: DType, x1: Any, x2: Any) -> Array | None:
+        """Compare with an integer that the dtype cannot hold; None if it can."""
+        x, value = x1, x2
+        if type(x1) is not Array:
+            x, value, name = x2, x1, _MIRRORED[name]
+        if type(value) is Array or type(x) is not Array:
+            return None
+        number = types.scalar(value)
+        low, high = types.limits(dtype)
+        if low <= number <= high:
+            return None
+        above = number > high
+        answer = name == "not_equal" or name.startswith("less" if above else "greater")
+        return self.array(np.full(x.shape, answer), x.unsure)
+
+    def _called(self, name: str, dtype: DType, operands: tuple[Any, ...]) -> Array:
+        plan = self._plans.get((name, dtype))
+        if plan is None:
+            plan = self._plans[name, dtype] = elementwise.plan(self, name, dtype)
+        data = [self.cast(x, dtype) for x in operands]
+        with np.errstate(all="ignore"):
+            out, unsure = plan(data, self.noise)
+        if self.marked:
+            for x in operands:
+                if type(x) is Array and x.unsure is not None:
+                    mark = np.broadcast_to(x.unsure, out.shape)
+                    unsure = mark if unsure is None else unsure | mark
+        return self.array(out, unsure)
+
+    # --- calls by name ------------------------------------------------------------------------
+
+    def call(self, name: str, *args: Any, **options: Any) -> Any:
+        """Call a function of the namespace."""
+        return self.functions[name](*args, **options)
+
+    def sure(self, *arrays: Any) -> None:
+        """Stop where what comes next depends on an undefined value."""
+        for x in arrays:
+            if type(x) is Array and x.unsure is not None and x.unsure.any():
+                raise Unsure
+
+    # --- indexing and writing -----------------------------------------------------------------
+
+    def getitem(self, x: Array, key: Any) -> Array:
+        """Return ``x[key]``."""
+        found = indexing.normalized(self, x, key)
+        unsure = None if x.unsure is None else np.asarray(x.unsure[found])
+        return self.array(x._data[found], unsure)
+
+    def setitem(self, x: Array, key: Any, value: Any) -> None:
+        """Compute ``x[key] = value``; a refused one changes nothing."""
+        found = indexing.normalized(self, x, key)
+        unsure: Any = None
+        if type(value) is Array:
+            if value.dtype.kind == "c" and x.dtype.kind != "c":
+                raise TypeError(f"complex values cannot be assigned into a {x.dtype} array")
+            unsure = value.unsure
+            new = value._data
+            if value.dtype != x.dtype:
+                open_ = elementwise.open_cast(new, x.dtype)
+                if open_ is not None:
+                    unsure = open_ if unsure is None else open_ | unsure
+                new = types.rounded(new, x.dtype)
+            new = new.copy()
+        else:
+            new = indexing.fill_value(self, value, x.dtype)
+        twice = indexing.repeated(x.shape, found) if type(value) is Array else None
+        data = x._data
+        own = self.views is False or not data.flags.writeable or _overlaps_itself(data)
+        if own:
+            data = data.copy()
+        others = [] if self.live is None or own else self.live.sharing(x)
+        before = [y._data.copy() for y in others]
+        data[found] = new
+        x._data = data
+        for y, old in zip(others, before, strict=True):
+            # Whether a view sees what is written is not promised.
+            changed = ~elementwise.identical(old, y._data)
+            if changed.any():
+                self.marked = True
+                y.unsure = changed if y.unsure is None else y.unsure | changed
+        if x.unsure is not None or unsure is not None or twice is not None:
+            self.marked = True
+            marks = np.zeros(x.shape, BOOL) if x.unsure is None else x.unsure.copy()
+            marks[found] = False if unsure is None else unsure
+            if twice is not None:
+                marks |= twice
+            x.unsure = marks
+
+
+def _overlaps_itself(data: Data) -> bool:
+    return any(s == 0 and n > 1 for s, n in zip(data.strides, data.shape, strict=True))
+
+
+class _Live:
+    """The arrays that are alive, to find those that share memory."""
+
+    def __init__(self) -> None:
+        self._arrays: weakref.WeakValueDictionary[int, Array] = weakref.WeakValueDictionary()
+
+    def add(self, key: int, x: Array) -> None:
+        self._arrays[key] = x
+
+    def sharing(self, x: Array) -> list[Array]:
+        """Return the other arrays that may share memory with one."""
+        return [
+            y for y in self._arrays.values() if y is not x and np.may_share_memory(x._data, y._data)
+        ]
