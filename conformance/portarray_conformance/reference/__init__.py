@@ -12,19 +12,20 @@ from typing import Any, Literal
 
 from portarray_conformance.reference import (  # noqa: F401  (each registers its functions)
     creation,
+    dtype_functions,
     elementwise,
     fourier,
+    kinds,
     linear,
     movement,
     norms,
     ordering,
     reductions,
     registry,
-    types,
+    solutions,
 )
 from portarray_conformance.reference.array import Array
-from portarray_conformance.reference.rules import Rules
-from portarray_conformance.reference.types import (
+from portarray_conformance.reference.kinds import (
     AxisError,
     Data,
     DTypeNotSupportedError,
@@ -32,6 +33,7 @@ from portarray_conformance.reference.types import (
     UnknownDeviceError,
     Unsure,
 )
+from portarray_conformance.reference.rules import Rules
 
 __all__ = [
     "Array",
@@ -83,7 +85,7 @@ class _Info:
         return {
             name: dtype
             for name, dtype in self._rules.dtypes.items()
-            if name in types.STANDARD and types.letter(dtype) in wanted
+            if name in kinds.STANDARD and kinds.letter(dtype) in wanted
         }
 
     def devices(self) -> tuple[Any, ...]:
@@ -95,9 +97,9 @@ def _letters(kind: Any) -> str:
         return "biufc"
     if isinstance(kind, tuple):
         return "".join(map(_letters, kind))
-    if kind not in types.KINDS:
-        raise ValueError(f"kind={kind!r} is none of {', '.join(types.KINDS)}")
-    return types.KINDS[kind]
+    if kind not in kinds.KINDS:
+        raise ValueError(f"kind={kind!r} is none of {', '.join(kinds.KINDS)}")
+    return kinds.KINDS[kind]
 
 
 class Reference:
@@ -121,7 +123,7 @@ class Reference:
 
     def __init__(
         self,
-        dtypes: Sequence[str] = types.STANDARD,
+        dtypes: Sequence[str] = kinds.STANDARD,
         defaults: Mapping[str, str] = DEFAULTS,
         *,
         noise: int | None = None,
@@ -161,7 +163,7 @@ class Reference:
 
     def dtype_name(self, dtype: Any) -> str:
         """Return a dtype's name."""
-        return types.canonical(dtype).name
+        return kinds.canonical(dtype).name
 
     def is_array(self, obj: object) -> bool:
         """Tell whether an object is an array of this reference."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Iterable
 from typing import Any
 
-from portarray_conformance.reference import types
+from portarray_conformance.reference import kinds
 from portarray_conformance.reference.array import Array
 
 
@@ -17,7 +18,7 @@ def axis(value: Any, ndim: int) -> int:
     except TypeError:
         raise TypeError(f"axis is {value!r}; an axis must be an integer") from None
     if not -ndim <= found < ndim:
-        raise types.AxisError(f"axis {found} is out of range for {ndim} axes")
+        raise kinds.AxisError(f"axis {found} is out of range for {ndim} axes")
     return found % ndim
 
 
@@ -51,6 +52,12 @@ def shape(value: Any) -> tuple[int, ...]:
     return found
 
 
+def counted(sizes: Iterable[int], dtype: kinds.DType) -> None:
+    """Refuse what no memory holds."""
+    if math.prod(filter(None, sizes)) * dtype.itemsize > 2**40:
+        raise MemoryError(f"{tuple(sizes)} of {dtype} are too many bytes")
+
+
 def size(value: Any, name: str) -> int:
     """Return an integer that is not negative."""
     try:
@@ -74,7 +81,7 @@ def number(value: Any, name: str) -> Any:
         if value.ndim:
             raise TypeError(f"{name} is {value!r}; it must be a number")
         value = value.item()
-    found = types.scalar(value)
+    found = kinds.scalar(value)
     if found is None:
         raise TypeError(f"{name} is {value!r}; it must be a number")
     return found
@@ -96,5 +103,5 @@ def matrices(x: Any, name: str) -> None:
 
 def indices(x: Any, name: str) -> None:
     """Check that an array holds integers."""
-    if type(x) is Array and types.letter(x.dtype) not in "iu":
+    if type(x) is Array and kinds.letter(x.dtype) not in "iu":
         raise TypeError(f"{name} has dtype {x.dtype}; it must have an integer dtype")

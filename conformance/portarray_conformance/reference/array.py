@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from portarray_conformance.reference import types
-from portarray_conformance.reference.types import Data, DType, Unsure
+from portarray_conformance.reference import kinds
+from portarray_conformance.reference.kinds import Data, DType, Unsure
 
 if TYPE_CHECKING:
     from portarray_conformance.reference.rules import Rules
@@ -38,7 +38,7 @@ def _inplace(name: str) -> Callable[[Array, Any], Any]:
             return NotImplemented
         rules = self._rules
         dtype = rules.dtype_of(name, (self, other))
-        if types.letter(dtype) != types.letter(self.dtype):
+        if kinds.letter(dtype) != kinds.letter(self.dtype):
             raise TypeError(f"in-place {name} gives {dtype}, which {self.dtype} cannot take")
         return _stored(self, rules.binary(name, self, other), name)
 
@@ -46,7 +46,7 @@ def _inplace(name: str) -> Callable[[Array, Any], Any]:
 
 
 def _stored(x: Array, result: Array, name: str) -> Array:
-    if types.letter(result.dtype) != types.letter(x.dtype):
+    if kinds.letter(result.dtype) != kinds.letter(x.dtype):
         raise TypeError(f"in-place {name} gives {result.dtype}, which {x.dtype} cannot take")
     if result.shape != x.shape:
         raise ValueError(f"in-place {name} gives shape {result.shape}, and x has {x.shape}")
@@ -186,7 +186,7 @@ class Array:
         return complex(self._scalar("complex"))
 
     def __index__(self) -> int:
-        if types.letter(self.dtype) not in "iu":
+        if kinds.letter(self.dtype) not in "iu":
             raise TypeError(f"only 0-d integer arrays are indices, and this has {self.dtype}")
         return int(self._scalar("index"))
 
@@ -293,11 +293,11 @@ class Array:
         if self.unsure is not None and self.unsure.any():
             raise Unsure
         value = self._data.reshape(())[()]
-        return float(value) if self.dtype == types.BFLOAT16 else value.item()
+        return float(value) if self.dtype == kinds.BFLOAT16 else value.item()
 
     def tolist(self) -> Any:
         values = self._data
-        if values.dtype == types.BFLOAT16:
+        if values.dtype == kinds.BFLOAT16:
             values = values.astype(np.float64)
         return values.tolist()
 

@@ -1,20 +1,20 @@
-"""Arrays made of nothing, of numbers and of other data; functions of dtypes."""
+"""Arrays made of nothing, of numbers and of other data."""
 
 from __future__ import annotations
 
 import builtins
 import math
 import operator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from portarray_conformance.bounds import NORMWISE
-from portarray_conformance.reference import arguments, elementwise, types
+from portarray_conformance.reference import arguments, elementwise, kinds
 from portarray_conformance.reference.array import Array
+from portarray_conformance.reference.kinds import BFLOAT16, BOOL, NAMED, Data, DType
 from portarray_conformance.reference.reductions import finished
 from portarray_conformance.reference.registry import function
-from portarray_conformance.reference.types import BFLOAT16, BOOL, NAMED, Data, DType
 
 if TYPE_CHECKING:
     from portarray_conformance.reference.rules import Rules
@@ -55,22 +55,22 @@ def asarray(
     typed = isinstance(obj, np.ndarray) or _typed(obj)
     found = _canonical(given)
     if wanted is None:
-        kind = types.letter(found)
+        kind = kinds.letter(found)
         own = typed or kind == "b" or found == NAMED["uint64"]
         wanted = rules.available(found) if own else rules.default_of(kind)
     if copy is False and not (isinstance(obj, np.ndarray) and wanted == found):
         raise ValueError("copy=False, but making this array needs a copy")
-    if found.kind == "c" and types.letter(wanted) not in "bc":
+    if found.kind == "c" and kinds.letter(wanted) not in "bc":
         raise TypeError(f"converting {found} to {wanted} loses the imaginary part")
     opened = elementwise.open_cast(given, wanted)
     if opened is not None:
         unsure = opened
-    data = given != 0 if wanted == BOOL else types.rounded(given, wanted)
+    data = given != 0 if wanted == BOOL else kinds.rounded(given, wanted)
     return rules.array(np.array(data), unsure)
 
 
 def _canonical(values: Data) -> DType:
-    found = types.NAMED.get(values.dtype.name)
+    found = kinds.NAMED.get(values.dtype.name)
     if found is None:
         raise TypeError(f"arrays of {values.dtype} cannot be made")
     return found
@@ -94,11 +94,11 @@ def _values(obj: Any, wanted: DType | None) -> Data:
     """Return a Python object's values as a NumPy array; raises if they are not numbers."""
     try:
         values = np.asarray(obj)
-        if wanted is not None and types.letter(wanted) in "iu" and values.dtype.kind in "Oiuf":
+        if wanted is not None and kinds.letter(wanted) in "iu" and values.dtype.kind in "Oiuf":
             if not isinstance(obj, np.ndarray):
                 values = np.asarray(obj, dtype=wanted)
         elif values.dtype.kind in "Of" and not _typed(obj):
-            numbers = [x for x in _leaves(obj)]
+            numbers = list(_leaves(obj))
             if numbers and builtins.all(type(x) is int for x in numbers):
                 values = np.asarray(obj, dtype=np.uint64 if wanted is None else np.float64)
     except OverflowError as error:
@@ -123,7 +123,9 @@ def from_dlpack(
 
 def _filled(rules: Rules, shape: Any, value: Any, dtype: DType, device: Any) -> Array:
     rules.place(device)
-    return rules.array(np.full(arguments.shape(shape), value).astype(dtype))
+    sizes = arguments.shape(shape)
+    arguments.counted(sizes, dtype)
+    return rules.array(np.full(sizes, value).astype(dtype))
 
 
 @function("own")
@@ -165,14 +167,14 @@ def ones_like(rules: Rules, x: Any, /, *, dtype: Any = None, device: Any = None)
 
 def _fill_value(value: Any, dtype: DType) -> Any:
     found = arguments.number(value, "fill_value")
-    kind = types.letter(dtype)
+    kind = kinds.letter(dtype)
     if isinstance(found, complex) and kind not in "bc":
         raise TypeError(f"fill_value {found!r} is complex and {dtype} is not")
     if kind in "iu":
-        low, high = types.limits(dtype)
+        low, high = kinds.limits(dtype)
         if not low <= found <= high:
             raise OverflowError(f"fill_value {found!r} does not fit {dtype}")
-    return np.asarray(types.held(found, dtype)).astype(dtype)
+    return kinds.number(found, dtype)
 
 
 @function("own")
@@ -210,7 +212,9 @@ def eye(
     columns = rows if n_cols is None else arguments.size(n_cols, "n_cols")
     k = max(-rows, min(columns, operator.index(k)))
     rules.place(device)
-    return rules.array(np.eye(rows, columns, k).astype(_made(rules, dtype)))
+    wanted = _made(rules, dtype)
+    arguments.counted((rows, columns), wanted)
+    return rules.array(np.eye(rows, columns, k).astype(wanted))
 
 
 @function("own")
@@ -236,7 +240,7 @@ def arange(
     if wanted == BOOL:
         raise TypeError("arange got dtype bool; it makes numbers")
     rules.place(device)
-    kind = types.letter(wanted)
+    kind = kinds.letter(wanted)
     if kind in "iu" and not exact:
         if first != int(first) or by != int(by):
             raise ValueError(
@@ -247,16 +251,17 @@ def arange(
         count = max(0, -((int(first) - int(last)) // int(by)))
     else:
         count = max(0, math.ceil((last - first) / by))
+    arguments.counted((count,), wanted)
     if kind in "iu":
-        low, high = types.limits(wanted)
+        low, high = kinds.limits(wanted)
         ends = (first, first + (count - 1) * by) if count else ()
         if not builtins.all(low <= one <= high for one in ends):
             raise OverflowError(f"arange({first}, {last}, {by}) does not fit {wanted}")
         numbers = range(first, first + count * by, by) if count else []
         return rules.array(np.asarray(list(numbers), dtype=wanted))
-    real = types.REAL.get(wanted, wanted)
-    wide = types.WIDE[real].type
-    values = np.asarray(wide(first) + np.arange(count, dtype=types.WIDE[real]) * wide(by))
+    real = kinds.REAL.get(wanted, wanted)
+    wide = kinds.WIDE[real].type
+    values = np.asarray(wide(first) + np.arange(count, dtype=kinds.WIDE[real]) * wide(by))
 
     def scale() -> Any:
         return max(abs(first), abs(last))
@@ -281,23 +286,24 @@ def linspace(
     first, last = arguments.number(start, "start"), arguments.number(stop, "stop")
     is_complex = isinstance(first, complex) or isinstance(last, complex)
     wanted = _made(rules, dtype, "c" if is_complex else "f")
-    kind = types.letter(wanted)
+    kind = kinds.letter(wanted)
     if is_complex and kind != "c":
         raise TypeError(f"linspace got complex bounds and dtype {wanted}")
     if kind == "b":
         raise TypeError("linspace got dtype bool; it makes numbers")
     count = arguments.size(num, "num")
     rules.place(device)
+    arguments.counted((count,), wanted)
     gaps = max(1, count - 1 if endpoint else count)
     work = rules.default_of("f") if kind in "iu" else wanted
-    one = types.WIDE[work].type
-    ends = [types.rounded(np.asarray(types.held(e, work)), work).astype(one) for e in (first, last)]
-    steps = np.arange(count).astype(types.WIDE[work])
+    one = kinds.WIDE[work].type
+    ends = [kinds.rounded(np.asarray(kinds.held(e, work)), work).astype(one) for e in (first, last)]
+    steps = np.arange(count).astype(kinds.WIDE[work])
     values = np.asarray(ends[0] + (ends[1] - ends[0]) * steps / one(gaps))
     if endpoint and count > 1:
         values[-1] = ends[1]
     if kind in "iu":
-        low, high = types.limits(wanted)
+        low, high = kinds.limits(wanted)
         if count and not builtins.all(low <= math.trunc(e) <= high for e in (first, last)):
             raise OverflowError(f"linspace({first}, {last}) does not fit {wanted}")
         near = np.asarray(np.abs(values - np.rint(values)) < 1e-6 * np.maximum(np.abs(values), 1))
@@ -330,85 +336,3 @@ def logspace(
         return powers
     out: Array = rules.call("astype", powers, dtype, copy=False)
     return out
-
-
-class FloatInfo(NamedTuple):
-    bits: int
-    eps: float
-    max: float
-    min: float
-    smallest_normal: float
-    dtype: DType
-
-
-class IntegerInfo(NamedTuple):
-    bits: int
-    max: int
-    min: int
-    dtype: DType
-
-
-def _dtype_of(x: Any) -> DType:
-    return x.dtype if type(x) is Array else types.canonical(x)
-
-
-@function("own")
-def can_cast(rules: Rules, from_: Any, to: Any, /) -> bool:
-    target = types.canonical(to)
-    if type(from_) is Array and target not in rules.dtypes.values():
-        return False
-    source = _dtype_of(from_)
-    try:
-        return types.promote(source, target) == target
-    except TypeError:
-        return False
-
-
-@function("own")
-def finfo(rules: Rules, type: Any, /) -> FloatInfo:  # noqa: A002  (the standard's name)
-    dtype = _dtype_of(type)
-    if types.letter(dtype) not in "fc":
-        raise TypeError(f"finfo got {dtype}; it takes floating-point dtypes")
-    real = types.REAL.get(dtype, dtype)
-    digits, least = types.DIGITS[real]
-    largest = math.ldexp(2.0 - 2.0**-digits, 1 - least)
-    return FloatInfo(8 * real.itemsize, 2.0**-digits, largest, -largest, 2.0**least, real)
-
-
-@function("own")
-def iinfo(rules: Rules, type: Any, /) -> IntegerInfo:  # noqa: A002  (the standard's name)
-    dtype = _dtype_of(type)
-    if types.letter(dtype) not in "iu":
-        raise TypeError(f"iinfo got {dtype}; it takes integer dtypes")
-    low, high = types.limits(dtype)
-    return IntegerInfo(8 * dtype.itemsize, high, low, dtype)
-
-
-@function("own")
-def isdtype(rules: Rules, dtype: Any, kind: Any) -> bool:
-    if isinstance(kind, tuple):
-        return builtins.any(isdtype(rules, dtype, one) for one in kind)
-    if isinstance(kind, str):
-        if kind not in types.KINDS:
-            raise ValueError(f"{kind!r} is no kind of dtype; use one of {', '.join(types.KINDS)}")
-        return types.letter(types.canonical(dtype)) in types.KINDS[kind]
-    return types.canonical(dtype) == types.canonical(kind)
-
-
-@function("own")
-def result_type(rules: Rules, *arrays_and_dtypes: Any) -> DType:
-    found: DType | None = None
-    scalars = []
-    for one in arrays_and_dtypes:
-        if isinstance(one, (bool, int, float, complex, np.generic)):
-            scalars.append(types.scalar(one))
-            continue
-        dtype = _dtype_of(one)
-        found = dtype if found is None else types.promote(found, dtype)
-    if found is None:
-        if not scalars:
-            raise ValueError("result_type needs at least one array, dtype or scalar, got none")
-        found = BOOL
-    for value in scalars:
-        found = rules.with_scalar(found, value)
-    return found

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
 from portarray_conformance.bounds import ELEMENTWISE, ROUNDED
-from portarray_conformance.reference import numerics, open_answers, types
+from portarray_conformance.reference import kinds, numerics, open_answers
+from portarray_conformance.reference.kinds import BOOL, Data, DType
 from portarray_conformance.reference.numerics import Function
-from portarray_conformance.reference.types import BOOL, Data, DType
 
 if TYPE_CHECKING:
     from portarray_conformance.reference.noise import Noise
@@ -141,34 +141,34 @@ def refusal(name: str, dtype: DType) -> TypeError:
 
 def converted(rules: Rules, name: str, accepts: Accepts, dtype: DType) -> DType:
     """Return the dtype that a function computes in for arrays of a dtype; TypeError if none."""
-    kind = types.letter(dtype)
+    kind = kinds.letter(dtype)
     if kind in accepts.kinds:
         return dtype
     if kind not in accepts.converted:
         raise refusal(name, dtype)
     if accepts.to in ("uint8", "and back"):
-        return types.NAMED["uint8"]
+        return kinds.NAMED["uint8"]
     return rules.default_of(accepts.to)
 
 
 def plan(rules: Rules, name: str, dtype: DType) -> Plan:
     """Return how a function is computed for operands of a dtype."""
     row = ROWS[name]
-    accepts, kind = row.accepts, types.letter(dtype)
+    accepts, kind = row.accepts, kinds.letter(dtype)
     truth = False
     if kind not in accepts.kinds and kind in accepts.converted:
         if accepts.to in ROWS:
             return plan(rules, accepts.to, dtype)
         truth = accepts.to == "truth"
     work = BOOL if truth else converted(rules, name, accepts, dtype)
-    result = {"same": work, "bool": BOOL, "real": types.REAL.get(work, work)}[row.result]
-    floats = types.letter(work) in "fc" and not row.native
-    wide = types.WIDE[work] if floats else work
+    result = {"same": work, "bool": BOOL, "real": kinds.REAL.get(work, work)}[row.result]
+    floats = kinds.letter(work) in "fc" and not row.native
+    wide = kinds.WIDE[work] if floats else work
     listed = ELEMENTWISE.get(name)
     bound = 0.0
-    if listed is not None and types.letter(result) in "fc":
-        bound = listed.complex if types.letter(work) == "c" else listed.real
-    if name in _EXACT_SUMS or (bound <= ROUNDED and types.letter(work) == "f"):
+    if listed is not None and kinds.letter(result) in "fc":
+        bound = listed.complex if kinds.letter(work) == "c" else listed.real
+    if name in _EXACT_SUMS or (bound <= ROUNDED and kinds.letter(work) == "f"):
         bound = 0.0  # the correctly rounded answer
     opened = open_answers.of(name, work)
     function = row.function
@@ -177,7 +177,7 @@ def plan(rules: Rules, name: str, dtype: DType) -> Plan:
         if truth:
             data = [d != 0 for d in data]
         elif work != dtype:
-            data = [types.rounded(d, work) for d in data]
+            data = [kinds.rounded(d, work) for d in data]
         values = [d.astype(wide) for d in data] if floats else data
         out = np.asarray(function(*values))
         unsure = None if opened is None else opened(values, out, work)
@@ -185,7 +185,7 @@ def plan(rules: Rules, name: str, dtype: DType) -> Plan:
             out = noise.rounded(out, result, bound)
         elif noise is not None and name in ("maximum", "minimum") and floats:
             out = noise.signs(out, values[0] == values[1])
-        return types.rounded(out, result), unsure
+        return kinds.rounded(out, result), unsure
 
     return run
 
@@ -202,15 +202,15 @@ def identical(x: Data, y: Data) -> Data:
 
 @functools.cache
 def _range(dtype: DType) -> tuple[int, int]:
-    return types.limits(dtype)
+    return kinds.limits(dtype)
 
 
 def open_cast(x: Data, dtype: DType) -> Data | None:
     """Return where a conversion has no defined result: outside of an integer dtype, or NaN."""
-    if types.letter(dtype) not in "iu" or types.letter(x.dtype) != "f":
+    if kinds.letter(dtype) not in "iu" or kinds.letter(x.dtype) != "f":
         return None
     low, high = _range(dtype)
     with np.errstate(all="ignore"):
-        whole = np.trunc(x.astype(types.WIDE[x.dtype]))
+        whole = np.trunc(x.astype(kinds.WIDE[x.dtype]))
         outside = ~((whole >= low) & (whole < float(high) + 1 if high > 2**52 else whole <= high))
     return np.asarray(outside) if outside.any() else None

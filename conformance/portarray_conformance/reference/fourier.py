@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from portarray_conformance.bounds import NORMWISE
-from portarray_conformance.reference import arguments, types
+from portarray_conformance.reference import arguments, kinds
 from portarray_conformance.reference.array import Array
 from portarray_conformance.reference.elementwise import FLOATING, REAL_FLOATING, converted
+from portarray_conformance.reference.kinds import Data, DType
 from portarray_conformance.reference.reductions import finished
 from portarray_conformance.reference.registry import function
-from portarray_conformance.reference.types import Data, DType
 
 if TYPE_CHECKING:
     from portarray_conformance.reference.rules import Rules
@@ -30,16 +30,17 @@ def _transformed(
     full = f"fft.{name}"
     accepts = REAL_FLOATING if name in _REAL_INPUT else FLOATING
     work = converted(rules, full, accepts, x.dtype)
-    result: DType = types.COMPLEX.get(work, work)
+    result: DType = kinds.COMPLEX.get(work, work)
     if name in _REAL_OUTPUT:
-        result = types.REAL[result]
+        result = kinds.REAL[result]
     result = rules.available(result)
     lengths = [x.shape[a] for a in places] if sizes is None else list(sizes)
     if name in _REAL_OUTPUT and sizes is None and lengths:
         lengths[-1] = 2 * (lengths[-1] - 1)
     if any(n < 1 for n in lengths):
         raise ValueError(f"{full} got {lengths} points; a transform needs at least one")
-    data = types.rounded(x._data, work).astype(types.LAPACK[work])
+    arguments.counted(lengths, result)
+    data = kinds.rounded(x._data, work).astype(kinds.LAPACK[work])
     options: Any = {"norm": norm}
     if name.endswith("n"):
         options |= {"axes": places, "s": lengths}
@@ -81,7 +82,7 @@ def _several(rules: Rules, name: str, x: Any, s: Any, axes: Any, norm: str) -> A
         axes = tuple(range(-len(sizes), 0)) if axes is None else axes
     if axes is None:
         if x.ndim == 0:
-            raise types.AxisError(f"{name} got a 0-d array, which has no axes")
+            raise kinds.AxisError(f"{name} got a 0-d array, which has no axes")
         places = tuple(range(x.ndim))
     else:
         places = arguments.axes(arguments.integers(axes, "axes"), x.ndim)
@@ -91,8 +92,8 @@ def _several(rules: Rules, name: str, x: Any, s: Any, axes: Any, norm: str) -> A
         if name in ("rfftn", "irfftn"):
             raise ValueError(f"{name} needs an axis")
         work = converted(rules, name, FLOATING, x.dtype)
-        result = rules.available(types.COMPLEX.get(work, work))
-        return rules.array(types.rounded(x._data, work).astype(result))
+        result = rules.available(kinds.COMPLEX.get(work, work))
+        return rules.array(kinds.rounded(x._data, work).astype(result))
     return _transformed(rules, name, x, places, sizes, norm)
 
 
@@ -127,13 +128,14 @@ def _frequencies(rules: Rules, n: Any, d: Any, dtype: Any, device: Any, numbers:
     if count == 0:
         raise ValueError("n is 0; a transform needs at least one element")
     wanted = rules.default_of("f") if dtype is None else rules.dtype(dtype)
-    if types.letter(wanted) != "f":
+    if kinds.letter(wanted) != "f":
         raise TypeError(f"frequencies are real floating-point numbers, not {wanted}")
     spacing = arguments.real_number(d, "d")
     if spacing == 0:
         raise ValueError("d is 0; the spacing of samples must not be zero")
     rules.place(device)
-    wide = types.WIDE[wanted]
+    arguments.counted((count,), wanted)
+    wide = kinds.WIDE[wanted]
     out: Data = numbers(count).astype(wide) / (wide.type(count) * wide.type(spacing))
     return finished(rules, out, wanted, lambda: np.abs(out), 2, exact=False)
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from portarray_conformance.reference import types
+from portarray_conformance.reference import kinds
 from portarray_conformance.reference.array import Array
-from portarray_conformance.reference.types import Data, DType
+from portarray_conformance.reference.kinds import Data, DType
 
 if TYPE_CHECKING:
     from portarray_conformance.reference.rules import Rules
@@ -68,7 +68,7 @@ def _part(rules: Rules, shape: tuple[int, ...], part: Any) -> Any:
             raise ValueError("slice step cannot be zero")
         return slice(start, stop, step)
     if type(part) is Array:
-        if types.letter(part.dtype) not in "biu":
+        if kinds.letter(part.dtype) not in "biu":
             raise IndexError(f"arrays used as indices must be integer or boolean: {part.dtype}")
         rules.sure(part)
         return part._data
@@ -117,15 +117,15 @@ def fill_value(rules: Rules, value: Any, dtype: DType) -> Data:
     """Return a scalar that is assigned into an array of a dtype."""
     if type(value) is np.ndarray and value.ndim == 0:
         value = value[()]
-    number = types.scalar(value)
+    number = kinds.scalar(value)
     if number is None:
         raise rules.refused(value, "assignment")
-    kind = types.letter(dtype)
+    kind = kinds.letter(dtype)
     if isinstance(number, complex) and kind != "c":
         raise TypeError(f"a complex number cannot be assigned into a {dtype} array")
     if isinstance(number, float) and kind in "iu" and not math.isfinite(number):
         raise ValueError(f"{number!r} cannot be assigned into a {dtype} array")
-    return np.asarray(types.held(number, dtype)).astype(dtype)
+    return kinds.number(number, dtype)
 
 
 def repeated(shape: tuple[int, ...], key: tuple[Any, ...]) -> Data | None:

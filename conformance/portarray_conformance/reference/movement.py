@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from portarray_conformance.reference import arguments, indexing, types
+from portarray_conformance.reference import arguments, indexing, kinds
 from portarray_conformance.reference.array import Array
+from portarray_conformance.reference.kinds import Data
 from portarray_conformance.reference.registry import function
-from portarray_conformance.reference.types import Data
 
 if TYPE_CHECKING:
     from portarray_conformance.reference.rules import Rules
@@ -34,9 +35,9 @@ def broadcast_shapes(rules: Rules, *shapes: Any) -> tuple[int, ...]:
 
 @function("moves")
 def broadcast_to(rules: Rules, x: Any, /, shape: Any) -> Array:
-    return _new(
-        rules, np.broadcast_to(rules.is_array(x, "broadcast_to")._data, arguments.shape(shape))
-    )
+    sizes = arguments.shape(shape)
+    arguments.counted(sizes, rules.is_array(x, "broadcast_to").dtype)
+    return _new(rules, np.broadcast_to(x._data, sizes))
 
 
 def _joined(rules: Rules, arrays: Any, name: str) -> list[Array]:
@@ -59,7 +60,7 @@ def concat(rules: Rules, arrays: Any, /, *, axis: int | None = 0) -> Array:
             raise ValueError("concat got arrays with different numbers of axes")
         flat = [x._data for x in given]
     dtype = rules.dtype_of("concat", given)
-    return _new(rules, np.concatenate([types.rounded(d, dtype) for d in flat], axis=axis or 0))
+    return _new(rules, np.concatenate([kinds.rounded(d, dtype) for d in flat], axis=axis or 0))
 
 
 @function("moves")
@@ -67,7 +68,7 @@ def stack(rules: Rules, arrays: Any, /, *, axis: int = 0) -> Array:
     given = _joined(rules, arrays, "stack")
     axis = arguments.axis(axis, given[0].ndim + 1)
     dtype = rules.dtype_of("stack", given)
-    return _new(rules, np.stack([types.rounded(x._data, dtype) for x in given], axis=axis))
+    return _new(rules, np.stack([kinds.rounded(x._data, dtype) for x in given], axis=axis))
 
 
 @function("moves")
@@ -134,6 +135,8 @@ def repeat(rules: Rules, x: Any, repeats: Any, /, *, axis: int | None = None) ->
         counts = counts.astype(np.int64)
     else:
         counts = arguments.size(repeats, "repeats")
+    if isinstance(counts, int):
+        arguments.counted((*x.shape, counts), x.dtype)
     unsure = None if x.unsure is None else np.repeat(x.unsure, counts, axis=axis)
     return rules.array(np.repeat(x._data, counts, axis=axis), unsure)
 
@@ -144,6 +147,9 @@ def reshape(rules: Rules, x: Any, /, shape: Any, *, copy: bool | None = None) ->
     wanted = arguments.integers(shape, "shape")
     if any(n < -1 for n in wanted) or wanted.count(-1) > 1:
         raise ValueError(f"reshape got shape {shape!r}; one size may be -1, and none less")
+    sizes = math.prod(n for n in wanted if n >= 0)
+    if sizes != x.size and (-1 not in wanted or sizes == 0 or x.size % sizes):
+        raise ValueError(f"reshape got shape {shape!r} for {x.size} elements")
     found = x._data.reshape(wanted)
     if copy is False and not np.may_share_memory(found, x._data) and x.size:
         raise ValueError("copy=False, but this shape needs a copy")
@@ -184,6 +190,7 @@ def tile(rules: Rules, x: Any, repetitions: Any, /) -> Array:
     counts = arguments.integers(repetitions, "repetitions")
     if any(n < 0 for n in counts):
         raise ValueError(f"repetitions is {repetitions!r}; numbers must not be negative")
+    arguments.counted((*x.shape, *counts), x.dtype)
     return _new(rules, np.tile(x._data, counts))
 
 
@@ -220,7 +227,7 @@ def meshgrid(rules: Rules, *arrays: Any, indexing: str = "xy") -> tuple[Array, .
         rules.is_array(x, "meshgrid")
         if x.ndim > 1:
             raise ValueError(f"meshgrid got an array of shape {x.shape}; it takes 1-d arrays")
-    found: Any = np.meshgrid(*[x._data for x in arrays], indexing=indexing)  # type: ignore[call-overload]
+    found: Any = np.meshgrid(*[x._data for x in arrays], indexing=indexing, copy=False)  # type: ignore[call-overload]
     return tuple(_new(rules, d) for d in found)
 
 

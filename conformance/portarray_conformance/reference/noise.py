@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from portarray_conformance.reference.types import DIGITS, REAL, Data, DType
+from portarray_conformance.reference.kinds import DIGITS, REAL, Data, DType
 
 
 def unit(size: Any, dtype: DType) -> Data:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from portarray_conformance.bounds import NORMWISE
-from portarray_conformance.reference import arguments, types
+from portarray_conformance.reference import arguments, kinds
 from portarray_conformance.reference.array import Array
 from portarray_conformance.reference.elementwise import FLOATING, converted
-from portarray_conformance.reference.linear import svdvals
 from portarray_conformance.reference.reductions import finished
 from portarray_conformance.reference.registry import function
+from portarray_conformance.reference.solutions import svdvals
 
 if TYPE_CHECKING:
     from portarray_conformance.reference.rules import Rules
@@ -27,14 +27,14 @@ def vector_norm(
     *,
     axis: Any = None,
     keepdims: bool = False,
-    ord: Any = 2,  # noqa: A002  (the standard's name)
+    ord: Any = 2,
 ) -> Array:
     rules.is_array(x, "vector_norm")
     axes = arguments.axes(axis, x.ndim)
     order = arguments.real_number(ord, "ord")
     work = converted(rules, "vector_norm", FLOATING, x.dtype)
-    real = types.REAL.get(work, work)
-    sizes = np.abs(types.rounded(x._data, work).astype(types.WIDE[work]))
+    real = kinds.REAL.get(work, work)
+    sizes = np.abs(kinds.rounded(x._data, work).astype(kinds.WIDE[work]))
     along: Any = {"axis": axes, "keepdims": keepdims}
     n = math.prod(x.shape[a] for a in axes)
     if order == 0:
@@ -67,7 +67,7 @@ def matrix_norm(
     /,
     *,
     keepdims: bool = False,
-    ord: Any = "fro",  # noqa: A002  (the standard's name)
+    ord: Any = "fro",
 ) -> Array:
     rules.is_array(x, "matrix_norm")
     arguments.matrices(x, "matrix_norm")

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from portarray_conformance.reference.types import Data
+from portarray_conformance.reference.kinds import Data
 
 Function: TypeAlias = Callable[..., Any]
 

@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from portarray_conformance.reference import types
-from portarray_conformance.reference.types import Data, DType
+from portarray_conformance.reference import kinds
+from portarray_conformance.reference.kinds import Data, DType
 from portarray_conformance.special_complex import COMPLEX_UNARY
 
 Open: TypeAlias = Callable[[Sequence[Data], Data, DType], Data | None]
@@ -20,7 +20,7 @@ def _by_zero(values: Sequence[Data], out: Data, dtype: DType) -> Data | None:
     x1, x2 = values
     none = x2 == 0
     if dtype.kind == "i":
-        none = none | ((x2 == -1) & (x1 == types.limits(dtype)[0]))
+        none = none | ((x2 == -1) & (x1 == kinds.limits(dtype)[0]))
     return np.broadcast_to(none, out.shape) if none.any() else None
 
 
@@ -49,7 +49,7 @@ def _remainder(values: Sequence[Data], out: Data, dtype: DType) -> Data | None:
 
 
 def _eps(dtype: DType) -> float:
-    return 2.0 ** -types.DIGITS[dtype][0]
+    return 2.0 ** -kinds.DIGITS[dtype][0]
 
 
 def _not_finite(values: Sequence[Data], out: Data, dtype: DType) -> Data | None:
@@ -93,7 +93,7 @@ def _complex(name: str) -> Open:
 
 def of(name: str, dtype: DType) -> Open | None:
     """Return what tells where a function of a dtype has no defined answer; None if nowhere."""
-    kind = types.letter(dtype)
+    kind = kinds.letter(dtype)
     if name in ("floor_divide", "remainder"):
         if kind in "iu":
             return _by_zero

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from portarray_conformance.reference import arguments, elementwise, indexing, types
+from portarray_conformance.reference import arguments, elementwise, indexing, kinds
 from portarray_conformance.reference.array import Array
 from portarray_conformance.reference.elementwise import EXTREMES, ORDERED, converted
+from portarray_conformance.reference.kinds import BOOL, NAMED, Data
 from portarray_conformance.reference.reductions import wide
 from portarray_conformance.reference.registry import function
-from portarray_conformance.reference.types import BOOL, NAMED, Data
 
 if TYPE_CHECKING:
     from portarray_conformance.reference.rules import Rules
@@ -56,7 +56,7 @@ def sort(
     out = np.moveaxis(np.take_along_axis(data, order, -1), -1, arguments.axis(axis, x.ndim))
     if rules.noise is not None and not stable and data.dtype.kind == "f":
         out = rules.noise.signs(out, out == 0)
-    return rules.array(types.rounded(out, x.dtype))
+    return rules.array(kinds.rounded(out, x.dtype))
 
 
 @function("own")
@@ -120,44 +120,42 @@ def clip(
     x: Any,
     /,
     min: Any = None,
-    max: Any = None,  # noqa: A002  (the standard's names)
+    max: Any = None,
 ) -> Array:
     rules.is_array(x, "clip")
     work = converted(rules, "clip", EXTREMES, x.dtype)
-    kind = types.letter(x.dtype)
+    kind = kinds.letter(x.dtype)
     unsure = x.unsure
     data = wide(x._data.astype(work))
-    if types.letter(work) in "iu":
+    if kinds.letter(work) in "iu":
         data = data.astype(object)
     for bound, ufunc in ((min, np.maximum), (max, np.minimum)):
         if bound is None:
             continue
         given = rules.given(bound, "clip") if not isinstance(bound, int) else None
-        order = types.ORDER["b" if isinstance(bound, bool) else "i"]
+        order = kinds.ORDER["b" if isinstance(bound, bool) else "i"]
         if given is not None:
-            order = types.ORDER[types.letter(given.dtype)]
-        if order > types.ORDER[kind]:
+            order = kinds.ORDER[kinds.letter(given.dtype)]
+        if order > kinds.ORDER[kind]:
             raise TypeError(f"clip got a bound of a higher kind than {x.dtype}; convert it first")
         if given is None:
-            limit: Any = bound if kind in "biu" else types.held(bound, x.dtype)
+            limit: Any = bound if kind in "biu" else kinds.held(bound, x.dtype)
             if kind in "iu":
-                low, high = types.limits(x.dtype)
+                low, high = kinds.limits(x.dtype)
                 if (bound > high) if ufunc is np.maximum else (bound < low):
                     raise OverflowError(f"clip's bound {bound} is out of range of {x.dtype}")
         else:
             if given.unsure is not None:
                 unsure = given.unsure if unsure is None else unsure | given.unsure
             limit = given._data
-            if kind in "biu":
-                limit = limit.astype(object)
-            else:
-                limit = wide(types.rounded(limit, x.dtype))
+            exact = kind in "biu"
+            limit = limit.astype(object) if exact else wide(kinds.rounded(limit, x.dtype))
         data = np.asarray(ufunc(data, limit))
     if data.dtype == object:
-        low, high = types.limits(work)
+        low, high = kinds.limits(work)
         data = np.clip(data, low, high)
         data = np.asarray(data, dtype=object).astype(work)
-    return rules.array(types.rounded(data, x.dtype).astype(x.dtype), unsure)
+    return rules.array(kinds.rounded(data, x.dtype).astype(x.dtype), unsure)
 
 
 @function("all")
@@ -201,8 +199,8 @@ def _unique(rules: Rules, x: Any, name: str) -> UniqueAllResult:
     places = np.flatnonzero(starts)
     values = flat[order[places]]
     marks = None
-    if rules.noise is not None and types.letter(x.dtype) == "f":
-        values = types.rounded(rules.noise.signs(wide(values), values == 0), x.dtype)
+    if rules.noise is not None and kinds.letter(x.dtype) == "f":
+        values = kinds.rounded(rules.noise.signs(wide(values), values == 0), x.dtype)
     elif x.dtype.kind == "c":
         # The order of complex numbers is left open where a part is NaN.
         marks = np.isnan(values)
@@ -246,10 +244,10 @@ def astype(rules: Rules, x: Any, dtype: Any, /, *, copy: bool = True, device: An
     wanted = rules.dtype(dtype)
     if wanted == x.dtype:
         return rules.array(x._data.copy(), x.unsure) if copy else x
-    if x.dtype.kind == "c" and types.letter(wanted) not in "bc":
+    if x.dtype.kind == "c" and kinds.letter(wanted) not in "bc":
         raise TypeError(f"converting {x.dtype} to {wanted} loses the imaginary part")
     unsure = elementwise.open_cast(x._data, wanted)
     if x.unsure is not None:
         unsure = x.unsure if unsure is None else unsure | x.unsure
-    data = x._data != 0 if wanted == BOOL else types.rounded(x._data, wanted)
+    data = x._data != 0 if wanted == BOOL else kinds.rounded(x._data, wanted)
     return rules.array(data, unsure)

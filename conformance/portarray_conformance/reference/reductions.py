@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from portarray_conformance.bounds import NORMWISE
-from portarray_conformance.reference import arguments, types
+from portarray_conformance.reference import arguments, kinds
 from portarray_conformance.reference.array import Array
 from portarray_conformance.reference.elementwise import (
     EXTREMES,
@@ -20,8 +20,8 @@ from portarray_conformance.reference.elementwise import (
     Accepts,
     converted,
 )
+from portarray_conformance.reference.kinds import BOOL, NAMED, Data, DType
 from portarray_conformance.reference.registry import function
-from portarray_conformance.reference.types import BOOL, NAMED, Data, DType
 
 if TYPE_CHECKING:
     from portarray_conformance.reference.rules import Rules
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 def accumulator(rules: Rules, dtype: DType) -> DType:
     """Return the dtype of a sum or product: integers at least as wide as the default."""
-    letter = types.letter(dtype)
+    letter = kinds.letter(dtype)
     default = rules.default_of("i")
     if letter not in "iu" or dtype.itemsize >= default.itemsize:
         return dtype
@@ -46,12 +46,12 @@ def _summed(rules: Rules, name: str, x: Any, dtype: Any, *, scalars: bool) -> tu
     if dtype is None:
         result = accumulator(rules, work)
     else:
-        if types.canonical(dtype) == BOOL:
+        if kinds.canonical(dtype) == BOOL:
             raise TypeError(f"{name} got dtype bool; it computes in numbers")
         result = rules.dtype(dtype)
-        if types.letter(work) == "c" and types.letter(result) != "c":
+        if kinds.letter(work) == "c" and kinds.letter(result) != "c":
             raise TypeError(f"{name} of {work} in {result} loses the imaginary part")
-    from_float = types.letter(work) == "f" and types.letter(result) in "iu"
+    from_float = kinds.letter(work) == "f" and kinds.letter(result) in "iu"
     return rules.call(
         "astype", x, result, copy=False
     ) if from_float or x.dtype != result else x, result
@@ -61,17 +61,17 @@ def finished(
     rules: Rules, out: Data, dtype: DType, scale: Callable[[], Any], bound: float, exact: bool
 ) -> Array:
     """Return a wide result rounded, with noise of a bound in machine epsilons of a scale."""
-    if rules.noise is not None and types.letter(dtype) in "fc" and not exact:
-        digits, _ = types.DIGITS[types.REAL.get(dtype, dtype)]
+    if rules.noise is not None and kinds.letter(dtype) in "fc" and not exact:
+        digits, _ = kinds.DIGITS[kinds.REAL.get(dtype, dtype)]
         out = rules.noise.spread(out, scale() * (bound * 2.0**-digits))
-    return rules.array(types.rounded(out, dtype))
+    return rules.array(kinds.rounded(out, dtype))
 
 
 def exact_sums(*wide: Data, size: Any, dtype: DType) -> bool:
     """Tell whether sums are exact in any order: of whole numbers that stay small enough."""
-    if types.letter(dtype) not in "fc":
+    if kinds.letter(dtype) not in "fc":
         return True
-    digits, _ = types.DIGITS[types.REAL.get(dtype, dtype)]
+    digits, _ = kinds.DIGITS[kinds.REAL.get(dtype, dtype)]
     parts = [p for x in wide for p in ((x.real, x.imag) if x.dtype.kind == "c" else (x,))]
     return bool(np.all(np.asarray(size) < 2.0**digits)) and all(
         bool(np.all(p == np.rint(p))) and not bool(np.any(np.signbit(p) & (p == 0))) for p in parts
@@ -80,7 +80,7 @@ def exact_sums(*wide: Data, size: Any, dtype: DType) -> bool:
 
 def wide(x: Data) -> Data:
     """Return floating-point data in the wide format, integers as they are."""
-    return x.astype(types.WIDE[x.dtype]) if types.letter(x.dtype) in "fc" else x
+    return x.astype(kinds.WIDE[x.dtype]) if kinds.letter(x.dtype) in "fc" else x
 
 
 def _count(x: Array, axes: tuple[int, ...]) -> int:
@@ -95,12 +95,12 @@ def _total(
     axes = arguments.axes(axis, x.ndim)
     data = wide(x._data)
     out = np.asarray(reduce(data, axis=axes, keepdims=keepdims, dtype=data.dtype))
-    if types.letter(result) not in "fc":
+    if kinds.letter(result) not in "fc":
         return rules.array(out.astype(result))
     size = np.abs(data)
     scale = reduce(size, axis=axes, keepdims=keepdims, dtype=size.dtype)
     exact = exact_sums(data, size=scale, dtype=result)
-    n = max(1.0, _count(x, axes) / 4) * (2 if types.letter(result) == "c" else 1)
+    n = max(1.0, _count(x, axes) / 4) * (2 if kinds.letter(result) == "c" else 1)
     return finished(rules, out, result, lambda: scale * n, NORMWISE[name], exact)
 
 
@@ -163,10 +163,10 @@ def _running(
         return np.asarray(out)
 
     data = wide(x._data)
-    if types.letter(result) not in "fc":
+    if kinds.letter(result) not in "fc":
         return rules.array(run(data).astype(result))
     scale = run(np.abs(data))
-    n = max(1.0, x.shape[place] / 4) * (2 if types.letter(result) == "c" else 1)
+    n = max(1.0, x.shape[place] / 4) * (2 if kinds.letter(result) == "c" else 1)
     exact = exact_sums(data, size=scale, dtype=result)
     return finished(rules, run(data), result, lambda: scale * n, NORMWISE[name], exact)
 
@@ -177,7 +177,7 @@ def _floats(
     """Return wide data in the floating-point dtype of a result, and that dtype."""
     x = rules.given(x, name) if plain else rules.is_array(x, name)
     work = converted(rules, name, accepts, x.dtype)
-    return types.rounded(x._data, work).astype(types.WIDE[work]), work
+    return kinds.rounded(x._data, work).astype(kinds.WIDE[work]), work
 
 
 @function("reduces")
@@ -214,7 +214,7 @@ def _variance(rules: Rules, name: str, x: Any, axis: Any, correction: Any, keepd
         more = max(1.0, n / 4) * n / (n - less)
         if name == "std":
             return largest * more
-        eps = 2.0 ** -types.DIGITS[result][0]
+        eps = 2.0 ** -kinds.DIGITS[result][0]
         return (out + largest * np.sqrt(out) + eps * largest**2) * more
 
     if name == "std":
@@ -246,12 +246,12 @@ def _extreme(rules: Rules, name: str, x: Any, axis: Any, keepdims: bool, ufunc: 
         raise ValueError(f"{name} of no elements: shape {x.shape}, axis {axis}")
     data = wide(x._data.astype(work))
     out = np.asarray(ufunc.reduce(data, axis=axes, keepdims=keepdims))
-    if rules.noise is not None and types.letter(work) == "f":
+    if rules.noise is not None and kinds.letter(work) == "f":
         zeros = data == 0
         both = np.any(zeros & np.signbit(data), axis=axes, keepdims=keepdims)
         both &= np.any(zeros & ~np.signbit(data), axis=axes, keepdims=keepdims)
         out = rules.noise.signs(out, both)
-    return rules.array(types.rounded(out, x.dtype))
+    return rules.array(kinds.rounded(out, x.dtype))
 
 
 @function("reduces")
@@ -325,7 +325,9 @@ def diff(
     if len(parts) > 1:
         x = rules.call("concat", parts, axis=place)
     x = rules.call("astype", x, converted(rules, "diff", SUMS, x.dtype), copy=False)
-    for _ in range(n):
+    if n == 0:
+        return rules.array(x._data.copy(), x.unsure)
+    for _ in range(min(n, x.shape[place])):
         before = (slice(None),) * place
         later = x[(*before, slice(1, None))]
         x = rules.binary("subtract", later, x[(*before, slice(0, max(x.shape[place] - 1, 0)))])

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
 from portarray_conformance.reference.array import Array
-from portarray_conformance.reference.types import BOOL
+from portarray_conformance.reference.kinds import BOOL
 
 if TYPE_CHECKING:
     from portarray_conformance.reference.rules import Rules
@@ -53,6 +54,10 @@ def bound(rules: Rules, entry: Entry) -> Callable[..., Any]:
             _pass_on(rules, entry, args, options, out)
         return out
 
+    signature = inspect.signature(made)
+    call.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=list(signature.parameters.values())[1:]
+    )
     return call
 
 

@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from portarray_conformance.reference import elementwise, indexing, types
+from portarray_conformance.reference import elementwise, indexing, kinds
 from portarray_conformance.reference.array import Array
+from portarray_conformance.reference.kinds import BOOL, Data, DType, Unsure
 from portarray_conformance.reference.noise import Noise
-from portarray_conformance.reference.types import BOOL, Data, DType, Unsure
 
 COMPARISONS = frozenset(("equal", "greater", "greater_equal", "less", "less_equal", "not_equal"))
 _MIRRORED = {
@@ -37,13 +37,13 @@ class Rules:
         views: bool | Literal["either"],
         device: Any,
     ) -> None:
-        self.dtypes = {name: types.NAMED[name] for name in dtypes}
+        self.dtypes = {name: kinds.NAMED[name] for name in dtypes}
         self.default = {
-            letter: types.NAMED[defaults[kind]]
+            letter: kinds.NAMED[defaults[kind]]
             for letter, kind in _DEFAULTS.items()
             if kind in defaults
         }
-        self.index = types.NAMED[defaults.get("indexing", defaults["integral"])]
+        self.index = kinds.NAMED[defaults.get("indexing", defaults["integral"])]
         self.noise = None if noise is None else Noise(noise)
         self.views = views
         self.device = device
@@ -60,18 +60,18 @@ class Rules:
     def available(self, dtype: DType) -> DType:
         """Return a dtype that the device has; an error for others."""
         if dtype not in self._available:
-            raise types.DTypeNotSupportedError(f"the device has no {dtype}")
+            raise kinds.DTypeNotSupportedError(f"the device has no {dtype}")
         return dtype
 
     def dtype(self, dtype: Any) -> DType:
         """Return the dtype that a caller named."""
-        return self.available(types.canonical(dtype))
+        return self.available(kinds.canonical(dtype))
 
     def default_of(self, kind: str) -> DType:
         """Return the default dtype of a kind."""
         found = self.default.get(kind)
         if found is None:
-            raise types.DTypeNotSupportedError(f"the device has no dtype of kind {kind!r}")
+            raise kinds.DTypeNotSupportedError(f"the device has no dtype of kind {kind!r}")
         return found
 
     def place(self, device: Any) -> None:
@@ -79,12 +79,12 @@ class Rules:
         if device is None or device == self.device:
             return
         if isinstance(device, str):
-            raise types.UnknownDeviceError(f"{device!r} names no device")
+            raise kinds.UnknownDeviceError(f"{device!r} names no device")
         raise TypeError(f"device={device!r} is no device")
 
     def with_scalar(self, dtype: DType, value: Any) -> DType:
         """Return the dtype that an array's dtype and a Python number promote to."""
-        order = types.ORDER[types.letter(dtype)]
+        order = kinds.ORDER[kinds.letter(dtype)]
         if isinstance(value, bool):
             return dtype
         if isinstance(value, int):
@@ -95,7 +95,7 @@ class Rules:
             return dtype
         if order < 2:
             return self.default_of("c")
-        return self.available(types.COMPLEX[dtype])
+        return self.available(kinds.COMPLEX[dtype])
 
     # --- operands -----------------------------------------------------------------------------
 
@@ -122,12 +122,12 @@ class Rules:
         """Return an array, or the 0-d array of a scalar."""
         if type(x) is Array:
             return x
-        value = types.scalar(x)
+        value = kinds.scalar(x)
         if value is None:
             raise self.refused(x, name)
         kind = _SCALAR_KIND[type(value)]
         dtype = BOOL if kind == "b" else self.default_of(kind)
-        return self.array(np.asarray(types.held(value, dtype), dtype=dtype))
+        return self.array(kinds.number(value, dtype))
 
     def dtype_of(self, name: str, operands: Sequence[Any]) -> DType:
         """Return the dtype that operands promote to."""
@@ -135,9 +135,9 @@ class Rules:
         scalars = []
         for x in operands:
             if type(x) is Array:
-                found = x.dtype if found is None else types.promote(found, x.dtype)
+                found = x.dtype if found is None else kinds.promote(found, x.dtype)
             else:
-                value = types.scalar(x)
+                value = kinds.scalar(x)
                 if value is None:
                     raise self.refused(x, name)
                 scalars.append(value)
@@ -150,8 +150,8 @@ class Rules:
     def cast(self, x: Any, dtype: DType) -> Data:
         """Return an operand's data in the dtype that operands promote to."""
         if type(x) is Array:
-            return x._data if x.dtype == dtype else types.rounded(x._data, dtype)
-        return np.asarray(types.held(types.scalar(x), dtype), dtype=dtype)
+            return x._data if x.dtype == dtype else kinds.rounded(x._data, dtype)
+        return kinds.number(kinds.scalar(x), dtype)
 
     def aligned(self, name: str, *operands: Any) -> list[Array]:
         """Return operands as arrays of the dtype that they promote to."""
@@ -172,7 +172,7 @@ class Rules:
         if type(x1) is not Array and type(x2) is not Array:
             x1 = self.given(x1, name)
         dtype = self.dtype_of(name, (x1, x2))
-        if name in COMPARISONS and types.letter(dtype) in "iu":
+        if name in COMPARISONS and kinds.letter(dtype) in "iu":
             answer = self._compared_outside(name, dtype, x1, x2)
             if answer is not None:
                 return answer
@@ -185,8 +185,8 @@ class Rules:
             x, value, name = x2, x1, _MIRRORED[name]
         if type(value) is Array or type(x) is not Array:
             return None
-        number = types.scalar(value)
-        low, high = types.limits(dtype)
+        number = kinds.scalar(value)
+        low, high = kinds.limits(dtype)
         if low <= number <= high:
             return None
         above = number > high
@@ -240,7 +240,7 @@ class Rules:
                 open_ = elementwise.open_cast(new, x.dtype)
                 if open_ is not None:
                     unsure = open_ if unsure is None else open_ | unsure
-                new = types.rounded(new, x.dtype)
+                new = kinds.rounded(new, x.dtype)
             new = new.copy()
         else:
             new = indexing.fill_value(self, value, x.dtype)

@@ -184,6 +184,14 @@ def held(value: Any, dtype: DType) -> Any:
     return complex(value) if kind == "c" else bool(value)
 
 
+def number(value: Any, dtype: DType) -> Data:
+    """Return a Python number as a 0-d array of a dtype; OverflowError if outside."""
+    given = held(value, dtype)
+    if LETTERS[dtype] in "fc":
+        return rounded(np.asarray(given), dtype)
+    return np.asarray(given, dtype=dtype)
+
+
 def rounded(x: Data, dtype: DType) -> Data:
     """Return wide values in a dtype, rounded once."""
     if x.dtype == dtype:
