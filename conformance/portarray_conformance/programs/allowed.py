@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from portarray_conformance.programs.program import Raised, Snap
+from portarray_conformance.programs.program import Snap
 from portarray_conformance.programs.statements import read_statement
 
 NumpyArray = npt.NDArray[Any]
@@ -49,18 +49,12 @@ class Allowed:
         self.function = ""
         self.inputs: list[Snap] = []
 
-    def begin(
-        self, statement: str, before: Mapping[str, Snap], after: Mapping[str, Snap]
-    ) -> None:
+    def begin(self, statement: str, before: Mapping[str, Snap], after: Mapping[str, Snap]) -> None:
         """Take note of the statement that is judged next, and of the reference's values."""
         self.statement = statement
         known = read_statement(statement)
         self.function = known.function
         self.inputs = [before[name] for name in known.read if name in before]
-
-    def error(self, got: Raised | None, want: Raised | None) -> bool:
-        """Say whether this exception may stand for that one, or for a result."""
-        return False
 
     def dtype(self, got: Snap, want: Snap) -> bool:
         """Say whether another dtype is allowed."""

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 UNARY_FLOAT = (
-    "acos acosh asin asinh atan atanh cos cosh exp expm1 log log10 log1p log2 sin sinh sqrt tan "
-    "tanh reciprocal"
-).split()
+    "acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "exp", "expm1", "log",
+    "log10", "log1p", "log2", "sin", "sinh", "sqrt", "tan", "tanh", "reciprocal",
+)  # fmt: skip
 
 CALLS: dict[str, str] = {
     **dict.fromkeys(UNARY_FLOAT, "x:fc+iub"),
@@ -162,8 +162,11 @@ PLAIN: tuple[str, ...] = (
 """Attributes, conversions and unary operators of any array."""
 PLAIN_EXTRAS: tuple[str, ...] = ("len({x})", "{x}.real", "{x}.imag", "list({x})", "{x}.nbytes")
 
-BINARY = "+ - * / // % ** @ & | ^ << >> == != < <= > >=".split()
-INPLACE = "+= -= *= /= //= %= **= &= |= ^= <<= >>= @=".split()
+BINARY = (
+    "+", "-", "*", "/", "//", "%", "**", "@", "&", "|", "^", "<<", ">>", "==", "!=", "<", "<=",
+    ">", ">=",
+)  # fmt: skip
+INPLACE = ["+=", "-=", "*=", "/=", "//=", "%=", "**=", "&=", "|=", "^=", "<<=", ">>=", "@="]
 
 
 def names(extras: bool) -> Iterable[str]:

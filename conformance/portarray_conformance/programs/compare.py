@@ -79,9 +79,7 @@ class Comparison:
             return "number of items"
         names = got.what.partition("(")[2].rstrip(")").split(",")
         for place, (one, other) in enumerate(zip(got.value, want.value, strict=True)):
-            few = [
-                n.value[place] for n in noisy if n.kind == "tuple" and len(n.value) > place
-            ]
+            few = [n.value[place] for n in noisy if n.kind == "tuple" and len(n.value) > place]
             name = names[place] if place < len(names) else str(place)
             problem = self.problem(one, other, few, name)
             if problem:

@@ -88,7 +88,9 @@ class Generator:
         before: Mapping[str, Snap] = self.steps[-1].after if self.steps else {}
         known = read_statement(statement)
         bound, written = known.bound, known.written
-        if known.function in REPEATING or (known.shares and self.overlapped.intersection(known.read)):
+        if known.function in REPEATING or (
+            known.shares and self.overlapped.intersection(known.read)
+        ):
             self.overlapped.update(bound)
         touched = self.aliases.step(statement, error is not None)
         after = dict(before)
@@ -113,9 +115,9 @@ class Generator:
             self.arrays[name] = Info(snap.value.shape, snap.what)
         elif snap.kind == "tuple":
             for place, item in enumerate(snap.value[:3]):
-                if item.kind == "array" and item.value.size <= a.MOST_ELEMENTS:
-                    if self.rng.random() < 0.4:
-                        self.make(f"{name}[{place}]")
+                small = item.kind == "array" and item.value.size <= a.MOST_ELEMENTS
+                if small and self.rng.random() < 0.4:
+                    self.make(f"{name}[{place}]")
 
 
 def draw_program(seed: int, number: int, machine: Machine, limits: Rules) -> Drawn:
@@ -291,7 +293,7 @@ def in_place(g: Generator, bad: bool) -> None:
     """Emit ``x op= y``."""
     symbol = g.rng.choice(calls.INPLACE)
     d = Draft(g)
-    kinds, least = a.split(OPERANDS.get(symbol[:-1], "iufc"), g.rules)
+    kinds, _ = a.split(OPERANDS.get(symbol[:-1], "iufc"), g.rules)
     name = writable(g)
     if name not in g.arrays or (KINDS[g.arrays[name].dtype] not in kinds and not bad):
         return

@@ -200,6 +200,4 @@ def target_machine(target: Target) -> Machine:
         name = target.dtype_name(dtype)
         return dtype.name if isinstance(dtype, np.dtype) else name
 
-    return Machine(
-        target.xp, is_array=target.is_array, to_numpy=to_numpy, dtype_name=dtype_name
-    )
+    return Machine(target.xp, is_array=target.is_array, to_numpy=to_numpy, dtype_name=dtype_name)

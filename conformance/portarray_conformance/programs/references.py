@@ -72,7 +72,7 @@ def restore(machine: Machine, snap: Snap) -> Any:
 def _tuple_type(what: str) -> Any:
     """Return a type of named tuples from its text, such as ``"QRResult(Q,R)"``."""
     name, _, fields = what.rstrip(")").partition("(")
-    return namedtuple(name, fields.split(","))  # noqa: PYI024 - made from what was found
+    return namedtuple(name, fields.split(","))
 
 
 def find_reference(target: Target, rules: Rules) -> NumPyReference:

@@ -65,7 +65,9 @@ def show_statements(
     echo("\nas small as it gets:\n")
     echo(pasted(small, label))
     where = f" of {found.variable}" if found.variable else ""
-    echo(f"\n{found.function}: {found.kind}{where}\n  got     {found.got}\n  wanted  {found.wanted}")
+    echo(
+        f"\n{found.function}: {found.kind}{where}\n  got     {found.got}\n  wanted  {found.wanted}"
+    )
     return False
 
 

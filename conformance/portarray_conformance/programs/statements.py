@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from types import CodeType
 
+
 def _statement_function(node: ast.AST) -> str:
     """Return what a statement calls, as it is called in tables of findings."""
     if isinstance(node, ast.AugAssign):
@@ -49,12 +50,13 @@ SYMBOLS: Mapping[type[ast.AST], str] = {
 
 # Functions whose result may share memory with their argument: the standard leaves open whether
 # it does, and so does portarray ("a view where the library has views").
-MAY_SHARE = frozenset(
-    "asarray from_dlpack astype reshape squeeze expand_dims permute_dims moveaxis flip "
-    "broadcast_to broadcast_arrays matrix_transpose linalg.matrix_transpose linalg.diagonal "
-    "meshgrid unstack real imag conj x.reshape() x.squeeze() x.astype() x.conj() x.to_device() "
-    "x.T x.mT x.real x.imag x[key] Name Tuple".split()
-)
+MAY_SHARE = frozenset((
+    "asarray", "from_dlpack", "astype", "reshape", "squeeze", "expand_dims", "permute_dims",
+    "moveaxis", "flip", "broadcast_to", "broadcast_arrays", "matrix_transpose",
+    "linalg.matrix_transpose", "linalg.diagonal", "meshgrid", "unstack", "real", "imag", "conj",
+    "x.reshape()", "x.squeeze()", "x.astype()", "x.conj()", "x.to_device()", "x.T", "x.mT",
+    "x.real", "x.imag", "x[key]", "Name", "Tuple",
+))  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -195,5 +195,3 @@ def run_programs(
             if number % 1000 == 999:
                 target.forget()
     return suite.results()
-
-

@@ -105,9 +105,7 @@ def _judged(
             raise run
         if _same(run, serial):
             continue
-        alone = alone or judge(
-            statements, serial, suite.references, Allowed(flushes=suite.flushes)
-        )
+        alone = alone or judge(statements, serial, suite.references, Allowed(flushes=suite.flushes))
         difference = judge(statements, run, suite.references, Allowed(flushes=suite.flushes))
         if difference is None or (alone is not None and alone.key == difference.key):
             continue

@@ -13,8 +13,8 @@ KINDS = {
     "bool": "b",
     **{f"int{bits}": "i" for bits in (8, 16, 32, 64)},
     **{f"uint{bits}": "u" for bits in (8, 16, 32, 64)},
-    **{name: "f" for name in ("float16", "bfloat16", "float32", "float64")},
-    **{name: "c" for name in ("complex64", "complex128")},
+    **dict.fromkeys(("float16", "bfloat16", "float32", "float64"), "f"),
+    **dict.fromkeys(("complex64", "complex128"), "c"),
 }
 WEIGHTS = {
     "bool": 4, "int8": 2, "int16": 1, "int32": 4, "int64": 5, "uint8": 3, "uint16": 1,
@@ -194,9 +194,22 @@ def scalar(rng: random.Random, kinds: str, *, wild: float, numpy: bool) -> str:
     if kind == "f":
         if rng.random() < wild:
             return rng.choice(
-                ("nan", "inf", "-inf", "-0.0", "1e30", "1e300", "-1e-30", "0.1", "65520.0", "5e-324")
+                (
+                    "nan",
+                    "inf",
+                    "-inf",
+                    "-0.0",
+                    "1e30",
+                    "1e300",
+                    "-1e-30",
+                    "0.1",
+                    "65520.0",
+                    "5e-324",
+                )
             )
         return rng.choice(("0.5", "2.0", "-1.5", "0.25", "3.0", "1e-3", "-0.0", "0.1", "1.0"))
     if rng.random() < wild:
-        return rng.choice(("complex(nan, 0.0)", "complex(0.0, -inf)", "complex(-0.0, -0.0)", "1e30j"))
+        return rng.choice(
+            ("complex(nan, 0.0)", "complex(0.0, -inf)", "complex(-0.0, -0.0)", "1e30j")
+        )
     return rng.choice(("1j", "2-0.5j", "(-1.5+2j)", "(0.25+0j)"))

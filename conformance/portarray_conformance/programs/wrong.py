@@ -29,13 +29,16 @@ POOL: dict[str, str] = {
     ),
     **dict.fromkeys(("shape", "other_shape", "larger_shape", "new_shape", "repetitions"), "shape"),
     **dict.fromkeys(
-        ("dtype", "float_dtype", "integer_dtype", "number_dtype", "sum_dtype", "x_or_dtype"), "dtype"
+        ("dtype", "float_dtype", "integer_dtype", "number_dtype", "sum_dtype", "x_or_dtype"),
+        "dtype",
     ),
     "flag": "flag",
     **dict.fromkeys(("side", "indexing", "norm", "kind", "qr_mode", "matrix_ord", "vector_ord"),
                     "text"),
     **dict.fromkeys(("size", "length", "offset", "times", "repeats", "rolls", "power"), "count"),
-    **dict.fromkeys(("positive", "correction", "rtol", "start", "stop", "step", "number"), "number"),
+    **dict.fromkeys(
+        ("positive", "correction", "rtol", "start", "stop", "step", "number"), "number"
+    ),
 }  # fmt: skip
 KEYWORDS = (
     "dim", "keepdim", "out", "where", "axes", "axis", "dtype", "order", "keepdims", "n", "copy",
