@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from portarray_conformance.reference import (  # noqa: F401  (each registers its functions)
     creation,
@@ -58,6 +58,11 @@ class Namespace:
 
     def __init__(self, name: str) -> None:
         self.__name__ = name
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+        def __setattr__(self, name: str, value: Any) -> None: ...
 
     def __repr__(self) -> str:
         return f"<{self.__name__}>"
@@ -119,6 +124,8 @@ class Reference:
         With "either", elements that would differ are marked as unsure.
     device : object
         What ``x.device`` is, and ``device=`` takes.
+    subnormals : bool
+        Whether the device keeps subnormal numbers; with False they are marked as unsure.
     """
 
     def __init__(
@@ -129,8 +136,9 @@ class Reference:
         noise: int | None = None,
         views: bool | Literal["either"] = "either",
         device: Any = "cpu",
+        subnormals: bool = True,
     ) -> None:
-        self._rules = rules = Rules(dtypes, defaults, noise, views, device)
+        self._rules = rules = Rules(dtypes, defaults, noise, views, device, subnormals)
         self.xp: Any = Namespace("reference")
         rules.xp = self.xp
         self.xp.linalg, self.xp.fft = Namespace("reference.linalg"), Namespace("reference.fft")

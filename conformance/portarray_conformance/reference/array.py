@@ -39,7 +39,11 @@ def _inplace(name: str) -> Callable[[Array, Any], Any]:
         rules = self._rules
         dtype = rules.dtype_of(name, (self, other))
         if kinds.letter(dtype) != kinds.letter(self.dtype):
-            raise TypeError(f"in-place {name} gives {dtype}, which {self.dtype} cannot take")
+            error = TypeError(f"in-place {name} gives {dtype}, which {self.dtype} cannot take")
+            # A second mistake may be found first.
+            grown = type(other) is Array and not kinds.broadcast(self.shape, other.shape)
+            large = type(other) is int and not -(2**63) <= other < 2**63
+            raise kinds.also(error, *[ValueError] * grown, *[OverflowError] * large)
         return _stored(self, rules.binary(name, self, other), name)
 
     return method
@@ -47,7 +51,8 @@ def _inplace(name: str) -> Callable[[Array, Any], Any]:
 
 def _stored(x: Array, result: Array, name: str) -> Array:
     if kinds.letter(result.dtype) != kinds.letter(x.dtype):
-        raise TypeError(f"in-place {name} gives {result.dtype}, which {x.dtype} cannot take")
+        error = TypeError(f"in-place {name} gives {result.dtype}, which {x.dtype} cannot take")
+        raise kinds.also(error, ValueError) if result.shape != x.shape else error
     if result.shape != x.shape:
         raise ValueError(f"in-place {name} gives shape {result.shape}, and x has {x.shape}")
     x[...] = result
@@ -77,11 +82,13 @@ class Array:
 
     @property
     def dtype(self) -> DType:
-        return self._data.dtype
+        dtype: DType = self._data.dtype
+        return dtype
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self._data.shape
+        shape: tuple[int, ...] = self._data.shape
+        return shape
 
     @property
     def ndim(self) -> int:
@@ -210,7 +217,7 @@ class Array:
     __irshift__ = _inplace("bitwise_right_shift")
     __lt__, __le__ = _operator("less"), _operator("less_equal")
     __gt__, __ge__ = _operator("greater"), _operator("greater_equal")
-    __eq__, __ne__ = _operator("equal"), _operator("not_equal")  # type: ignore[assignment]
+    __eq__, __ne__ = _operator("equal"), _operator("not_equal")
 
     def __matmul__(self, other: Any, /) -> Any:
         return NotImplemented if is_foreign(other) else self._rules.call("matmul", self, other)

@@ -304,11 +304,16 @@ def linspace(
         values[-1] = ends[1]
     if kind in "iu":
         low, high = kinds.limits(wanted)
-        if count and not builtins.all(low <= math.trunc(e) <= high for e in (first, last)):
+        whole = np.floor(values).astype(object)
+        if not builtins.all(math.isfinite(e) for e in (first, last)):
+            raise ValueError(f"linspace({first}, {last}) is not finite")
+        if not builtins.all(low <= one <= high for one in whole):
             raise OverflowError(f"linspace({first}, {last}) does not fit {wanted}")
-        near = np.asarray(np.abs(values - np.rint(values)) < 1e-6 * np.maximum(np.abs(values), 1))
-        open_ = near & (values != np.rint(values))
-        return rules.array(np.trunc(values).astype(wanted), open_)
+        open_ = np.abs(values - np.rint(values)) < 1e-6 * np.maximum(np.abs(values), 1)
+        # Ends are exact, and so are steps of a whole number.
+        by = (last - first) / gaps
+        open_ &= (values != first) & (values != last) & (by != np.rint(by))
+        return rules.array(np.asarray(whole, dtype=object).astype(wanted), open_)
 
     def scale() -> Any:
         return np.where((values == ends[0]) | (values == ends[1]), 0, max(abs(e) for e in ends))

@@ -37,6 +37,8 @@ def _transformed(
     lengths = [x.shape[a] for a in places] if sizes is None else list(sizes)
     if name in _REAL_OUTPUT and sizes is None and lengths:
         lengths[-1] = 2 * (lengths[-1] - 1)
+    if name in _REAL_OUTPUT and x.shape[places[-1]] == 0:
+        raise ValueError(f"{full} got an axis of no elements")
     if any(n < 1 for n in lengths):
         raise ValueError(f"{full} got {lengths} points; a transform needs at least one")
     arguments.counted(lengths, result)
@@ -59,7 +61,9 @@ def _transformed(
         return np.broadcast_to(sums, out.shape) * 2
 
     bound = NORMWISE["fft"] * math.log2(max(total, 2))
-    made = finished(rules, out, result, scale, bound, exact=not places)
+    sums = np.sum(np.abs(data), axis=places, keepdims=True)
+    wild = np.broadcast_to(kinds.overflows(sums, result), out.shape)
+    made = finished(rules, out, result, scale, bound, exact=False, wild=wild)
     if not np.isfinite(data).all():
         return rules.array(made._data, np.ones(out.shape, bool))
     return made
@@ -70,6 +74,8 @@ def _one(rules: Rules, name: str, x: Any, n: Any, axis: Any, norm: str) -> Array
     place = arguments.axis(axis, x.ndim)
     arguments.choice(norm, "norm", _NORMS)
     sizes = None if n is None else [arguments.size(n, "n")]
+    if sizes == [0]:
+        raise ValueError("n is 0; a transform needs at least one element")
     return _transformed(rules, name, x, (place,), sizes, norm)
 
 

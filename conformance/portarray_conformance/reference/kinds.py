@@ -25,7 +25,7 @@ STANDARD = (
     *("float32", "float64", "complex64", "complex128"),
 )
 EXTRA = ("float16", "bfloat16")
-BFLOAT16: DType = np.dtype(ml_dtypes.bfloat16) if ml_dtypes else np.dtype("V2")
+BFLOAT16: DType = np.dtype(getattr(ml_dtypes, "bfloat16", "V2"))
 """Of ml_dtypes; without it a dtype that no array has."""
 BOOL = np.dtype(bool)
 NAMED: dict[str, DType] = {
@@ -75,6 +75,23 @@ DIGITS: dict[DType, tuple[int, int]] = {
 """Bits of the mantissa behind the point, and the exponent of the smallest normal number."""
 
 
+@cache
+def largest(dtype: DType) -> float:
+    """Return the largest finite number of a floating-point dtype, of its parts if complex."""
+    digits, least = DIGITS[REAL.get(dtype, dtype)]
+    return float(np.ldexp(2.0 - 2.0**-digits, -least))
+
+
+def overflows(sizes: Any, dtype: DType) -> Data:
+    """Return where finite sizes that a computation passes through come near overflow."""
+    return np.asarray(np.isfinite(sizes) & (sizes > largest(dtype) / 4))
+
+
+def underflows(sizes: Any, dtype: DType) -> Data:
+    """Return where sizes that are not zero come near the smallest normal number."""
+    return np.asarray((sizes != 0) & (sizes < 16 / largest(dtype)))
+
+
 class DTypeNotSupportedError(TypeError):
     """A dtype that the modelled device lacks."""
 
@@ -88,6 +105,21 @@ class Unsure(Exception):  # noqa: N818  (it is no error of the program)
 
     A shape, a Python number, or whether an exception is raised. Nothing can be compared from here.
     """
+
+
+def also(error: Exception, *classes: type[Exception]) -> Exception:
+    """Note the classes of other mistakes in the same call: either error is right."""
+    error.also = (*getattr(error, "also", ()), *classes)  # type: ignore[attr-defined]
+    return error
+
+
+def broadcast(*shapes: tuple[int, ...]) -> bool:
+    """Tell whether shapes broadcast."""
+    try:
+        np.broadcast_shapes(*shapes)
+    except ValueError:
+        return False
+    return True
 
 
 LinAlgError = np.linalg.LinAlgError
@@ -157,9 +189,10 @@ def scalar(x: Any) -> Any:
     if isinstance(x, np.generic):
         item = x.item()
         return item if type(item) in (bool, int, float, complex) else None
-    for cls in (bool, int, float, complex):
-        if isinstance(x, cls):  # subclasses, like IntEnum
-            return cls(x)
+    base: Any
+    for base in (bool, int, float, complex):
+        if isinstance(x, base):  # subclasses, like IntEnum
+            return base(x)
     return None
 
 
@@ -174,11 +207,11 @@ def held(value: Any, dtype: DType) -> Any:
     """Return a Python number as the Python type of a dtype's kind; OverflowError if outside."""
     kind = LETTERS[dtype]
     if kind in "iu":
-        number = int(value)
+        whole = int(value)
         low, high = limits(dtype)
-        if not low <= number <= high:
-            raise OverflowError(f"Python integer {number} is out of bounds for {dtype}")
-        return number
+        if not low <= whole <= high:
+            raise OverflowError(f"Python integer {whole} is out of bounds for {dtype}")
+        return whole
     if kind == "f":
         return float(value)
     return complex(value) if kind == "c" else bool(value)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,7 +37,8 @@ def _product(
         scale = np.full(out.shape, 2 * sizes[0].max(initial=0) * sizes[1].max(initial=0))
     exact = exact_sums(*data, size=scale, dtype=dtype)
     factor = max(1.0, terms / 4) * (2 if dtype.kind == "c" else 1)
-    made = finished(rules, out, dtype, lambda: scale * factor, NORMWISE[name], exact)
+    wild = kinds.overflows(scale, dtype)
+    made = finished(rules, out, dtype, lambda: scale * factor, NORMWISE[name], exact, wild)
     if dtype.kind == "c" and not all(np.isfinite(d).all() for d in (*data, made._data)):
         return rules.array(made._data, np.ones(out.shape, bool))
     return made
@@ -50,36 +50,25 @@ def _multiplied(a: Data, b: Data) -> Data:
 
 @function("all")
 def matmul(rules: Rules, x1: Any, x2: Any, /) -> Array:
-    for x in (x1, x2):
-        if rules.is_array(x, "matmul").ndim == 0:
-            raise ValueError("matmul takes no 0-d arrays")
-    return _product(rules, "matmul", NUMERIC, x1, x2, _multiplied, x1.shape[-1])
+    terms = x1.shape[-1] if type(x1) is Array and x1.ndim else 1
+    return _product(rules, "matmul", NUMERIC, x1, x2, _multiplied, terms)
 
 
 @function("all")
 def vecdot(rules: Rules, x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
     for x in (x1, x2):
         rules.is_array(x, "vecdot")
-    place = operator.index(axis) if hasattr(axis, "__index__") else axis
-    n = x1.shape[arguments.axis(place, x1.ndim)]
-    # Counted from the end of both, as both are broadcast.
-    if place >= 0:
-        place -= max(x1.ndim, x2.ndim)
-    for x in (x1, x2):
-        arguments.axis(place, x.ndim)
-    if x1.shape[place] != x2.shape[place]:
-        raise ValueError(f"vecdot got {x1.shape[place]} and {x2.shape[place]} elements")
+    # Counted in each array on its own, as NumPy does.
+    at = [arguments.axis(axis, x.ndim) for x in (x1, x2)]
+    n = x1.shape[at[0]]
+    if n != x2.shape[at[1]]:
+        raise ValueError(f"vecdot got {n} and {x2.shape[at[1]]} elements")
 
     def product(a: Data, b: Data) -> Data:
-        first = np.moveaxis(_spread(a, b.ndim), place, -1)
-        second = np.moveaxis(_spread(b, a.ndim), place, -1)
+        first, second = np.moveaxis(a, at[0], -1), np.moveaxis(b, at[1], -1)
         return np.asarray(np.sum(np.conj(first) * second, axis=-1, dtype=first.dtype))
 
     return _product(rules, "vecdot", NUMERIC, x1, x2, product, n)
-
-
-def _spread(x: Data, ndim: int) -> Data:
-    return x.reshape((1,) * (ndim - x.ndim) + x.shape) if ndim > x.ndim else x
 
 
 @function("all")
@@ -93,8 +82,10 @@ def tensordot(rules: Rules, x1: Any, x2: Any, /, *, axes: Any = 2) -> Array:
         first = tuple(range(x1.ndim - count, x1.ndim))
         second = tuple(range(count))
     else:
-        if len(axes) != 2 if isinstance(axes, (tuple, list)) else True:
-            raise (ValueError if isinstance(axes, (tuple, list)) else TypeError)(f"axes={axes!r}")
+        if not isinstance(axes, (tuple, list)):
+            raise TypeError(f"axes is {axes!r}; it must be an integer or two tuples of them")
+        if len(axes) != 2:
+            raise ValueError(f"axes is {axes!r}; it must have two parts")
         first = arguments.axes(arguments.integers(axes[0], "axes"), x1.ndim)
         second = arguments.axes(arguments.integers(axes[1], "axes"), x2.ndim)
     if [x1.shape[a] for a in first] != [x2.shape[a] for a in second]:

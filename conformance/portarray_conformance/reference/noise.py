@@ -16,7 +16,9 @@ def unit(size: Any, dtype: DType) -> Data:
     """Return one ULP of a real dtype at each size."""
     digits, least = DIGITS[dtype]
     _, exponent = np.frexp(size)
-    return np.ldexp(np.ones((), np.longdouble), np.maximum(exponent - 1, least) - digits)
+    return np.asarray(
+        np.ldexp(np.ones((), np.longdouble), np.maximum(exponent - 1, least) - digits)
+    )
 
 
 class Noise:
@@ -39,7 +41,7 @@ class Noise:
         out = np.where(np.isfinite(x), x + error, x)
         return np.where(out == 0, np.copysign(out, error), out).astype(x.dtype)
 
-    def rounded(self, x: Data, dtype: DType, bound: float) -> Data:
+    def rounded(self, x: Data, dtype: DType, bound: Any) -> Data:
         """Return values with errors of up to a bound in ULP; zeros, infinities and NaN stay."""
         size = np.abs(x)
         part = REAL.get(dtype, dtype)

@@ -55,9 +55,14 @@ def vector_norm(
     else:
         out = np.sum(sizes**order, **along) ** (sizes.dtype.type(1) / order)
     out = np.asarray(out)
+    wild = None
+    if order != 0 and abs(order) != math.inf:
+        powers = sizes**order
+        total = np.sum(powers, **along)
+        wild = kinds.overflows(total, real) | np.any(kinds.underflows(powers, real), **along)
     bound = NORMWISE["linalg"] * max(1, n)
     exact = order == 0 or (abs(order) == math.inf and work.kind != "c")
-    return finished(rules, out, real, lambda: np.abs(out), bound, exact=exact)
+    return finished(rules, out, real, lambda: np.abs(out), bound, exact=exact, wild=wild)
 
 
 @function("all", "linalg.matrix_norm")
@@ -71,7 +76,7 @@ def matrix_norm(
 ) -> Array:
     rules.is_array(x, "matrix_norm")
     arguments.matrices(x, "matrix_norm")
-    order = "fro" if ord is None else ord
+    order: Any = "fro" if ord is None else ord
     arguments.choice(order, "ord", ("fro", "nuc", 1, 2, math.inf, -1, -2, -math.inf))
     if order == "fro":
         return vector_norm(rules, x, axis=(-2, -1), keepdims=keepdims)

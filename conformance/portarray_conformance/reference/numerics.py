@@ -65,6 +65,12 @@ def power(x1: Data, x2: Data) -> Data:
     return out
 
 
+def growth(x1: Data, x2: Data) -> Data:
+    """Return by what the error of a complex power grows: that of a logarithm is multiplied."""
+    turned = np.abs(x2 * np.log(np.where(x1 == 0, 1, x1))) / 16
+    return np.where(np.isfinite(turned), np.maximum(turned, 1), 1)
+
+
 def _complex(a: Data, b: Data, dtype: Any) -> Data:
     out = np.empty(np.shape(a), dtype)
     out.real, out.imag = a, b

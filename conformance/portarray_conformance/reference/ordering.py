@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 def _order(rules: Rules, name: str, x: Array, axis: Any, descending: Any) -> tuple[Data, Data]:
     """Return data, and the stable order of it along an axis that was moved to the end."""
+    place = arguments.axis(axis, x.ndim)
     work = converted(rules, name, ORDERED if name == "argsort" else EXTREMES, x.dtype)
-    data = np.moveaxis(wide(x._data.astype(work)), arguments.axis(axis, x.ndim), -1)
+    data = np.moveaxis(wide(x._data.astype(work)), place, -1)
     if not descending:
         return data, np.argsort(data, axis=-1, kind="stable")
     # The order of what is reversed, so that equal elements keep theirs; NaN comes first.
@@ -123,13 +124,25 @@ def clip(
     max: Any = None,
 ) -> Array:
     rules.is_array(x, "clip")
+    for bound in (min, max):
+        if bound is not None:
+            _ = isinstance(bound, int) or rules.given(bound, "clip")
+    try:
+        return _clipped(rules, x, min, max)
+    except (TypeError, OverflowError) as error:
+        if not kinds.broadcast(*[y.shape for y in (x, min, max) if type(y) is Array]):
+            raise kinds.also(error, ValueError) from None
+        raise
+
+
+def _clipped(rules: Rules, x: Array, low: Any, high: Any) -> Array:
     work = converted(rules, "clip", EXTREMES, x.dtype)
     kind = kinds.letter(x.dtype)
     unsure = x.unsure
     data = wide(x._data.astype(work))
     if kinds.letter(work) in "iu":
         data = data.astype(object)
-    for bound, ufunc in ((min, np.maximum), (max, np.minimum)):
+    for bound, ufunc in ((low, np.maximum), (high, np.minimum)):
         if bound is None:
             continue
         given = rules.given(bound, "clip") if not isinstance(bound, int) else None
@@ -141,8 +154,8 @@ def clip(
         if given is None:
             limit: Any = bound if kind in "biu" else kinds.held(bound, x.dtype)
             if kind in "iu":
-                low, high = kinds.limits(x.dtype)
-                if (bound > high) if ufunc is np.maximum else (bound < low):
+                least, most = kinds.limits(x.dtype)
+                if (bound > most) if ufunc is np.maximum else (bound < least):
                     raise OverflowError(f"clip's bound {bound} is out of range of {x.dtype}")
         else:
             if given.unsure is not None:
@@ -152,8 +165,7 @@ def clip(
             limit = limit.astype(object) if exact else wide(kinds.rounded(limit, x.dtype))
         data = np.asarray(ufunc(data, limit))
     if data.dtype == object:
-        low, high = kinds.limits(work)
-        data = np.clip(data, low, high)
+        data = np.clip(data, *kinds.limits(work))
         data = np.asarray(data, dtype=object).astype(work)
     return rules.array(kinds.rounded(data, x.dtype).astype(x.dtype), unsure)
 

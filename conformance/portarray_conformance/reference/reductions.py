@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from portarray_conformance.reference.rules import Rules
 
 
+# Typed here once: NumPy's stubs know no tuples of axes with ``keepdims``.
+_add: Any = np.add.reduce
+
+
 def accumulator(rules: Rules, dtype: DType) -> DType:
     """Return the dtype of a sum or product: integers at least as wide as the default."""
     letter = kinds.letter(dtype)
@@ -58,13 +62,22 @@ def _summed(rules: Rules, name: str, x: Any, dtype: Any, *, scalars: bool) -> tu
 
 
 def finished(
-    rules: Rules, out: Data, dtype: DType, scale: Callable[[], Any], bound: float, exact: bool
+    rules: Rules,
+    out: Data,
+    dtype: DType,
+    scale: Callable[[], Any],
+    bound: float,
+    exact: bool,
+    wild: Any = None,
 ) -> Array:
-    """Return a wide result rounded, with noise of a bound in machine epsilons of a scale."""
+    """Return a wide result rounded, with noise of a bound in machine epsilons of a scale.
+
+    ``wild`` tells where what is computed on the way may overflow or underflow.
+    """
     if rules.noise is not None and kinds.letter(dtype) in "fc" and not exact:
         digits, _ = kinds.DIGITS[kinds.REAL.get(dtype, dtype)]
         out = rules.noise.spread(out, scale() * (bound * 2.0**-digits))
-    return rules.array(kinds.rounded(out, dtype))
+    return rules.array(kinds.rounded(out, dtype), None if wild is None else np.asarray(wild))
 
 
 def exact_sums(*wide: Data, size: Any, dtype: DType) -> bool:
@@ -91,6 +104,8 @@ def _total(
     rules: Rules, name: str, x: Any, axis: Any, dtype: Any, keepdims: bool, reduce: Any
 ) -> Array:
     plain = axis is None and dtype is None and not keepdims
+    if type(x) is Array:
+        arguments.axes(axis, x.ndim)
     x, result = _summed(rules, name, x, dtype, scalars=plain)
     axes = arguments.axes(axis, x.ndim)
     data = wide(x._data)
@@ -101,7 +116,17 @@ def _total(
     scale = reduce(size, axis=axes, keepdims=keepdims, dtype=size.dtype)
     exact = exact_sums(data, size=scale, dtype=result)
     n = max(1.0, _count(x, axes) / 4) * (2 if kinds.letter(result) == "c" else 1)
-    return finished(rules, out, result, lambda: scale * n, NORMWISE[name], exact)
+    wild = kinds.overflows(scale, result)
+    if name == "prod":
+        wild = _wild(lambda d: reduce(d, axis=axes, keepdims=keepdims), size, out, result)
+    return finished(rules, out, result, lambda: scale * n, NORMWISE[name], exact, wild)
+
+
+def _wild(reduce: Callable[[Data], Data], size: Data, out: Data, dtype: DType) -> Data:
+    """Return where products overflow or underflow in some order of the factors."""
+    up, down = reduce(np.maximum(size, 1)), reduce(np.where(size == 0, 1, np.minimum(size, 1)))
+    found = kinds.overflows(up, dtype) | kinds.underflows(down, dtype)
+    return np.asarray(found | ~np.isfinite(out)) if dtype.kind == "c" else found
 
 
 @function("reduces")
@@ -168,7 +193,11 @@ def _running(
     scale = run(np.abs(data))
     n = max(1.0, x.shape[place] / 4) * (2 if kinds.letter(result) == "c" else 1)
     exact = exact_sums(data, size=scale, dtype=result)
-    return finished(rules, run(data), result, lambda: scale * n, NORMWISE[name], exact)
+    out = run(data)
+    wild = kinds.overflows(scale, result)
+    if ufunc is np.multiply:
+        wild = _wild(run, np.abs(data), out, result)
+    return finished(rules, out, result, lambda: scale * n, NORMWISE[name], exact, wild)
 
 
 def _floats(
@@ -182,35 +211,47 @@ def _floats(
 
 @function("reduces")
 def mean(rules: Rules, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Array:
+    if type(x) is Array:
+        arguments.axes(axis, x.ndim)
     data, result = _floats(rules, "mean", FLOATING, x, plain=axis is None and not keepdims)
     axes = arguments.axes(axis, data.ndim)
     n = math.prod(data.shape[a] for a in axes)
-    out = np.asarray(np.add.reduce(data, axis=axes, keepdims=keepdims) / data.dtype.type(n or 0))
+    total = np.asarray(_add(data, axis=axes, keepdims=keepdims))
+    if data.dtype.kind == "c":  # by its parts: NumPy divides by a complex number
+        out = np.empty(total.shape, total.dtype)
+        out.real, out.imag = total.real / n, total.imag / n
+    else:
+        out = np.asarray(total / data.dtype.type(n))
+    sizes = _add(np.abs(data), axis=axes, keepdims=keepdims)
 
     def scale() -> Any:
-        return np.add.reduce(np.abs(data), axis=axes, keepdims=keepdims) / n * max(1.0, n / 4)
+        return sizes / n * max(1.0, n / 4)
 
     bound = NORMWISE["mean"] * (2 if result.kind == "c" else 1)
-    return finished(rules, out, result, scale, bound, exact=n == 0)
+    wild = kinds.overflows(sizes, result)
+    return finished(rules, out, result, scale, bound, exact=n == 0, wild=wild)
 
 
 def _variance(rules: Rules, name: str, x: Any, axis: Any, correction: Any, keepdims: bool) -> Array:
+    if type(x) is Array:
+        arguments.axes(axis, x.ndim)
     data, result = _floats(rules, name, REAL_FLOATING, x, plain=False)
     axes = arguments.axes(axis, data.ndim)
     less = arguments.real_number(correction, "correction")
     n = math.prod(data.shape[a] for a in axes)
     if n <= less:
-        shape = np.add.reduce(data, axis=axes, keepdims=keepdims).shape
+        shape = _add(data, axis=axes, keepdims=keepdims).shape
         return rules.array(np.full(shape, np.nan).astype(result))
     if n == 0:
         less = -1.0  # 0 / 1 of no elements
-    centre = np.add.reduce(data, axis=axes, keepdims=True) / data.dtype.type(n)
+    centre = _add(data, axis=axes, keepdims=True) / data.dtype.type(n)
     squares = (data - centre) ** 2
-    out = np.add.reduce(squares, axis=axes, keepdims=keepdims) / data.dtype.type(n - less)
+    out = _add(squares, axis=axes, keepdims=keepdims) / data.dtype.type(n - less)
     out = np.asarray(out)
+    largest = np.max(np.abs(data), axis=axes, keepdims=keepdims, initial=0)
+    wild = kinds.overflows(largest**2 * n, result) | kinds.underflows(out, result)
 
     def scale() -> Any:
-        largest = np.max(np.abs(data), axis=axes, keepdims=keepdims, initial=0)
         more = max(1.0, n / 4) * n / (n - less)
         if name == "std":
             return largest * more
@@ -219,8 +260,10 @@ def _variance(rules: Rules, name: str, x: Any, axis: Any, correction: Any, keepd
 
     if name == "std":
         root = np.sqrt(out)
-        return finished(rules, np.asarray(root), result, scale, NORMWISE[name], exact=False)
-    return finished(rules, out, result, scale, NORMWISE[name], exact=False)
+        return finished(
+            rules, np.asarray(root), result, scale, NORMWISE[name], exact=False, wild=wild
+        )
+    return finished(rules, out, result, scale, NORMWISE[name], exact=False, wild=wild)
 
 
 @function("reduces")
@@ -240,8 +283,8 @@ def var(
 def _extreme(rules: Rules, name: str, x: Any, axis: Any, keepdims: bool, ufunc: Any) -> Array:
     plain = axis is None and not keepdims
     x = rules.given(x, name) if plain else rules.is_array(x, name)
-    work = converted(rules, name, EXTREMES, x.dtype)
     axes = arguments.axes(axis, x.ndim)
+    work = converted(rules, name, EXTREMES, x.dtype)
     if _count(x, axes) == 0 and axes:
         raise ValueError(f"{name} of no elements: shape {x.shape}, axis {axis}")
     data = wide(x._data.astype(work))
@@ -289,8 +332,8 @@ def count_nonzero(rules: Rules, x: Any, /, *, axis: Any = None, keepdims: bool =
 
 def _place(rules: Rules, name: str, x: Any, axis: Any, keepdims: bool, find: Any) -> Array:
     rules.is_array(x, name)
-    work = converted(rules, name, ORDERED, x.dtype)
     place = None if axis is None else arguments.axis(axis, x.ndim)
+    work = converted(rules, name, ORDERED, x.dtype)
     if (x.size if place is None else x.shape[place]) == 0:
         raise ValueError(f"{name} of no elements: shape {x.shape}, axis {axis}")
     data = wide(x._data.astype(work))
@@ -331,4 +374,5 @@ def diff(
         before = (slice(None),) * place
         later = x[(*before, slice(1, None))]
         x = rules.binary("subtract", later, x[(*before, slice(0, max(x.shape[place] - 1, 0)))])
-    return x
+    out: Array = x
+    return out

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
+from portarray_conformance.reference import kinds
 from portarray_conformance.reference.array import Array
 from portarray_conformance.reference.kinds import BOOL
 
@@ -49,7 +50,10 @@ def bound(rules: Rules, entry: Entry) -> Callable[..., Any]:
     @functools.wraps(made)
     def call(*args: Any, **options: Any) -> Any:
         with np.errstate(all="ignore"):
-            out = made(rules, *args, **options)
+            try:
+                out = made(rules, *args, **options)
+            except (TypeError, ValueError, IndexError, OverflowError) as error:
+                raise kinds.also(error, *_others(rules, made, args, options, error)) from None
         if rules.marked and marks != "own":
             _pass_on(rules, entry, args, options, out)
         return out
@@ -84,6 +88,30 @@ def _pass_on(rules: Rules, entry: Entry, args: Any, options: Any, out: Any) -> N
         if type(x) is Array and np.any(mark):
             there = np.broadcast_to(mark, x.shape)
             x.unsure = np.array(there) if x.unsure is None else x.unsure | there
+
+
+def _others(
+    rules: Rules, made: Callable[..., Any], args: Any, options: Any, error: Exception
+) -> tuple[type[Exception], ...]:
+    """Return the classes of other mistakes in a call: which one is named is not promised."""
+    arrays = [x for x in _flat(args) if type(x) is Array]
+    try:
+        if not isinstance(error, TypeError):
+            rules.dtype_of("", arrays)
+        elif arrays:
+            rest = {key: x for key, x in options.items() if key != "dtype"}
+            made(rules, *[_as_floats(rules, x) for x in args], **rest)
+    except (TypeError, ValueError, IndexError) as other:
+        return () if type(other) is type(error) else (type(other),)
+    except (OverflowError, kinds.Unsure):
+        pass
+    return ()
+
+
+def _as_floats(rules: Rules, x: Any) -> Any:
+    if type(x) is Array:
+        return Array(np.zeros(x.shape), rules)
+    return [_as_floats(rules, one) for one in x] if isinstance(x, (list, tuple)) else x
 
 
 def _flat(values: Any) -> Any:

@@ -36,6 +36,7 @@ class Rules:
         noise: int | None,
         views: bool | Literal["either"],
         device: Any,
+        subnormals: bool,
     ) -> None:
         self.dtypes = {name: kinds.NAMED[name] for name in dtypes}
         self.default = {
@@ -46,6 +47,7 @@ class Rules:
         self.index = kinds.NAMED[defaults.get("indexing", defaults["integral"])]
         self.noise = None if noise is None else Noise(noise)
         self.views = views
+        self._flushes = not subnormals
         self.device = device
         # By identity: arrays have no hash.
         self.live: Any = _Live() if views == "either" else None
@@ -100,7 +102,11 @@ class Rules:
     # --- operands -----------------------------------------------------------------------------
 
     def array(self, data: Any, unsure: Data | None = None) -> Array:
-        """Return an array of data that nothing else holds."""
+        """Return an array of data; marks that mark nothing are dropped."""
+        if self._flushes and kinds.letter(np.asarray(data).dtype) in "fc":
+            found = _subnormal(np.asarray(data))
+            if found.any():
+                unsure = found if unsure is None else unsure | found
         if unsure is not None:
             if not unsure.any():
                 unsure = None
@@ -165,10 +171,24 @@ class Rules:
 
     def unary(self, name: str, x: Any) -> Array:
         """Call an elementwise function of one array."""
-        return self._called(name, self.given(x, name).dtype, (self.given(x, name),))
+        x = self.given(x, name)
+        if self.views is not False and (
+            (name == "real" and x.dtype != BOOL) or (name == "imag" and x.dtype.kind == "c")
+        ):
+            return self.array(getattr(x._data, name) if x.dtype.kind == "c" else x._data, x.unsure)
+        return self._called(name, x.dtype, (x,))
 
     def binary(self, name: str, x1: Any, x2: Any) -> Array:
         """Call an elementwise function of two operands."""
+        try:
+            return self._binary(name, x1, x2)
+        except (TypeError, ValueError, OverflowError) as error:
+            shapes = [x.shape for x in (x1, x2) if type(x) is Array]
+            if not kinds.broadcast(*shapes):
+                raise kinds.also(error, ValueError) from None
+            raise
+
+    def _binary(self, name: str, x1: Any, x2: Any) -> Array:
         if type(x1) is not Array and type(x2) is not Array:
             x1 = self.given(x1, name)
         dtype = self.dtype_of(name, (x1, x2))
@@ -209,9 +229,10 @@ class Rules:
 
     # --- calls by name ------------------------------------------------------------------------
 
-    def call(self, name: str, *args: Any, **options: Any) -> Any:
-        """Call a function of the namespace."""
-        return self.functions[name](*args, **options)
+    def call(self, name: str, *args: Any, **options: Any) -> Array:
+        """Call a function of the namespace that returns one array."""
+        out: Array = self.functions[name](*args, **options)
+        return out
 
     def sure(self, *arrays: Any) -> None:
         """Stop where what comes next depends on an undefined value."""
@@ -229,7 +250,21 @@ class Rules:
 
     def setitem(self, x: Array, key: Any, value: Any) -> None:
         """Compute ``x[key] = value``; a refused one changes nothing."""
-        found = indexing.normalized(self, x, key)
+        try:
+            found = indexing.normalized(self, x, key)
+        except IndexError as error:
+            # Which of several mistakes is named is not promised.
+            try:
+                self._value(x, value)
+            except (TypeError, ValueError, OverflowError) as other:
+                raise kinds.also(error, type(other)) from None
+            raise kinds.also(error, ValueError) if type(value) is Array else error from None
+        new, unsure = self._value(x, value)
+        twice = indexing.repeated(x.shape, found) if type(value) is Array else None
+        self._write(x, found, new, unsure, twice)
+
+    def _value(self, x: Array, value: Any) -> tuple[Data, Any]:
+        """Return what is assigned in the dtype of x, and its marks."""
         unsure: Any = None
         if type(value) is Array:
             if value.dtype.kind == "c" and x.dtype.kind != "c":
@@ -244,7 +279,11 @@ class Rules:
             new = new.copy()
         else:
             new = indexing.fill_value(self, value, x.dtype)
-        twice = indexing.repeated(x.shape, found) if type(value) is Array else None
+        return new, unsure
+
+    def _write(
+        self, x: Array, found: tuple[Any, ...], new: Data, unsure: Any, twice: Data | None
+    ) -> None:
         data = x._data
         own = self.views is False or not data.flags.writeable or _overlaps_itself(data)
         if own:
@@ -266,6 +305,13 @@ class Rules:
             if twice is not None:
                 marks |= twice
             x.unsure = marks
+
+
+def _subnormal(x: Data) -> Data:
+    if x.dtype.kind == "c":
+        return _subnormal(np.asarray(x.real)) | _subnormal(np.asarray(x.imag))
+    size = np.abs(x)
+    return np.asarray((size != 0) & (size < 2.0 ** kinds.DIGITS[x.dtype][1]))
 
 
 def _overlaps_itself(data: Data) -> bool:

@@ -55,11 +55,15 @@ def _matrices(
         raise ValueError(f"{name} needs square matrices, got shape {x.shape}")
     dtype = converted(rules, name, FLOATING, x.dtype)
     if kinds.letter(dtype) == "f" and dtype.itemsize == 2:
-        raise TypeError(f"{name} does not take {dtype}; convert to float32 first")
+        error = TypeError(f"{name} does not take {dtype}; convert to float32 first")
+        raise error if np.isfinite(x._data).all() else kinds.also(error, LinAlgError)
     data = kinds.rounded(x._data, dtype).astype(kinds.LAPACK[dtype])
     if sure:
         rules.sure(x)
-    if not np.isfinite(data).all():
+    sizes = np.abs(data)
+    far = kinds.largest(dtype) ** 0.25
+    # Determinants and squares of such numbers overflow or underflow somewhere.
+    if not np.isfinite(data).all() or np.any((sizes > far) | ((sizes != 0) & (sizes < 1 / far))):
         raise Unsure
     return data, dtype
 
@@ -245,7 +249,7 @@ def matrix_power(rules: Rules, x: Any, n: int, /) -> Array:
     x = rules.call("astype", x, work, copy=False)
     if power == 0:
         return rules.array(np.broadcast_to(np.eye(x.shape[-1]), x.shape).astype(x.dtype))
-    out: Array | None = None
+    out: Any = None
     while True:
         if power & 1:
             out = x if out is None else rules.call("matmul", out, x)
