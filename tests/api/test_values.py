@@ -108,6 +108,9 @@ BOUNDS: list[tuple[str, Any, Any, Any]] = [
     ("uint8", None, float("inf"), TypeError),
     ("float32", 1j, None, TypeError),
     ("bool", 0.5, None, TypeError),
+    ("bool", 0, None, TypeError),
+    ("bool", True, ([False], "bool"), [False] * 3),
+    ("bool", False, True, [True] * 3),
     ("uint8", 300, None, OverflowError),
     ("int8", None, -200, OverflowError),
     ("uint8", -1, 300, [1, 5, 9]),
@@ -255,6 +258,9 @@ TRANSFORMS: list[tuple[str, tuple[int, ...], dict[str, Any]]] = [
     ("fftn", (2, 2), {"s": (0, 2)}),
     ("fftn", (2, 2), {"s": (-1, 2)}),
     ("rfftn", (2, 2), {"s": (2, 0)}),
+    ("rfftn", (2, 2), {"axes": ()}),
+    ("irfftn", (2, 2), {"axes": ()}),
+    ("fftn", (2, 2), {"axes": (1, -1)}),
 ]
 
 
@@ -320,3 +326,21 @@ def test_numpy_scalars_where_their_dtype_is_missing(nofloat64: str) -> None:
     assert (x.dtype, x.tolist()) == (np.dtype("float32"), [0.5, 2.0])
     with pytest.raises(DTypeNotSupportedError):
         pa.asarray([np.asarray([0.5])], device=nofloat64)
+
+
+def test_namespaces_of_native_arrays_say_what_they_take(device: str) -> None:
+    xp = pa.namespace(device)
+    x = xp.asarray([1.0, 2.0])
+    calls: list[Callable[[Any], Any]] = [xp.sum, xp.exp, xp.max, xp.fft.fft]
+    calls += [lambda y: xp.add(y, y), lambda y: xp.add(x, y), lambda y: xp.matmul(y, x)]
+    calls += [lambda y: xp.concat([x, y])]
+    for call in calls:
+        with pytest.raises(TypeError, match=r"make one .*xp\.asarray\(x\)"):
+            call([1.0, "2"])
+    if device.partition(":")[0] not in ("numpy", "jax"):  # JAX takes NumPy's arrays
+        for call in calls:
+            with pytest.raises(TypeError, match=r"not numpy\.ndarray; make one of it"):
+                call(np.ones(2))
+    for wrong in (xp.sum, xp.exp):
+        with pytest.raises(TypeError, match="at least one array, got float"):
+            wrong(1.0)
