@@ -271,7 +271,8 @@ class NativeFunctions:
         """
         rule = accepted(name)
         if dtype is not None and rule is not None and kind_of(dtype) not in rule.kinds:
-            return self._converted(name, rule, dtype)
+            function, how = self._converted(name, rule, dtype)
+            return (self._clipping(function, dtype) if name == "clip" else function), how
         own = _own(self.backend, name, dtype)
         if own is not None:
             if name == "clip" and dtype is not None:
@@ -410,10 +411,14 @@ class NativeFunctions:
             def of_two(x1: Any, x2: Any, /, **options: Any) -> Any:
                 key = getattr(x1, "dtype", x1.__class__), getattr(x2, "dtype", x2.__class__)
                 try:
-                    function = known[key]
-                except KeyError:
-                    function = known[key] = self._aligning(name, operands, x1, x2)
-                return function(x1, x2, **options) if options else function(x1, x2)
+                    try:
+                        function = known[key]
+                    except KeyError:
+                        function = known[key] = self._aligning(name, operands, x1, x2)
+                    return function(x1, x2, **options) if options else function(x1, x2)
+                except Exception as error:
+                    self._refuse_others(error, name, x1, x2)
+                    raise
 
             return of_two
 
@@ -424,22 +429,49 @@ class NativeFunctions:
                 if changes:
                     key = (*key, setting())
                 try:
-                    function = known[key]
-                except KeyError:
-                    function = known[key] = self._aligning(name, operands, *args)
-                return function(*args, **options)
+                    try:
+                        function = known[key]
+                    except KeyError:
+                        function = known[key] = self._aligning(name, operands, *args)
+                    return function(*args, **options)
+                except Exception as error:
+                    self._refuse_others(error, name, *args)
+                    raise
 
             return self._joining(name, of_several) if name in _JOINS else of_several
 
         def of_one(x: Any, /, *args: Any, **options: Any) -> Any:
-            key = (x.dtype, setting()) if changes else x.dtype
             try:
-                function = known[key]
-            except KeyError:
-                function = known[key] = self.serve(name, self.numpy_dtype(x.dtype))[0]
-            return function(x, *args, **options)
+                key = (x.dtype, setting()) if changes else x.dtype
+                try:
+                    function = known[key]
+                except KeyError:
+                    function = known[key] = self.serve(name, self.numpy_dtype(x.dtype))[0]
+                return function(x, *args, **options)
+            except Exception as error:
+                self._refuse_others(error, name, x)
+                raise
 
         return of_one
+
+    def _refuse_others(self, error: Exception, name: str, *operands: Any) -> None:
+        """Say what to pass, once a call has failed, in the place of what is no array here."""
+        for x in operands:
+            if not self.backend.owns(x) and (
+                hasattr(x, "dtype") or not isinstance(x, (bool, int, float, complex, type(None)))
+            ):
+                kind = type(x)
+                raise TypeError(
+                    f"{name} takes {self.backend.info.title} arrays here, not "
+                    f"{kind.__module__}.{kind.__qualname__}; make one of it with xp.asarray(x), "
+                    f"where xp is this namespace"
+                ) from error
+        if not any(map(self.backend.owns, operands)):
+            raise TypeError(
+                f"{name} needs at least one array, got "
+                f"{', '.join(type(x).__name__ for x in operands)}; "
+                f"make one with xp.asarray(x), where xp is this namespace"
+            ) from error
 
     def _has_rows(self, name: str) -> bool:
         return _in_chapters(self.backend.chapters, name, "ROWS") is not None
@@ -529,20 +561,17 @@ def _accumulating(functions: NativeFunctions, name: str, function: Function) -> 
     return checked
 
 
-def _transforming(_: NativeFunctions, name: str, function: Function) -> Function:
-    if name.endswith("n"):
+def _transforming(functions: NativeFunctions, name: str, function: Function) -> Function:
+    several = name.endswith("n")
 
-        def checked(x: Any, /, **options: Any) -> Any:
+    def checked(x: Any, /, **options: Any) -> Any:
+        if functions.backend.owns(x):
             shape = tuple(x.shape)
-            rules.check_all_transformed(name, shape, options.get("s"), options.get("axes"))
-            return function(x, **options)
-
-    else:
-
-        def checked(x: Any, /, **options: Any) -> Any:
-            shape = tuple(x.shape)
-            rules.check_transformed(name, shape, options.get("n"), options.get("axis", -1))
-            return function(x, **options)
+            if several:
+                rules.check_all_transformed(name, shape, options.get("s"), options.get("axes"))
+            else:
+                rules.check_transformed(name, shape, options.get("n"), options.get("axis", -1))
+        return function(x, **options)
 
     return checked
 

@@ -136,6 +136,10 @@ def check_all_transformed(
     """Do the same for a transform along several axes."""
     if axes is None:
         axes = range(-(len(shape) if s is None else len(s)), 0)
+    if len({axis % max(len(shape), 1) for axis in axes}) < len(axes):
+        raise ValueError(f"{name} got axes={tuple(axes)}; each axis may be named once")
+    if not axes and "r" in name:
+        raise ValueError(f"{name} got no axes; it needs one that real numbers are along")
     for place, axis in enumerate(axes):
         if not -len(shape) <= axis < len(shape):
             return
@@ -160,7 +164,8 @@ def bound(value: Any, dtype: DType, *, lower: bool) -> Any:
     OverflowError
         If it leaves no value of the dtype.
     """
-    kind: Kind = "c" if isinstance(value, complex) else "f" if isinstance(value, float) else "i"
+    kinds: dict[type, Kind] = {bool: "b", int: "i", float: "f", complex: "c"}
+    kind = next(kinds[one] for one in kinds if isinstance(value, one))
     _check_kind(kind, repr(value), dtype)
     if kind_of(dtype) not in "iu":
         return float(value) if kind_of(dtype) == "f" else value
@@ -190,7 +195,7 @@ def bound_array(given: DType, dtype: DType) -> tuple[int, int] | None:
 
 
 def _check_kind(kind: Kind, what: str, dtype: DType) -> None:
-    if KIND_ORDER[kind] > max(KIND_ORDER[kind_of(dtype)], KIND_ORDER["i"]):
+    if KIND_ORDER[kind] > KIND_ORDER[kind_of(dtype)]:
         raise TypeError(
             f"clip keeps the dtype {dtype} of x, and the bound {what} is of a higher kind; convert "
             f"one: pa.astype(x, ...) or a bound of x's kind"

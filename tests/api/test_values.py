@@ -108,6 +108,9 @@ BOUNDS: list[tuple[str, Any, Any, Any]] = [
     ("uint8", None, float("inf"), TypeError),
     ("float32", 1j, None, TypeError),
     ("bool", 0.5, None, TypeError),
+    ("bool", 0, None, TypeError),
+    ("bool", True, ([False], "bool"), [False] * 3),
+    ("bool", False, True, [True] * 3),
     ("uint8", 300, None, OverflowError),
     ("int8", None, -200, OverflowError),
     ("uint8", -1, 300, [1, 5, 9]),
@@ -255,6 +258,9 @@ TRANSFORMS: list[tuple[str, tuple[int, ...], dict[str, Any]]] = [
     ("fftn", (2, 2), {"s": (0, 2)}),
     ("fftn", (2, 2), {"s": (-1, 2)}),
     ("rfftn", (2, 2), {"s": (2, 0)}),
+    ("rfftn", (2, 2), {"axes": ()}),
+    ("irfftn", (2, 2), {"axes": ()}),
+    ("fftn", (2, 2), {"axes": (1, -1)}),
 ]
 
 
@@ -277,3 +283,64 @@ def test_transforms_of_stacks_of_nothing(device: str) -> None:
             found = getattr(pa.fft, name + suffix)(x, **options)
             wanted = getattr(np.fft, name + suffix)(np.ones((0, 4), x.dtype), **options)
             assert (found.shape, found.dtype) == (wanted.shape, wanted.dtype)
+
+
+SCALARS: list[tuple[Any, str]] = [
+    # What asarray is given, and the dtype; a kind is the device's default of it.
+    (np.float32(1), "float32"),
+    (np.int8(1), "int8"),
+    ([np.float32(1)], "float32"),
+    ([[np.float32(1)], (np.float32(2),)], "float32"),
+    ([np.int8(1), np.int16(2)], "int16"),
+    ([np.uint8(1), np.float32(2)], "float32"),
+    ([np.complex64(1)], "complex64"),
+    ([np.float32(1), True], "float32"),
+    ([np.bool_(True), False], "bool"),
+    ([np.float32(1), 2.0], "real floating"),
+    ([2, np.float32(1)], "real floating"),
+    ([np.int8(1), 2], "integral"),
+    ([np.complex64(1), 2.0], "complex floating"),
+    ([np.asarray([1], np.int8), np.asarray([2], np.int16)], "int16"),
+    ([[1], np.asarray([2], np.int8)], "integral"),
+    ([np.asarray([2], np.float32), [1.0]], "real floating"),
+    ([np.float32(2), np.asarray(1, np.float32)], "float32"),
+    ([], "real floating"),
+    ([[], []], "real floating"),
+    (True, "bool"),
+]
+
+
+@pytest.mark.parametrize(("values", "wanted"), SCALARS)
+def test_numpy_scalars_keep_their_dtype(device: str, values: Any, wanted: str) -> None:
+    defaults: dict[str, Any] = pa.__array_namespace_info__().default_dtypes(device=device)
+    if wanted == "complex floating" and wanted not in defaults:
+        pytest.skip("no complex dtype here")
+    x = pa.asarray(values, device=device)
+    assert x.dtype == defaults.get(wanted, wanted)
+    assert x.tolist() == np.asarray(values).tolist()
+
+
+def test_numpy_scalars_where_their_dtype_is_missing(nofloat64: str) -> None:
+    """numpy.float64 is a Python float, and taken as one where an array would be refused."""
+    x = pa.asarray([np.float64(0.5), np.float64(2)], device=nofloat64)
+    assert (x.dtype, x.tolist()) == (np.dtype("float32"), [0.5, 2.0])
+    with pytest.raises(DTypeNotSupportedError):
+        pa.asarray([np.asarray([0.5])], device=nofloat64)
+
+
+def test_namespaces_of_native_arrays_say_what_they_take(device: str) -> None:
+    xp = pa.namespace(device)
+    x = xp.asarray([1.0, 2.0])
+    calls: list[Callable[[Any], Any]] = [xp.sum, xp.exp, xp.max, xp.fft.fft]
+    calls += [lambda y: xp.add(y, y), lambda y: xp.add(x, y), lambda y: xp.matmul(y, x)]
+    calls += [lambda y: xp.concat([x, y])]
+    for call in calls:
+        with pytest.raises(TypeError, match=r"make one .*xp\.asarray\(x\)"):
+            call([1.0, "2"])
+    if device.partition(":")[0] not in ("numpy", "jax"):  # JAX takes NumPy's arrays
+        for call in calls:
+            with pytest.raises(TypeError, match=r"not numpy\.ndarray; make one of it"):
+                call(np.ones(2))
+    for wrong in (xp.sum, xp.exp):
+        with pytest.raises(TypeError, match="at least one array, got float"):
+            wrong(1.0)

@@ -39,6 +39,6 @@ def clip(
     return jnp.clip(x, _bound(x, min), _bound(x, max))
 
 
-def _bound(x: jax.Array, bound: jax.Array | float | None) -> Any:
+def _bound(x: jax.Array, bound: Any) -> Any:
     # JAX takes a Python integer for its default integer, which may be too narrow.
     return x.dtype.type(bound) if isinstance(bound, int) else bound
