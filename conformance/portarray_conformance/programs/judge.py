@@ -116,7 +116,7 @@ def _all_same(
 def error_difference(got: Raised, wanted: Raised) -> str:
     """Say how two exceptions differ, or return an empty text."""
     one, other = error_name(got), error_name(wanted)
-    if other not in got.bases:
+    if not {other, *wanted.also}.intersection(got.bases):
         return f"{one} for {other}"
     if got.module.split(".")[0] not in ("builtins", "portarray", "numpy"):
         return f"{got.module}.{got.name} leaks"
