@@ -171,6 +171,10 @@ class Machine:
                 )
             except Exception as error:  # noqa: BLE001 - lazy libraries raise here
                 return Snap("broken", type(error).__name__, " ".join(str(error).split()))
+        if hasattr(value, "bits"):
+            known = ("bits", "eps", "max", "min", "smallest_normal")
+            found = {key: float(getattr(value, key)) for key in known if hasattr(value, key)}
+            return Snap("object", "limits", found)
         if isinstance(value, (tuple, list)):
             fields = ",".join(getattr(value, "_fields", ()))
             what = f"{type(value).__name__}({fields})" if fields else type(value).__name__
@@ -183,10 +187,6 @@ class Machine:
             name = ""
         if re.fullmatch(r"bool|u?int\d+|b?float\d+|complex\d+", name):
             return Snap("dtype", "", name)
-        if hasattr(value, "bits"):
-            known = ("bits", "eps", "max", "min", "smallest_normal")
-            found = {key: float(getattr(value, key)) for key in known if hasattr(value, key)}
-            return Snap("object", "limits", found)
         return Snap("object", type(value).__name__, None)
 
     def snapshot(self, variables: Mapping[str, Any]) -> dict[str, Snap]:

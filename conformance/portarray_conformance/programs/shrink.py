@@ -98,12 +98,12 @@ def simpler(statement: str) -> Iterator[str]:
         tree = ast.parse(statement)
     except SyntaxError:
         return
-    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.AST)]
+    nodes = list(ast.walk(tree))
     seen = {statement}
     for number, node in enumerate(nodes):
         for edit in _edits(node):
             changed = copy.deepcopy(tree)
-            again = [one for one in ast.walk(changed) if isinstance(one, ast.AST)]
+            again = list(ast.walk(changed))
             edit(again[number])
             try:
                 text = ast.unparse(changed)
