@@ -164,6 +164,12 @@ def draw_same(d: Draft, told: str) -> str:
     return find(d.g, KINDS[d.info.dtype], shape=d.info.shape)
 
 
+def draw_same_kind(d: Draft, told: str) -> str:
+    if d.g.rules:
+        return draw_y(d, "iufcb")
+    return new_array(d.g, d.info.shape, d.info.dtype)
+
+
 def draw_same_dtype(d: Draft, told: str) -> str:
     if d.g.rng.random() < 0.3:
         return values.scalar(
@@ -264,7 +270,7 @@ def draw_indices(d: Draft, told: str) -> str:
     d.axis = d.g.rng.randrange(-len(d.info.shape), len(d.info.shape)) if d.info.shape else 0
     d.memory["axis"] = str(d.axis)
     length = d.info.shape[d.axis] if d.info.shape else 1
-    shape = (d.g.rng.randint(0, 4),)
+    shape: Shape = (d.g.rng.randint(0, 4),)
     if d.g.rules and d.g.rng.random() < 0.2:
         shape = values.shape_of(d.g.rng, most=2)
     return index_array(d.g, shape, length)

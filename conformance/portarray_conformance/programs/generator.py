@@ -258,10 +258,14 @@ def assignment(g: Generator, bad: bool) -> None:
     if name not in g.arrays:
         return
     info = g.arrays[name]
-    if info.shape and info.shape[0] > 1 and rng.random() < 0.2 and not bad:
+    # Keys of fewer axes than the array has are portarray's.
+    overlaps = bool(info.shape) and info.shape[0] > 1 and (g.rules or len(info.shape) == 1)
+    if overlaps and rng.random() < 0.2 and not bad:
         g.emit(keys.overlap(g, name, info.shape))
         return
-    key = keys.bad_key(g, info.shape) if bad and g.rules else keys.key_text(g, info.shape)
+    key = keys.key_text(g, info.shape, assigned=True)
+    if bad:
+        key = keys.bad_key(g, info.shape)
     d = Draft(g)
     a.use(d, name)
     if bad and rng.random() < 0.5:
@@ -286,6 +290,8 @@ def fitting_value(g: Generator, name: str, key: str, dtype: str) -> str:
     if g.rng.random() < 0.3:
         shape = tuple(1 if g.rng.random() < 0.3 else n for n in shape)
         shape = shape[g.rng.randint(0, len(shape)) :]
+    if not g.rules:
+        return a.new_array(g, shape, dtype)
     return a.find(g, KINDS[a.promoted(g, dtype, "iufcb")], shape=shape, fresh=0.4)
 
 

@@ -116,7 +116,7 @@ def _all_same(
 def error_difference(got: Raised, wanted: Raised) -> str:
     """Say how two exceptions differ, or return an empty text."""
     one, other = error_name(got), error_name(wanted)
-    if other not in got.bases:
+    if not {other, *wanted.also}.intersection(got.bases):
         return f"{one} for {other}"
     if got.module.split(".")[0] not in ("builtins", "portarray", "numpy"):
         return f"{got.module}.{got.name} leaks"
@@ -157,10 +157,12 @@ class _Judge:
         mine = self.machine.snapshot(self.variables)
         self.allowed.begin(statement, before, mine)
         if error is not None and error.name == UNSURE:
-            return self.forget(statement, step)
+            self.forget(statement, step)
+            return None
         if (step.error is None) != (error is None):
             if self.unstable_error(statement, before, error):
-                return self.forget(statement, step)
+                self.forget(statement, step)
+                return None
             if error is not None:
                 bound = read_statement(statement).bound
                 value = step.after[bound[0]] if bound and bound[0] in step.after else None
@@ -250,7 +252,7 @@ class _Judge:
 
     def samples(self, statement: str, before: Mapping[str, Snap]) -> list[Mapping[str, Snap]]:
         """Return what the statement gives in noisy references, from the target's inputs."""
-        found = []
+        found: list[Mapping[str, Snap]] = []
         known = read_statement(statement)
         bound, written = known.bound, known.written
         wanted = {*known.read, *bound, written}

@@ -35,13 +35,16 @@ def mask(g: Maker, shape: Shape) -> str:
     return values.array_text(g.rng, shape, "bool", g.flavor)
 
 
-def key_text(g: Maker, shape: Shape) -> str:
-    """Return a key for an array of that shape, without the brackets."""
+def key_text(g: Maker, shape: Shape, *, assigned: bool = False) -> str:
+    """Return a key for an array of that shape, without the brackets.
+
+    The standard has no index arrays in assignments.
+    """
     rng = g.rng
     way = rng.random()
     if way < 0.12:
         return mask(g, shape)
-    if not g.rules and way < 0.3 and shape:
+    if not g.rules and way < 0.3 and shape and not assigned:
         dtype = "int64" if "int64" in g.dtypes else "int32"
         if len(shape) > 1:
             items = [a.index_array(g, (3,), n, dtype) for n in shape]
@@ -76,7 +79,7 @@ def key_text(g: Maker, shape: Shape) -> str:
         where = len(parts) if axis < len(shape) and not g.rules else rng.randint(0, len(parts))
         parts.insert(where, "...")
     if not parts:
-        return "..." if rng.random() < 0.5 else "()"
+        return "()" if g.rules and rng.random() < 0.5 else "..."
     if len(parts) == 1 and rng.random() < 0.9:
         return parts[0]
     return ", ".join(parts) + ("," if len(parts) == 1 else "")

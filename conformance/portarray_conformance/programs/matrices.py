@@ -138,6 +138,7 @@ DRAWERS: Mapping[str, Drawer] = {
     "y": a.draw_y,
     "shift": a.draw_shift,
     "same": a.draw_same,
+    "same_kind": a.draw_same_kind,
     "same_dtype": a.draw_same_dtype,
     "bound": a.draw_bound,
     "vector": a.draw_vector,

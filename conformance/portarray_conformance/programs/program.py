@@ -53,7 +53,7 @@ class Snap:
             one, two = self.value, other.value
             if one.shape != two.shape or one.dtype != two.dtype:
                 return False
-            return bool(one.tobytes() == two.tobytes())
+            return bool(one.tobytes() == two.tobytes()) or _same_values(one, two)
         if self.kind == "tuple":
             return len(self.value) == len(other.value) and all(
                 a.same(b) for a, b in zip(self.value, other.value, strict=True)
@@ -61,6 +61,23 @@ class Snap:
         return bool(self.value == other.value) or (
             self.value != self.value and other.value != other.value
         )
+
+
+def _same_values(one: NumpyArray, two: NumpyArray) -> bool:
+    """Compare values of which there are several patterns of bits: NaN, and uninitialized bools."""
+    kind = one.dtype.kind
+    if kind == "b":
+        return bool(np.array_equal(one.view(np.uint8) != 0, two.view(np.uint8) != 0))
+    if kind == "c":
+        return _same_values(one.real, two.real) and _same_values(one.imag, two.imag)
+    if kind not in "fV":
+        return False
+    if kind == "V":
+        one, two = one.astype(np.float32), two.astype(np.float32)
+    nan = np.isnan(one)
+    if not nan.any() or not np.array_equal(nan, np.isnan(two)):
+        return False
+    return bool(np.where(nan, 0, one).tobytes() == np.where(nan, 0, two).tobytes())
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +88,8 @@ class Raised:
     bases: tuple[str, ...]
     module: str
     text: str
+    # Classes of other mistakes in the same statement, each as right.
+    also: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +105,8 @@ def raised(error: BaseException) -> Raised:
     kind = type(error)
     bases = tuple(one.__name__ for one in kind.__mro__)
     text = " ".join(str(error).split())
-    return Raised(kind.__name__, bases, kind.__module__, text)
+    also = tuple(one.__name__ for one in getattr(error, "also", ()))
+    return Raised(kind.__name__, bases, kind.__module__, text, also)
 
 
 class Machine:
@@ -151,6 +171,10 @@ class Machine:
                 )
             except Exception as error:  # noqa: BLE001 - lazy libraries raise here
                 return Snap("broken", type(error).__name__, " ".join(str(error).split()))
+        if hasattr(value, "bits"):
+            known = ("bits", "eps", "max", "min", "smallest_normal")
+            found = {key: float(getattr(value, key)) for key in known if hasattr(value, key)}
+            return Snap("object", "limits", found)
         if isinstance(value, (tuple, list)):
             fields = ",".join(getattr(value, "_fields", ()))
             what = f"{type(value).__name__}({fields})" if fields else type(value).__name__
@@ -163,10 +187,6 @@ class Machine:
             name = ""
         if re.fullmatch(r"bool|u?int\d+|b?float\d+|complex\d+", name):
             return Snap("dtype", "", name)
-        if hasattr(value, "bits"):
-            known = ("bits", "eps", "max", "min", "smallest_normal")
-            found = {key: float(getattr(value, key)) for key in known if hasattr(value, key)}
-            return Snap("object", "limits", found)
         return Snap("object", type(value).__name__, None)
 
     def snapshot(self, variables: Mapping[str, Any]) -> dict[str, Snap]:

@@ -21,13 +21,13 @@ class NumPyReference:
     """NumPy under portarray's rules, with the dtypes and default dtypes of a target."""
 
     def __init__(self, dtypes: list[str], defaults: dict[str, str], *, strict: bool) -> None:
-        self._made = {"dtypes": dtypes, "defaults": defaults, "views": True}
+        self._dtypes, self._defaults = dtypes, defaults
         self._noisy: dict[int, Machine] = {}
         self.exact = self._machine(None)
         self.strict_errors = strict
 
     def _machine(self, noise: int | None) -> Machine:
-        reference: Any = Reference(**self._made, noise=noise)
+        reference = Reference(self._dtypes, self._defaults, noise=noise, views=True)
         return Machine(
             reference.xp,
             is_array=reference.is_array,

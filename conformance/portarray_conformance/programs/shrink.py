@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import ast
 import copy
+import itertools
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 
+from portarray_conformance.programs import values
 from portarray_conformance.programs.judge import Difference
+from portarray_conformance.programs.program import Step
+from portarray_conformance.programs.statements import read_statement
 
 Find = Callable[[Sequence[str]], Difference | None]
+Trace = Callable[[Sequence[str]], Sequence[Step]]
+# The largest array that is written out in the place of what made it.
+MOST_WRITTEN = 24
 
 
 def shrink(
-    statements: Sequence[str], found: Difference, find: Find, seconds: float
+    statements: Sequence[str], found: Difference, find: Find, trace: Trace, seconds: float
 ) -> tuple[tuple[str, ...], Difference]:
     """Return a smaller program with the same kind of difference, and that difference.
 
@@ -22,6 +29,8 @@ def shrink(
     ----------
     find
         Runs a program on the target and the reference and returns the first difference.
+    trace
+        Runs a program on the target and returns what each statement leaves behind.
     seconds
         After which the smallest one so far is returned.
     """
@@ -31,7 +40,7 @@ def shrink(
     changed = True
     while changed and time.monotonic() < end:
         changed = False
-        for candidate in _smaller(best):
+        for candidate in itertools.chain(_shorter(best), _literal(best, trace), _smaller(best)):
             if time.monotonic() > end:
                 break
             other = find(candidate)
@@ -42,8 +51,25 @@ def shrink(
     return best, difference
 
 
-def _smaller(statements: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Yield programs that are smaller: the largest steps first."""
+def _literal(statements: tuple[str, ...], trace: Trace) -> Iterator[tuple[str, ...]]:
+    """Yield programs in which an array is written out, so that what made it can go."""
+    steps = trace(statements)
+    for place in reversed(range(len(statements) - 1)):
+        known = read_statement(statements[place])
+        name = known.bound[0] if len(known.bound) == 1 else known.written
+        snap = steps[place].after.get(name)
+        if not known.read or steps[place].error is not None or snap is None:
+            continue
+        if snap.kind == "array" and 0 < snap.value.size <= MOST_WRITTEN:
+            elements = [values.text_of_element(one) for one in snap.value.reshape(-1).tolist()]
+            text = values.nested(elements, snap.value.shape)
+            line = f"{name} = xp.asarray({text}, dtype=xp.{snap.what})"
+            if line != statements[place]:
+                yield (*statements[:place], line, *statements[place + 1 :])
+
+
+def _shorter(statements: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Yield programs of fewer statements: the largest steps first."""
     count = len(statements)
     size = count // 2
     while size:
@@ -57,7 +83,11 @@ def _smaller(statements: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
             new, old = alias.groups()
             rest = [re.sub(rf"\b{new}\b", old, one) for one in statements[place + 1 :]]
             yield (*statements[:place], *rest)
-    for place in reversed(range(count)):
+
+
+def _smaller(statements: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Yield programs of simpler statements."""
+    for place in reversed(range(len(statements))):
         for text in simpler(statements[place]):
             yield (*statements[:place], text, *statements[place + 1 :])
 
@@ -68,12 +98,12 @@ def simpler(statement: str) -> Iterator[str]:
         tree = ast.parse(statement)
     except SyntaxError:
         return
-    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.AST)]
+    nodes = list(ast.walk(tree))
     seen = {statement}
     for number, node in enumerate(nodes):
         for edit in _edits(node):
             changed = copy.deepcopy(tree)
-            again = [one for one in ast.walk(changed) if isinstance(one, ast.AST)]
+            again = list(ast.walk(changed))
             edit(again[number])
             try:
                 text = ast.unparse(changed)

@@ -19,6 +19,8 @@ def draw_axis(d: Draft, told: str) -> str:
     if "axis" in d.memory:
         return d.memory["axis"]
     ndim = len(d.info.shape)
+    if not ndim and not d.g.rules:
+        return "None"
     d.axis = d.g.rng.randrange(-ndim, ndim) if ndim else 0
     return str(d.axis)
 

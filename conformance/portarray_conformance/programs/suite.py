@@ -139,7 +139,7 @@ class Programs:
         if left <= 0:
             return tuple(statements[: difference.line + 1]), difference
         began = time.monotonic()
-        found = shrink(statements, difference, self.find, left)
+        found = shrink(statements, difference, self.find, self.machine.trace, left)
         self.shrunk_seconds += time.monotonic() - began
         return found
 

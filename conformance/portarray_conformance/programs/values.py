@@ -48,6 +48,13 @@ def complex_text(value: complex) -> str:
     return f"complex({float_text(value.real)}, {float_text(value.imag)})"
 
 
+def text_of_element(value: bool | int | float | complex) -> str:
+    """Return a Python number as it is typed."""
+    if type(value) is complex:
+        return complex_text(value)
+    return float_text(value) if isinstance(value, float) else repr(value)
+
+
 @dataclass(frozen=True, slots=True)
 class Flavor:
     """How the values of one array are drawn.
