@@ -1,4 +1,4 @@
-"""Results are the same from eight threads at once as from one."""
+"""Results are the same from eight threads at once as from one, and no thread waits for ever."""
 
 from __future__ import annotations
 
