@@ -1,4 +1,4 @@
-"""Results are the same from eight threads at once as from one, and no thread waits for ever."""
+"""Results are the same from eight threads at once as from one."""
 
 from __future__ import annotations
 
