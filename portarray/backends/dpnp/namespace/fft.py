@@ -21,33 +21,19 @@ from portarray.backends.dpnp.namespace.creation import default_float, device_of
 from portarray.backends.dpnp.transfer import Transfer
 
 
-<<<<<<< HEAD
 def _ones(like: ndarray, shape: tuple[int, ...]) -> ndarray:
     return dpnp.ones_like(like, shape=shape)
 
 
-fft = of_empty_stacks(dpnp.fft.fft, _ones)
-fftn = of_empty_stacks(dpnp.fft.fftn, _ones)
-fftshift = dpnp.fft.fftshift
-hfft = of_empty_stacks(dpnp.fft.hfft, _ones)
-ifft = of_empty_stacks(dpnp.fft.ifft, _ones)
-ifftn = of_empty_stacks(dpnp.fft.ifftn, _ones)
-ifftshift = dpnp.fft.ifftshift
-ihfft = of_empty_stacks(dpnp.fft.ihfft, _ones)
-irfft = of_empty_stacks(dpnp.fft.irfft, _ones)
-irfftn = of_empty_stacks(dpnp.fft.irfftn, _ones)
-rfft = of_empty_stacks(dpnp.fft.rfft, _ones)
-rfftn = of_empty_stacks(dpnp.fft.rfftn, _ones)
-=======
 def _transform(own: Callable[..., ndarray], host: Callable[..., Any]) -> Callable[..., ndarray]:
     def transform(x: ndarray, /, **options: Any) -> ndarray:
         device = x.device
-        if x.size == 0 or not Transfer.on_host(device):
+        if not Transfer.on_host(device):
             return own(x, **options)
         found = host(Transfer.to_host(x, copy=False), **options)
         return Transfer.from_host(found, device, copy=True)
 
-    return transform
+    return of_empty_stacks(transform, _ones)
 
 
 fft = _transform(dpnp.fft.fft, np.fft.fft)
@@ -62,7 +48,6 @@ irfft = _transform(dpnp.fft.irfft, np.fft.irfft)
 irfftn = _transform(dpnp.fft.irfftn, np.fft.irfftn)
 rfft = _transform(dpnp.fft.rfft, np.fft.rfft)
 rfftn = _transform(dpnp.fft.rfftn, np.fft.rfftn)
->>>>>>> i16-state
 
 
 def _frequencies(own: Callable[..., ndarray]) -> Callable[..., ndarray]:
