@@ -76,9 +76,17 @@ def _norm(x: Data) -> Data:
     return np.asarray(np.sqrt(np.sum(np.abs(x) ** 2, axis=(-2, -1))))
 
 
-def _made(rules: Rules, out: Any, dtype: DType, scale: Any, n: int) -> Array:
+def _made(
+    rules: Rules, out: Any, dtype: DType, scale: Any, n: int, *, positive: bool = False
+) -> Array:
     return finished(
-        rules, np.asarray(out), dtype, lambda: scale, NORMWISE["linalg"] * max(n, 1), exact=False
+        rules,
+        np.asarray(out),
+        dtype,
+        lambda: scale,
+        NORMWISE["linalg"] * max(n, 1),
+        exact=False,
+        positive=positive,
     )
 
 
@@ -281,7 +289,7 @@ def svd(rules: Rules, x: Any, /, *, full_matrices: bool = True) -> SVDResult:
     data, dtype = _matrices(rules, "svd", x)
     left, values, right = np.linalg.svd(data, full_matrices=bool(full_matrices))
     real = kinds.REAL.get(dtype, dtype)
-    made = _made(rules, values, real, _norm(data)[..., None], max(x.shape[-2:]))
+    made = _made(rules, values, real, _norm(data)[..., None], max(x.shape[-2:]), positive=True)
     return SVDResult(_open(rules, left, dtype), made, _open(rules, right, dtype))
 
 
@@ -289,7 +297,9 @@ def svd(rules: Rules, x: Any, /, *, full_matrices: bool = True) -> SVDResult:
 def svdvals(rules: Rules, x: Any, /) -> Array:
     data, dtype = _matrices(rules, "svdvals", x)
     real = kinds.REAL.get(dtype, dtype)
-    return _made(rules, _values(data), real, _norm(data)[..., None], max(x.shape[-2:]))
+    return _made(
+        rules, _values(data), real, _norm(data)[..., None], max(x.shape[-2:]), positive=True
+    )
 
 
 def _cut(rules: Rules, data: Data, dtype: DType, rtol: Any) -> tuple[Data, Data]:
