@@ -80,7 +80,7 @@ def _spoiled(*answers: str) -> Callable[[F], F]:
         def call(rules: Rules, x: Any, *args: Any, **options: Any) -> Any:
             if type(x) is not Array or x.ndim < 2 or not x.size or np.isfinite(x._data).all():
                 return made(rules, x, *args, **options)
-            bad = ~np.isfinite(x._data).all((-2, -1))
+            bad = np.asarray(~np.isfinite(x._data).all((-2, -1)))
             clean = np.where(bad[..., None, None], np.eye(x.shape[-2], x.shape[-1]), x._data)
             out = made(rules, Array(clean.astype(x.dtype), rules, x.unsure), *args, **options)
             tail = 1 if args and type(args[0]) is Array and args[0].ndim == 1 else 2
