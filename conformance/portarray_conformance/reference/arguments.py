@@ -98,7 +98,7 @@ def real_number(value: Any, name: str) -> Any:
 def matrices(x: Any, name: str) -> None:
     """Check that an array has two axes or more."""
     if x.ndim < 2:
-        raise ValueError(f"{name} got shape {x.shape}; it needs matrices")
+        raise kinds.LinAlgError(f"{name} got shape {x.shape}; it needs matrices")
 
 
 def indices(x: Any, name: str) -> None:

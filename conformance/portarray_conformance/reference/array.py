@@ -118,6 +118,8 @@ class Array:
 
     @property
     def mT(self) -> Array:  # noqa: N802  (the standard's name)
+        if self.ndim < 2:
+            raise ValueError(f"x.mT needs at least two axes, and this array has {self.ndim}")
         return self._rules.call("matrix_transpose", self)
 
     @property

@@ -12,6 +12,7 @@ from portarray_conformance.bounds import ELEMENTWISE, ROUNDED
 from portarray_conformance.reference import kinds, numerics, open_answers
 from portarray_conformance.reference.kinds import BOOL, Data, DType
 from portarray_conformance.reference.numerics import Function
+from portarray_conformance.special_complex import COMPLEX_UNARY
 
 if TYPE_CHECKING:
     from portarray_conformance.reference.noise import Noise
@@ -184,7 +185,7 @@ def plan(rules: Rules, name: str, dtype: DType) -> Plan:
         unsure = None if opened is None else opened(values, out, work)
         if noise is not None and bound:
             grown = numerics.growth(*values) if name == "pow" and result.kind == "c" else 1.0
-            out = noise.rounded(out, result, bound * grown)
+            out = noise.rounded(out, result, bound * grown, parts=name in COMPLEX_UNARY)
         elif noise is not None and name in ("maximum", "minimum") and floats:
             out = noise.signs(out, values[0] == values[1])
         return kinds.rounded(out, result), unsure

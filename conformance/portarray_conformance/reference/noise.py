@@ -41,8 +41,11 @@ class Noise:
         out = np.where(np.isfinite(x), x + error, x)
         return np.where(out == 0, np.copysign(out, error), out).astype(x.dtype)
 
-    def rounded(self, x: Data, dtype: DType, bound: Any) -> Data:
-        """Return values with errors of up to a bound in ULP; zeros, infinities and NaN stay."""
+    def rounded(self, x: Data, dtype: DType, bound: Any, *, parts: bool = False) -> Data:
+        """Return values with errors of up to a bound in ULP; zeros, infinities and NaN stay.
+
+        With ``parts``, so do parts of complex numbers that are zero.
+        """
         size = np.abs(x)
         part = REAL.get(dtype, dtype)
         with np.errstate(all="ignore"):
@@ -54,7 +57,8 @@ class Noise:
             for name in ("real", "imag"):
                 value = getattr(x, name)
                 error = self.uniform(x.shape) * scale * 0.7
-                setattr(out, name, np.where(np.isfinite(x) & (x != 0), value + error, value))
+                moved = np.isfinite(x) & ((value if parts else x) != 0)
+                setattr(out, name, np.where(moved, value + error, value))
             return out
 
     def signs(self, x: Data, where: Data) -> Data:

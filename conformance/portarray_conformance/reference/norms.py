@@ -62,7 +62,9 @@ def vector_norm(
         wild = kinds.overflows(total, real) | np.any(kinds.underflows(powers, real), **along)
     bound = NORMWISE["linalg"] * max(1, n)
     exact = order == 0 or (abs(order) == math.inf and work.kind != "c")
-    return finished(rules, out, real, lambda: np.abs(out), bound, exact=exact, wild=wild)
+    return finished(
+        rules, out, real, lambda: np.abs(out), bound, exact=exact, wild=wild, positive=True
+    )
 
 
 @function("all", "linalg.matrix_norm")

@@ -69,25 +69,31 @@ def finished(
     bound: float,
     exact: bool,
     wild: Any = None,
+    *,
+    positive: bool = False,
 ) -> Array:
     """Return a wide result rounded, with noise of a bound in machine epsilons of a scale.
 
-    ``wild`` tells where what is computed on the way may overflow or underflow.
+    ``wild`` tells where what is computed on the way may overflow or underflow, ``positive`` that
+    nothing is less than zero.
     """
     if rules.noise is not None and kinds.letter(dtype) in "fc" and not exact:
         digits, _ = kinds.DIGITS[kinds.REAL.get(dtype, dtype)]
         out = rules.noise.spread(out, scale() * (bound * 2.0**-digits))
+        out = np.abs(out) if positive else out
     return rules.array(kinds.rounded(out, dtype), None if wild is None else np.asarray(wild))
 
 
 def exact_sums(*wide: Data, size: Any, dtype: DType) -> bool:
-    """Tell whether sums are exact in any order: of whole numbers that stay small enough."""
+    """Tell whether sums are exact in any order: of eighths that stay small enough."""
     if kinds.letter(dtype) not in "fc":
         return True
     digits, _ = kinds.DIGITS[kinds.REAL.get(dtype, dtype)]
     parts = [p for x in wide for p in ((x.real, x.imag) if x.dtype.kind == "c" else (x,))]
-    return bool(np.all(np.asarray(size) < 2.0**digits)) and all(
-        bool(np.all(p == np.rint(p))) and not bool(np.any(np.signbit(p) & (p == 0))) for p in parts
+    # Products of two are of sixty-fourths.
+    return bool(np.all(np.asarray(size) * 64 < 2.0**digits)) and all(
+        bool(np.all(p * 8 == np.rint(p * 8))) and not bool(np.any(np.signbit(p) & (p == 0)))
+        for p in parts
     )
 
 
@@ -261,9 +267,18 @@ def _variance(rules: Rules, name: str, x: Any, axis: Any, correction: Any, keepd
     if name == "std":
         root = np.sqrt(out)
         return finished(
-            rules, np.asarray(root), result, scale, NORMWISE[name], exact=False, wild=wild
+            rules,
+            np.asarray(root),
+            result,
+            scale,
+            NORMWISE[name],
+            exact=False,
+            wild=wild,
+            positive=True,
         )
-    return finished(rules, out, result, scale, NORMWISE[name], exact=False, wild=wild)
+    return finished(
+        rules, out, result, scale, NORMWISE[name], exact=False, wild=wild, positive=True
+    )
 
 
 @function("reduces")

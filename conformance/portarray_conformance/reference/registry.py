@@ -98,7 +98,10 @@ def _others(
     try:
         if not isinstance(error, TypeError):
             rules.dtype_of("", arrays)
-        elif arrays:
+            # Kinds that some functions refuse.
+            refused = any(kinds.letter(x.dtype) in "bc" or x.itemsize == 2 for x in arrays)
+            return (TypeError,) if refused else ()
+        if arrays:
             rest = {key: x for key, x in options.items() if key != "dtype"}
             made(rules, *[_as_floats(rules, x) for x in args], **rest)
     except (TypeError, ValueError, IndexError) as other:

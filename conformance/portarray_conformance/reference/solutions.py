@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import operator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -17,6 +19,9 @@ from portarray_conformance.reference.registry import function
 
 if TYPE_CHECKING:
     from portarray_conformance.reference.rules import Rules
+
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class EighResult(NamedTuple):
@@ -45,27 +50,55 @@ class SVDResult(NamedTuple):
     Vh: Array
 
 
-def _matrices(
-    rules: Rules, name: str, x: Any, *, square: bool = False, sure: bool = True
-) -> tuple[Data, DType]:
+def _matrices(rules: Rules, name: str, x: Any, *, square: bool = False) -> tuple[Data, DType]:
     """Return matrices as LAPACK takes them in double precision, and the dtype of results."""
     rules.is_array(x, name)
     arguments.matrices(x, name)
     if square and x.shape[-1] != x.shape[-2]:
-        raise ValueError(f"{name} needs square matrices, got shape {x.shape}")
+        raise LinAlgError(f"{name} needs square matrices, got shape {x.shape}")
     dtype = converted(rules, name, FLOATING, x.dtype)
     if kinds.letter(dtype) == "f" and dtype.itemsize == 2:
-        error = TypeError(f"{name} does not take {dtype}; convert to float32 first")
-        raise error if np.isfinite(x._data).all() else kinds.also(error, LinAlgError)
+        raise TypeError(f"{name} does not take {dtype}; convert to float32 first")
     data = kinds.rounded(x._data, dtype).astype(kinds.LAPACK[dtype])
-    if sure:
-        rules.sure(x)
+    rules.sure(x)
     sizes = np.abs(data)
     far = kinds.largest(dtype) ** 0.25
     # Determinants and squares of such numbers overflow or underflow somewhere.
-    if not np.isfinite(data).all() or np.any((sizes > far) | ((sizes != 0) & (sizes < 1 / far))):
+    if np.any((sizes > far) | ((sizes != 0) & (sizes < 1 / far))):
         raise Unsure
     return data, dtype
+
+
+def _spoiled(*answers: str) -> Callable[[F], F]:
+    """Say what becomes of matrices with infinities or NaN: an answer for each result.
+
+    NaN, 0, or nothing that is promised. The other matrices of a stack are as without them.
+    """
+
+    def decorate(made: F) -> F:
+        @functools.wraps(made)
+        def call(rules: Rules, x: Any, *args: Any, **options: Any) -> Any:
+            if type(x) is not Array or x.ndim < 2 or not x.size or np.isfinite(x._data).all():
+                return made(rules, x, *args, **options)
+            bad = np.asarray(~np.isfinite(x._data).all((-2, -1)))
+            clean = np.where(bad[..., None, None], np.eye(x.shape[-2], x.shape[-1]), x._data)
+            out = made(rules, Array(clean.astype(x.dtype), rules, x.unsure), *args, **options)
+            tail = 1 if args and type(args[0]) is Array and args[0].ndim == 1 else 2
+            for result, answer in zip(out if len(answers) > 1 else [out], answers, strict=True):
+                axes = tail if args else result.ndim - bad.ndim
+                where = np.broadcast_to(bad.reshape(bad.shape + (1,) * axes), result.shape)
+                if answer == "open" or result.dtype.kind == "c":
+                    rules.marked = True
+                    result.unsure = where | (False if result.unsure is None else result.unsure)
+                else:
+                    spoiled = np.asarray(np.nan if answer == "nan" else 0).astype(result.dtype)
+                    result._data = np.where(where, spoiled, result._data)
+                    result.unsure = None if result.unsure is None else result.unsure & ~where
+            return out
+
+        return call  # type: ignore[return-value]
+
+    return decorate
 
 
 def _eps(dtype: DType) -> float:
@@ -76,9 +109,17 @@ def _norm(x: Data) -> Data:
     return np.asarray(np.sqrt(np.sum(np.abs(x) ** 2, axis=(-2, -1))))
 
 
-def _made(rules: Rules, out: Any, dtype: DType, scale: Any, n: int) -> Array:
+def _made(
+    rules: Rules, out: Any, dtype: DType, scale: Any, n: int, *, positive: bool = False
+) -> Array:
     return finished(
-        rules, np.asarray(out), dtype, lambda: scale, NORMWISE["linalg"] * max(n, 1), exact=False
+        rules,
+        np.asarray(out),
+        dtype,
+        lambda: scale,
+        NORMWISE["linalg"] * max(n, 1),
+        exact=False,
+        positive=positive,
     )
 
 
@@ -122,6 +163,7 @@ def _hermitian(x: Data, dtype: DType) -> None:
 
 
 @function("own", "linalg.cholesky")
+@_spoiled("open")
 def cholesky(rules: Rules, x: Any, /, *, upper: bool = False) -> Array:
     data, dtype = _matrices(rules, "cholesky", x, square=True)
     if data.size == 0:
@@ -141,6 +183,7 @@ def cholesky(rules: Rules, x: Any, /, *, upper: bool = False) -> Array:
 
 
 @function("own", "linalg.det")
+@_spoiled("open")
 def det(rules: Rules, x: Any, /) -> Array:
     data, dtype = _matrices(rules, "det", x, square=True)
     if data.size == 0:
@@ -150,6 +193,7 @@ def det(rules: Rules, x: Any, /) -> Array:
 
 
 @function("own", "linalg.slogdet")
+@_spoiled("open", "open")
 def slogdet(rules: Rules, x: Any, /) -> SlogdetResult:
     data, dtype = _matrices(rules, "slogdet", x, square=True)
     real = kinds.REAL.get(dtype, dtype)
@@ -169,6 +213,7 @@ def slogdet(rules: Rules, x: Any, /) -> SlogdetResult:
 
 
 @function("own", "linalg.eigh")
+@_spoiled("nan", "open")
 def eigh(rules: Rules, x: Any, /) -> EighResult:
     data, dtype = _matrices(rules, "eigh", x, square=True)
     _hermitian(data, dtype)
@@ -184,6 +229,7 @@ def eigvalsh(rules: Rules, x: Any, /) -> Array:
 
 
 @function("own", "linalg.eig")
+@_spoiled("open", "open")
 def eig(rules: Rules, x: Any, /) -> EigResult:
     data, dtype = _matrices(rules, "eig", x, square=True)
     result = rules.available(kinds.COMPLEX.get(dtype, dtype))
@@ -199,6 +245,7 @@ def eigvals(rules: Rules, x: Any, /) -> Array:
 
 
 @function("own", "linalg.inv")
+@_spoiled("open")
 def inv(rules: Rules, x: Any, /) -> Array:
     data, dtype = _matrices(rules, "inv", x, square=True)
     condition = _regular("inv", data, dtype)
@@ -209,6 +256,7 @@ def inv(rules: Rules, x: Any, /) -> Array:
 
 
 @function("own", "linalg.solve")
+@_spoiled("open")
 def solve(rules: Rules, x1: Any, x2: Any, /) -> Array:
     for x in (x1, x2):
         rules.is_array(x, "solve")
@@ -219,7 +267,9 @@ def solve(rules: Rules, x1: Any, x2: Any, /) -> Array:
     rules.sure(second)
     right = kinds.rounded(second._data, dtype).astype(data.dtype)
     if not np.isfinite(right).all():
-        raise Unsure
+        finite = rules.array(np.where(np.isfinite(right), right, 0).astype(dtype))
+        rest = solve(rules, first, finite)
+        return rules.array(rest._data, np.ones(rest.shape, bool))
     vector = right.ndim == 1
     columns = right[:, None] if vector else right
     n = data.shape[-1]
@@ -244,7 +294,7 @@ def matrix_power(rules: Rules, x: Any, n: int, /) -> Array:
         x, power = inv(rules, x), -power
     arguments.matrices(x, "matrix_power")
     if x.shape[-1] != x.shape[-2]:
-        raise ValueError(f"matrix_power needs square matrices, got shape {x.shape}")
+        raise LinAlgError(f"matrix_power needs square matrices, got shape {x.shape}")
     work = converted(rules, "matrix_power", SUMS, x.dtype)
     x = rules.call("astype", x, work, copy=False)
     if power == 0:
@@ -261,6 +311,7 @@ def matrix_power(rules: Rules, x: Any, n: int, /) -> Array:
 
 
 @function("own", "linalg.qr")
+@_spoiled("open", "open")
 def qr(rules: Rules, x: Any, /, *, mode: str = "reduced") -> QRResult:
     rules.is_array(x, "qr")
     arguments.matrices(x, "qr")
@@ -277,19 +328,23 @@ def _values(data: Data) -> Data:
 
 
 @function("own", "linalg.svd")
+@_spoiled("open", "nan", "open")
 def svd(rules: Rules, x: Any, /, *, full_matrices: bool = True) -> SVDResult:
     data, dtype = _matrices(rules, "svd", x)
     left, values, right = np.linalg.svd(data, full_matrices=bool(full_matrices))
     real = kinds.REAL.get(dtype, dtype)
-    made = _made(rules, values, real, _norm(data)[..., None], max(x.shape[-2:]))
+    made = _made(rules, values, real, _norm(data)[..., None], max(x.shape[-2:]), positive=True)
     return SVDResult(_open(rules, left, dtype), made, _open(rules, right, dtype))
 
 
 @function("own", "linalg.svdvals")
+@_spoiled("nan")
 def svdvals(rules: Rules, x: Any, /) -> Array:
     data, dtype = _matrices(rules, "svdvals", x)
     real = kinds.REAL.get(dtype, dtype)
-    return _made(rules, _values(data), real, _norm(data)[..., None], max(x.shape[-2:]))
+    return _made(
+        rules, _values(data), real, _norm(data)[..., None], max(x.shape[-2:]), positive=True
+    )
 
 
 def _cut(rules: Rules, data: Data, dtype: DType, rtol: Any) -> tuple[Data, Data]:
@@ -313,6 +368,7 @@ def _cut(rules: Rules, data: Data, dtype: DType, rtol: Any) -> tuple[Data, Data]
 
 
 @function("own", "linalg.matrix_rank")
+@_spoiled("0")
 def matrix_rank(rules: Rules, x: Any, /, *, rtol: Any = None) -> Array:
     data, dtype = _matrices(rules, "matrix_rank", x)
     if 0 in data.shape[-2:]:
@@ -322,6 +378,7 @@ def matrix_rank(rules: Rules, x: Any, /, *, rtol: Any = None) -> Array:
 
 
 @function("own", "linalg.pinv")
+@_spoiled("nan")
 def pinv(rules: Rules, x: Any, /, *, rtol: Any = None) -> Array:
     data, dtype = _matrices(rules, "pinv", x)
     if data.size == 0:
