@@ -83,8 +83,12 @@ def device_texts(metafunc: pytest.Metafunc) -> list[str]:
 
 @cache
 def functional_devices() -> list[str]:
-    """Return the devices that work; they are asked for once, not for each test."""
-    return [str(one) for one in pa.devices()]
+    """Return the devices that work; they are asked for once, not for each test.
+
+    ``PORTARRAY_TEST_DEVICES`` names those that are wanted, separated by spaces.
+    """
+    wanted = os.environ.get("PORTARRAY_TEST_DEVICES", "").split()
+    return [str(one) for one in (map(pa.device, wanted) if wanted else pa.devices())]
 
 
 def pytest_collection_finish() -> None:
