@@ -48,9 +48,14 @@ class Area:
     only: str = ""  # an expression for pytest's -k
     devices: str = ""  # those that tests with an argument ``device`` run on; all where it is empty
     command: tuple[str, ...] = ()  # instead of pytest
+    conformance: str = ""  # instead of both: a device, on which the suite checks some functions
 
-    def arguments(self) -> list[str]:
+    def arguments(self, functions: Iterable[str] = ()) -> list[str]:
         """Return the command line."""
+        if self.conformance:
+            names = ",".join(sorted(set(functions)))
+            chosen = ["--device", self.conformance, "--functions", names]
+            return [sys.executable, "-m", "portarray", "conformance", "run", *chosen]
         if self.command:
             return [sys.executable, *self.command]
         options = ["-x", "-q", "-p", "no:cacheprovider", "--no-header", "--tb=line"]
@@ -69,6 +74,7 @@ class Mutant:
     old: str
     new: str
     why: str
+    functions: tuple[str, ...] = ()  # of the standard: those that the suite checks in its area
     survives: str = ""  # the reason, where no test can or need find it
 
     @property
@@ -100,7 +106,9 @@ def read(folder: Path = LISTS) -> tuple[dict[str, Area], list[Mutant]]:
                 raise ValueError(f"{path.name}: the area {name} stands in another list too")
             lists = {key: tuple(row.pop(key, ())) for key in ("tests", "command")}
             areas[name] = Area(name, **lists, **row)
-        mutants += [Mutant(list=path.stem, **row) for row in table.get("mutants", ())]
+        for row in table.get("mutants", ()):
+            functions = tuple(row.pop("functions", ()))
+            mutants.append(Mutant(list=path.stem, functions=functions, **row))
     ids = [one.id for one in mutants]
     if twice := {one for one in ids if ids.count(one) > 1}:
         raise ValueError(f"ids that stand twice: {', '.join(sorted(twice))}")
@@ -121,7 +129,7 @@ class Run:
     def found_by(self) -> str:
         """Return the first failure, on one line."""
         lines = [line.strip() for line in self.text.splitlines() if line.strip()]
-        failed = [line for line in lines if line.startswith(("FAILED", "ERROR"))]
+        failed = [line for line in lines if line.startswith(("FAILED", "ERROR", "UNEXPECTED"))]
         return (failed or lines[-1:] or [""])[0][:200]
 
 
@@ -143,7 +151,7 @@ class Copy:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(ROOT / name, target)
 
-    def run(self, area: Area, limit: float = LIMIT) -> Run:
+    def run(self, area: Area, functions: Iterable[str] = ()) -> Run:
         """Run an area's tests, with the settings and the temporary files of this run alone."""
         own = self.folder / "own"
         for name in ("tmp", "config", "state"):
@@ -164,7 +172,7 @@ class Copy:
         variables.pop("PYTHONDONTWRITEBYTECODE", None)
         start = time.monotonic()
         child = subprocess.Popen(
-            area.arguments(),
+            area.arguments(functions),
             cwd=self.tree,
             env=variables,
             stdin=subprocess.DEVNULL,
@@ -175,7 +183,7 @@ class Copy:
             start_new_session=True,
         )
         try:
-            text, _ = child.communicate(timeout=limit)
+            text, _ = child.communicate(timeout=LIMIT)
             timed_out = False
         except subprocess.TimeoutExpired:
             timed_out = True
@@ -224,8 +232,13 @@ class Verdict:
 class Judge:
     """Runs the clean areas, then the mutants, in as many copies as there are processes."""
 
-    def __init__(self, areas: dict[str, Area], folder: Path, processes: int) -> None:
+    def __init__(
+        self, areas: dict[str, Area], mutants: Sequence[Mutant], folder: Path, processes: int
+    ) -> None:
         self._areas = areas
+        self._functions: dict[str, set[str]] = {}
+        for one in mutants:
+            self._functions.setdefault(one.area, set()).update(one.functions)
         self._pool = ThreadPoolExecutor(processes)
         self._free: queue.SimpleQueue[Copy] = queue.SimpleQueue()
         for number in range(processes):
@@ -250,7 +263,7 @@ class Judge:
     def _run_clean(self, name: str) -> Run:
         copy = self._free.get()
         try:
-            return copy.run(self._areas[name])
+            return copy.run(self._areas[name], self._functions[name])
         finally:
             self._free.put(copy)
 
@@ -258,7 +271,7 @@ class Judge:
         copy = self._free.get()
         try:
             copy.plant(mutant)
-            run = copy.run(self._areas[mutant.area])
+            run = copy.run(self._areas[mutant.area], mutant.functions)
             copy.restore(mutant)
         finally:
             self._free.put(copy)
@@ -292,7 +305,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if problems := [text for one in mutants if (text := one.problem())]:
         sys.exit("\n".join(problems))
     with tempfile.TemporaryDirectory(prefix="portarray-mutants-") as folder:
-        judge = Judge(areas, Path(folder), options.processes)
+        Path(folder).chmod(0o755)  # tests become another user for a while
+        judge = Judge(areas, mutants, Path(folder), options.processes)
         if wrong := judge.clean(sorted({one.area for one in mutants})):
             sys.exit("\n\n".join(wrong))
         verdicts = []
