@@ -119,8 +119,12 @@ def _backend(package: str) -> Iterator[str]:
     info = registry.add_backend(package)
     pa.reset_gpu_device()
     yield info.library
+    library = sys.modules[f"{package}.backend"].LIBRARY if registry.loaded(package) else None
     registry.remove_backend(info.library)
     pa.reset_gpu_device()
+    if library is not None:
+        left, library.entered, library.current = library.entered == 0, 0, 0
+        assert left, f"a scope of {package} was entered and never left"
 
 
 @pytest.fixture
