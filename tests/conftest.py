@@ -119,7 +119,7 @@ def _backend(package: str) -> Iterator[str]:
     info = registry.add_backend(package)
     pa.reset_gpu_device()
     yield info.library
-    library = sys.modules[f"{package}.backend"].LIBRARY if registry.loaded(package) else None
+    library = getattr(sys.modules.get(f"{package}.backend"), "LIBRARY", None)
     registry.remove_backend(info.library)
     pa.reset_gpu_device()
     if library is not None:

@@ -209,6 +209,9 @@ def test_vectors_are_due(device: str) -> None:
         pa.linalg.outer(x, x[0, :])
     with pytest.raises(ValueError, match="x1 of shape"):
         pa.searchsorted(x, x)
+    for size in (1, 4):
+        with pytest.raises(ValueError, match=r"must have the shape of x1, \(3,\)"):
+            pa.searchsorted(x[0, :], x, sorter=pa.arange(size, device=device))
     with pytest.raises(ValueError, match="must have 3"):
         pa.linalg.cross(x, x, axis=-2)
     with pytest.raises(ValueError, match="takes 1-d arrays"):
