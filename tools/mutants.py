@@ -138,6 +138,7 @@ class Copy:
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.tree = folder, folder / "tree"
+        self._before = ""
         listed = subprocess.run(
             ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
             cwd=ROOT,
@@ -193,12 +194,12 @@ class Copy:
 
     def plant(self, mutant: Mutant) -> None:
         """Change the file as the mutant says."""
-        text = (ROOT / mutant.file).read_text("utf-8")
-        self._write(mutant.file, text.replace(mutant.old, mutant.new))
+        self._before = (self.tree / mutant.file).read_text("utf-8")
+        self._write(mutant.file, self._before.replace(mutant.old, mutant.new))
 
     def restore(self, mutant: Mutant) -> None:
         """Take the fault out."""
-        self._write(mutant.file, (ROOT / mutant.file).read_text("utf-8"))
+        self._write(mutant.file, self._before)
 
     def _write(self, name: str, text: str) -> None:
         path = self.tree / name

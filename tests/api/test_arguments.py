@@ -361,3 +361,25 @@ def test_a_power_that_changes_the_dtype_does_so_after_one_that_does_not(device: 
     assert pa.linalg.matrix_power(x, 2).dtype == x.dtype
     inverse = pa.linalg.matrix_power(x, -1)
     assert (inverse.dtype.kind, inverse.tolist()) == ("f", [[0.5, 0], [0, 0.25]])
+
+
+@pytest.mark.one_device
+def test_functions_of_real_numbers_refuse_complex_ones(device: str) -> None:
+    x = pa.ones((2, 4), dtype="complex64", device=device)
+    for call in (
+        pa.fft.rfft,
+        pa.fft.rfftn,
+        pa.fft.ihfft,
+        pa.max,
+        pa.argmin,
+        pa.sort,
+        pa.std,
+        pa.signbit,
+        lambda x: pa.atan2(x, x),
+        lambda x: pa.less(x, x),
+        lambda x: pa.minimum(x, x),
+        lambda x: pa.floor_divide(x, x),
+        lambda x: pa.logaddexp(x, x),
+    ):
+        with pytest.raises(TypeError, match="not complex64"):
+            call(x)

@@ -105,6 +105,20 @@ def test_signs(device: str, dtype: str) -> None:
     check(device, "sign", [(NAN, NAN), (-3.0, -1.0), (INF, 1.0), (0.0, 0.0)], dtype)
 
 
+def test_truth_values(device: str) -> None:
+    table = [(False, False), (False, True), (True, False), (True, True)]
+    x, y = (pa.asarray(list(column), device=device) for column in zip(*table, strict=True))
+    for name, wanted in {
+        "add": [False, True, True, True],
+        "multiply": [False, False, False, True],
+        "maximum": [False, True, True, True],
+        "minimum": [False, False, False, True],
+        "less": [False, True, False, False],
+    }.items():
+        found = getattr(pa, name)(x, y)
+        assert (found.tolist(), found.dtype) == (wanted, pa.bool)
+
+
 REDUCTIONS = ("sum", "prod", "max", "min", "mean", "var", "std", "any", "all", "count_nonzero")
 
 
