@@ -207,6 +207,11 @@ def test_narrowing_is_asked_for(nofloat64: str, no64bit: str, name: str) -> None
             pa.astype(pa.zeros(2, device=device), name)
         with pytest.raises(DTypeNotSupportedError, match="narrow=True"):
             pa.asarray(values, device="numpy").to_device(device)
+        # Another dtype is other memory.
+        there = pa.asarray(values, device="numpy")
+        with pytest.raises(ValueError, match=f"copy=False, but converting {name} to {narrower}"):
+            there.to_device(device, narrow=True, copy=False)
+        same(there.to_device(device, narrow=True, copy=True), values.astype(narrower))
         # Python's numbers have no width to lose.
         assert pa.asarray([1, 2], device=device).dtype.itemsize <= 8
 
