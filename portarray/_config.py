@@ -35,13 +35,30 @@ class Config:
     'allow'
     """
 
-    __slots__ = ("_host_fallback", "_progress", "_tuned_kernels", "_unpickle_device")
+    __slots__ = (
+        "_check_linalg",
+        "_host_fallback",
+        "_progress",
+        "_tuned_kernels",
+        "_unpickle_device",
+    )
 
     def __init__(self) -> None:
+        self._check_linalg = True
         self._host_fallback: HostFallback = "warn"
         self._unpickle_device: str | None = "cpu"
         self._progress = False
         self._tuned_kernels = True
+
+    @property
+    def check_linalg(self) -> bool:
+        """Whether singular and indefinite matrices are looked for where that waits for the device.
+
+        True, the default, raises :class:`portarray.errors.LinAlgError` on every device (not while a
+        library traces a function). False saves the wait: where a library does not raise by itself,
+        infinities and NaN come out.
+        """
+        return self._check_linalg
 
     @property
     def host_fallback(self) -> HostFallback:
@@ -80,6 +97,7 @@ class Config:
     def __call__(
         self,
         *,
+        check_linalg: bool | _Kept = _KEPT,
         host_fallback: HostFallback | _Kept = _KEPT,
         unpickle_device: str | _Kept | None = _KEPT,
         progress: bool | _Kept = _KEPT,
@@ -89,6 +107,8 @@ class Config:
 
         Parameters
         ----------
+        check_linalg : bool, optional
+            See :attr:`check_linalg`.
         host_fallback : {"error", "warn", "allow"}, optional
             See :attr:`host_fallback`.
         unpickle_device : str or None, optional
@@ -120,7 +140,11 @@ class Config:
             wanted["_host_fallback"] = host_fallback
         if unpickle_device is not _KEPT:
             wanted["_unpickle_device"] = _device_text(unpickle_device)
-        for name, value in (("progress", progress), ("tuned_kernels", tuned_kernels)):
+        for name, value in (
+            ("check_linalg", check_linalg),
+            ("progress", progress),
+            ("tuned_kernels", tuned_kernels),
+        ):
             if value is not _KEPT:
                 if not isinstance(value, bool):
                     raise TypeError(f"{name}={value!r}: use True or False")
@@ -135,9 +159,9 @@ class Config:
 
     def __repr__(self) -> str:
         return (
-            f"<portarray.config host_fallback={self._host_fallback!r} "
-            f"unpickle_device={self._unpickle_device!r} progress={self._progress!r} "
-            f"tuned_kernels={self._tuned_kernels!r}>"
+            f"<portarray.config check_linalg={self._check_linalg!r} "
+            f"host_fallback={self._host_fallback!r} unpickle_device={self._unpickle_device!r} "
+            f"progress={self._progress!r} tuned_kernels={self._tuned_kernels!r}>"
         )
 
 

@@ -9,6 +9,7 @@
     ├── DTypeNotSupportedError (TypeError)           a dtype that the device lacks
     ├── PreferenceError (ValueError)                 a preference that cannot be read, met or saved
     ├── HostFallbackError (RuntimeError)             host-served function while config forbids it
+    ├── LinAlgError (numpy.linalg.LinAlgError)       matrices without an inverse, a factor, ...
     └── OutOfMemoryError (MemoryError)               with asked, free and total bytes
 
     PortarrayWarning (UserWarning)
@@ -24,6 +25,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 __all__ = [
     "DTypeNotSupportedError",
     "DeviceMismatchError",
@@ -31,6 +34,7 @@ __all__ = [
     "DeviceSelectionWarning",
     "HostFallbackError",
     "HostFallbackWarning",
+    "LinAlgError",
     "OutOfMemoryError",
     "PortarrayError",
     "PortarrayWarning",
@@ -185,6 +189,29 @@ class HostFallbackError(PortarrayError, RuntimeError):
             f"{function} runs on the host for {device}, and config.host_fallback is 'error'. "
             f"Allow it with pa.config(host_fallback='allow'), or move the array first"
         )
+
+
+class LinAlgError(PortarrayError, np.linalg.LinAlgError):
+    """Matrices for which a function of linear algebra has no answer.
+
+    It is a ValueError, and NumPy's own class catches it too: ``except numpy.linalg.LinAlgError``.
+    Also ``pa.linalg.LinAlgError``.
+
+    Parameters
+    ----------
+    function : str
+        The function that was called.
+    reason : str
+        What is wrong with the matrices, and what to do.
+    device : str
+        Text of the device; empty for functions of native arrays.
+    """
+
+    def __init__(self, function: str, reason: str, device: str = "") -> None:
+        self.function = function
+        self.reason = reason
+        self.device = device
+        super().__init__(f"{function}{f' on {device}' if device else ''}: {reason}")
 
 
 class OutOfMemoryError(PortarrayError, MemoryError):

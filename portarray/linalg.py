@@ -26,8 +26,10 @@ from portarray._api.linalg.solutions import (
     solve,
 )
 from portarray._api.linear_algebra import matmul, matrix_transpose, tensordot, vecdot
+from portarray.errors import LinAlgError
 
 __all__ = [
+    "LinAlgError",
     "cholesky",
     "cross",
     "det",

@@ -12,6 +12,7 @@ from portarray import errors
 
 def settings() -> dict[str, object]:
     return {
+        "check_linalg": pa.config.check_linalg,
         "host_fallback": pa.config.host_fallback,
         "unpickle_device": pa.config.unpickle_device,
         "progress": pa.config.progress,
@@ -20,6 +21,7 @@ def settings() -> dict[str, object]:
 
 
 DEFAULTS = {
+    "check_linalg": True,
     "host_fallback": "warn",
     "unpickle_device": "cpu",
     "progress": False,
@@ -38,8 +40,8 @@ def test_blocks_put_back_what_they_changed_and_nothing_else() -> None:
         changed = {"host_fallback": "allow", "unpickle_device": None, "progress": True}
         assert settings() == DEFAULTS | changed
         assert repr(pa.config) == (
-            "<portarray.config host_fallback='allow' unpickle_device=None progress=True "
-            "tuned_kernels=True>"
+            "<portarray.config check_linalg=True host_fallback='allow' unpickle_device=None "
+            "progress=True tuned_kernels=True>"
         )
     with pytest.raises(KeyError), pa.config(progress=False):
         raise KeyError

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.exceptions import AxisError
 
 from portarray._array import dtypes, operands
+from portarray.errors import LinAlgError
 
 
 def axis(value: int, x: Any, *, extra: int = 0) -> int:
@@ -91,7 +92,8 @@ def choice(value: object, name: str, allowed: tuple[object, ...]) -> None:
 def matrices(x: Any, function: str) -> None:
     """Raise for an array with fewer than two axes."""
     if getattr(x, "ndim", 2) < 2:
-        raise ValueError(f"{function} got shape {x.shape}; it needs matrices, shape (..., M, N)")
+        reason = f"got shape {x.shape}; it takes matrices, shape (..., M, N)"
+        raise LinAlgError(function, reason, str(x.device))
 
 
 def indices(x: Any, name: str) -> None:

@@ -120,7 +120,9 @@ def functions() -> Iterator[tuple[str, str]]:
     for chapter in assembly.CHAPTERS:
         extension = getattr(main, chapter, None)  # linalg and fft
         if extension is not None:
-            yield from ((chapter, f"{chapter}.{name}") for name in extension.__all__)
+            for name in extension.__all__:
+                if not isinstance(getattr(extension, name), type):  # errors
+                    yield chapter, f"{chapter}.{name}"
             continue
         for name in main.__all__:
             module = getattr(getattr(main, name), "__module__", "")

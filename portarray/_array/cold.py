@@ -71,7 +71,9 @@ def learn_with_options(
     return out  # type: ignore[no-any-return]
 
 
-def failed(error: Exception, name: str, table: DispatchTable, *operands: Any, **_: Any) -> Array:
+def failed(
+    error: Exception, name: str, table: DispatchTable, *operands: Any, **options: Any
+) -> Array:
     """Raise what the user sees in a library's error's place.
 
     With a Python scalar the namespace's function is tried, which works or raises a clearer error.
@@ -84,10 +86,10 @@ def failed(error: Exception, name: str, table: DispatchTable, *operands: Any, **
             and not all(map(table.device._backend.owns, operands))
         ):
             return called(name, table, _operands(table, *operands), {})  # type: ignore[no-any-return]
-        reraise(error, name, table.device)
+        reraise(error, name, table.device, call=(operands, options))
     finally:
         # As in reraise: this frame is in the traceback, and would keep alive what it refers to.
-        del error
+        del error, operands, options
 
 
 def finished(result: Any, table: DispatchTable) -> Array:
@@ -136,7 +138,7 @@ def called(
         result = table.functions[name](*natives, **options)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
         asked = None if shape is None else table.dtype.itemsize * math.prod(shape)
-        reraise(error, name, table.device, asked=asked)
+        reraise(error, name, table.device, asked=asked, call=(natives, options))
     return finished(result, table)
 
 

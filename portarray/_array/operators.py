@@ -32,7 +32,7 @@ def inplace(name: str) -> Callable[[Array, Any], Array]:
                 try:
                     self._native = direct(first, second)
                 except Exception as error:  # noqa: BLE001  (translated and raised again)
-                    reraise(error, name, own.device)
+                    reraise(error, name, own.device, call=((first, second), {}))
                 return self
         elif cold.is_foreign(other):
             return NotImplemented  # type: ignore[no-any-return]
@@ -46,7 +46,7 @@ def inplace(name: str) -> Callable[[Array, Any], Array]:
             try:
                 self._native = direct(first, second)
             except Exception as error:  # noqa: BLE001  (translated and raised again)
-                reraise(error, name, table.device)
+                reraise(error, name, table.device, call=((first, second), {}))
             return self
         result = cold.called(name, table, (first, second), {})
         if result.shape != self.shape:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from portarray._array import base, dispatch
+from portarray._array import base, dispatch, refusals
 from portarray._devices import memory
 from portarray.backends import sizes
-from portarray.errors import DeviceNotFunctionalError, PortarrayError
+from portarray.errors import DeviceNotFunctionalError, LinAlgError, PortarrayError
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
@@ -69,13 +70,20 @@ def countable(shape: tuple[int, ...], table: DispatchTable, name: str) -> None:
         reraise(error, name, table.device)
 
 
-def reraise(error: Exception, name: str, *devices: Device, asked: int | None = None) -> NoReturn:
+def reraise(
+    error: Exception,
+    name: str,
+    *devices: Device,
+    asked: int | None = None,
+    call: tuple[Sequence[Any], dict[str, Any]] | None = None,
+) -> NoReturn:
     """Raise a library's error translated; the native one is its ``__cause__``.
 
     ``devices`` are those involved, the result's first. ``asked`` is the size in bytes of the
-    result, if known, for out-of-memory errors of libraries that do not report it.
+    result, if known, for out-of-memory errors of libraries that do not report it. ``call`` has the
+    native operands and the options of a function of the standard.
     """
-    translated = _translated(error, name, devices, asked)
+    translated = _translated(error, name, devices, asked, call)
     try:
         if translated is error:
             raise error
@@ -83,15 +91,24 @@ def reraise(error: Exception, name: str, *devices: Device, asked: int | None = N
     finally:
         # Break the reference cycle of error, traceback and this frame, which would keep the arrays
         # in the caller's frames alive until the next garbage collection.
-        del error, translated
+        del error, translated, call
 
 
 def _translated(
-    error: Exception, name: str, devices: tuple[Device, ...], asked: int | None
+    error: Exception,
+    name: str,
+    devices: tuple[Device, ...],
+    asked: int | None,
+    call: tuple[Sequence[Any], dict[str, Any]] | None,
 ) -> Exception:
     """Return the translated error."""
+    if isinstance(error, LinAlgError) and not error.device:
+        return LinAlgError(name, error.reason, str(devices[0]))
     if isinstance(error, PortarrayError):
         return error
+    wrong = None if call is None else refusals.fault(name, devices[0], *call)
+    if wrong is not None:
+        return wrong
     short = memory.out_of_memory(error, *devices, asked=asked)
     if short is not None:
         return short

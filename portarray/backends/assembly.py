@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from portarray.backends import host, promotion, registry
+from portarray.backends import host, matrices, promotion, registry
 from portarray.backends.base import Backend
 from portarray.backends.kinds import ACCEPTED, OPERANDS, Accepts
 from portarray.backends.promotion import Kind, kind_of
@@ -274,16 +274,19 @@ class NativeFunctions:
             return self._converted(name, rule, dtype)
         own = _own(self.backend, name, dtype)
         if own is not None:
-            return self._guarded(name, own), served_by(own)
+            return self._ruled(name, self._guarded(name, own)), served_by(own)
         composition = _composition(name)
         if composition is not None:
-            return partial(composition, self.namespace), "composed"
+            return self._ruled(name, partial(composition, self.namespace)), "composed"
         if self.backend is _host_functions().backend:
             raise AttributeError(f"the array API standard has no {name!r}")
         return host.function(self.backend, self.device, name, _host_function(name)), "host"
 
     def _guarded(self, name: str, own: Any) -> Any:
         return self.backend.guard_memory(name, own) if callable(own) else own
+
+    def _ruled(self, name: str, function: Any) -> Any:
+        return matrices.checked(name, function, self) if name in matrices.CHECKED else function
 
     def _converted(self, name: str, rule: Accepts, dtype: DType) -> tuple[Function, Served]:
         """Return a function for a dtype that is converted first, or refuse it."""

@@ -72,6 +72,16 @@ class Backend(ABC):
     array_type: ClassVar[type]
     """The concrete class of the library's arrays. **Must**."""
 
+    unchecked_linalg: ClassVar[frozenset[str]] = frozenset()
+    """Functions that leave infinities or NaN where a matrix is singular or indefinite: any of
+    ``linalg.cholesky``, ``linalg.inv``, ``linalg.matrix_power``, ``linalg.solve``. **Should**."""
+
+    heedless_linalg: ClassVar[frozenset[str]] = frozenset(
+        ("linalg.eigh", "linalg.eigvalsh", "linalg.pinv")
+    )
+    """Functions of ``linalg`` that may answer with finite numbers where a matrix has NaN or
+    infinity, as LAPACK's eigenvalues do. **Should**."""
+
     standard: ClassVar[Any] = None
     """The library's own implementation of the standard. **May**. It serves every name that no file
     of ``namespace/`` defines."""
@@ -213,6 +223,13 @@ class Backend(ABC):
         **May**; for libraries that abort the process. The default returns the function.
         """
         return function
+
+    def linalg_errors(self) -> tuple[type[Exception], ...]:
+        """Return the library's errors for singular, indefinite or unsuitable matrices.
+
+        **Should** if they are not NumPy's.
+        """
+        return (np.linalg.LinAlgError,)
 
     def is_device_failure(self, error: BaseException) -> bool:
         """Tell whether an error means that a device or its driver failed.

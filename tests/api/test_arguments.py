@@ -191,7 +191,7 @@ def test_unknown_names(device: str) -> None:
     ],
 )
 def test_matrices_are_due(device: str, function: Callable[..., Any]) -> None:
-    with pytest.raises(ValueError, match=r"got shape \(3,\); it needs matrices"):
+    with pytest.raises(ValueError, match=r"got shape \(3,\); it takes matrices"):
         function(pa.ones(3, device=device))
 
 

@@ -41,6 +41,11 @@ EXAMPLES: list[tuple[errors.PortarrayError, type[Exception], dict[str, Any]]] = 
         {"asked": 8, "free": 4, "total": 16},
     ),
     (errors.HostFallbackError("sort", "fake:cuda:0"), RuntimeError, {"function": "sort"}),
+    (
+        errors.LinAlgError("linalg.inv", "a matrix is singular", "jax:cpu:0"),
+        ValueError,
+        {"function": "linalg.inv", "device": "jax:cpu:0"},
+    ),
     (errors.PreferenceError("no such key"), ValueError, {}),
 ]
 

@@ -32,8 +32,9 @@ def cholesky(x: Array, /, *, upper: bool = False) -> Array:
 
     Raises
     ------
-    ValueError
-        If the matrices are not square, or one is not positive-definite and the device notices.
+    LinAlgError
+        If the matrices are not square, or one is not positive-definite; where a library does not
+        look, looking waits for the result, which ``pa.config(check_linalg=False)`` saves.
     """
     return call.options("linalg.cholesky", x, upper=upper)
 
@@ -55,8 +56,8 @@ def eig(x: Array, /) -> EigResult:
 
     Raises
     ------
-    ValueError
-        If the matrices are not square.
+    LinAlgError
+        If the matrices are not square. NaN and infinity in a matrix make its eigenvalues NaN.
 
     See Also
     --------
@@ -88,8 +89,8 @@ def eigh(x: Array, /) -> EighResult:
 
     Raises
     ------
-    ValueError
-        If the matrices are not square.
+    LinAlgError
+        If the matrices are not square. NaN and infinity in a matrix make its eigenvalues NaN.
 
     Notes
     -----
@@ -114,8 +115,8 @@ def eigvals(x: Array, /) -> Array:
 
     Raises
     ------
-    ValueError
-        If the matrices are not square.
+    LinAlgError
+        If the matrices are not square. NaN and infinity in a matrix make its eigenvalues NaN.
     """
     return call.options("linalg.eigvals", x)
 
@@ -137,8 +138,8 @@ def eigvalsh(x: Array, /) -> Array:
 
     Raises
     ------
-    ValueError
-        If the matrices are not square.
+    LinAlgError
+        If the matrices are not square. NaN and infinity in a matrix make its eigenvalues NaN.
     """
     return call.options("linalg.eigvalsh", x)
 
@@ -162,14 +163,16 @@ def qr(x: Array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRRe
 
     Raises
     ------
+    LinAlgError
+        If `x` has fewer than two axes.
     ValueError
-        If `mode` is unknown or `x` has fewer than two axes.
+        If `mode` is unknown.
 
     Notes
     -----
     The signs of the diagonal of ``R`` differ between devices.
     """
-    arguments.matrices(x, "qr")
+    arguments.matrices(x, "linalg.qr")
     arguments.choice(mode, "mode", ("reduced", "complete"))
     return QRResult(*call.several("linalg.qr", x, mode=mode))
 
@@ -194,14 +197,14 @@ def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult:
 
     Raises
     ------
-    ValueError
-        If `x` has fewer than two axes.
+    LinAlgError
+        If `x` has fewer than two axes. NaN and infinity in a matrix make its singular values NaN.
 
     Notes
     -----
     The signs (phases) of the vectors differ between devices.
     """
-    arguments.matrices(x, "svd")
+    arguments.matrices(x, "linalg.svd")
     return SVDResult(*call.several("linalg.svd", x, full_matrices=full_matrices))
 
 
@@ -221,8 +224,8 @@ def svdvals(x: Array, /) -> Array:
 
     Raises
     ------
-    ValueError
-        If `x` has fewer than two axes.
+    LinAlgError
+        If `x` has fewer than two axes. NaN and infinity in a matrix make its singular values NaN.
     """
-    arguments.matrices(x, "svdvals")
+    arguments.matrices(x, "linalg.svdvals")
     return call.options("linalg.svdvals", x)

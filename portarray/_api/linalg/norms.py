@@ -42,7 +42,7 @@ def matrix_norm(
     ValueError
         If `ord` is unknown, `x` has fewer than two axes, or there is no element to choose from.
     """
-    arguments.matrices(x, "matrix_norm")
+    arguments.matrices(x, "linalg.matrix_norm")
     if ord is None:
         ord = "fro"
     arguments.choice(ord, "ord", _MATRIX_ORDERS)

@@ -67,7 +67,7 @@ def diagonal(x: Array, /, *, offset: int = 0) -> Array:
     ValueError
         If `x` has fewer than two axes.
     """
-    arguments.matrices(x, "diagonal")
+    arguments.matrices(x, "linalg.diagonal")
     return call.options("linalg.diagonal", x, offset=index(offset))
 
 
@@ -118,6 +118,6 @@ def trace(x: Array, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> Ar
     ValueError
         If `x` has fewer than two axes.
     """
-    arguments.matrices(x, "trace")
+    arguments.matrices(x, "linalg.trace")
     arguments.numeric(dtype, "trace")
     return call.apply("linalg.trace", (x,), offset=index(offset), dtype=dtype)

@@ -29,7 +29,7 @@ def det(x: Array, /) -> Array:
 
     Raises
     ------
-    ValueError
+    LinAlgError
         If the matrices are not square.
 
     See Also
@@ -55,9 +55,9 @@ def inv(x: Array, /) -> Array:
 
     Raises
     ------
-    ValueError
-        If the matrices are not square, or one is singular and the device notices: on some devices
-        it gives infinities or NaN instead.
+    LinAlgError
+        If the matrices are not square, or one is singular; where a library does not look, looking
+        waits for the result, which ``pa.config(check_linalg=False)`` saves.
 
     See Also
     --------
@@ -84,9 +84,8 @@ def matrix_power(x: Array, n: int, /) -> Array:
 
     Raises
     ------
-    ValueError
-        If the matrices are not square, or `n` is negative and one is singular (on devices that
-        notice).
+    LinAlgError
+        If the matrices are not square, or `n` is negative and one is singular.
     TypeError
         If `n` is no integer.
     """
@@ -115,10 +114,10 @@ def matrix_rank(x: Array, /, *, rtol: float | Array | None = None) -> Array:
 
     Raises
     ------
-    ValueError
+    LinAlgError
         If `x` has fewer than two axes.
     """
-    arguments.matrices(x, "matrix_rank")
+    arguments.matrices(x, "linalg.matrix_rank")
     if rtol is None:
         return call.options("linalg.matrix_rank", x)
     return call.apply("linalg.matrix_rank", (x,), rtol=rtol)
@@ -143,10 +142,10 @@ def pinv(x: Array, /, *, rtol: float | Array | None = None) -> Array:
 
     Raises
     ------
-    ValueError
+    LinAlgError
         If `x` has fewer than two axes.
     """
-    arguments.matrices(x, "pinv")
+    arguments.matrices(x, "linalg.pinv")
     if rtol is None:
         return call.options("linalg.pinv", x)
     return call.apply("linalg.pinv", (x,), rtol=rtol)
@@ -170,7 +169,7 @@ def slogdet(x: Array, /) -> SlogdetResult:
 
     Raises
     ------
-    ValueError
+    LinAlgError
         If the matrices are not square.
     """
     return SlogdetResult(*call.several("linalg.slogdet", x))
@@ -194,9 +193,10 @@ def solve(x1: Array, x2: Array, /) -> Array:
 
     Raises
     ------
+    LinAlgError
+        If the matrices are not square, or one is singular; see :func:`inv`.
     ValueError
-        If the shapes do not fit, or a matrix is singular and the device notices: on some devices
-        it gives infinities or NaN instead.
+        If the shapes do not fit.
 
     Examples
     --------

@@ -11,6 +11,7 @@ class DpnpBackend(Devices, Transfer):
     """dpnp behind portarray."""
 
     takes_scalars = True
+    heedless_linalg = Devices.heedless_linalg | {"linalg.svd"}
     tuned_kernels = TUNED
 
 

@@ -156,6 +156,9 @@ class Devices(Backend):
         except (KeyError, TypeError, AttributeError):  # another allocating function
             return None
 
+    def linalg_errors(self) -> tuple[type[Exception], ...]:
+        return (dpnp.linalg.LinAlgError, np.linalg.LinAlgError)
+
     def is_device_failure(self, error: BaseException) -> bool:
         return isinstance(
             error,

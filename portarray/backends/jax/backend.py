@@ -15,6 +15,7 @@ class JAXBackend(Devices, Transfer):
     """JAX behind portarray."""
 
     standard: ClassVar[Any] = jax.numpy
+    unchecked_linalg = frozenset(("linalg.cholesky", "linalg.inv", "linalg.solve"))
     tuned_kernels = TUNED
 
 

@@ -10,6 +10,8 @@ __all__ = ["BACKEND"]
 class MLXBackend(Devices, Transfer):
     """MLX behind portarray."""
 
+    heedless_linalg = frozenset()
+
     tuned_kernels = TUNED
 
 

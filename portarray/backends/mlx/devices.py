@@ -149,6 +149,9 @@ class Devices(Backend):
                 f"MLX's arrays have axes of at most {LONGEST} elements; use several axes or arrays "
                 f"({error})"
             )
+        if isinstance(error, RuntimeError) and "factorization failed" in str(error):
+            # Only with check_linalg=False: otherwise the function itself has waited.
+            return np.linalg.LinAlgError(f"a matrix of an earlier call is singular ({error})")
         if not (isinstance(error, RuntimeError) and _OTHER_THREAD in str(error)):
             return None
         return RuntimeError(

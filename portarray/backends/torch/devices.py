@@ -185,6 +185,9 @@ class Devices(Backend):
             return super().requested_bytes(error)
         return int(float(found[1]) * _UNITS[(found[2] or "b")[0].lower()])
 
+    def linalg_errors(self) -> tuple[type[Exception], ...]:
+        return (torch.linalg.LinAlgError,)  # type: ignore[attr-defined]
+
     def is_device_failure(self, error: BaseException) -> bool:
         # Older releases raise RuntimeError.
         failure: type[BaseException] | None = getattr(torch, "AcceleratorError", None)

@@ -141,7 +141,7 @@ def test_index_arrays_out_of_bounds(index: int) -> None:
     with pytest.raises(IndexError, match=str(index)):
         pa.take(x, places, axis=1)
     with pytest.raises(IndexError, match=str(index)):
-        pa.take_along_axis(x, places[:, None], axis=1)
+        pa.take_along_axis(x, places[None, :], axis=1)
     assert not np.asarray(x).any()
 
 

@@ -35,8 +35,6 @@ def test_errors_belong_to_the_call(xp: Any) -> None:
         xp.linalg.cholesky(mx.array([[1.0, 2.0], [2.0, 1.0]]))
     with pytest.raises(ValueError, match="positive definite"):
         xp.linalg.cholesky(mx.array([[1, 2j], [-2j, 1]], dtype=mx.complex64))
-    with pytest.raises(ValueError, match="positive definite"):
-        xp.linalg.cholesky(mx.array([[float("nan"), 2.0], [2.0, 1.0]]))
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])

@@ -6,6 +6,7 @@ the device and raises.
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from typing import Literal
 
 import cupy
@@ -13,6 +14,7 @@ import cupyx
 import numpy as np
 from cupy import ndarray
 
+from portarray._config import config
 from portarray.backends.composed.linalg import refuse_oblong
 from portarray.backends.composed.results import (
     EighResult,
@@ -25,16 +27,18 @@ from portarray.backends.composed.results import (
 det = cupy.linalg.det
 
 
-def cholesky(x: ndarray, /, *, upper: bool = False) -> ndarray:
-    """Return the triangular factors of positive definite matrices.
+def _looking() -> AbstractContextManager[None]:
+    """Return a context in which CuPy looks for failures where the user wants to wait for that."""
+    context: AbstractContextManager[None] = cupyx.errstate(
+        linalg="raise" if config.check_linalg else "ignore"
+    )
+    return context
 
-    Raises
-    ------
-    ValueError
-        If a matrix is not positive definite; looking for that waits for the device.
-    """
+
+def cholesky(x: ndarray, /, *, upper: bool = False) -> ndarray:
+    """Return the triangular factors of positive definite matrices."""
     refuse_oblong("cholesky", x)
-    with cupyx.errstate(linalg="raise"):
+    with _looking():
         lower = cupy.linalg.cholesky(x)
     return cupy.swapaxes(lower, -1, -2).conj() if upper else lower
 
@@ -88,15 +92,9 @@ def eigvalsh(x: ndarray, /) -> ndarray:
 
 
 def inv(x: ndarray, /) -> ndarray:
-    """Return inverses.
-
-    Raises
-    ------
-    ValueError
-        If a matrix is singular; looking for that waits for the device.
-    """
+    """Return inverses."""
     refuse_oblong("inv", x)
-    with cupyx.errstate(linalg="raise"):
+    with _looking():
         return cupy.linalg.inv(x)
 
 
@@ -119,13 +117,7 @@ def slogdet(x: ndarray, /) -> SlogdetResult[ndarray]:
 
 
 def solve(x1: ndarray, x2: ndarray, /) -> ndarray:
-    """Solve ``x1 @ x = x2``: one right side for 1-d x2, else matrices of columns.
-
-    Raises
-    ------
-    ValueError
-        If a matrix is singular; looking for that waits for the device.
-    """
+    """Solve ``x1 @ x = x2``: one right side for 1-d x2, else matrices of columns."""
     refuse_oblong("solve", x1)
     columns = x2[:, None] if x2.ndim == 1 else x2
     if columns.shape[-2] != x1.shape[-1]:
@@ -137,7 +129,7 @@ def solve(x1: ndarray, x2: ndarray, /) -> ndarray:
     if 0 in columns.shape or 0 in matrices.shape:
         solution = cupy.zeros(columns.shape, columns.dtype)
     else:
-        with cupyx.errstate(linalg="raise"):
+        with _looking():
             solution = cupy.linalg.solve(matrices, columns)
     return solution[..., 0] if x2.ndim == 1 else solution
 

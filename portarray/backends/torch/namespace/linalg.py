@@ -8,6 +8,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from portarray._config import config
 from portarray.backends.composed.results import (
     EighResult,
     EigResult,
@@ -24,23 +25,27 @@ Axes = int | tuple[int, ...]
 # PyTorch has no types for these.
 _broadcast_tensors: Callable[..., tuple[Tensor, Tensor]] = torch.broadcast_tensors
 _cholesky: Callable[..., Tensor] = torch.linalg.cholesky
+_cholesky_ex: Callable[..., tuple[Tensor, Tensor]] = torch.linalg.cholesky_ex
 _cross: Callable[..., Tensor] = torch.linalg.cross
+_inv: Callable[[Tensor], Tensor] = torch.linalg.inv
 _matrix_norm: Callable[..., Tensor] = torch.linalg.matrix_norm
 _pinv: Callable[..., Tensor] = torch.linalg.pinv
+_inv_ex: Callable[[Tensor], tuple[Tensor, Tensor]] = torch.linalg.inv_ex
 _solve: Callable[..., Tensor] = torch.linalg.solve
+_solve_ex: Callable[..., tuple[Tensor, Tensor]] = torch.linalg.solve_ex
 _vector_norm: Callable[..., Tensor] = torch.linalg.vector_norm
 
 det: Callable[[Tensor], Tensor] = torch.linalg.det
 eigvals: Callable[[Tensor], Tensor] = torch.linalg.eigvals
 eigvalsh: Callable[[Tensor], Tensor] = torch.linalg.eigvalsh
-inv: Callable[[Tensor], Tensor] = torch.linalg.inv
 matrix_power: Callable[[Tensor, int], Tensor] = torch.linalg.matrix_power
 svdvals: Callable[[Tensor], Tensor] = torch.linalg.svdvals
 
 
 def cholesky(x: Tensor, /, *, upper: bool = False) -> Tensor:
     """Return the triangular factors of positive definite matrices."""
-    return _cholesky(x, upper=upper)
+    # The functions on _ex leave the answer to "did it fail?" on the device.
+    return _cholesky(x, upper=upper) if config.check_linalg else _cholesky_ex(x, upper=upper)[0]
 
 
 def cross(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
@@ -68,6 +73,11 @@ def eig(x: Tensor, /) -> EigResult[Tensor]:
 def eigh(x: Tensor, /) -> EighResult[Tensor]:
     """Return eigenvalues, ascending, and eigenvectors of Hermitian matrices."""
     return EighResult(*torch.linalg.eigh(x))
+
+
+def inv(x: Tensor, /) -> Tensor:
+    """Return inverses."""
+    return _inv(x) if config.check_linalg else _inv_ex(x)[0]
 
 
 def matrix_norm(
@@ -108,7 +118,7 @@ def solve(x1: Tensor, x2: Tensor, /) -> Tensor:
     if x2.ndim != 1 and x2.ndim == x1.ndim - 1 and x1.shape[:-1] == x2.shape:
         # PyTorch would take x2 for a stack of vectors.
         x2 = x2[None]
-    return _solve(x1, x2)
+    return _solve(x1, x2) if config.check_linalg else _solve_ex(x1, x2)[0]
 
 
 def svd(x: Tensor, /, *, full_matrices: bool = True) -> SVDResult[Tensor]:

@@ -1,0 +1,278 @@
+"""What is wrong with a call that a library refused: one message for each condition.
+
+Asked when a library has raised, so that good calls pay nothing. The functions below return why a
+call is wrong as a clause (or an error, where it is no ValueError), or None if they find no fault;
+then the library's own error is raised.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from portarray.backends.kinds import OPERANDS
+
+if TYPE_CHECKING:
+    from portarray._devices.device import Device
+
+__all__ = ["broadcast", "fault"]
+
+Shape = tuple[int, ...]
+Rule = Callable[..., "str | Exception | None"]
+
+
+def fault(
+    name: str, device: Device, operands: Sequence[Any], options: dict[str, Any]
+) -> Exception | None:
+    """Return the error for a refused call of native arrays, or None if no rule is broken."""
+    rule = _RULES.get(name)
+    if rule is None:
+        return None
+    try:
+        found = rule(device, *operands, **options)
+    except (AttributeError, TypeError):  # operands of other types than the rule reads
+        return None
+    if isinstance(found, str):
+        return ValueError(f"{name} on {device}: {found}")
+    return found
+
+
+def broadcast(shapes: Sequence[Shape]) -> str | None:
+    """Return why shapes do not broadcast together."""
+    for axis in range(-1, -1 - max(map(len, shapes), default=0), -1):
+        sizes = {shape[axis] for shape in shapes if len(shape) >= -axis} - {1}
+        if len(sizes) > 1:
+            told = _listed(shapes)
+            different = _listed(sorted(sizes))
+            return (
+                f"shapes {told} do not broadcast: sizes {different} along axis {axis}; sizes must "
+                f"be equal or 1, counted from the last axis. pa.expand_dims adds an axis of size 1"
+            )
+    return None
+
+
+def _listed(items: Sequence[Any]) -> str:
+    *first, last = map(str, items)
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _shape(x: Any) -> Shape:
+    return tuple(x.shape) if hasattr(x, "shape") else ()
+
+
+def _elementwise(_: Device, *operands: Any, **__: Any) -> str | None:
+    return broadcast([_shape(x) for x in operands if x is not None])
+
+
+def _pow(device: Device, x1: Any, x2: Any) -> str | None:
+    wrong = _elementwise(device, x1, x2)
+    if wrong is not None:
+        return wrong
+    kinds, least = [], 0
+    for x in (x1, x2):
+        values = (
+            device._backend.read_host(x, device.native) if hasattr(x, "shape") else np.asarray(x)
+        )
+        kinds.append(values.dtype.kind)
+        least = int(values.min()) if values.size and values.dtype.kind == "i" else 0
+    if set(kinds) <= {"i", "u"} and least < 0:
+        return (
+            f"integers have no negative powers, and an exponent is {least}; convert x1 with "
+            f"pa.astype to a floating-point dtype"
+        )
+    return None
+
+
+def _moment(_: Device, x: Any, *, correction: Any = 0.0, **__: Any) -> Exception | None:
+    if isinstance(correction, (int, float)):
+        return None
+    return TypeError(f"correction is {correction!r}; it must be a real number")
+
+
+def _matmul(_: Device, x1: Any, x2: Any) -> str | None:
+    first, second = _shape(x1), _shape(x2)
+    if not first or not second:
+        return f"shapes {first} and {second}; a 0-d operand is no matrix, use pa.multiply"
+    columns, rows = first[-1], second[-2 if len(second) > 1 else 0]
+    if columns != rows:
+        return (
+            f"shapes {first} and {second} do not fit: the last axis of x1 has size {columns} and "
+            f"the {'second to last' if len(second) > 1 else 'only'} axis of x2 size {rows}; they "
+            f"must be equal. x2.mT transposes"
+        )
+    wrong = broadcast([first[:-2], second[:-2]])
+    return None if wrong is None else f"of stacks of shapes {first} and {second}: {wrong}"
+
+
+def _vecdot(_: Device, x1: Any, x2: Any, *, axis: int = -1) -> str | None:
+    first, second = _shape(x1), _shape(x2)
+    if first[axis] != second[axis]:
+        return (
+            f"shapes {first} and {second} have sizes {first[axis]} and {second[axis]} along axis "
+            f"{axis}; vectors must be of equal size"
+        )
+    return broadcast([first, second])
+
+
+def _tensordot(_: Device, x1: Any, x2: Any, *, axes: Any = 2) -> str | None:
+    first, second = _shape(x1), _shape(x2)
+    if isinstance(axes, int):
+        axes = (tuple(range(len(first) - axes, len(first))), tuple(range(axes)))
+    sizes = [
+        tuple(shape[axis] for axis in one) for shape, one in zip((first, second), axes, strict=True)
+    ]
+    if len(axes[0]) != len(axes[1]):
+        return f"axes {axes} name {len(axes[0])} axes of x1 and {len(axes[1])} of x2; pair them"
+    if sizes[0] != sizes[1]:
+        return (
+            f"shapes {first} and {second}: axes {axes[0]} of x1 have sizes {sizes[0]}, axes "
+            f"{axes[1]} of x2 sizes {sizes[1]}; axes that are summed over must be of equal size"
+        )
+    return None
+
+
+def _broadcast_to(_: Device, x: Any, *, shape: Shape) -> str | None:
+    own = _shape(x)
+    missing = len(shape) - len(own)
+    if missing < 0 or any(a not in (1, b) for a, b in zip(own, shape[missing:], strict=True)):
+        return (
+            f"shape {own} does not broadcast to {shape}; sizes must be equal or 1, counted from "
+            f"the last axis"
+        )
+    return None
+
+
+def _reshape(_: Device, x: Any, *, shape: Shape, copy: bool | None = None) -> str | None:
+    own, size = _shape(x), math.prod(_shape(x))
+    known = math.prod(n for n in shape if n != -1)
+    if -1 in shape and (size % known if known else size):
+        return f"{size} elements (shape {own}) have no shape {shape}"
+    if -1 in shape and not known:
+        return f"shape {shape} does not say which size -1 stands for; name it"
+    if -1 not in shape and known != size:
+        return f"shape {own} has {size} elements, shape {shape} {known}; use -1 for one size"
+    if copy is False:
+        return "copy=False, and these elements need a copy to lie in the new shape; pass copy=None"
+    return None
+
+
+def _concat(_: Device, arrays: Sequence[Any], *, axis: int | None = 0) -> str | None:
+    shapes = [_shape(x) for x in arrays]
+    if axis is None:
+        return None
+    first = shapes[0]
+    axis %= len(first)
+    for shape in shapes:
+        if shape[:axis] + shape[axis + 1 :] != first[:axis] + first[axis + 1 :]:
+            return (
+                f"shapes {first} and {shape} differ in other axes than axis {axis}, along which "
+                f"they are joined"
+            )
+    return None
+
+
+def _stack(_: Device, arrays: Sequence[Any], *, axis: int = 0) -> str | None:
+    shapes = [_shape(x) for x in arrays]
+    other = next((shape for shape in shapes if shape != shapes[0]), None)
+    if other is None:
+        return None
+    return f"shapes {shapes[0]} and {other}; arrays must be of one shape"
+
+
+def _extremum(_: Device, x: Any, *, axis: Any = None, keepdims: bool = False) -> str | None:
+    shape = _shape(x)
+    axes = range(len(shape)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    if any(shape[one] == 0 for one in axes):
+        over = "" if axis is None else f" over axis {axis}"
+        return (
+            f"no elements to choose from: shape {shape} is reduced{over}, where it is empty. "
+            f"Test x.size first, or concatenate a least or greatest value"
+        )
+    return None
+
+
+def _solve(_: Device, x1: Any, x2: Any) -> str | None:
+    first, second = _shape(x1), _shape(x2)
+    if not second:
+        return f"shapes {first} and (); x2 must be of shape (M,) or (..., M, K)"
+    rows = second[0] if len(second) == 1 else second[-2]
+    if rows != first[-1]:
+        return (
+            f"shapes {first} and {second} do not fit: the matrices have {first[-1]} rows, x2 has "
+            f"{rows}; a stack of vectors is of shape (..., M, 1)"
+        )
+    wrong = broadcast([first[:-2], second[:-2] if len(second) > 1 else ()])
+    return None if wrong is None else f"of stacks of shapes {first} and {second}: {wrong}"
+
+
+def _cross(_: Device, x1: Any, x2: Any, *, axis: int = -1) -> str | None:
+    return broadcast([_shape(x1), _shape(x2)])
+
+
+def _repeat(_: Device, x: Any, repeats: Any, *, axis: int | None = None) -> str | None:
+    shape, counts = _shape(x), _shape(repeats)
+    length = math.prod(shape) if axis is None else shape[axis]
+    if counts not in ((), (1,), (length,)):
+        return f"repeats of shape {counts} for {length} elements; give one number, or one for each"
+    return None
+
+
+def _take(device: Device, x: Any, indices: Any, *, axis: int | None = None) -> Exception | None:
+    shape = _shape(x)
+    axis = 0 if axis is None else axis
+    return outside("take", device, indices, axis, shape)
+
+
+def _take_along_axis(
+    device: Device, x: Any, indices: Any, *, axis: int = -1
+) -> str | Exception | None:
+    shape, places = list(_shape(x)), list(_shape(indices))
+    if len(shape) == len(places):
+        del shape[axis], places[axis]
+        wrong = broadcast([tuple(shape), tuple(places)])
+        if wrong:
+            return (
+                f"x of shape {_shape(x)} and indices of shape {_shape(indices)} must broadcast but "
+                f"for axis {axis}: {wrong}"
+            )
+    return outside("take_along_axis", device, indices, axis, _shape(x))
+
+
+def outside(name: str, device: Device, indices: Any, axis: int, shape: Shape) -> IndexError | None:
+    """Return the error for the first index that is out of bounds, or None."""
+    read = device._backend.read_host(indices, device.native)
+    size = shape[axis]
+    # Unsigned and signed bounds meet in Python's integers.
+    for index in (int(read.min()), int(read.max())) if read.size else ():
+        if not -size <= index < size:
+            return IndexError(
+                f"{name} on {device}: index {index} is out of bounds for axis {axis % len(shape)} "
+                f"of size {size} (shape {shape})"
+            )
+    return None
+
+
+_PRODUCTS: dict[str, Rule] = {"matmul": _matmul, "vecdot": _vecdot, "tensordot": _tensordot}
+_NOT_ELEMENTWISE = frozenset(("concat", "isin", "linalg.outer", "searchsorted", "stack"))
+
+_RULES: dict[str, Rule] = {
+    **{name: _elementwise for name in OPERANDS if name not in _NOT_ELEMENTWISE},
+    **dict.fromkeys(("broadcast_arrays", "clip", "where"), _elementwise),
+    **_PRODUCTS,
+    **{f"linalg.{name}": rule for name, rule in _PRODUCTS.items()},
+    **dict.fromkeys(("argmax", "argmin", "max", "min"), _extremum),
+    "broadcast_to": _broadcast_to,
+    "concat": _concat,
+    "linalg.cross": _cross,
+    "linalg.solve": _solve,
+    "pow": _pow,
+    "repeat": _repeat,
+    "reshape": _reshape,
+    "stack": _stack,
+    **dict.fromkeys(("std", "var"), _moment),
+    "take": _take,
+    "take_along_axis": _take_along_axis,
+}
