@@ -83,7 +83,10 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def types(session: nox.Session) -> None:
-    """Check types with mypy, every backend's functions against the protocol among them."""
+    """Check types: mypy all of them, and mypy and Pyright what they say to a user.
+
+    Every backend's functions are checked against the protocol.
+    """
     found = libraries(session)
     session.install(
         "-e", ".[cli,files,llm]", "-e", "./conformance", *found, *group("types"), *group("tests")
@@ -92,6 +95,7 @@ def types(session: nox.Session) -> None:
     complete = set(EVERY) <= set(tested(session))
     options = [] if complete else ["--no-warn-unused-ignores"]
     session.run("mypy", *options, *session.posargs)
+    session.run("pyright")
     session.run("pytest", "tests/test_backend_types.py")
 
 

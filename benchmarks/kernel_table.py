@@ -214,8 +214,9 @@ def put(x: np.ndarray[Any, Any], dtype: str, device: pa.Device) -> pa.Array:
     """Return an array of values on a device, in memory of its own."""
     if x.dtype.kind == "f":
         narrow = dtype in ("float16", "bfloat16")  # which NumPy has not, or computes slowly
-        found = pa.asarray(x, dtype="float32" if narrow else dtype, device=device, copy=True)
-        return pa.astype(found, dtype)
+        wanted = getattr(pa, dtype)
+        found = pa.asarray(x, dtype=pa.float32 if narrow else wanted, device=device, copy=True)
+        return pa.astype(found, wanted)
     if x.dtype == np.int64 and "int64" not in names_of_dtypes(device):
         x = x.astype(np.int32)  # JAX's own, and Metal's
     return pa.asarray(x, device=device, copy=True)

@@ -21,6 +21,7 @@ extensions = [
     "myst_parser",
     "support_table",
     "kernel_table",
+    "other_names",
 ]
 exclude_patterns = ["_build", "_templates"]
 templates_path = ["_templates"]

@@ -12,6 +12,7 @@ import typing as _typing
 import numpy as _np  # noqa: ICN001  (not a public name)
 
 from portarray import fft, kernels, linalg
+from portarray._absent import in_module as _in_module
 from portarray._api.arithmetic.operations import (
     add,
     divide,
@@ -116,6 +117,7 @@ from portarray._api.trigonometric import (
 )
 from portarray._api.utility import all, any, diff
 from portarray._array import base as _base
+from portarray._array import dtypes as _dtypes
 from portarray._array.array import Array
 from portarray._array.info import __array_namespace_info__
 from portarray._array.interop import VERSION as __array_api_version__  # noqa: N811  (the standard's name)
@@ -171,19 +173,14 @@ complex64 = _np.complex64
 complex128 = _np.complex128
 
 
-def __getattr__(name: str) -> _typing.Any:
-    """Import ml_dtypes for bfloat16 only when it is asked for."""
-    if name == "bfloat16":
-        from portarray._array.dtypes import bfloat16
+if not _typing.TYPE_CHECKING:  # a type checker would take every name to be there
+    _missing = _in_module(__name__)
 
-        return bfloat16().type
-    from portarray._array import interop
-
-    ours = interop.renamed(name)
-    fix = f"; what is called so elsewhere is pa.{ours}" if ours else ""
-    raise AttributeError(
-        f"module 'portarray' has no attribute {name!r}{fix}", name=name, obj=_sys.modules[__name__]
-    )
+    def __getattr__(name):
+        """Import ml_dtypes for bfloat16 only when it is asked for."""
+        if name == "bfloat16":
+            return _dtypes.bfloat16().type
+        return _missing(name)
 
 
 _base.NAMESPACE.append(_sys.modules[__name__])

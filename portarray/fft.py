@@ -6,6 +6,9 @@ factor: ``"backward"`` scales the inverse by ``1 / n``, ``"forward"`` the forwar
 ``"ortho"`` both by ``1 / sqrt(n)``.
 """
 
+from typing import TYPE_CHECKING
+
+from portarray import _absent
 from portarray._api.fft.frequencies import fftfreq, fftshift, ifftshift, rfftfreq
 from portarray._api.fft.one_axis import fft, hfft, ifft, ihfft, irfft, rfft
 from portarray._api.fft.several_axes import fftn, ifftn, irfftn, rfftn
@@ -26,3 +29,6 @@ __all__ = [
     "fftshift",
     "ifftshift",
 ]
+
+if not TYPE_CHECKING:  # a type checker would take every name to be there
+    __getattr__ = _absent.in_module(__name__)

@@ -4,6 +4,9 @@ Functions take stacks of matrices: arrays of shape ``(..., M, N)``, where all ax
 are of the stack.
 """
 
+from typing import TYPE_CHECKING
+
+from portarray import _absent
 from portarray._api.linalg.decompositions import (
     cholesky,
     eig,
@@ -56,3 +59,6 @@ __all__ = [
     "vecdot",
     "vector_norm",
 ]
+
+if not TYPE_CHECKING:  # a type checker would take every name to be there
+    __getattr__ = _absent.in_module(__name__)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import enum
 import inspect
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 
 import portarray as pa
 from portarray.typing import BackendNamespace, FftNamespace, LinalgNamespace, Namespace
+from portarray.typing.aliases import NumberedDevice, PlatformDevice, SyclDevice, TypedDevice
 
 
 def public(protocol: type) -> set[str]:
@@ -88,3 +91,18 @@ def test_scalars_and_shapes_are_what_the_aliases_say() -> None:
         assert pa.multiply(x, scalar).shape == (2,)
     assert pa.zeros([2, 3]).shape == (2, 3)
     assert pa.zeros(2).shape == (2,)
+
+
+def test_device_objects_have_what_the_protocols_say(device: str) -> None:
+    protocols = (TypedDevice, PlatformDevice, SyclDevice, NumberedDevice)
+
+    def known(one: object) -> bool:
+        return isinstance(one, (str, enum.Enum)) or any(
+            all(hasattr(one, name) for name in public(protocol)) for protocol in protocols
+        )
+
+    found = pa.device(device).native
+    assert known(found) or type(found).__module__.startswith("cupy")
+    assert pa.ones(1, device=found).device is pa.device(device)
+    x = pa.ones(1, device=device)
+    assert [one for one in (0, 1.5, None, (0, 1), ["cpu"], x, np.ones(1)) if known(one)] == []

@@ -24,6 +24,7 @@ from portarray_conformance.expected import (
 )
 from portarray_conformance.official import run_official
 from portarray_conformance.official_suite import OfficialSuite, OfficialSuiteError, find_suite
+from portarray_conformance.programs import PROGRAMS, run_programs, run_threads, show_program
 from portarray_conformance.progress import PlainWatch, Watch, watch
 from portarray_conformance.report import (
     Report,
@@ -63,6 +64,8 @@ class _Plan:
     seed: int
     quick: bool
     expected: list[ExpectedFailure]
+    programs: int = 0
+    threads: int = 1
 
 
 class _NoWatch(PlainWatch):
@@ -104,11 +107,11 @@ def conformance() -> None:
 )
 @click.option(
     "--suite",
-    type=click.Choice(["ours", "official"]),
+    type=click.Choice(["ours", "official", "programs"]),
     default="ours",
     show_default=True,
     help="ours: installed with this command, works offline. official: data-apis/array-api-tests "
-    "at its pinned revision.",
+    "at its pinned revision. programs: several calls one after another, drawn at random.",
 )
 @click.option(
     "--suite-dir",
@@ -135,6 +138,25 @@ def conformance() -> None:
     show_default=True,
     metavar="S",
     help="The same seed draws the same inputs.",
+)
+@click.option(
+    "--programs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help=f"Programs drawn for each target, with --suite programs.  [default: {PROGRAMS}]",
+)
+@click.option(
+    "--only",
+    type=click.IntRange(min=0),
+    metavar="I",
+    help="With --suite programs: run program number I of the seed alone, and print it statement by "
+    "statement with the target's and the reference's values.",
+)
+@click.option(
+    "--threads",
+    type=click.IntRange(min=2),
+    metavar="T",
+    help="With --suite programs: run them from T threads at once and compare with serial runs.",
 )
 @click.option(
     "--quick", is_flag=True, help="Few inputs, and little time spent on simplifying failing ones."
@@ -169,6 +191,9 @@ def run_command(
     functions: str | None,
     examples: int | None,
     seed: int,
+    programs: int | None,
+    only: int | None,
+    threads: int | None,
     quick: bool,
     processes: int,
     folder: Path | None,
@@ -182,6 +207,8 @@ def run_command(
       portarray conformance run --device torch:cpu --functions sin,linalg.svd
       portarray conformance run --module array_api_strict --report report
       portarray conformance run --suite official --examples 200 --seed 1
+      portarray conformance run --suite programs --programs 10000 --device torch
+      portarray conformance run --suite programs --seed 3 --only 17 --device torch
 
     \b
     Exit status:
@@ -194,8 +221,13 @@ def run_command(
     os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(notes))
     if suite_dir is not None and suite != "official":
         raise click.UsageError("--suite-dir is the official suite's: add --suite official.")
+    if suite != "programs" and not programs is only is threads is None:
+        raise click.UsageError("--programs, --only and --threads need --suite programs.")
     names = None if functions is None else _names(functions)
     targets = _targets(devices, modules)
+    if only is not None:
+        agreed = [show_program(target, seed, only) for target in targets]
+        raise SystemExit(0 if all(agreed) else 1)
     plan = _Plan(
         cases=_cases(names) if suite == "ours" else [],
         official=_official(suite_dir) if suite == "official" else None,
@@ -204,6 +236,8 @@ def run_command(
         seed=seed,
         quick=quick,
         expected=_expected(expected_file, suite),
+        programs=programs or PROGRAMS if suite == "programs" else 0,
+        threads=threads or 1,
     )
     if folder is not None:
         _make_folder(folder)
@@ -213,7 +247,7 @@ def run_command(
     report = Report(
         suite=suite,
         seed=seed,
-        examples=plan.examples,
+        examples=plan.programs or plan.examples,
         targets=[],
         versions=versions(targets),
         warnings=list(plan.official.warnings) if plan.official else [],
@@ -330,7 +364,15 @@ def _make_folder(folder: Path) -> None:
 def _run(plan: _Plan, target: Target, view: Watch) -> TargetReport:
     began = time.perf_counter()
     results: list[Result]
-    if plan.official is None:
+    if plan.programs:
+        view.begin(target.label, plan.programs)
+        if plan.threads > 1:
+            results = run_threads(
+                target, plan.programs, plan.seed, plan.threads, on_result=view.result
+            )
+        else:
+            results = run_programs(target, plan.programs, plan.seed, on_result=view.result)
+    elif plan.official is None:
         view.begin(target.label, len(plan.cases))
         results = run(
             target,
@@ -380,7 +422,7 @@ def _run_alone(plan: _Plan, label: str) -> TargetReport:
     """Run one target in this process, of which nobody watches the progress."""
     module = label.removeprefix("module ")
     target = portarray_target(label) if module == label else module_target(module)
-    cases = _cases(plan.functions) if plan.official is None else []
+    cases = [] if plan.official or plan.programs else _cases(plan.functions)
     return _run(replace(plan, cases=cases), target, _NoWatch())
 
 

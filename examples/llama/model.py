@@ -19,6 +19,7 @@ from portarray import kernels
 
 if TYPE_CHECKING:
     from portarray.kernels import InferenceMemory
+    from portarray.typing import DeviceLike
 
 __all__ = ["Model", "load", "needed_memory"]
 
@@ -162,7 +163,7 @@ def needed_memory(config: Config, *, context: int, dtype: str) -> InferenceMemor
 def load(
     path: str | Path | ModelFile | None = None,
     *,
-    device: object = "auto",
+    device: DeviceLike = "auto",
     dtype: str = "float32",
     context: int | None = None,
     progress: Progress | None = None,
@@ -202,6 +203,6 @@ def load(
         raise LlamaError(f"dtype {dtype!r} is none of {', '.join(DTYPES)}")
     tokens = file.config.context if context is None else context
     where = pa.device(device, memory=needed_memory(file.config, context=tokens, dtype=dtype))
-    kept = pa.empty(0, dtype=dtype, device=where).dtype  # refused before loading, too
+    kept = pa.empty(0, dtype=getattr(pa, dtype), device=where).dtype  # refused before loading, too
     weights = load_weights(file, device=where, dtype=kept, progress=progress)
     return Model(file.config, weights, file)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.exceptions import AxisError
 
 from portarray._array import dtypes, operands
+from portarray.backends import rules
 from portarray.errors import LinAlgError
 
 
@@ -103,12 +104,17 @@ def indices(x: Any, name: str) -> None:
         raise TypeError(f"{name} has dtype {dtype}; it must have an integer dtype")
 
 
-def numeric(dtype: object, function: str) -> None:
-    """Raise for bool as the dtype to compute in; None passes."""
-    if dtype is not None and dtypes.kind_of(dtypes.canonical(dtype)) == "b":
+def numeric(dtype: object, function: str, x: Any = None) -> None:
+    """Raise for a dtype to sum or multiply in that is bool, or real for a complex array."""
+    if dtype is None:
+        return
+    wanted = dtypes.canonical(dtype)
+    if dtypes.kind_of(wanted) == "b":
         raise TypeError(
             f"{function} got dtype bool; it computes in numbers. Use any or all for truth values"
         )
+    if isinstance(getattr(x, "dtype", None), np.dtype):
+        rules.check_accumulated(function, x.dtype, wanted)
 
 
 def number(value: Any, name: str) -> int | float | complex:

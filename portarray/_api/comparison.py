@@ -19,13 +19,21 @@ def clip(x: Array, /, min: Array | Real | None = None, max: Array | Real | None 
     x : Array
         Real; any shape.
     min, max : Array, scalar or None, optional
-        Lower and upper bound, of a shape that broadcasts with x; arrays should have x's dtype.
-        None leaves that side open.
+        Lower and upper bound, of a shape that broadcasts with x and of no higher kind. None leaves
+        that side open, and so does an integer beyond the range of x's dtype.
 
     Returns
     -------
     Array
         The broadcast shape and x's dtype, whatever the dtypes of the bounds.
+
+    Raises
+    ------
+    TypeError
+        If a bound is of a higher kind than x, such as a float for integers: the result has x's
+        dtype, which does not hold such a bound.
+    OverflowError
+        If a scalar bound leaves no value of an integer dtype.
 
     See Also
     --------
@@ -33,8 +41,8 @@ def clip(x: Array, /, min: Array | Real | None = None, max: Array | Real | None 
 
     Notes
     -----
-    NaN as element or as bound gives NaN. Where the lower bound exceeds the upper, or a bound does
-    not fit an integer x, the standard leaves the result undefined and devices may differ.
+    NaN as element or as bound gives NaN. Where the lower bound exceeds the upper, the standard
+    leaves the result undefined and devices may differ.
 
     Examples
     --------

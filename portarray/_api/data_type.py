@@ -14,9 +14,9 @@ from portarray.errors import DeviceMismatchError
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
-    from portarray.typing import DeviceLike, DType, DTypeLike, Scalar
+    from portarray.typing import DeviceLike, DType, DTypeLike, KindName, Scalar
 
-DTypeKind: TypeAlias = "DTypeLike | tuple[DTypeKind, ...]"
+DTypeKind: TypeAlias = "DTypeLike | KindName | tuple[DTypeKind, ...]"
 """What :func:`isdtype` takes as kind: a dtype, the name of a kind, or a tuple of such."""
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from portarray._devices import selection
+
+if TYPE_CHECKING:
+    from portarray.typing import DeviceLike
 
 
 def save(
@@ -71,7 +74,7 @@ def save(
 def load(
     path: str | os.PathLike[str],
     *,
-    device: object = None,
+    device: DeviceLike | None = None,
     narrow: bool = False,
     names: Iterable[str] | None = None,
     return_metadata: Literal[False] = False,
@@ -80,7 +83,7 @@ def load(
 def load(
     path: str | os.PathLike[str],
     *,
-    device: object = None,
+    device: DeviceLike | None = None,
     narrow: bool = False,
     names: Iterable[str] | None = None,
     return_metadata: Literal[True],
@@ -88,7 +91,7 @@ def load(
 def load(
     path: str | os.PathLike[str],
     *,
-    device: object = None,
+    device: DeviceLike | None = None,
     narrow: bool = False,
     names: Iterable[str] | None = None,
     return_metadata: bool = False,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Never
 
+from portarray import _absent
 from portarray._api import arguments
 from portarray._array import call
 
@@ -11,7 +12,8 @@ if TYPE_CHECKING:
     from portarray._array.array import Array
 
 
-def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
+@_absent.hide_unknown
+def take(x: Array, indices: Array, /, *, axis: int | None = None, **unknown: Never) -> Array:
     """Return the elements at given indices along an axis.
 
     Parameters
@@ -46,6 +48,8 @@ def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
     >>> pa.take(pa.asarray([10, 20, 30]), pa.asarray([2, 0])).tolist()
     [30, 10]
     """
+    if unknown:
+        raise _absent.unexpected(take, unknown)
     if axis is not None:
         axis = arguments.axis(axis, x)
     elif getattr(x, "ndim", 1) != 1:

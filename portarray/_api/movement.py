@@ -16,9 +16,10 @@ from portarray.backends import registry
 if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray._devices.device import Device
+    from portarray.typing import DeviceLike
 
 
-def transfer_plan(x: Array, device: object, *, narrow: bool = False) -> TransferPlan:
+def transfer_plan(x: Array, device: DeviceLike, *, narrow: bool = False) -> TransferPlan:
     """Return how an array would go to a device; nothing is moved.
 
     Parameters
@@ -69,7 +70,7 @@ def transfer_plan(x: Array, device: object, *, narrow: bool = False) -> Transfer
 @overload
 def to_device(
     tree: Array,
-    device: object,
+    device: DeviceLike,
     *,
     narrow: bool = False,
     non_blocking: bool = False,
@@ -79,7 +80,7 @@ def to_device(
 @overload
 def to_device(
     tree: Any,
-    device: object,
+    device: DeviceLike,
     *,
     narrow: bool = False,
     non_blocking: bool = False,
@@ -88,7 +89,7 @@ def to_device(
 ) -> Any: ...
 def to_device(
     tree: Any,
-    device: object,
+    device: DeviceLike,
     *,
     narrow: bool = False,
     non_blocking: bool = False,

@@ -9,10 +9,10 @@ from portarray._array import dtypes, interop, namespaces, operands, placement
 from portarray._devices import selection
 
 if TYPE_CHECKING:
-    from portarray.typing import Namespace
+    from portarray.typing import DeviceLike, Namespace
 
 
-def namespace(device: object = None) -> Namespace[Any]:
+def namespace(device: DeviceLike | None = None) -> Namespace[Any]:
     """Return the standard's namespace of *native* arrays for a device.
 
     For code that wants no wrapper: functions take and return the library's own arrays, dtypes and

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING, Literal, Never, overload
 
+from portarray import _absent
 from portarray._api import arguments
 from portarray._api.creation.values import asarray
 from portarray._array import call, operands
@@ -13,7 +14,10 @@ if TYPE_CHECKING:
     from portarray.typing import Axes, Real, Scalar
 
 
-def argmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
+@_absent.hide_unknown
+def argmax(
+    x: Array, /, *, axis: int | None = None, keepdims: bool = False, **unknown: Never
+) -> Array:
     """Return the index of the largest element along an axis.
 
     Parameters
@@ -43,12 +47,17 @@ def argmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> A
     -----
     The first NaN counts as the largest element.
     """
+    if unknown:
+        raise _absent.unexpected(argmax, unknown)
     if axis is not None:
         axis = arguments.axis(axis, x)
     return call.options("argmax", x, axis=axis, keepdims=keepdims)
 
 
-def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
+@_absent.hide_unknown
+def argmin(
+    x: Array, /, *, axis: int | None = None, keepdims: bool = False, **unknown: Never
+) -> Array:
     """Return the index of the smallest element along an axis.
 
     Parameters
@@ -78,12 +87,17 @@ def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> A
     -----
     The first NaN counts as the smallest element.
     """
+    if unknown:
+        raise _absent.unexpected(argmin, unknown)
     if axis is not None:
         axis = arguments.axis(axis, x)
     return call.options("argmin", x, axis=axis, keepdims=keepdims)
 
 
-def count_nonzero(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Array:
+@_absent.hide_unknown
+def count_nonzero(
+    x: Array, /, *, axis: Axes | None = None, keepdims: bool = False, **unknown: Never
+) -> Array:
     """Count the elements that are not zero.
 
     Parameters
@@ -106,6 +120,8 @@ def count_nonzero(x: Array, /, *, axis: Axes | None = None, keepdims: bool = Fal
     AxisError
         If `x` has no such axis.
     """
+    if unknown:
+        raise _absent.unexpected(count_nonzero, unknown)
     if axis is not None:
         axis = arguments.axes(axis, x)
     return call.options("count_nonzero", x, axis=axis, keepdims=keepdims)

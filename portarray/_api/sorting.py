@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Never
 
+from portarray import _absent
 from portarray._api import arguments
 from portarray._array import call
 
@@ -11,7 +12,10 @@ if TYPE_CHECKING:
     from portarray._array.array import Array
 
 
-def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
+@_absent.hide_unknown
+def argsort(
+    x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True, **unknown: Never
+) -> Array:
     """Return the indices that sort an array along an axis.
 
     Parameters
@@ -46,11 +50,16 @@ def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bo
     -----
     The standard leaves the place of NaN open; it comes last in ascending order on every device.
     """
+    if unknown:
+        raise _absent.unexpected(argsort, unknown)
     axis = arguments.axis(axis, x)
     return call.options("argsort", x, axis=axis, descending=descending, stable=stable)
 
 
-def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
+@_absent.hide_unknown
+def sort(
+    x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True, **unknown: Never
+) -> Array:
     """Return a sorted copy of an array.
 
     Parameters
@@ -90,5 +99,7 @@ def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool 
     >>> pa.sort(pa.asarray([3, 1, 2]), descending=True).tolist()
     [3, 2, 1]
     """
+    if unknown:
+        raise _absent.unexpected(sort, unknown)
     axis = arguments.axis(axis, x)
     return call.options("sort", x, axis=axis, descending=descending, stable=stable)

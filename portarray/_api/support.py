@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from portarray._array import dispatch, dtypes, interop
 from portarray._devices import discovery, selection
 from portarray._devices.device import Device
 from portarray.backends import assembly, registry
 from portarray.backends.types import Served
+
+if TYPE_CHECKING:
+    from portarray.typing import DeviceLike
 
 State = Literal["functional", "declared", "not run"]
 """Whether a place's functions can run here, are known from its files alone, or neither."""
@@ -68,7 +71,7 @@ class Overview(NamedTuple):
     rows: list[Row]  # every function on each place that is functional or declared
 
 
-def support(device: object = None) -> list[Row]:
+def support(device: DeviceLike | None = None) -> list[Row]:
     """Return how every function of the standard is served.
 
     Parameters
@@ -89,7 +92,7 @@ def support(device: object = None) -> list[Row]:
     ]
 
 
-def overview(devices: Iterable[object] = ()) -> Overview:
+def overview(devices: Iterable[DeviceLike] = ()) -> Overview:
     """Return the support table with totals, and with what is not on this machine.
 
     A library that is installed but has no device here, such as CuPy without a GPU, is read from its

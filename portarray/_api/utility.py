@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Never
 
+from portarray import _absent
 from portarray._api import arguments
 from portarray._api.manipulation.joining import concat
 from portarray._array import call
@@ -13,7 +14,10 @@ if TYPE_CHECKING:
     from portarray.typing import Axes
 
 
-def all(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Array:
+@_absent.hide_unknown
+def all(
+    x: Array, /, *, axis: Axes | None = None, keepdims: bool = False, **unknown: Never
+) -> Array:
     """Test whether every element is true.
 
     Parameters
@@ -34,6 +38,8 @@ def all(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Arr
     -----
     Of no elements the answer is True.
     """
+    if unknown:
+        raise _absent.unexpected(all, unknown)
     if axis is None and not keepdims:
         return call.unary("all", x)
     if axis is not None:
@@ -41,7 +47,10 @@ def all(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Arr
     return call.options("all", x, axis=axis, keepdims=keepdims)
 
 
-def any(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Array:
+@_absent.hide_unknown
+def any(
+    x: Array, /, *, axis: Axes | None = None, keepdims: bool = False, **unknown: Never
+) -> Array:
     """Test whether some element is true.
 
     Parameters
@@ -62,6 +71,8 @@ def any(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Arr
     -----
     Of no elements the answer is False.
     """
+    if unknown:
+        raise _absent.unexpected(any, unknown)
     if axis is None and not keepdims:
         return call.unary("any", x)
     if axis is not None:
@@ -69,6 +80,7 @@ def any(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Arr
     return call.options("any", x, axis=axis, keepdims=keepdims)
 
 
+@_absent.hide_unknown
 def diff(
     x: Array,
     /,
@@ -77,6 +89,7 @@ def diff(
     *,
     prepend: Array | None = None,
     append: Array | None = None,
+    **unknown: Never,
 ) -> Array:
     """Compute the differences between neighbours along an axis, `n` times over.
 
@@ -115,6 +128,8 @@ def diff(
     >>> pa.diff(pa.asarray([1, 4, 9, 16]), n=2).tolist()
     [2, 2]
     """
+    if unknown:
+        raise _absent.unexpected(diff, unknown)
     axis = arguments.axis(axis, x)
     n = arguments.size(n, "n")
     if prepend is not None or append is not None:

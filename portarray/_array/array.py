@@ -6,14 +6,15 @@ Operators are one line each; :mod:`portarray._array.call` implements them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, SupportsIndex, final
+from typing import TYPE_CHECKING, Any, Never, SupportsIndex, final
 
 import numpy as np
 
+from portarray import _absent
 from portarray._array import base, call, formatting, indexing, interop, operators, pickling, warm
 
 if TYPE_CHECKING:
-    from portarray.typing import Namespace
+    from portarray.typing import DeviceLike, DTypeLike, Namespace
 
 __all__ = ["Array"]
 
@@ -93,7 +94,7 @@ class Array(base.ArrayBase):
 
     def to_device(
         self,
-        device: object,
+        device: DeviceLike,
         /,
         *,
         stream: Any = None,
@@ -208,8 +209,13 @@ class Array(base.ArrayBase):
     __le__ = call.operator("less_equal")
     __gt__ = call.operator("greater")
     __ge__ = call.operator("greater_equal")
-    __eq__ = call.operator("equal")  # type: ignore[assignment]
-    __ne__ = call.operator("not_equal")  # type: ignore[assignment]
+    if TYPE_CHECKING:  # object's say bool, which type checkers believe unless told
+
+        def __eq__(self, other: Any, /) -> Array: ...  # type: ignore[override]
+        def __ne__(self, other: Any, /) -> Array: ...  # type: ignore[override]
+    else:
+        __eq__ = call.operator("equal")
+        __ne__ = call.operator("not_equal")
 
     __radd__ = call.reflected("add")
     __rsub__ = call.reflected("subtract")
@@ -265,72 +271,96 @@ class Array(base.ArrayBase):
 
     # np.sum(x) and the like call these methods with out=None, np.mean with dtype=None as well.
 
+    @_absent.hide_unknown
     def sum(
         self,
         axis: int | tuple[int, ...] | None = None,
-        dtype: object = None,
+        dtype: DTypeLike | None = None,
         out: None = None,
         *,
         keepdims: bool = False,
+        **unknown: Never,
     ) -> Array:
         """Sum over axes; as :func:`portarray.sum`."""
+        if unknown:
+            raise _absent.unexpected(Array.sum, unknown)
         interop.no_out("sum", out)
         return base.NAMESPACE[0].sum(self, axis=axis, dtype=dtype, keepdims=keepdims)
 
+    @_absent.hide_unknown
     def mean(
         self,
         axis: int | tuple[int, ...] | None = None,
-        dtype: object = None,
+        dtype: DTypeLike | None = None,
         out: None = None,
         *,
         keepdims: bool = False,
+        **unknown: Never,
     ) -> Array:
         """Mean over axes; as :func:`portarray.mean`, of the values cast to `dtype` first."""
+        if unknown:
+            raise _absent.unexpected(Array.mean, unknown)
         interop.no_out("mean", out)
         x = self if dtype is None else self.astype(dtype, copy=False)
         return base.NAMESPACE[0].mean(x, axis=axis, keepdims=keepdims)
 
+    @_absent.hide_unknown
     def max(
         self,
         axis: int | tuple[int, ...] | None = None,
         out: None = None,
         *,
         keepdims: bool = False,
+        **unknown: Never,
     ) -> Array:
         """Largest value over axes; as :func:`portarray.max`."""
+        if unknown:
+            raise _absent.unexpected(Array.max, unknown)
         interop.no_out("max", out)
         return base.NAMESPACE[0].max(self, axis=axis, keepdims=keepdims)
 
+    @_absent.hide_unknown
     def min(
         self,
         axis: int | tuple[int, ...] | None = None,
         out: None = None,
         *,
         keepdims: bool = False,
+        **unknown: Never,
     ) -> Array:
         """Smallest value over axes; as :func:`portarray.min`."""
+        if unknown:
+            raise _absent.unexpected(Array.min, unknown)
         interop.no_out("min", out)
         return base.NAMESPACE[0].min(self, axis=axis, keepdims=keepdims)
 
+    @_absent.hide_unknown
     def any(
         self,
         axis: int | tuple[int, ...] | None = None,
         out: None = None,
         *,
         keepdims: bool = False,
+        **unknown: Never,
     ) -> Array:
         """Whether any value over axes is true; as :func:`portarray.any`."""
+        if unknown:
+            raise _absent.unexpected(Array.any, unknown)
         interop.no_out("any", out)
         return base.NAMESPACE[0].any(self, axis=axis, keepdims=keepdims)
 
+    @_absent.hide_unknown
     def all(
         self,
         axis: int | tuple[int, ...] | None = None,
         out: None = None,
         *,
         keepdims: bool = False,
+        **unknown: Never,
     ) -> Array:
         """Whether every value over axes is true; as :func:`portarray.all`."""
+        if unknown:
+            raise _absent.unexpected(Array.all, unknown)
         interop.no_out("all", out)
         return base.NAMESPACE[0].all(self, axis=axis, keepdims=keepdims)
 
@@ -345,7 +375,7 @@ class Array(base.ArrayBase):
             axis = tuple(i for i, n in enumerate(self.shape) if n == 1)
         return base.NAMESPACE[0].squeeze(self, axis)
 
-    def astype(self, dtype: object, *, copy: bool = True) -> Array:
+    def astype(self, dtype: DTypeLike, *, copy: bool = True) -> Array:
         """Return the values in another dtype; as :func:`portarray.astype`."""
         return base.NAMESPACE[0].astype(self, dtype, copy=copy)
 

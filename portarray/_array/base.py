@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from portarray._absent import Attribute
+from portarray._elsewhere import ATTRIBUTES
+
 if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray._array.dispatch import DispatchTable
@@ -36,6 +39,9 @@ NAMESPACE: list[Namespace[Array]] = []
 
 class _Uncalled(type):
     """Metaclass of :class:`Array`: calling the class raises an error that names the fix."""
+
+    def __dir__(cls) -> list[str]:
+        return [name for name in super().__dir__() if name not in ATTRIBUTES]
 
     def __call__(cls, *args: object, **kwargs: object) -> NoReturn:
         raise TypeError("Array is not called directly; use pa.asarray(x, device=...)")
@@ -87,7 +93,12 @@ class ArrayBase(metaclass=_Uncalled):
         """Bytes of the elements: ``size * dtype.itemsize``."""
         return self.size * self.dtype.itemsize
 
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if name not in ATTRIBUTES]
+
     def __init_subclass__(cls) -> None:
         global array_type, new_uninitialized
+        for name in ATTRIBUTES:
+            setattr(cls, name, Attribute(name))
         array_type = cls  # type: ignore[assignment]
         new_uninitialized = type.__call__.__get__(cls)

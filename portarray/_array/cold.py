@@ -135,7 +135,11 @@ def called(
     ``shape`` is that of the result, if known and of this table's dtype.
     """
     try:
-        result = table.functions[name](*natives, **options)
+        function = table.functions[name]
+    except Exception as error:  # noqa: BLE001  (a dtype that it does not take)
+        reraise(error, name, table.device)
+    try:
+        result = function(*natives, **options)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
         asked = None if shape is None else table.dtype.itemsize * math.prod(shape)
         reraise(error, name, table.device, asked=asked, call=(natives, options))

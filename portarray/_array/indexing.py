@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from operator import index as as_index
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from portarray._array import base, dispatch, dtypes, operands, results
-from portarray.backends import promotion
+from portarray.backends import keys, promotion
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
@@ -59,7 +60,7 @@ def _picked(x: Array, key: Any) -> Any:
     if type(key) is base.array_type and key._table.device is table.device:
         index, shape = key._native, native.shape
         mask = key._table.kind == "b"
-        if (index.shape == shape) if mask else (shape and key._table.kind in "iu"):
+        if (index.shape == shape) if mask else (shape and key._table.kind == "i"):
             return _picked_native(table, native, (index,))
     return _picked_native(table, native, _native_key(x, key))
 
@@ -68,7 +69,7 @@ def _picked_native(table: DispatchTable, native: Any, key: tuple[Any, ...]) -> A
     try:
         return table.functions["getitem"](native, key)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
-        results.reraise(error, "indexing", table.device)
+        _refused(error, "indexing", table, native, key)
 
 
 def setitem(x: Array, key: Any, value: Any) -> None:
@@ -95,7 +96,61 @@ def setitem(x: Array, key: Any, value: Any) -> None:
     try:
         x._native = table.functions["setitem"](x._native, native_key, native)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
-        results.reraise(error, "assignment", table.device)
+        _refused(error, "assignment", table, x._native, native_key, native)
+
+
+def _refused(
+    error: Exception,
+    name: str,
+    table: DispatchTable,
+    native: Any,
+    key: tuple[Any, ...],
+    value: Any = None,
+) -> NoReturn:
+    """Raise the error for index arrays or values that do not broadcast, or the library's own."""
+    clearer: Exception = error
+    try:
+        if isinstance(error, (IndexError, TypeError, ValueError, RuntimeError)):
+            clearer = _shape_error(error, name, table, native, key, value) or error
+        results.reraise(clearer, name, table.device)
+    finally:
+        del error, clearer  # as in reraise: this frame is in the traceback
+
+
+def _shape_error(
+    error: Exception,
+    name: str,
+    table: DispatchTable,
+    native: Any,
+    key: tuple[Any, ...],
+    value: Any,
+) -> Exception | None:
+    """Return what is wrong with the shapes of an indexing that a library has refused, or None."""
+    device = table.device
+    found: Exception
+    try:
+        selected = keys.selected_shape(
+            tuple(native.shape), key, partial(device._backend.read_host, device=device.native)
+        )
+    except IndexError as mismatch:
+        found = IndexError(f"{name} on {device}: {mismatch}")
+    except TypeError:  # a mask in a function that JAX traces has no values
+        return None
+    else:
+        if selected is None or not device._backend.owns(value):
+            return None
+        given = tuple(value.shape)
+        try:
+            if np.broadcast_shapes(keys.without_leading_ones(given), selected) == selected:
+                return None
+        except ValueError:
+            pass
+        found = ValueError(
+            f"{name} on {device}: values of shape {given} do not broadcast to the shape {selected} "
+            f"of what the key selects; reshape the values or change the key"
+        )
+    found.__cause__ = error
+    return found
 
 
 def _fill_value(value: Any, x: Array) -> Any:
@@ -183,7 +238,7 @@ def _native_part(x: Array, part: Any) -> Any:
                 f"arrays used as indices must be of integer or boolean dtype, not {part.dtype}; "
                 f"convert with pa.astype(index, pa.int64)"
             )
-        return part._native
+        return _as_signed(part) if part._table.dtype.name == "uint64" else part._native
     if isinstance(part, (bool, np.bool_)):
         return _native_index_array(x, np.asarray(part))
     if isinstance(part, (list, np.ndarray)):
@@ -196,6 +251,17 @@ def _native_part(x: Array, part: Any) -> Any:
             f"{kind.__module__}.{kind.__qualname__} is no index; use integers, slices, None, "
             f"Ellipsis, or integer or boolean arrays (portarray's or NumPy's)"
         ) from None
+
+
+def _as_signed(index: Array) -> Any:
+    """Return a uint64 index array as int64, which some libraries do with 2**64 - 1 giving -1.
+
+    What int64 does not hold is its largest number there, which is out of bounds for any axis.
+    """
+    table = index._table
+    largest = table.functions["asarray"](2**63 - 1, dtype=table.native, device=table.device.native)
+    held = table.functions["minimum"](index._native, largest)
+    return dispatch.table_of(table.device, dtypes.STANDARD["int64"]).cast(held)
 
 
 def _native_index_array(x: Array, index: np.ndarray[Any, Any]) -> Any:

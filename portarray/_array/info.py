@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from portarray._array import dispatch, dtypes
 from portarray._devices import discovery, selection
 from portarray._devices.device import Device
+
+if TYPE_CHECKING:
+    from portarray.typing import DeviceLike
 
 __all__ = ["NamespaceInfo", "__array_namespace_info__"]
 
@@ -35,7 +38,7 @@ class NamespaceInfo:
         """Return the device that creation functions use without ``device=``."""
         return selection.current()
 
-    def default_dtypes(self, *, device: object = None) -> dict[str, DType]:
+    def default_dtypes(self, *, device: DeviceLike | None = None) -> dict[str, DType]:
         """Return the default dtypes of a device: its widest.
 
         Parameters
@@ -57,7 +60,7 @@ class NamespaceInfo:
         return {**out, "integral": integral, "indexing": integral}
 
     def dtypes(
-        self, *, device: object = None, kind: str | tuple[str, ...] | None = None
+        self, *, device: DeviceLike | None = None, kind: str | tuple[str, ...] | None = None
     ) -> dict[str, DType]:
         """Return the standard's dtypes that a device has.
 

@@ -9,6 +9,7 @@ import numpy as np
 from portarray._array import base, call, conversion, dispatch, operands, placement, results
 from portarray._devices import selection
 from portarray._dlpack import host_capsule
+from portarray._elsewhere import RENAMED
 from portarray._movement import routes
 
 if TYPE_CHECKING:
@@ -78,100 +79,20 @@ def _check_on_host(device: Device) -> None:
         )
 
 
-_UFUNCS: dict[str, str] = {
-    "absolute": "abs",
-    "add": "add",
-    "arccos": "acos",
-    "arccosh": "acosh",
-    "arcsin": "asin",
-    "arcsinh": "asinh",
-    "arctan": "atan",
-    "arctan2": "atan2",
-    "arctanh": "atanh",
-    "bitwise_and": "bitwise_and",
-    "bitwise_or": "bitwise_or",
-    "bitwise_xor": "bitwise_xor",
-    "ceil": "ceil",
-    "conjugate": "conj",
-    "copysign": "copysign",
-    "cos": "cos",
-    "cosh": "cosh",
-    "divide": "divide",
-    "equal": "equal",
-    "exp": "exp",
-    "expm1": "expm1",
-    "floor": "floor",
-    "floor_divide": "floor_divide",
-    "greater": "greater",
-    "greater_equal": "greater_equal",
-    "hypot": "hypot",
-    "invert": "bitwise_invert",
-    "isfinite": "isfinite",
-    "isinf": "isinf",
-    "isnan": "isnan",
-    "left_shift": "bitwise_left_shift",
-    "less": "less",
-    "less_equal": "less_equal",
-    "log": "log",
-    "log10": "log10",
-    "log1p": "log1p",
-    "log2": "log2",
-    "logaddexp": "logaddexp",
-    "logical_and": "logical_and",
-    "logical_not": "logical_not",
-    "logical_or": "logical_or",
-    "logical_xor": "logical_xor",
-    "matmul": "matmul",
-    "maximum": "maximum",
-    "minimum": "minimum",
-    "multiply": "multiply",
-    "negative": "negative",
-    "nextafter": "nextafter",
-    "not_equal": "not_equal",
-    "positive": "positive",
-    "power": "pow",
-    "reciprocal": "reciprocal",
-    "remainder": "remainder",
-    "right_shift": "bitwise_right_shift",
-    "rint": "round",
-    "sign": "sign",
-    "signbit": "signbit",
-    "sin": "sin",
-    "sinh": "sinh",
-    "sqrt": "sqrt",
-    "square": "square",
-    "subtract": "subtract",
-    "tan": "tan",
-    "tanh": "tanh",
-    "trunc": "trunc",
-    "vecdot": "vecdot",
-}
-"""NumPy ufunc name to standard function name."""
-
-
-_RENAMED: dict[str, str] = {
-    **_UFUNCS,
-    **dict.fromkeys(("array", "tensor", "from_numpy", "as_tensor", "asanyarray"), "asarray"),
-    **dict.fromkeys(("concatenate", "cat"), "concat"),
-    **dict.fromkeys(("dot", "mm", "bmm"), "matmul"),
-    **dict.fromkeys(("transpose", "permute", "swapaxes"), "permute_dims"),
-    **dict.fromkeys(("ravel", "flatten"), "reshape"),
-    "in1d": "isin",
-    "cumsum": "cumulative_sum",
-    "cumprod": "cumulative_prod",
-    "unique": "unique_values",
-    "clamp": "clip",
-    "amax": "max",
-    "amin": "min",
-    "device_put": "to_device",
-}
-"""Function names of other libraries to the names here."""
-
-
-def renamed(name: str) -> str | None:
-    """Return the name here of a function that other libraries name differently, or None."""
-    ours = _RENAMED.get(name)
-    return ours if ours != name else None
+_UFUNCS = frozenset(
+    {
+        *("absolute", "add", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2"),
+        *("arctanh", "bitwise_and", "bitwise_or", "bitwise_xor", "ceil", "conjugate", "copysign"),
+        *("cos", "cosh", "divide", "equal", "exp", "expm1", "floor", "floor_divide", "greater"),
+        *("greater_equal", "hypot", "invert", "isfinite", "isinf", "isnan", "left_shift", "less"),
+        *("less_equal", "log", "log10", "log1p", "log2", "logaddexp", "logical_and"),
+        *("logical_not", "logical_or", "logical_xor", "matmul", "maximum", "minimum", "multiply"),
+        *("negative", "nextafter", "not_equal", "positive", "power", "reciprocal", "remainder"),
+        *("right_shift", "rint", "sign", "signbit", "sin", "sinh", "sqrt", "square", "subtract"),
+        *("tan", "tanh", "trunc", "vecdot"),
+    }
+)
+"""NumPy's ufuncs that are functions of the standard; some have another name there."""
 
 
 def ufunc(function: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -197,9 +118,8 @@ def ufunc(function: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str,
     out = kwargs.pop("out", None)
     if kwargs:
         raise TypeError(f"ufunc {name} of portarray arrays takes no {', '.join(kwargs)}")
-    ours = _UFUNCS.get(name) if getattr(np, name, None) is function else None
-    if ours is not None:
-        answer = getattr(base.NAMESPACE[0], ours)(*inputs)
+    if name in _UFUNCS and getattr(np, name, None) is function:
+        answer = getattr(base.NAMESPACE[0], RENAMED.get(name, name))(*inputs)
     else:
         answer = _on_host(function, inputs)
     if out is None:

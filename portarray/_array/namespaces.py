@@ -6,10 +6,12 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from portarray._array import dispatch
+from portarray._absent import attribute_error
+from portarray._array import base, dispatch
 from portarray._array.info import NamespaceInfo
 from portarray._array.interop import VERSION
 from portarray._devices.device import Device
+from portarray._elsewhere import FUNCTIONS
 from portarray.backends.assembly import NativeNamespace
 
 _namespaces: dict[Device, DeviceNamespace] = {}
@@ -29,19 +31,39 @@ class DeviceNamespace(NativeNamespace):
     def __init__(self, device: Device, prefix: str = "") -> None:
         super().__init__(dispatch.functions_of(device), prefix)
         self._where = device
+        self._missed: set[str] = set()
 
     def __array_namespace_info__(self) -> NativeInfo:
         """Return the inspection object."""
         return NativeInfo(self._where)
 
     def __getattr__(self, name: str) -> Any:
-        value = super().__getattr__(name)
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name in self._missed:
+            raise self._missing(name)
+        try:
+            value = super().__getattr__(name)
+        except AttributeError as error:
+            if name not in self._ours():  # a dtype may appear with the library's settings
+                self._missed.add(name)
+            raise self._missing(name) from error
         if self._prefix + name in _CREATION:
             value = _here(value, self._where)
         elif isinstance(value, NativeNamespace):
             value = DeviceNamespace(self._where, f"{name}.")
         self.__dict__[name] = value
         return value
+
+    def _missing(self, name: str) -> AttributeError:
+        part = self._prefix.rstrip(".")
+        owner = f"{part or 'the'} namespace of {self._where}"
+        return attribute_error(owner, name, FUNCTIONS[part], self._ours)
+
+    def _ours(self) -> list[str]:
+        """Return portarray's own names of the same part, which are nearly those here."""
+        ours: Any = base.NAMESPACE[0]
+        return list(getattr(ours, self._prefix.rstrip("."), ours).__all__)
 
 
 def _here(function: Callable[..., Any], where: Device) -> Callable[..., Any]:

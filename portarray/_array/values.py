@@ -27,9 +27,11 @@ def from_python(
         values = placement.canonical_values(given.astype(given.dtype.newbyteorder("="), copy=False))
         if dtype is not None:
             table = dispatch.table_of(device, dtype)
-        elif typed:
+        elif _is_python(obj, values):
+            table = _default_table(values.dtype, device)
+        elif typed or dtypes.canonical(values.dtype) in dispatch.dtypes_of(device):
             table = placement.table_for(dtypes.canonical(values.dtype), device, narrow=narrow)
-        else:
+        else:  # numpy.float64 is a Python float too
             table = _default_table(values.dtype, device)
         asked = values.size * table.dtype.itemsize
         # Objects with a dtype have memory that NumPy views; lists of them are copied.
@@ -74,6 +76,25 @@ def _has_dtype(obj: Any) -> bool:
     except TypeError:  # no buffer
         return False
     return True
+
+
+def _is_python(obj: Any, values: np.ndarray[Any, Any]) -> bool:
+    """Tell whether there are Python numbers among an object's values, or none at all.
+
+    They count as the device's default dtype of their kind, which is what NumPy makes of them
+    beside NumPy scalars and arrays: of ``[numpy.float32(1), 2.0]`` float64.
+    """
+    if isinstance(obj, (list, tuple)):
+        if values.dtype.kind == "b":
+            return False
+        return (not values.size and _first(obj) in ([], ())) or any(_is_number(x) for x in obj)
+    return _is_number(obj)
+
+
+def _is_number(obj: Any) -> bool:
+    if isinstance(obj, (list, tuple)):
+        return any(map(_is_number, obj))
+    return isinstance(obj, (int, float, complex)) and not isinstance(obj, (bool, np.generic))
 
 
 def _first(obj: Any) -> Any:

@@ -2,25 +2,68 @@
 
 from __future__ import annotations
 
+import io
+from collections.abc import Callable
 from contextvars import ContextVar
-from types import TracebackType
-from typing import Any, NamedTuple, NoReturn, Self
+from functools import partial
+from itertools import count, repeat
+from operator import attrgetter, itemgetter, methodcaller
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
 
 from portarray.backends import registry
 from portarray.backends.base import Backend
 from portarray.backends.types import PLATFORMS, BackendInfo, Kind
 from portarray.errors import UnknownDeviceError
 
-__all__ = ["SCOPES", "WORDS", "Device", "DeviceText", "make", "parse"]
+if TYPE_CHECKING:
+    from types import TracebackType
+
+__all__ = ["MARKED", "SCOPES", "WORDS", "Device", "DeviceText", "make", "parse"]
 
 WORDS = ("auto", "gpu")
 """Texts that ask for a choice instead of naming a device."""
 
-SCOPES: ContextVar[tuple[Device, ...]] = ContextVar("portarray_device_scopes", default=())
-"""Devices of the ``with`` blocks around the running code, outermost first.
+SCOPES: ContextVar[str] = ContextVar("portarray_device_scopes", default="")
+"""Devices of the ``with`` blocks around the running code, outermost first, by their marks.
 
 An immutable stack: threads start with an empty one, asyncio tasks with that of their creator.
 """
+
+MARKED: dict[str, Device] = {}
+"""Devices by mark, the character that stands for each on the stack."""
+
+_marks = map(chr, count())
+
+
+def _uninterrupted(*steps: Callable[[Any], Any], result: object) -> Callable[[], Any]:
+    """Return a function that passes the stack through functions written in C, one after another.
+
+    Python raises KeyboardInterrupt, and whatever a signal's handler raises, between two steps of
+    Python code, never in C code. An ``__enter__`` in Python could be interrupted after it has
+    changed the stack, an ``__exit__`` before: the device would stay the default one. So the steps
+    are in iterators, which ``next`` runs without any Python code.
+    """
+    found: Any = iter(SCOPES.get, None)  # never None: it has no end
+    for step in steps:
+        found = map(step, found)
+    return partial(next, map(itemgetter(1), zip(found, repeat(result))))
+
+
+class _Exit(io.IOBase):
+    """Its ``__exit__``, written in C, drops the arguments that ``with`` passes and calls close."""
+
+    closed = True  # else `close` would be called once more when it is deleted
+
+    def __init__(self, close: Callable[[], None]) -> None:
+        self.close = close  # type: ignore[method-assign]
+
+
+class _Method(property):
+    """A method that is kept in a slot, so that ``with`` finds the function in C."""
+
+    def __call__(self, device: Device, *args: object) -> Any:
+        """Call the method where it was taken from the class, as ``contextlib.ExitStack`` does."""
+        return self.__get__(device)(*args)
 
 
 class Device:
@@ -65,6 +108,8 @@ class Device:
         "_backend",
         "_by_dtype",
         "_by_setting",
+        "_enter",
+        "_exit",
         "_functions",
         "_tables",
         "_text",
@@ -107,22 +152,20 @@ class Device:
     def __repr__(self) -> str:
         return f"Device({self._text!r})"
 
-    def __enter__(self) -> Self:
-        SCOPES.set((*SCOPES.get(), self))
-        return self
+    if TYPE_CHECKING:
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        stack = SCOPES.get()
-        # Generators may leave their blocks out of order: remove this device's last entry.
-        for place in range(len(stack) - 1, -1, -1):
-            if stack[place] is self:
-                SCOPES.set(stack[:place] + stack[place + 1 :])
-                return
+        def __enter__(self) -> Self: ...
+
+        def __exit__(
+            self,
+            kind: type[BaseException] | None,
+            error: BaseException | None,
+            trace: TracebackType | None,
+        ) -> None: ...
+
+    else:
+        __enter__ = _Method(attrgetter("_enter"))
+        __exit__ = _Method(attrgetter("_exit"))
 
 
 def make(
@@ -131,6 +174,16 @@ def make(
     """Make a device object; called by ``discovery`` once for each device."""
     library = backend.info.library
     device = object.__new__(Device)
+    mark = next(_marks)
+    MARKED[mark] = device
+    leave = _uninterrupted(
+        # Generators may leave their blocks out of order: remove this device's last entry.
+        methodcaller("rpartition", mark),
+        itemgetter(slice(None, None, 2)),
+        "".join,
+        SCOPES.set,
+        result=None,
+    )
     values = {
         "library": library,
         "platform": platform,
@@ -140,6 +193,8 @@ def make(
         "_backend": backend,
         "native": native,
         "_text": f"{library}:{platform}:{index}",
+        "_enter": _uninterrupted(methodcaller("__add__", mark), SCOPES.set, result=device),
+        "_exit": _Exit(leave).__exit__,
     }
     for slot, value in values.items():
         object.__setattr__(device, slot, value)

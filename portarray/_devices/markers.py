@@ -23,6 +23,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from portarray import _small_files
+
 __all__ = ["forget", "guarded", "state_folder"]
 
 STALE = 900.0
@@ -157,15 +159,16 @@ def _files(prefix: str) -> list[Path]:
 
 def _write(file: Path, text: str) -> None:
     with contextlib.suppress(OSError):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
+        _small_files.write(file, f"{text}\n".encode())
 
 
 def _read(file: Path) -> str | None:
+    """Return a verdict; None where there is none, or no whole one: they end with a line's end."""
     try:
-        return file.read_text(encoding="utf-8")
-    except OSError:
+        text = _small_files.read(file).decode()
+    except (OSError, UnicodeDecodeError):
         return None
+    return text[:-1] if text.endswith("\n") else None
 
 
 def _remove(file: Path) -> None:

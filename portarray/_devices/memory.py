@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING
 
 from portarray import _host_memory
 from portarray._devices import discovery, selection
@@ -12,10 +13,13 @@ from portarray.backends import sizes
 from portarray.backends.types import MemoryFigures
 from portarray.errors import OutOfMemoryError
 
+if TYPE_CHECKING:
+    from portarray.typing import DeviceLike
+
 __all__ = ["MemoryFigures", "clear_frames", "memory", "out_of_memory", "reclaim", "synchronize"]
 
 
-def memory(device: object = None) -> MemoryFigures:
+def memory(device: DeviceLike | None = None) -> MemoryFigures:
     """Return the memory figures of a device.
 
     Parameters
@@ -60,7 +64,7 @@ def memory(device: object = None) -> MemoryFigures:
         return where._backend.memory(where.native)
 
 
-def reclaim(device: object = None) -> None:
+def reclaim(device: DeviceLike | None = None) -> None:
     """Release unused memory.
 
     Frees the libraries' memory pools, JAX's compiled programs and, for devices in host memory,
@@ -92,7 +96,7 @@ def reclaim(device: object = None) -> None:
         _host_memory.trim()
 
 
-def synchronize(device: object = None) -> None:
+def synchronize(device: DeviceLike | None = None) -> None:
     """Wait until all work queued on a device is done.
 
     Reading a result waits by itself; timing needs this. Returns at once on synchronous devices.
@@ -205,7 +209,7 @@ def _on_host(device: Device) -> bool:
     return device._backend.on_host(device.native)
 
 
-def _meant(device: object) -> list[Device]:
+def _meant(device: DeviceLike | None) -> list[Device]:
     return discovery.made() if device is None else [selection.resolve(device)]
 
 

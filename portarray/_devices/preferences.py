@@ -12,6 +12,7 @@ import re
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
+from portarray import _small_files
 from portarray._devices.device import WORDS, parse
 from portarray.errors import PreferenceError
 
@@ -112,7 +113,7 @@ def _project_file() -> Path | None:
 def _content(path: Path) -> str:
     """Return a file's text, empty where there is none."""
     try:
-        return path.read_text(encoding="utf-8")
+        return _small_files.read(path).decode().replace("\r\n", "\n")
     except (FileNotFoundError, NotADirectoryError):
         return ""
     except (OSError, UnicodeDecodeError) as error:
@@ -165,9 +166,11 @@ def _replace(path: Path, content: str) -> None:
         if target.exists():
             fresh.chmod(target.stat().st_mode)
         os.replace(fresh, target)
-    except OSError as error:
+    except BaseException as error:  # an interrupt too
         with contextlib.suppress(OSError):
             fresh.unlink(missing_ok=True)
+        if not isinstance(error, OSError):
+            raise
         raise PreferenceError(
             f"{path} cannot be written: {_said(error)}; nothing was changed. Make it writable, or "
             f"set the environment variable {VARIABLE} instead."

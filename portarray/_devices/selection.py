@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, SupportsIndex
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from portarray._devices import discovery, notices
 from portarray._devices.choice import Choice
-from portarray._devices.device import SCOPES, WORDS, Device, parse
+from portarray._devices.device import MARKED, SCOPES, WORDS, Device, parse
 from portarray.backends import registry
 from portarray.backends.types import PLATFORMS
 from portarray.errors import (
@@ -23,6 +23,7 @@ from portarray.errors import (
 
 if TYPE_CHECKING:
     from portarray._devices.preferences import Preference, Scope
+    from portarray.typing import DeviceLike
 
 # `preferences` is imported lazily: its imports (pathlib, re) would slow down `import portarray`.
 
@@ -53,11 +54,11 @@ def current() -> Device:
     """Return the default device of the running code. Called by every creation function."""
     stack = SCOPES.get()
     if stack:
-        return stack[-1]
+        return MARKED[stack[-1]]
     return _fixed or _automatic or _choose()
 
 
-def resolve(obj: object) -> Device:
+def resolve(obj: Any) -> Device:
     """Return the device for a ``device=`` argument; None is the default device."""
     if obj is None:
         return current()
@@ -66,7 +67,7 @@ def resolve(obj: object) -> Device:
     return device(obj)
 
 
-def device(obj: object, *, memory: SupportsIndex | None = None) -> Device:
+def device(obj: DeviceLike, *, memory: SupportsIndex | None = None) -> Device:
     """Return the device that a text or a library's device object names.
 
     Parameters
@@ -128,7 +129,7 @@ def supported_backends() -> tuple[str, ...]:
     return tuple(seen)
 
 
-def functional(obj: object) -> bool:
+def functional(obj: DeviceLike) -> bool:
     """Tell whether a library, platform or device can be used here.
 
     Parameters
@@ -200,7 +201,7 @@ def reset_gpu_device() -> None:
     _forget_choices()
 
 
-def set_default_device(obj: object) -> Device | None:
+def set_default_device(obj: DeviceLike | None) -> Device | None:
     """Set the device where creation functions put arrays, for the whole process.
 
     ``with device:`` blocks override it.

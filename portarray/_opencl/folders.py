@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 import warnings
 from pathlib import Path
+
+from portarray import _small_files
 
 __all__ = ["cache_folder", "remove", "write"]
 
@@ -28,7 +29,7 @@ def cache_folder(name: str) -> Path:
 
 
 def write(file: Path, content: bytes) -> bool:
-    """Write a file whole or not at all, whoever else writes it; warn once where that fails.
+    """Write a file whole or not at all, whatever is in its place; warn once where that fails.
 
     Returns
     -------
@@ -36,16 +37,7 @@ def write(file: Path, content: bytes) -> bool:
         Whether the file is there now.
     """
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=file.parent, prefix=".writing-")
-        try:
-            with os.fdopen(handle, "wb") as target:
-                target.write(content)
-            # Readers see the old file or the new one; of two writers the later stands.
-            os.replace(name, file)
-        except OSError:
-            remove(Path(name))
-            raise
+        _small_files.write(file, content)
     except OSError as error:
         _warn(file.parent, error)
         return False

@@ -20,6 +20,7 @@ from portarray._verification.cases import Drawn, Part, draw
 
 if TYPE_CHECKING:
     from portarray._devices.device import Device
+    from portarray.typing import DeviceLike
 
 DTYPES = ("float32", "float64", "float16", "bfloat16")
 """Dtypes that kernels are verified in, where a device has them."""
@@ -55,7 +56,7 @@ class Case:
         """Return the arguments as they are drawn, in NumPy's memory."""
         return draw(self.kernel, self.dtype, self.seed, self.number)
 
-    def arguments(self, device: object) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def arguments(self, device: DeviceLike) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return the arguments on a device, with the views that they are."""
         return _placed(self.draw(), selection.device(device))
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from portarray.backends import host, matrices, promotion, registry
+from portarray.backends import host, matrices, promotion, registry, rules
 from portarray.backends.base import Backend
 from portarray.backends.kinds import ACCEPTED, OPERANDS, Accepts
 from portarray.backends.promotion import Kind, kind_of
@@ -271,9 +271,14 @@ class NativeFunctions:
         """
         rule = accepted(name)
         if dtype is not None and rule is not None and kind_of(dtype) not in rule.kinds:
-            return self._converted(name, rule, dtype)
+            function, how = self._converted(name, rule, dtype)
+            return (self._clipping(function, dtype) if name == "clip" else function), how
         own = _own(self.backend, name, dtype)
         if own is not None:
+            if name == "clip" and dtype is not None:
+                return self._clipping(own, dtype), served_by(own)
+            if name == "linalg.trace" and dtype is not None and kind_of(dtype) == "c":
+                return _accumulating(self, "trace", own), served_by(own)
             return self._ruled(name, self._guarded(name, own)), served_by(own)
         composition = _composition(name)
         if composition is not None:
@@ -306,6 +311,30 @@ class NativeFunctions:
             back = self.cast(wide, dtype)
             return lambda *args, **options: back(through(*args, **options)), how
         return through, how
+
+    def _clipping(self, clip: Function, dtype: DType) -> Function:
+        """Return a library's ``clip`` with bounds of x's dtype, numbers that it holds, or None."""
+
+        def limit(value: Any, lower: bool) -> Any:
+            if value is None:
+                return None
+            if not hasattr(value, "dtype"):
+                return rules.bound(value, dtype, lower=lower)
+            given = self.numpy_dtype(value.dtype)
+            if given == dtype:
+                return value
+            within = rules.bound_array(given, dtype)
+            if within is not None:
+                make, native = self.serve("asarray")[0], self.native_dtype(given)
+                for name, end in zip(("maximum", "minimum"), within, strict=True):
+                    held = make(end, dtype=native, device=self.device)
+                    value = self.serve(name, given)[0](value, held)
+            return self.cast(given, dtype)(value)
+
+        def clipping(x: Any, /, min: Any = None, max: Any = None) -> Any:
+            return clip(x, limit(min, True), limit(max, False))
+
+        return clipping
 
     def cast(self, dtype: DType, target: DType) -> Function:
         """Return a function that casts arrays of one dtype to another."""
@@ -366,6 +395,11 @@ class NativeFunctions:
 
     def promoting(self, name: str) -> Function:
         """Return a function of native arrays and Python scalars that aligns them first."""
+        found = self._promoting(name)
+        check = _CHECKS.get(name)
+        return found if check is None else check(self, name, found)
+
+    def _promoting(self, name: str) -> Function:
         rule, operands = accepted(name), OPERANDS.get(name)
         if rule is None and operands is None and not self._has_rows(name):
             return self.serve(name)[0]  # type: ignore[no-any-return]
@@ -377,10 +411,14 @@ class NativeFunctions:
             def of_two(x1: Any, x2: Any, /, **options: Any) -> Any:
                 key = getattr(x1, "dtype", x1.__class__), getattr(x2, "dtype", x2.__class__)
                 try:
-                    function = known[key]
-                except KeyError:
-                    function = known[key] = self._aligning(name, operands, x1, x2)
-                return function(x1, x2, **options) if options else function(x1, x2)
+                    try:
+                        function = known[key]
+                    except KeyError:
+                        function = known[key] = self._aligning(name, operands, x1, x2)
+                    return function(x1, x2, **options) if options else function(x1, x2)
+                except Exception as error:
+                    self._refuse_others(error, name, x1, x2)
+                    raise
 
             return of_two
 
@@ -391,22 +429,49 @@ class NativeFunctions:
                 if changes:
                     key = (*key, setting())
                 try:
-                    function = known[key]
-                except KeyError:
-                    function = known[key] = self._aligning(name, operands, *args)
-                return function(*args, **options)
+                    try:
+                        function = known[key]
+                    except KeyError:
+                        function = known[key] = self._aligning(name, operands, *args)
+                    return function(*args, **options)
+                except Exception as error:
+                    self._refuse_others(error, name, *args)
+                    raise
 
             return self._joining(name, of_several) if name in _JOINS else of_several
 
         def of_one(x: Any, /, *args: Any, **options: Any) -> Any:
-            key = (x.dtype, setting()) if changes else x.dtype
             try:
-                function = known[key]
-            except KeyError:
-                function = known[key] = self.serve(name, self.numpy_dtype(x.dtype))[0]
-            return function(x, *args, **options)
+                key = (x.dtype, setting()) if changes else x.dtype
+                try:
+                    function = known[key]
+                except KeyError:
+                    function = known[key] = self.serve(name, self.numpy_dtype(x.dtype))[0]
+                return function(x, *args, **options)
+            except Exception as error:
+                self._refuse_others(error, name, x)
+                raise
 
         return of_one
+
+    def _refuse_others(self, error: Exception, name: str, *operands: Any) -> None:
+        """Say what to pass, once a call has failed, in the place of what is no array here."""
+        for x in operands:
+            if not self.backend.owns(x) and (
+                hasattr(x, "dtype") or not isinstance(x, (bool, int, float, complex, type(None)))
+            ):
+                kind = type(x)
+                raise TypeError(
+                    f"{name} takes {self.backend.info.title} arrays here, not "
+                    f"{kind.__module__}.{kind.__qualname__}; make one of it with xp.asarray(x), "
+                    f"where xp is this namespace"
+                ) from error
+        if not any(map(self.backend.owns, operands)):
+            raise TypeError(
+                f"{name} needs at least one array, got "
+                f"{', '.join(type(x).__name__ for x in operands)}; "
+                f"make one with xp.asarray(x), where xp is this namespace"
+            ) from error
 
     def _has_rows(self, name: str) -> bool:
         return _in_chapters(self.backend.chapters, name, "ROWS") is not None
@@ -470,6 +535,55 @@ class NativeFunctions:
 
 
 _JOINS = ("concat", "stack")
+
+
+def _whole_arange(functions: NativeFunctions, name: str, arange: Function) -> Function:
+    def checked(start: Any, /, stop: Any = None, step: Any = 1, **options: Any) -> Any:
+        if stop is None:
+            start, stop = 0, start
+        native = options.get("dtype")
+        if native is not None and step != 0:
+            dtype = functions.numpy_dtype(native)
+            if kind_of(dtype) in "iu":
+                start, stop, step = rules.whole_steps(start, stop, step, dtype)
+        return arange(start, stop, step, **options)
+
+    return checked
+
+
+def _accumulating(functions: NativeFunctions, name: str, function: Function) -> Function:
+    def checked(x: Any, /, *args: Any, dtype: Any = None, **options: Any) -> Any:
+        if dtype is None:
+            return function(x, *args, **options)
+        rules.check_accumulated(name, functions.numpy_dtype(x.dtype), functions.numpy_dtype(dtype))
+        return function(x, *args, dtype=dtype, **options)
+
+    return checked
+
+
+def _transforming(functions: NativeFunctions, name: str, function: Function) -> Function:
+    several = name.endswith("n")
+
+    def checked(x: Any, /, **options: Any) -> Any:
+        if functions.backend.owns(x):
+            shape = tuple(x.shape)
+            if several:
+                rules.check_all_transformed(name, shape, options.get("s"), options.get("axes"))
+            else:
+                rules.check_transformed(name, shape, options.get("n"), options.get("axis", -1))
+        return function(x, **options)
+
+    return checked
+
+
+_CHECKS: dict[str, Callable[[NativeFunctions, str, Function], Function]] = {
+    "arange": _whole_arange,
+    **dict.fromkeys(("sum", "prod", "cumulative_sum", "cumulative_prod"), _accumulating),
+    **dict.fromkeys(("fft.fft", "fft.fftn", "fft.hfft", "fft.ifft", "fft.ifftn"), _transforming),
+    **dict.fromkeys(("fft.ihfft", "fft.irfft", "fft.irfftn"), _transforming),
+    **dict.fromkeys(("fft.rfft", "fft.rfftn"), _transforming),
+}
+"""Rules for native namespaces; portarray's own functions ask for them before the call."""
 
 
 def _of_list(function: Function, /, *arrays: Any, **options: Any) -> Any:

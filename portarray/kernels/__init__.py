@@ -4,6 +4,9 @@ Each runs on every device and gives the same answers; :func:`explain` says which
 call and why.
 """
 
+from typing import TYPE_CHECKING
+
+from portarray import _absent
 from portarray.kernels.activations import gelu, log_softmax, relu, silu, softmax
 from portarray.kernels.attention import attention
 from portarray.kernels.explain import Explanation, explain
@@ -36,3 +39,6 @@ __all__ = [
     "softmax",
     "verify",
 ]
+
+if not TYPE_CHECKING:  # a type checker would take every name to be there
+    __getattr__ = _absent.in_module(__name__)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Never
 
+from portarray import _absent
 from portarray._array.kernel import Kernel
 from portarray.kernels import checks, generic
 
@@ -17,7 +18,8 @@ GELU = Kernel("gelu", generic.gelu, checks.gelu)
 RELU = Kernel("relu", generic.relu, checks.floating)
 
 
-def softmax(x: Array, /, *, axis: int = -1) -> Array:
+@_absent.hide_unknown
+def softmax(x: Array, /, *, axis: int = -1, **unknown: Never) -> Array:
     """Divide exponentials by their sum: weights that are positive and sum to one.
 
     Parameters
@@ -52,10 +54,13 @@ def softmax(x: Array, /, *, axis: int = -1) -> Array:
     >>> pa.kernels.softmax(x).tolist()
     [[0.5, 0.5], [1.0, 0.0]]
     """
+    if unknown:
+        raise _absent.unexpected(softmax, unknown)
     return SOFTMAX(x, axis=axis)
 
 
-def log_softmax(x: Array, /, *, axis: int = -1) -> Array:
+@_absent.hide_unknown
+def log_softmax(x: Array, /, *, axis: int = -1, **unknown: Never) -> Array:
     """Compute the logarithm of :func:`softmax`, exact where the softmax itself would be 0.
 
     Parameters
@@ -88,6 +93,8 @@ def log_softmax(x: Array, /, *, axis: int = -1) -> Array:
     >>> pa.kernels.log_softmax(pa.asarray([1000.0, 0.0], device="numpy")).tolist()
     [0.0, -1000.0]
     """
+    if unknown:
+        raise _absent.unexpected(log_softmax, unknown)
     return LOG_SOFTMAX(x, axis=axis)
 
 

@@ -9,6 +9,7 @@ from portarray.kernels import checks, generic
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
+    from portarray.typing import DTypeLike
 
 ROPE = Kernel("rope", generic.rope, checks.rope)
 ROPE_TABLES = Kernel("rope_tables", generic.rope_tables, checks.rope_tables)
@@ -76,7 +77,7 @@ def rope(
 
 
 def rope_tables(
-    positions: Array, dimensions: int, /, *, theta: float = 10000.0, dtype: object = None
+    positions: Array, dimensions: int, /, *, theta: float = 10000.0, dtype: DTypeLike | None = None
 ) -> tuple[Array, Array]:
     """Compute the cosines and sines that :func:`rope` takes as `tables`.
 

@@ -15,6 +15,7 @@ from portarray.kernels.explain import KERNELS, explain
 if TYPE_CHECKING:
     from portarray._devices.device import Device
     from portarray._verification.comparison import VerificationRow
+    from portarray.typing import DeviceLike
 
 # portarray._verification is imported where it is used: programs that only compute do without.
 
@@ -93,7 +94,7 @@ class Verification(NamedTuple):
 
 
 def verify(
-    device: object = None,
+    device: DeviceLike | None = None,
     kernels: str | Iterable[str] | None = None,
     tolerance: float | None = None,
     *,

@@ -5,6 +5,7 @@ Used in the signatures of public functions, without importing any array library.
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
 
@@ -12,6 +13,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
+    from portarray._devices.device import Device
 
 Scalar: TypeAlias = bool | int | float | complex
 """A Python scalar of any kind. NumPy scalars count as the Python scalars they convert to."""
@@ -22,15 +24,92 @@ Real: TypeAlias = bool | int | float
 DType: TypeAlias = np.dtype[Any]
 """portarray's dtype objects: they are NumPy's, on every device."""
 
-DTypeLike: TypeAlias = np.dtype[Any] | type[Any] | str
-"""What ``dtype=`` accepts: a dtype, or what :class:`numpy.dtype` converts to one."""
+DTypeName: TypeAlias = Literal[
+    "bool",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float16",
+    "bfloat16",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+]
+"""The names of portarray's dtypes."""
 
-DeviceLike: TypeAlias = object
+DTypeLike: TypeAlias = np.dtype[Any] | type[np.generic | Scalar] | DTypeName
+"""What ``dtype=`` accepts: a dtype, a scalar type of NumPy or Python, or a name.
+
+NumPy's other texts, such as ``"f4"``, are accepted at run time: ``numpy.dtype("f4")`` has a type.
+"""
+
+
+KindName: TypeAlias = Literal[
+    "bool",
+    "signed integer",
+    "unsigned integer",
+    "integral",
+    "real floating",
+    "complex floating",
+    "numeric",
+]
+"""The standard's names of kinds of dtype."""
+
+
+class TypedDevice(Protocol):
+    """A device object with a type: PyTorch's, MLX's or pyopencl's."""
+
+    @property
+    def type(self) -> str | int | enum.Enum:
+        """What kind of device it is."""
+
+
+class PlatformDevice(Protocol):
+    """A device object with a platform and an identity: JAX's."""
+
+    @property
+    def platform(self) -> str:
+        """What drives the device."""
+
+    @property
+    def id(self) -> int:
+        """Which of the devices it is."""
+
+
+class SyclDevice(Protocol):
+    """A device or queue object over a SYCL device: dpnp's and dpctl's."""
+
+    @property
+    def sycl_device(self) -> Any:
+        """The SYCL device."""
+
+
+class NumberedDevice(Protocol):
+    """A device object over a native one: clarray's."""
+
+    @property
+    def native(self) -> Any:
+        """The device underneath."""
+
+    @property
+    def index(self) -> int:
+        """Which of the devices it is."""
+
+
+DeviceLike: TypeAlias = (
+    "Device | str | TypedDevice | PlatformDevice | SyclDevice | NumberedDevice | enum.Enum"
+)
 """What ``device=`` accepts: a :class:`portarray.Device`, its text form (``"torch:cuda:1"``), or a
 device object of an array library (``torch.device``, ``cupy.cuda.Device``, ...).
 
-The libraries' types cannot be listed without importing them, so type checkers accept everything;
-invalid values raise at run time.
+The libraries' types cannot be named without importing them, so they are told by the attributes that
+numbers and arrays do not have.
 """
 
 NativeDType: TypeAlias = Any

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, Protocol, TypeVar
 
 from portarray.typing.aliases import (
+    KindName,
     NativeDevice,
     NativeDType,
     NestedSequence,
@@ -213,7 +214,7 @@ class DataTypeNamespace(Protocol[A]):
         """Return the limits of an integer dtype."""
 
     def isdtype(
-        self, dtype: NativeDType, kind: NativeDType | str | tuple[NativeDType | str, ...]
+        self, dtype: NativeDType, kind: NativeDType | KindName | tuple[NativeDType | KindName, ...]
     ) -> bool:
         """Tell whether a dtype is of a kind."""
 

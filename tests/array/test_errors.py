@@ -12,7 +12,6 @@ import pytest
 
 import portarray as pa
 from portarray import errors
-from portarray._array import interop
 
 EXAMPLES: list[tuple[errors.PortarrayError, type[Exception], dict[str, Any]]] = [
     (
@@ -144,21 +143,6 @@ def test_one_reason_for_several_devices_is_told_once() -> None:
     assert alone.reasons == reasons
     among = str(errors.DeviceNotFunctionalError("gpu", {**reasons, "mlx:metal": "no Metal"}))
     assert "\n  torch:cuda, torch:cpu: PyTorch is not installed\n  mlx:metal: no Metal" in among
-
-
-@pytest.mark.parametrize(
-    ("name", "ours"),
-    [("array", "asarray"), ("concatenate", "concat"), ("arccos", "acos"), ("cumsum", "cumulative")],
-)
-def test_functions_of_other_libraries_are_told_by_their_name_here(name: str, ours: str) -> None:
-    with pytest.raises(AttributeError, match=rf"no attribute '{name}'; .* is pa\.{ours}") as caught:
-        getattr(pa, name)
-    assert (caught.value.name, caught.value.obj) == (name, pa)
-
-
-def test_what_is_told_is_there() -> None:
-    for name in interop._RENAMED:
-        assert hasattr(pa, interop.renamed(name) or name)
 
 
 def test_an_array_for_a_device_is_not_printed() -> None:

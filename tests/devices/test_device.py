@@ -1,13 +1,19 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import copy
 import pickle
+import random
+import signal
+import sys
 import threading
+from types import FrameType
 
 import pytest
 
 import portarray as pa
+from portarray._devices.device import SCOPES
 from portarray._devices.selection import current
 
 
@@ -74,6 +80,62 @@ def test_scope_is_left_on_errors(fake: str) -> None:
     outside = current()
     with pytest.raises(ZeroDivisionError), pa.device("fake"):
         1 / 0  # noqa: B018
+    assert current() is outside
+
+
+def test_scopes_are_entered_and_left_without_python_code() -> None:
+    """Python is interrupted between its own steps only: there is none between two states."""
+    ran: list[str] = []
+    device = pa.device("numpy")
+
+    def block() -> None:
+        with device:
+            pass
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        if event == "call":  # of a Python function
+            ran.append(frame.f_code.co_name)
+
+    sys.setprofile(note)
+    try:
+        block()
+    finally:
+        sys.setprofile(None)
+    assert ran == ["block"]
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers that send signals")
+def test_interrupted_blocks_are_left() -> None:
+    """Ctrl-C anywhere in a loop of blocks leaves the default device as it was."""
+    device, stack = pa.device("numpy"), SCOPES.get()
+    drawn = random.Random(0)
+    left_open = 0
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        for _ in range(500):
+            with contextlib.suppress(KeyboardInterrupt):
+                signal.setitimer(signal.ITIMER_REAL, drawn.uniform(2e-5, 2e-4))
+                while True:
+                    with device:
+                        pass
+            left_open += SCOPES.get() != stack
+            SCOPES.set(stack)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert left_open == 0
+
+
+def test_blocks_in_an_exit_stack(fake: str) -> None:
+    first, second = pa.device("fake:cuda:0"), pa.device("fake:cuda:1")
+    outside = current()
+    with contextlib.ExitStack() as stack:
+        assert stack.enter_context(first) is first
+        assert stack.enter_context(second) is second
+        assert current() is second
     assert current() is outside
 
 

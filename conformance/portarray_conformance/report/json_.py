@@ -57,7 +57,7 @@ class Report:
     Attributes
     ----------
     suite : str
-        ``"ours"`` or ``"official"``.
+        ``"ours"``, ``"official"`` or ``"programs"``.
     seed, examples : int
         What repeats the run.
     targets : list of TargetReport

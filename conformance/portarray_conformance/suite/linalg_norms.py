@@ -14,7 +14,7 @@ from portarray_conformance.cases import Draw, case
 from portarray_conformance.compare import Call
 from portarray_conformance.draw import Domain
 from portarray_conformance.promotion import FLOATING, REAL_PART
-from portarray_conformance.reference import along
+from portarray_conformance.slices import along
 from portarray_conformance.suite.linalg import OBLONG, draw_matrix, frobenius
 from portarray_conformance.target import Target
 from portarray_conformance.ulp import wide

@@ -12,7 +12,7 @@ from portarray_conformance.bounds import NORMWISE
 from portarray_conformance.cases import Draw, case
 from portarray_conformance.compare import Call, raises
 from portarray_conformance.promotion import ALL, FLOATING, NUMERIC
-from portarray_conformance.reference import accumulator
+from portarray_conformance.slices import accumulator
 from portarray_conformance.suite.linear_algebra import ENTRIES, compare_product, draw_two
 from portarray_conformance.target import Target
 from portarray_conformance.ulp import wide

@@ -13,7 +13,7 @@ from portarray_conformance.cases import Draw, case
 from portarray_conformance.compare import Call, raises
 from portarray_conformance.draw import Domain
 from portarray_conformance.promotion import ALL, INTEGERS, REAL
-from portarray_conformance.reference import along, first_extreme
+from portarray_conformance.slices import along, first_extreme
 from portarray_conformance.target import Target
 
 CHAPTER = "searching"

@@ -24,7 +24,7 @@ from portarray_conformance.promotion import (
     REAL,
     promote,
 )
-from portarray_conformance.reference import accumulator, along, reduced_axes, scan
+from portarray_conformance.slices import accumulator, along, reduced_axes, scan
 from portarray_conformance.target import Target
 from portarray_conformance.ulp import wide
 

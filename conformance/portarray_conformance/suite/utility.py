@@ -13,7 +13,7 @@ from portarray_conformance.compare import Call
 from portarray_conformance.draw import Domain
 from portarray_conformance.elementwise import Row, judge
 from portarray_conformance.promotion import ALL, FLOATS, NUMERIC
-from portarray_conformance.reference import along
+from portarray_conformance.slices import along
 from portarray_conformance.target import Target
 
 CHAPTER = "utility"

@@ -8,7 +8,9 @@ from math import isfinite
 from typing import TYPE_CHECKING, Literal
 
 from portarray._api import arguments
-from portarray._array import call, conversion, dtypes
+from portarray._array import call, conversion, dispatch, dtypes
+from portarray._devices import selection
+from portarray.backends import rules
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
@@ -48,7 +50,10 @@ def arange(
     Raises
     ------
     ValueError
-        If `step` is 0 or an argument is not finite.
+        If `step` is 0, an argument is not finite, or `dtype` is an integer dtype and `start` or
+        `step` has a fraction.
+    OverflowError
+        If a number is out of the range of an integer dtype.
     TypeError
         If an argument is no real number or `dtype` is bool.
 
@@ -81,6 +86,10 @@ def arange(
         return conversion.astype(real, dtype, copy=False)
     exact = builtins.all(isinstance(one, int) for one in bounds)
     default = "integral" if exact else "real floating"
+    if dtype is None and exact and builtins.max(map(abs, bounds)) >= 2**31:
+        kind, dtype = "i", dispatch.default_dtype(selection.resolve(device), "i")
+    if kind in ("i", "u"):
+        bounds = rules.whole_steps(*bounds, dtypes.canonical(dtype))
     return call.create(
         "arange", bounds, dtype=dtype, device=device, shape=(_count(*bounds),), default=default
     )
@@ -129,8 +138,14 @@ def linspace(
     ------
     ValueError
         If `num` is negative.
+    OverflowError
+        If a value is out of the range of an integer dtype.
     TypeError
         If `start` or `stop` is complex and `dtype` is not.
+
+    Notes
+    -----
+    In an integer dtype values are rounded down, as by NumPy.
 
     Examples
     --------
@@ -143,6 +158,9 @@ def linspace(
     if is_complex and dtype is not None and dtypes.kind_of(dtypes.canonical(dtype)) != "c":
         raise TypeError(f"linspace got complex bounds and dtype {dtype}; use a complex dtype")
     count = arguments.size(num, "num")
+    if dtype is not None and dtypes.kind_of(dtypes.canonical(dtype)) in "iu":
+        values = rules.whole_spaced(first, last, count, dtypes.canonical(dtype), endpoint=endpoint)  # type: ignore[arg-type]  # real here
+        return conversion.asarray(values, device=selection.resolve(device))
     return call.create(
         "linspace",
         (first, last, count),

@@ -36,8 +36,8 @@ def asarray(
         buffer protocol or ``__array__`` (data frames of numbers, images); a Python or NumPy scalar;
         nested sequences of scalars or of arrays of one shape.
     dtype : dtype, optional
-        Dtype of the result. By default that of `obj`; Python numbers take the device's default
-        dtype of their kind.
+        Dtype of the result. By default that of `obj`, or the one to which arrays and NumPy scalars
+        in sequences promote; Python numbers take the device's default dtype of their kind.
     device : device-like, optional
         Device of the result. By default arrays and native arrays stay where they are, NumPy's and
         everything else go to the default device.

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from portarray._api import arguments
 from portarray._array import call
+from portarray._array.array import Array
+from portarray.backends import rules
 
 if TYPE_CHECKING:
-    from portarray._array.array import Array
     from portarray.typing import FftNorm
 
 NORMS = ("backward", "ortho", "forward")
@@ -40,7 +41,7 @@ def fft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: FftNorm = "b
     AxisError
         If `x` has no such axis.
     ValueError
-        If `n` is less than 1 or `norm` is unknown.
+        If `x` has no element along the axis, `n` is less than 1 or `norm` is unknown.
 
     Examples
     --------
@@ -76,7 +77,7 @@ def ifft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: FftNorm = "
     AxisError
         If `x` has no such axis.
     ValueError
-        If `n` is less than 1 or `norm` is unknown.
+        If `x` has no element along the axis, `n` is less than 1 or `norm` is unknown.
     """
     return _one("fft.ifft", x, n, axis, norm)
 
@@ -106,7 +107,7 @@ def rfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: FftNorm = "
     AxisError
         If `x` has no such axis.
     ValueError
-        If `n` is less than 1 or `norm` is unknown.
+        If `x` has no element along the axis, `n` is less than 1 or `norm` is unknown.
     """
     return _one("fft.rfft", x, n, axis, norm)
 
@@ -139,7 +140,7 @@ def irfft(
     AxisError
         If `x` has no such axis.
     ValueError
-        If `n` is less than 1 or `norm` is unknown.
+        If `x` has no element along the axis, `n` is less than 1 or `norm` is unknown.
 
     Notes
     -----
@@ -175,7 +176,7 @@ def hfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: FftNorm = "
     AxisError
         If `x` has no such axis.
     ValueError
-        If `n` is less than 1 or `norm` is unknown.
+        If `x` has no element along the axis, `n` is less than 1 or `norm` is unknown.
     """
     return _one("fft.hfft", x, n, axis, norm)
 
@@ -207,7 +208,7 @@ def ihfft(
     AxisError
         If `x` has no such axis.
     ValueError
-        If `n` is less than 1 or `norm` is unknown.
+        If `x` has no element along the axis, `n` is less than 1 or `norm` is unknown.
     """
     return _one("fft.ihfft", x, n, axis, norm)
 
@@ -216,6 +217,8 @@ def _one(name: str, x: Array, n: int | None, axis: int, norm: str) -> Array:
     """Transform along one axis, after checking what all transforms check."""
     axis = arguments.axis(axis, x)
     arguments.choice(norm, "norm", NORMS)
-    if n is not None and arguments.size(n, "n") == 0:
-        raise ValueError("n is 0; a transform needs at least one element")
+    if n is not None:
+        n = arguments.size(n, "n")
+    if type(x) is Array:
+        rules.check_transformed(name, x.shape, n, axis)
     return call.options(name, x, n=n, axis=axis, norm=norm)

@@ -10,9 +10,10 @@ from numpy.exceptions import AxisError
 from portarray._api import arguments
 from portarray._api.fft.one_axis import NORMS
 from portarray._array import call
+from portarray._array.array import Array
+from portarray.backends import rules
 
 if TYPE_CHECKING:
-    from portarray._array.array import Array
     from portarray.typing import FftNorm
 
 
@@ -50,7 +51,8 @@ def fftn(
     AxisError
         If `x` has no such axis.
     ValueError
-        If `s` and `axes` differ in length or `norm` is unknown.
+        If `s` and `axes` differ in length, `x` or `s` has no element along an axis, or `norm` is
+        unknown.
     """
     return _several("fft.fftn", x, s, axes, norm)
 
@@ -89,7 +91,8 @@ def ifftn(
     AxisError
         If `x` has no such axis.
     ValueError
-        If `s` and `axes` differ in length or `norm` is unknown.
+        If `s` and `axes` differ in length, `x` or `s` has no element along an axis, or `norm` is
+        unknown.
     """
     return _several("fft.ifftn", x, s, axes, norm)
 
@@ -129,7 +132,8 @@ def rfftn(
     AxisError
         If `x` has no such axis.
     ValueError
-        If `s` and `axes` differ in length or `norm` is unknown.
+        If `s` and `axes` differ in length, `x` or `s` has no element along an axis, or `norm` is
+        unknown.
     """
     return _several("fft.rfftn", x, s, axes, norm)
 
@@ -168,7 +172,8 @@ def irfftn(
     AxisError
         If `x` has no such axis.
     ValueError
-        If `s` and `axes` differ in length or `norm` is unknown.
+        If `s` and `axes` differ in length, `x` or `s` has no element along an axis, or `norm` is
+        unknown.
 
     Notes
     -----
@@ -195,4 +200,6 @@ def _several(
         if s is not None and len(places) != len(sizes):
             raise ValueError(f"s={s!r} and axes={axes!r} must have the same length")
         options["axes"] = places
+    if type(x) is Array:
+        rules.check_all_transformed(name, x.shape, options.get("s"), options.get("axes"))
     return call.options(name, x, **options)

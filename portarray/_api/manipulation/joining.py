@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Never
 
+from portarray import _absent
 from portarray._api import arguments
 from portarray._array import array as _array
 from portarray._array import call, operands
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
     from portarray.typing import ShapeLike
 
 
-def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
+@_absent.hide_unknown
+def concat(arrays: Sequence[Array], /, *, axis: int | None = 0, **unknown: Never) -> Array:
     """Join arrays along an axis that they have.
 
     Parameters
@@ -46,6 +48,8 @@ def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
     >>> pa.concat([pa.asarray([1, 2]), pa.asarray([3])]).tolist()
     [1, 2, 3]
     """
+    if unknown:
+        raise _absent.unexpected(concat, unknown)
     arrays = _joinable(arrays, "concat")
     if axis is not None:
         axis = arguments.axis(axis, arrays[0])
@@ -58,7 +62,8 @@ def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
     return call.joined("concat", arrays, axis=axis)
 
 
-def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
+@_absent.hide_unknown
+def stack(arrays: Sequence[Array], /, *, axis: int = 0, **unknown: Never) -> Array:
     """Join arrays along a new axis.
 
     Parameters
@@ -85,6 +90,8 @@ def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
     concat : Join along an axis that the arrays have.
     unstack : The inverse.
     """
+    if unknown:
+        raise _absent.unexpected(stack, unknown)
     arrays = _joinable(arrays, "stack")
     axis = arguments.axis(axis, arrays[0], extra=1)
     return call.joined("stack", arrays, axis=axis)

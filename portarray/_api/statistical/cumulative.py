@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Never
 
+from portarray import _absent
 from portarray._api import arguments
 from portarray._array import call
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from portarray.typing import DTypeLike
 
 
+@_absent.hide_unknown
 def cumulative_prod(
     x: Array,
     /,
@@ -19,6 +21,7 @@ def cumulative_prod(
     axis: int | None = None,
     dtype: DTypeLike | None = None,
     include_initial: bool = False,
+    **unknown: Never,
 ) -> Array:
     """Multiply up the elements along an axis.
 
@@ -29,8 +32,9 @@ def cumulative_prod(
     axis : int, optional
         Axis to run along. May be left out for a 1-d array only.
     dtype : dtype, optional
-        Dtype to compute in and return. By default that of `x`, but narrow integers are widened to
-        the device's default integer (unsigned ones to the unsigned dtype of that width).
+        Dtype to convert the elements to, compute in and return. By default that of `x`, but narrow
+        integers are widened to the device's default integer (unsigned ones to the unsigned dtype of
+        that width).
     include_initial : bool, default: False
         Whether the result begins with 1, and is one element longer along `axis`.
 
@@ -45,6 +49,8 @@ def cumulative_prod(
         If `axis` is missing for several axes, or `x` is 0-d.
     AxisError
         If `x` has no such axis.
+    TypeError
+        If `dtype` is bool, or real where `x` is complex.
 
     See Also
     --------
@@ -56,13 +62,16 @@ def cumulative_prod(
     >>> pa.cumulative_prod(pa.asarray([2, 3, 4]), include_initial=True).tolist()
     [1, 2, 6, 24]
     """
+    if unknown:
+        raise _absent.unexpected(cumulative_prod, unknown)
     axis = _running_axis(axis, x, "cumulative_prod")
-    arguments.numeric(dtype, "cumulative_prod")
+    arguments.numeric(dtype, "cumulative_prod", x)
     return call.apply(
         "cumulative_prod", (x,), axis=axis, dtype=dtype, include_initial=include_initial
     )
 
 
+@_absent.hide_unknown
 def cumulative_sum(
     x: Array,
     /,
@@ -70,6 +79,7 @@ def cumulative_sum(
     axis: int | None = None,
     dtype: DTypeLike | None = None,
     include_initial: bool = False,
+    **unknown: Never,
 ) -> Array:
     """Add up the elements along an axis.
 
@@ -80,8 +90,9 @@ def cumulative_sum(
     axis : int, optional
         Axis to run along. May be left out for a 1-d array only.
     dtype : dtype, optional
-        Dtype to compute in and return. By default that of `x`, but narrow integers are widened to
-        the device's default integer (unsigned ones to the unsigned dtype of that width).
+        Dtype to convert the elements to, compute in and return. By default that of `x`, but narrow
+        integers are widened to the device's default integer (unsigned ones to the unsigned dtype of
+        that width).
     include_initial : bool, default: False
         Whether the result begins with 0, and is one element longer along `axis`.
 
@@ -96,13 +107,17 @@ def cumulative_sum(
         If `axis` is missing for several axes, or `x` is 0-d.
     AxisError
         If `x` has no such axis.
+    TypeError
+        If `dtype` is bool, or real where `x` is complex.
 
     See Also
     --------
     sum : Return only the last of these.
     """
+    if unknown:
+        raise _absent.unexpected(cumulative_sum, unknown)
     axis = _running_axis(axis, x, "cumulative_sum")
-    arguments.numeric(dtype, "cumulative_sum")
+    arguments.numeric(dtype, "cumulative_sum", x)
     return call.apply(
         "cumulative_sum", (x,), axis=axis, dtype=dtype, include_initial=include_initial
     )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Never
 
+from portarray import _absent
 from portarray._api import arguments
 from portarray._array import call
 
@@ -12,7 +13,10 @@ if TYPE_CHECKING:
     from portarray.typing import Axes, Real
 
 
-def mean(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Array:
+@_absent.hide_unknown
+def mean(
+    x: Array, /, *, axis: Axes | None = None, keepdims: bool = False, **unknown: Never
+) -> Array:
     """Return the arithmetic mean.
 
     Parameters
@@ -40,6 +44,8 @@ def mean(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Ar
     -----
     A NaN among the elements makes the result NaN, and so does having no elements.
     """
+    if unknown:
+        raise _absent.unexpected(mean, unknown)
     if axis is None and not keepdims:
         return call.unary("mean", x)
     if axis is not None:
@@ -47,8 +53,15 @@ def mean(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Ar
     return call.options("mean", x, axis=axis, keepdims=keepdims)
 
 
+@_absent.hide_unknown
 def std(
-    x: Array, /, *, axis: Axes | None = None, correction: Real = 0.0, keepdims: bool = False
+    x: Array,
+    /,
+    *,
+    axis: Axes | None = None,
+    correction: Real = 0.0,
+    keepdims: bool = False,
+    **unknown: Never,
 ) -> Array:
     """Return the standard deviation, the square root of the variance.
 
@@ -83,13 +96,22 @@ def std(
     -----
     A NaN among the elements makes the result NaN, and so does a divisor that is not positive.
     """
+    if unknown:
+        raise _absent.unexpected(std, unknown)
     if axis is not None:
         axis = arguments.axes(axis, x)
     return call.options("std", x, axis=axis, correction=correction, keepdims=keepdims)
 
 
+@_absent.hide_unknown
 def var(
-    x: Array, /, *, axis: Axes | None = None, correction: Real = 0.0, keepdims: bool = False
+    x: Array,
+    /,
+    *,
+    axis: Axes | None = None,
+    correction: Real = 0.0,
+    keepdims: bool = False,
+    **unknown: Never,
 ) -> Array:
     """Return the variance: the mean squared distance from the mean.
 
@@ -130,6 +152,8 @@ def var(
     >>> float(pa.var(pa.asarray([1, 2, 3]), correction=1))
     1.0
     """
+    if unknown:
+        raise _absent.unexpected(var, unknown)
     if axis is not None:
         axis = arguments.axes(axis, x)
     return call.options("var", x, axis=axis, correction=correction, keepdims=keepdims)

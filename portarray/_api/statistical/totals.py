@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Never
 
+from portarray import _absent
 from portarray._api import arguments
 from portarray._array import call
 
@@ -12,7 +13,10 @@ if TYPE_CHECKING:
     from portarray.typing import Axes, DTypeLike
 
 
-def max(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Array:
+@_absent.hide_unknown
+def max(
+    x: Array, /, *, axis: Axes | None = None, keepdims: bool = False, **unknown: Never
+) -> Array:
     """Return the largest element.
 
     Parameters
@@ -43,6 +47,8 @@ def max(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Arr
     A NaN among the elements makes the result NaN. Which of 0.0 and -0.0 is returned may differ
     between devices.
     """
+    if unknown:
+        raise _absent.unexpected(max, unknown)
     if axis is None and not keepdims:
         return call.unary("max", x)
     if axis is not None:
@@ -50,7 +56,10 @@ def max(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Arr
     return call.options("max", x, axis=axis, keepdims=keepdims)
 
 
-def min(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Array:
+@_absent.hide_unknown
+def min(
+    x: Array, /, *, axis: Axes | None = None, keepdims: bool = False, **unknown: Never
+) -> Array:
     """Return the smallest element.
 
     Parameters
@@ -81,6 +90,8 @@ def min(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Arr
     A NaN among the elements makes the result NaN. Which of 0.0 and -0.0 is returned may differ
     between devices.
     """
+    if unknown:
+        raise _absent.unexpected(min, unknown)
     if axis is None and not keepdims:
         return call.unary("min", x)
     if axis is not None:
@@ -88,8 +99,15 @@ def min(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Arr
     return call.options("min", x, axis=axis, keepdims=keepdims)
 
 
+@_absent.hide_unknown
 def prod(
-    x: Array, /, *, axis: Axes | None = None, dtype: DTypeLike | None = None, keepdims: bool = False
+    x: Array,
+    /,
+    *,
+    axis: Axes | None = None,
+    dtype: DTypeLike | None = None,
+    keepdims: bool = False,
+    **unknown: Never,
 ) -> Array:
     """Multiply the elements.
 
@@ -100,8 +118,9 @@ def prod(
     axis : int or tuple of int, optional
         Axes to reduce; all of them by default.
     dtype : dtype, optional
-        Dtype to compute in and return. By default that of `x`, but narrow integers are widened to
-        the device's default integer (unsigned ones to the unsigned dtype of that width).
+        Dtype to convert the elements to, compute in and return. By default that of `x`, but narrow
+        integers are widened to the device's default integer (unsigned ones to the unsigned dtype of
+        that width).
     keepdims : bool, default: False
         Whether the reduced axes stay, with size 1.
 
@@ -115,20 +134,29 @@ def prod(
     AxisError
         If `x` has no such axis.
     TypeError
-        If `dtype` is bool.
+        If `dtype` is bool, or real where `x` is complex.
     """
+    if unknown:
+        raise _absent.unexpected(prod, unknown)
     if axis is None and dtype is None and not keepdims:
         return call.unary("prod", x)
     if axis is not None:
         axis = arguments.axes(axis, x)
     if dtype is None:
         return call.options("prod", x, axis=axis, keepdims=keepdims)
-    arguments.numeric(dtype, "prod")
+    arguments.numeric(dtype, "prod", x)
     return call.apply("prod", (x,), axis=axis, dtype=dtype, keepdims=keepdims)
 
 
+@_absent.hide_unknown
 def sum(
-    x: Array, /, *, axis: Axes | None = None, dtype: DTypeLike | None = None, keepdims: bool = False
+    x: Array,
+    /,
+    *,
+    axis: Axes | None = None,
+    dtype: DTypeLike | None = None,
+    keepdims: bool = False,
+    **unknown: Never,
 ) -> Array:
     """Add the elements.
 
@@ -139,8 +167,9 @@ def sum(
     axis : int or tuple of int, optional
         Axes to reduce; all of them by default.
     dtype : dtype, optional
-        Dtype to compute in and return. By default that of `x`, but narrow integers are widened to
-        the device's default integer (unsigned ones to the unsigned dtype of that width).
+        Dtype to convert the elements to, compute in and return. By default that of `x`, but narrow
+        integers are widened to the device's default integer (unsigned ones to the unsigned dtype of
+        that width).
     keepdims : bool, default: False
         Whether the reduced axes stay, with size 1.
 
@@ -153,6 +182,8 @@ def sum(
     ------
     AxisError
         If `x` has no such axis.
+    TypeError
+        If `dtype` is bool, or real where `x` is complex.
 
     Notes
     -----
@@ -164,11 +195,13 @@ def sum(
     >>> pa.sum(pa.asarray([[1, 2], [3, 4]]), axis=0).tolist()
     [4, 6]
     """
+    if unknown:
+        raise _absent.unexpected(sum, unknown)
     if axis is None and dtype is None and not keepdims:
         return call.unary("sum", x)
     if axis is not None:
         axis = arguments.axes(axis, x)
     if dtype is None:
         return call.options("sum", x, axis=axis, keepdims=keepdims)
-    arguments.numeric(dtype, "sum")
+    arguments.numeric(dtype, "sum", x)
     return call.apply("sum", (x,), axis=axis, dtype=dtype, keepdims=keepdims)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
 from typing import Any, Literal
 
 __all__ = ["fftfreq", "fftshift", "hfft", "ifftshift", "ihfft", "rfftfreq"]
@@ -63,6 +64,23 @@ def ifftshift(xp: Any, x: Any, /, *, axes: int | Sequence[int] | None = None) ->
     """Undo ``fftshift``."""
     places = _axes(x, axes)
     return xp.roll(x, tuple(-(x.shape[axis] // 2) for axis in places), axis=places)
+
+
+def of_empty_stacks(transform: Callable[..., Any], ones: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a transform that takes stacks of no signals, which the library's own does not.
+
+    Its result is that of one signal, without its elements. ``ones`` makes an array of a shape like
+    another one.
+    """
+
+    @wraps(transform)
+    def taking(x: Any, *args: Any, **options: Any) -> Any:
+        if 0 not in x.shape:
+            return transform(x, *args, **options)
+        whole = transform(ones(x, tuple(n or 1 for n in x.shape)), *args, **options)
+        return whole[tuple(slice(None if n else 0) for n in x.shape)]
+
+    return taking
 
 
 def _axes(x: Any, axes: int | Sequence[int] | None) -> tuple[int, ...]:

@@ -40,6 +40,8 @@ def repeat(xp: Any, x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:
     axis = axis % x.ndim
     size = x.shape[axis]
     counts = xp.asarray(repeats, dtype=xp.index_dtype, device=xp.device)
+    if 0 not in counts.shape and int(xp.item(xp.min(counts))) < 0:
+        raise ValueError("repeats has negative numbers; they must not be negative")
     counts = xp.broadcast_to(counts, (size,))
     ends = xp.cumulative_sum(counts, axis=0)
     total = int(xp.item(xp.getitem(ends, (size - 1,)))) if size else 0

@@ -21,7 +21,7 @@ import dpctl
 import dpnp
 import numpy as np
 from dpctl.memory import USMAllocationError
-from dpctl.utils import intel_device_info
+from dpctl.utils import SequentialOrderManager, intel_device_info
 from dpnp.tensor import Device, usm_ndarray
 
 from portarray._opencl import loader
@@ -30,7 +30,7 @@ from portarray.backends.base import Backend
 from portarray.backends.dpnp import warmup
 from portarray.backends.types import Description, MemoryFigures
 
-__all__ = ["Devices", "device_of_native", "dtypes", "native_device"]
+__all__ = ["Devices", "device_of_native", "dtypes", "native_device", "wait_for_work"]
 
 _DOUBLE = (np.dtype(np.float64), np.dtype(np.complex128))
 _HALF = np.dtype(np.float16)
@@ -184,6 +184,7 @@ class Devices(Backend):
 
     def synchronize(self, device: Device) -> None:
         """Wait for all work on a device, on all queues."""
+        wait_for_work(device.sycl_queue)
         device.sycl_queue.wait()
 
     def driver(self, platform: str) -> str:
@@ -267,7 +268,23 @@ def _places() -> dict[dpctl.SyclDevice, int]:
 
 @cache
 def _device(native: dpctl.SyclDevice) -> Device:
-    return Device.create_device(native)
+    device = Device.create_device(native)
+    # Made here, in one thread: two that came first would make two of them and lose one's events.
+    SequentialOrderManager[device.sycl_queue]
+    return device
+
+
+def wait_for_work(queue: dpctl.SyclQueue) -> None:
+    """Wait for all that dpnp has submitted to a queue, by its events.
+
+    Waiting for the queue is not enough: a thread's ``queue.wait()`` takes the queue's pending
+    events with it, and another thread's, called meanwhile, returns before they are done. dpnp's
+    ``asnumpy`` and ``item`` wait so; what they read has to be waited for before. Nor is the order
+    manager's own ``wait``, which reads its list of events while other threads change it.
+    """
+    events = SequentialOrderManager[queue].submitted_events
+    if events:
+        dpctl.SyclEvent.wait_for(events)
 
 
 def _index(native: dpctl.SyclDevice) -> int:

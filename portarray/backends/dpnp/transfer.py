@@ -19,7 +19,7 @@ from portarray import _dlpack as dlpack
 from portarray.backends import copying, machine
 from portarray.backends.base import Backend
 from portarray.backends.copying import copied
-from portarray.backends.dpnp.devices import Devices
+from portarray.backends.dpnp.devices import Devices, wait_for_work
 
 __all__ = ["Transfer", "from_dlpack", "from_host", "move", "to_host"]
 
@@ -118,7 +118,7 @@ class Transfer(Backend):
         """
         if Transfer.on_host(x.device):
             # dpnp cannot wait for one array's work alone.
-            x.sycl_queue.wait()
+            wait_for_work(x.sycl_queue)
             host = np.asarray(_HostMemory(x))
             return host if copy is False else copied(host)
         if copy is False:
@@ -126,7 +126,9 @@ class Transfer(Backend):
                 f"copy=False, but {x.device} has memory of its own, which NumPy cannot read; "
                 f"pass copy=None or copy=True"
             )
-        values: np.ndarray[Any, Any] = _alone(x).asnumpy()
+        x = _alone(x)
+        wait_for_work(x.sycl_queue)
+        values: np.ndarray[Any, Any] = x.asnumpy()
         return values
 
     @staticmethod
@@ -148,7 +150,7 @@ class Transfer(Backend):
                 f"pass copy=None or copy=True"
             )
         x = _alone(x)
-        x.sycl_queue.wait()
+        wait_for_work(x.sycl_queue)
         return x.to_device(device)
 
     @staticmethod
@@ -170,6 +172,7 @@ class Transfer(Backend):
         if own == queue:
             return x
         # Finish pending work of the queue before another one reads the memory.
+        wait_for_work(own)
         own.wait()
         if own.sycl_context == queue.sycl_context:
             return x.to_device(queue)
@@ -207,7 +210,7 @@ class Transfer(Backend):
         found = Transfer.move(Transfer.normalize(shared, copy=copy), place, copy=copy)
         if copy:
             # The producer may write into its memory afterwards.
-            found.sycl_queue.wait()
+            wait_for_work(found.sycl_queue)
         return found
 
     def to_dlpack(
@@ -237,7 +240,7 @@ class Transfer(Backend):
                 )
             if copy:  # dpnp's copy would copy all memory that x is a view of
                 x = dpnp.copy(x, order="C")
-            x.sycl_queue.wait()
+            wait_for_work(x.sycl_queue)
             return x.__dlpack__(stream=stream, max_version=max_version)
         if own[0] != _DLPACK_CPU and copy is False:
             raise BufferError(f"copy=False, but the array on {x.device} has memory of its own")

@@ -97,6 +97,10 @@ def scatter_masked(x: Array, mask: Array, values: Array) -> None:
 def combine(indices: Sequence[Index], shape: Shape, device: Device) -> Index:
     """Return one index equivalent to several: offsets of the elements they select together."""
     found = empty(shape, np.dtype(_LONG), device)
+    if not found.size:  # checked all the same
+        for index in indices:
+            if not index.checked:
+                _offsets(index, index.array, None, 0)
     for number, index in enumerate(indices):
         strides = broadcast_strides(index.array.shape, index.array.strides, shape)
         _offsets(index, index.array.view(shape, strides, index.array.offset), found, number)

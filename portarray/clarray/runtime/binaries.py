@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pyopencl as cl
 
+from portarray import _small_files
 from portarray._opencl.folders import cache_folder, remove, write
 from portarray.clarray.runtime.processor import processor
 
@@ -72,7 +73,7 @@ class Binaries:
     def load(self, context: cl.Context, file: Path, options: str) -> cl._cl._Program | None:
         """Return the program in a file; None if it must be built."""
         try:
-            content = file.read_bytes()
+            content = _small_files.read(file)
         except OSError:
             return None
         binary = binary_of(content)

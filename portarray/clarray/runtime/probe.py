@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from pathlib import Path
 import numpy as np
 import pyopencl as cl
 
+from portarray import _small_files
 from portarray._opencl.folders import cache_folder, write
 from portarray.clarray.runtime import discovery
 from portarray.clarray.runtime.device import Device
@@ -31,6 +33,9 @@ TIMEOUT = 120.0
 
 WORKS = "it works"
 """The verdict on a driver that did not crash."""
+
+_FAULT = re.compile(r"it (crashes|hangs): .*; remove .* to try again", re.DOTALL)
+"""The verdict on a driver that did."""
 
 _FROM_OUTSIDE = ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP")
 """Signals that are not the driver's fault: from the system, short of memory, or a user."""
@@ -108,10 +113,12 @@ def verdict_file(native: cl.Device) -> Path:
 
 
 def _read(file: Path) -> str | None:
+    """Return a verdict; None where there is none, or no whole one."""
     try:
-        return file.read_text("utf-8", errors="replace") or None
-    except OSError:
+        verdict = _small_files.read(file).decode()
+    except (OSError, UnicodeDecodeError):
         return None
+    return verdict if verdict == WORKS or _FAULT.fullmatch(verdict) else None
 
 
 def _start(native: cl.Device) -> subprocess.Popen[str] | None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from portarray_conformance import ulp
 from portarray_conformance.promotion import PAIRS, promote
-from portarray_conformance.reference import along, first_extreme, scan
+from portarray_conformance.slices import along, first_extreme, scan
 from portarray_conformance.suite import exponential, fft, hyperbolic, linalg, trigonometric
 from portarray_conformance.suite.arithmetic import BINARY_ROWS
 

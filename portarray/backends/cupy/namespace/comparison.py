@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import cupy
-import numpy as np
 from cupy import ndarray
 
 from portarray.backends.cupy.namespace import kernels
@@ -32,11 +33,10 @@ def clip(
 ) -> ndarray:
     """Limit values to a range; the result keeps x's dtype.
 
-    Bounds broadcast with x. A bound beyond what x's integer dtype holds limits nothing. NaN in x
-    or in a bound gives NaN.
+    Bounds broadcast with x, and have its dtype or are numbers that it holds. NaN in x or in a bound
+    gives NaN.
     """
-    low = _bound(x, min, lower=True)
-    high = _bound(x, max, lower=False)
+    low, high = _bound(x, min), _bound(x, max)
     if low is not None and high is not None:
         return kernels.clip(x, low, high)
     if low is not None:
@@ -44,19 +44,5 @@ def clip(
     return x.copy() if high is None else cupy.minimum(x, high)
 
 
-def _bound(x: ndarray, bound: ndarray | float | None, *, lower: bool) -> ndarray | np.generic:
-    """Return a bound in x's dtype, None where it limits nothing."""
-    if bound is None:
-        return None
-    if isinstance(bound, ndarray):
-        return bound.astype(x.dtype, copy=False)
-    if x.dtype.kind in "iu":
-        limits = np.iinfo(x.dtype)
-        if (bound <= limits.min) if lower else (bound >= limits.max):
-            return None
-        if not limits.min <= bound <= limits.max:
-            raise OverflowError(
-                f"clip's bound {bound} leaves no value of {x.dtype}, "
-                f"whose range is {limits.min} to {limits.max}"
-            )
-    return fixed(bound, x.dtype)
+def _bound(x: ndarray, bound: ndarray | float | None) -> Any:
+    return bound if bound is None or isinstance(bound, ndarray) else fixed(bound, x.dtype)

@@ -9,6 +9,7 @@ from typing import Any
 import dpnp
 from dpnp import ndarray
 
+from portarray.backends.dpnp.namespace.exponential import check_power
 from portarray.backends.dpnp.namespace.indexing import settle
 from portarray.backends.dpnp.namespace.scalars import constant, taking_scalars
 from portarray.backends.promotion import Scalar
@@ -76,6 +77,14 @@ def _floor_divide_in_place(x1: ndarray, x2: ndarray) -> ndarray:
     return x1
 
 
+_pow_in_place = _in_place(operator.ipow)
+
+
+def _signed_pow_in_place(x: ndarray, value: ndarray | Scalar) -> ndarray:
+    check_power(value)
+    return _pow_in_place(x, value)
+
+
 INPLACE: Rows = {
     "add": {"iufc": _in_place(operator.iadd)},
     "bitwise_and": {"biu": _in_place(operator.iand)},
@@ -89,7 +98,7 @@ INPLACE: Rows = {
         "f": _in_place(_floor_divide_in_place),
     },
     "multiply": {"iufc": _in_place(operator.imul)},
-    "pow": {"iuf": _in_place(operator.ipow)},
+    "pow": {"i": _signed_pow_in_place, "uf": _pow_in_place},
     "remainder": {"iuf": _in_place(operator.imod)},
     "subtract": {"iufc": _in_place(operator.isub)},
 }

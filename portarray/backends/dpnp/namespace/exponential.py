@@ -10,7 +10,8 @@ from dpnp import ndarray
 
 from portarray.backends.composed.exponential import expm1_parts, log1p_parts, log_parts
 from portarray.backends.dpnp.namespace.complex import by_parts, dense, exact
-from portarray.backends.dpnp.namespace.scalars import constant, taking_scalars
+from portarray.backends.dpnp.namespace.scalars import constant, pair, taking_scalars
+from portarray.backends.promotion import Scalar
 from portarray.backends.types import Rows
 
 square = dpnp.square
@@ -25,13 +26,28 @@ def _scaled_log(scale: float, x: ndarray) -> ndarray:
     return out
 
 
+def check_power(exponent: ndarray | Scalar) -> None:
+    """Refuse negative powers of integers, of which dpnp makes 0; waits for an array."""
+    if isinstance(exponent, ndarray):
+        exponent = bool(dpnp.any(dpnp.less(exponent, constant(0, exponent)))) and -1
+    if exponent < 0:  # type: ignore[operator]  # a whole number here
+        raise ValueError("integers have no negative powers; convert x1 to a floating-point dtype")
+
+
+def _signed_pow(x1: ndarray | Scalar, x2: ndarray | Scalar, /) -> ndarray:
+    check_power(x2)
+    return dpnp.pow(*pair(x1, x2))
+
+
 PLAIN: Rows = {
     "logaddexp": {"f": dpnp.logaddexp},
-    "pow": {"iufc": dpnp.pow},
+    "pow": {"ufc": dpnp.pow},
 }
 
+_OF_TWO = taking_scalars(PLAIN)
 ROWS: Rows = {
-    **taking_scalars(PLAIN),
+    **_OF_TWO,
+    "pow": {**_OF_TWO["pow"], "i": _signed_pow},
     "exp": {"f": dpnp.exp, "c": partial(dense, dpnp.exp)},
     # dpnp.expm1 gives NaN where the exponential overflows, and -0 at -0.
     "expm1": {"f": dpnp.expm1, "c": partial(by_parts, expm1_parts)},

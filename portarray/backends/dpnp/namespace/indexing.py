@@ -19,6 +19,7 @@ from dpnp import ndarray
 
 from portarray.backends.composed.indexing import check_within, integer_arrays
 from portarray.backends.dpnp import transfer
+from portarray.backends.dpnp.devices import wait_for_work
 from portarray.backends.promotion import Scalar
 from portarray.backends.types import Rows
 
@@ -100,7 +101,7 @@ def settle(x: ndarray) -> ndarray:
     """Return an array that was written into; where NumPy may be reading it, when that is done."""
     queue = x.sycl_queue
     if queue.sycl_device.is_cpu:
-        queue.wait()
+        wait_for_work(queue)
     return x
 
 

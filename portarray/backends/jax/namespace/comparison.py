@@ -6,7 +6,6 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from portarray.backends.jax.namespace.rows import with_scalar
 from portarray.backends.types import Rows
@@ -36,21 +35,10 @@ def clip(
     min: jax.Array | float | None = None,
     max: jax.Array | float | None = None,
 ) -> jax.Array:
-    """Limit values; a scalar bound beyond what x's integer dtype holds limits nothing."""
-    return jnp.clip(x, _bound(x, min, lower=True), _bound(x, max, lower=False))
+    """Limit values; the bounds have x's dtype or are numbers that it holds."""
+    return jnp.clip(x, _bound(x, min), _bound(x, max))
 
 
-def _bound(x: jax.Array, bound: jax.Array | float | None, *, lower: bool) -> Any:
-    if isinstance(bound, jax.Array):
-        return bound if bound.dtype == x.dtype else bound.astype(x.dtype)
-    if bound is None or x.dtype.kind not in "iu":
-        return bound if bound is None else float(bound)
-    limits = np.iinfo(x.dtype)
-    if (bound <= limits.min) if lower else (bound >= limits.max):
-        return None
-    if not limits.min <= bound <= limits.max:
-        raise OverflowError(
-            f"clip's bound {bound} leaves no value of {x.dtype}, "
-            f"whose range is {limits.min} to {limits.max}"
-        )
-    return x.dtype.type(bound)
+def _bound(x: jax.Array, bound: Any) -> Any:
+    # JAX takes a Python integer for its default integer, which may be too narrow.
+    return x.dtype.type(bound) if isinstance(bound, int) else bound

@@ -16,6 +16,7 @@ import numpy as np
 from portarray.backends.composed.indexing import check_within, integer_arrays
 from portarray.backends.jax.namespace.creation import full_like
 from portarray.backends.jax.tracing import is_traced
+from portarray.backends.keys import selected_shape, without_leading_ones
 from portarray.backends.promotion import Scalar
 from portarray.backends.types import Rows
 
@@ -69,7 +70,22 @@ def setitem(x: jax.Array, key: Key, value: Any, /) -> jax.Array:
         # No shape depends on the mask's values so, and they need not be known (see `tracing`).
         return _masked(x, key[0], value)
     _check_bounds(x.shape, key)
+    if np.ndim(value):
+        value = _spreading(value, x.shape, key)
     return x.at[_within(key, x.shape)].set(value)
+
+
+def _spreading(value: jax.Array, shape: tuple[int, ...], key: Key) -> jax.Array:
+    """Return assigned values without leading axes of length 1, which JAX refuses.
+
+    Where nothing is selected it takes any shape.
+    """
+    short = without_leading_ones(value.shape)
+    if value.size != 1 and not any(is_traced(part) for part in key):
+        selected = selected_shape(shape, key, np.asarray) or ()
+        if 0 in selected and np.broadcast_shapes(short, selected) != selected:
+            raise ValueError(f"values of shape {value.shape} do not broadcast to {selected}")
+    return value if short == value.shape else value.reshape(short)
 
 
 def _check_bounds(shape: tuple[int, ...], key: Key) -> None:

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from portarray.backends import sizes
+from portarray.backends.jax.tracing import is_traced
 
 
 def broadcast_to(x: jax.Array, /, shape: Sequence[int]) -> jax.Array:
@@ -34,6 +35,17 @@ def counted(shape: tuple[int, ...], dtype: Any) -> tuple[int, ...]:
 def permute_dims(x: jax.Array, /, axes: Sequence[int]) -> jax.Array:
     """Return an array with axes in another order; JAX's own mixes no negative ones with others."""
     return jnp.permute_dims(x, tuple(axis % x.ndim for axis in axes))
+
+
+def repeat(x: jax.Array, repeats: int | jax.Array, /, *, axis: int | None = None) -> jax.Array:
+    """Repeat each element along an axis; JAX's own takes negative numbers for 0."""
+    if not is_traced(repeats):
+        counts = np.asarray(repeats)
+        if counts.ndim > 1:
+            raise ValueError(f"repeats has shape {counts.shape}; it must be one number or 1-d")
+        if counts.size and counts.min() < 0:
+            raise ValueError(f"repeats has {counts.min()}; it must not be negative")
+    return jnp.repeat(x, repeats, axis=axis)
 
 
 def reshape(x: jax.Array, /, shape: Sequence[int], *, copy: bool | None = None) -> jax.Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mlx.core as mx
 
-from portarray.backends.mlx.namespace.scalars import FLOATING, array_of
+from portarray.backends.mlx.namespace.scalars import array_of
 from portarray.backends.types import Rows
 
 ROWS: Rows = {
@@ -36,27 +36,11 @@ WITH_SCALAR: Rows = {
 def clip(
     x: mx.array, /, min: mx.array | float | None = None, max: mx.array | float | None = None
 ) -> mx.array:
-    """Limit values to a range; a bound beyond what an integer dtype holds limits nothing."""
-    low = _bound(x, min, lower=True)
-    high = _bound(x, max, lower=False)
+    """Limit values to a range; the bounds have x's dtype or are numbers that it holds."""
     # MLX's own wants at least one bound, and takes no more axes of a bound than x has.
-    found = mx.positive(x) if low is None else mx.maximum(x, low)
-    return found if high is None else mx.minimum(found, high)
+    found = mx.positive(x) if min is None else mx.maximum(x, _bound(x, min))
+    return found if max is None else mx.minimum(found, _bound(x, max))
 
 
-def _bound(x: mx.array, bound: mx.array | float | None, *, lower: bool) -> mx.array | None:
-    if bound is None:
-        return None
-    dtype = x.dtype
-    if isinstance(bound, mx.array):
-        return bound if bound.dtype == dtype else bound.astype(dtype)
-    if dtype not in FLOATING:
-        limits = mx.iinfo(dtype)
-        if (bound <= limits.min) if lower else (bound >= limits.max):
-            return None
-        if not limits.min <= bound <= limits.max:
-            raise OverflowError(
-                f"clip's bound {bound} leaves no value of {dtype}, "
-                f"whose range is {limits.min} to {limits.max}"
-            )
-    return array_of(bound, dtype)
+def _bound(x: mx.array, bound: mx.array | float) -> mx.array:
+    return bound if isinstance(bound, mx.array) else array_of(bound, x.dtype)

@@ -15,6 +15,7 @@ from typing import Any
 import mlx.core as mx
 import numpy as np
 
+from portarray.backends.keys import separates
 from portarray.backends.mlx import limits, transfer
 from portarray.backends.mlx.namespace.scalars import Scalar, array_of, on_cpu
 from portarray.backends.types import Rows
@@ -36,10 +37,17 @@ def getitem(x: mx.array, key: Key, /) -> mx.array:
         key = _expanded(key, x.ndim)
         has_arrays = any(isinstance(index, mx.array) for index in key)
         basic, advanced = _split(x.shape, key, has_arrays=has_arrays)
+        # An ellipsis for no axis separates arrays as an axis does; here one of length 1 does.
+        parting = next((n for n, index in enumerate(advanced) if index is Ellipsis), 0)
+        if parting:
+            advanced[parting] = _ALL
         out = x[basic]
         if not has_arrays:
             return out
-        out = _gather(*_merged(out, advanced))
+        found, advanced = _merged(out, advanced)
+        out = _gather(found, advanced)
+        if parting:
+            out = out.squeeze(-advanced[parting:].count(_ALL))
     limits.check(out.shape, out.nbytes)
     return out
 
@@ -101,10 +109,15 @@ def _is_plain(key: Key) -> bool:
 
 
 def _expanded(key: Key, ndim: int) -> Key:
-    """Return a key without ellipsis that says something about every axis."""
+    """Return a key that says something about every axis, without an ellipsis.
+
+    One that stands for no axis, and separates arrays so, is left.
+    """
     place = next((n for n, index in enumerate(key) if index is Ellipsis), len(key))
     named = (*key[:place], *key[place + 1 :])
     used = sum(index.ndim if _is_boolean(index) else 1 for index in named if index is not None)
+    if used == ndim and separates(key[:place], key[place + 1 :], mx.array):
+        return key
     return (*key[:place], *[_ALL] * (ndim - used), *key[place + 1 :])
 
 
@@ -125,6 +138,9 @@ def _split(shape: tuple[int, ...], key: Key, *, has_arrays: bool) -> tuple[Key, 
         if index is None:
             basic.append(None)
             advanced.append(_ALL)
+        elif index is Ellipsis:
+            basic.append(None)
+            advanced.append(Ellipsis)
         elif isinstance(index, slice):
             basic.append(_clipped(index, shape[axis]))
             advanced.append(_ALL)
@@ -249,7 +265,11 @@ def _scatter(x: mx.array, key: Key, value: mx.array) -> None:
     """
     while isinstance(key[-1], slice) and key[-1] == _ALL:
         key = key[:-1]
-    ndim = sum(index.ndim if _is_boolean(index) else 1 for index in key if index is not None)
+    ndim = sum(
+        index.ndim if _is_boolean(index) else 1
+        for index in key
+        if index is not None and index is not Ellipsis
+    )
     covered, rest = x.shape[:ndim], x.shape[ndim:]
     count = math.prod(covered)
     numbers = mx.arange(count, dtype=mx.int64).reshape(covered)

@@ -6,7 +6,6 @@ import operator
 from typing import Any
 
 import numpy as np
-from array_api_compat.numpy import clip as _clip
 
 from portarray.backends.types import Rows
 
@@ -23,5 +22,5 @@ ROWS: Rows = {
 
 
 def clip(x: Array, /, min: Any = None, max: Any = None) -> Array:
-    """Limit values; the result keeps x's dtype."""
-    return np.asarray(_clip(x, min, max))
+    """Limit values; the bounds have x's dtype or are numbers that it holds."""
+    return np.asarray(np.clip(x, min, max))

@@ -23,4 +23,12 @@ def _complex_expm1(x: Array, /) -> Array:
 
 
 ROWS: Rows = {"expm1": {"f": np.expm1, "c": _complex_expm1}}
-INPLACE: Rows = {"pow": {"iufc": inplace(operator.ipow)}}
+
+
+def _signed_ipow(x1: Array, x2: Any) -> Array:
+    """Compute ``x1 **= x2``; NumPy writes up to the first negative power, which it refuses."""
+    x1[...] = np.power(x1, x2)
+    return x1
+
+
+INPLACE: Rows = {"pow": {"i": inplace(_signed_ipow), "ufc": inplace(operator.ipow)}}

@@ -6,9 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from portarray.backends.composed.indexing import check_within, integer_arrays
+from portarray.backends.keys import without_leading_ones
 from portarray.backends.types import Rows
 
 Array = np.ndarray[Any, Any]
+
+_UINT64 = np.dtype(np.uint64)
 
 
 def _basic(x: Array, key: Any) -> Any:
@@ -25,8 +29,13 @@ def getitem(x: Array, key: tuple[Any, ...]) -> Array:
     """Return ``x[key]`` as an array; a trailing ellipsis keeps NumPy from returning a scalar."""
     for part in key:
         if part is Ellipsis:
-            return np.asarray(x[key])
-    return x[(*key, Ellipsis)]
+            found = np.asarray(x[key])
+            break
+    else:
+        found = x[(*key, Ellipsis)]
+    if not found.size:
+        _check_bounds(x.shape, key)
+    return found
 
 
 def item(x: Array) -> Any:
@@ -36,12 +45,48 @@ def item(x: Array) -> Any:
 
 def setitem(x: Array, key: tuple[Any, ...], value: Any) -> Array:
     """Do ``x[key] = value`` and return x; a copy of x in its place where x may not be written."""
+    for part in key:
+        if part.__class__ is np.ndarray and not part.size:
+            _check_bounds(x.shape, key)
+            break
     try:
         x[key] = value
-    except ValueError:
+    except (TypeError, ValueError):
         # Looked at here, so that arrays which may be written pay nothing.
-        if x.flags.writeable:
+        if not x.flags.writeable:
+            x = x.copy()
+        elif isinstance(value, np.ndarray) and value.shape[:1] == (1,):
+            # To single elements and through masks NumPy assigns no axes of length 1.
+            value = value.reshape(without_leading_ones(value.shape))
+        else:
             raise
-        x = x.copy()
         x[key] = value
     return x
+
+
+def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
+    """Return elements at indices along an axis, for one or more axes of indices."""
+    if not x.size:
+        check_within(indices, x.size if axis is None else x.shape[axis], axis or 0)
+    return np.asarray(x.take(_signed(indices), axis))
+
+
+def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
+    """Return elements at indices that are matched with x along an axis; other axes broadcast."""
+    found = np.take_along_axis(x, _signed(indices), axis)
+    if not found.size:
+        check_within(indices, x.shape[axis], axis)
+    return found
+
+
+def _signed(indices: Array) -> Array:
+    """Return indices that NumPy casts to int64 without a change: it takes 2**64 - 1 for -1."""
+    if indices.dtype is _UINT64 and indices.size and indices.max() >= 2**63:
+        raise IndexError(f"index {indices.max()} is out of bounds for any axis")
+    return indices
+
+
+def _check_bounds(shape: tuple[int, ...], key: tuple[Any, ...]) -> None:
+    """Raise IndexError for indices out of bounds: NumPy looks at none if nothing is selected."""
+    for axis, indices in integer_arrays(key, len(shape), np.bool_):
+        check_within(indices, shape[axis], axis)

@@ -20,8 +20,8 @@ Bound = Tensor | float | None
 
 
 def clip(x: Tensor, /, min: Bound = None, max: Bound = None) -> Tensor:
-    """Limit values to a range; a bound beyond what x's integer dtype holds limits nothing."""
-    low, high = _bound(x, min, lower=True), _bound(x, max, lower=False)
+    """Limit values to a range; the bounds have x's dtype or are numbers that it holds."""
+    low, high = _bound(x, min), _bound(x, max)
     if low is None and high is None:
         return x.clone()
     if isinstance(low, Tensor) or isinstance(high, Tensor):
@@ -30,31 +30,17 @@ def clip(x: Tensor, /, min: Bound = None, max: Bound = None) -> Tensor:
 
 
 def _clip_unsigned(x: Tensor, /, min: Bound = None, max: Bound = None) -> Tensor:
-    low = _as_tensor(x, _bound(x, min, lower=True))
-    high = _as_tensor(x, _bound(x, max, lower=False))
+    low, high = _as_tensor(x, min), _as_tensor(x, max)
     if low is None and high is None:
         return x.clone()
     low, high = (None if bound is None else unsigned.ordered(bound) for bound in (low, high))
     return unsigned.unordered(torch.clamp(unsigned.ordered(x), low, high), x.dtype)
 
 
-def _bound(x: Tensor, bound: Bound, *, lower: bool) -> Bound:
-    """Return a bound in x's dtype, or a scalar that the dtype holds; None limits nothing."""
-    if bound is None:
-        return None
-    if isinstance(bound, Tensor):
-        return bound if bound.dtype is x.dtype else bound.to(x.dtype)
-    if not x.dtype.is_floating_point:
-        limits = torch.iinfo(x.dtype)
-        if (bound <= limits.min) if lower else (bound >= limits.max):
-            return None
-        if not limits.min <= bound <= limits.max:
-            raise OverflowError(
-                f"clip's bound {bound} leaves no value of {x.dtype}, "
-                f"whose range is {limits.min} to {limits.max}"
-            )
-        return int(bound)
-    # PyTorch refuses numbers beyond a narrow dtype's range.
+def _bound(x: Tensor, bound: Bound) -> Bound:
+    """Return a bound that PyTorch takes: it refuses numbers beyond a narrow dtype's range."""
+    if isinstance(bound, Tensor) or bound is None or not x.dtype.is_floating_point:
+        return bound
     return bound if abs(bound) < 60000 else _as_tensor(x, bound)
 
 

@@ -8,6 +8,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from portarray.backends.composed.fft import of_empty_stacks
 from portarray.backends.torch.namespace.creation import default_float
 
 Norm = Literal["backward", "ortho", "forward"]
@@ -20,7 +21,7 @@ def _along(function: Function) -> Function:
     ) -> Tensor:
         return function(x, n, axis, norm)
 
-    return transform
+    return of_empty_stacks(transform, Tensor.new_ones)
 
 
 def _over(function: Function) -> Function:
@@ -34,7 +35,7 @@ def _over(function: Function) -> Function:
     ) -> Tensor:
         return function(x, s, axes, norm)
 
-    return transform
+    return of_empty_stacks(transform, Tensor.new_ones)
 
 
 def _shifted(function: Function) -> Function:

@@ -1,8 +1,9 @@
 """Reading and writing parts of tensors.
 
-PyTorch lacks negative steps, places integers beside integer tensors otherwise than NumPy, and
-takes no mask with an axis of size 0 for a longer one. Where a key holds such things it is split in
-two: a basic part, which gives a view, and what is left for integer tensors and masks.
+PyTorch lacks negative steps, places integers beside integer tensors otherwise than NumPy, overlooks
+an ellipsis between tensors that stands for no axis, and takes no mask with an axis of size 0 for a
+longer one. Where a key holds such things it is split in two: a basic part, which gives a view, and
+what is left for integer tensors and masks. Of a selection without elements it checks no index.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from portarray.backends.keys import separates
 from portarray.backends.torch.namespace import unsigned
 from portarray.backends.torch.namespace.overlap import share_memory
 from portarray.backends.torch.namespace.unsigned import UNSIGNED, bits, moving, signed
@@ -30,7 +32,10 @@ def getitem(x: Tensor, key: Key, /) -> Tensor:
     if _is_plain(key):
         return x[key]
     if _is_direct(x, key):
-        return bits(x)[key].view(x.dtype) if x.dtype in UNSIGNED else x[key]
+        found = bits(x)[key].view(x.dtype) if x.dtype in UNSIGNED else x[key]
+        if not found.numel():
+            _check_bounds(x, key)
+        return found
     parts = _split(x, key)
     out = x[parts.basic]
     if parts.backward:
@@ -39,6 +44,10 @@ def getitem(x: Tensor, key: Key, /) -> Tensor:
         return out
     part = bits(out) if out.dtype in UNSIGNED else out
     found = part[parts.advanced]
+    if not found.numel():
+        _check_bounds(part, parts.advanced)
+    if parts.parting:
+        found = found.squeeze(parts.parting)
     if found._is_view():
         # 0-d integer tensors select a view; an array index means a copy.
         found = found.clone()
@@ -68,6 +77,8 @@ def setitem(x: Tensor, key: Key, value: Any, /) -> Tensor:
     part = target[parts.basic]
     if x.is_cpu:
         _check_bounds(part, parts.advanced)
+    if parts.parting and isinstance(value, Tensor) and value.ndim >= -parts.parting:
+        value = value.unsqueeze(parts.parting)
     if not parts.backward:
         part[parts.advanced] = value
         return x
@@ -93,14 +104,17 @@ def take(x: Tensor, indices: Tensor, /, *, axis: int | None = None) -> Tensor:
         if x.ndim != 1:
             raise ValueError(f"take needs an axis for a tensor of {x.ndim} axes")
         axis = 0
-    axis = axis % x.ndim
-    return x[(_ALL,) * axis + (indices.to(torch.int64),)]
+    key = (_ALL,) * (axis % x.ndim) + (_as_int64(indices),)
+    found = x[key]
+    if not found.numel():
+        _check_bounds(x, key)
+    return found
 
 
 def take_along_axis(x: Tensor, indices: Tensor, /, *, axis: int = -1) -> Tensor:
     """Return elements at indices that are matched with x along an axis; other axes broadcast."""
     size = x.shape[axis]
-    indices = indices.to(torch.int64)
+    indices = _as_int64(indices)
     if x.is_cpu and indices.numel():
         # There PyTorch takes the last element for indices out of bounds that it broadcasts.
         low, high = map(int, torch.aminmax(indices))
@@ -118,6 +132,8 @@ class _Parts:
     basic: Key
     backward: list[int]
     advanced: Key
+    parting: int = 0
+    """The axis of length 1, from the end, that an ellipsis for no axis became; 0 for none."""
 
 
 def _is_plain(key: Key) -> bool:
@@ -158,8 +174,14 @@ def _split(x: Tensor, key: Key) -> _Parts:
     advanced: list[Any] = []
     backward: list[int] = []
     axis = 0
+    parting = 0
     for index in key:
         if index is None:
+            basic.append(None)
+            advanced.append(_ALL)
+        elif index is Ellipsis:
+            # It separates the tensors as an axis does, and as this one does to PyTorch.
+            parting = len(advanced)
             basic.append(None)
             advanced.append(_ALL)
         elif isinstance(index, slice):
@@ -185,13 +207,16 @@ def _split(x: Tensor, key: Key) -> _Parts:
             axis += index.ndim
         else:
             basic.append(_ALL)
-            index = index.to(torch.int64)
+            index = _as_int64(index)
             advanced.append(index.reshape(1) if spread_integers and index.ndim == 0 else index)
             axis += 1
-    return _Parts(tuple(basic), backward, tuple(advanced) if tensors else ())
+    if parting:
+        parting = -advanced[parting:].count(_ALL)
+    return _Parts(tuple(basic), backward, tuple(advanced) if tensors else (), parting)
 
 
 def _without_ellipsis(key: Key, ndim: int) -> Key:
+    """Return a key without an ellipsis, except for one without axes that separates tensors."""
     places = [place for place, index in enumerate(key) if index is Ellipsis]
     if not places:
         return key
@@ -200,7 +225,21 @@ def _without_ellipsis(key: Key, ndim: int) -> Key:
         for index in key
         if index is not None and index is not Ellipsis
     )
-    return (*key[: places[0]], *[_ALL] * (ndim - taken), *key[places[0] + 1 :])
+    before, after = key[: places[0]], key[places[0] + 1 :]
+    if taken == ndim and separates(before, after, Tensor):
+        return key
+    return (*before, *[_ALL] * (ndim - taken), *after)
+
+
+def _as_int64(indices: Tensor) -> Tensor:
+    """Return indices in the dtype that PyTorch takes; large uint64 numbers are negative there."""
+    if indices.dtype is torch.uint64:
+        signed_ = indices.view(torch.int64)
+        if bool((signed_ < 0).any()):
+            number = signed_[signed_ < 0][0].item() + 2**64
+            raise IndexError(f"index {number} is out of bounds for any axis")
+        return signed_
+    return indices.to(torch.int64)
 
 
 def _forward(index: slice, size: int) -> tuple[slice, bool]:

@@ -1,0 +1,27 @@
+"""Programs that found something, kept: run first by every run, and as plain tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.resources import files
+
+
+def corpus(portarray: bool) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield (name, statements) of the programs in ``corpus/*.txt``.
+
+    Programs are separated by empty lines; a comment above each says what was wrong. Files whose
+    names begin with ``standard`` hold what the standard alone decides, the others portarray's
+    rules.
+    """
+    folder = files(__package__) / "corpus"
+    for entry in sorted(folder.iterdir(), key=lambda one: one.name):
+        if not entry.name.endswith(".txt"):
+            continue
+        if not portarray and not entry.name.startswith("standard"):
+            continue
+        for number, block in enumerate(entry.read_text(encoding="utf-8").split("\n\n"), start=1):
+            lines = tuple(
+                line.rstrip() for line in block.splitlines() if line.strip() and line[0] != "#"
+            )
+            if lines:
+                yield f"{entry.name.removesuffix('.txt')}:{number}", lines

@@ -1,0 +1,194 @@
+"""An Array API namespace on plain NumPy under portarray's rules: what portarray promises.
+
+It states the rules a second time and imports nothing of portarray, so that programs can be run on
+both and compared. It computes in a wider format and rounds once; it marks what is left undefined.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from portarray_conformance.reference import (  # noqa: F401  (each registers its functions)
+    creation,
+    dtype_functions,
+    elementwise,
+    fourier,
+    kinds,
+    linear,
+    movement,
+    norms,
+    ordering,
+    reductions,
+    registry,
+    solutions,
+)
+from portarray_conformance.reference.array import Array
+from portarray_conformance.reference.kinds import (
+    AxisError,
+    Data,
+    DTypeNotSupportedError,
+    LinAlgError,
+    UnknownDeviceError,
+    Unsure,
+)
+from portarray_conformance.reference.rules import Rules
+
+__all__ = [
+    "Array",
+    "AxisError",
+    "DTypeNotSupportedError",
+    "LinAlgError",
+    "Reference",
+    "UnknownDeviceError",
+    "Unsure",
+]
+
+DEFAULTS = {
+    "real floating": "float64",
+    "integral": "int64",
+    "complex floating": "complex128",
+    "indexing": "int64",
+}
+
+
+class Namespace:
+    """A namespace object: functions, dtypes and constants are its attributes."""
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = name
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+        def __setattr__(self, name: str, value: Any) -> None: ...
+
+    def __repr__(self) -> str:
+        return f"<{self.__name__}>"
+
+
+class _Info:
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+
+    def capabilities(self) -> dict[str, Any]:
+        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
+
+    def default_device(self) -> Any:
+        return self._rules.device
+
+    def default_dtypes(self, *, device: Any = None) -> dict[str, Any]:
+        self._rules.place(device)
+        names = {"f": "real floating", "c": "complex floating", "i": "integral"}
+        found = {names[kind]: dtype for kind, dtype in self._rules.default.items()}
+        return {**found, "indexing": self._rules.index}
+
+    def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, Any]:
+        self._rules.place(device)
+        wanted = _letters(kind)
+        return {
+            name: dtype
+            for name, dtype in self._rules.dtypes.items()
+            if name in kinds.STANDARD and kinds.letter(dtype) in wanted
+        }
+
+    def devices(self) -> tuple[Any, ...]:
+        return (self._rules.device,)
+
+
+def _letters(kind: Any) -> str:
+    if kind is None:
+        return "biufc"
+    if isinstance(kind, tuple):
+        return "".join(map(_letters, kind))
+    if kind not in kinds.KINDS:
+        raise ValueError(f"kind={kind!r} is none of {', '.join(kinds.KINDS)}")
+    return kinds.KINDS[kind]
+
+
+class Reference:
+    """portarray's promises for a device with some dtypes.
+
+    Parameters
+    ----------
+    dtypes : sequence of str
+        The dtypes that the device has.
+    defaults : mapping
+        The names of its default dtypes by kind, as in ``__array_namespace_info__``.
+    noise : int, optional
+        Seed of errors within the suite's bounds, which every inexact result then gets; two runs
+        with different seeds differ where a result depends on rounding.
+    views : bool or "either"
+        Whether a view sees writes to its base: True as in NumPy, False as with immutable arrays.
+        With "either", elements that would differ are marked as unsure.
+    device : object
+        What ``x.device`` is, and ``device=`` takes.
+    subnormals : bool
+        Whether the device keeps subnormal numbers; with False they are marked as unsure.
+    """
+
+    def __init__(
+        self,
+        dtypes: Sequence[str] = kinds.STANDARD,
+        defaults: Mapping[str, str] = DEFAULTS,
+        *,
+        noise: int | None = None,
+        views: bool | Literal["either"] = "either",
+        device: Any = "cpu",
+        subnormals: bool = True,
+    ) -> None:
+        self._rules = rules = Rules(dtypes, defaults, noise, views, device, subnormals)
+        self.xp: Any = Namespace("reference")
+        rules.xp = self.xp
+        self.xp.linalg, self.xp.fft = Namespace("reference.linalg"), Namespace("reference.fft")
+        self.xp.linalg.LinAlgError = LinAlgError
+        for name in elementwise.ROWS:
+            self._add(name, _elementwise(rules, name))
+        for name, entry in registry.FUNCTIONS.items():
+            self._add(name, registry.bound(rules, entry))
+        for name in ("matmul", "matrix_transpose", "tensordot", "vecdot"):
+            setattr(self.xp.linalg, name, getattr(self.xp, name))
+        for name, dtype in rules.dtypes.items():
+            setattr(self.xp, name, dtype)
+        for name in ("e", "inf", "nan", "pi"):
+            setattr(self.xp, name, getattr(math, name))
+        self.xp.newaxis = None
+        self.xp.Array = Array
+        self.xp.DTypeNotSupportedError = DTypeNotSupportedError
+        self.xp.__array_api_version__ = "2025.12"
+        self.xp.__array_namespace_info__ = lambda: _Info(rules)
+
+    def _add(self, name: str, function: Any) -> None:
+        self._rules.functions[name] = function
+        *extension, last = name.split(".")
+        owner = getattr(self.xp, extension[0]) if extension else self.xp
+        setattr(owner, last, function)
+
+    def to_numpy(self, array: Array) -> Data:
+        """Return a copy of an array's values."""
+        return array._data.copy()
+
+    def dtype_name(self, dtype: Any) -> str:
+        """Return a dtype's name."""
+        return kinds.canonical(dtype).name
+
+    def is_array(self, obj: object) -> bool:
+        """Tell whether an object is an array of this reference."""
+        return type(obj) is Array and obj._rules is self._rules
+
+
+def _elementwise(rules: Rules, name: str) -> Any:
+    if name in elementwise.UNARY:
+
+        def unary(x: Any, /) -> Array:
+            return rules.unary(name, x)
+
+        unary.__name__ = name
+        return unary
+
+    def binary(x1: Any, x2: Any, /) -> Array:
+        return rules.binary(name, x1, x2)
+
+    binary.__name__ = name
+    return binary

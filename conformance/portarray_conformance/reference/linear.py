@@ -1,0 +1,131 @@
+"""Products of vectors and matrices."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from portarray_conformance.bounds import NORMWISE
+from portarray_conformance.reference import arguments, kinds
+from portarray_conformance.reference.array import Array
+from portarray_conformance.reference.elementwise import NUMERIC, SUMS, Accepts, converted
+from portarray_conformance.reference.kinds import Data
+from portarray_conformance.reference.reductions import exact_sums, finished, wide
+from portarray_conformance.reference.registry import function
+
+if TYPE_CHECKING:
+    from portarray_conformance.reference.rules import Rules
+
+
+def _product(
+    rules: Rules, name: str, accepts: Accepts, x1: Any, x2: Any, product: Any, terms: int
+) -> Array:
+    """Return a product of two aligned arrays, of wide data, with noise at that of magnitudes."""
+    for x in (x1, x2):
+        rules.is_array(x, name)
+    first, second = rules.aligned(name, x1, x2)
+    dtype = converted(rules, f"linalg.{name}", accepts, first.dtype)
+    data = [wide(kinds.rounded(x._data, dtype)) for x in (first, second)]
+    out = np.asarray(product(*data))
+    if kinds.letter(dtype) in "iu":
+        return rules.array(out.astype(dtype))
+    sizes = [np.abs(d) for d in data]
+    scale = np.abs(product(*sizes))
+    if name == "cross":
+        scale = np.full(out.shape, 2 * sizes[0].max(initial=0) * sizes[1].max(initial=0))
+    exact = exact_sums(*data, size=scale, dtype=dtype)
+    factor = max(1.0, terms / 4) * (2 if dtype.kind == "c" else 1)
+    wild = kinds.overflows(scale, dtype)
+    made = finished(rules, out, dtype, lambda: scale * factor, NORMWISE[name], exact, wild)
+    if dtype.kind == "c" and not all(np.isfinite(d).all() for d in (*data, made._data)):
+        return rules.array(made._data, np.ones(out.shape, bool))
+    return made
+
+
+def _multiplied(a: Data, b: Data) -> Data:
+    return np.asarray(np.matmul(a, b))
+
+
+@function("all")
+def matmul(rules: Rules, x1: Any, x2: Any, /) -> Array:
+    terms = x1.shape[-1] if type(x1) is Array and x1.ndim else 1
+    return _product(rules, "matmul", NUMERIC, x1, x2, _multiplied, terms)
+
+
+@function("all")
+def vecdot(rules: Rules, x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
+    for x in (x1, x2):
+        rules.is_array(x, "vecdot")
+    # Counted in each array on its own, as NumPy does.
+    at = [arguments.axis(axis, x.ndim) for x in (x1, x2)]
+    n = x1.shape[at[0]]
+    if n != x2.shape[at[1]]:
+        raise ValueError(f"vecdot got {n} and {x2.shape[at[1]]} elements")
+
+    def product(a: Data, b: Data) -> Data:
+        first, second = np.moveaxis(a, at[0], -1), np.moveaxis(b, at[1], -1)
+        return np.asarray(np.sum(np.conj(first) * second, axis=-1, dtype=first.dtype))
+
+    return _product(rules, "vecdot", NUMERIC, x1, x2, product, n)
+
+
+@function("all")
+def tensordot(rules: Rules, x1: Any, x2: Any, /, *, axes: Any = 2) -> Array:
+    for x in (x1, x2):
+        rules.is_array(x, "tensordot")
+    if isinstance(axes, int):
+        count = arguments.size(axes, "axes")
+        if count > min(x1.ndim, x2.ndim):
+            raise ValueError(f"axes is {axes}; the arrays have {x1.ndim} and {x2.ndim}")
+        first = tuple(range(x1.ndim - count, x1.ndim))
+        second = tuple(range(count))
+    else:
+        if not isinstance(axes, (tuple, list)):
+            raise TypeError(f"axes is {axes!r}; it must be an integer or two tuples of them")
+        if len(axes) != 2:
+            raise ValueError(f"axes is {axes!r}; it must have two parts")
+        first = arguments.axes(arguments.integers(axes[0], "axes"), x1.ndim)
+        second = arguments.axes(arguments.integers(axes[1], "axes"), x2.ndim)
+    if [x1.shape[a] for a in first] != [x2.shape[a] for a in second]:
+        raise ValueError(f"tensordot's axes differ: shapes {x1.shape} and {x2.shape}")
+    terms = math.prod(x1.shape[a] for a in first)
+
+    def product(a: Data, b: Data) -> Data:
+        return np.asarray(np.tensordot(a, b, axes=(first, second)))
+
+    return _product(rules, "tensordot", NUMERIC, x1, x2, product, terms)
+
+
+@function("all", "linalg.outer")
+def outer(rules: Rules, x1: Any, x2: Any, /) -> Array:
+    for x in (x1, x2):
+        if rules.is_array(x, "outer").ndim != 1:
+            raise ValueError(f"outer got shape {x.shape}; it takes 1-d arrays")
+    return _product(rules, "outer", SUMS, x1, x2, lambda a, b: a[:, None] * b, 1)
+
+
+@function("all", "linalg.cross")
+def cross(rules: Rules, x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
+    place = axis
+    for x in (x1, x2):
+        rules.is_array(x, "cross")
+        at = arguments.axis(place, x.ndim)
+        if x.shape[at] != 3:
+            raise ValueError(f"cross got shape {x.shape}; vectors must have 3 elements")
+
+    def product(a: Data, b: Data) -> Data:
+        a, b = np.broadcast_arrays(a, b)
+        p, q = np.moveaxis(a, place, 0), np.moveaxis(b, place, 0)
+        parts = [p[i - 2] * q[i - 1] - p[i - 1] * q[i - 2] for i in range(3)]
+        return np.stack(parts, axis=place)
+
+    return _product(rules, "cross", SUMS, x1, x2, product, 1)
+
+
+@function("all", "linalg.trace")
+def trace(rules: Rules, x: Any, /, *, offset: int = 0, dtype: Any = None) -> Array:
+    found = rules.call("linalg.diagonal", x, offset=offset)
+    out: Array = rules.call("sum", found, axis=-1, dtype=dtype)
+    return out

@@ -1,0 +1,108 @@
+"""Where elementwise functions have no one right answer, even under portarray's rules."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from portarray_conformance.reference import kinds
+from portarray_conformance.reference.kinds import Data, DType
+from portarray_conformance.special_complex import COMPLEX_UNARY
+
+Open: TypeAlias = Callable[[Sequence[Data], Data, DType], Data | None]
+
+
+def _by_zero(values: Sequence[Data], out: Data, dtype: DType) -> Data | None:
+    """Integer division by zero, and of the least integer by -1."""
+    x1, x2 = values
+    none = x2 == 0
+    if dtype.kind == "i":
+        none = none | ((x2 == -1) & (x1 == kinds.limits(dtype)[0]))
+    return np.broadcast_to(none, out.shape) if none.any() else None
+
+
+def _shifts(values: Sequence[Data], out: Data, dtype: DType) -> Data | None:
+    """Shifts by less than nothing or by all bits."""
+    outside = (values[1] < 0) | (values[1] >= 8 * dtype.itemsize)
+    return np.broadcast_to(outside, out.shape) if outside.any() else None
+
+
+def _quotient(values: Sequence[Data], out: Data, dtype: DType) -> Data | None:
+    """Floor division where the exact quotient rounds up to an integer, or is infinite."""
+    x1, x2 = values
+    quotient = x1 / x2
+    near = np.abs(quotient - np.rint(quotient)) <= np.abs(quotient) * _eps(dtype) * 4
+    exact = np.fmod(x1, x2) == 0
+    big = np.abs(quotient) > 0.25 / _eps(dtype)
+    found = (near & ~exact) | np.isinf(x1) | np.isinf(x2) | (big & np.isfinite(quotient))
+    return np.asarray(found) if found.any() else None
+
+
+def _remainder(values: Sequence[Data], out: Data, dtype: DType) -> Data | None:
+    """Remainders of quotients that have no digits behind the point."""
+    x1, x2 = values
+    found = np.isfinite(x1) & np.isfinite(x2) & (np.abs(x1 / x2) > 0.25 / _eps(dtype))
+    return np.asarray(found) if found.any() else None
+
+
+def _eps(dtype: DType) -> float:
+    return 2.0 ** -kinds.DIGITS[dtype][0]
+
+
+def _not_finite(values: Sequence[Data], out: Data, dtype: DType) -> Data | None:
+    """Complex products and powers of what is not finite, and those near overflow."""
+    found = ~np.isfinite(out) | _large(out, dtype)
+    for x in values:
+        found = found | ~np.isfinite(x)
+    return np.asarray(found) if found.any() else None
+
+
+def _large(out: Data, dtype: DType) -> Data:
+    return np.asarray(np.isfinite(out) & (np.abs(out) > np.finfo(dtype).max / 4))
+
+
+def _codes(x: Data) -> Data:
+    """Return a number for NaN, infinities, zeros and others of either sign."""
+    size = np.where(np.isnan(x), 0, np.where(np.isinf(x), 1, np.where(x == 0, 2, 3)))
+    return np.asarray(np.where(np.isnan(x), 0, size + 4 * np.signbit(x)))
+
+
+@functools.cache
+def _free(name: str) -> frozenset[int]:
+    """Return the operands for which the standard leaves a sign open."""
+    rows = [row for row in COMPLEX_UNARY.get(name, ()) if any(row.free_signs)]
+    given = np.asarray([row.given for row in rows]).reshape(-1, 2)
+    return frozenset((8 * _codes(given[:, 0]) + _codes(given[:, 1])).tolist())
+
+
+def _complex(name: str) -> Open:
+    def found(values: Sequence[Data], out: Data, dtype: DType) -> Data | None:
+        (x,) = values
+        wild = ~np.isfinite(x)
+        part = out.dtype.kind == "c" and _large(out, dtype) & ~wild
+        if np.any(wild):
+            free = list(_free(name))
+            part = part | np.isin(8 * _codes(x.real) + _codes(x.imag), free) & wild
+        return np.asarray(part) if np.any(part) else None
+
+    return found
+
+
+def of(name: str, dtype: DType) -> Open | None:
+    """Return what tells where a function of a dtype has no defined answer; None if nowhere."""
+    kind = kinds.letter(dtype)
+    if name in ("floor_divide", "remainder"):
+        if kind in "iu":
+            return _by_zero
+        return _quotient if name == "floor_divide" else _remainder
+    if name.endswith("_shift"):
+        return _shifts
+    if kind == "c":
+        if name in ("multiply", "divide", "pow", "square", "reciprocal"):
+            return _not_finite
+        if name in COMPLEX_UNARY:
+            return _complex(name)
+    return None

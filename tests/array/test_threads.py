@@ -1,0 +1,217 @@
+"""Results are the same from eight threads at once as from one."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import random
+import threading
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import portarray as pa
+
+THREADS = 8
+ROUNDS = 12
+
+
+class Inputs(NamedTuple):
+    """What one thread computes on: its own values in its own shapes."""
+
+    host: np.ndarray[Any, Any]  # the values of f
+    f: pa.Array  # (n, n), well conditioned
+    g: pa.Array  # (n, n), symmetric and positive definite
+    v: pa.Array  # (n,)
+    i: pa.Array  # (n, n), integers
+    b: pa.Array  # (n, n), booleans
+    at: pa.Array  # (n,), indices
+    shared: pa.Array  # the same array in all threads
+
+
+def _changed(x: pa.Array, key: Any, value: Any) -> pa.Array:
+    y = pa.asarray(x, copy=True)
+    y[key] = value
+    return y
+
+
+def _added(x: pa.Array) -> pa.Array:
+    y = pa.asarray(x, copy=True)
+    y += x
+    y *= 2
+    return y
+
+
+CALLS: dict[str, Callable[[Inputs], Any]] = {
+    # elementwise
+    "add": lambda n: n.f + n.g,
+    "chain": lambda n: ((n.f + n.g) * n.f - n.g / 2) * n.f + 1.5,
+    "with scalar": lambda n: 3 - n.f * 2,
+    "integers": lambda n: (n.i * 3 + 1) // 2 % 5,
+    "mixed": lambda n: n.i + n.f,
+    "exp": lambda n: pa.exp(n.f / 100),
+    "sin": lambda n: pa.sin(n.f) + pa.cos(n.g),
+    "compare": lambda n: n.f < n.g,
+    "where": lambda n: pa.where(n.b, n.f, n.g),
+    "logical": lambda n: (n.b & ~n.b) | n.b,
+    "clip": lambda n: pa.clip(n.f, -1.0, 1.0),
+    "astype": lambda n: pa.astype(n.f, pa.float32),
+    "shared": lambda n: n.shared + n.shared * n.v[0],
+    "in place": lambda n: _added(n.f),
+    # reductions
+    "sum": lambda n: pa.sum(n.f),
+    "sum of an axis": lambda n: pa.sum(n.f, axis=0),
+    "mean": lambda n: pa.mean(n.f, axis=1),
+    "std": lambda n: pa.std(n.f),
+    "max": lambda n: pa.max(n.i, axis=0),
+    "prod": lambda n: pa.prod(n.v),
+    "any": lambda n: pa.any(n.b, axis=0),
+    "argmax": lambda n: pa.argmax(n.f, axis=1),
+    "count_nonzero": lambda n: pa.count_nonzero(n.b),
+    "cumulative_sum": lambda n: pa.cumulative_sum(n.v),
+    "float": lambda n: float(pa.sum(n.f)),
+    "bool": lambda n: bool(pa.any(n.b)),
+    # products and linear algebra
+    "x @ x.T": lambda n: pa.matmul(n.f, n.f.T),
+    "matmul": lambda n: n.f @ n.g,
+    "matrix and vector": lambda n: n.f @ n.v,
+    "vecdot": lambda n: pa.vecdot(n.f, n.g),
+    "tensordot": lambda n: pa.tensordot(n.f, n.g, axes=1),
+    "integer matmul": lambda n: n.i @ n.i.T,
+    "inv": lambda n: pa.linalg.inv(n.f),
+    "solve": lambda n: pa.linalg.solve(n.f, n.g),
+    "det": lambda n: pa.linalg.det(n.f),
+    "cholesky": lambda n: pa.linalg.cholesky(n.g),
+    "qr": lambda n: pa.matmul(*pa.linalg.qr(n.f)),
+    "eigvalsh": lambda n: pa.linalg.eigvalsh(n.g),
+    "svdvals": lambda n: pa.linalg.svdvals(n.f),
+    "vector_norm": lambda n: pa.linalg.vector_norm(n.v),
+    "fft": lambda n: pa.fft.ifft(pa.fft.fft(pa.astype(n.f, pa.complex64))),
+    "rfft": lambda n: pa.fft.rfft(pa.astype(n.f, pa.float32)),
+    # indexing
+    "slice": lambda n: n.f[1:, ::-1] + 0.0,
+    "index array": lambda n: n.f[n.at, :],
+    "mask": lambda n: n.f[n.b],
+    "take": lambda n: pa.take(n.f, n.at, axis=1),
+    "setitem": lambda n: _changed(n.f, (0, slice(None)), n.v),
+    "set by mask": lambda n: _changed(n.f, n.b, 0.0),
+    "nonzero": lambda n: pa.nonzero(n.b),
+    # order and sets
+    "sort": lambda n: pa.sort(n.f, axis=0),
+    "argsort": lambda n: pa.argsort(n.v),
+    "unique_values": lambda n: pa.sort(pa.unique_values(n.i)),
+    "searchsorted": lambda n: pa.searchsorted(pa.sort(n.v), n.v),
+    # shapes
+    "concat": lambda n: pa.concat([n.f, n.g], axis=1),
+    "stack": lambda n: pa.stack([n.f, n.g]),
+    "permute_dims": lambda n: pa.permute_dims(n.f, (1, 0)) + n.f,
+    "roll": lambda n: pa.roll(n.f, 1, axis=0),
+    "repeat": lambda n: pa.repeat(n.v, 2),
+    "tril": lambda n: pa.tril(n.f),
+    "broadcast": lambda n: pa.broadcast_to(n.v, n.f.shape) * n.f,
+    # creation and movement
+    "zeros": lambda n: pa.zeros_like(n.f) + n.f,
+    "full": lambda n: pa.full(n.f.shape, 2.5, device=n.f.device) * n.f,
+    "arange": lambda n: pa.arange(n.f.shape[0], device=n.f.device) + n.v,
+    "linspace": lambda n: pa.linspace(0, 1, n.f.shape[0], device=n.f.device) * n.v,
+    "asarray": lambda n: pa.asarray(n.host, device=n.f.device) + n.f,
+    "list": lambda n: pa.asarray([[1.5, 2.5]], device=n.f.device) + n.v[0],
+    "to_host": lambda n: (n.f + n.f).to_device("cpu"),
+    "dlpack": lambda n: pa.from_dlpack(n.f + n.f, device="cpu"),
+    "tolist": lambda n: np.asarray((n.f * 2).tolist()),
+    "repr": lambda n: repr(n.i + 1),
+    "pickle": lambda n: pickle.loads(pickle.dumps(n.f + 1)),
+    "copy": lambda n: copy.deepcopy(n.f) + 1,
+    "softmax": lambda n: pa.kernels.softmax(n.f, axis=-1),
+}
+
+
+def inputs(device: pa.Device, number: int, shared: pa.Array) -> Inputs:
+    """Return the inputs of one thread."""
+    drawn = np.random.default_rng(number)
+    size = 3 + number
+    wide = np.float64 if "float64" in pa.__array_namespace_info__().dtypes(device=device) else "f4"
+    f = (drawn.integers(-5, 6, (size, size)) + 20 * np.eye(size)).astype(wide)
+
+    def there(values: Any) -> pa.Array:
+        return pa.asarray(values, device=device)
+
+    return Inputs(
+        f,
+        there(f),
+        there((f @ f.T / size).astype(wide)),
+        there(drawn.integers(1, 4, size).astype(wide)),
+        there(drawn.integers(-50, 50, (size, size), dtype=np.int32)),
+        there(drawn.random((size, size)) < 0.5),
+        there(drawn.permutation(size)),
+        shared,
+    )
+
+
+def values(result: Any) -> list[np.ndarray[Any, Any]]:
+    """Return what a call gave as NumPy arrays."""
+    parts = result if isinstance(result, tuple) else (result,)
+    return [
+        np.array(x.to_device("cpu").native) if type(x) is pa.Array else np.array(x) for x in parts
+    ]
+
+
+def differ(found: list[np.ndarray[Any, Any]], wanted: list[np.ndarray[Any, Any]]) -> bool:
+    """Tell whether two results differ by more than another order of summation makes."""
+    for one, other in zip(found, wanted, strict=True):
+        if one.dtype != other.dtype or one.shape != other.shape:
+            return True
+        if one.dtype.kind in "fc":
+            room = 1e3 * np.finfo(one.dtype).eps
+            if not np.allclose(one, other, room, room * 100, equal_nan=True):
+                return True
+        elif not np.array_equal(one, other):
+            return True
+    return False
+
+
+def stress(
+    device: pa.Device, calls: dict[str, Callable[[Inputs], Any]], rounds: int
+) -> dict[str, str]:
+    """Make calls from several threads at once; return the first wrong result of each."""
+    host = np.linspace(0, 1, 100, dtype=np.float32)
+    shared = pa.asarray(host, device=device)
+    given = [inputs(device, number, shared) for number in range(THREADS)]
+    wanted = [{name: values(call(n)) for name, call in calls.items()} for n in given]
+    start = threading.Barrier(THREADS)
+    wrong: dict[str, str] = {}
+
+    def work(number: int) -> None:
+        order = random.Random(number)
+        names = list(calls)
+        start.wait()
+        for _ in range(rounds):
+            order.shuffle(names)
+            for name in names:
+                try:
+                    found = values(calls[name](given[number]))
+                except Exception as error:  # noqa: BLE001 - it is what the test reports
+                    wrong.setdefault(name, f"{type(error).__name__}: {error}")
+                    continue
+                if differ(found, wanted[number][name]):
+                    wrong.setdefault(name, f"{found} instead of {wanted[number][name]}")
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return wrong
+
+
+def test_eight_threads_get_what_one_gets(device: str) -> None:
+    """Every kind of call, each thread with its own values, in another order each time."""
+    wrong = stress(pa.device(device), CALLS, ROUNDS)
+    assert not wrong, "\n".join(f"{name}: {said}" for name, said in wrong.items())
+
+
+def test_a_product_with_the_own_transpose(device: str) -> None:
+    """The call that was wrong on dpnp: read while another thread waited for the queue."""
+    wrong = stress(pa.device(device), {"x @ x.T": CALLS["x @ x.T"]}, 60 * ROUNDS)
+    assert not wrong, wrong

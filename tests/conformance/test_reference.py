@@ -1,0 +1,226 @@
+"""The reference of programs: it passes the suite, which knows nothing of it, and marks and noise.
+
+The reference is what programs on devices are compared with, so what it leaves open is held too.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import portarray_conformance.reference as package
+import pytest
+from portarray_conformance import Target, all_cases, run
+from portarray_conformance.bounds import ELEMENTWISE
+from portarray_conformance.reference import (
+    AxisError,
+    DTypeNotSupportedError,
+    LinAlgError,
+    Reference,
+    Unsure,
+)
+from portarray_conformance.reference.elementwise import ROWS, UNARY
+from portarray_conformance.ulp import error
+
+DTYPES = (
+    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float16", "float32", "float64", "complex64", "complex128"),
+)
+PLAIN = Reference(DTYPES, views=True)
+TARGET = Target("reference", PLAIN.xp, fetch=PLAIN.to_numpy)
+xp = PLAIN.xp
+
+
+@pytest.mark.parametrize("case", list(all_cases()), ids=lambda c: f"{c.function}-{c.aspect}")
+def test_suite(case: Any) -> None:
+    for result in run(TARGET, [case], quick=True):
+        assert not result.bad, f"{result.message}\n{result.example}"
+
+
+def test_it_knows_nothing_of_portarray() -> None:
+    for path in Path(package.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            assert not [n for n in names if n.split(".")[0] == "portarray"], path
+
+
+# What portarray promises where NumPy or the standard do otherwise, or say nothing.
+ERRORS = {
+    "xp.arange(0, 2, 0.5, dtype=xp.int32)": ValueError,
+    "xp.arange(0.5, 3, dtype=xp.int32)": ValueError,
+    "xp.arange(0, 300, dtype=xp.uint8)": OverflowError,
+    "xp.linspace(0, 300, 3, dtype=xp.uint8)": OverflowError,
+    "xp.sum(c, dtype=xp.float64)": TypeError,
+    "xp.cumulative_prod(c, dtype=xp.float32)": TypeError,
+    "xp.pow(i, -1)": ValueError,
+    "xp.pow(2, xp.asarray([1, -1]))": ValueError,
+    "xp.repeat(i, -1)": ValueError,
+    "xp.repeat(i, xp.asarray([1, -1, 1]))": ValueError,
+    "xp.fft.irfft(xp.zeros((0,)))": ValueError,
+    "xp.fft.irfft(xp.zeros((0,)), n=4)": ValueError,
+    "xp.zeros((0, 3))[0:0, xp.asarray([9])]": IndexError,
+    "m[xp.asarray([], dtype=xp.int64), xp.asarray([9])]": IndexError,
+    "i[xp.asarray([2**64 - 1], dtype=xp.uint64)]": IndexError,
+    "xp.take(xp.zeros((0,)), xp.asarray([0]))": IndexError,
+    "xp.clip(i, 0.5, 2)": TypeError,
+    "xp.clip(i, xp.asarray(0.5), None)": TypeError,
+    "xp.clip(xp.asarray([1], dtype=xp.uint8), 300, None)": OverflowError,
+    "xp.sum(i, axis=1)": AxisError,
+    "xp.linalg.solve(m * 0, m)": LinAlgError,
+    "xp.linalg.inv(m * 0)": LinAlgError,
+    "xp.linalg.cholesky(xp.asarray([[1.0, 0.0], [0.0, -1.0]]))": LinAlgError,
+    "xp.linalg.inv(i)": LinAlgError,
+    "xp.tril(i)": LinAlgError,
+    "xp.linalg.det(xp.ones((2, 3)))": LinAlgError,
+    "xp.asarray([1], dtype='bfloat16')": DTypeNotSupportedError,
+    "xp.where(True, 1, 2)": TypeError,
+    "xp.reshape(m, (10**30,))": ValueError,
+    "xp.zeros((10**12,))": MemoryError,
+    "xp.add(xp.asarray([1], dtype=xp.uint64), i)": TypeError,
+    "xp.add(i, 10**30)": OverflowError,
+}
+
+
+def _names() -> dict[str, Any]:
+    return {
+        "xp": xp,
+        "i": xp.asarray([1, 2, 3]),
+        "c": xp.asarray([1j, 2.0]),
+        "m": xp.asarray([[1.0, 2.0], [3.0, 4.0]]),
+    }
+
+
+@pytest.mark.parametrize("text", ERRORS)
+def test_errors(text: str) -> None:
+    with pytest.raises(ERRORS[text]) as raised:
+        eval(text, _names())
+    assert raised.type is ERRORS[text]
+
+
+VALUES = {
+    "xp.clip(xp.asarray([1, 200], dtype=xp.uint8), -1, 300)": [1, 200],
+    "xp.clip(xp.asarray([1.0, 2.0]), 3, 1)": [1, 1],
+    "xp.asarray([1, 200], dtype=xp.uint8) < 10**30": [True, True],
+    "xp.arange(2.0, 4.5, 2, dtype=xp.int8)": [2, 4],
+    "xp.linspace(3, -7, 5, dtype=xp.int64)": [3, 0, -2, -5, -7],
+    "xp.diff(i, n=10**30)": [],
+    "xp.linalg.svdvals(m * xp.nan)": [np.nan, np.nan],
+    "xp.linalg.matrix_rank(xp.stack([m, m * xp.inf]))": [2, 0],
+    "xp.linalg.eigvalsh(xp.stack([xp.eye(2), m * xp.inf]))": [[1, 1], [np.nan, np.nan]],
+    "xp.asarray([np.float32(1)])": np.ones(1, "float32"),
+    "xp.reshape(xp.arange(12), (1, 3, 4))[:, [0, 1], ..., [0, 1]]": [[0], [5]],
+}
+
+
+@pytest.mark.parametrize("text", VALUES)
+def test_values(text: str) -> None:
+    out = PLAIN.to_numpy(eval(text, {**_names(), "np": np}))
+    wanted = np.asarray(VALUES[text])
+    np.testing.assert_array_equal(out, wanted)
+    assert wanted.dtype.name != "float32" or out.dtype == wanted.dtype
+
+
+@pytest.mark.parametrize("op", ["ipow", "itruediv", "iadd", "imatmul"])
+def test_a_refused_operation_in_place_changes_nothing(op: str) -> None:
+    x = xp.asarray([4, 5, 6])
+    with pytest.raises((TypeError, ValueError)):
+        getattr(operator, op)(x, xp.asarray([[1, -1, 0], [0, 0, 0]]))
+    assert x.tolist() == [4, 5, 6]
+
+
+# Marks
+
+MARKS = {
+    "xp.astype(xp.asarray([1.5, 300.0, xp.nan]), xp.int8)": [0, 1, 1],
+    "i // xp.asarray([1, 0, 2])": [0, 1, 0],
+    "i << xp.asarray([1, 64, -1])": [0, 1, 1],
+    "xp.argsort(xp.asarray([2, 1, 2, 0]), stable=False)": [0, 0, 1, 1],
+    "xp.sort(xp.empty((2,)))": [1, 1],
+    "xp.flip(bad)": [0, 1, 0],
+    "xp.concat([i, bad])": [0, 0, 0, 0, 1, 0],
+    "bad[1:]": [1, 0],
+    "xp.sum(xp.stack([bad, bad]), axis=0)": [0, 1, 0],
+    "xp.sum(bad)": 1,
+    "xp.linalg.det(xp.stack([m, m * xp.nan]))": [0, 1],
+    "xp.linalg.solve(xp.stack([m, m * xp.nan]), m)[:, 0, 0]": [0, 1],
+    "bad + 1": [0, 1, 0],
+    "xp.where(bad > 0, 1, 2)": [0, 1, 0],
+    "xp.where(xp.asarray([True, False, True]), bad, 2)": None,
+}
+
+
+@pytest.mark.parametrize("text", MARKS)
+def test_marks(text: str) -> None:
+    out = eval(text, {**_names(), "bad": xp.asarray([1, 2, 3]) // xp.asarray([1, 0, 1])})
+    if MARKS[text] is None:
+        assert out.unsure is None
+    else:
+        assert out.unsure.tolist() == np.asarray(MARKS[text], dtype=bool).tolist()
+
+
+@pytest.mark.parametrize(
+    "text", ["xp.nonzero(bad)", "i[bad - bad]", "int(bad[1])", "i[bad > 1]", "xp.unique_all(bad)"]
+)
+def test_what_hangs_on_a_marked_value_is_not_known(text: str) -> None:
+    with pytest.raises(Unsure):
+        eval(text, {**_names(), "bad": xp.asarray([1, 2, 3]) // xp.asarray([1, 0, 1])})
+
+
+@pytest.mark.parametrize("views", [True, False, "either"])
+def test_writing_through_views(views: Any) -> None:
+    x = Reference(DTYPES, views=views).xp.asarray([1, 2, 3])
+    y = x[1:]
+    y[0] = 7
+    assert y.tolist() == [7, 3]
+    assert y.unsure is None
+    assert x.tolist() == ([1, 2, 3] if views is False else [1, 7, 3])
+    assert (None if x.unsure is None else x.unsure.tolist()) == (
+        [False, True, False] if views == "either" else None
+    )
+
+
+def test_writing_one_element_twice() -> None:
+    x = xp.asarray([1, 2, 3])
+    x[[0, 0]] = xp.asarray([5, 6])
+    assert x.unsure.tolist() == [True, False, False]
+
+
+# Noise
+
+
+COMPUTED = [
+    (name, dtype)
+    for name, row in sorted(ROWS.items())
+    for kind, dtype in (("f", "float32"), ("c", "complex64"))
+    if kind in row.accepts.kinds and row.result != "bool"
+]
+
+
+@pytest.mark.parametrize(("name", "dtype"), COMPUTED)
+def test_noise_keeps_to_the_bounds(name: str, dtype: str) -> None:
+    kind = np.dtype(dtype).kind
+    given = (np.linspace(0.6, 0.95, 40) + (0.3j if kind == "c" else 0)).astype(dtype)
+    noisy = Reference(DTYPES, noise=1)
+    outs = [
+        getattr(ref.xp, name)(*[ref.xp.asarray(given)] * (1 if name in UNARY else 2))
+        for ref in (PLAIN, noisy)
+    ]
+    plain, other = PLAIN.to_numpy(outs[0]), noisy.to_numpy(outs[1])
+    bounds = ELEMENTWISE[name]
+    bound = bounds.complex if kind == "c" else bounds.real
+    distance = error(other, plain.astype("complex128" if plain.dtype.kind == "c" else "float64"))
+    assert np.max(distance) <= 2 * bound + 1  # below a power of two a unit is half of that above
+    if bound == 0:
+        np.testing.assert_array_equal(plain, other)
+
+
+def test_noise_of_sums() -> None:
+    x = np.linspace(0, 1, 100, dtype="float32")
+    whole = np.arange(100, dtype="float32")
+    found = [Reference(DTYPES, noise=seed).xp for seed in range(20)]
+    assert len({float(one.sum(one.asarray(x))) for one in found}) > 1
+    assert {float(one.sum(one.asarray(whole))) for one in found} == {4950.0}  # exact in any order
