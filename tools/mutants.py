@@ -169,6 +169,7 @@ class Copy:
             "PORTARRAY_TEST_DEVICES": area.devices,
             "TMPDIR": str(own / "tmp"),
             "MYPY_CACHE_DIR": str(self.folder / "mypy"),
+            "JAX_ENABLE_X64": "1",  # as in all tests
             # What JAX compiled serves every run: a fault changes what is compiled, not this.
             "JAX_COMPILATION_CACHE_DIR": str(Path(tempfile.gettempdir()) / "portarray-jax-mutants"),
         }
