@@ -60,6 +60,12 @@ MISTAKES: list[tuple[str, type[Exception], tuple[str, ...]]] = [
     ("pa.repeat(ones(3), ints([1, 2]))", ValueError, ("repeat", "(2,)", "3")),
     ("pa.take(ones(3, 2), ints([0, 5]), axis=0)", IndexError, ("take", "5", "axis 0", "(3, 2)")),
     ("pa.take(ones(3), ints([-4]))", IndexError, ("take", "-4", "axis 0", "(3,)")),
+    ("ones(3)[ints([5])]", IndexError, ("indexing", "5", "axis 0", "(3,)")),
+    ("ones(3, 2)[..., ints([[0], [-3]])]", IndexError, ("indexing", "-3", "axis 1", "(3, 2)")),
+    ("ones(3, 3)[ints([0, 1]), ints([0, 1, 2])]", IndexError, ("indexing", "(2,), (3,)")),
+    ("ones(3, 2).__setitem__(ints([7]), 1.0)", IndexError, ("assignment", "7", "(3, 2)")),
+    ("ones(3).__setitem__(slice(None), ones(2))", ValueError, ("assignment", "(2,)", "(3,)")),
+    ("ones(3).__setitem__(ones(3) > 0, ones(2))", ValueError, ("assignment", "(2,)", "(3,)")),
     ("pa.take_along_axis(ones(3), ints([5]))", IndexError, ("take_along_axis", "5", "(3,)")),
     (
         "pa.take_along_axis(ones(3, 2), pa.zeros((1, 3), dtype=INT), axis=0)",

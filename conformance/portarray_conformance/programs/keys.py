@@ -62,7 +62,7 @@ def key_text(g: Maker, shape: Shape, *, assigned: bool = False) -> str:
     while axis < stop:
         length = shape[axis]
         pick = rng.random()
-        if pick < 0.1 and len(parts) < 5:
+        if pick < 0.1 and len(parts) < 5 and (g.rules or not assigned):
             parts.append("None")
             continue
         if pick < 0.35 and length:
