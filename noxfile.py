@@ -111,6 +111,13 @@ def tests(session: nox.Session) -> None:
 
 
 @nox.session
+def mutants(session: nox.Session) -> None:
+    """Plant the faults that tests/mutants lists, one by one: the tests must find each."""
+    session.install(".[cli,files,llm]", "./conformance", *libraries(session), *group("tests"))
+    session.run("python", "tools/mutants.py", *session.posargs)
+
+
+@nox.session
 def docs(session: nox.Session) -> None:
     """Build the documentation; a warning is an error."""
     session.install("-e", ".", *group("docs"))

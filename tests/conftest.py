@@ -83,8 +83,12 @@ def device_texts(metafunc: pytest.Metafunc) -> list[str]:
 
 @cache
 def functional_devices() -> list[str]:
-    """Return the devices that work; they are asked for once, not for each test."""
-    return [str(one) for one in pa.devices()]
+    """Return the devices that work; they are asked for once, not for each test.
+
+    ``PORTARRAY_TEST_DEVICES`` names those that are wanted, separated by spaces.
+    """
+    wanted = os.environ.get("PORTARRAY_TEST_DEVICES", "").split()
+    return [str(one) for one in (map(pa.device, wanted) if wanted else pa.devices())]
 
 
 def pytest_collection_finish() -> None:
@@ -115,8 +119,12 @@ def _backend(package: str) -> Iterator[str]:
     info = registry.add_backend(package)
     pa.reset_gpu_device()
     yield info.library
+    library = getattr(sys.modules.get(f"{package}.backend"), "LIBRARY", None)
     registry.remove_backend(info.library)
     pa.reset_gpu_device()
+    if library is not None:
+        left, library.entered, library.current = library.entered == 0, 0, 0
+        assert left, f"a scope of {package} was entered and never left"
 
 
 @pytest.fixture

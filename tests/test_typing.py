@@ -55,6 +55,23 @@ def test_portarray_has_the_protocols_signatures(part: str, name: str, member: ob
         assert not inspect.isfunction(found)
 
 
+strict = pytest.importorskip("array_api_strict")
+
+
+@pytest.mark.parametrize(("part", "name", "member"), list(members(*STANDARD)))
+def test_protocols_have_the_standards_signatures(part: str, name: str, member: object) -> None:
+    """As array_api_strict writes them down, independent of portarray."""
+    function = getattr(getattr(strict, part) if part else strict, name, None)
+    if not inspect.isfunction(member) or not callable(function):
+        return
+    # Where nothing is given, the standard's own default has no name.
+    standard = [
+        (word, kind, None if "UNDEF" in repr(default) else default)
+        for word, kind, default in parameters(function, skip=0)
+    ]
+    assert parameters(member, skip=1) == standard
+
+
 def test_native_namespaces_are_complete() -> None:
     missing = []
     for device in pa.devices():

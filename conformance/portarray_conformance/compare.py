@@ -101,7 +101,7 @@ def same(
     name = dtype or wanted.dtype.name
     got = fetch(target, x, name, wanted.shape, call)
     wanted = wanted.astype(name)
-    wrong = ~_equal(got, wanted, signed_zeros)
+    wrong = ~equal(got, wanted, signed_zeros=signed_zeros)
     if np.any(wrong):
         index = tuple(int(i) for i in np.argwhere(wrong)[0])
         raise call.fail(
@@ -111,18 +111,18 @@ def same(
         )
 
 
-def _equal(got: NumpyArray, want: NumpyArray, signed_zeros: bool) -> NumpyArray:
+def equal(got: NumpyArray, want: NumpyArray, *, signed_zeros: bool = True) -> NumpyArray:
+    """Tell where two arrays hold the same values; NaN is NaN, and zeros have signs."""
     if got.dtype.kind == "c":
-        both: NumpyArray = _equal(got.real, want.real, signed_zeros) & _equal(
-            got.imag, want.imag, signed_zeros
-        )
-        return both
-    equal: NumpyArray = np.asarray(got == want)
+        real = equal(got.real, want.real, signed_zeros=signed_zeros)
+        imag = equal(got.imag, want.imag, signed_zeros=signed_zeros)
+        return np.asarray(real & imag)
+    found = np.asarray(got == want)
     if got.dtype.kind == "f":
-        equal = equal | (np.isnan(got) & np.isnan(want))
+        found = found | (np.isnan(got) & np.isnan(want))
         if signed_zeros:
-            equal = equal & ((want != 0) | (np.signbit(got) == np.signbit(want)))
-    return equal
+            found = found & ((want != 0) | (np.signbit(got) == np.signbit(want)))
+    return np.asarray(found)
 
 
 def close(
@@ -206,16 +206,42 @@ def within(
         )
 
 
-def raises(function: Any, call: Call, rule: str, /, *arguments: Any, **keywords: Any) -> None:
-    """Fail unless calling the function raises an exception; any kind will do.
+REFUSALS: tuple[type[Exception], ...] = (
+    *(TypeError, ValueError, IndexError, OverflowError, BufferError),
+    RuntimeError,  # of PyTorch and of what is written in C++, for any mistake
+)
+"""What a library raises that refuses arguments; the standard leaves the choice open."""
+
+_FAULTS = (NotImplementedError, RecursionError)  # kinds of RuntimeError that refuse nothing
+
+
+def raises(
+    function: Any,
+    call: Call,
+    rule: str,
+    /,
+    *arguments: Any,
+    also: tuple[type[Exception], ...] = (),
+    **keywords: Any,
+) -> None:
+    """Fail unless calling the function raises an exception that refuses the arguments.
+
+    Others show a fault of the library rather than of the call: AttributeError, AssertionError,
+    MemoryError, SystemError.
 
     Parameters
     ----------
     rule
         Why the standard wants an exception, for the message.
+    also
+        Further exceptions that refuse these arguments.
     """
     try:
         result = function(*arguments, **keywords)
-    except Exception:  # noqa: BLE001  (the standard leaves the kind of exception open)
-        return
+    except Exception as error:
+        if isinstance(error, (*REFUSALS, *also)) and not isinstance(error, _FAULTS):
+            return
+        names = ", ".join(kind.__name__ for kind in REFUSALS)
+        said = f"{type(error).__name__}: {error!s:.100}"
+        raise call.fail(f"got {said}; wanted one of {names}: {rule}") from error
     raise call.fail(f"got {result!r:.100}, wanted an exception: {rule}")

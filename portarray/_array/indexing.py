@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from operator import index as as_index
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from portarray._array import base, dispatch, dtypes, operands, results
-from portarray.backends import keys, promotion
+from portarray._array import base, dispatch, dtypes, operands, refusals, results
+from portarray.backends import promotion
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
@@ -107,50 +106,16 @@ def _refused(
     key: tuple[Any, ...],
     value: Any = None,
 ) -> NoReturn:
-    """Raise the error for index arrays or values that do not broadcast, or the library's own."""
-    clearer: Exception = error
+    """Raise the error for indices, index arrays or values that do not fit, or the library's own."""
+    clearer: Exception | None = None
     try:
         if isinstance(error, (IndexError, TypeError, ValueError, RuntimeError)):
-            clearer = _shape_error(error, name, table, native, key, value) or error
-        results.reraise(clearer, name, table.device)
+            clearer = refusals.key_fault(name, table.device, tuple(native.shape), key, value)
+        if clearer is not None:
+            raise clearer from error
+        results.reraise(error, name, table.device)
     finally:
         del error, clearer  # as in reraise: this frame is in the traceback
-
-
-def _shape_error(
-    error: Exception,
-    name: str,
-    table: DispatchTable,
-    native: Any,
-    key: tuple[Any, ...],
-    value: Any,
-) -> Exception | None:
-    """Return what is wrong with the shapes of an indexing that a library has refused, or None."""
-    device = table.device
-    found: Exception
-    try:
-        selected = keys.selected_shape(
-            tuple(native.shape), key, partial(device._backend.read_host, device=device.native)
-        )
-    except IndexError as mismatch:
-        found = IndexError(f"{name} on {device}: {mismatch}")
-    except TypeError:  # a mask in a function that JAX traces has no values
-        return None
-    else:
-        if selected is None or not device._backend.owns(value):
-            return None
-        given = tuple(value.shape)
-        try:
-            if np.broadcast_shapes(keys.without_leading_ones(given), selected) == selected:
-                return None
-        except ValueError:
-            pass
-        found = ValueError(
-            f"{name} on {device}: values of shape {given} do not broadcast to the shape {selected} "
-            f"of what the key selects; reshape the values or change the key"
-        )
-    found.__cause__ = error
-    return found
 
 
 def _fill_value(value: Any, x: Array) -> Any:

@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from portarray.backends import keys
 from portarray.backends.kinds import OPERANDS
 
 if TYPE_CHECKING:
     from portarray._devices.device import Device
 
-__all__ = ["broadcast", "fault"]
+__all__ = ["broadcast", "fault", "key_fault"]
 
 Shape = tuple[int, ...]
 Rule = Callable[..., "str | Exception | None"]
@@ -151,6 +154,8 @@ def _reshape(
     if not all(hasattr(n, "__index__") for n in shape):
         return TypeError(f"shape is {shape!r}; it must be an integer or a tuple of integers")
     own, size = _shape(x), math.prod(_shape(x))
+    if not all(isinstance(n, int) for n in shape):
+        return None
     known = math.prod(n for n in shape if n != -1)
     if -1 in shape and (size % known if known else size):
         return f"{size} elements (shape {own}) have no shape {shape}"
@@ -257,6 +262,44 @@ def outside(name: str, device: Device, indices: Any, axis: int, shape: Shape) ->
                 f"of size {size} (shape {shape})"
             )
     return None
+
+
+def key_fault(
+    name: str, device: Device, shape: Shape, key: Sequence[Any], value: Any
+) -> Exception | None:
+    """Return the error for a key that a library refused, or for a value assigned there, or None."""
+    backend = device._backend
+    read = partial(backend.read_host, device=device.native)
+    axis, used = 0, sum(_width(part) for part in key)
+    try:
+        for part in key:
+            if hasattr(part, "dtype") and "bool" not in str(part.dtype):
+                wrong = outside(name, device, part, axis, shape)
+                if wrong is not None:
+                    return wrong
+            axis += len(shape) - used if part is Ellipsis else _width(part)
+        selected = keys.selected_shape(shape, tuple(key), read)
+    except IndexError as mismatch:
+        return IndexError(f"{name} on {device}: {mismatch}")
+    except TypeError:  # arrays in a function that JAX traces have no values
+        return None
+    if selected is None or not backend.owns(value):
+        return None
+    given = tuple(value.shape)
+    with suppress(ValueError):
+        if np.broadcast_shapes(keys.without_leading_ones(given), selected) == selected:
+            return None
+    return ValueError(
+        f"{name} on {device}: values of shape {given} do not broadcast to the shape {selected} "
+        f"of what the key selects; reshape the values or change the key"
+    )
+
+
+def _width(part: Any) -> int:
+    """Return how many axes a part of a key takes."""
+    if part is None or part is Ellipsis:
+        return 0
+    return len(part.shape) if "bool" in str(getattr(part, "dtype", "")) else 1
 
 
 _PRODUCTS: dict[str, Rule] = {"matmul": _matmul, "vecdot": _vecdot, "tensordot": _tensordot}

@@ -82,6 +82,9 @@ def get_device(library: str, platform: str, index: int) -> Device:
     if device is not None:
         return device
     with _lock:
+        device = _functional.get((library, platform, index))
+        if device is not None:  # another thread has probed it meanwhile
+            return device
         count(library, platform)
         device = _remembered((library, platform, index), lambda: _find(library, platform, index))
         _functional[library, platform, index] = device

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from portarray.backends.assembly import NativeFunctions
     from portarray.backends.base import Backend
 
-__all__ = ["CHECKED", "DECOMPOSED", "checked"]
+__all__ = ["CHECKED", "checked"]
 
 Function = Callable[..., Any]
 
@@ -46,9 +46,6 @@ CHECKED: dict[str, str] = {
     **dict.fromkeys(("linalg.det", "linalg.qr", "linalg.slogdet"), _UNCONVERGED),
 }
 """The functions that are wrapped, and the reason to give where a library finds no answer."""
-
-DECOMPOSED = CHECKED.keys() - {"linalg.matrix_norm", "linalg.matrix_power"}
-"""The functions that no device has in half precision."""
 
 _OBLONG = frozenset(("linalg.matrix_norm", "linalg.matrix_rank", "linalg.pinv")) | frozenset(
     ("linalg.qr", "linalg.svd", "linalg.svdvals")

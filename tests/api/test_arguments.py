@@ -209,6 +209,9 @@ def test_vectors_are_due(device: str) -> None:
         pa.linalg.outer(x, x[0, :])
     with pytest.raises(ValueError, match="x1 of shape"):
         pa.searchsorted(x, x)
+    for size in (1, 4):
+        with pytest.raises(ValueError, match=r"must have the shape of x1, \(3,\)"):
+            pa.searchsorted(x[0, :], x, sorter=pa.arange(size, device=device))
     with pytest.raises(ValueError, match="must have 3"):
         pa.linalg.cross(x, x, axis=-2)
     with pytest.raises(ValueError, match="takes 1-d arrays"):
@@ -358,3 +361,25 @@ def test_a_power_that_changes_the_dtype_does_so_after_one_that_does_not(device: 
     assert pa.linalg.matrix_power(x, 2).dtype == x.dtype
     inverse = pa.linalg.matrix_power(x, -1)
     assert (inverse.dtype.kind, inverse.tolist()) == ("f", [[0.5, 0], [0, 0.25]])
+
+
+@pytest.mark.one_device
+def test_functions_of_real_numbers_refuse_complex_ones(device: str) -> None:
+    x = pa.ones((2, 4), dtype="complex64", device=device)
+    for call in (
+        pa.fft.rfft,
+        pa.fft.rfftn,
+        pa.fft.ihfft,
+        pa.max,
+        pa.argmin,
+        pa.sort,
+        pa.std,
+        pa.signbit,
+        lambda x: pa.atan2(x, x),
+        lambda x: pa.less(x, x),
+        lambda x: pa.minimum(x, x),
+        lambda x: pa.floor_divide(x, x),
+        lambda x: pa.logaddexp(x, x),
+    ):
+        with pytest.raises(TypeError, match="not complex64"):
+            call(x)

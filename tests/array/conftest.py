@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -45,8 +46,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @cache
 def functional_devices() -> list[str]:
-    """Return the devices that work; they are asked for once, not for each test."""
-    return list(map(str, pa.devices()))
+    """Return the devices that tests run on, as the fixtures of all tests do."""
+    wanted = os.environ.get("PORTARRAY_TEST_DEVICES", "").split()
+    return list(map(str, map(pa.device, wanted) if wanted else pa.devices()))
 
 
 @pytest.fixture

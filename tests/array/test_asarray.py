@@ -207,6 +207,11 @@ def test_narrowing_is_asked_for(nofloat64: str, no64bit: str, name: str) -> None
             pa.astype(pa.zeros(2, device=device), name)
         with pytest.raises(DTypeNotSupportedError, match="narrow=True"):
             pa.asarray(values, device="numpy").to_device(device)
+        # Another dtype is other memory.
+        there = pa.asarray(values, device="numpy")
+        with pytest.raises(ValueError, match=f"copy=False, but converting {name} to {narrower}"):
+            there.to_device(device, narrow=True, copy=False)
+        same(there.to_device(device, narrow=True, copy=True), values.astype(narrower))
         # Python's numbers have no width to lose.
         assert pa.asarray([1, 2], device=device).dtype.itemsize <= 8
 
@@ -411,3 +416,38 @@ def test_asarray_converts_on_the_side_that_has_the_dtype(nofloat64: str, device:
 def test_asarray_to_bool_says_which_complex_numbers_are_zero(device: str) -> None:
     z = pa.asarray([0j, 1j, 2.0], device=device)
     assert pa.asarray(z, dtype=pa.bool).tolist() == [False, True, True]
+
+
+def test_native_arrays_of_a_second_card(fake: str) -> None:
+    """They are on that card, and move from it as other arrays do."""
+    x = pa.asarray([1.0, 2.0], device="fake:cuda:1")
+    assert str(pa.asarray(x.native).device) == "fake:cuda:1"
+    assert pa.asarray(x.native).native is x.native
+    for native, kind in ((None, type(x.native)), (True, type(x.native)), (False, pa.Array)):
+        for target in ("fake:cuda:0", "fake:cuda:1"):
+            moved = pa.to_device({"x": x.native}, target, native=native)["x"]
+            assert type(moved) is kind
+            same(pa.asarray(moved), np.asarray([1.0, 2.0]))
+            assert str(pa.asarray(moved).device) == target
+
+
+@pytest.mark.one_device
+def test_masked_arrays_are_refused(anywhere: str) -> None:
+    masked = np.ma.masked_array([1.0, 2.0], mask=[False, True])
+    for dtype in (None, "float32"):
+        with pytest.raises(TypeError, match=r"masked array .* pass x\.filled\(value\)"):
+            pa.asarray(masked, dtype=dtype, device=anywhere)
+    same(pa.asarray(masked.filled(0.0), dtype="float32", device=anywhere), np.float32([1, 0]))
+
+
+@pytest.mark.one_device
+def test_conversions_of_other_memory(anywhere: str) -> None:
+    """Of objects that only NumPy reads: they cannot share, and lose no part of a number."""
+    memory = array.array("f", [1.0, 2.0])
+    with pytest.raises(ValueError, match=r"copy=False, but .* needs a copy"):
+        pa.asarray(memory, dtype="int32", device=anywhere, copy=False)
+    same(pa.asarray(memory, dtype="int32", device=anywhere), np.int32([1, 2]))
+    for dtype in ("float32", "int32"):
+        for values in ([1j, 2.0], [[1.0], [1j]]):
+            with pytest.raises(TypeError, match="loses the imaginary part"):
+                pa.asarray(values, dtype=dtype, device=anywhere)

@@ -151,3 +151,35 @@ def test_an_array_for_a_device_is_not_printed() -> None:
         TypeError, match=r"^an array \(portarray\..*Array\) names no device.*x\.device"
     ):
         x.to_device(x)
+
+
+TRANSLATED: dict[type[Exception], type[Exception]] = {
+    RuntimeError: ValueError,
+    ValueError: ValueError,
+    TypeError: TypeError,
+    # They say nothing about the arguments, and stay what they are.
+    RecursionError: RecursionError,
+    NotImplementedError: NotImplementedError,
+    AttributeError: AttributeError,
+    AssertionError: AssertionError,
+}
+
+
+@pytest.mark.parametrize("kind", TRANSLATED)
+def test_a_librarys_error_keeps_its_meaning(
+    fake: str, monkeypatch: pytest.MonkeyPatch, kind: type[Exception]
+) -> None:
+    x = pa.asarray([1.0, 2.0], device=fake)
+    own = kind("said by the library")
+
+    def broken(*_: object, **__: object) -> None:
+        raise own
+
+    monkeypatch.setitem(x._table.functions, "sort", broken)
+    with pytest.raises(kind if TRANSLATED[kind] is kind else ValueError) as caught:
+        pa.sort(x)
+    assert type(caught.value) is TRANSLATED[kind]
+    assert "said by the library" in str(caught.value)
+    if kind is RuntimeError:
+        assert str(caught.value) == f"sort on {fake}:cuda:0: said by the library"
+        assert caught.value.__cause__ is own

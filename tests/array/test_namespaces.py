@@ -115,3 +115,34 @@ def dtype_of(function: Callable[..., Any], *operands: Any) -> object:
         return pa.asarray(function(*operands)).dtype
     except TypeError:  # DTypeNotSupportedError is one
         return TypeError
+
+
+FIELDS = {
+    "linalg.eigh": ("eigenvalues", "eigenvectors"),
+    "linalg.eig": ("eigenvalues", "eigenvectors"),
+    "linalg.qr": ("Q", "R"),
+    "linalg.slogdet": ("sign", "logabsdet"),
+    "linalg.svd": ("U", "S", "Vh"),
+    "unique_all": ("values", "indices", "inverse_indices", "counts"),
+    "unique_counts": ("values", "counts"),
+    "unique_inverse": ("values", "inverse_indices"),
+}
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_results_have_the_standards_fields(device: str, name: str) -> None:
+    """In both namespaces, each with what its name says."""
+    x = pa.asarray([[2.0, 1.0], [1.0, 4.0]], dtype="float32", device=device)
+    for xp, given in ((pa, x), (pa.namespace(device), x.native)):
+        function: Any = xp
+        for part in name.split("."):
+            function = getattr(function, part)
+        found = function(given)
+        assert found._fields == FIELDS[name]
+        if name == "linalg.eigh":
+            values = pa.asarray(found.eigenvalues).tolist()
+            assert values == pytest.approx([3 - 2**0.5, 3 + 2**0.5], rel=1e-5)
+        if name == "linalg.slogdet":
+            assert float(pa.asarray(found.sign)) == 1.0
+        if name == "unique_all":
+            assert pa.asarray(found.indices).tolist() == [1, 0, 3]

@@ -12,8 +12,11 @@ import pytest
 from drawn import DType, drawing, dtypes_of, same, small
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from portarray_conformance.promotion import PAIRS
 
 import portarray as pa
+from portarray._array import dtypes
+from portarray.backends import assembly, promotion
 from portarray.errors import DTypeNotSupportedError
 
 ORDER = "biufc".replace("u", "")  # bool, integer, real, complex
@@ -56,6 +59,62 @@ def test_pairs_of_arrays(anywhere: str, data: st.DataObject) -> None:
         same(pa.concat([x, y]), np.concatenate([a.astype(wanted), b.astype(wanted)]))
         assert pa.result_type(x, y) == pa.result_type(first, y) == wanted
         assert pa.result_type(first, second) == wanted
+
+
+BEYOND = {
+    # float16 and bfloat16, which the standard has not.
+    ("float16", "bfloat16"): "float32",
+    ("float16", "float32"): "float32",
+    ("bfloat16", "float64"): "float64",
+    ("float16", "int64"): "float16",
+    ("bfloat16", "uint8"): "bfloat16",
+    ("float16", "complex64"): "complex64",
+    ("bfloat16", "complex64"): "complex64",
+    ("float16", "complex128"): "complex128",
+    ("float32", "complex64"): "complex64",
+    ("float64", "complex64"): "complex128",
+}
+
+
+def test_the_table_of_promotions() -> None:
+    """Of all dtypes, those among them that no device here has: it is one for every library."""
+    for first, second, wanted in [*PAIRS, *((*pair, dtype) for pair, dtype in BEYOND.items())]:
+        one, two = dtypes.canonical(first), dtypes.canonical(second)
+        assert promotion.promote(one, two) == promotion.promote(two, one) == wanted
+        assert promotion.promote(one, two, one) == wanted
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "complex64"])
+def test_a_complex_scalar_keeps_the_precision(dtype: str) -> None:
+    wanted = "complex128" if dtype == "float64" else "complex64"
+    found = promotion.scalar_dtype(1j, dtypes.canonical(dtype), lambda kind: np.dtype(object))
+    assert found == wanted
+
+
+def test_the_real_default_matches_the_complex_one() -> None:
+    names = {"float32", "float64", "complex64", "complex128"}
+    for lacking, wanted in (
+        ((), "float64"),
+        (("complex128",), "float32"),
+        (("float64", "complex128"), "float32"),
+        (("complex64", "complex128"), "float64"),
+    ):
+        available = {np.dtype(name): name for name in names.difference(lacking)}
+        assert assembly.default_dtype(available, "f") == wanted
+
+
+def test_in_place_scalars_are_within_the_range(device: str) -> None:
+    for dtype in dtypes_of(device, "integral"):
+        limits = np.iinfo(dtype)
+        for beyond in (limits.max + 1, limits.min - 1, 10**30):
+            x = pa.ones(2, dtype=dtype, device=device)
+            for change in (operator.iadd, operator.imul, operator.isub, operator.ifloordiv):
+                with pytest.raises(OverflowError, match=f"{beyond} is out of bounds for {dtype}"):
+                    change(x, beyond)
+            same(x, np.ones(2, dtype))
+        y = pa.zeros(2, dtype=dtype, device=device)
+        y += limits.max
+        same(y, np.full(2, limits.max, dtype))
 
 
 @given(data=st.data())

@@ -317,3 +317,43 @@ def test_operands_whose_class_has_its_own_say(anywhere: str) -> None:
         x * three
     with pytest.raises(TypeError, match=r"Length; make an array of it first"):
         pa.add(x, three)
+
+
+def test_dlpack_of_host_memory_has_no_streams(sharing: str) -> None:
+    x = pa.ones(3, device=sharing)
+    for stream in (0, 1, 7):
+        with pytest.raises(BufferError, match="host memory, which has no streams"):
+            x.__dlpack__(stream=stream)
+    assert x.__dlpack__(stream=-1) is not None
+    assert x.__dlpack__(stream=None) is not None
+
+
+def test_dlpack_for_another_device(anywhere: str) -> None:
+    x = pa.ones(3, device=anywhere)
+    kind, index = x.__dlpack_device__()
+    for place in ((2, index + 5), (kind, index + 1), (10, 0)):
+        with pytest.raises(BufferError, match="can be exported to its own DLPack device"):
+            x.__dlpack__(dl_device=place)
+
+
+@pytest.mark.parametrize("stream", [0, 1, "default"])
+def test_to_device_takes_no_stream(device: str, stream: object) -> None:
+    x = pa.ones(3, device=device)
+    with pytest.raises(ValueError, match=f"stream={stream!r}: portarray orders"):
+        x.to_device("numpy", stream=stream)
+
+
+def test_another_ufunc_of_the_same_name(fake: str) -> None:
+    class Backwards:
+        """Called add, and subtracts."""
+
+        __name__ = "add"
+
+        def __call__(self, x1: Any, x2: Any) -> Any:
+            return x2 - x1
+
+    x, y = pa.asarray([1.0, 2.0], device="numpy"), pa.asarray([5.0, 7.0], device="numpy")
+    same(x.__array_ufunc__(Backwards(), "__call__", x, y), np.asarray([4.0, 5.0]))
+    z = pa.ones(2, device=fake)
+    with pytest.raises(TypeError, match="NumPy cannot read the memory"):
+        z.__array_ufunc__(Backwards(), "__call__", z, z)

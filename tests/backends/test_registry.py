@@ -284,3 +284,12 @@ def test_add_backend(fake: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         registry.add_backend("plug_nowhere")
     registry.remove_backend("fake")
     assert registry.find_info("fake") is None
+
+
+def test_arrays_of_a_removed_backend_have_no_owner(fake: str) -> None:
+    x = pa.ones(2, device=fake).native
+    assert registry.owner(x) is registry.load_backend(fake)
+    registry.remove_backend(fake)
+    assert registry.owner(x) is None
+    registry.add_backend("fake")
+    assert registry.owner(x) is registry.load_backend(fake)

@@ -278,3 +278,21 @@ def test_arrays_of_two_devices_are_refused() -> None:
     ):
         with pytest.raises(ValueError, match="two devices"):
             use()
+
+
+@pytest.mark.parametrize("keys", [2, 3])
+def test_an_ellipsis_for_no_axis_separates_index_arrays(device: Device, keys: int) -> None:
+    values = np.arange(4 * 5 * 6, dtype=np.float32).reshape(4, 5, 6)
+    x = from_numpy(values, device)
+    rows = np.array([0, 3, 1])
+    places = [
+        (slice(None), rows, Ellipsis, rows),
+        (rows, Ellipsis, rows, slice(None)),
+        (slice(None), rows, Ellipsis, 2),
+        (rows, Ellipsis, 1, rows),
+    ]
+    for key in places[: keys + 1]:
+        on_device = tuple(
+            from_numpy(part, device) if isinstance(part, np.ndarray) else part for part in key
+        )
+        np.testing.assert_array_equal(to_numpy(x[on_device]), values[key])

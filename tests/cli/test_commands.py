@@ -48,6 +48,15 @@ def test_devices() -> None:
     assert run("devices", "--reprobe").stdout.splitlines()[0] == f"portarray {pa.__version__}"
 
 
+def test_reprobe(monkeypatch: pytest.MonkeyPatch) -> None:
+    from fake.backend import LIBRARY
+
+    assert "✓ fake:cuda:0" in run("devices").stdout
+    monkeypatch.setattr(LIBRARY, "count", 0)
+    assert "✓ fake:cuda:0" in run("devices").stdout  # what was found out is not asked again
+    assert "✓ fake:cuda:0" not in run("devices", "--reprobe").stdout
+
+
 def test_devices_as_json() -> None:
     result = run("devices", "--json")
     assert result.exit_code == 0

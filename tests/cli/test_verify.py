@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,9 @@ pytest.importorskip("rich", reason="the extra 'cli' is not installed")
 from click.testing import CliRunner, Result
 
 from portarray._cli.group import portarray
+from portarray._devices.device import Device
 from portarray._movement import progress
+from portarray.kernels.verify import Verification
 
 
 def run(*arguments: str, columns: int = 200) -> Result:
@@ -66,6 +69,20 @@ def test_what_is_out_of_bounds_is_told(columns: int) -> None:
     assert not found["ok"]
     assert found["rows"][0]["input"].startswith("x float32 (")
     assert found["rows"][0]["problem"]
+
+
+@pytest.mark.parametrize("devices", [("numpy", "fake"), ("fake", "numpy")])
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_one_device_of_two_is_out_of_bounds(
+    fake: str, devices: tuple[str, str], options: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def judged(device: Device, kernels: object, tolerance: object, **others: Any) -> Verification:
+        strict = 1e-9 if device.library == "fake" else None
+        return pa.kernels.verify(device, "silu", strict, **others)
+
+    monkeypatch.setattr("portarray._cli.verify.verified", judged)
+    arguments = [word for name in devices for word in ("-d", name)]
+    assert run(*arguments, "-n", "2", *options).exit_code == 1
 
 
 def test_generic_versions_alone() -> None:

@@ -8,7 +8,9 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -81,6 +83,34 @@ def test_targets_may_have_processes_of_their_own(tmp_path: Path) -> None:
     assert "numpy:cpu:0: ok" in done.output
     report = json.loads((tmp_path / "conformance.json").read_text("utf-8"))
     assert [one["label"] for one in report["targets"]] == ["numpy:cpu:0", "module array_api_strict"]
+
+
+def test_processes_do_what_the_options_say(command: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent = []
+
+    class Pool:
+        """Runs at once, in this process."""
+
+        def __init__(self, processes: int, **_: object) -> None:
+            assert processes == 2
+
+        def __enter__(self) -> Pool:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            pass
+
+        def submit(self, function: Callable[..., Any], plan: Any, label: str) -> Future[Any]:
+            sent.append((plan.seed, plan.examples, plan.quick, plan.functions))
+            future: Future[Any] = Future()
+            future.set_result(function(plan, label))
+            return future
+
+    monkeypatch.setattr(cli, "ProcessPoolExecutor", Pool)
+    options = ("--functions", "sin", "--seed", "5", "--examples", "3", "--processes", "2")
+    result = command("--module", "array_api_strict", "--module", "numpy", *options)
+    assert result.exit_code == 0
+    assert sent == [(5, 3, False, ["sin"])] * 2
 
 
 def test_nothing_run_is_not_a_success(command: Run) -> None:

@@ -149,6 +149,27 @@ def test_every_outcome_is_reported(suite: OfficialSuite, strict: Target) -> None
     assert listing(suite.folder) == before, "the suite's folder was written into"
 
 
+def test_a_tear_down_that_fails_is_a_failure(suite: OfficialSuite, strict: Target) -> None:
+    (suite.folder / "array_api_tests" / "test_linalg.py").write_text(
+        "import pytest\n"
+        "@pytest.fixture\n"
+        "def lent():\n    yield\n    raise OSError('not given back')\n"
+        "def test_sin(lent):\n    pass\n"
+        "def test_cos(lent):\n    assert 0, 'the first'\n"
+    )
+    found = by_test(run_official(suite, strict, quick=True))
+    assert found["test_sin"].status == found["test_cos"].status == "failed"
+    assert found["test_sin"].message == "Error in teardown: OSError: not given back"
+    assert found["test_cos"].message.startswith("the first")
+
+
+def test_options_of_another_pytest_do_not_reach_it(
+    suite: OfficialSuite, strict: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-k test_sin")
+    assert len(by_test(run_official(suite, strict, quick=True))) == 7
+
+
 def test_functions_are_chosen_by_name(suite: OfficialSuite, strict: Target) -> None:
     def names(*functions: str) -> set[str]:
         return set(by_test(run_official(suite, strict, quick=True, functions=functions)))

@@ -190,6 +190,60 @@ def _(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = Tru
     return xp.flip(out, axis=axis) if descending else out
 
 
+@fault("an unstable sort names one of equal values again", "argsort")
+def _(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+    out = xp.argsort(x, axis=axis, descending=descending, stable=stable)
+    if stable or x.ndim != 1:
+        return out
+    return np.array([next(j for j in out if x[j] == x[i]) for i in out], dtype=out.dtype)
+
+
+@fault("nonzero gives its first axis for the second", "nonzero")
+def _(x: Any, /) -> Any:
+    out = xp.nonzero(x)
+    return out if len(out) < 2 else (out[0], *out[:-1])
+
+
+# Inputs that are changed
+
+
+@fault("sort works in place", "sort")
+def _(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+    out = xp.sort(x, axis=axis, descending=descending, stable=stable)
+    x[...] = out
+    return out.copy()
+
+
+@fault("negative works in place", "negative")
+def _(x: Any, /) -> Any:
+    out = xp.negative(x)
+    x[...] = out
+    return out
+
+
+@fault("abs makes zeros of its input positive", "abs")
+def _(x: Any, /) -> Any:
+    out = xp.abs(x)
+    np.copyto(x, np.zeros((), x.dtype), where=x == 0)
+    return out
+
+
+@fault("add writes into its first operand", "add")
+def _(x1: Any, x2: Any, /) -> Any:
+    out = xp.add(x1, x2)
+    if isinstance(x1, np.ndarray) and (x1.shape, x1.dtype) == (out.shape, out.dtype):
+        x1[...] = out
+    return out
+
+
+@fault("subtract writes into its second operand", "subtract")
+def _(x1: Any, x2: Any, /) -> Any:
+    out = xp.subtract(x1, x2)
+    if isinstance(x2, np.ndarray) and (x2.shape, x2.dtype) == (out.shape, out.dtype):
+        x2[...] = out
+    return out
+
+
 @fault("searchsorted is one off on equal values", "searchsorted")
 def _(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Any:
     return xp.searchsorted(x1, x2, side="right", sorter=sorter)

@@ -74,6 +74,8 @@ def test_the_same_seed_draws_the_same(strict: Target, make_case: Make) -> None:
 
     assert drawn(3) == drawn(3)
     assert drawn(3) != drawn(4)
+    # More examples are others than the first ones again.
+    assert len(set(drawn(3)[10:]) - set(drawn(3)[:10])) >= 5
 
 
 def test_an_exception_in_one_case_leaves_the_others_alone(strict: Target, make_case: Make) -> None:

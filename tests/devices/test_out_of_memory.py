@@ -86,6 +86,25 @@ def test_what_had_been_made_is_released_while_the_error_is_handled(fake: str) ->
     assert Made.alive == 0
 
 
+def test_a_librarys_own_error(fake: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a call, and reported late, where the device is waited for."""
+    from over_numpy import FakeMemoryError
+
+    x = pa.ones(3, device="fake:cuda:1")
+
+    def short(*_: object, **__: object) -> None:
+        raise FakeMemoryError("out of it")
+
+    for name in ("synchronize", "from_host"):
+        with monkeypatch.context() as patch:
+            patch.setattr(x.device._backend, name, short)
+            with pytest.raises(pa.errors.OutOfMemoryError, match="fake:cuda:1") as caught:
+                pa.synchronize(x.device) if name == "synchronize" else pa.asarray(
+                    np.ones(4), device=x.device
+                )
+        assert isinstance(caught.value.__cause__, FakeMemoryError)
+
+
 def test_what_the_caller_was_handling_stays_as_it_is() -> None:
     """The frames of an earlier error are its handler's, and so are generators among them."""
 

@@ -218,6 +218,41 @@ def test_comments_stay(user_file: Path) -> None:
     assert user_file.read_text() == '# mine\n\n# end\ndevice = "numpy"\n'
 
 
+@pytest.mark.skipif(os.name == "nt", reason="files have no such mode there")
+def test_a_private_file_stays_private(user_file: Path) -> None:
+    user_file.write_text('device = "numpy"\n')
+    for mode in (0o600, 0o640):
+        user_file.chmod(mode)
+        pa.set_preference("fake")
+        pa.set_preference("numpy")
+        assert user_file.stat().st_mode & 0o777 == mode
+
+
+def test_a_line_that_cannot_be_edited(user_file: Path) -> None:
+    content = '"dev\\u0069ce" = "numpy"\n'  # a key that is written with an escape
+    user_file.write_text(content)
+    assert current() is pa.device("numpy")
+    for text in ("fake", None):
+        with pytest.raises(pa.PreferenceError, match="edit it by hand or delete it"):
+            pa.set_preference(text)
+    assert user_file.read_text() == content
+
+
+def test_a_write_that_fails_leaves_nothing(
+    user_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user_file.write_text('device = "numpy"\n')
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(pa.PreferenceError, match="No space left"):
+        pa.set_preference("fake")
+    assert user_file.read_text() == 'device = "numpy"\n'
+    assert [f.name for f in user_file.parent.iterdir()] == [user_file.name]
+
+
 def test_a_linked_file_stays_linked(user_file: Path, tmp_path: Path) -> None:
     real = tmp_path / "elsewhere.toml"
     real.write_text('device = "numpy"\n')

@@ -96,9 +96,26 @@ def test_a_probe_that_raises(machine: Machine, step: str) -> None:
     assert machine.files() == []
 
 
-def test_a_device_that_computes_wrongly(machine: Machine) -> None:
-    _, (reasons, _) = machine.ask("compute:wrong")
+@pytest.mark.parametrize("how", ["wrong", "dtype"])
+def test_a_device_that_computes_wrongly(machine: Machine, how: str) -> None:
+    _, (reasons, _) = machine.ask(f"compute:{how}")
     assert "it computes wrongly" in reasons["faulty:opencl:0"]
+    given = "[3.0, 7.0, 13.0, 21.0] in float32" if how == "wrong" else "in float64"
+    assert reasons["faulty:opencl:0"].endswith(given)
+
+
+def test_a_child_whose_driver_talks(machine: Machine) -> None:
+    assert machine.ask("compute:abort")[0] != 0
+    _, (reasons, _) = machine.ask("compute:chatter")
+    assert "RuntimeError: the driver said no" in reasons["faulty:opencl:0"]
+    assert "firmware" not in reasons["faulty:opencl:0"]
+
+
+def test_a_broken_device_is_tried_once_in_a_process(machine: Machine) -> None:
+    again = "for _ in range(3):\n    assert not pa.functional('faulty')"
+    _, (reasons, _) = machine.ask("compute:raise", again)
+    assert "the driver said no" in reasons["faulty:opencl:0"]
+    assert machine.steps() == ["load", "count", "compute"]
 
 
 @pytest.mark.parametrize(
@@ -197,6 +214,18 @@ def test_markers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with markers.guarded("lib-1 0/x-step", child) as refusal:
         assert refusal == ""
     assert tried == ["child"]
+
+    # Of this process's own number, from before it, or so old that the step hangs.
+    (tmp_path / "probes" / f"{stem}@{os.getpid()}").touch()
+    with markers.guarded("lib-1 0/x-step", child) as refusal:
+        assert refusal == ""
+    assert tried == ["child"] * 2
+    old = tmp_path / "probes" / f"{stem}@{os.getppid()}"
+    old.touch()
+    os.utime(old, (0, time.time() - markers.STALE - 1))
+    with markers.guarded("lib-1 0/x-step", child) as refusal:
+        assert refusal == ""
+    assert tried == ["child"] * 3
 
     # An interrupted step may have hung.
     with pytest.raises(KeyboardInterrupt), markers.guarded("other-1", child):

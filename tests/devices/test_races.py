@@ -12,6 +12,7 @@ import pytest
 import portarray as pa
 from portarray._array import dispatch
 from portarray._devices import device as device_module
+from portarray._devices import discovery, probe
 from portarray.backends import registry
 
 T = TypeVar("T")
@@ -60,6 +61,23 @@ def test_tables_of_a_new_device(fake: str) -> None:
         assert all(tables is found[0] for tables in found)
         ids = {tuple(id(table) for table in tables.values()) for tables in found}
         assert len(ids) == 1
+
+
+def test_a_device_is_probed_once(fake: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    probed: list[int] = []
+
+    def slow(*_: object) -> str:
+        probed.append(threading.get_ident())
+        threading.Event().wait(0.02)  # the others come to it meanwhile
+        return ""
+
+    pa.device(f"{fake}:cuda:0")  # what is imported for it is there
+    monkeypatch.setattr(probe, "compute", slow)
+    for table in ("_made", "_functional", "_refused"):
+        monkeypatch.setattr(discovery, table, {})
+    found = at_once(lambda: discovery.get_device(fake, "cuda", 0))
+    assert len(probed) == 1
+    assert all(device is found[0] for device in found)
 
 
 def test_backends(fake: str) -> None:

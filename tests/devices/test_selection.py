@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -42,6 +43,23 @@ def test_devices_are_ordered(fake: str, no64bit: str) -> None:
     assert texts.index("fake:cuda:0") + 1 == texts.index("fake:cuda:1")
     assert texts.index("fake:cuda:1") < texts.index("no64bit:tpu:0") < texts.index("numpy:cpu:0")
     assert pa.device("auto") is pa.devices()[0]
+
+
+def test_a_cpu_comes_first_through_its_own_platform() -> None:
+    def candidate(platform: str, rank: int) -> Any:
+        info = SimpleNamespace(ranks={platform: rank})
+        backend = SimpleNamespace(info=info)
+        return SimpleNamespace(kind="cpu", platform=platform, index=0, _backend=backend)
+
+    found = [candidate("opencl", 1), candidate("oneapi", 1), candidate("cpu", 90)]
+    assert sorted(found, key=discovery.order)[0].platform == "cpu"
+
+
+def test_devices_stay_what_they_are_when_all_is_asked_again(fake: str) -> None:
+    x = pa.ones(2, device="fake:cuda:1")
+    pa.reset_gpu_device()
+    assert pa.device("fake:cuda:1") is x.device
+    assert (x + pa.ones(2, device="fake:cuda:1")).device is x.device
 
 
 def test_exact_device(fake: str) -> None:
@@ -135,6 +153,9 @@ def test_memory_passes_devices_over(fake: str, library: Any) -> None:
                 assert pa.device(asked, memory=2 * GIB) is pa.device("fake:cuda:1")
             assert "fake:cuda:0" in str(caught[0].message)
             assert caught[0].filename == __file__
+            # The text alone still means the best device, asked for before or not.
+            for _ in range(2):
+                assert pa.device(asked) is pa.device("fake:cuda:0")
         assert pa.device("fake", memory=GIB) is pa.device("fake:cuda:0")
         with pytest.raises(pa.DeviceNotFunctionalError, match="4,294,967,296 bytes") as error:
             pa.device("fake", memory=5 * GIB)
@@ -145,6 +166,16 @@ def test_memory_passes_devices_over(fake: str, library: Any) -> None:
         assert pa.device("fake") is pa.device("fake:cuda:0")
     finally:
         library.memory = {}
+
+
+def test_a_preferred_gpu_has_the_memory(
+    fake: str, library: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(library, "memory", {0: MemoryFigures(8 * GIB, 1 * GIB)})
+    monkeypatch.setenv("PORTARRAY_DEVICE", "gpu")
+    assert pa.device("auto", memory=GIB) is pa.device("fake:cuda:0")
+    assert pa.device("auto", memory=2 * GIB) is pa.device("fake:cuda:1")
+    assert pa.device("auto") is pa.device("fake:cuda:0")
 
 
 def test_a_preferred_device_may_lack_the_memory(
@@ -206,6 +237,27 @@ def test_synchronize_and_reclaim(fake: str, library: Any) -> None:
     assert {0, 1} <= set(library.synchronized)
     pa.synchronize("numpy")
     pa.reclaim("numpy")
+
+
+def test_a_card_is_current_while_it_is_asked(
+    fake: str, library: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend = pa.device("fake:cuda:1")._backend
+    seen: list[tuple[str, int]] = []
+    for name in ("memory", "synchronize", "reclaim"):
+        own = getattr(backend, name)
+        monkeypatch.setattr(
+            backend,
+            name,
+            lambda native, own=own, name=name: (
+                seen.append((name, library.current)),
+                own(native),
+            )[1],
+        )
+    for function in (pa.memory, pa.synchronize, pa.reclaim):
+        function("fake:cuda:1")
+    assert seen == [("memory", 1), ("synchronize", 1), ("reclaim", 1)]
+    assert library.current == 0
 
 
 def test_memory_figures() -> None:

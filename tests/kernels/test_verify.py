@@ -118,6 +118,62 @@ def test_a_fault_is_found(
     assert f"{row.case}\n  {row.problem}" in str(found)
 
 
+@pytest.mark.parametrize("kernel", [k for k in wrong_kernels.KERNELS if k != "embedding"])
+def test_single_precision_is_not_enough_for_double(
+    planted: Planted, kernel: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = wrong_kernels.KERNELS[kernel]
+
+    def single(*arguments: Any, **options: Any) -> Any:
+        return right(*arguments, **options).astype(np.float32).astype(np.float64)
+
+    monkeypatch.setattr(comparison, "DTYPES", ("float64",))
+    monkeypatch.setitem(wrong_kernels.KERNELS, kernel, single)
+    assert not planted(kernel).ok
+
+
+def test_errors_of_sums_are_not_their_whole_size() -> None:
+    for terms, allowed in ((1, 1), (4, 4), (36, 36), (100, 60), (10_000, 600)):
+        assert bounds.accumulated(terms) == allowed
+    x, y = np.ones((1, 10_000)), np.ones((10_000, 1))
+    for dtype, unit in (("float32", 2.0**-24), ("float16", 2.0**-24), ("float64", 2.0**-52)):
+        precision = bounds.Precision(dtype)
+        assert precision.u == unit
+        bound = float(bounds.matmul(precision, x @ y, x, y)[0, 0])
+        stored = precision.stored * 10_000
+        assert bound - stored == pytest.approx(601 * unit * 10_000, rel=1e-3)
+
+
+def test_a_result_is_what_it_should_be() -> None:
+    """Of the right class, dtype, shape and device, before any value is looked at."""
+    precision, where = bounds.Precision("float32"), pa.device("numpy")
+    want, wide = np.ones(3), np.full(3, np.inf)
+    x = pa.ones(3, dtype="float32", device=where)
+    assert _judged(x, want, np.zeros(3), precision, where)[0] == 0
+    for result, said in (
+        (x.native, "is no Array but ndarray"),
+        (pa.astype(x, "float64"), "dtype is float64, due is float32"),
+        (pa.reshape(x, (1, 3)), r"shape is (1, 3), due is (3,)"),
+        (x[:1], "shape is (1,), due is (3,)"),
+        (pa.ones(0, dtype="float32", device=where), "shape is (0,), due is (3,)"),
+    ):
+        error, why = _judged(result, want, wide, precision, where)
+        assert error == np.inf
+        assert said in why
+
+
+@pytest.mark.parametrize("wrong", [0, 1])
+def test_every_result_of_several_is_judged(wrong: int) -> None:
+    def call(name: str, arrays: tuple[Any, ...], options: dict[str, Any]) -> tuple[str, Any]:
+        tables = list(KERNELS[name][1](*arrays, **options))
+        tables[wrong] = tables[wrong] + 0.5
+        return "one", tuple(tables)
+
+    cases = (Case("rope_tables", "float32", 0, number) for number in range(4))
+    row = comparison.verified("rope_tables", "float32", cases, pa.device("numpy"), 1.0, call)
+    assert row.outside == 4
+
+
 def test_what_is_found_can_be_made_again(planted: Planted) -> None:
     found = planted("rms_norm", "eps is outside the root")
     row = max(found.failures, key=lambda one: one.worst)

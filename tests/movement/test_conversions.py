@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import portarray as pa
+from portarray._array import dispatch
 
 DEVICES = [str(device) for device in pa.devices()]
 
@@ -160,3 +161,14 @@ def test_imaginary_parts_are_not_lost_in_silence(device: str) -> None:
             with pytest.raises(TypeError, match="imaginary part"):
                 pa.asarray(values, dtype=name, device=device)
     assert pa.asarray([0j, 1j], dtype="bool", device=device).tolist() == [False, True]
+
+
+def test_half_precision_is_rounded_once(device: str) -> None:
+    """A little more than half way between two halves, which float32 on the way would lose."""
+    if np.dtype("float16") not in dispatch.dtypes_of(pa.device(device)):
+        pytest.skip(f"{device} has no float16")
+    values = np.asarray([1 + 2.0**-11 + sign * 2.0**-40 for sign in (-1, 0, 1)] * 2000)
+    wanted = [1.0, 1.0, 1 + 2.0**-10] * 2000
+    for some in (values, values[:3], values.tolist()):
+        found = pa.astype(pa.asarray(some, dtype="float16", device=device), "float32")
+        assert found.tolist() == wanted[: len(some)]

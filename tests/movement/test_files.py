@@ -420,6 +420,7 @@ def test_memory_that_is_not_aligned_is_copied(path: Path) -> None:
     for padding in range(8):
         whole = header + b" " * padding
         path.write_bytes(len(whole).to_bytes(8, "little") + whole + data)
+        assert files.read(str(path)).values("w").flags.aligned
         for device in pa.devices():
             if "float64" in pa.__array_namespace_info__().dtypes(device=device):
                 assert values_of(pa.load(path, device=device)["w"]).tolist() == [1.0, 2.0]
@@ -434,6 +435,49 @@ def test_saving_leaves_no_mark_on_arrays_of_clarray(path: Path) -> None:
     pickle.dumps([x, x[::2]], 5)
     assert not x.native.storage.shared  # of marked memory each call waits for its kernels
     assert pa.load(path, device="numpy")["strided"].tolist() == [2.0, 2.0]
+
+
+def test_a_file_that_is_replaced_while_it_is_read(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of it is of the one file or of the other."""
+    other = path.with_name("other")
+    pa.save(path, {"x": np.arange(3.0)})
+    pa.save(other, {"much longer name than the first one's": np.arange(2.0), "x": np.ones(5)})
+    read_header, calls = files._header, []
+
+    def header(*arguments: Any) -> Any:
+        calls.append(arguments)
+        if len(calls) == 1:
+            os.replace(other, path)
+        return read_header(*arguments)
+
+    monkeypatch.setattr(files, "_header", header)
+    found = pa.load(path, device="numpy")
+    assert len(calls) == 2
+    assert {name: values_of(x).tolist() for name, x in found.items()} == {
+        "much longer name than the first one's": [0.0, 1.0],
+        "x": [1.0] * 5,
+    }
+
+
+@pytest.mark.parametrize("change", [b"more", b""])
+def test_a_file_whose_length_changes_while_it_is_read(
+    path: Path, monkeypatch: pytest.MonkeyPatch, change: bytes
+) -> None:
+    pa.save(path, {"x": np.arange(3.0)})
+    mapped = files._mapped
+
+    def changed(descriptor: int) -> Any:
+        with path.open("r+b") as file:
+            file.truncate(path.stat().st_size - (0 if change else 8))
+            file.seek(0, os.SEEK_END)
+            file.write(change)
+        return mapped(descriptor)
+
+    monkeypatch.setattr(files, "_mapped", changed)
+    with pytest.raises(ValueError, match="its length has changed while it was read"):
+        pa.load(path)
 
 
 # --- whole or not at all --------------------------------------------------------------------------

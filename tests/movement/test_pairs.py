@@ -182,3 +182,28 @@ def test_other_namespaces_are_asked_for_their_devices() -> None:
     for result in run(module_target("array_api_strict"), _cases(), quick=True):
         assert (result.status, result.message) == ("passed", "")
         assert result.examples == 5
+
+
+def test_an_array_that_stays_where_it_was_is_found(
+    fake: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = pa.device("fake:cuda:0"), pa.device("fake:cuda:1")
+    seen = portarray_target("fake:cuda:0")
+    assert pairs.wrong(seen, first, second, "array.to_device") == []
+    monkeypatch.setitem(pairs.WAYS, "array.to_device", lambda xp, x, device: x)
+    found = pairs.wrong(seen, first, second, "array.to_device")
+    assert any("there it is on fake:cuda:0, not fake:cuda:1" in text for text in found)
+
+
+def test_what_is_lost_on_the_way_back_is_found(fake: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = pa.device("fake:cuda:0"), pa.device("fake:cuda:1")
+    sound = pairs.WAYS["array.to_device"]
+
+    def forgetful(xp: Any, x: Any, device: Any) -> Any:
+        moved = sound(xp, x, device)
+        return xp.zeros_like(moved) if device is first else moved
+
+    monkeypatch.setitem(pairs.WAYS, "array.to_device", forgetful)
+    found = pairs.wrong(portarray_target("fake:cuda:0"), first, second, "array.to_device")
+    assert found
+    assert all(": and back " in text for text in found)

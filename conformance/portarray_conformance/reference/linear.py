@@ -92,7 +92,8 @@ def tensordot(rules: Rules, x1: Any, x2: Any, /, *, axes: Any = 2) -> Array:
         if not isinstance(axes, (tuple, list)):
             raise TypeError(f"axes is {axes!r}; it must be an integer or two tuples of them")
         if len(axes) != 2:
-            raise ValueError(f"axes is {axes!r}; it must have two parts")
+            error = ValueError(f"axes is {axes!r}; it must have two parts")
+            raise kinds.also(error, TypeError)
         first = arguments.axes(arguments.integers(axes[0], "axes"), x1.ndim)
         second = arguments.axes(arguments.integers(axes[1], "axes"), x2.ndim)
     if [x1.shape[a] for a in first] != [x2.shape[a] for a in second]:

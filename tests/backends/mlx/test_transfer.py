@@ -13,6 +13,8 @@ mx = pytest.importorskip("mlx.core")
 
 import portarray as pa  # noqa: E402
 from portarray.backends import registry  # noqa: E402
+from portarray.backends.mlx import devices  # noqa: E402
+from portarray.backends.mlx.transfer import check_shape  # noqa: E402
 
 transfer = registry.load_backend("mlx")
 CPU = mx.Device(mx.cpu)
@@ -254,3 +256,10 @@ def test_what_lies_in_cudas_memory_is_copied(monkeypatch: pytest.MonkeyPatch) ->
         assert x.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
     with pytest.raises(ValueError, match="copy=False, but an MLX array on a CUDA device"):
         transfer.to_host(x, copy=False)
+
+
+def test_the_longest_axis() -> None:
+    check_shape((3, devices.LONGEST))
+    for shape in ((devices.LONGEST + 1,), (2, devices.LONGEST + 1), (2**31 + 5, 0)):
+        with pytest.raises(ValueError, match=f"longer than MLX's arrays have, {devices.LONGEST}"):
+            check_shape(shape)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import given, seed, settings
-from portarray_conformance import draw
+from hypothesis import Phase, given, seed, settings
+from portarray_conformance import draw, module_target
 from portarray_conformance.draw import Domain
 from portarray_conformance.promotion import ALL, FLOATS, INTEGERS
 
@@ -101,3 +102,69 @@ def test_axes_are_valid(ndim: int) -> None:
     x = np.ones((1,) * ndim)
     for option in draw._axes(ndim, True):
         np.sum(x, axis=option)
+
+
+def each(function: Callable[[Any], Any], count: int = 80) -> list[Any]:
+    """Return what a function draws in many examples."""
+    found: list[Any] = []
+
+    @seed(0)
+    @settings(max_examples=count, database=None, deadline=None, phases=[Phase.generate])
+    @given(st.data())
+    def check(data: Any) -> None:
+        found.append(function(data))
+
+    check()
+    return found
+
+
+def many(name: str, domain: Domain) -> Any:
+    """Return the elements of many drawn arrays."""
+    return np.concatenate(each(lambda data: draw.array(data, name, (20,), domain), 40))
+
+
+@pytest.mark.parametrize("name", FLOATS)
+def test_small_numbers_are_drawn_often_where_they_are_asked_for(name: str) -> None:
+    def share(domain: Domain) -> float:
+        x = np.abs(many(name, domain))
+        return float(np.mean((x > 0) & (x < 2.0**-20)))
+
+    assert share(draw.TINY) > 0.1
+    assert share(draw.SMALL) < 0.05
+
+
+@pytest.mark.parametrize("name", INTEGERS)
+def test_the_ends_of_integer_dtypes_are_drawn(name: str) -> None:
+    x, limits = many(name, draw.FINITE), np.iinfo(name)
+    for value in (limits.min, limits.max, limits.max - 1):
+        assert np.mean(x == value) > 0.01, value
+
+
+def test_parts_of_complex_numbers_differ() -> None:
+    x = many("complex64", draw.FINITE)
+    assert np.mean(x.real != x.imag) > 0.5
+    assert np.mean(x.real == 0) < 0.5
+    assert np.mean(x.imag == 0) < 0.5
+
+
+def test_operands_of_two_dtypes_are_drawn() -> None:
+    target = module_target("array_api_strict")
+    pairs = each(lambda data: draw.dtype_pair(target, data, ALL))
+    equal = sum(first == second for first, second, _ in pairs)
+    assert 0.2 < equal / len(pairs) < 0.8
+    assert len(set(pairs)) > 20
+
+
+def test_views_are_drawn() -> None:
+    target = module_target("numpy")
+    placed = each(lambda data: draw.place(target, data, np.arange(6.0).reshape(2, 3)))
+    assert 0.1 < np.mean([x.strides != (24, 8) for x in placed]) < 0.9
+    assert all(np.array_equal(x, np.arange(6.0).reshape(2, 3)) for x in placed)
+
+
+def test_axes_are_of_every_kind() -> None:
+    options = draw._axes(3, True)
+    kinds = {None if o is None else len(o) if isinstance(o, tuple) else "one" for o in options}
+    assert kinds == {None, "one", 1, 2, 3}
+    assert any(isinstance(o, tuple) and o != tuple(sorted(o)) and len(o) > 1 for o in options)
+    assert None not in draw._axes(2, False)

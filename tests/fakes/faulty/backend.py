@@ -21,6 +21,9 @@ def misbehave(how: str) -> None:
     """Raise, hang or end the process."""
     if how == "raise":
         raise RuntimeError("the driver\nsaid no")
+    if how == "chatter":
+        sys.stdout.write("driver 7.0 loaded\nwarning: no firmware\n")
+        raise RuntimeError("the driver\nsaid no")
     if how == "hang":
         time.sleep(600)
     if how == "abort":
@@ -46,11 +49,11 @@ class Faulty(OverNumpy):
     def native_device(self, platform: str, index: int) -> NativeDevice:
         how = note("compute")
         misbehave(how)
-        return NativeDevice("faulty", 1 if how == "wrong" else index)
+        return NativeDevice("faulty", {"wrong": 1, "dtype": 2}.get(how, index))
 
     def to_host(self, x: FakeArray, *, copy: bool | None) -> np.ndarray[Any, Any]:
         host = super().to_host(x, copy=True)
-        return host + 1 if x.device.index == 1 else host
+        return {1: host + 1, 2: host.astype("float64")}.get(x.device.index, host)
 
 
 BACKEND = Faulty

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -91,6 +91,21 @@ class Standard:
         return self._library._over(value) if callable(value) else value
 
 
+class Scope:
+    """A block in which a device is current; one that is never left keeps it so."""
+
+    def __init__(self, library: Library, device: NativeDevice) -> None:
+        self._library, self._device = library, device
+
+    def __enter__(self) -> None:
+        self._before, self._library.current = self._library.current, self._device.index
+        self._library.entered += 1
+
+    def __exit__(self, *_: object) -> None:
+        self._library.current = self._before
+        self._library.entered -= 1
+
+
 @dataclass
 class Library:
     """One fake library: its devices, what they lack, and what was done with them."""
@@ -106,20 +121,16 @@ class Library:
     synchronized: list[int] = field(default_factory=list)
     reclaimed: list[int] = field(default_factory=list)
     current: int = 0
+    entered: int = 0  # scopes that were not left
 
     def __post_init__(self) -> None:
         members = {"__slots__": (), "library": self}
         self.array_type: Any = type(f"{self.name.title()}Array", (FakeArray,), members)
         self.dtypes = {np.dtype(n): np.dtype(n) for n in NAMES if n not in self.lacking}
 
-    @contextlib.contextmanager
-    def on_device(self, device: NativeDevice) -> Iterator[None]:
+    def on_device(self, device: NativeDevice) -> Scope:
         """Make a device current."""
-        before, self.current = self.current, device.index
-        try:
-            yield
-        finally:
-            self.current = before
+        return Scope(self, device)
 
     def check(self, dtype: np.dtype[Any]) -> None:
         """Refuse dtypes that the library lacks."""

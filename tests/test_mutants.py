@@ -1,0 +1,44 @@
+"""The list of planted faults fits the code; ``nox -s mutants`` plants them."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+TOOL = Path(__file__).parents[1] / "tools" / "mutants.py"
+
+
+@pytest.fixture(scope="module")
+def tool() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("mutants_tool", TOOL)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_fault_fits_its_file(tool: ModuleType) -> None:
+    areas, mutants = tool.read()
+    assert [text for one in mutants if (text := one.problem())] == []
+    assert set(areas) == {one.area for one in mutants}
+    missing = [
+        path
+        for area in areas.values()
+        for path in area.tests
+        if not (TOOL.parents[1] / path.partition("::")[0]).exists()
+    ]
+    assert missing == []
+
+
+def test_enough_faults_are_planted_and_few_survive(tool: ModuleType) -> None:
+    _, mutants = tool.read()
+    survive = [one.id for one in mutants if one.survives]
+    assert len(mutants) >= 150
+    assert len(survive) <= len(mutants) * 0.05
+    assert [one.id for one in mutants if one.survives and one.area == "comparators"] == []
