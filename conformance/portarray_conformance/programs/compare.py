@@ -151,6 +151,8 @@ def wrong_elements(
         for other in others:
             finite = np.isfinite(other) & np.isfinite(exact)
             unstable |= ~finite & ~((other == exact) | (np.isnan(other) & np.isnan(exact)))
+            zeros = (exact == 0) & (one == 0) & (other == 0)
+            unstable |= zeros & (np.signbit(other) != np.signbit(exact))
             spread = np.maximum(spread, np.where(finite, np.abs(other - exact), 0))
         signs = (one == exact) & ((exact != 0) | (np.signbit(one) == np.signbit(exact)))
         equal = signs | (np.isnan(one) & np.isnan(exact))

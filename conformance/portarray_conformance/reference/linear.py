@@ -20,7 +20,14 @@ if TYPE_CHECKING:
 
 
 def _product(
-    rules: Rules, name: str, accepts: Accepts, x1: Any, x2: Any, product: Any, terms: int
+    rules: Rules,
+    name: str,
+    accepts: Accepts,
+    x1: Any,
+    x2: Any,
+    product: Any,
+    terms: int,
+    magnitude: Any = None,
 ) -> Array:
     """Return a product of two aligned arrays, of wide data, with noise at that of magnitudes."""
     for x in (x1, x2):
@@ -32,12 +39,12 @@ def _product(
     if kinds.letter(dtype) in "iu":
         return rules.array(out.astype(dtype))
     sizes = [np.abs(d) for d in data]
-    scale = np.abs(product(*sizes))
-    if name == "cross":
-        scale = np.full(out.shape, 2 * sizes[0].max(initial=0) * sizes[1].max(initial=0))
+    magnitude = product if magnitude is None else magnitude
+    scale = np.abs(magnitude(*sizes))
     exact = exact_sums(*data, size=scale, dtype=dtype)
     factor = max(1.0, terms / 4) * (2 if dtype.kind == "c" else 1)
-    wild = kinds.overflows(scale, dtype)
+    # Beside infinities too: what overflows on the way may meet one of the other sign.
+    wild = kinds.overflows(magnitude(*[kinds.finite(size) for size in sizes]), dtype)
     made = finished(rules, out, dtype, lambda: scale * factor, NORMWISE[name], exact, wild)
     if dtype.kind == "c" and not all(np.isfinite(d).all() for d in (*data, made._data)):
         return rules.array(made._data, np.ones(out.shape, bool))
@@ -85,7 +92,8 @@ def tensordot(rules: Rules, x1: Any, x2: Any, /, *, axes: Any = 2) -> Array:
         if not isinstance(axes, (tuple, list)):
             raise TypeError(f"axes is {axes!r}; it must be an integer or two tuples of them")
         if len(axes) != 2:
-            raise ValueError(f"axes is {axes!r}; it must have two parts")
+            error = ValueError(f"axes is {axes!r}; it must have two parts")
+            raise kinds.also(error, TypeError)
         first = arguments.axes(arguments.integers(axes[0], "axes"), x1.ndim)
         second = arguments.axes(arguments.integers(axes[1], "axes"), x2.ndim)
     if [x1.shape[a] for a in first] != [x2.shape[a] for a in second]:
@@ -115,13 +123,16 @@ def cross(rules: Rules, x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
         if x.shape[at] != 3:
             raise ValueError(f"cross got shape {x.shape}; vectors must have 3 elements")
 
-    def product(a: Data, b: Data) -> Data:
+    def product(a: Data, b: Data, both: Any = np.subtract) -> Data:
         a, b = np.broadcast_arrays(a, b)
         p, q = np.moveaxis(a, place, 0), np.moveaxis(b, place, 0)
-        parts = [p[i - 2] * q[i - 1] - p[i - 1] * q[i - 2] for i in range(3)]
+        parts = [both(p[i - 2] * q[i - 1], p[i - 1] * q[i - 2]) for i in range(3)]
         return np.stack(parts, axis=place)
 
-    return _product(rules, "cross", SUMS, x1, x2, product, 1)
+    def magnitude(a: Data, b: Data) -> Data:
+        return product(a, b, np.add)
+
+    return _product(rules, "cross", SUMS, x1, x2, product, 1, magnitude)
 
 
 @function("all", "linalg.trace")

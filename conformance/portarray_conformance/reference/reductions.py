@@ -102,6 +102,13 @@ def wide(x: Data) -> Data:
     return x.astype(kinds.WIDE[x.dtype]) if kinds.letter(x.dtype) in "fc" else x
 
 
+def _magnitudes(data: Data) -> Data:
+    """Return the sizes that errors of sums are in proportion to: those of all finite parts."""
+    if data.dtype.kind != "c":
+        return kinds.finite(np.abs(data))
+    return np.asarray(kinds.finite(np.abs(data.real)) + kinds.finite(np.abs(data.imag)))
+
+
 def _count(x: Array, axes: tuple[int, ...]) -> int:
     return math.prod(x.shape[a] for a in axes)
 
@@ -118,7 +125,7 @@ def _total(
     out = np.asarray(reduce(data, axis=axes, keepdims=keepdims, dtype=data.dtype))
     if kinds.letter(result) not in "fc":
         return rules.array(out.astype(result))
-    size = np.abs(data)
+    size = _magnitudes(data) if name == "sum" else np.abs(data)
     scale = reduce(size, axis=axes, keepdims=keepdims, dtype=size.dtype)
     exact = exact_sums(data, size=scale, dtype=result)
     n = max(1.0, _count(x, axes) / 4) * (2 if kinds.letter(result) == "c" else 1)
@@ -196,7 +203,7 @@ def _running(
     data = wide(x._data)
     if kinds.letter(result) not in "fc":
         return rules.array(run(data).astype(result))
-    scale = run(np.abs(data))
+    scale = run(_magnitudes(data))
     n = max(1.0, x.shape[place] / 4) * (2 if kinds.letter(result) == "c" else 1)
     exact = exact_sums(data, size=scale, dtype=result)
     out = run(data)
@@ -228,13 +235,15 @@ def mean(rules: Rules, x: Any, /, *, axis: Any = None, keepdims: bool = False) -
         out.real, out.imag = total.real / n, total.imag / n
     else:
         out = np.asarray(total / data.dtype.type(n))
-    sizes = _add(np.abs(data), axis=axes, keepdims=keepdims)
+    sizes = _add(_magnitudes(data), axis=axes, keepdims=keepdims)
 
     def scale() -> Any:
         return sizes / n * max(1.0, n / 4)
 
     bound = NORMWISE["mean"] * (2 if result.kind == "c" else 1)
     wild = kinds.overflows(sizes, result)
+    if result.kind == "c":  # a complex number is divided by a real one
+        wild = wild | ~np.isfinite(out)
     return finished(rules, out, result, scale, bound, exact=n == 0, wild=wild)
 
 
