@@ -186,6 +186,8 @@ def plan(rules: Rules, name: str, dtype: DType) -> Plan:
         if noise is not None and bound:
             grown = numerics.growth(*values) if name == "pow" and result.kind == "c" else 1.0
             out = noise.rounded(out, result, bound * grown, parts=name in COMPLEX_UNARY)
+            if result.kind == "c" and name in ("divide", "reciprocal", "pow"):
+                out = noise.signs(out, np.asarray(out == 0))
         elif noise is not None and name in ("maximum", "minimum") and floats:
             out = noise.signs(out, values[0] == values[1])
         return kinds.rounded(out, result), unsure

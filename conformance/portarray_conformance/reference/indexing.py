@@ -27,7 +27,10 @@ def normalized(rules: Rules, x: Array, key: Any) -> tuple[Any, ...]:
     """
     shape = x.shape
     given = key if isinstance(key, tuple) else (key,)
-    parts = [_part(rules, shape, part) for part in given]
+    try:
+        parts = [_part(rules, shape, part) for part in given]
+    except TypeError as error:
+        raise kinds.also(error, *[IndexError] * (len(given) > len(shape))) from None
     ellipses = sum(part is Ellipsis for part in parts)
     if ellipses > 1:
         raise IndexError("an index can have only one ellipsis ('...')")

@@ -26,6 +26,7 @@ class Noise:
 
     def __init__(self, seed: int) -> None:
         self._random = np.random.default_rng(seed)
+        self._flips = seed == 0
 
     def uniform(self, shape: tuple[int, ...]) -> Data:
         """Return numbers from -1 to 1."""
@@ -34,12 +35,14 @@ class Noise:
     def spread(self, x: Data, scale: Any) -> Data:
         """Return values with errors of up to a scale; zeros of a zero scale get either sign."""
         if x.dtype.kind == "c":
-            real = self.spread(np.asarray(x.real), scale)
-            return np.asarray(real + 1j * self.spread(np.asarray(x.imag), scale), dtype=x.dtype)
+            moved = np.array(x)
+            moved.real = self.spread(np.asarray(x.real), scale)
+            moved.imag = self.spread(np.asarray(x.imag), scale)
+            return moved
         scale = np.where(np.isfinite(scale), scale, 0)
         error = self.uniform(x.shape) * scale
         out = np.where(np.isfinite(x), x + error, x)
-        return np.where(out == 0, np.copysign(out, error), out).astype(x.dtype)
+        return self.signs(out.astype(x.dtype), out == 0)
 
     def rounded(self, x: Data, dtype: DType, bound: Any, *, parts: bool = False) -> Data:
         """Return values with errors of up to a bound in ULP; zeros, infinities and NaN stay.
@@ -57,11 +60,22 @@ class Noise:
             for name in ("real", "imag"):
                 value = getattr(x, name)
                 error = self.uniform(x.shape) * scale * 0.7
-                moved = np.isfinite(x) & ((value if parts else x) != 0)
+                moved = np.isfinite(value) & ((value if parts else x) != 0)
+                if not np.isfinite(size).all():  # beside an infinite part
+                    alone = unit(np.where(moved, np.abs(value), 1), part) * bound
+                    error = np.where(np.isfinite(size), error, self.uniform(x.shape) * alone)
                 setattr(out, name, np.where(moved, value + error, value))
             return out
 
     def signs(self, x: Data, where: Data) -> Data:
-        """Return values with signs drawn for the zeros in some places."""
-        drawn = np.copysign(x, self.uniform(x.shape))
+        """Return values with signs drawn for the zeros in some places.
+
+        The first of several noises turns them all, so that none is missed by chance.
+        """
+        if x.dtype.kind == "c":
+            out = np.array(x)
+            out.real = self.signs(np.asarray(x.real), where)
+            out.imag = self.signs(np.asarray(x.imag), where)
+            return out
+        drawn = -x if self._flips else np.copysign(x, self.uniform(x.shape))
         return np.where(where & (x == 0), drawn, x).astype(x.dtype)
