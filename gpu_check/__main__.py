@@ -6,8 +6,8 @@ From a checkout, on a machine that need not have a network::
         [--minutes N]
 
 It looks for every GPU that an installed library drives (NVIDIA's OpenCL counts, through clarray),
-runs portarray's conformance suite on each, and the official one where a folder with it is given,
-moves data between all pairs of devices that have a GPU among them, times calls beside the library's
+runs portarray's conformance suite and drawn programs on each, and the official suite where a folder
+with it is given, moves data between all pairs of devices that have a GPU among them, times calls beside the library's
 own, verifies the kernels, and times them and a language model beside PyTorch's eager functions,
 beside the card's bandwidth and beside the CPU. Each part is a process of its own with a time limit,
 so that a driver that hangs or dies costs its own part and nothing else. What was not there or not
@@ -46,6 +46,7 @@ SHARES = {
     "kernels": 25,
     "model": 15,
     "suite": 50,
+    "programs": 20,
     "official": 40,
 }
 NOT_ASKED = "it was not asked for"
@@ -224,12 +225,12 @@ def measure(check: Check, devices: list[str], official: Path | None) -> None:
 
 
 def suites(check: Check, devices: list[str], official: Path | None) -> None:
-    """Run our suite, and the official one where there is a copy."""
-    for name in ("suite", "official"):
+    """Run our suite, programs, and the official suite where there is a copy."""
+    options = {"suite": (), "programs": ("--programs",), "official": ("--official", str(official))}
+    for name, more in options.items():
         check.report[name] = {device: {**totals([]), "not_run": NOT_ASKED} for device in devices}
         if name not in check.parts:
             continue
-        more = ("--official", str(official)) if name == "official" else ()
         until = check.left() - check.share(name)
         for place, device in enumerate(devices):
             seconds = (check.left() - until) / (len(devices) - place)
@@ -335,11 +336,11 @@ def show(report: dict[str, Any], absent: dict[str, str]) -> int:
         return 0
     for device in report["checked"]:
         print(f"  {device}")
-        for name in ("suite", "official"):
+        for name in ("suite", "programs", "official"):
             part = report[name].get(device, report[name])
             failures += len(part.get("failures", ()))
             # Asked for by name or found functional, and yet nothing could be run on it.
-            failures += name == "suite" and not part["counts"] and part["not_run"] != NOT_ASKED
+            failures += name != "official" and not part["counts"] and part["not_run"] != NOT_ASKED
             counts = ", ".join(f"{n} {status}" for status, n in part.get("counts", {}).items())
             print(f"    {name:9} {counts or 'nothing'}{reason_of(part)}")
             for row in part.get("failures", ()):

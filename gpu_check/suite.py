@@ -1,4 +1,4 @@
-"""One suite on one device: ours, or the official one; as many inputs as the time allows."""
+"""One suite on one device: ours, programs, or the official one; as much as the time allows."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from pathlib import Path
 from part import Writer, arguments
 from portarray_conformance import Result, all_cases, portarray_target
 from portarray_conformance import run as run_ours
+from portarray_conformance.programs.suite import run_programs
 
 FIRST = 5  # inputs of each case in the first round: every name is reached before any is deepened
 MORE = 20
+PROGRAMS = 50  # drawn in each round
 
 
 def ours(device: str, write: Writer, seconds: float) -> None:
@@ -35,6 +37,17 @@ def ours(device: str, write: Writer, seconds: float) -> None:
             )
         before = time.monotonic() - began
         if time.monotonic() + before > until:
+            return
+
+
+def programs(device: str, write: Writer, seconds: float) -> None:
+    """Run drawn programs, round by round, until the time is over."""
+    until = time.monotonic() + seconds
+    target = portarray_target(device)
+    for seed in range(1_000_000):
+        for result in run_programs(target, PROGRAMS, seed):
+            write(row(result))
+        if time.monotonic() > until:
             return
 
 
@@ -71,12 +84,13 @@ def row(result: Result) -> dict[str, object]:
 def _options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("device")
     parser.add_argument("--official", type=Path, metavar="FOLDER")
+    parser.add_argument("--programs", action="store_true")
 
 
 if __name__ == "__main__":
     given = arguments(__doc__, _options)
     with Writer(given.out) as out:
-        if given.official is None:
-            ours(given.device, out, given.seconds)
-        else:
+        if given.official is not None:
             official(given.device, given.official, out, given.seconds)
+        else:
+            (programs if given.programs else ours)(given.device, out, given.seconds)

@@ -67,8 +67,9 @@ def test_every_part_reports_on_a_device(tmp_path: Path) -> None:
     def enough(report: dict[str, Any]) -> bool:
         return bool(report["suite"]["numpy"]["counts"].get("passed", 0) > 10)
 
-    _, report = check_numpy(tmp_path, 0.3, "movement speed suite", enough)
+    _, report = check_numpy(tmp_path, 0.3, "movement speed suite programs", enough)
     assert report["suite"]["numpy"]["failures"] == []
+    assert report["programs"]["numpy"]["counts"] or report["programs"]["numpy"]["not_run"]
     assert report["official"] == {"not_run": "no folder with the official suite was given"}
     others = [device for device in pa.devices() if str(device) != "numpy:cpu:0"]
     rows = report["movement"]["rows"]
