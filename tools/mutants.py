@@ -106,8 +106,8 @@ def read(folder: Path = LISTS) -> tuple[dict[str, Area], list[Mutant]]:
         for name, row in table.get("areas", {}).items():
             if name in areas:
                 raise ValueError(f"{path.name}: the area {name} stands in another list too")
-            lists = {key: tuple(row.pop(key, ())) for key in ("tests", "command")}
-            areas[name] = Area(name, **lists, **row)
+            tests, command = (tuple(row.pop(key, ())) for key in ("tests", "command"))
+            areas[name] = Area(name, tests, command=command, **row)
         for row in table.get("mutants", ()):
             functions = tuple(row.pop("functions", ()))
             mutants.append(Mutant(list=path.stem, functions=functions, **row))
@@ -169,6 +169,7 @@ class Copy:
             "PORTARRAY_TEST_DEVICES": area.devices,
             "TMPDIR": str(own / "tmp"),
             "MYPY_CACHE_DIR": str(self.folder / "mypy"),
+            "JAX_ENABLE_X64": "1",  # as in all tests
             # What JAX compiled serves every run: a fault changes what is compiled, not this.
             "JAX_COMPILATION_CACHE_DIR": str(Path(tempfile.gettempdir()) / "portarray-jax-mutants"),
         }

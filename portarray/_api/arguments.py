@@ -76,7 +76,7 @@ def shape(value: int | Sequence[int]) -> tuple[int, ...]:
 def size(value: int, name: str) -> int:
     """Return a count after checking that it is a non-negative integer."""
     try:
-        value = index(value)
+        value = +index(value)  # True is 1, for libraries that refuse it
     except TypeError:
         raise TypeError(f"{name} is {value!r}; it must be an integer") from None
     if value < 0:

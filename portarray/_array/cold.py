@@ -79,6 +79,9 @@ def failed(
     With a Python scalar the namespace's function is tried, which works or raises a clearer error.
     """
     try:
+        flags = _truths(error, options)
+        if flags:
+            return called(name, table, operands, {**options, **flags})  # type: ignore[no-any-return]
         if (
             len(operands) == 2
             and isinstance(error, (TypeError, ValueError, OverflowError, RuntimeError))
@@ -141,9 +144,22 @@ def called(
     try:
         result = function(*natives, **options)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
+        flags = _truths(error, options)
+        if flags:
+            return called(name, table, natives, {**options, **flags}, shape=shape)
         asked = None if shape is None else table.dtype.itemsize * math.prod(shape)
         reraise(error, name, table.device, asked=asked, call=(natives, options))
     return finished(result, table)
+
+
+_FLAGS = frozenset(("descending", "full_matrices", "include_initial", "invert", "stable", "upper"))
+
+
+def _truths(error: Exception, options: dict[str, Any]) -> dict[str, bool]:
+    """Return the truth values of flags that are no bool, which some libraries refuse."""
+    if not isinstance(error, TypeError):
+        return {}
+    return {key: bool(x) for key, x in options.items() if key in _FLAGS and type(x) is not bool}
 
 
 def _result(result: Any, table: DispatchTable) -> Any:

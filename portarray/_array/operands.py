@@ -62,6 +62,7 @@ def from_scalar(x: Any, name: str) -> Array:
     kind = _KIND_OF_SCALAR[type(value)]
     dtype = dtypes.STANDARD["bool"] if kind == "b" else dispatch.default_dtype(device, kind)
     table = dispatch.table_of(device, dtype)
+    value = promotion.checked(value, dtype)
     return wrapped(
         table.functions["asarray"](value, dtype=table.native, device=device.native), table
     )

@@ -32,8 +32,10 @@ def inplace(name: str) -> Callable[[Array, Any], Array]:
                 try:
                     self._native = direct(first, second)
                 except Exception as error:  # noqa: BLE001  (translated and raised again)
-                    reraise(error, name, own.device, call=((first, second), {}))
-                return self
+                    if second is not other or not isinstance(error, OverflowError):
+                        reraise(error, name, own.device, call=((first, second), {}))
+                else:
+                    return self
         elif cold.is_foreign(other):
             return NotImplemented  # type: ignore[no-any-return]
         table, (first, second) = common(name, (self, other))

@@ -150,6 +150,8 @@ def _broadcast_to(_: Device, x: Any, *, shape: Shape) -> str | None:
 
 def _reshape(_: Device, x: Any, *, shape: Shape, copy: bool | None = None) -> str | None:
     own, size = _shape(x), math.prod(_shape(x))
+    if not all(isinstance(n, int) for n in shape):
+        return None
     known = math.prod(n for n in shape if n != -1)
     if -1 in shape and (size % known if known else size):
         return f"{size} elements (shape {own}) have no shape {shape}"

@@ -22,7 +22,7 @@ import numpy as np
 
 from portarray.backends import host, matrices, promotion, registry, rules
 from portarray.backends.base import Backend
-from portarray.backends.kinds import ACCEPTED, OPERANDS, Accepts
+from portarray.backends.kinds import ACCEPTED, OPERANDS, WIDE_ALONE, Accepts
 from portarray.backends.promotion import Kind, kind_of
 from portarray.backends.types import Served, served_by
 
@@ -186,6 +186,10 @@ _WIDEST: dict[str, tuple[DType, ...]] = {
 }
 
 
+def _too_narrow(name: str, dtype: DType) -> bool:
+    return name in WIDE_ALONE and dtype.itemsize == 2 and kind_of(dtype) == "f"
+
+
 def default_dtype(available: Mapping[DType, Any], kind: str) -> DType:
     """Return the default dtype of a kind: the widest one available.
 
@@ -273,6 +277,10 @@ class NativeFunctions:
         if dtype is not None and rule is not None and kind_of(dtype) not in rule.kinds:
             function, how = self._converted(name, rule, dtype)
             return (self._clipping(function, dtype) if name == "clip" else function), how
+        if dtype is not None and _too_narrow(name, dtype):
+            raise TypeError(
+                f"{name} does not take {dtype}; convert with pa.astype to float32 first"
+            )
         own = _own(self.backend, name, dtype)
         if own is not None:
             if name == "clip" and dtype is not None:

@@ -444,7 +444,7 @@ def test_masked_arrays_are_refused(anywhere: str) -> None:
 def test_conversions_of_other_memory(anywhere: str) -> None:
     """Of objects that only NumPy reads: they cannot share, and lose no part of a number."""
     memory = array.array("f", [1.0, 2.0])
-    with pytest.raises(ValueError, match="copy=False, but .* needs a copy"):
+    with pytest.raises(ValueError, match=r"copy=False, but .* needs a copy"):
         pa.asarray(memory, dtype="int32", device=anywhere, copy=False)
     same(pa.asarray(memory, dtype="int32", device=anywhere), np.int32([1, 2]))
     for dtype in ("float32", "int32"):

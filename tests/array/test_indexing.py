@@ -333,3 +333,16 @@ def test_assigning_what_lies_in_the_array_itself(anywhere: str) -> None:
         both(assign, 6)
     for assign in (through_an_axis, beside_an_integer, through_slices):
         both(assign, 2, 3)
+
+
+@pytest.mark.parametrize("index", [-4, 3, 100, -100])
+def test_index_arrays_of_the_host_are_within_bounds(anywhere: str, index: int) -> None:
+    x = pa.asarray([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], device=anywhere)
+    for key in ([0, index], np.asarray([index, 1]), (slice(None), np.asarray([index, 0]))):
+        size, axis = (2, 1) if isinstance(key, tuple) else (3, 0)
+        text = f"index {index} is out of bounds for axis {axis} with length {size}"
+        with pytest.raises(IndexError, match=text):
+            x[key]
+        with pytest.raises(IndexError, match=text):
+            x[key] = 0.0
+    same(x, np.asarray([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], x.dtype))

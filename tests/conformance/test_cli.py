@@ -85,9 +85,7 @@ def test_targets_may_have_processes_of_their_own(tmp_path: Path) -> None:
     assert [one["label"] for one in report["targets"]] == ["numpy:cpu:0", "module array_api_strict"]
 
 
-def test_processes_do_what_the_options_say(
-    command: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_processes_do_what_the_options_say(command: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     sent = []
 
     class Pool:

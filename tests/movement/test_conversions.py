@@ -169,6 +169,6 @@ def test_half_precision_is_rounded_once(device: str) -> None:
         pytest.skip(f"{device} has no float16")
     values = np.asarray([1 + 2.0**-11 + sign * 2.0**-40 for sign in (-1, 0, 1)] * 2000)
     wanted = [1.0, 1.0, 1 + 2.0**-10] * 2000
-    for given in (values, values[:3], values.tolist()):
-        found = pa.astype(pa.asarray(given, dtype="float16", device=device), "float32")
-        assert found.tolist() == wanted[: len(given)]
+    for some in (values, values[:3], values.tolist()):
+        found = pa.astype(pa.asarray(some, dtype="float16", device=device), "float32")
+        assert found.tolist() == wanted[: len(some)]

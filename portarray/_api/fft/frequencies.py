@@ -135,7 +135,8 @@ def ifftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:
 def _frequencies(
     name: str, n: int, d: float, dtype: DTypeLike | None, device: DeviceLike | None
 ) -> Array:
-    if arguments.size(n, "n") == 0:
+    n = arguments.size(n, "n")
+    if n == 0:
         raise ValueError("n is 0; a transform needs at least one element")
     if dtype is not None and dtypes.kind_of(dtypes.canonical(dtype)) != "f":
         raise TypeError(f"{name} got dtype {dtype}; frequencies are real floating-point numbers")

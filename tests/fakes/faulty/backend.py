@@ -22,7 +22,7 @@ def misbehave(how: str) -> None:
     if how == "raise":
         raise RuntimeError("the driver\nsaid no")
     if how == "chatter":
-        print("driver 7.0 loaded\nwarning: no firmware", flush=True)
+        sys.stdout.write("driver 7.0 loaded\nwarning: no firmware\n")
         raise RuntimeError("the driver\nsaid no")
     if how == "hang":
         time.sleep(600)

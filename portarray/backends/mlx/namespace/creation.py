@@ -22,7 +22,6 @@ from portarray.backends.mlx.namespace.scalars import (
     default_dtype,
     widest_float,
 )
-from portarray.backends.promotion import promote
 from portarray.backends.python_values import spaced, with_values, wrapped_64
 
 _FROM_NATIVE = {native: dtype for dtype, native in devices.CPU_DTYPES.items()}
@@ -228,12 +227,8 @@ def meshgrid(*arrays: mx.array, indexing: Literal["xy", "ij"] = "xy") -> tuple[m
     """Return coordinate arrays of one shape."""
     if not arrays:
         return ()
-    common = promote(*[_FROM_NATIVE[x.dtype] for x in arrays])
-    if common not in devices.CPU_DTYPES:
-        raise TypeError(f"the arrays meet in {common}, which MLX lacks; convert one first")
-    dtype = devices.CPU_DTYPES[common]
-    check_size([x.size for x in arrays], dtype)
-    return tuple(mx.meshgrid(*[x.reshape(-1).astype(dtype) for x in arrays], indexing=indexing))
+    check_size([x.size for x in arrays], max([x.dtype for x in arrays], key=lambda d: d.size))
+    return tuple(mx.meshgrid(*[x.reshape(-1) for x in arrays], indexing=indexing))
 
 
 def _constant(own: Callable[..., mx.array]) -> Callable[..., mx.array]:

@@ -80,7 +80,7 @@ def inv(x: Tensor, /) -> Tensor:
     return _inv(x) if config.check_linalg else _inv_ex(x)[0]
 
 
-def matrix_norm(
+def _matrix_norm_of(
     x: Tensor, /, *, keepdims: bool = False, ord: float | Literal["fro", "nuc"] | None = "fro"
 ) -> Tensor:
     """Return norms of matrices."""
@@ -142,7 +142,9 @@ def vector_norm(
     return _vector_norm(x, ord=ord, dim=axis, keepdim=keepdims)
 
 
+# PyTorch's norms of matrices do not take float16; the shared composition does.
 ROWS: Rows = {
+    "matrix_norm": {"float32 float64 c": _matrix_norm_of},
     "cross": {NAMES: modular(cross)},
     "outer": {"iufc": torch.outer, NAMES: modular(torch.outer)},
 }

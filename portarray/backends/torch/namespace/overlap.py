@@ -12,11 +12,15 @@ from torch import Tensor
 def overlapping(name: str) -> Callable[[Tensor, Any], Tensor]:
     """Return an in-place operator that takes operands which share part of the tensor's memory.
 
-    PyTorch refuses them, before anything is written.
+    PyTorch refuses them where both are contiguous, before anything is written. Of others it does
+    not see what they share, and reads what it has written.
     """
     function = getattr(operator, name)
 
     def inplace(x: Tensor, value: Any) -> Tensor:
+        if isinstance(value, Tensor) and not (x.is_contiguous() and value.is_contiguous()):
+            if x is not value and share_memory(x, value):
+                value = value.clone()
         try:
             found: Tensor = function(x, value)
         except RuntimeError:
