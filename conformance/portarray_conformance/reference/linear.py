@@ -20,9 +20,19 @@ if TYPE_CHECKING:
 
 
 def _product(
-    rules: Rules, name: str, accepts: Accepts, x1: Any, x2: Any, product: Any, terms: int
+    rules: Rules,
+    name: str,
+    accepts: Accepts,
+    x1: Any,
+    x2: Any,
+    product: Any,
+    terms: int,
+    size: Any = None,
 ) -> Array:
-    """Return a product of two aligned arrays, of wide data, with noise at that of magnitudes."""
+    """Return a product of two aligned arrays, of wide data, with noise at that of magnitudes.
+
+    What of magnitudes ``size`` computes where that is not the product, which has differences.
+    """
     for x in (x1, x2):
         rules.is_array(x, name)
     first, second = rules.aligned(name, x1, x2)
@@ -32,9 +42,7 @@ def _product(
     if kinds.letter(dtype) in "iu":
         return rules.array(out.astype(dtype))
     sizes = [np.abs(d) for d in data]
-    scale = np.abs(product(*sizes))
-    if name == "cross":
-        scale = np.full(out.shape, 2 * sizes[0].max(initial=0) * sizes[1].max(initial=0))
+    scale = np.abs((size or product)(*sizes))
     exact = exact_sums(*data, size=scale, dtype=dtype)
     factor = max(1.0, terms / 4) * (2 if dtype.kind == "c" else 1)
     wild = kinds.overflows(scale, dtype)
@@ -116,13 +124,13 @@ def cross(rules: Rules, x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
         if x.shape[at] != 3:
             raise ValueError(f"cross got shape {x.shape}; vectors must have 3 elements")
 
-    def product(a: Data, b: Data) -> Data:
+    def product(a: Data, b: Data, sign: int = -1) -> Data:
         a, b = np.broadcast_arrays(a, b)
         p, q = np.moveaxis(a, place, 0), np.moveaxis(b, place, 0)
-        parts = [p[i - 2] * q[i - 1] - p[i - 1] * q[i - 2] for i in range(3)]
+        parts = [p[i - 2] * q[i - 1] + sign * (p[i - 1] * q[i - 2]) for i in range(3)]
         return np.stack(parts, axis=place)
 
-    return _product(rules, "cross", SUMS, x1, x2, product, 1)
+    return _product(rules, "cross", SUMS, x1, x2, product, 1, lambda a, b: product(a, b, 1))
 
 
 @function("all", "linalg.trace")
