@@ -66,5 +66,8 @@ class Noise:
 
     def signs(self, x: Data, where: Data) -> Data:
         """Return values with signs drawn for the zeros in some places."""
-        drawn = np.copysign(x, self._sign)
-        return np.where(where & (x == 0), drawn, x).astype(x.dtype)
+        if x.dtype.kind == "c":
+            out = np.array(x)
+            out.real, out.imag = self.signs(x.real, where), self.signs(x.imag, where)
+            return out
+        return np.where(where & (x == 0), np.copysign(x, self._sign), x).astype(x.dtype)
