@@ -155,11 +155,19 @@ def called(
 _FLAGS = frozenset(("descending", "full_matrices", "include_initial", "invert", "stable", "upper"))
 
 
-def _truths(error: Exception, options: dict[str, Any]) -> dict[str, bool]:
-    """Return the truth values of flags that are no bool, which some libraries refuse."""
+def _truths(error: Exception, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the truth values of flags that are no bool, which some libraries refuse.
+
+    And the sizes that are one, by True.
+    """
     if not isinstance(error, TypeError):
         return {}
-    return {key: bool(x) for key, x in options.items() if key in _FLAGS and type(x) is not bool}
+    found: dict[str, Any] = {
+        key: bool(x) for key, x in options.items() if key in _FLAGS and type(x) is not bool
+    }
+    if any(type(n) is bool for n in options.get("shape", ())):
+        found["shape"] = tuple(map(int, options["shape"]))
+    return found
 
 
 def _result(result: Any, table: DispatchTable) -> Any:

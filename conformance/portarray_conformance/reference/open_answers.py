@@ -56,7 +56,7 @@ def _not_finite(values: Sequence[Data], out: Data, dtype: DType) -> Data | None:
     """Complex products and powers of what is not finite, and those near overflow."""
     found = ~np.isfinite(out) | _large(out, dtype)
     for x in values:
-        found = found | ~np.isfinite(x)
+        found = found | ~np.isfinite(x) | _large(x, dtype)
     return np.asarray(found) if found.any() else None
 
 
