@@ -98,7 +98,7 @@ _COSH = _expand(
     (
         (_P, _P, 1.0, 0.0, ""),
         (_P, _PINF, NAN, 0.0, "i"),
-        (_P, _N, NAN, 0.0, "i"),
+        (_ZEROS, _N, NAN, 0.0, "i"),
         (_NONZERO, _PINF, NAN, NAN, ""),
         (_NONZERO, _N, NAN, NAN, ""),
         (_PINF, _P, INF, 0.0, ""),

@@ -316,7 +316,8 @@ class NativeFunctions:
             function, how = self.serve(name, np.dtype(bool))
             different, _ = self.serve("not_equal", dtype)
             operand = self._operand(dtype)
-            return self._casting(dtype, function, lambda x: different(x, operand(0))), how
+            truth = self._casting(dtype, function, lambda x: different(x, operand(0)), bool)
+            return truth, how
         wide = np.dtype("uint8") if rule.to.startswith("uint8") else self.default(rule.to[0])
         function, how = self.serve(name, wide)
         through = self._casting(dtype, function, self.cast(dtype, wide))
@@ -356,13 +357,17 @@ class NativeFunctions:
         astype, native = self.serve("astype", dtype)[0], self.native_dtype(target)
         return lambda x: astype(x, native)
 
-    def _casting(self, dtype: DType, function: Function, cast: Function) -> Function:
-        """Wrap a function so that array operands of a dtype are cast first."""
+    def _casting(
+        self, dtype: DType, function: Function, cast: Function, number: Function | None = None
+    ) -> Function:
+        """Wrap a function so that array operands of a dtype are cast first, and Python numbers."""
         is_array, native = self.backend.owns, self.native_dtype(dtype)
 
         def one(x: Any) -> Any:
             if isinstance(x, (list, tuple)):
                 return [one(item) for item in x]
+            if number is not None and isinstance(x, (int, float, complex)):
+                return number(x)
             return cast(x) if is_array(x) and x.dtype == native else x
 
         def casting(*args: Any, **options: Any) -> Any:

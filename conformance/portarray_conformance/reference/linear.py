@@ -45,7 +45,8 @@ def _product(
     factor = max(1.0, terms / 4) * (2 if dtype.kind == "c" else 1)
     # Beside infinities too: what overflows on the way may meet one of the other sign.
     wild = kinds.overflows(magnitude(*[kinds.finite(size) for size in sizes]), dtype)
-    made = finished(rules, out, dtype, lambda: scale * factor, NORMWISE[name], exact, wild)
+    bound = NORMWISE[name]
+    made = finished(rules, out, dtype, lambda: scale * factor, bound, exact, wild, products=True)
     if dtype.kind == "c" and not all(np.isfinite(d).all() for d in (*data, made._data)):
         return rules.array(made._data, np.ones(out.shape, bool))
     return made

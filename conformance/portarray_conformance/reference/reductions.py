@@ -71,11 +71,13 @@ def finished(
     wild: Any = None,
     *,
     positive: bool = False,
+    products: bool = False,
 ) -> Array:
     """Return a wide result rounded, with noise of a bound in machine epsilons of a scale.
 
     ``wild`` tells where what is computed on the way may overflow or underflow, ``positive`` that
-    nothing is less than zero.
+    nothing is less than zero, ``products`` that sums begin with 0 or with a first product, which
+    may be -0.
     """
     if rules.noise is not None and kinds.letter(dtype) in "fc" and not exact:
         digits, least = kinds.DIGITS[kinds.REAL.get(dtype, dtype)]
@@ -84,6 +86,8 @@ def finished(
         size = np.where(size > 0, size + bound * 2.0 ** (least - digits), size)
         out = rules.noise.spread(out, size)
         out = np.abs(out) if positive else out
+    elif rules.noise is not None and products and kinds.letter(dtype) in "fc":
+        out = rules.noise.signs(out, np.ones(out.shape, bool))
     return rules.array(kinds.rounded(out, dtype), None if wild is None else np.asarray(wild))
 
 
@@ -137,7 +141,11 @@ def _total(
     wild = kinds.overflows(scale, result)
     if name == "prod":
         wild = _wild(lambda d: reduce(d, axis=axes, keepdims=keepdims), size, out, result)
-    return finished(rules, out, result, lambda: scale * n, NORMWISE[name], exact, wild)
+    signs = name == "prod" and result.kind == "c"
+    if name == "sum" and result.kind == "c" and not exact:
+        wild = wild | ~np.isfinite(out)
+    bound = NORMWISE[name]
+    return finished(rules, out, result, lambda: scale * n, bound, exact, wild, products=signs)
 
 
 def _wild(reduce: Callable[[Data], Data], size: Data, out: Data, dtype: DType) -> Data:
@@ -216,7 +224,11 @@ def _running(
     wild = kinds.overflows(scale, result)
     if ufunc is np.multiply:
         wild = _wild(run, np.abs(data), out, result)
-    return finished(rules, out, result, lambda: scale * n, NORMWISE[name], exact, wild)
+    signs = name == "prod" and result.kind == "c"
+    if name == "sum" and result.kind == "c" and not exact:
+        wild = wild | ~np.isfinite(out)
+    bound = NORMWISE[name]
+    return finished(rules, out, result, lambda: scale * n, bound, exact, wild, products=signs)
 
 
 def _floats(
@@ -396,6 +408,8 @@ def diff(
     n = arguments.size(n, "n")
     parts = [part for part in (prepend, x, append) if part is not None]
     if len(parts) > 1:
+        if any(type(part) is Array and part.ndim != x.ndim for part in parts):
+            raise ValueError("diff got arrays with different numbers of axes")
         x = rules.call("concat", parts, axis=place)
     x = rules.call("astype", x, converted(rules, "diff", SUMS, x.dtype), copy=False)
     if n == 0:

@@ -120,7 +120,7 @@ def _others(
 
 def _as_floats(rules: Rules, x: Any) -> Any:
     if type(x) is Array:
-        return Array(np.zeros(x.shape), rules)
+        return Array(np.zeros(x.shape, rules.default_of("f")), rules)
     return [_as_floats(rules, one) for one in x] if isinstance(x, (list, tuple)) else x
 
 

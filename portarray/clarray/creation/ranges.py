@@ -112,8 +112,10 @@ def meshgrid(*arrays: Array, indexing: Literal["xy", "ij"] = "xy") -> tuple[Arra
         raise ValueError(f"indexing is {indexing!r}; use 'xy' or 'ij'")
     for place, one in enumerate(arrays):
         x = array_of(one, "meshgrid", f"argument {place}")
-        if x.ndim != 1:
-            raise ValueError(f"meshgrid takes 1-d arrays, but argument {place} has shape {x.shape}")
+        if x.ndim > 1:
+            raise ValueError(
+                f"meshgrid takes 0-d and 1-d arrays, but argument {place} has shape {x.shape}"
+            )
         if x.dtype != arrays[0].dtype:
             raise ValueError(
                 f"meshgrid takes arrays of one dtype, got {arrays[0].dtype} and {x.dtype}; "
@@ -124,10 +126,10 @@ def meshgrid(*arrays: Array, indexing: Literal["xy", "ij"] = "xy") -> tuple[Arra
     order = list(range(len(arrays)))
     if indexing == "xy" and len(arrays) > 1:
         order[:2] = [1, 0]
-    shape = tuple(arrays[axis].shape[0] for axis in order)
+    shape = tuple(math.prod(arrays[axis].shape) for axis in order)
     results = []
     for axis, x in enumerate(arrays):
-        strides = tuple(x.strides[0] if own == axis else 0 for own in order)
+        strides = tuple(sum(x.strides) if own == axis else 0 for own in order)
         results.append(copy(x.view(shape, strides, x.offset)))
     return tuple(results)
 

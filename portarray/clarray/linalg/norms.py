@@ -49,6 +49,8 @@ def vector_norm(
         return reduce(_ONE, x, axes, keepdims, dtype)
     sizes = _abs(x)
     if ord == math.inf:
+        if x.size == 0:  # of no elements it is 0
+            return statistical.sum(sizes, axis=axes, keepdims=keepdims)
         return statistical.max(sizes, axis=axes, keepdims=keepdims)
     if ord == -math.inf:
         return statistical.min(sizes, axis=axes, keepdims=keepdims)
@@ -84,13 +86,16 @@ def matrix_norm(
     if ord in (1, -1, math.inf, -math.inf):
         over = rows if ord in (1, -1) else columns
         sums = statistical.sum(_abs(x), axis=over, keepdims=True, dtype=dtype)
+        if x.size == 0 and ord in (1, math.inf):
+            return statistical.sum(sums, axis=(rows, columns), keepdims=keepdims)
         extreme = statistical.max if ord in (1, math.inf) else statistical.min
         return extreme(sums, axis=(rows, columns), keepdims=keepdims)
     values = svdvals(x)
     if ord == "nuc":
         found = statistical.sum(values, axis=-1, dtype=dtype)
     elif ord == 2:
-        found = statistical.max(values, axis=-1)
+        largest = statistical.max if values.size else statistical.sum
+        found = largest(values, axis=-1)
     elif ord == -2:
         found = statistical.min(values, axis=-1)
     else:

@@ -34,6 +34,19 @@ def _floating_sign(x: jax.Array, /) -> jax.Array:
     return jnp.where(x == 0, 0, jnp.sign(x))
 
 
+@compiled
+def _complex_sign(x: jax.Array, /) -> jax.Array:
+    """Return the direction; along an axis where one part is infinite, for which JAX gives NaN."""
+    a, b = x.real, x.imag
+    along = (jnp.isinf(a) ^ jnp.isinf(b)) & ~jnp.isnan(x)
+    one, zero = jnp.ones_like(a), jnp.zeros_like(a)
+    axis = lax.complex(
+        jnp.copysign(jnp.where(jnp.isinf(a), one, zero), a),
+        jnp.copysign(jnp.where(jnp.isinf(b), one, zero), b),
+    )
+    return jnp.where(along, axis, _floating_sign(x))
+
+
 def _quotient(x1: Any, x2: Any, /) -> jax.Array:
     alike = getattr(x1, "shape", ()) == getattr(x2, "shape", ())
     return jnp.divide(x1, x2) if alike else _spread_quotient(x1, x2)
@@ -118,7 +131,7 @@ ROWS: Rows = {
     "negative": {"iufc": jnp.negative},
     "nextafter": {"f": jnp.nextafter},
     "reciprocal": {"fc": jnp.reciprocal},
-    "sign": {"iu": jnp.sign, "fc": _floating_sign},
+    "sign": {"iu": jnp.sign, "f": _floating_sign, "c": _complex_sign},
     "signbit": {"f": jnp.signbit},
 }
 WITH_SCALAR = with_scalar(ROWS, *_OPERATORS, "copysign", "nextafter")

@@ -6,6 +6,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 
 from portarray.backends.composed import exponential as parts
 from portarray.backends.jax import tracing
@@ -34,7 +35,27 @@ def _integer_pow(x1: Any, x2: Any, /) -> jax.Array:
     """Return powers; under ``jax.jit``, where values are not known, negative ones go unnoticed."""
     if not tracing.is_traced(x2) and bool(x2 < 0 if x2.__class__ is int else jnp.any(x2 < 0)):
         raise ValueError("integers have no negative powers; convert x1 to a floating-point dtype")
-    return jnp.power(x1, x2)
+    return _whole_pow(x1, x2)
+
+
+def _whole_pow(x1: Any, x2: Any, /) -> jax.Array:
+    if x2.__class__ is int:
+        return jnp.power(x1, x2)
+    return _squared(jnp.asarray(x1, x2.dtype), x2)
+
+
+@compiled
+def _squared(x1: jax.Array, x2: jax.Array, /) -> jax.Array:
+    """Return powers of integers; JAX's own take the exponent modulo 64."""
+
+    def step(state: tuple[jax.Array, jax.Array, jax.Array]) -> tuple[jax.Array, ...]:
+        exponent, square, out = state
+        return exponent >> 1, square * square, jnp.where(exponent & 1, out * square, out)
+
+    x1, x2 = jnp.broadcast_arrays(x1, x2)
+    state = (x2, x1, jnp.ones_like(x1))
+    out: jax.Array = lax.while_loop(lambda now: jnp.any(now[0] > 0), step, state)[2]
+    return out
 
 
 ROWS: Rows = {
@@ -45,7 +66,7 @@ ROWS: Rows = {
     "log1p": {"f": jnp.log1p, "c": by_parts(parts.log1p_parts)},
     "log2": {"fc": jnp.log2},
     "logaddexp": {"f": jnp.logaddexp},
-    "pow": {"i": _integer_pow, "u": jnp.power, "f": _real_pow, "c": _complex_pow},
+    "pow": {"i": _integer_pow, "u": _whole_pow, "f": _real_pow, "c": _complex_pow},
     "sqrt": {"f": jnp.sqrt, "c": by_parts(parts.sqrt_parts)},
     "square": {"iufc": jnp.square},
 }
