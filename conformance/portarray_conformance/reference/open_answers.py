@@ -69,6 +69,12 @@ def _powers(values: Sequence[Data], out: Data, dtype: DType) -> Data | None:
     return vanished if found is None else found | vanished
 
 
+def _roots(values: Sequence[Data], out: Data, dtype: DType) -> Data | None:
+    """Powers of one half, for which libraries take the square root."""
+    found = (values[1] == 0.5) & np.signbit(values[0]) & ((values[0] == 0) | np.isinf(values[0]))
+    return np.asarray(found) if np.any(found) else None
+
+
 def _large(out: Data, dtype: DType) -> Data:
     return np.asarray(np.isfinite(out) & (np.abs(out) > np.finfo(dtype).max / 4))
 
@@ -109,6 +115,8 @@ def of(name: str, dtype: DType) -> Open | None:
         return _quotient if name == "floor_divide" else _remainder
     if name.endswith("_shift"):
         return _shifts
+    if name == "pow" and kind == "f":
+        return _roots
     if kind == "c":
         if name == "pow":
             return _powers

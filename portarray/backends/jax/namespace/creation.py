@@ -233,7 +233,9 @@ def meshgrid(*arrays: jax.Array, indexing: str = "xy") -> tuple[jax.Array, ...]:
     if not arrays:
         return ()
     dtype = promote(*[x.dtype for x in arrays])
-    return tuple(jnp.meshgrid(*[jnp.atleast_1d(x.astype(dtype)) for x in arrays], indexing=indexing))
+    return tuple(
+        jnp.meshgrid(*[jnp.atleast_1d(x.astype(dtype)) for x in arrays], indexing=indexing)
+    )
 
 
 def ones(shape: Shape, *, dtype: Any = None, device: jax.Device | None = None) -> jax.Array:

@@ -31,11 +31,4 @@ def _signed_ipow(x1: Array, x2: Any) -> Array:
     return x1
 
 
-def _float_ipow(x1: Array, x2: Any) -> Array:
-    """Compute ``x1 **= x2``; the operator takes square roots for 0.5, so NaN of -inf."""
-    return np.power(x1, x2, out=x1)  # type: ignore[no-any-return]
-
-
-INPLACE: Rows = {
-    "pow": {"i": inplace(_signed_ipow), "f": inplace(_float_ipow), "uc": inplace(operator.ipow)}
-}
+INPLACE: Rows = {"pow": {"i": inplace(_signed_ipow), "ufc": inplace(operator.ipow)}}
