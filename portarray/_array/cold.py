@@ -201,9 +201,9 @@ def _compared_outside(name: str, table: DispatchTable, first: Any, second: Any) 
 
 def where(condition: Any, x1: Any, x2: Any) -> Array:
     """Call ``where``, promoting its second and third operand."""
-    table, natives = common("where", (x1, x2))
     if type(condition) is not base.array_type:
         raise refused(condition, "where", scalars=False)
+    table, natives = common("where", (x1, x2))
     if condition._table.device is not table.device:
         dispatch.check_device("where", condition._table, table)
     return called("where", table, (condition._native, *natives), {})  # type: ignore[no-any-return]

@@ -66,5 +66,10 @@ class Noise:
 
     def signs(self, x: Data, where: Data) -> Data:
         """Return values with signs drawn for the zeros in some places."""
+        if x.dtype.kind == "c":
+            out = np.array(x)
+            for name in ("real", "imag"):
+                setattr(out, name, self.signs(np.asarray(getattr(x, name)), where))
+            return out
         drawn = np.copysign(x, self._sign)
         return np.where(where & (x == 0), drawn, x).astype(x.dtype)
