@@ -46,6 +46,9 @@ def _product(
     # Beside infinities too: what overflows on the way may meet one of the other sign.
     wild = kinds.overflows(magnitude(*[kinds.finite(size) for size in sizes]), dtype)
     bound = NORMWISE[name]
+    if rules.noise is not None and exact:
+        # Sums begin with a zero or with the first term.
+        out = rules.noise.signs(out, np.ones(out.shape, bool))
     made = finished(rules, out, dtype, lambda: scale * factor, bound, exact, wild, products=True)
     if dtype.kind == "c" and not all(np.isfinite(d).all() for d in (*data, made._data)):
         return rules.array(made._data, np.ones(out.shape, bool))

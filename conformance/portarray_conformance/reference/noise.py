@@ -68,6 +68,8 @@ class Noise:
         """Return values with signs drawn for the zeros in some places."""
         if x.dtype.kind == "c":
             out = np.array(x)
-            out.real, out.imag = self.signs(x.real, where), self.signs(x.imag, where)
+            for name in ("real", "imag"):
+                setattr(out, name, self.signs(np.asarray(getattr(x, name)), where))
             return out
-        return np.where(where & (x == 0), np.copysign(x, self._sign), x).astype(x.dtype)
+        drawn = np.copysign(x, self._sign)
+        return np.where(where & (x == 0), drawn, x).astype(x.dtype)

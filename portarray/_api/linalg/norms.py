@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Literal
 
 from portarray._api import arguments
 from portarray._array import call
+from portarray._array.array import Array
 
 if TYPE_CHECKING:
-    from portarray._array.array import Array
     from portarray.typing import Axes
 
 _LARGEST = (1, 2, inf)
@@ -49,7 +49,7 @@ def matrix_norm(
     arguments.choice(ord, "ord", _MATRIX_ORDERS)
     if keepdims is not False:
         keepdims = arguments.flag(keepdims, "keepdims")
-    if ord in _LARGEST and not x.size:
+    if ord in _LARGEST and type(x) is Array and not x.size:
         ord = "fro"  # no library has a largest of no elements; the norm of an empty matrix is 0
     return call.options("linalg.matrix_norm", x, keepdims=keepdims, ord=ord)
 
