@@ -270,18 +270,18 @@ class NativeFunctions:
             If the function does not take the dtype.
         """
         rule = accepted(name)
-        if dtype is not None and rule is not None and kind_of(dtype) not in rule.kinds:
-            function, how = self._converted(name, rule, dtype)
-            return (self._clipping(function, dtype) if name == "clip" else function), how
         if dtype is not None and dtype.itemsize == 2 and kind_of(dtype) == "f":
+            if name in _TRANSFORMS:  # no device has complex numbers of half precision
+                single = np.dtype("float32")
+                function, how = self.serve(name, single)
+                return self._casting(dtype, function, self.cast(dtype, single)), how
             if name in WIDE_ALONE:
                 raise TypeError(
                     f"{name} does not take {dtype}; convert with pa.astype to float32 first"
                 )
-            if name.startswith("fft.") and rule is not None:
-                single = np.dtype(np.float32)
-                function, how = self.serve(name, single)
-                return self._casting(dtype, function, self.cast(dtype, single)), how
+        if dtype is not None and rule is not None and kind_of(dtype) not in rule.kinds:
+            function, how = self._converted(name, rule, dtype)
+            return (self._clipping(function, dtype) if name == "clip" else function), how
         own = _own(self.backend, name, dtype)
         if own is not None:
             if name == "clip" and dtype is not None:
@@ -590,12 +590,17 @@ def _transforming(functions: NativeFunctions, name: str, function: Function) -> 
     return checked
 
 
+_TRANSFORMS = frozenset(
+    (
+        *("fft.fft", "fft.fftn", "fft.hfft", "fft.ifft", "fft.ifftn"),
+        *("fft.ihfft", "fft.irfft", "fft.irfftn", "fft.rfft", "fft.rfftn"),
+    )
+)
+
 _CHECKS: dict[str, Callable[[NativeFunctions, str, Function], Function]] = {
     "arange": _whole_arange,
     **dict.fromkeys(("sum", "prod", "cumulative_sum", "cumulative_prod"), _accumulating),
-    **dict.fromkeys(("fft.fft", "fft.fftn", "fft.hfft", "fft.ifft", "fft.ifftn"), _transforming),
-    **dict.fromkeys(("fft.ihfft", "fft.irfft", "fft.irfftn"), _transforming),
-    **dict.fromkeys(("fft.rfft", "fft.rfftn"), _transforming),
+    **dict.fromkeys(_TRANSFORMS, _transforming),
 }
 """Rules for native namespaces; portarray's own functions ask for them before the call."""
 

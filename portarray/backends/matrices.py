@@ -75,6 +75,12 @@ def checked(name: str, function: Function, functions: NativeFunctions) -> Functi
             out = function(*args, **options)
         except Exception as error:
             x = args[0]
+            dtype = functions.numpy_dtype(x.dtype)
+            if dtype.itemsize == 2:
+                raise TypeError(
+                    f"{name} does not take {dtype} with these options; convert to float32 with "
+                    f"pa.astype first"
+                ) from error
             fault = _misshapen(name, x, *args[1:])
             if fault:
                 raise LinAlgError(name, fault) from error

@@ -55,7 +55,7 @@ MAY_SHARE = frozenset((
     "moveaxis", "flip", "broadcast_to", "broadcast_arrays", "matrix_transpose",
     "linalg.matrix_transpose", "linalg.diagonal", "meshgrid", "unstack", "real", "imag", "conj",
     "x.reshape()", "x.squeeze()", "x.astype()", "x.conj()", "x.to_device()", "x.T", "x.mT",
-    "x.real", "x.imag", "x[key]", "Name", "Tuple",
+    "x.real", "x.imag", "x[key]", "Name", "Tuple", "list", "tuple",
 ))  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -184,8 +184,14 @@ def plan(rules: Rules, name: str, dtype: DType) -> Plan:
         out = np.asarray(function(*values))
         unsure = None if opened is None else opened(values, out, work)
         if noise is not None and bound:
-            grown = numerics.growth(*values) if name == "pow" and result.kind == "c" else 1.0
+            grown: Any = 1.0
+            if name == "pow" and result.kind == "c":
+                grown = numerics.growth(*values)
+            elif name == "logaddexp":
+                grown = numerics.cancelled(*values, out)
             out = noise.rounded(out, result, bound * grown, parts=name in COMPLEX_UNARY)
+            if result.kind == "c" and name in ("divide", "reciprocal", "pow"):
+                out = noise.signs(out, np.asarray(out == 0))
         elif noise is not None and name in ("maximum", "minimum") and floats:
             out = noise.signs(out, values[0] == values[1])
         return kinds.rounded(out, result), unsure

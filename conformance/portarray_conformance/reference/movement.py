@@ -55,9 +55,9 @@ def concat(rules: Rules, arrays: Any, /, *, axis: int | None = 0) -> Array:
     if axis is None:
         flat = [x._data.reshape(-1) for x in given]
     else:
-        axis = arguments.axis(axis, given[0].ndim)
         if any(x.ndim != given[0].ndim for x in given):
             raise ValueError("concat got arrays with different numbers of axes")
+        axis = arguments.axis(axis, given[0].ndim)
         flat = [x._data for x in given]
     dtype = rules.dtype_of("concat", given)
     return _new(rules, np.concatenate([kinds.rounded(d, dtype) for d in flat], axis=axis or 0))
@@ -257,12 +257,13 @@ def take_along_axis(rules: Rules, x: Any, indices: Any, /, *, axis: int = -1) ->
         raise ValueError(f"take_along_axis got {x.ndim} and {indices.ndim} axes")
     arguments.indices(indices, "indices")
     rules.sure(indices)
-    found = indexing.bounded(indices._data, place, x.shape[place])
     shapes = [[n for a, n in enumerate(y.shape) if a != place] for y in (x, indices)]
     try:
         np.broadcast_shapes(*map(tuple, shapes))
     except ValueError as error:
-        raise IndexError(f"x and indices do not broadcast: {error}") from None
+        mistake = ValueError(f"x and indices do not broadcast: {error}")
+        raise kinds.also(mistake, IndexError) from None
+    found = indexing.bounded(indices._data, place, x.shape[place])
     parts: list[Any] = []
     for a, n in enumerate(x.shape):
         other = np.arange(n).reshape([-1 if b == a else 1 for b in range(x.ndim)])

@@ -71,16 +71,20 @@ def finished(
     wild: Any = None,
     *,
     positive: bool = False,
+    products: bool = False,
 ) -> Array:
     """Return a wide result rounded, with noise of a bound in machine epsilons of a scale.
 
     ``wild`` tells where what is computed on the way may overflow or underflow, ``positive`` that
-    nothing is less than zero.
+    nothing is less than zero, ``products`` that sums begin with 0 or with a first product, which
+    may be -0.
     """
     if rules.noise is not None and kinds.letter(dtype) in "fc" and not exact:
         digits, _ = kinds.DIGITS[kinds.REAL.get(dtype, dtype)]
         out = rules.noise.spread(out, scale() * (bound * 2.0**-digits))
         out = np.abs(out) if positive else out
+    elif rules.noise is not None and products and kinds.letter(dtype) in "fc":
+        out = rules.noise.signs(out, np.ones(out.shape, bool))
     return rules.array(kinds.rounded(out, dtype), None if wild is None else np.asarray(wild))
 
 
@@ -102,6 +106,13 @@ def wide(x: Data) -> Data:
     return x.astype(kinds.WIDE[x.dtype]) if kinds.letter(x.dtype) in "fc" else x
 
 
+def _magnitudes(data: Data) -> Data:
+    """Return the sizes that errors of sums are in proportion to: those of all finite parts."""
+    if data.dtype.kind != "c":
+        return kinds.finite(np.abs(data))
+    return np.asarray(kinds.finite(np.abs(data.real)) + kinds.finite(np.abs(data.imag)))
+
+
 def _count(x: Array, axes: tuple[int, ...]) -> int:
     return math.prod(x.shape[a] for a in axes)
 
@@ -118,14 +129,18 @@ def _total(
     out = np.asarray(reduce(data, axis=axes, keepdims=keepdims, dtype=data.dtype))
     if kinds.letter(result) not in "fc":
         return rules.array(out.astype(result))
-    size = np.abs(data)
+    size = _magnitudes(data) if name == "sum" else np.abs(data)
     scale = reduce(size, axis=axes, keepdims=keepdims, dtype=size.dtype)
     exact = exact_sums(data, size=scale, dtype=result)
     n = max(1.0, _count(x, axes) / 4) * (2 if kinds.letter(result) == "c" else 1)
     wild = kinds.overflows(scale, result)
     if name == "prod":
         wild = _wild(lambda d: reduce(d, axis=axes, keepdims=keepdims), size, out, result)
-    return finished(rules, out, result, lambda: scale * n, NORMWISE[name], exact, wild)
+    signs = name == "prod" and result.kind == "c"
+    if name == "sum" and result.kind == "c" and not exact:
+        wild = wild | ~np.isfinite(out)
+    bound = NORMWISE[name]
+    return finished(rules, out, result, lambda: scale * n, bound, exact, wild, products=signs)
 
 
 def _wild(reduce: Callable[[Data], Data], size: Data, out: Data, dtype: DType) -> Data:
@@ -196,14 +211,18 @@ def _running(
     data = wide(x._data)
     if kinds.letter(result) not in "fc":
         return rules.array(run(data).astype(result))
-    scale = run(np.abs(data))
+    scale = run(_magnitudes(data))
     n = max(1.0, x.shape[place] / 4) * (2 if kinds.letter(result) == "c" else 1)
     exact = exact_sums(data, size=scale, dtype=result)
     out = run(data)
     wild = kinds.overflows(scale, result)
     if ufunc is np.multiply:
         wild = _wild(run, np.abs(data), out, result)
-    return finished(rules, out, result, lambda: scale * n, NORMWISE[name], exact, wild)
+    signs = name == "prod" and result.kind == "c"
+    if name == "sum" and result.kind == "c" and not exact:
+        wild = wild | ~np.isfinite(out)
+    bound = NORMWISE[name]
+    return finished(rules, out, result, lambda: scale * n, bound, exact, wild, products=signs)
 
 
 def _floats(
@@ -228,13 +247,15 @@ def mean(rules: Rules, x: Any, /, *, axis: Any = None, keepdims: bool = False) -
         out.real, out.imag = total.real / n, total.imag / n
     else:
         out = np.asarray(total / data.dtype.type(n))
-    sizes = _add(np.abs(data), axis=axes, keepdims=keepdims)
+    sizes = _add(_magnitudes(data), axis=axes, keepdims=keepdims)
 
     def scale() -> Any:
         return sizes / n * max(1.0, n / 4)
 
     bound = NORMWISE["mean"] * (2 if result.kind == "c" else 1)
     wild = kinds.overflows(sizes, result)
+    if result.kind == "c":  # a complex number is divided by a real one
+        wild = wild | ~np.isfinite(out)
     return finished(rules, out, result, scale, bound, exact=n == 0, wild=wild)
 
 
@@ -381,6 +402,8 @@ def diff(
     n = arguments.size(n, "n")
     parts = [part for part in (prepend, x, append) if part is not None]
     if len(parts) > 1:
+        if any(type(part) is Array and part.ndim != x.ndim for part in parts):
+            raise ValueError("diff got arrays with different numbers of axes")
         x = rules.call("concat", parts, axis=place)
     x = rules.call("astype", x, converted(rules, "diff", SUMS, x.dtype), copy=False)
     if n == 0:

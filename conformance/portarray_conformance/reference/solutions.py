@@ -179,7 +179,10 @@ def cholesky(rules: Rules, x: Any, /, *, upper: bool = False) -> Array:
     out = np.linalg.cholesky(data, upper=upper)
     scale = (_norm(out) * np.abs(values).max(-1) / least)[..., None, None]
     factor = _made(rules, out, dtype, scale * 0.5, x.shape[-1])._data
-    return rules.array(np.triu(factor) if upper else np.tril(factor))
+    factor = np.triu(factor) if upper else np.tril(factor)
+    if rules.noise is not None:  # the sign of the other half's zeros is open
+        factor = rules.noise.signs(factor, factor == 0)
+    return rules.array(factor)
 
 
 @function("own", "linalg.det")

@@ -49,6 +49,8 @@ def matrix_norm(
     arguments.choice(ord, "ord", _MATRIX_ORDERS)
     if ord in _LARGEST and not x.size:
         ord = "fro"  # no library has a largest of no elements; the norm of an empty matrix is 0
+    if keepdims is not False:
+        keepdims = arguments.flag(keepdims, "keepdims")
     return call.options("linalg.matrix_norm", x, keepdims=keepdims, ord=ord)
 
 
@@ -83,6 +85,8 @@ def vector_norm(
     TypeError
         If `ord` is no real number.
     """
+    if keepdims is not False:
+        keepdims = arguments.flag(keepdims, "keepdims")
     if axis is not None:
         axis = arguments.axes(axis, x)
     order = arguments.real_number(ord, "ord")

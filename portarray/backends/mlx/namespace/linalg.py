@@ -212,7 +212,8 @@ def slogdet(x: mx.array, /) -> SlogdetResult[mx.array]:
         return SlogdetResult(mx.ones(batch, dtype=x.dtype), mx.zeros(batch, dtype=_real(x)))
     sign, factors = _determinant(x)
     sizes = mx.abs(factors)
-    phases = mx.where(sizes == 0, factors, factors * (1 / sizes))
+    phases = factors * (1 / sizes) if _is_complex(x) else mx.sign(factors)
+    phases = mx.where(sizes == 0, factors, phases)
     return SlogdetResult(sign * mx.prod(phases, axis=-1), mx.sum(mx.log(sizes), axis=-1))
 
 

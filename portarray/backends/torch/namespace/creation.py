@@ -214,9 +214,13 @@ def full(
         out = torch.empty(_shape(shape), dtype=dtype, device=place)
         return out.copy_(fill_value)
     place = _CPU if device is None else device
-    return torch.full(
-        _shape(shape), fill_value, dtype=dtype or _scalar_default(fill_value, place), device=place
-    )
+    dtype = dtype or _scalar_default(fill_value, place)
+    try:
+        return torch.full(_shape(shape), fill_value, dtype=dtype, device=place)
+    except RuntimeError as error:
+        if "without overflow" not in str(error):
+            raise
+        return full(shape, asarray(fill_value, dtype=dtype, device=place))
 
 
 def full_like(

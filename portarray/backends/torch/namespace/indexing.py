@@ -18,6 +18,7 @@ from torch import Tensor
 
 from portarray.backends.keys import separates
 from portarray.backends.torch.namespace import unsigned
+from portarray.backends.torch.namespace.creation import asarray
 from portarray.backends.torch.namespace.overlap import share_memory
 from portarray.backends.torch.namespace.unsigned import UNSIGNED, bits, moving, signed
 from portarray.backends.types import Rows
@@ -56,6 +57,16 @@ def getitem(x: Tensor, key: Key, /) -> Tensor:
 
 def setitem(x: Tensor, key: Key, value: Any, /) -> Tensor:
     """Write into part of a tensor, and return that tensor."""
+    try:
+        return _write(x, key, value)
+    except RuntimeError as error:
+        if isinstance(value, Tensor) or "without overflow" not in str(error):
+            raise
+        # Tensors are made of numbers beyond a dtype's range, with infinities; writing refuses them.
+        return _write(x, key, asarray(value, dtype=x.dtype, device=x.device))
+
+
+def _write(x: Tensor, key: Key, value: Any) -> Tensor:
     target = x
     if x.dtype in UNSIGNED:
         if not isinstance(value, Tensor):

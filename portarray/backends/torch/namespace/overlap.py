@@ -18,9 +18,13 @@ def overlapping(name: str) -> Callable[[Tensor, Any], Tensor]:
     function = getattr(operator, name)
 
     def inplace(x: Tensor, value: Any) -> Tensor:
-        if isinstance(value, Tensor) and not (x.is_contiguous() and value.is_contiguous()):
-            if x is not value and share_memory(x, value):
-                value = value.clone()
+        if (
+            isinstance(value, Tensor)
+            and not (x.is_contiguous() and value.is_contiguous())
+            and x is not value
+            and share_memory(x, value)
+        ):
+            value = value.clone()
         try:
             found: Tensor = function(x, value)
         except RuntimeError:
