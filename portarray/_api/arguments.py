@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.exceptions import AxisError
 
-from portarray._array import dtypes, operands
+from portarray._array import base, dtypes, operands
 from portarray.backends import rules
 from portarray.errors import LinAlgError
 
@@ -22,7 +22,7 @@ from portarray.errors import LinAlgError
 def axis(value: int, x: Any, *, extra: int = 0) -> int:
     """Return an axis of an array after checking that the array, with ``extra`` axes more, has it.
 
-    Objects without ``ndim`` pass: the call raises a better error for them.
+    What is no array passes: the call raises a better error for it.
     """
     try:
         value = index(value)
@@ -30,6 +30,8 @@ def axis(value: int, x: Any, *, extra: int = 0) -> int:
         raise TypeError(f"axis is {value!r}; an axis must be an integer") from None
     count = getattr(x, "ndim", None)
     if count is None or -(count + extra) <= value < count + extra:
+        return value
+    if type(x) is not base.array_type:
         return value
     count += extra
     if count == 0:
@@ -44,10 +46,14 @@ def axes(value: int | Sequence[int], x: Any, *, name: str = "axis") -> int | tup
     if not isinstance(value, (list, tuple)):
         return axis(value, x)  # type: ignore[arg-type]
     found = tuple([axis(one, x) for one in value])
-    count = getattr(x, "ndim", None)
-    if count is not None and len({one % count for one in found}) < len(found):
+    if type(x) is base.array_type and len({one % x.ndim for one in found}) < len(found):
         raise ValueError(f"{name}={value!r} names an axis twice; each axis may be named once")
     return found
+
+
+def ndim(x: Any, otherwise: int) -> int:
+    """Return an array's number of axes; for what is no array another, so that the call refuses."""
+    return x.ndim if type(x) is base.array_type else otherwise
 
 
 def integers(value: int | Sequence[int], name: str) -> tuple[int, ...]:
@@ -84,6 +90,14 @@ def size(value: int, name: str) -> int:
     return value
 
 
+def flag(value: Any, name: str) -> bool:
+    """Return a truth value; integers count as one, as everywhere in Python."""
+    try:
+        return bool(index(value))
+    except TypeError:
+        raise TypeError(f"{name} is {value!r}; it must be True or False") from None
+
+
 def choice(value: object, name: str, allowed: tuple[object, ...]) -> None:
     """Raise for a mode that is not allowed."""
     if value not in allowed:
@@ -92,16 +106,15 @@ def choice(value: object, name: str, allowed: tuple[object, ...]) -> None:
 
 def matrices(x: Any, function: str) -> None:
     """Raise for an array with fewer than two axes."""
-    if getattr(x, "ndim", 2) < 2:
+    if type(x) is base.array_type and x.ndim < 2:
         reason = f"got shape {x.shape}; it takes matrices, shape (..., M, N)"
         raise LinAlgError(function, reason, str(x.device))
 
 
 def indices(x: Any, name: str) -> None:
-    """Raise for an array whose dtype is not an integer; objects without a dtype pass."""
-    dtype = getattr(x, "dtype", None)
-    if dtype is not None and dtype.kind not in "iu":
-        raise TypeError(f"{name} has dtype {dtype}; it must have an integer dtype")
+    """Raise for an array whose dtype is not an integer; what is no array passes."""
+    if type(x) is base.array_type and x.dtype.kind not in "iu":
+        raise TypeError(f"{name} has dtype {x.dtype}; it must have an integer dtype")
 
 
 def numeric(dtype: object, function: str, x: Any = None) -> None:

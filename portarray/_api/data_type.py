@@ -125,8 +125,9 @@ def can_cast(from_: DTypeLike | Array, to: DTypeLike, /) -> bool:
     target = dtypes.canonical(to)
     if isinstance(from_, _array.Array) and target not in dispatch.dtypes_of(from_.device):
         return False
+    source = _dtype_of(from_)
     try:
-        return dtypes.promote(_dtype_of(from_), target) == target
+        return dtypes.promote(source, target) == target
     except TypeError:  # uint64 and a signed integer
         return False
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Never
+from typing import Never
 
 from portarray import _absent
 from portarray._api import arguments
-from portarray._array import call
-
-if TYPE_CHECKING:
-    from portarray._array.array import Array
+from portarray._array import call, operands
+from portarray._array.array import Array
 
 
 @_absent.hide_unknown
@@ -52,8 +50,10 @@ def take(x: Array, indices: Array, /, *, axis: int | None = None, **unknown: Nev
         raise _absent.unexpected(take, unknown)
     if axis is not None:
         axis = arguments.axis(axis, x)
-    elif getattr(x, "ndim", 1) != 1:
+    elif type(x) is Array and x.ndim != 1:
         raise ValueError(f"take got an array of {x.ndim} axes without axis=; name the axis")
+    if type(indices) is not Array and type(x) is Array:
+        indices = operands.from_scalar(indices, "take", x.device)
     arguments.indices(indices, "indices")
     return call.pair("take", x, indices, axis=axis)
 
@@ -93,7 +93,9 @@ def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
     argsort : Its result, used as `indices`, gives the sorted array.
     """
     axis = arguments.axis(axis, x)
-    if getattr(indices, "ndim", x.ndim) != x.ndim:
+    if type(indices) is not Array:
+        raise operands.refused(indices, "take_along_axis", scalars=False)
+    if type(x) is Array and indices.ndim != x.ndim:
         raise ValueError(
             f"take_along_axis got x with {x.ndim} axes and indices with {indices.ndim}; "
             f"the numbers must be equal"

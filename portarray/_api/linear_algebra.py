@@ -103,7 +103,7 @@ def tensordot(
     """
     if isinstance(axes, int):
         count = arguments.size(axes, "axes")
-        if count > min(getattr(x1, "ndim", count), getattr(x2, "ndim", count)):
+        if count > min(arguments.ndim(x1, count), arguments.ndim(x2, count)):
             raise ValueError(
                 f"axes is {axes}; arrays with {x1.ndim} and {x2.ndim} axes have not so many "
                 f"to contract"

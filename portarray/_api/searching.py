@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Literal, Never, overload
 
 from portarray import _absent
 from portarray._api import arguments
-from portarray._api.creation.values import asarray
 from portarray._array import call, operands
+from portarray._array.array import Array
 
 if TYPE_CHECKING:
-    from portarray._array.array import Array
     from portarray.typing import Axes, Real, Scalar
 
 
@@ -49,6 +48,8 @@ def argmax(
     """
     if unknown:
         raise _absent.unexpected(argmax, unknown)
+    if keepdims is not False:
+        keepdims = arguments.flag(keepdims, "keepdims")
     if axis is not None:
         axis = arguments.axis(axis, x)
     return call.options("argmax", x, axis=axis, keepdims=keepdims)
@@ -89,6 +90,8 @@ def argmin(
     """
     if unknown:
         raise _absent.unexpected(argmin, unknown)
+    if keepdims is not False:
+        keepdims = arguments.flag(keepdims, "keepdims")
     if axis is not None:
         axis = arguments.axis(axis, x)
     return call.options("argmin", x, axis=axis, keepdims=keepdims)
@@ -122,6 +125,8 @@ def count_nonzero(
     """
     if unknown:
         raise _absent.unexpected(count_nonzero, unknown)
+    if keepdims is not False:
+        keepdims = arguments.flag(keepdims, "keepdims")
     if axis is not None:
         axis = arguments.axes(axis, x)
     return call.options("count_nonzero", x, axis=axis, keepdims=keepdims)
@@ -157,7 +162,7 @@ def nonzero(x: Array, /) -> tuple[Array, ...]:
     >>> rows.tolist(), columns.tolist()
     ([0, 1], [1, 0])
     """
-    if getattr(x, "ndim", None) == 0:
+    if type(x) is Array and x.ndim == 0:
         raise ValueError("nonzero got a 0-d array, which has no axis to index; reshape it to (1,)")
     return call.several("nonzero", x)
 
@@ -206,7 +211,9 @@ def searchsorted(
     [3, 4]
     """
     arguments.choice(side, "side", ("left", "right"))
-    if getattr(x1, "ndim", 1) != 1:
+    if type(x1) is not Array:
+        raise operands.refused(x1, "searchsorted", scalars=False)
+    if x1.ndim != 1:
         raise ValueError(f"searchsorted got x1 of shape {x1.shape}; it must have one axis")
     arguments.indices(sorter, "sorter")
     if sorter is not None and getattr(sorter, "shape", x1.shape) != x1.shape:
@@ -264,6 +271,6 @@ def where(
             f"where got a condition of dtype {condition.dtype}; it must be boolean: "
             f"compare it first, as in x != 0"
         )
-    if not (hasattr(x1, "dtype") or hasattr(x2, "dtype")):
-        x1 = asarray(x1, device=condition.device)
+    if type(x1) is not Array and type(x2) is not Array and type(condition) is Array:
+        x1 = operands.from_scalar(x1, "where", condition.device)
     return call.where(condition, x1, x2)

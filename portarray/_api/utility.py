@@ -8,9 +8,9 @@ from portarray import _absent
 from portarray._api import arguments
 from portarray._api.manipulation.joining import concat
 from portarray._array import call
+from portarray._array.array import Array
 
 if TYPE_CHECKING:
-    from portarray._array.array import Array
     from portarray.typing import Axes
 
 
@@ -40,8 +40,10 @@ def all(
     """
     if unknown:
         raise _absent.unexpected(all, unknown)
-    if axis is None and not keepdims:
+    if axis is None and keepdims is False:
         return call.unary("all", x)
+    if keepdims is not False:
+        keepdims = arguments.flag(keepdims, "keepdims")
     if axis is not None:
         axis = arguments.axes(axis, x)
     return call.options("all", x, axis=axis, keepdims=keepdims)
@@ -73,8 +75,10 @@ def any(
     """
     if unknown:
         raise _absent.unexpected(any, unknown)
-    if axis is None and not keepdims:
+    if axis is None and keepdims is False:
         return call.unary("any", x)
+    if keepdims is not False:
+        keepdims = arguments.flag(keepdims, "keepdims")
     if axis is not None:
         axis = arguments.axes(axis, x)
     return call.options("any", x, axis=axis, keepdims=keepdims)
@@ -136,4 +140,6 @@ def diff(
         # Joined here, where all are promoted: libraries neither promote nor do so for n=0.
         parts = [part for part in (prepend, x, append) if part is not None]
         x = concat(parts, axis=axis)
+    elif n == 0 and type(x) is Array:
+        x = x.copy()  # libraries return the same memory
     return call.options("diff", x, axis=axis, n=n)

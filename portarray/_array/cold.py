@@ -221,6 +221,7 @@ def apply(name: str, arrays: Sequence[Any], /, *more: Any, **options: Any) -> Ar
             name, x._table, (x._native, *more), _native_options(name, x._table, options)
         )
         return found
+    _refuse_others(name, arrays[:1])
     table: DispatchTable | None = None
     natives: list[Any] = []
     for x in arrays:
@@ -237,14 +238,15 @@ def apply(name: str, arrays: Sequence[Any], /, *more: Any, **options: Any) -> Ar
             if value is NotImplemented:
                 raise refused(x, name)
             natives.append(value)
-    if table is None:
-        raise TypeError(f"{name} needs at least one array; make one with pa.asarray(x)")
+    assert table is not None  # the first one is an array
     natives.extend(more)
     return called(name, table, natives, _native_options(name, table, options))  # type: ignore[no-any-return]
 
 
 def promoted(name: str, arrays: Sequence[Any], /, **options: Any) -> Array:
-    """Call a function on arrays and scalars promoted to one dtype."""
+    """Call a function on arrays promoted to one dtype."""
+    if name not in _WITH_SCALARS:
+        _refuse_others(name, arrays)
     table, natives = common(name, arrays)
     found: Array = called(name, table, natives, _native_options(name, table, options))
     return found
@@ -275,7 +277,11 @@ def _refuse_others(name: str, arrays: Sequence[Any]) -> None:
     """Refuse operands that are not portarray's arrays."""
     for x in arrays:
         if type(x) is not base.array_type:
-            raise refused(x, name)
+            raise refused(x, name, scalars=False)
+
+
+_WITH_SCALARS = frozenset(("isin", "searchsorted"))
+"""The functions with options of which an operand may be a Python scalar."""
 
 
 def _native_options(name: str, table: DispatchTable, options: dict[str, Any]) -> dict[str, Any]:

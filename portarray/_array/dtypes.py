@@ -99,7 +99,8 @@ def canonical(dtype: object) -> DType:
     if isinstance(dtype, str) and dtype == "bfloat16":
         return bfloat16()
     found = None
-    if dtype is not None:  # NumPy takes None for float64
+    # NumPy takes None for float64, and anything with a dtype for that.
+    if dtype is not None and (isinstance(dtype, type) or not hasattr(dtype, "dtype")):
         # NumPy raises any of these for objects that it cannot interpret.
         with suppress(TypeError, ValueError, SyntaxError):
             found = np.dtype(dtype)  # type: ignore[call-overload]

@@ -53,12 +53,13 @@ def refused(x: Any, name: str, *, scalars: bool = True) -> TypeError:
     )
 
 
-def from_scalar(x: Any, name: str) -> Array:
-    """Make a 0-d array of a scalar on the default device."""
+def from_scalar(x: Any, name: str, device: Device | None = None) -> Array:
+    """Make a 0-d array of a scalar, on the default device or another."""
     value = scalar(x)
     if value is NotImplemented:
         raise refused(x, name)
-    device = selection.current()
+    if device is None:
+        device = selection.current()
     kind = _KIND_OF_SCALAR[type(value)]
     dtype = dtypes.STANDARD["bool"] if kind == "b" else dispatch.default_dtype(device, kind)
     table = dispatch.table_of(device, dtype)

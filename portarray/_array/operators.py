@@ -31,11 +31,11 @@ def inplace(name: str) -> Callable[[Array, Any], Array]:
             if direct is not None and (second is other or second.shape == first.shape):
                 try:
                     self._native = direct(first, second)
-                except Exception as error:  # noqa: BLE001  (translated and raised again)
-                    if second is not other or not isinstance(error, OverflowError):
-                        reraise(error, name, own.device, call=((first, second), {}))
-                else:
                     return self
+                except Exception as error:  # noqa: BLE001  (translated and raised again)
+                    if second is not other:
+                        reraise(error, name, own.device, call=((first, second), {}))
+                # Below a scalar is converted, as one beyond 64 bits has to be.
         elif cold.is_foreign(other):
             return NotImplemented  # type: ignore[no-any-return]
         table, (first, second) = common(name, (self, other))

@@ -148,7 +148,11 @@ def _broadcast_to(_: Device, x: Any, *, shape: Shape) -> str | None:
     return None
 
 
-def _reshape(_: Device, x: Any, *, shape: Shape, copy: bool | None = None) -> str | None:
+def _reshape(
+    _: Device, x: Any, *, shape: Shape, copy: bool | None = None
+) -> str | Exception | None:
+    if not all(hasattr(n, "__index__") for n in shape):
+        return TypeError(f"shape is {shape!r}; it must be an integer or a tuple of integers")
     own, size = _shape(x), math.prod(_shape(x))
     if not all(isinstance(n, int) for n in shape):
         return None

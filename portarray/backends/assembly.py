@@ -22,7 +22,7 @@ import numpy as np
 
 from portarray.backends import host, matrices, promotion, registry, rules
 from portarray.backends.base import Backend
-from portarray.backends.kinds import ACCEPTED, OPERANDS, WIDE_ALONE, Accepts
+from portarray.backends.kinds import ACCEPTED, OPERANDS, Accepts
 from portarray.backends.promotion import Kind, kind_of
 from portarray.backends.types import Served, served_by
 
@@ -186,10 +186,6 @@ _WIDEST: dict[str, tuple[DType, ...]] = {
 }
 
 
-def _too_narrow(name: str, dtype: DType) -> bool:
-    return name in WIDE_ALONE and dtype.itemsize == 2 and kind_of(dtype) == "f"
-
-
 def default_dtype(available: Mapping[DType, Any], kind: str) -> DType:
     """Return the default dtype of a kind: the widest one available.
 
@@ -274,13 +270,20 @@ class NativeFunctions:
             If the function does not take the dtype.
         """
         rule = accepted(name)
+        if dtype is not None and dtype.itemsize == 2 and kind_of(dtype) == "f":
+            if name in _TRANSFORMS:  # no device has complex numbers of half precision
+                single = np.dtype("float32")
+                function, how = self.serve(name, single)
+                return self._casting(dtype, function, self.cast(dtype, single)), how
+            if name in matrices.DECOMPOSED:
+                raise TypeError(
+                    f"{name} does not take {dtype}; convert to float32 first, with pa.astype"
+                )
+            if name == "linalg.matrix_norm":
+                return self._narrow_norm(dtype)
         if dtype is not None and rule is not None and kind_of(dtype) not in rule.kinds:
             function, how = self._converted(name, rule, dtype)
             return (self._clipping(function, dtype) if name == "clip" else function), how
-        if dtype is not None and _too_narrow(name, dtype):
-            raise TypeError(
-                f"{name} does not take {dtype}; convert with pa.astype to float32 first"
-            )
         own = _own(self.backend, name, dtype)
         if own is not None:
             if name == "clip" and dtype is not None:
@@ -294,6 +297,20 @@ class NativeFunctions:
         if self.backend is _host_functions().backend:
             raise AttributeError(f"the array API standard has no {name!r}")
         return host.function(self.backend, self.device, name, _host_function(name)), "host"
+
+    def _narrow_norm(self, dtype: DType) -> tuple[Any, Served]:
+        """Return the composition of norms, without those of the singular values."""
+        composition = partial(_composition("linalg.matrix_norm"), self.namespace)  # type: ignore[arg-type]
+
+        def norm(x: Any, /, **options: Any) -> Any:
+            if options.get("ord") in ("nuc", 2, -2):
+                raise TypeError(
+                    f"linalg.matrix_norm with ord={options['ord']!r} does not take {dtype}; "
+                    f"convert to float32 first, with pa.astype"
+                )
+            return composition(x, **options)
+
+        return self._ruled("linalg.matrix_norm", norm), "composed"
 
     def _guarded(self, name: str, own: Any) -> Any:
         return self.backend.guard_memory(name, own) if callable(own) else own
@@ -589,12 +606,17 @@ def _transforming(functions: NativeFunctions, name: str, function: Function) -> 
     return checked
 
 
+_TRANSFORMS = frozenset(
+    (
+        *("fft.fft", "fft.fftn", "fft.hfft", "fft.ifft", "fft.ifftn"),
+        *("fft.ihfft", "fft.irfft", "fft.irfftn", "fft.rfft", "fft.rfftn"),
+    )
+)
+
 _CHECKS: dict[str, Callable[[NativeFunctions, str, Function], Function]] = {
     "arange": _whole_arange,
     **dict.fromkeys(("sum", "prod", "cumulative_sum", "cumulative_prod"), _accumulating),
-    **dict.fromkeys(("fft.fft", "fft.fftn", "fft.hfft", "fft.ifft", "fft.ifftn"), _transforming),
-    **dict.fromkeys(("fft.ihfft", "fft.irfft", "fft.irfftn"), _transforming),
-    **dict.fromkeys(("fft.rfft", "fft.rfftn"), _transforming),
+    **dict.fromkeys(_TRANSFORMS, _transforming),
 }
 """Rules for native namespaces; portarray's own functions ask for them before the call."""
 

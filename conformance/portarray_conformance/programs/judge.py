@@ -133,6 +133,8 @@ class _Judge:
         self.machine = references.exact
         self.variables = self.machine.environment()
         self.aliases = Aliases()
+        # What was undetermined before the statement that is judged.
+        self.unknown: set[str] = set()
 
     def run(self, got: Sequence[Step]) -> Difference | None:
         before: Mapping[str, Snap] = {}
@@ -153,6 +155,7 @@ class _Judge:
         def differs(kind: str, got: str, wanted: str, variable: str = "") -> Difference:
             return Difference(line, function, kind, got, wanted, variable)
 
+        self.unknown = set(self.aliases.undetermined)
         error = self.machine.run(statement, self.variables)
         mine = self.machine.snapshot(self.variables)
         self.allowed.begin(statement, before, mine)
@@ -187,6 +190,7 @@ class _Judge:
                     f"{step.error.name}: {step.error.text}",
                     f"{error.name}: {error.text}",
                 )
+
         touched = self.aliases.step(statement, error is not None)
         return self.compare(statement, step, before, mine, touched, differs)
 
@@ -260,7 +264,7 @@ class _Judge:
             machine = self.references.noisy(seed)
             variables = machine.environment()
             for name, snap in before.items():
-                if name in wanted and name not in self.aliases.undetermined:
+                if name in wanted and name not in self.unknown:
                     variables[name] = self.references.restore(machine, snap)
             if machine.run(statement, variables) is not None:
                 continue

@@ -150,7 +150,7 @@ class Reference:
         for name in ("matmul", "matrix_transpose", "tensordot", "vecdot"):
             setattr(self.xp.linalg, name, getattr(self.xp, name))
         for name, dtype in rules.dtypes.items():
-            setattr(self.xp, name, dtype)
+            setattr(self.xp, name, dtype.type)
         for name in ("e", "inf", "nan", "pi"):
             setattr(self.xp, name, getattr(math, name))
         self.xp.newaxis = None

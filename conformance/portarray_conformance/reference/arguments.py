@@ -69,6 +69,14 @@ def size(value: Any, name: str) -> int:
     return found
 
 
+def flag(value: Any, name: str) -> bool:
+    """Return a truth value, for which integers count too."""
+    try:
+        return bool(operator.index(value))
+    except TypeError:
+        raise TypeError(f"{name} is {value!r}; it must be True or False") from None
+
+
 def choice(value: Any, name: str, allowed: Iterable[Any]) -> None:
     """Check that a value is one of those allowed."""
     if value not in tuple(allowed):

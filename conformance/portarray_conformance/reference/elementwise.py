@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -133,6 +133,7 @@ UNARY = frozenset(
         "real",
     )
 )
+_ROUNDED_ONCE = frozenset(("add", "divide", "multiply", "reciprocal", "sqrt", "square", "subtract"))
 _EXACT = frozenset(("add", "subtract", "floor_divide"))
 """What is correctly rounded in every part, or compared only where it is exact."""
 
@@ -166,6 +167,8 @@ def plan(rules: Rules, name: str, dtype: DType) -> Plan:
     result = {"same": work, "bool": BOOL, "real": kinds.REAL.get(work, work)}[row.result]
     floats = kinds.letter(work) in "fc" and not row.native
     wide = kinds.WIDE[work] if floats else work
+    if name in _ROUNDED_ONCE and work == kinds.NAMED["float64"]:
+        wide = work  # through longer numbers it would be rounded twice
     listed = ELEMENTWISE.get(name)
     bound = 0.0
     if listed is not None and kinds.letter(result) in "fc":
@@ -184,7 +187,11 @@ def plan(rules: Rules, name: str, dtype: DType) -> Plan:
         out = np.asarray(function(*values))
         unsure = None if opened is None else opened(values, out, work)
         if noise is not None and bound:
-            grown = numerics.growth(*values) if name == "pow" and result.kind == "c" else 1.0
+            grown: Any = 1.0
+            if name == "pow" and result.kind == "c":
+                grown = numerics.growth(*values)
+            elif name == "logaddexp":
+                grown = numerics.cancelled(*values, out)
             out = noise.rounded(out, result, bound * grown, parts=name in COMPLEX_UNARY)
             if result.kind == "c" and name in ("divide", "reciprocal", "pow"):
                 out = noise.signs(out, np.asarray(out == 0))

@@ -37,9 +37,7 @@ def _transformed(
     lengths = [x.shape[a] for a in places] if sizes is None else list(sizes)
     if name in _REAL_OUTPUT and sizes is None and lengths:
         lengths[-1] = 2 * (lengths[-1] - 1)
-    if name in _REAL_OUTPUT and x.shape[places[-1]] == 0:
-        raise ValueError(f"{full} got an axis of no elements")
-    if any(n < 1 for n in lengths):
+    if any(n < 1 for n in (*lengths, *(x.shape[place] for place in places))):
         raise ValueError(f"{full} got {lengths} points; a transform needs at least one")
     arguments.counted(lengths, result)
     data = kinds.rounded(x._data, work).astype(kinds.LAPACK[work])

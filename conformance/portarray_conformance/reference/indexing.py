@@ -29,8 +29,14 @@ def normalized(rules: Rules, x: Array, key: Any) -> tuple[Any, ...]:
     given = key if isinstance(key, tuple) else (key,)
     try:
         parts = [_part(rules, shape, part) for part in given]
-    except TypeError as error:
-        raise kinds.also(error, *[IndexError] * (len(given) > len(shape))) from None
+    except (TypeError, ValueError) as error:
+        # A second mistake may be found first.
+        rest = tuple(slice(None) if isinstance(part, slice) else part for part in given)
+        try:
+            normalized(rules, x, rest)
+        except IndexError:
+            raise kinds.also(error, IndexError) from None
+        raise
     ellipses = sum(part is Ellipsis for part in parts)
     if ellipses > 1:
         raise IndexError("an index can have only one ellipsis ('...')")

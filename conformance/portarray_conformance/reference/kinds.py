@@ -87,6 +87,11 @@ def overflows(sizes: Any, dtype: DType) -> Data:
     return np.asarray(np.isfinite(sizes) & (sizes > largest(dtype) / 4))
 
 
+def finite(sizes: Data) -> Data:
+    """Return sizes with 0 for infinities and NaN."""
+    return np.where(np.isfinite(sizes), sizes, np.zeros((), sizes.dtype))
+
+
 def underflows(sizes: Any, dtype: DType) -> Data:
     """Return where sizes that are not zero come near the smallest normal number."""
     return np.asarray((sizes != 0) & (sizes < 16 / largest(dtype)))
@@ -147,8 +152,10 @@ def _canonical(dtype: Any) -> DType | None:
 
 def canonical(dtype: Any) -> DType:
     """Return the dtype for a dtype-like; a TypeError for anything else."""
+    # NumPy takes anything with a dtype for that.
+    like = isinstance(dtype, type) or not hasattr(dtype, "dtype")
     try:
-        found = None if dtype is None else _canonical(dtype)
+        found = None if dtype is None or not like else _canonical(dtype)
     except TypeError:  # not hashable
         found = None
     if found is None:

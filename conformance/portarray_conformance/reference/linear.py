@@ -27,12 +27,9 @@ def _product(
     x2: Any,
     product: Any,
     terms: int,
-    size: Any = None,
+    magnitude: Any = None,
 ) -> Array:
-    """Return a product of two aligned arrays, of wide data, with noise at that of magnitudes.
-
-    What of magnitudes ``size`` computes where that is not the product, which has differences.
-    """
+    """Return a product of two aligned arrays, of wide data, with noise at that of magnitudes."""
     for x in (x1, x2):
         rules.is_array(x, name)
     first, second = rules.aligned(name, x1, x2)
@@ -42,10 +39,12 @@ def _product(
     if kinds.letter(dtype) in "iu":
         return rules.array(out.astype(dtype))
     sizes = [np.abs(d) for d in data]
-    scale = np.abs((size or product)(*sizes))
+    magnitude = product if magnitude is None else magnitude
+    scale = np.abs(magnitude(*sizes))
     exact = exact_sums(*data, size=scale, dtype=dtype)
     factor = max(1.0, terms / 4) * (2 if dtype.kind == "c" else 1)
-    wild = kinds.overflows(scale, dtype)
+    # Beside infinities too: what overflows on the way may meet one of the other sign.
+    wild = kinds.overflows(magnitude(*[kinds.finite(size) for size in sizes]), dtype)
     bound = NORMWISE[name]
     made = finished(rules, out, dtype, lambda: scale * factor, bound, exact, wild, products=True)
     if dtype.kind == "c" and not all(np.isfinite(d).all() for d in (*data, made._data)):
@@ -124,13 +123,16 @@ def cross(rules: Rules, x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
         if x.shape[at] != 3:
             raise ValueError(f"cross got shape {x.shape}; vectors must have 3 elements")
 
-    def product(a: Data, b: Data, sign: int = -1) -> Data:
+    def product(a: Data, b: Data, both: Any = np.subtract) -> Data:
         a, b = np.broadcast_arrays(a, b)
         p, q = np.moveaxis(a, place, 0), np.moveaxis(b, place, 0)
-        parts = [p[i - 2] * q[i - 1] + sign * (p[i - 1] * q[i - 2]) for i in range(3)]
+        parts = [both(p[i - 2] * q[i - 1], p[i - 1] * q[i - 2]) for i in range(3)]
         return np.stack(parts, axis=place)
 
-    return _product(rules, "cross", SUMS, x1, x2, product, 1, lambda a, b: product(a, b, 1))
+    def magnitude(a: Data, b: Data) -> Data:
+        return product(a, b, np.add)
+
+    return _product(rules, "cross", SUMS, x1, x2, product, 1, magnitude)
 
 
 @function("all", "linalg.trace")

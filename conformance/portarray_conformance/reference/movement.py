@@ -257,12 +257,13 @@ def take_along_axis(rules: Rules, x: Any, indices: Any, /, *, axis: int = -1) ->
         raise ValueError(f"take_along_axis got {x.ndim} and {indices.ndim} axes")
     arguments.indices(indices, "indices")
     rules.sure(indices)
-    found = indexing.bounded(indices._data, place, x.shape[place])
     shapes = [[n for a, n in enumerate(y.shape) if a != place] for y in (x, indices)]
     try:
         np.broadcast_shapes(*map(tuple, shapes))
     except ValueError as error:
-        raise IndexError(f"x and indices do not broadcast: {error}") from None
+        mistake = ValueError(f"x and indices do not broadcast: {error}")
+        raise kinds.also(mistake, IndexError) from None
+    found = indexing.bounded(indices._data, place, x.shape[place])
     parts: list[Any] = []
     for a, n in enumerate(x.shape):
         other = np.arange(n).reshape([-1 if b == a else 1 for b in range(x.ndim)])

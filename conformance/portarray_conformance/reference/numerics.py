@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from portarray_conformance.reference.kinds import Data
+from portarray_conformance.reference.kinds import Data, Unsure
 
 Function: TypeAlias = Callable[..., Any]
 
@@ -57,6 +57,8 @@ def floor_divide(x1: Data, x2: Data) -> Data:
 
 def power(x1: Data, x2: Data) -> Data:
     if x1.dtype.kind == "i" and np.any(x2 < 0):
+        if not np.broadcast(x1, x2).size:
+            raise Unsure  # nothing is computed
         raise ValueError("integers to negative integer powers are not integers")
     out = np.asarray(np.power(x1, x2))
     if x1.dtype.kind == "c":
@@ -69,6 +71,12 @@ def growth(x1: Data, x2: Data) -> Data:
     """Return by what the error of a complex power grows: that of a logarithm is multiplied."""
     turned = np.abs(x2 * np.log(np.where(x1 == 0, 1, x1))) / 16
     return np.where(np.isfinite(turned), np.maximum(turned, 1), 1)
+
+
+def cancelled(x1: Data, x2: Data, out: Data) -> Data:
+    """Return by what the relative error of a sum of two parts grows where they cancel."""
+    size = np.maximum(np.abs(x1), np.abs(x2)) / np.abs(np.where(out == 0, 1, out))
+    return np.where(np.isfinite(size), np.maximum(size, 1), 1)
 
 
 def _complex(a: Data, b: Data, dtype: Any) -> Data:

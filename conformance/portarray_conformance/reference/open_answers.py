@@ -60,6 +60,15 @@ def _not_finite(values: Sequence[Data], out: Data, dtype: DType) -> Data | None:
     return np.asarray(found) if found.any() else None
 
 
+def _powers(values: Sequence[Data], out: Data, dtype: DType) -> Data | None:
+    """Complex powers of the same kinds, and the signs of those too small for a number."""
+    found = _not_finite(values, out, dtype)
+    vanished = (np.abs(out) < float(np.finfo(dtype).smallest_normal)) & (values[0] != 0)
+    if not vanished.any():
+        return found
+    return vanished if found is None else found | vanished
+
+
 def _large(out: Data, dtype: DType) -> Data:
     return np.asarray(np.isfinite(out) & (np.abs(out) > np.finfo(dtype).max / 4))
 
@@ -101,7 +110,9 @@ def of(name: str, dtype: DType) -> Open | None:
     if name.endswith("_shift"):
         return _shifts
     if kind == "c":
-        if name in ("multiply", "divide", "pow", "square", "reciprocal"):
+        if name == "pow":
+            return _powers
+        if name in ("multiply", "divide", "square", "reciprocal"):
             return _not_finite
         if name in COMPLEX_UNARY:
             return _complex(name)

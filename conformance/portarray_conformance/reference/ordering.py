@@ -163,7 +163,10 @@ def _clipped(rules: Rules, x: Array, low: Any, high: Any) -> Array:
             limit = given._data
             exact = kind in "biu"
             limit = limit.astype(object) if exact else wide(kinds.rounded(limit, x.dtype))
+        equal = data == limit
         data = np.asarray(ufunc(data, limit))
+        if rules.noise is not None and kind == "f":
+            data = rules.noise.signs(data, equal)
     if data.dtype == object:
         data = np.clip(data, *kinds.limits(work))
         data = np.asarray(data, dtype=object).astype(work)
@@ -210,9 +213,12 @@ def _unique(rules: Rules, x: Any, name: str) -> UniqueAllResult:
     inverse[order] = np.cumsum(starts) - 1
     places = np.flatnonzero(starts)
     values = flat[order[places]]
-    marks = None
+    marks = which = None
     if rules.noise is not None and kinds.letter(x.dtype) == "f":
         values = kinds.rounded(rules.noise.signs(wide(values), values == 0), x.dtype)
+    if kinds.letter(x.dtype) == "f":
+        # Which NaN is which is left open.
+        which = np.isnan(values)
     elif x.dtype.kind == "c":
         # The order of complex numbers is left open where a part is NaN.
         marks = np.isnan(values)
@@ -221,8 +227,10 @@ def _unique(rules: Rules, x: Any, name: str) -> UniqueAllResult:
     index = rules.index
     return UniqueAllResult(
         rules.array(values, marks),
-        rules.array(order[places].astype(index), marks),
-        rules.array(inverse.reshape(x.shape).astype(index), marks),
+        rules.array(order[places].astype(index), marks if which is None else which),
+        rules.array(
+            inverse.reshape(x.shape).astype(index), marks if which is None else np.isnan(x._data)
+        ),
         rules.array(counts.astype(index), marks),
     )
 

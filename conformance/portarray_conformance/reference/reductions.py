@@ -126,7 +126,8 @@ def _total(
     scale = reduce(size, axis=axes, keepdims=keepdims, dtype=size.dtype)
     exact = exact_sums(data, size=scale, dtype=result)
     n = max(1.0, _count(x, axes) / 4) * (2 if kinds.letter(result) == "c" else 1)
-    wild = kinds.overflows(scale, result)
+    some = reduce(kinds.finite(size), axis=axes, keepdims=keepdims, dtype=size.dtype)
+    wild = kinds.overflows(some, result)
     if name == "prod":
         wild = _wild(lambda d: reduce(d, axis=axes, keepdims=keepdims), size, out, result)
     signs = name == "prod" and result.kind == "c"
@@ -208,12 +209,10 @@ def _running(
     n = max(1.0, x.shape[place] / 4) * (2 if kinds.letter(result) == "c" else 1)
     exact = exact_sums(data, size=scale, dtype=result)
     out = run(data)
-    wild = kinds.overflows(scale, result)
+    wild = kinds.overflows(run(kinds.finite(np.abs(data))), result)
     if ufunc is np.multiply:
         wild = _wild(run, np.abs(data), out, result)
-    signs = name == "prod" and result.kind == "c"
-    if name == "sum" and result.kind == "c" and not exact:
-        wild = wild | ~np.isfinite(out)
+    signs = ufunc is np.multiply and result.kind == "c"
     bound = NORMWISE[name]
     return finished(rules, out, result, lambda: scale * n, bound, exact, wild, products=signs)
 
@@ -246,7 +245,10 @@ def mean(rules: Rules, x: Any, /, *, axis: Any = None, keepdims: bool = False) -
         return sizes / n * max(1.0, n / 4)
 
     bound = NORMWISE["mean"] * (2 if result.kind == "c" else 1)
-    wild = kinds.overflows(sizes, result)
+    some = _add(kinds.finite(np.abs(data)), axis=axes, keepdims=keepdims)
+    wild = kinds.overflows(some, result)
+    if result.kind == "c":  # a complex number is divided by a real one
+        wild = wild | ~np.isfinite(out)
     return finished(rules, out, result, scale, bound, exact=n == 0, wild=wild)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
-from portarray_conformance.reference import kinds
+from portarray_conformance.reference import arguments, kinds
 from portarray_conformance.reference.array import Array
 from portarray_conformance.reference.kinds import BOOL
 
@@ -51,6 +51,8 @@ def bound(rules: Rules, entry: Entry) -> Callable[..., Any]:
     def call(*args: Any, **options: Any) -> Any:
         with np.errstate(all="ignore"):
             try:
+                if "keepdims" in options:
+                    options["keepdims"] = arguments.flag(options["keepdims"], "keepdims")
                 out = made(rules, *args, **options)
             except (TypeError, ValueError, IndexError, OverflowError) as error:
                 raise kinds.also(error, *_others(rules, made, args, options, error)) from None
@@ -103,7 +105,12 @@ def _others(
             return (TypeError,) if refused else ()
         if arrays:
             rest = {key: x for key, x in options.items() if key != "dtype"}
-            made(rules, *[_as_floats(rules, x) for x in args], **rest)
+            given = [_as_floats(rules, x) for x in args]
+            # What is no array, as one of those that are.
+            for place, x in enumerate(given[:2] if len(given) > 1 else ()):
+                if type(x) is not Array:
+                    given[place] = next(one for one in _flat(given) if type(one) is Array)
+            made(rules, *given, **rest)
     except (TypeError, ValueError, IndexError) as other:
         return () if type(other) is type(error) else (type(other),)
     except (OverflowError, kinds.Unsure):

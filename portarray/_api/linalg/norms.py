@@ -46,6 +46,8 @@ def matrix_norm(
     if ord is None:
         ord = "fro"
     arguments.choice(ord, "ord", _MATRIX_ORDERS)
+    if keepdims is not False:
+        keepdims = arguments.flag(keepdims, "keepdims")
     return call.options("linalg.matrix_norm", x, keepdims=keepdims, ord=ord)
 
 
@@ -80,6 +82,8 @@ def vector_norm(
     TypeError
         If `ord` is no real number.
     """
+    if keepdims is not False:
+        keepdims = arguments.flag(keepdims, "keepdims")
     if axis is not None:
         axis = arguments.axes(axis, x)
     order = arguments.real_number(ord, "ord")

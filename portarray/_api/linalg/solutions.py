@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from operator import index
-from typing import TYPE_CHECKING
 
 from portarray._api import arguments
 from portarray._api.results import SlogdetResult
 from portarray._array import call
-
-if TYPE_CHECKING:
-    from portarray._array.array import Array
+from portarray._array.array import Array
 
 
 def det(x: Array, /) -> Array:
@@ -92,6 +89,8 @@ def matrix_power(x: Array, n: int, /) -> Array:
     n = index(n)
     if n < 0:
         x, n = inv(x), -n
+    elif n == 1 and type(x) is Array:
+        x = x.copy()  # libraries return the same memory
     return call.apply("linalg.matrix_power", (x,), n)
 
 
@@ -120,7 +119,7 @@ def matrix_rank(x: Array, /, *, rtol: float | Array | None = None) -> Array:
     arguments.matrices(x, "linalg.matrix_rank")
     if rtol is None:
         return call.options("linalg.matrix_rank", x)
-    return call.apply("linalg.matrix_rank", (x,), rtol=rtol)
+    return call.apply("linalg.matrix_rank", (x,), rtol=_tolerance(rtol))
 
 
 def pinv(x: Array, /, *, rtol: float | Array | None = None) -> Array:
@@ -148,7 +147,7 @@ def pinv(x: Array, /, *, rtol: float | Array | None = None) -> Array:
     arguments.matrices(x, "linalg.pinv")
     if rtol is None:
         return call.options("linalg.pinv", x)
-    return call.apply("linalg.pinv", (x,), rtol=rtol)
+    return call.apply("linalg.pinv", (x,), rtol=_tolerance(rtol))
 
 
 def slogdet(x: Array, /) -> SlogdetResult:
@@ -205,3 +204,7 @@ def solve(x1: Array, x2: Array, /) -> Array:
     [0.5, 0.5]
     """
     return call.aligned("linalg.solve", x1, x2)
+
+
+def _tolerance(rtol: float | Array) -> float | Array:
+    return rtol if type(rtol) is Array else arguments.real_number(rtol, "rtol")

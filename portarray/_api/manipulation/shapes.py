@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from portarray._api import arguments
 from portarray._array import call
+from portarray._array.array import Array
 
 if TYPE_CHECKING:
-    from portarray._array.array import Array
     from portarray.typing import Axes, ShapeLike
 
 
@@ -135,8 +135,8 @@ def expand_dims(x: Array, /, axis: Axes) -> Array:
     places = arguments.integers(axis, "axis")
     for one in places:
         arguments.axis(one, x, extra=len(places))
-    count = getattr(x, "ndim", 0) + len(places)
-    if len({one % count for one in places}) < len(places):
+    count = arguments.ndim(x, 0) + len(places)
+    if type(x) is Array and len({one % count for one in places}) < len(places):
         raise ValueError(f"axis={axis!r} names an axis twice; each axis may be named once")
     return call.options("expand_dims", x, axis=places[0] if len(places) == 1 else places)
 
@@ -207,7 +207,7 @@ def squeeze(x: Array, /, axis: Axes) -> Array:
     """
     places = arguments.axes(arguments.integers(axis, "axis"), x)
     for one in places if isinstance(places, tuple) else ():
-        if hasattr(x, "shape") and x.shape[one] != 1:
+        if type(x) is Array and x.shape[one] != 1:
             raise ValueError(
                 f"squeeze got axis {one} of size {x.shape[one]} (shape {x.shape}); "
                 f"only axes of size 1 can be removed"

@@ -46,8 +46,10 @@ def mean(
     """
     if unknown:
         raise _absent.unexpected(mean, unknown)
-    if axis is None and not keepdims:
+    if axis is None and keepdims is False:
         return call.unary("mean", x)
+    if keepdims is not False:
+        keepdims = arguments.flag(keepdims, "keepdims")
     if axis is not None:
         axis = arguments.axes(axis, x)
     return call.options("mean", x, axis=axis, keepdims=keepdims)
@@ -98,6 +100,8 @@ def std(
     """
     if unknown:
         raise _absent.unexpected(std, unknown)
+    if keepdims is not False:
+        keepdims = arguments.flag(keepdims, "keepdims")
     if axis is not None:
         axis = arguments.axes(axis, x)
     return call.options("std", x, axis=axis, correction=correction, keepdims=keepdims)
@@ -154,6 +158,8 @@ def var(
     """
     if unknown:
         raise _absent.unexpected(var, unknown)
+    if keepdims is not False:
+        keepdims = arguments.flag(keepdims, "keepdims")
     if axis is not None:
         axis = arguments.axes(axis, x)
     return call.options("var", x, axis=axis, correction=correction, keepdims=keepdims)

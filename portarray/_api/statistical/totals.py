@@ -49,8 +49,10 @@ def max(
     """
     if unknown:
         raise _absent.unexpected(max, unknown)
-    if axis is None and not keepdims:
+    if axis is None and keepdims is False:
         return call.unary("max", x)
+    if keepdims is not False:
+        keepdims = arguments.flag(keepdims, "keepdims")
     if axis is not None:
         axis = arguments.axes(axis, x)
     return call.options("max", x, axis=axis, keepdims=keepdims)
@@ -92,8 +94,10 @@ def min(
     """
     if unknown:
         raise _absent.unexpected(min, unknown)
-    if axis is None and not keepdims:
+    if axis is None and keepdims is False:
         return call.unary("min", x)
+    if keepdims is not False:
+        keepdims = arguments.flag(keepdims, "keepdims")
     if axis is not None:
         axis = arguments.axes(axis, x)
     return call.options("min", x, axis=axis, keepdims=keepdims)
@@ -138,8 +142,10 @@ def prod(
     """
     if unknown:
         raise _absent.unexpected(prod, unknown)
-    if axis is None and dtype is None and not keepdims:
+    if axis is None and dtype is None and keepdims is False:
         return call.unary("prod", x)
+    if keepdims is not False:
+        keepdims = arguments.flag(keepdims, "keepdims")
     if axis is not None:
         axis = arguments.axes(axis, x)
     if dtype is None:
@@ -197,8 +203,10 @@ def sum(
     """
     if unknown:
         raise _absent.unexpected(sum, unknown)
-    if axis is None and dtype is None and not keepdims:
+    if axis is None and dtype is None and keepdims is False:
         return call.unary("sum", x)
+    if keepdims is not False:
+        keepdims = arguments.flag(keepdims, "keepdims")
     if axis is not None:
         axis = arguments.axes(axis, x)
     if dtype is None:

@@ -17,7 +17,7 @@ import numpy as np
 
 from portarray.backends.jax import tracing, transfer
 from portarray.backends.jax.namespace.manipulation import counted
-from portarray.backends.promotion import kind_of, promote
+from portarray.backends.promotion import kind_of
 from portarray.backends.python_values import check_ends, spaced
 
 DType = np.dtype[Any]
@@ -229,11 +229,9 @@ def linspace(
 
 
 def meshgrid(*arrays: jax.Array, indexing: str = "xy") -> tuple[jax.Array, ...]:
-    """Return coordinate arrays of one shape and dtype."""
-    if not arrays:
-        return ()
-    dtype = promote(*[x.dtype for x in arrays])
-    return tuple(jnp.meshgrid(*[jnp.atleast_1d(x.astype(dtype)) for x in arrays], indexing=indexing))
+    """Return coordinate arrays of one shape."""
+    found = jnp.meshgrid(*map(jnp.atleast_1d, arrays), indexing=indexing) if arrays else ()
+    return tuple(y.astype(x.dtype) for x, y in zip(arrays, found, strict=True))
 
 
 def ones(shape: Shape, *, dtype: Any = None, device: jax.Device | None = None) -> jax.Array:
