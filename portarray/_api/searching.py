@@ -266,7 +266,7 @@ def where(
         return nonzero(condition)
     if x1 is None or x2 is None:
         raise TypeError("where takes a condition alone, or with both x1 and x2; got one of them")
-    if hasattr(condition, "dtype") and condition.dtype.kind != "b":
+    if type(condition) is Array and condition.dtype.kind != "b":
         raise TypeError(
             f"where got a condition of dtype {condition.dtype}; it must be boolean: "
             f"compare it first, as in x != 0"

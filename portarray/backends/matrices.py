@@ -48,7 +48,7 @@ CHECKED: dict[str, str] = {
 """The functions that are wrapped, and the reason to give where a library finds no answer."""
 
 DECOMPOSED = CHECKED.keys() - {"linalg.matrix_norm", "linalg.matrix_power"}
-"""The functions that no device has in half precision."""
+"""Those that do not take float16 and bfloat16."""
 
 _OBLONG = frozenset(("linalg.matrix_norm", "linalg.matrix_rank", "linalg.pinv")) | frozenset(
     ("linalg.qr", "linalg.svd", "linalg.svdvals")

@@ -20,14 +20,23 @@ DEFAULTS = ("real floating", "complex floating", "integral", "indexing")
 class NumPyReference:
     """NumPy under portarray's rules, with the dtypes and default dtypes of a target."""
 
-    def __init__(self, dtypes: list[str], defaults: dict[str, str], *, strict: bool) -> None:
-        self._dtypes, self._defaults = dtypes, defaults
+    def __init__(
+        self,
+        dtypes: list[str],
+        defaults: dict[str, str],
+        *,
+        strict: bool,
+        subnormals: bool = True,
+    ) -> None:
+        self._dtypes, self._defaults, self._subnormals = dtypes, defaults, subnormals
         self._noisy: dict[int, Machine] = {}
         self.exact = self._machine(None)
         self.strict_errors = strict
 
     def _machine(self, noise: int | None) -> Machine:
-        reference = Reference(self._dtypes, self._defaults, noise=noise, views=True)
+        reference = Reference(
+            self._dtypes, self._defaults, noise=noise, views=True, subnormals=self._subnormals
+        )
         return Machine(
             reference.xp,
             is_array=reference.is_array,
@@ -78,7 +87,9 @@ def _tuple_type(what: str) -> Any:
 def find_reference(target: Target, rules: Rules) -> NumPyReference:
     """Return the reference for a target."""
     defaults = {kind: target.default(kind) for kind in DEFAULTS}
-    return NumPyReference(list(rules.dtypes), defaults, strict=rules.portarray)
+    return NumPyReference(
+        list(rules.dtypes), defaults, strict=rules.portarray, subnormals=rules.subnormal
+    )
 
 
 def rules_of(target: Target, machine: Machine, *, subnormal: bool) -> Rules:

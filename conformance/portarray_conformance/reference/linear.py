@@ -93,7 +93,8 @@ def tensordot(rules: Rules, x1: Any, x2: Any, /, *, axes: Any = 2) -> Array:
         if not isinstance(axes, (tuple, list)):
             raise TypeError(f"axes is {axes!r}; it must be an integer or two tuples of them")
         if len(axes) != 2:
-            raise ValueError(f"axes is {axes!r}; it must have two parts")
+            error = ValueError(f"axes is {axes!r}; it must have two parts")
+            raise kinds.also(error, TypeError)
         first = arguments.axes(arguments.integers(axes[0], "axes"), x1.ndim)
         second = arguments.axes(arguments.integers(axes[1], "axes"), x2.ndim)
     if [x1.shape[a] for a in first] != [x2.shape[a] for a in second]:
@@ -101,6 +102,8 @@ def tensordot(rules: Rules, x1: Any, x2: Any, /, *, axes: Any = 2) -> Array:
     terms = math.prod(x1.shape[a] for a in first)
 
     def product(a: Data, b: Data) -> Data:
+        if not first:  # NumPy multiplies with BLAS, in which 0 times NaN may be 0
+            return np.asarray(np.multiply.outer(a, b))
         return np.asarray(np.tensordot(a, b, axes=(first, second)))
 
     return _product(rules, "tensordot", NUMERIC, x1, x2, product, terms)

@@ -55,9 +55,9 @@ def concat(rules: Rules, arrays: Any, /, *, axis: int | None = 0) -> Array:
     if axis is None:
         flat = [x._data.reshape(-1) for x in given]
     else:
-        axis = arguments.axis(axis, given[0].ndim)
         if any(x.ndim != given[0].ndim for x in given):
             raise ValueError("concat got arrays with different numbers of axes")
+        axis = arguments.axis(axis, given[0].ndim)
         flat = [x._data for x in given]
     dtype = rules.dtype_of("concat", given)
     return _new(rules, np.concatenate([kinds.rounded(d, dtype) for d in flat], axis=axis or 0))

@@ -60,6 +60,9 @@ def vector_norm(
         powers = sizes**order
         total = np.sum(powers, **along)
         wild = kinds.overflows(total, real) | np.any(kinds.underflows(powers, real), **along)
+    if work.kind == "c":  # infinite or NaN
+        both = np.any(np.isnan(x._data) & np.isinf(sizes), **along)
+        wild = both if wild is None else wild | both
     bound = NORMWISE["linalg"] * max(1, n)
     exact = order == 0 or (abs(order) == math.inf and work.kind != "c")
     return finished(

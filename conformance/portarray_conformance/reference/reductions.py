@@ -106,6 +106,13 @@ def wide(x: Data) -> Data:
     return x.astype(kinds.WIDE[x.dtype]) if kinds.letter(x.dtype) in "fc" else x
 
 
+def _magnitudes(data: Data) -> Data:
+    """Return the sizes that errors of sums are in proportion to: those of all finite parts."""
+    if data.dtype.kind != "c":
+        return kinds.finite(np.abs(data))
+    return np.asarray(kinds.finite(np.abs(data.real)) + kinds.finite(np.abs(data.imag)))
+
+
 def _count(x: Array, axes: tuple[int, ...]) -> int:
     return math.prod(x.shape[a] for a in axes)
 
@@ -122,17 +129,14 @@ def _total(
     out = np.asarray(reduce(data, axis=axes, keepdims=keepdims, dtype=data.dtype))
     if kinds.letter(result) not in "fc":
         return rules.array(out.astype(result))
-    size = np.abs(data)
+    size = _magnitudes(data) if name == "sum" else np.abs(data)
     scale = reduce(size, axis=axes, keepdims=keepdims, dtype=size.dtype)
     exact = exact_sums(data, size=scale, dtype=result)
     n = max(1.0, _count(x, axes) / 4) * (2 if kinds.letter(result) == "c" else 1)
-    some = reduce(kinds.finite(size), axis=axes, keepdims=keepdims, dtype=size.dtype)
-    wild = kinds.overflows(some, result)
+    wild = kinds.overflows(scale, result)
     if name == "prod":
         wild = _wild(lambda d: reduce(d, axis=axes, keepdims=keepdims), size, out, result)
     signs = name == "prod" and result.kind == "c"
-    if name == "sum" and result.kind == "c" and not exact:
-        wild = wild | ~np.isfinite(out)
     bound = NORMWISE[name]
     return finished(rules, out, result, lambda: scale * n, bound, exact, wild, products=signs)
 
@@ -205,11 +209,11 @@ def _running(
     data = wide(x._data)
     if kinds.letter(result) not in "fc":
         return rules.array(run(data).astype(result))
-    scale = run(np.abs(data))
+    scale = run(_magnitudes(data))
     n = max(1.0, x.shape[place] / 4) * (2 if kinds.letter(result) == "c" else 1)
     exact = exact_sums(data, size=scale, dtype=result)
     out = run(data)
-    wild = kinds.overflows(run(kinds.finite(np.abs(data))), result)
+    wild = kinds.overflows(scale, result)
     if ufunc is np.multiply:
         wild = _wild(run, np.abs(data), out, result)
     signs = ufunc is np.multiply and result.kind == "c"
@@ -239,14 +243,13 @@ def mean(rules: Rules, x: Any, /, *, axis: Any = None, keepdims: bool = False) -
         out.real, out.imag = total.real / n, total.imag / n
     else:
         out = np.asarray(total / data.dtype.type(n))
-    sizes = _add(np.abs(data), axis=axes, keepdims=keepdims)
+    sizes = _add(_magnitudes(data), axis=axes, keepdims=keepdims)
 
     def scale() -> Any:
         return sizes / n * max(1.0, n / 4)
 
     bound = NORMWISE["mean"] * (2 if result.kind == "c" else 1)
-    some = _add(kinds.finite(np.abs(data)), axis=axes, keepdims=keepdims)
-    wild = kinds.overflows(some, result)
+    wild = kinds.overflows(sizes, result)
     if result.kind == "c":  # a complex number is divided by a real one
         wild = wild | ~np.isfinite(out)
     return finished(rules, out, result, scale, bound, exact=n == 0, wild=wild)

@@ -196,7 +196,13 @@ class Rules:
             answer = self._compared_outside(name, dtype, x1, x2)
             if answer is not None:
                 return answer
-        return self._called(name, dtype, (x1, x2))
+        out = self._called(name, dtype, (x1, x2))
+        if name.startswith("logical_"):
+            for x in (x1, x2):
+                # Whether a number is zero is told before or after it is one of the dtype.
+                if type(x) is not Array and kinds.scalar(x) and not self.cast(x, dtype):
+                    return self.array(out._data, np.ones(out.shape, BOOL))
+        return out
 
     def _compared_outside(self, name: str, dtype: DType, x1: Any, x2: Any) -> Array | None:
         """Compare with an integer that the dtype cannot hold; None if it can."""

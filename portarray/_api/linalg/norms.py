@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray.typing import Axes
 
+_LARGEST = (1, 2, inf)
 _MATRIX_ORDERS = ("fro", "nuc", 1, 2, inf, -1, -2, -inf)
 
 
@@ -48,6 +49,8 @@ def matrix_norm(
     arguments.choice(ord, "ord", _MATRIX_ORDERS)
     if keepdims is not False:
         keepdims = arguments.flag(keepdims, "keepdims")
+    if ord in _LARGEST and getattr(x, "size", 1) == 0:
+        ord = "fro"  # no library has a largest of no elements; the norm of an empty matrix is 0
     return call.options("linalg.matrix_norm", x, keepdims=keepdims, ord=ord)
 
 
@@ -87,4 +90,6 @@ def vector_norm(
     if axis is not None:
         axis = arguments.axes(axis, x)
     order = arguments.real_number(ord, "ord")
+    if order == inf and not x.size:
+        order = 1  # as for matrices
     return call.options("linalg.vector_norm", x, axis=axis, keepdims=keepdims, ord=order)

@@ -1,5 +1,6 @@
 """dpnp as a backend."""
 
+from portarray.backends.dpnp import host_tasks  # noqa: F401  (SYCL reads it when it is imported)
 from portarray.backends.dpnp.devices import Devices
 from portarray.backends.dpnp.transfer import Transfer
 from portarray.backends.dpnp.tuned import TUNED

@@ -1,4 +1,4 @@
-"""Two deadlocks of dpnp in threads prevented: its extensions warmed up, and more threads for SYCL.
+"""Warm-up of dpnp's extensions, which would deadlock in threads.
 
 Each extension of dpnp and dpctl looks up dpctl's types in its first call, in a function-local
 ``static dpctl_capi api{}`` of
@@ -6,17 +6,11 @@ https://github.com/IntelPython/dpctl/blob/master/dpctl/apis/include/dpctl4pybind
 Python code, which may release the GIL; a second thread that calls the same extension then waits for
 the lookup while it holds the GIL, which the first thread needs: a deadlock. So every extension is
 called once here, before the device is used.
-
-On CPUs oneMKL waits for tasks on the host while its caller holds Python's lock, and SYCL's few
-threads for such tasks may all be waiting for that lock, to release operands of other calls
-(``keep_args_alive`` there). With more of these threads that is not reached; SYCL reads the variable
-when it makes them.
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import sys
 import threading
@@ -31,14 +25,11 @@ _SIGNATURE = re.compile(r"^(?:1\. )?\w+\((?!\*)(.*)\) ->", re.MULTILINE)
 _TYPED = re.compile(r": (dpctl\.Sycl\w+|[\w:]*usm_ndarray)(, |$)")
 """A parameter of one of the types that are looked up."""
 
-_HOST_TASK_THREADS = "64"
-
 _lock = threading.Lock()
 
 
 def warm_up() -> None:
     """Make every imported extension look up its types, in one thread at a time."""
-    os.environ.setdefault("SYCL_QUEUE_THREAD_POOL_SIZE", _HOST_TASK_THREADS)
     with _lock:
         for module in extensions():
             found = typed(module)

@@ -155,6 +155,11 @@ def test_more_than_the_largest_block_is_an_error_that_says_so(device: Device, po
     assert caught.value.free is not None
     assert caught.value.total == pool.total
     assert (to_numpy(kept) == 7).all()
+    pool.largest = MIB
+    assert empty((MIB,), np.dtype(np.uint8), device).size == MIB
+    for more in (1, 8, MIB):
+        with pytest.raises(OutOfMemoryError, match="one block can have at most 1048576 bytes"):
+            empty((MIB + more,), np.dtype(np.uint8), device)
 
 
 def test_more_than_the_limit_is_an_error_and_all_goes_on(device: Device, pool: Pool) -> None:

@@ -21,25 +21,16 @@ def _scaled(transform: Callable[..., jax.Array]) -> Callable[..., jax.Array]:
     return scaled
 
 
-def _of_real(transform: Callable[..., jax.Array]) -> Callable[..., jax.Array]:
-    """Return a transform of real numbers that takes those of half precision, too."""
-
-    def of_real(x: jax.Array, /, **options: Any) -> jax.Array:
-        return transform(x.astype(jnp.float32) if x.dtype.itemsize == 2 else x, **options)
-
-    return of_real
-
-
 fft = _scaled(jnp.fft.fft)
 fftn = _scaled(jnp.fft.fftn)
 hfft = _scaled(jnp.fft.hfft)
 ifft = _scaled(jnp.fft.ifft)
 ifftn = _scaled(jnp.fft.ifftn)
-ihfft = _of_real(_scaled(jnp.fft.ihfft))
+ihfft = _scaled(jnp.fft.ihfft)
 irfft = _scaled(jnp.fft.irfft)
 irfftn = _scaled(jnp.fft.irfftn)
-rfft = _of_real(_scaled(jnp.fft.rfft))
-rfftn = _of_real(_scaled(jnp.fft.rfftn))
+rfft = _scaled(jnp.fft.rfft)
+rfftn = _scaled(jnp.fft.rfftn)
 
 
 def fftfreq(
