@@ -49,7 +49,7 @@ def matrix_norm(
     arguments.choice(ord, "ord", _MATRIX_ORDERS)
     if keepdims is not False:
         keepdims = arguments.flag(keepdims, "keepdims")
-    if ord in _LARGEST and type(x) is Array and not x.size:
+    if ord in _LARGEST and arguments.is_array(x) and not x.size:
         ord = "fro"  # no library has a largest of no elements; the norm of an empty matrix is 0
     return call.options("linalg.matrix_norm", x, keepdims=keepdims, ord=ord)
 
