@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-__all__ = ["TooLargeError", "counted"]
+__all__ = ["TooLargeError", "counted", "grid"]
 
 
 class TooLargeError(MemoryError):
@@ -39,3 +39,14 @@ def counted(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
     if asked >= 2**63:
         raise TooLargeError(shape, asked)
     return shape
+
+
+def grid(sizes: Sequence[int], indexing: str) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
+    """Return the shape of a ``meshgrid``, and that of each array before it is broadcast."""
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"meshgrid's indexing must be 'xy' or 'ij', got {indexing!r}")
+    order = list(range(len(sizes)))
+    if indexing == "xy":
+        order[:2] = order[:2][::-1]
+    shape = tuple([sizes[at] for at in order])
+    return shape, [tuple([n if at == k else 1 for at in order]) for k, n in enumerate(sizes)]

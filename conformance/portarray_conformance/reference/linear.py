@@ -105,6 +105,8 @@ def tensordot(rules: Rules, x1: Any, x2: Any, /, *, axes: Any = 2) -> Array:
     terms = math.prod(x1.shape[a] for a in first)
 
     def product(a: Data, b: Data) -> Data:
+        if not first:  # NumPy multiplies with BLAS, in which 0 times NaN may be 0
+            return np.asarray(np.multiply.outer(a, b))
         return np.asarray(np.tensordot(a, b, axes=(first, second)))
 
     return _product(rules, "tensordot", NUMERIC, x1, x2, product, terms)

@@ -152,6 +152,8 @@ def _clipped(rules: Rules, x: Array, low: Any, high: Any) -> Array:
             order = kinds.ORDER[kinds.letter(given.dtype)]
         if order > kinds.ORDER[kind]:
             raise TypeError(f"clip got a bound of a higher kind than {x.dtype}; convert it first")
+        if given is not None and isinstance(bound, float) and kind == "f":
+            given = rules.array(kinds.number(float(bound), x.dtype))  # as wide as x
         if given is None:
             limit: Any = bound if kind in "biu" else kinds.held(bound, x.dtype)
             if kind in "iu":

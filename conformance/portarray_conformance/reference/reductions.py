@@ -142,8 +142,6 @@ def _total(
     if name == "prod":
         wild = _wild(lambda d: reduce(d, axis=axes, keepdims=keepdims), size, out, result)
     signs = name == "prod" and result.kind == "c"
-    if name == "sum" and result.kind == "c" and not exact:
-        wild = wild | ~np.isfinite(out)
     bound = NORMWISE[name]
     return finished(rules, out, result, lambda: scale * n, bound, exact, wild, products=signs)
 
@@ -224,9 +222,7 @@ def _running(
     wild = kinds.overflows(scale, result)
     if ufunc is np.multiply:
         wild = _wild(run, np.abs(data), out, result)
-    signs = name == "prod" and result.kind == "c"
-    if name == "sum" and result.kind == "c" and not exact:
-        wild = wild | ~np.isfinite(out)
+    signs = ufunc is np.multiply and result.kind == "c"
     bound = NORMWISE[name]
     return finished(rules, out, result, lambda: scale * n, bound, exact, wild, products=signs)
 

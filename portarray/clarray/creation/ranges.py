@@ -116,11 +116,6 @@ def meshgrid(*arrays: Array, indexing: Literal["xy", "ij"] = "xy") -> tuple[Arra
             raise ValueError(
                 f"meshgrid takes 0-d and 1-d arrays, but argument {place} has shape {x.shape}"
             )
-        if x.dtype != arrays[0].dtype:
-            raise ValueError(
-                f"meshgrid takes arrays of one dtype, got {arrays[0].dtype} and {x.dtype}; "
-                f"convert with astype"
-            )
     if arrays:
         same_device(arrays, "meshgrid")
     order = list(range(len(arrays)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -70,13 +70,12 @@ def summed(
     return as_complex(parts, dtype)
 
 
-def refuse_empty(name: str, x: Array, axes: tuple[int, ...]) -> None:
-    """Raise ValueError if results would be reductions of no elements."""
-    if 0 not in [size for place, size in enumerate(x.shape) if place not in axes]:
-        raise ValueError(
-            f"{name} of nothing has no value: x has shape {x.shape} and is reduced over axes "
-            f"{axes}; give it an element or test its size first"
-        )
+def refuse_empty(name: str, x: Array, axes: tuple[int, ...]) -> NoReturn:
+    """Raise ValueError: there are no elements to reduce, even where there are no results."""
+    raise ValueError(
+        f"{name} of nothing has no value: x has shape {x.shape} and is reduced over axes "
+        f"{axes}; give it an element or test its size first"
+    )
 
 
 def count_along(x: Array, axes: tuple[int, ...]) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from portarray.clarray.arguments import Axes, array_of, axes_of
@@ -89,6 +88,6 @@ def _extreme(reduction: Reduction, x: Array, axis: Axes | None, keepdims: bool) 
     axes = axes_of(axis, array_of(x, name).ndim)
     if x.dtype.kind == "c":
         raise TypeError(f"{name} takes arrays of a real dtype, got {x.dtype}, which has no order")
-    if count_along(x, axes) == 0 and math.prod(x.shape) == 0:
+    if count_along(x, axes) == 0:
         refuse_empty(name, x, axes)
     return reduce(reduction, x, axes, keepdims, x.dtype)

@@ -17,7 +17,6 @@ from dpnp.tensor import Device
 
 from portarray.backends import sizes
 from portarray.backends.dpnp import devices, transfer
-from portarray.backends.dpnp.namespace.manipulation import together
 from portarray.backends.dpnp.namespace.scalars import constant
 from portarray.backends.promotion import Scalar, scalar_dtype
 from portarray.backends.python_values import Spaced, check_ends, spaced, with_values, wrapped_64
@@ -245,6 +244,8 @@ def linspace(
 
 def meshgrid(*arrays: ndarray, indexing: Literal["xy", "ij"] = "xy") -> tuple[ndarray, ...]:
     """Return coordinate arrays of one shape, each with its own memory."""
-    if indexing not in ("xy", "ij"):
-        raise ValueError(f"meshgrid's indexing must be 'xy' or 'ij', got {indexing!r}")
-    return tuple(dpnp.meshgrid(*together(arrays), indexing=indexing)) if arrays else ()
+    shape, own = sizes.grid([x.size for x in arrays], indexing)
+    return tuple(
+        dpnp.copy(dpnp.broadcast_to(dpnp.reshape(x, one), shape), order="C")
+        for x, one in zip(arrays, own, strict=True)
+    )

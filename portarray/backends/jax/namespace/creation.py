@@ -15,9 +15,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from portarray.backends import sizes
 from portarray.backends.jax import tracing, transfer
 from portarray.backends.jax.namespace.manipulation import counted
-from portarray.backends.promotion import kind_of, promote
+from portarray.backends.promotion import kind_of
 from portarray.backends.python_values import check_ends, spaced
 
 DType = np.dtype[Any]
@@ -229,12 +230,10 @@ def linspace(
 
 
 def meshgrid(*arrays: jax.Array, indexing: str = "xy") -> tuple[jax.Array, ...]:
-    """Return coordinate arrays of one shape and dtype."""
-    if not arrays:
-        return ()
-    dtype = promote(*[x.dtype for x in arrays])
+    """Return coordinate arrays of one shape; JAX's own have one dtype, too."""
+    shape, own = sizes.grid([x.size for x in arrays], indexing)
     return tuple(
-        jnp.meshgrid(*[jnp.atleast_1d(x.astype(dtype)) for x in arrays], indexing=indexing)
+        jnp.broadcast_to(jnp.reshape(x, one), shape) for x, one in zip(arrays, own, strict=True)
     )
 
 

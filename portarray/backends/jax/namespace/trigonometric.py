@@ -20,13 +20,16 @@ _finfo: Callable[[Any], Any] = jnp.finfo
 @compiled
 def _real_cosh(x: jax.Array, /) -> jax.Array:
     far, half, near = _halves(x)
-    return jnp.where(far, half / 2 * half, jnp.cosh(near))
+    grown = jnp.exp(jnp.abs(near))
+    return jnp.where(far, half / 2 * half, grown / 2 + 0.5 / grown)
 
 
 @compiled
 def _real_sinh(x: jax.Array, /) -> jax.Array:
     far, half, near = _halves(x)
-    return jnp.where(far, jnp.copysign(half / 2 * half, x), jnp.sinh(near))
+    grown = jnp.expm1(jnp.abs(near))
+    found = jnp.where(far, half / 2 * half, (grown + grown / (grown + 1)) / 2)
+    return jnp.copysign(found, x)
 
 
 def _halves(x: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
