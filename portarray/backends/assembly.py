@@ -270,20 +270,18 @@ class NativeFunctions:
             If the function does not take the dtype.
         """
         rule = accepted(name)
+        if dtype is not None and rule is not None and kind_of(dtype) not in rule.kinds:
+            function, how = self._converted(name, rule, dtype)
+            return (self._clipping(function, dtype) if name == "clip" else function), how
         if dtype is not None and dtype.itemsize == 2 and kind_of(dtype) == "f":
-            if name in _TRANSFORMS:  # no device has complex numbers of half precision
-                single = np.dtype("float32")
-                function, how = self.serve(name, single)
-                return self._casting(dtype, function, self.cast(dtype, single)), how
             if name in matrices.DECOMPOSED:
                 raise TypeError(
                     f"{name} does not take {dtype}; convert with pa.astype to float32 first"
                 )
-            if name == "linalg.matrix_norm":
-                return self._narrow_norm(dtype)
-        if dtype is not None and rule is not None and kind_of(dtype) not in rule.kinds:
-            function, how = self._converted(name, rule, dtype)
-            return (self._clipping(function, dtype) if name == "clip" else function), how
+            if name.startswith("fft.") and rule is not None:
+                single = np.dtype(np.float32)
+                function, how = self.serve(name, single)
+                return self._casting(dtype, function, self.cast(dtype, single)), how
         own = _own(self.backend, name, dtype)
         if own is not None:
             if name == "clip" and dtype is not None:
@@ -297,22 +295,6 @@ class NativeFunctions:
         if self.backend is _host_functions().backend:
             raise AttributeError(f"the array API standard has no {name!r}")
         return host.function(self.backend, self.device, name, _host_function(name)), "host"
-
-    def _narrow_norm(self, dtype: DType) -> tuple[Any, Served]:
-        """Return the composition of norms, without those of the singular values."""
-        composed = _composition("linalg.matrix_norm")
-        assert composed is not None
-        composition = partial(composed, self.namespace)
-
-        def norm(x: Any, /, **options: Any) -> Any:
-            if options.get("ord") in ("nuc", 2, -2):
-                raise TypeError(
-                    f"linalg.matrix_norm with ord={options['ord']!r} does not take {dtype}; "
-                    f"convert to float32 first, with pa.astype"
-                )
-            return composition(x, **options)
-
-        return self._ruled("linalg.matrix_norm", norm), "composed"
 
     def _guarded(self, name: str, own: Any) -> Any:
         return self.backend.guard_memory(name, own) if callable(own) else own

@@ -90,6 +90,6 @@ def vector_norm(
     if axis is not None:
         axis = arguments.axes(axis, x)
     order = arguments.real_number(ord, "ord")
-    if order == inf and not x.size:
+    if order == inf and type(x) is Array and not x.size:
         order = 1  # as for matrices
     return call.options("linalg.vector_norm", x, axis=axis, keepdims=keepdims, ord=order)
