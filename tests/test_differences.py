@@ -116,6 +116,35 @@ def casts_of_the_rest(device: pa.Device) -> bool:
     )
 
 
+# --- square roots ---------------------------------------------------------------------------------
+
+
+def _roots(device: pa.Device) -> list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]:
+    """Return powers of one half on a device, and what the standard says."""
+    return [
+        (
+            here(pa.pow(there(np.asarray([-np.inf, -0.0, 6.25, -1.0], dtype), device), 0.5)),
+            np.asarray([np.inf, 0.0, 2.5, np.nan], dtype),
+        )
+        for dtype in _floats(device)
+    ]
+
+
+def roots_equal(device: pa.Device) -> bool:
+    """Powers of one half are what other powers are."""
+    return all(
+        np.array_equal(found, wanted, equal_nan=True) and not np.signbit(found[1])
+        for found, wanted in _roots(device)
+    )
+
+
+def roots_of_the_rest(device: pa.Device) -> bool:
+    """Other numbers than -inf have theirs, and that of a zero is a zero."""
+    return all(
+        np.array_equal(found[1:], wanted[1:], equal_nan=True) for found, wanted in _roots(device)
+    )
+
+
 ROWS = {
     "subnormal": Row(
         "subnormal numbers: below 1.2e-38 in float32, below 2.2e-308 in float64",
@@ -134,6 +163,13 @@ ROWS = {
         (),
         casts_equal,
         casts_of_the_rest,
+    ),
+    "root": Row(
+        "`x ** 0.5` of negative infinity and negative zero",
+        "NaN and -0.0 where the library takes the square root, infinity and 0.0 where it does not.",
+        (),
+        roots_equal,
+        roots_of_the_rest,
     ),
 }
 

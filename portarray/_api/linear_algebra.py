@@ -109,6 +109,8 @@ def tensordot(
                 f"to contract"
             )
         return call.aligned("tensordot", x1, x2, axes=count)
+    if not isinstance(axes, (list, tuple)):
+        raise TypeError(f"axes is {axes!r}; it must be an integer or a pair of tuples of them")
     first, second = (
         arguments.axes(arguments.integers(one, "axes"), x)
         for one, x in zip(axes, (x1, x2), strict=True)

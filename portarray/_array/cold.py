@@ -155,11 +155,19 @@ def called(
 _FLAGS = frozenset(("descending", "full_matrices", "include_initial", "invert", "stable", "upper"))
 
 
-def _truths(error: Exception, options: dict[str, Any]) -> dict[str, bool]:
-    """Return the truth values of flags that are no bool, which some libraries refuse."""
+def _truths(error: Exception, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the truth values of flags that are no bool, which some libraries refuse.
+
+    And the sizes that are one, by True.
+    """
     if not isinstance(error, TypeError):
         return {}
-    return {key: bool(x) for key, x in options.items() if key in _FLAGS and type(x) is not bool}
+    found: dict[str, Any] = {
+        key: bool(x) for key, x in options.items() if key in _FLAGS and type(x) is not bool
+    }
+    if any(type(n) is bool for n in options.get("shape", ())):
+        found["shape"] = tuple(map(int, options["shape"]))
+    return found
 
 
 def _result(result: Any, table: DispatchTable) -> Any:
@@ -193,9 +201,9 @@ def _compared_outside(name: str, table: DispatchTable, first: Any, second: Any) 
 
 def where(condition: Any, x1: Any, x2: Any) -> Array:
     """Call ``where``, promoting its second and third operand."""
-    table, natives = common("where", (x1, x2))
     if type(condition) is not base.array_type:
         raise refused(condition, "where", scalars=False)
+    table, natives = common("where", (x1, x2))
     if condition._table.device is not table.device:
         dispatch.check_device("where", condition._table, table)
     return called("where", table, (condition._native, *natives), {})  # type: ignore[no-any-return]

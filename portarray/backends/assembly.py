@@ -270,18 +270,18 @@ class NativeFunctions:
             If the function does not take the dtype.
         """
         rule = accepted(name)
+        if dtype is not None and rule is not None and kind_of(dtype) not in rule.kinds:
+            function, how = self._converted(name, rule, dtype)
+            return (self._clipping(function, dtype) if name == "clip" else function), how
         if dtype is not None and dtype.itemsize == 2 and kind_of(dtype) == "f":
-            if name in _TRANSFORMS:  # no device has complex numbers of half precision
-                single = np.dtype("float32")
-                function, how = self.serve(name, single)
-                return self._casting(dtype, function, self.cast(dtype, single)), how
             if name in WIDE_ALONE:
                 raise TypeError(
                     f"{name} does not take {dtype}; convert with pa.astype to float32 first"
                 )
-        if dtype is not None and rule is not None and kind_of(dtype) not in rule.kinds:
-            function, how = self._converted(name, rule, dtype)
-            return (self._clipping(function, dtype) if name == "clip" else function), how
+            if name.startswith("fft.") and rule is not None:
+                single = np.dtype(np.float32)
+                function, how = self.serve(name, single)
+                return self._casting(dtype, function, self.cast(dtype, single)), how
         own = _own(self.backend, name, dtype)
         if own is not None:
             if name == "clip" and dtype is not None:

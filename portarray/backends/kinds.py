@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 from portarray.backends.promotion import Kind
 
-__all__ = ["ACCEPTED", "OPERANDS", "WIDE_ALONE", "Accepts", "Conversion"]
+__all__ = ["ACCEPTED", "OPERANDS", "Accepts", "Conversion"]
 
 Conversion = Literal["refused", "floating", "integer", "truth", "uint8", "uint8 and back"]
 """Conversion of an operand: refused, cast to the default dtype of a kind, compared with zero, cast
@@ -120,15 +120,6 @@ ACCEPTED: dict[str, Accepts] = {
     **dict.fromkeys(("fft.ihfft", "fft.rfft", "fft.rfftn"), _REAL_FLOATING),
 }
 """Accepted kinds by function."""
-
-WIDE_ALONE = frozenset(
-    (
-        *("linalg.cholesky", "linalg.det", "linalg.eig", "linalg.eigh", "linalg.eigvals"),
-        *("linalg.eigvalsh", "linalg.inv", "linalg.matrix_rank", "linalg.pinv", "linalg.qr"),
-        *("linalg.slogdet", "linalg.solve", "linalg.svd", "linalg.svdvals"),
-    )
-)
-"""The functions that do not take float16 and bfloat16."""
 
 _PAIR = slice(0, 2)
 _ALL = slice(None)

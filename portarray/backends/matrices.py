@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from portarray.backends.assembly import NativeFunctions
     from portarray.backends.base import Backend
 
-__all__ = ["CHECKED", "checked"]
+__all__ = ["CHECKED", "DECOMPOSED", "checked"]
 
 Function = Callable[..., Any]
 
@@ -46,6 +46,9 @@ CHECKED: dict[str, str] = {
     **dict.fromkeys(("linalg.det", "linalg.qr", "linalg.slogdet"), _UNCONVERGED),
 }
 """The functions that are wrapped, and the reason to give where a library finds no answer."""
+
+DECOMPOSED = CHECKED.keys() - {"linalg.matrix_norm", "linalg.matrix_power"}
+"""Those that do not take float16 and bfloat16."""
 
 _OBLONG = frozenset(("linalg.matrix_norm", "linalg.matrix_rank", "linalg.pinv")) | frozenset(
     ("linalg.qr", "linalg.svd", "linalg.svdvals")
@@ -75,12 +78,6 @@ def checked(name: str, function: Function, functions: NativeFunctions) -> Functi
             out = function(*args, **options)
         except Exception as error:
             x = args[0]
-            dtype = functions.numpy_dtype(x.dtype)
-            if dtype.itemsize == 2:
-                raise TypeError(
-                    f"{name} does not take {dtype} with these options; convert to float32 with "
-                    f"pa.astype first"
-                ) from error
             fault = _misshapen(name, x, *args[1:])
             if fault:
                 raise LinAlgError(name, fault) from error

@@ -136,6 +136,10 @@ def check_all_transformed(
     """Do the same for a transform along several axes."""
     if axes is None:
         axes = range(-(len(shape) if s is None else len(s)), 0)
+    if s is not None and len(s) != len(axes):
+        raise ValueError(
+            f"{name} got s={tuple(s)} and axes={tuple(axes)}; one size is due for each"
+        )
     if len({axis % max(len(shape), 1) for axis in axes}) < len(axes):
         raise ValueError(f"{name} got axes={tuple(axes)}; each axis may be named once")
     if not axes and "r" in name:

@@ -148,16 +148,14 @@ def wrong_elements(
         others = [_wide(n) for n in noisy]
         unstable = np.zeros(want.shape, dtype=bool)
         spread = np.zeros(want.shape)
-        signless = np.zeros(want.shape, dtype=bool)
         for other in others:
-            signless |= (other == 0) & (exact == 0) & (np.signbit(other) != np.signbit(exact))
             finite = np.isfinite(other) & np.isfinite(exact)
             unstable |= ~finite & ~((other == exact) | (np.isnan(other) & np.isnan(exact)))
             zeros = (exact == 0) & (one == 0) & (other == 0)
             unstable |= zeros & (np.signbit(other) != np.signbit(exact))
             spread = np.maximum(spread, np.where(finite, np.abs(other - exact), 0))
-        signs = (exact != 0) | signless | (np.signbit(one) == np.signbit(exact))
-        equal = ((one == exact) & signs) | (np.isnan(one) & np.isnan(exact))
+        signs = (one == exact) & ((exact != 0) | (np.signbit(one) == np.signbit(exact)))
+        equal = signs | (np.isnan(one) & np.isnan(exact))
         near = np.abs(one - exact) <= SPREAD * spread + ulps * _unit(exact, want.dtype)
         near &= (spread > 0) & np.isfinite(one) & np.isfinite(exact)
         return np.asarray(~(equal | near | unstable))

@@ -137,6 +137,10 @@ _EXACT = frozenset(("add", "subtract", "floor_divide"))
 """What is correctly rounded in every part, or compared only where it is exact."""
 
 
+_CORRECT = frozenset(("add", "subtract", "multiply", "divide", "sqrt", "square", "reciprocal"))
+"""What NumPy rounds correctly."""
+
+
 def refusal(name: str, dtype: DType) -> TypeError:
     return TypeError(f"{name} does not take {dtype} arrays; convert with astype first")
 
@@ -166,6 +170,8 @@ def plan(rules: Rules, name: str, dtype: DType) -> Plan:
     result = {"same": work, "bool": BOOL, "real": kinds.REAL.get(work, work)}[row.result]
     floats = kinds.letter(work) in "fc" and not row.native
     wide = kinds.WIDE[work] if floats else work
+    if work == kinds.NAMED["float64"] and name in _CORRECT:
+        wide = work  # rounded once, and not to the wider format before
     listed = ELEMENTWISE.get(name)
     bound = 0.0
     if listed is not None and kinds.letter(result) in "fc":

@@ -32,7 +32,7 @@ def _transformed(
     work = converted(rules, full, accepts, x.dtype)
     result: DType = kinds.COMPLEX.get(work, work)
     if name in _REAL_OUTPUT:
-        result = kinds.REAL[result]
+        result = kinds.REAL[rules.available(result)]
     result = rules.available(result)
     lengths = [x.shape[a] for a in places] if sizes is None else list(sizes)
     if name in _REAL_OUTPUT and sizes is None and lengths:

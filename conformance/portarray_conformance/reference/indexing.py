@@ -29,7 +29,7 @@ def normalized(rules: Rules, x: Array, key: Any) -> tuple[Any, ...]:
     given = key if isinstance(key, tuple) else (key,)
     try:
         parts = [_part(rules, shape, part) for part in given]
-    except TypeError as error:
+    except (TypeError, ValueError) as error:
         # A second mistake may be found first.
         rest = tuple(slice(None) if isinstance(part, slice) else part for part in given)
         try:

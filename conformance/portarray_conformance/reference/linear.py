@@ -46,6 +46,9 @@ def _product(
     # Beside infinities too: what overflows on the way may meet one of the other sign.
     wild = kinds.overflows(magnitude(*[kinds.finite(size) for size in sizes]), dtype)
     bound = NORMWISE[name]
+    if rules.noise is not None and exact:
+        # Sums begin with a zero or with the first term.
+        out = rules.noise.signs(out, np.ones(out.shape, bool))
     made = finished(rules, out, dtype, lambda: scale * factor, bound, exact, wild, products=True)
     if dtype.kind == "c" and not all(np.isfinite(d).all() for d in (*data, made._data)):
         return rules.array(made._data, np.ones(out.shape, bool))
@@ -102,6 +105,8 @@ def tensordot(rules: Rules, x1: Any, x2: Any, /, *, axes: Any = 2) -> Array:
     terms = math.prod(x1.shape[a] for a in first)
 
     def product(a: Data, b: Data) -> Data:
+        if not first:  # NumPy multiplies with BLAS, in which 0 times NaN may be 0
+            return np.asarray(np.multiply.outer(a, b))
         return np.asarray(np.tensordot(a, b, axes=(first, second)))
 
     return _product(rules, "tensordot", NUMERIC, x1, x2, product, terms)

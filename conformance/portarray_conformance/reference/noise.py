@@ -26,18 +26,22 @@ class Noise:
 
     def __init__(self, seed: int) -> None:
         self._random = np.random.default_rng(seed)
+        self._first = seed == 0
         # Of zeros, the other one with the next seed: few seeds see both.
         self._sign = 1.0 if seed % 2 else -1.0
 
     def uniform(self, shape: tuple[int, ...]) -> Data:
-        """Return numbers from -1 to 1."""
-        return self._random.uniform(-1.0, 1.0, shape)
+        """Return numbers from -1 to 1; of the first seed -1 or 1, as errors of one ULP show."""
+        drawn = self._random.uniform(-1.0, 1.0, shape)
+        return np.sign(drawn) if self._first else drawn
 
     def spread(self, x: Data, scale: Any) -> Data:
         """Return values with errors of up to a scale; zeros of a zero scale get either sign."""
         if x.dtype.kind == "c":
-            real = self.spread(np.asarray(x.real), scale)
-            return np.asarray(real + 1j * self.spread(np.asarray(x.imag), scale), dtype=x.dtype)
+            moved = np.array(x)
+            moved.real = self.spread(np.asarray(x.real), scale)
+            moved.imag = self.spread(np.asarray(x.imag), scale)
+            return moved
         scale = np.where(np.isfinite(scale), scale, 0)
         error = self.uniform(x.shape) * scale
         out = np.where(np.isfinite(x), x + error, x)
@@ -66,5 +70,10 @@ class Noise:
 
     def signs(self, x: Data, where: Data) -> Data:
         """Return values with signs drawn for the zeros in some places."""
+        if x.dtype.kind == "c":
+            out = np.array(x)
+            for name in ("real", "imag"):
+                setattr(out, name, self.signs(np.asarray(getattr(x, name)), where))
+            return out
         drawn = np.copysign(x, self._sign)
         return np.where(where & (x == 0), drawn, x).astype(x.dtype)

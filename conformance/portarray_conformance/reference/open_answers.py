@@ -56,7 +56,7 @@ def _not_finite(values: Sequence[Data], out: Data, dtype: DType) -> Data | None:
     """Complex products and powers of what is not finite, and those near overflow."""
     found = ~np.isfinite(out) | _large(out, dtype)
     for x in values:
-        found = found | ~np.isfinite(x)
+        found = found | ~np.isfinite(x) | _large(x, dtype)
     return np.asarray(found) if found.any() else None
 
 
@@ -67,6 +67,12 @@ def _powers(values: Sequence[Data], out: Data, dtype: DType) -> Data | None:
     if not vanished.any():
         return found
     return vanished if found is None else found | vanished
+
+
+def _roots(values: Sequence[Data], out: Data, dtype: DType) -> Data | None:
+    """Powers of one half, for which libraries take the square root."""
+    found = (values[1] == 0.5) & np.signbit(values[0]) & ((values[0] == 0) | np.isinf(values[0]))
+    return np.asarray(found) if np.any(found) else None
 
 
 def _large(out: Data, dtype: DType) -> Data:
@@ -109,6 +115,8 @@ def of(name: str, dtype: DType) -> Open | None:
         return _quotient if name == "floor_divide" else _remainder
     if name.endswith("_shift"):
         return _shifts
+    if name == "pow" and kind == "f":
+        return _roots
     if kind == "c":
         if name == "pow":
             return _powers

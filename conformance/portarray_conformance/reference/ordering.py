@@ -55,7 +55,8 @@ def sort(
     rules.is_array(x, "sort")
     data, order = _order(rules, "sort", x, axis, descending)
     out = np.moveaxis(np.take_along_axis(data, order, -1), -1, arguments.axis(axis, x.ndim))
-    if rules.noise is not None and not stable and data.dtype.kind == "f":
+    # Zeros are equal; which comes first is left open.
+    if rules.noise is not None and data.dtype.kind == "f":
         out = rules.noise.signs(out, out == 0)
     return rules.array(kinds.rounded(out, x.dtype))
 
@@ -151,6 +152,8 @@ def _clipped(rules: Rules, x: Array, low: Any, high: Any) -> Array:
             order = kinds.ORDER[kinds.letter(given.dtype)]
         if order > kinds.ORDER[kind]:
             raise TypeError(f"clip got a bound of a higher kind than {x.dtype}; convert it first")
+        if given is not None and isinstance(bound, float) and kind == "f":
+            given = rules.array(kinds.number(float(bound), x.dtype))  # as wide as x
         if given is None:
             limit: Any = bound if kind in "biu" else kinds.held(bound, x.dtype)
             if kind in "iu":

@@ -80,8 +80,11 @@ def finished(
     may be -0.
     """
     if rules.noise is not None and kinds.letter(dtype) in "fc" and not exact:
-        digits, _ = kinds.DIGITS[kinds.REAL.get(dtype, dtype)]
-        out = rules.noise.spread(out, scale() * (bound * 2.0**-digits))
+        digits, least = kinds.DIGITS[kinds.REAL.get(dtype, dtype)]
+        size = scale() * (bound * 2.0**-digits)
+        # Terms that are subnormal are each rounded to the same unit.
+        size = np.where(size > 0, size + bound * 2.0 ** (least - digits), size)
+        out = rules.noise.spread(out, size)
         out = np.abs(out) if positive else out
     elif rules.noise is not None and products and kinds.letter(dtype) in "fc":
         out = rules.noise.signs(out, np.ones(out.shape, bool))
@@ -132,14 +135,14 @@ def _total(
         return rules.array(out.astype(result), None if open_ is None else np.asarray(open_))
     size = _magnitudes(data) if name == "sum" else np.abs(data)
     scale = reduce(size, axis=axes, keepdims=keepdims, dtype=size.dtype)
-    exact = exact_sums(data, size=scale, dtype=result)
+    # Products are exact of whole numbers alone.
+    parts = data if name == "sum" else data / 8
+    exact = exact_sums(parts, size=scale, dtype=result)
     n = max(1.0, _count(x, axes) / 4) * (2 if kinds.letter(result) == "c" else 1)
     wild = kinds.overflows(scale, result)
     if name == "prod":
         wild = _wild(lambda d: reduce(d, axis=axes, keepdims=keepdims), size, out, result)
     signs = name == "prod" and result.kind == "c"
-    if name == "sum" and result.kind == "c" and not exact:
-        wild = wild | ~np.isfinite(out)
     bound = NORMWISE[name]
     return finished(rules, out, result, lambda: scale * n, bound, exact, wild, products=signs)
 
@@ -214,14 +217,13 @@ def _running(
         return rules.array(run(data).astype(result))
     scale = run(_magnitudes(data))
     n = max(1.0, x.shape[place] / 4) * (2 if kinds.letter(result) == "c" else 1)
-    exact = exact_sums(data, size=scale, dtype=result)
+    parts = data if ufunc is np.add else data / 8
+    exact = exact_sums(parts, size=scale, dtype=result)
     out = run(data)
     wild = kinds.overflows(scale, result)
     if ufunc is np.multiply:
         wild = _wild(run, np.abs(data), out, result)
-    signs = name == "prod" and result.kind == "c"
-    if name == "sum" and result.kind == "c" and not exact:
-        wild = wild | ~np.isfinite(out)
+    signs = ufunc is np.multiply and result.kind == "c"
     bound = NORMWISE[name]
     return finished(rules, out, result, lambda: scale * n, bound, exact, wild, products=signs)
 

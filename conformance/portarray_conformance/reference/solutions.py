@@ -350,6 +350,11 @@ def svdvals(rules: Rules, x: Any, /) -> Array:
     )
 
 
+def _check_tolerance(rtol: Any) -> None:
+    if rtol is not None and type(rtol) is not Array:
+        arguments.real_number(rtol, "rtol")
+
+
 def _cut(rules: Rules, data: Data, dtype: DType, rtol: Any) -> tuple[Data, Data]:
     """Return singular values and below what they count as zero."""
     values = _values(data)
@@ -374,6 +379,7 @@ def _cut(rules: Rules, data: Data, dtype: DType, rtol: Any) -> tuple[Data, Data]
 @_spoiled("0")
 def matrix_rank(rules: Rules, x: Any, /, *, rtol: Any = None) -> Array:
     data, dtype = _matrices(rules, "matrix_rank", x)
+    _check_tolerance(rtol)
     if 0 in data.shape[-2:]:
         return rules.array(np.zeros(x.shape[:-2], rules.index))
     values, limit = _cut(rules, data, dtype, rtol)
@@ -384,6 +390,7 @@ def matrix_rank(rules: Rules, x: Any, /, *, rtol: Any = None) -> Array:
 @_spoiled("nan")
 def pinv(rules: Rules, x: Any, /, *, rtol: Any = None) -> Array:
     data, dtype = _matrices(rules, "pinv", x)
+    _check_tolerance(rtol)
     if data.size == 0:
         return rules.array(np.zeros((*x.shape[:-2], x.shape[-1], x.shape[-2]), dtype))
     values, limit = _cut(rules, data, dtype, rtol)

@@ -155,10 +155,13 @@ def linspace(
     """
     first, last = arguments.number(start, "start"), arguments.number(stop, "stop")
     is_complex = isinstance(first, complex) or isinstance(last, complex)
-    if is_complex and dtype is not None and dtypes.kind_of(dtypes.canonical(dtype)) != "c":
+    kind = "" if dtype is None else dtypes.kind_of(dtypes.canonical(dtype))
+    if is_complex and kind not in ("", "c"):
         raise TypeError(f"linspace got complex bounds and dtype {dtype}; use a complex dtype")
+    if kind == "b":
+        raise TypeError("linspace got dtype bool; it makes numbers. Compare them for truth values")
     count = arguments.size(num, "num")
-    if dtype is not None and dtypes.kind_of(dtypes.canonical(dtype)) in "iu":
+    if kind in ("i", "u"):
         values = rules.whole_spaced(first, last, count, dtypes.canonical(dtype), endpoint=endpoint)  # type: ignore[arg-type]  # real here
         return conversion.asarray(values, device=selection.resolve(device))
     return call.create(

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from portarray._api import arguments
 from portarray._array import call, dtypes
+from portarray._array.array import Array
 
 if TYPE_CHECKING:
-    from portarray._array.array import Array
     from portarray.typing import DeviceLike, DTypeLike
 
 
@@ -104,6 +104,8 @@ def fftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:
     """
     if axes is not None:
         axes = arguments.axes(arguments.integers(axes, "axes"), x, name="axes")
+    elif type(x) is Array and x.ndim == 0:
+        return x.copy()
     return call.options("fft.fftshift", x, axes=axes)
 
 
@@ -129,6 +131,8 @@ def ifftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:
     """
     if axes is not None:
         axes = arguments.axes(arguments.integers(axes, "axes"), x, name="axes")
+    elif type(x) is Array and x.ndim == 0:
+        return x.copy()
     return call.options("fft.ifftshift", x, axes=axes)
 
 

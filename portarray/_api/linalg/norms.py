@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Literal
 
 from portarray._api import arguments
 from portarray._array import call
+from portarray._array.array import Array
 
 if TYPE_CHECKING:
-    from portarray._array.array import Array
     from portarray.typing import Axes
 
 _SINGULAR_VALUES = (2, "nuc")
@@ -48,12 +48,12 @@ def matrix_norm(
     if ord is None:
         ord = "fro"
     arguments.choice(ord, "ord", _MATRIX_ORDERS)
-    if ord in _OF_NOTHING and not x.size:
+    if keepdims is not False:
+        keepdims = arguments.flag(keepdims, "keepdims")
+    if ord in _OF_NOTHING and type(x) is Array and not x.size:
         # The norm of an empty matrix is 0, but libraries look for the largest of no elements.
         if x.dtype.itemsize > 2 or ord not in _SINGULAR_VALUES:
             ord = "fro"
-    if keepdims is not False:
-        keepdims = arguments.flag(keepdims, "keepdims")
     return call.options("linalg.matrix_norm", x, keepdims=keepdims, ord=ord)
 
 

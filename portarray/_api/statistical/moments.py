@@ -100,6 +100,8 @@ def std(
     """
     if unknown:
         raise _absent.unexpected(std, unknown)
+    if type(correction) is not float:
+        correction = arguments.real_number(correction, "correction")
     if keepdims is not False:
         keepdims = arguments.flag(keepdims, "keepdims")
     if axis is not None:
@@ -158,6 +160,8 @@ def var(
     """
     if unknown:
         raise _absent.unexpected(var, unknown)
+    if type(correction) is not float:
+        correction = arguments.real_number(correction, "correction")
     if keepdims is not False:
         keepdims = arguments.flag(keepdims, "keepdims")
     if axis is not None:

@@ -70,9 +70,10 @@ def matrix_norm(
         raise ValueError(f"matrix_norm needs at least 2 axes, got {x.ndim}")
     if ord is None or ord == "fro":
         return vector_norm(xp, x, axis=(-2, -1), keepdims=keepdims)
+    largest = xp.sum if 0 in x.shape else xp.max  # of no elements it is 0
     if ord in ("nuc", 2, -2):
         values = xp.linalg.svdvals(x)
-        reduce = {"nuc": xp.sum, 2: xp.max, -2: xp.min}[ord]
+        reduce = {"nuc": xp.sum, 2: largest, -2: xp.min}[ord]
         norm = reduce(values, axis=-1, keepdims=keepdims)
         return xp.expand_dims(norm, axis=-1) if keepdims else norm
     if ord not in (1, -1, math.inf, -math.inf):
@@ -81,7 +82,7 @@ def matrix_norm(
         )
     summed, compared = (-2, -1) if ord in (1, -1) else (-1, -2)
     sums = xp.sum(xp.abs(x), axis=summed, keepdims=True)
-    norm = (xp.max if ord > 0 else xp.min)(sums, axis=compared, keepdims=True)
+    norm = (largest if ord > 0 else xp.min)(sums, axis=compared, keepdims=True)
     return norm if keepdims else xp.squeeze(norm, axis=(-2, -1))
 
 
@@ -162,7 +163,8 @@ def vector_norm(
     if axis == () or x.ndim == 0:
         return size
     if ord == math.inf:
-        return xp.max(size, axis=axis, keepdims=keepdims)
+        largest = xp.sum if 0 in x.shape else xp.max  # of no elements it is 0
+        return largest(size, axis=axis, keepdims=keepdims)
     if ord == -math.inf:
         return xp.min(size, axis=axis, keepdims=keepdims)
     if ord == 1:

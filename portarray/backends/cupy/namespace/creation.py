@@ -12,7 +12,7 @@ from cupy import ndarray
 
 from portarray.backends.cupy import devices, transfer
 from portarray.backends.cupy.namespace import kernels
-from portarray.backends.cupy.namespace.manipulation import broadcast_arrays, together
+from portarray.backends.cupy.namespace.manipulation import broadcast_arrays
 from portarray.backends.cupy.namespace.scalars import Scalar
 from portarray.backends.python_values import check_ends, spaced, with_values
 
@@ -237,7 +237,7 @@ def meshgrid(*arrays: ndarray, indexing: Literal["xy", "ij"] = "xy") -> tuple[nd
         places[:2] = 1, 0
     spread = [
         x.reshape([-1 if other == place else 1 for other in range(len(arrays))])
-        for place, x in zip(places, together(arrays), strict=True)
+        for place, x in zip(places, arrays, strict=True)
     ]
     return tuple(cupy.array(grid, order="C") for grid in broadcast_arrays(*spread))
 

@@ -69,16 +69,6 @@ def _sign(x: mx.array) -> mx.array:
     return mx.where(mx.isnan(x), x, mx.sign(x))
 
 
-def _complex_sign(x: mx.array) -> mx.array:
-    # MLX leaves the signs of zeros, where the standard wants 0 + 0j, and NaN beside infinities.
-    known = mx.where(mx.equal(x, 0), 0, mx.sign(x))
-    a, b = mx.real(x), mx.imag(x)
-    along = mx.not_equal(mx.isinf(a), mx.isinf(b)) & ~mx.isnan(x)
-    zero = mx.zeros_like(a)
-    axis = mx.where(mx.isinf(a), mx.sign(a), zero) + 1j * mx.where(mx.isinf(b), mx.sign(b), zero)
-    return mx.where(along, axis, known)
-
-
 def _modulus(x: mx.array) -> mx.array:
     return hypot_of(floating.REAL, mx.real(x), mx.imag(x))  # type: ignore[no-any-return]
 
@@ -103,7 +93,7 @@ ROWS: Rows = {
     "sign": {
         "iu": mx.sign,
         "f": _sign,
-        "c": floating.on_gpus(floating.by_parts(sign_parts), _complex_sign),
+        "c": floating.by_parts(sign_parts),
     },
     "signbit": {"f": floating.is_negative},
     "subtract": {"iufc": mx.subtract},

@@ -198,7 +198,7 @@ def _split(x: Tensor, key: Key) -> _Parts:
         elif isinstance(index, slice):
             forward, reverse = _forward(index, x.shape[axis])
             if reverse:
-                backward.append(len(advanced))
+                backward.append(builtins.sum(not isinstance(one, int) for one in basic))
             basic.append(forward)
             advanced.append(_ALL)
             axis += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Literal
 
@@ -80,10 +81,12 @@ def inv(x: Tensor, /) -> Tensor:
     return _inv(x) if config.check_linalg else _inv_ex(x)[0]
 
 
-def _matrix_norm_of(
+def matrix_norm(
     x: Tensor, /, *, keepdims: bool = False, ord: float | Literal["fro", "nuc"] | None = "fro"
 ) -> Tensor:
     """Return norms of matrices."""
+    if 0 in x.shape and ord in (1, 2, math.inf):
+        return torch.sum(torch.abs(x), (-2, -1), keepdim=keepdims)
     return _matrix_norm(x, "fro" if ord is None else ord, keepdim=keepdims)
 
 
@@ -139,12 +142,12 @@ def vector_norm(
         # Of one number any norm but the 0th is its absolute value; PyTorch takes () for all axes.
         size = torch.abs(x)
         return (size != 0).to(size.dtype) if ord == 0 else size
+    if ord == math.inf and 0 in x.shape:
+        return torch.sum(torch.abs(x), axis, keepdim=keepdims)
     return _vector_norm(x, ord=ord, dim=axis, keepdim=keepdims)
 
 
-# PyTorch's norms of matrices do not take float16; the shared composition does.
 ROWS: Rows = {
-    "matrix_norm": {"float32 float64 c": _matrix_norm_of},
     "cross": {NAMES: modular(cross)},
     "outer": {"iufc": torch.outer, NAMES: modular(torch.outer)},
 }

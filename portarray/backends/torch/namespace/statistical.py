@@ -171,6 +171,7 @@ def var(
     else:
         axes = (axis,) if isinstance(axis, int) else axis
         count = math.prod([x.shape[place] for place in axes])
+    left = count - correction
     if axis == ():
         spread = x - x  # 0, but NaN for what is not finite
     elif count == 0:
@@ -180,7 +181,6 @@ def var(
         spread = torch.var(x, axis, correction=0, keepdim=keepdims)
     if correction == 0:
         return spread
-    left = count - correction
     return spread * (count / left if left > 0 else math.nan)
 
 
