@@ -131,7 +131,8 @@ def _total(
     data = wide(x._data)
     out = np.asarray(reduce(data, axis=axes, keepdims=keepdims, dtype=data.dtype))
     if kinds.letter(result) not in "fc":
-        return rules.array(out.astype(result))
+        open_ = None if x.unsure is None else np.any(x.unsure, axis=axes, keepdims=keepdims)
+        return rules.array(out.astype(result), None if open_ is None else np.asarray(open_))
     size = _magnitudes(data) if name == "sum" else np.abs(data)
     scale = reduce(size, axis=axes, keepdims=keepdims, dtype=size.dtype)
     # Products are exact of whole numbers alone.

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Literal
 
 from portarray._api import arguments
 from portarray._array import call
-from portarray._array.array import Array
 
 if TYPE_CHECKING:
+    from portarray._array.array import Array
     from portarray.typing import Axes
 
-_LARGEST = (1, 2, inf)
+_SINGULAR_VALUES = (2, "nuc")
+_OF_NOTHING = (1, inf, *_SINGULAR_VALUES)
 _MATRIX_ORDERS = ("fro", "nuc", 1, 2, inf, -1, -2, -inf)
 
 
@@ -49,8 +50,10 @@ def matrix_norm(
     arguments.choice(ord, "ord", _MATRIX_ORDERS)
     if keepdims is not False:
         keepdims = arguments.flag(keepdims, "keepdims")
-    if ord in _LARGEST and arguments.is_array(x) and not x.size:
-        ord = "fro"  # no library has a largest of no elements; the norm of an empty matrix is 0
+    if ord in _OF_NOTHING and arguments.is_array(x) and not x.size:
+        # The norm of an empty matrix is 0, but libraries look for the largest of no elements.
+        if x.dtype.itemsize > 2 or ord not in _SINGULAR_VALUES:
+            ord = "fro"
     return call.options("linalg.matrix_norm", x, keepdims=keepdims, ord=ord)
 
 

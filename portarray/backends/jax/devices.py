@@ -48,7 +48,7 @@ _FAILURES = re.compile(r"\s*(INTERNAL|UNAVAILABLE|ABORTED|DATA_LOSS|DEADLINE_EXC
 # JAX raises TypeError for some wrong shapes and values.
 _ABOUT_VALUES = re.compile(
     r"incompatible shapes|cannot reshape|[Cc]annot concatenate|shapes? must|must have|dimension"
-    r"|broadcast|equal shapes|same shape|contracting|[Aa]xis|ndim|\brank\b|size|got shape"
+    r"|broadcast|equal shapes|same shape|contracting|[Aa]xis|ndim|\branks?\b|size|got shape"
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 import dpnp
@@ -10,8 +11,23 @@ from dpnp import ndarray
 from portarray.backends.dpnp.namespace.scalars import pair
 from portarray.backends.promotion import Scalar
 
-argmax = dpnp.argmax
-argmin = dpnp.argmin
+
+def _first_nan(own: Callable[..., ndarray]) -> Callable[..., ndarray]:
+    """Return an ``argmax`` or ``argmin`` that gives the first NaN's place; dpnp gives any NaN's."""
+
+    def place(x: ndarray, /, *, axis: int | None = None, keepdims: bool = False) -> ndarray:
+        found = own(x, axis=axis, keepdims=keepdims)
+        if x.dtype.kind != "f":
+            return found
+        missing = dpnp.isnan(x)
+        some = dpnp.any(missing, axis=axis, keepdims=keepdims)
+        return dpnp.where(some, dpnp.argmax(missing, axis=axis, keepdims=keepdims), found)
+
+    return place
+
+
+argmax = _first_nan(dpnp.argmax)
+argmin = _first_nan(dpnp.argmin)
 count_nonzero = dpnp.count_nonzero
 nonzero = dpnp.nonzero
 
