@@ -155,11 +155,20 @@ def called(
 _FLAGS = frozenset(("descending", "full_matrices", "include_initial", "invert", "stable", "upper"))
 
 
-def _truths(error: Exception, options: dict[str, Any]) -> dict[str, bool]:
-    """Return the truth values of flags that are no bool, which some libraries refuse."""
+def _truths(error: Exception, options: dict[str, Any]) -> dict[str, Any]:
+    """Return flags that are no bool as one, and sizes that are as integers.
+
+    Some libraries refuse them.
+    """
     if not isinstance(error, TypeError):
         return {}
-    return {key: bool(x) for key, x in options.items() if key in _FLAGS and type(x) is not bool}
+    found: dict[str, Any] = {
+        key: bool(x) for key, x in options.items() if key in _FLAGS and type(x) is not bool
+    }
+    shape = options.get("shape")
+    if type(shape) is tuple and bool in map(type, shape):
+        found["shape"] = tuple([n + 0 if type(n) is bool else n for n in shape])
+    return found
 
 
 def _result(result: Any, table: DispatchTable) -> Any:
