@@ -50,10 +50,10 @@ def matrix_norm(
     arguments.choice(ord, "ord", _MATRIX_ORDERS)
     if keepdims is not False:
         keepdims = arguments.flag(keepdims, "keepdims")
+    # The norm of an empty matrix is 0, but libraries look for the largest of no elements.
     if ord in _OF_NOTHING and arguments.is_array(x) and not x.size:
-        # The norm of an empty matrix is 0, but libraries look for the largest of no elements.
-        if x.dtype.itemsize > 2 or ord not in _SINGULAR_VALUES:
-            ord = "fro"
+        half = x.dtype.itemsize == 2  # which has no singular values: refused below
+        ord = ord if half and ord in _SINGULAR_VALUES else "fro"
     return call.options("linalg.matrix_norm", x, keepdims=keepdims, ord=ord)
 
 
@@ -93,6 +93,6 @@ def vector_norm(
     if axis is not None:
         axis = arguments.axes(axis, x)
     order = arguments.real_number(ord, "ord")
-    if order == inf and type(x) is Array and not x.size:
+    if order == inf and arguments.is_array(x) and not x.size:
         order = 1  # as for matrices
     return call.options("linalg.vector_norm", x, axis=axis, keepdims=keepdims, ord=order)
