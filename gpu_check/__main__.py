@@ -8,8 +8,9 @@ From a checkout, on a machine that need not have a network::
 It looks for every GPU that an installed library drives (NVIDIA's OpenCL counts, through clarray),
 runs portarray's conformance suite and drawn programs on each, and the official suite where a folder
 with it is given, moves data between all pairs of devices that have a GPU among them, times calls
-beside the library's own, verifies the kernels, and times them and a language model beside PyTorch's eager functions,
-beside the card's bandwidth and beside the CPU. Each part is a process of its own with a time limit,
+beside the library's own, verifies the kernels, and times them and a language model beside PyTorch's
+eager functions, beside the card's bandwidth and beside the CPU. Each part is a process of its own
+with a time limit,
 so that a driver that hangs or dies costs its own part and nothing else. What was not there or not
 reached is 'not run', never 'passed'.
 

@@ -51,6 +51,11 @@ def axes(value: int | Sequence[int], x: Any, *, name: str = "axis") -> int | tup
     return found
 
 
+def is_array(x: object) -> bool:
+    """Tell whether an argument that should be an array is one."""
+    return type(x) is base.array_type
+
+
 def ndim(x: Any, otherwise: int) -> int:
     """Return an array's number of axes; for what is no array another, so that the call refuses."""
     return x.ndim if type(x) is base.array_type else otherwise

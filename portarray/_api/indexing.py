@@ -50,9 +50,9 @@ def take(x: Array, indices: Array, /, *, axis: int | None = None, **unknown: Nev
         raise _absent.unexpected(take, unknown)
     if axis is not None:
         axis = arguments.axis(axis, x)
-    elif type(x) is Array and x.ndim != 1:
+    elif arguments.is_array(x) and x.ndim != 1:
         raise ValueError(f"take got an array of {x.ndim} axes without axis=; name the axis")
-    if type(indices) is not Array and type(x) is Array:
+    if not arguments.is_array(indices) and arguments.is_array(x):
         indices = operands.from_scalar(indices, "take", x.device)
     arguments.indices(indices, "indices")
     return call.pair("take", x, indices, axis=axis)
@@ -93,9 +93,9 @@ def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
     argsort : Its result, used as `indices`, gives the sorted array.
     """
     axis = arguments.axis(axis, x)
-    if type(indices) is not Array:
+    if not arguments.is_array(indices):
         raise operands.refused(indices, "take_along_axis", scalars=False)
-    if type(x) is Array and indices.ndim != x.ndim:
+    if arguments.is_array(x) and indices.ndim != x.ndim:
         raise ValueError(
             f"take_along_axis got x with {x.ndim} axes and indices with {indices.ndim}; "
             f"the numbers must be equal"

@@ -162,7 +162,7 @@ def nonzero(x: Array, /) -> tuple[Array, ...]:
     >>> rows.tolist(), columns.tolist()
     ([0, 1], [1, 0])
     """
-    if type(x) is Array and x.ndim == 0:
+    if arguments.is_array(x) and x.ndim == 0:
         raise ValueError("nonzero got a 0-d array, which has no axis to index; reshape it to (1,)")
     return call.several("nonzero", x)
 
@@ -211,7 +211,7 @@ def searchsorted(
     [3, 4]
     """
     arguments.choice(side, "side", ("left", "right"))
-    if type(x1) is not Array:
+    if not arguments.is_array(x1):
         raise operands.refused(x1, "searchsorted", scalars=False)
     if x1.ndim != 1:
         raise ValueError(f"searchsorted got x1 of shape {x1.shape}; it must have one axis")
@@ -266,11 +266,11 @@ def where(
         return nonzero(condition)
     if x1 is None or x2 is None:
         raise TypeError("where takes a condition alone, or with both x1 and x2; got one of them")
-    if type(condition) is Array and condition.dtype.kind != "b":
+    if arguments.is_array(condition) and condition.dtype.kind != "b":
         raise TypeError(
             f"where got a condition of dtype {condition.dtype}; it must be boolean: "
             f"compare it first, as in x != 0"
         )
-    if type(x1) is not Array and type(x2) is not Array and type(condition) is Array:
+    if not arguments.is_array(x1) and not arguments.is_array(x2) and arguments.is_array(condition):
         x1 = operands.from_scalar(x1, "where", condition.device)
     return call.where(condition, x1, x2)

@@ -138,7 +138,8 @@ def diff(
     n = arguments.size(n, "n")
     if prepend is not None or append is not None:
         # Joined here, where all are promoted: libraries neither promote nor do so for n=0.
-        parts = [part for part in (prepend, x, append) if part is not None]
+        before, after = ([] if one is None else [one] for one in (prepend, append))
+        parts = [*before, x, *after]
         x = concat(parts, axis=axis)
     elif n == 0 and type(x) is Array:
         x = x.copy()  # libraries return the same memory

@@ -22,7 +22,7 @@ import numpy as np
 
 from portarray.backends import host, matrices, promotion, registry, rules
 from portarray.backends.base import Backend
-from portarray.backends.kinds import ACCEPTED, OPERANDS, WIDE_ALONE, Accepts
+from portarray.backends.kinds import ACCEPTED, OPERANDS, Accepts
 from portarray.backends.promotion import Kind, kind_of
 from portarray.backends.types import Served, served_by
 
@@ -274,7 +274,7 @@ class NativeFunctions:
             function, how = self._converted(name, rule, dtype)
             return (self._clipping(function, dtype) if name == "clip" else function), how
         if dtype is not None and dtype.itemsize == 2 and kind_of(dtype) == "f":
-            if name in WIDE_ALONE:
+            if name in matrices.DECOMPOSED:
                 raise TypeError(
                     f"{name} does not take {dtype}; convert with pa.astype to float32 first"
                 )

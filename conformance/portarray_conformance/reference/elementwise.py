@@ -194,7 +194,7 @@ def plan(rules: Rules, name: str, dtype: DType) -> Plan:
             if name == "pow" and result.kind == "c":
                 grown = numerics.growth(*values)
             elif name == "logaddexp":
-                grown = numerics.cancelled(*values, out)
+                grown = numerics.cancelled(values[0], values[1], out)
             out = noise.rounded(out, result, bound * grown, parts=name in COMPLEX_UNARY)
             if result.kind == "c" and name in ("divide", "reciprocal", "pow"):
                 out = noise.signs(out, np.asarray(out == 0))

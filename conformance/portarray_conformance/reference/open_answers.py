@@ -56,8 +56,8 @@ def _not_finite(values: Sequence[Data], out: Data, dtype: DType) -> Data | None:
     """Complex products and powers of what is not finite, and those near overflow."""
     found = ~np.isfinite(out) | _large(out, dtype)
     for x in values:
-        found = found | ~np.isfinite(x) | _large(x, dtype)
-    return np.asarray(found) if found.any() else None
+        found = np.asarray(found | ~np.isfinite(x) | _large(x, dtype))
+    return found if found.any() else None
 
 
 def _powers(values: Sequence[Data], out: Data, dtype: DType) -> Data | None:
@@ -66,7 +66,7 @@ def _powers(values: Sequence[Data], out: Data, dtype: DType) -> Data | None:
     vanished = (np.abs(out) < float(np.finfo(dtype).smallest_normal)) & (values[0] != 0)
     if not vanished.any():
         return found
-    return vanished if found is None else found | vanished
+    return np.asarray(vanished if found is None else found | vanished)
 
 
 def _roots(values: Sequence[Data], out: Data, dtype: DType) -> Data | None:

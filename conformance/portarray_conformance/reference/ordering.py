@@ -217,8 +217,9 @@ def _unique(rules: Rules, x: Any, name: str) -> UniqueAllResult:
     places = np.flatnonzero(starts)
     values = flat[order[places]]
     marks = which = None
-    if rules.noise is not None and kinds.letter(x.dtype) == "f":
-        values = kinds.rounded(rules.noise.signs(wide(values), values == 0), x.dtype)
+    if rules.noise is not None and kinds.letter(x.dtype) in "fc":
+        every = np.ones(values.shape, BOOL)
+        values = kinds.rounded(rules.noise.signs(wide(values), every), x.dtype)
     if kinds.letter(x.dtype) == "f":
         # Which NaN is which is left open.
         which = np.isnan(values)

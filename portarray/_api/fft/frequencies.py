@@ -104,7 +104,7 @@ def fftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:
     """
     if axes is not None:
         axes = arguments.axes(arguments.integers(axes, "axes"), x, name="axes")
-    elif type(x) is Array and x.ndim == 0:
+    elif arguments.is_array(x) and x.ndim == 0:
         return x.copy()
     return call.options("fft.fftshift", x, axes=axes)
 
@@ -131,7 +131,7 @@ def ifftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:
     """
     if axes is not None:
         axes = arguments.axes(arguments.integers(axes, "axes"), x, name="axes")
-    elif type(x) is Array and x.ndim == 0:
+    elif arguments.is_array(x) and x.ndim == 0:
         return x.copy()
     return call.options("fft.ifftshift", x, axes=axes)
 

@@ -12,8 +12,7 @@ from portarray._array.array import Array
 if TYPE_CHECKING:
     from portarray.typing import Axes
 
-_SINGULAR_VALUES = (2, "nuc")
-_OF_NOTHING = (1, inf, *_SINGULAR_VALUES)
+_LARGEST = (1, 2, inf)
 _MATRIX_ORDERS = ("fro", "nuc", 1, 2, inf, -1, -2, -inf)
 
 
@@ -50,10 +49,8 @@ def matrix_norm(
     arguments.choice(ord, "ord", _MATRIX_ORDERS)
     if keepdims is not False:
         keepdims = arguments.flag(keepdims, "keepdims")
-    if ord in _OF_NOTHING and type(x) is Array and not x.size:
-        # The norm of an empty matrix is 0, but libraries look for the largest of no elements.
-        if x.dtype.itemsize > 2 or ord not in _SINGULAR_VALUES:
-            ord = "fro"
+    if ord in _LARGEST and arguments.is_array(x) and not x.size:
+        ord = "fro"  # no library has a largest of no elements; the norm of an empty matrix is 0
     return call.options("linalg.matrix_norm", x, keepdims=keepdims, ord=ord)
 
 
@@ -93,6 +90,6 @@ def vector_norm(
     if axis is not None:
         axis = arguments.axes(axis, x)
     order = arguments.real_number(ord, "ord")
-    if order == inf and not x.size:
+    if order == inf and type(x) is Array and not x.size:
         order = 1  # as for matrices
     return call.options("linalg.vector_norm", x, axis=axis, keepdims=keepdims, ord=order)

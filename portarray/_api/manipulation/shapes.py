@@ -136,7 +136,7 @@ def expand_dims(x: Array, /, axis: Axes) -> Array:
     for one in places:
         arguments.axis(one, x, extra=len(places))
     count = arguments.ndim(x, 0) + len(places)
-    if type(x) is Array and len({one % count for one in places}) < len(places):
+    if arguments.is_array(x) and len({one % count for one in places}) < len(places):
         raise ValueError(f"axis={axis!r} names an axis twice; each axis may be named once")
     return call.options("expand_dims", x, axis=places[0] if len(places) == 1 else places)
 
@@ -207,7 +207,7 @@ def squeeze(x: Array, /, axis: Axes) -> Array:
     """
     places = arguments.axes(arguments.integers(axis, "axis"), x)
     for one in places if isinstance(places, tuple) else ():
-        if type(x) is Array and x.shape[one] != 1:
+        if arguments.is_array(x) and x.shape[one] != 1:
             raise ValueError(
                 f"squeeze got axis {one} of size {x.shape[one]} (shape {x.shape}); "
                 f"only axes of size 1 can be removed"

@@ -44,11 +44,14 @@ def _whole_pow(x1: Any, x2: Any, /) -> jax.Array:
     return _squared(jnp.asarray(x1, x2.dtype), x2)
 
 
+_State = tuple[jax.Array, jax.Array, jax.Array]
+
+
 @compiled
 def _squared(x1: jax.Array, x2: jax.Array, /) -> jax.Array:
     """Return powers of integers; JAX's own take the exponent modulo 64."""
 
-    def step(state: tuple[jax.Array, jax.Array, jax.Array]) -> tuple[jax.Array, ...]:
+    def step(state: _State) -> _State:
         exponent, square, out = state
         return exponent >> 1, square * square, jnp.where(exponent & 1, out * square, out)
 

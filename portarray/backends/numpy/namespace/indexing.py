@@ -46,9 +46,12 @@ def item(x: Array) -> Any:
 def setitem(x: Array, key: tuple[Any, ...], value: Any) -> Array:
     """Do ``x[key] = value`` and return x; a copy of x in its place where x may not be written."""
     for part in key:
-        if part.__class__ is np.ndarray and not part.size:
-            _check_bounds(x.shape, key)
-            break
+        if part.__class__ is np.ndarray:
+            if not part.size:
+                _check_bounds(x.shape, key)
+                break
+            if part.dtype.kind == "b" and _overlap(x, value):
+                value = value.copy()  # through masks NumPy reads what it has written
     try:
         x[key] = value
     except (TypeError, ValueError):
@@ -62,6 +65,10 @@ def setitem(x: Array, key: tuple[Any, ...], value: Any) -> Array:
             raise
         x[key] = value
     return x
+
+
+def _overlap(x: Array, value: Any) -> bool:
+    return isinstance(value, np.ndarray) and np.may_share_memory(x, value)
 
 
 def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:

@@ -29,4 +29,4 @@ def tensordot(x1: Array, x2: Array, /, *, axes: Any = 2) -> Array:
     rows, columns = ([x.shape[a] for a in kept] for x, kept in ((x1, before), (x2, after)))
     left = x1.transpose(before + first).reshape(math.prod(rows), size)
     right = x2.transpose(second + after).reshape(size, math.prod(columns))
-    return np.matmul(left, right).reshape(rows + columns)
+    return np.asarray(np.matmul(left, right)).reshape(rows + columns)
