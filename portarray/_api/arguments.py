@@ -65,7 +65,7 @@ def integers(value: int | Sequence[int], name: str) -> tuple[int, ...]:
     """Return one integer or a sequence of them as a tuple."""
     try:
         if isinstance(value, (list, tuple)):
-            return tuple([index(one) for one in value])
+            return tuple([+index(one) for one in value])  # True is 1
         if hasattr(value, "__index__"):
             return (index(value),)
         return tuple([index(one) for one in value])

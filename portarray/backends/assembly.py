@@ -278,6 +278,8 @@ class NativeFunctions:
                 raise TypeError(
                     f"{name} does not take {dtype}; convert with pa.astype to float32 first"
                 )
+            if name == "linalg.matrix_norm":
+                return self._narrow_norm(dtype)
             if name.startswith("fft.") and rule is not None:
                 single = np.dtype(np.float32)
                 function, how = self.serve(name, single)
@@ -295,6 +297,22 @@ class NativeFunctions:
         if self.backend is _host_functions().backend:
             raise AttributeError(f"the array API standard has no {name!r}")
         return host.function(self.backend, self.device, name, _host_function(name)), "host"
+
+    def _narrow_norm(self, dtype: DType) -> tuple[Any, Served]:
+        """Return the composition of norms, without those of the singular values."""
+        composed = _composition("linalg.matrix_norm")
+        assert composed is not None
+        composition = partial(composed, self.namespace)
+
+        def norm(x: Any, /, **options: Any) -> Any:
+            if options.get("ord") in ("nuc", 2, -2):
+                raise TypeError(
+                    f"linalg.matrix_norm with ord={options['ord']!r} does not take {dtype}; "
+                    f"convert with pa.astype to float32 first"
+                )
+            return composition(x, **options)
+
+        return self._ruled("linalg.matrix_norm", norm), "composed"
 
     def _guarded(self, name: str, own: Any) -> Any:
         return self.backend.guard_memory(name, own) if callable(own) else own

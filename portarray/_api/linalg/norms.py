@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Literal
 
 from portarray._api import arguments
 from portarray._array import call
-from portarray._array.array import Array
 
 if TYPE_CHECKING:
+    from portarray._array.array import Array
     from portarray.typing import Axes
 
-_LARGEST = (1, 2, inf)
+_SINGULAR_VALUES = (2, "nuc")
+_OF_NOTHING = (1, inf, *_SINGULAR_VALUES)
 _MATRIX_ORDERS = ("fro", "nuc", 1, 2, inf, -1, -2, -inf)
 
 
@@ -49,8 +50,10 @@ def matrix_norm(
     arguments.choice(ord, "ord", _MATRIX_ORDERS)
     if keepdims is not False:
         keepdims = arguments.flag(keepdims, "keepdims")
-    if ord in _LARGEST and arguments.is_array(x) and not x.size:
-        ord = "fro"  # no library has a largest of no elements; the norm of an empty matrix is 0
+    # The norm of an empty matrix is 0, but libraries look for the largest of no elements.
+    if ord in _OF_NOTHING and arguments.is_array(x) and not x.size:
+        half = x.dtype.itemsize == 2  # which has no singular values: refused below
+        ord = ord if half and ord in _SINGULAR_VALUES else "fro"
     return call.options("linalg.matrix_norm", x, keepdims=keepdims, ord=ord)
 
 
@@ -90,6 +93,6 @@ def vector_norm(
     if axis is not None:
         axis = arguments.axes(axis, x)
     order = arguments.real_number(ord, "ord")
-    if order == inf and type(x) is Array and not x.size:
+    if order == inf and arguments.is_array(x) and not x.size:
         order = 1  # as for matrices
     return call.options("linalg.vector_norm", x, axis=axis, keepdims=keepdims, ord=order)

@@ -45,6 +45,22 @@ def as_tensor(value: Any, like: Tensor) -> Tensor:
     return asarray(value, dtype=like.dtype, device=like.device)
 
 
+def _rounding(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Return a function that rounds scalars to half precision, which PyTorch computes on wider."""
+
+    def rounding(x1: Any, x2: Any) -> Tensor:
+        if not isinstance(x1, Tensor):
+            x1 = as_tensor(x1, x2)
+        elif not isinstance(x2, Tensor):
+            x2 = as_tensor(x2, x1)
+        return function(x1, x2)
+
+    return rounding
+
+
+_HALF = "float16 bfloat16"
+
+
 def _divide_scalar(x1: Any, x2: Any) -> Tensor:
     if not isinstance(x1, Tensor):
         # PyTorch multiplies the scalar with reciprocals.
@@ -217,24 +233,24 @@ ROWS: Rows = {
     },
 }
 WITH_SCALAR: Rows = {
-    "add": {"if uint8": torch.add},
+    "add": {"if uint8": torch.add, _HALF: _rounding(torch.add)},
     "divide": {"float32 float64": _divide_scalar},
     "floor_divide": {"iu": _divide_integer_scalar, "float32 float64": _divide_float_scalar},
-    "multiply": {"ifc uint8": torch.multiply},
+    "multiply": {"ifc uint8": torch.multiply, _HALF: _rounding(torch.multiply)},
     "remainder": {"iu float32 float64": _remainder_scalar},
-    "subtract": {"if uint8": torch.subtract},
+    "subtract": {"if uint8": torch.subtract, _HALF: _rounding(torch.subtract)},
 }
 INPLACE: Rows = {
-    "add": {"if uint8": overlapping("iadd")},
-    "divide": {"fc": overlapping("itruediv")},
+    "add": {"if uint8": overlapping("iadd"), _HALF: _rounding(overlapping("iadd"))},
+    "divide": {"fc": overlapping("itruediv"), _HALF: _rounding(overlapping("itruediv"))},
     "floor_divide": {
         "iu": written(_integer_floor_divide, _divide_integer_scalar),
         "float32 float64": written(_wide_floor_divide, _divide_float_scalar),
     },
-    "multiply": {"ifc uint8": overlapping("imul")},
+    "multiply": {"ifc uint8": overlapping("imul"), _HALF: _rounding(overlapping("imul"))},
     "remainder": {
         "iu": written(_integer_remainder, _remainder_scalar),
         "float32 float64": written(_wide_remainder, _remainder_scalar),
     },
-    "subtract": {"if uint8": overlapping("isub")},
+    "subtract": {"if uint8": overlapping("isub"), _HALF: _rounding(overlapping("isub"))},
 }

@@ -40,7 +40,7 @@ def _over(function: Function) -> Function:
 
 def _shifted(function: Function) -> Function:
     def shift(x: Tensor, /, *, axes: int | Sequence[int] | None = None) -> Tensor:
-        return function(x, axes)
+        return function(x, axes) if x.ndim and axes != () else x.clone()
 
     return shift
 

@@ -87,6 +87,8 @@ def matrix_norm(
     """Return norms of matrices."""
     if 0 in x.shape and ord in (1, 2, math.inf):
         return torch.sum(torch.abs(x), (-2, -1), keepdim=keepdims)
+    if 0 in x.shape and ord in (-1, -2, -math.inf) and 0 in x.shape[-2:]:
+        raise ValueError(f"matrix_norm of ord {ord} of no elements; the shape is {tuple(x.shape)}")
     return _matrix_norm(x, "fro" if ord is None else ord, keepdim=keepdims)
 
 

@@ -99,6 +99,8 @@ def roll(x: Tensor, /, shift: Axes, *, axis: Axes | None = None) -> Tensor:
         return torch.roll(x, shift if isinstance(shift, int) else sum(shift))
     axes = (axis,) if isinstance(axis, int) else tuple(axis)
     shifts = (shift,) * len(axes) if isinstance(shift, int) else tuple(shift)
+    if not axes:
+        return x.clone()
     if len(axes) == 1:
         axes = axes * len(shifts)
     if len(shifts) != len(axes):
