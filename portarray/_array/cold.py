@@ -160,7 +160,7 @@ def _truths(error: Exception, options: dict[str, Any]) -> dict[str, Any]:
 
     And the sizes that are one, by True.
     """
-    if not isinstance(error, TypeError):
+    if not isinstance(error, (TypeError, ValueError)):
         return {}
     found: dict[str, Any] = {
         key: bool(x) for key, x in options.items() if key in _FLAGS and type(x) is not bool

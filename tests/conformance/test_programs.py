@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -218,23 +219,26 @@ def test_the_reference_runs_the_corpus(name: str, program: tuple[str, ...]) -> N
 
 def test_programs_of_the_corpus(device: str) -> None:
     target = portarray_target(device)
-    with target.scope():
+    with warnings.catch_warnings(), target.scope():
+        warnings.simplefilter("ignore")  # NumPy's, of what overflows
         suite = Programs.on(target)
         for name, program in corpus(portarray=True):
             assert suite.find(program) is None, name
 
 
-@pytest.mark.xfail(reason="differences between devices that are being mended", strict=False)
 def test_drawn_programs(device: str) -> None:
     count = 30 if device.startswith(COMPILING) else 300
     results = run_programs(portarray_target(device), count, seed=1)
     assert [f"{one.example}\n{one.message}" for one in results if one.bad] == []
 
 
-@pytest.mark.xfail(reason="clip and isin of array_api_strict refuse more", strict=False)
 def test_drawn_programs_of_another_namespace(strict: Target) -> None:
     results = run_programs(strict, 100, seed=0)
-    assert [f"{one.example}\n{one.message}" for one in results if one.bad] == []
+    # The first two refuse more than the standard asks for; the signs of complex infinities are
+    # NumPy's NaN: https://github.com/data-apis/array-api-strict/blob/main/array_api_strict
+    known = ("clip", "isin", "sign")
+    found = [one for one in results if one.bad and one.function not in known]
+    assert [f"{one.example}\n{one.message}" for one in found] == []
 
 
 def run(*arguments: str) -> Any:

@@ -105,9 +105,13 @@ def tensordot(rules: Rules, x1: Any, x2: Any, /, *, axes: Any = 2) -> Array:
     terms = math.prod(x1.shape[a] for a in first)
 
     def product(a: Data, b: Data) -> Data:
-        if not first:  # NumPy multiplies with BLAS, in which 0 times NaN may be 0
-            return np.asarray(np.multiply.outer(a, b))
-        return np.asarray(np.tensordot(a, b, axes=(first, second)))
+        # NumPy's own multiplies with BLAS, in which 0 times NaN may be 0.
+        places = list(range(len(first)))
+        a, b = np.moveaxis(a, first, places), np.moveaxis(b, second, places)
+        left = a.reshape(terms, -1, 1)
+        right = b.reshape(terms, 1, -1)
+        rest = a.shape[len(first) :] + b.shape[len(first) :]
+        return np.asarray((left * right).sum(axis=0, dtype=left.dtype)).reshape(rest)
 
     return _product(rules, "tensordot", NUMERIC, x1, x2, product, terms)
 

@@ -16,11 +16,14 @@ static R r_square_sum_minus_one(R a, R b) {
 /* The number u and the exponent k for which log(hypot(x, y)) = log1p(u)/2 + k*log(2). Away from
    the unit circle the operands are scaled to be near it, so that nothing overflows. */
 static R r_log_parts(R x, R y, R *k) {
-    const R a = fmax(fabs(x), fabs(y)), b = fmin(fabs(x), fabs(y));
+    /* Subnormal numbers are made normal: r_exponent has no less for them than for the rest. */
+    const R_INT lifted = fmax(fabs(x), fabs(y)) < r_power_of_two(1 - R_BIAS) ? R_MANTISSA : 0;
+    const R lift = r_power_of_two(lifted);
+    const R a = fmax(fabs(x), fabs(y)) * lift, b = fmin(fabs(x), fabs(y)) * lift;
     const bool near = a > K(0.5) && a < K(2.0);
     const R_INT exponent = near ? 0 : r_exponent(a);
     const R scale = r_power_of_two(-exponent);
-    *k = (R)exponent;
+    *k = (R)(exponent - lifted);
     return r_square_sum_minus_one(a * scale, b * scale);
 }
 
