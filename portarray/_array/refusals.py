@@ -36,7 +36,8 @@ def fault(
         return None
     try:
         found = rule(device, *operands, **options)
-    except (AttributeError, TypeError):  # operands of other types than the rule reads
+    except (AttributeError, RuntimeError, TypeError):
+        # Operands of other types than the rule reads, or without values: traced, or failed late.
         return None
     if isinstance(found, str):
         return ValueError(f"{name} on {device}: {found}")
@@ -275,7 +276,7 @@ def key_fault(
         selected = keys.selected_shape(shape, tuple(key), read)
     except IndexError as mismatch:
         return IndexError(f"{name} on {device}: {mismatch}")
-    except TypeError:  # arrays in a function that JAX traces have no values
+    except (RuntimeError, TypeError):  # without values: traced by JAX, or failed late in MLX
         return None
     if selected is None or not backend.owns(value):
         return None

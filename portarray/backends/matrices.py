@@ -139,7 +139,7 @@ def _with_nan(
         if name == "linalg.cholesky":
             half = xp.triu if options.get("upper") else xp.tril
             return xp.where(finite, result, half(xp.where(finite, result, np.nan)))
-        at = finite if missing == 0 else finite[..., 0] if missing == 1 else finite[..., 0, 0]
+        at = xp.squeeze(finite, axis=(-2, -1)[2 - missing :]) if missing else finite
         if functions.numpy_dtype(result.dtype).kind in "iu":
             return xp.where(at, result, 0)
         return xp.where(at, result, np.nan)

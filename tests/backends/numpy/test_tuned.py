@@ -334,7 +334,7 @@ import os, sys
 import numpy as np
 from portarray.backends.numpy.tuned import blocks, threads
 from portarray.backends.numpy.tuned.rows import softmax
-print(threads.count())
+print(threads.count(), flush=True)
 threads.count.cache_clear()
 threads.count = lambda: 2
 blocks.SHARED = blocks.SMALL = 0
