@@ -43,6 +43,7 @@ def run_threads(
     Returns
     -------
     list of Result
+        One for each distinct difference, and one for each function without any.
     """
     label = target.label
     passed = Result("programs", "programs", "threads", label, "", "passed", 0.0)
