@@ -425,6 +425,7 @@ def test_every_public_name_is_in_the_reference_once() -> None:
         for prefix, namespace in NAMESPACES.items()
         for name in namespace.__all__
         if prefix + name not in ("linalg", "fft", "kernels", "__version__")
+        and prefix + name != "linalg.LinAlgError"  # which stands among the errors
     ]
     assert sorted(listed) == sorted(public)
 
