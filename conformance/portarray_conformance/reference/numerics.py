@@ -48,6 +48,11 @@ def sign(x: Data) -> Data:
     return np.where(x == 0, np.zeros((), x.dtype), out)
 
 
+def nextafter(x1: Data, x2: Data) -> Data:
+    """Return neighbours, x2 where both are equal; NumPy's float16 keeps x1's sign of zero."""
+    return np.where(x1 == x2, x2, np.nextafter(x1, x2))
+
+
 def floor_divide(x1: Data, x2: Data) -> Data:
     if x1.dtype.kind in "iu":
         return np.asarray(np.floor_divide(x1, x2))

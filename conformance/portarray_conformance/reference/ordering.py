@@ -146,6 +146,8 @@ def _clipped(rules: Rules, x: Array, low: Any, high: Any) -> Array:
     for bound, ufunc in ((low, np.maximum), (high, np.minimum)):
         if bound is None:
             continue
+        if isinstance(bound, np.integer):
+            bound = int(bound)
         given = rules.given(bound, "clip") if not isinstance(bound, int) else None
         order = kinds.ORDER["b" if isinstance(bound, bool) else "i"]
         if given is not None:

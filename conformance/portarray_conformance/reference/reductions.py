@@ -214,7 +214,8 @@ def _running(
 
     data = wide(x._data)
     if kinds.letter(result) not in "fc":
-        return rules.array(run(data).astype(result))
+        out = run(data).astype(result)
+        return rules.array(out, None if x.unsure is None else np.ones(out.shape, BOOL))
     scale = run(_magnitudes(data))
     n = max(1.0, x.shape[place] / 4) * (2 if kinds.letter(result) == "c" else 1)
     parts = data if ufunc is np.add else data / 8
@@ -269,7 +270,7 @@ def _variance(rules: Rules, name: str, x: Any, axis: Any, correction: Any, keepd
     axes = arguments.axes(axis, data.ndim)
     less = arguments.real_number(correction, "correction")
     n = math.prod(data.shape[a] for a in axes)
-    if n <= less:
+    if not n > less:  # NaN is not either
         shape = _add(data, axis=axes, keepdims=keepdims).shape
         return rules.array(np.full(shape, np.nan).astype(result))
     if n == 0:
