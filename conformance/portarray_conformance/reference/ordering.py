@@ -169,7 +169,7 @@ def _clipped(rules: Rules, x: Array, low: Any, high: Any) -> Array:
             exact = kind in "biu"
             limit = limit.astype(object) if exact else wide(kinds.rounded(limit, x.dtype))
         equal = data == limit
-        data = np.asarray(ufunc(data, limit))
+        data = np.asarray(ufunc(data, limit), dtype=data.dtype)
         if rules.noise is not None and kind == "f":
             data = rules.noise.signs(data, equal)
     if data.dtype == object:

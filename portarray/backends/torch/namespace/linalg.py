@@ -145,8 +145,10 @@ def vector_norm(
         # Of one number any norm but the 0th is its absolute value; PyTorch takes () for all axes.
         size = torch.abs(x)
         return (size != 0).to(size.dtype) if ord == 0 else size
-    if ord == math.inf and 0 in x.shape:
-        return torch.sum(torch.abs(x), axis, keepdim=keepdims)
+    if 0 in x.shape and (ord == math.inf or -math.inf < ord < 0):
+        # Of no elements the norm is 0; a negative power of 0 is infinite. PyTorch refuses both.
+        least = 0 if ord > 0 else math.inf
+        return torch.sum(torch.abs(x), axis, keepdim=keepdims) + least
     return _vector_norm(x, ord=ord, dim=axis, keepdim=keepdims)
 
 
