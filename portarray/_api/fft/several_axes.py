@@ -202,8 +202,7 @@ def _several(
         options["axes"] = places
     if type(x) is Array:
         rules.check_all_transformed(name, x.shape, options.get("s"), options.get("axes"))
-    out = call.options(name, x, **options)
-    if options.get("axes", True):
-        return out
-    # Without axes nothing is computed, and some libraries return the same memory, or real numbers.
-    return conversion.astype(out, operands.dtype_with_scalar(out.dtype, 1j, out.device))
+        if options.get("axes") == ():
+            # Nothing is computed, and libraries return the same memory, or real numbers.
+            return conversion.astype(x, operands.dtype_with_scalar(x.dtype, 1j, x.device))
+    return call.options(name, x, **options)
