@@ -36,6 +36,8 @@ def cholesky(x: Array, /, *, upper: bool = False) -> Array:
         If the matrices are not square, or one is not positive-definite; where a library does not
         look, looking waits for the result, which ``pa.config(check_linalg=False)`` saves.
     """
+    if upper is not False:
+        upper = arguments.flag(upper, "upper")
     return call.options("linalg.cholesky", x, upper=upper)
 
 
