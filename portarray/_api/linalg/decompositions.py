@@ -207,6 +207,8 @@ def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult:
     The signs (phases) of the vectors differ between devices.
     """
     arguments.matrices(x, "linalg.svd")
+    if full_matrices is not True:
+        full_matrices = arguments.flag(full_matrices, "full_matrices")
     return SVDResult(*call.several("linalg.svd", x, full_matrices=full_matrices))
 
 
