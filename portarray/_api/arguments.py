@@ -44,10 +44,11 @@ def axis(value: int, x: Any, *, extra: int = 0) -> int:
 
 def axes(value: int | Sequence[int], x: Any, *, name: str = "axis") -> int | tuple[int, ...]:
     """Return one or several axes of an array after checking them; lists become tuples."""
-    if not isinstance(value, (list, tuple)):
+    if type(value) is int or not isinstance(value, (list, tuple)):
         return axis(value, x)  # type: ignore[arg-type]
     found = tuple([axis(one, x) for one in value])
-    if type(x) is Array and len({one % x.ndim for one in found}) < len(found):
+    count = x.ndim if type(x) is Array else 0
+    if count and len({one % count for one in found}) < len(found):
         raise ValueError(f"{name}={value!r} names an axis twice; each axis may be named once")
     return found
 
@@ -93,6 +94,8 @@ def size(value: int, name: str) -> int:
 
 def flag(value: Any, name: str) -> bool:
     """Return a truth value; integers count as one, as everywhere in Python."""
+    if value is True:
+        return True
     try:
         return bool(index(value))
     except TypeError:
