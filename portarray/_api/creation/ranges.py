@@ -256,7 +256,7 @@ def meshgrid(*arrays: Array, indexing: Literal["xy", "ij"] = "xy") -> tuple[Arra
     """
     arguments.choice(indexing, "indexing", ("xy", "ij"))
     for x in arrays:
-        if arguments.ndim(x, 1) > 1:
+        if arguments.is_array(x) and x.ndim > 1:
             raise ValueError(f"meshgrid got an array of shape {x.shape}; it takes 1-d arrays")
     if not arrays:
         return ()

@@ -130,7 +130,7 @@ def cumulative_sum(
 def _running_axis(axis: int | None, x: Array, function: str) -> int:
     if axis is not None:
         return arguments.axis(axis, x)
-    if arguments.ndim(x, 1) != 1:
+    if arguments.is_array(x) and x.ndim != 1:
         raise ValueError(
             f"{function} got an array of {x.ndim} axes without axis=; "
             f"{'name the axis to run along' if x.ndim else 'a 0-d array has none to run along'}"
