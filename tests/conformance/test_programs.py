@@ -94,12 +94,14 @@ def wrapped(name: str, change: Callable[[Any, Any], Any]) -> Fault:
     """Return a fault: a function whose result is changed."""
 
     def fault(xp: Any) -> None:
-        right = getattr(xp, name)
+        *chapter, last = name.split(".")
+        namespace = getattr(xp, chapter[0]) if chapter else xp
+        right = getattr(namespace, last)
 
         def wrong(*arguments: Any, **keywords: Any) -> Any:
             return change(xp, right(*arguments, **keywords))
 
-        setattr(xp, name, wrong)
+        setattr(namespace, last, wrong)
 
     return fault
 
@@ -152,6 +154,16 @@ FAULTS: dict[str, tuple[Fault, str, str]] = {
     ),
     "shape": (wrapped("stack", lambda xp, x: xp.expand_dims(x, axis=0)), "stack", "shape"),
     "sign of zero": (wrapped("negative", unsigned_zero), "negative", "value: sign of zero"),
+    "signs of factors": (
+        wrapped("linalg.svd", lambda xp, x: x._replace(U=-x.U)),
+        "linalg.svd",
+        "U S Vh is not x",
+    ),
+    "order of eigenvalues": (
+        wrapped("linalg.eig", lambda xp, x: x._replace(eigenvectors=xp.flip(x[1], axis=-1))),
+        "linalg.eig",
+        "x v is not w v",
+    ),
     "fields": (wrapped("unique_counts", lambda xp, x: tuple(x)), "unique_counts", "type tuple"),
     "class": (other_error("concat", KeyError), "concat", "KeyError for"),
     "no exception": (swallowed, "reshape", "no exception for ValueError"),
