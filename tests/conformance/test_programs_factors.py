@@ -134,7 +134,7 @@ def test_vectors_of_zero_are_orthonormal_too(name: str, place: int, kind: str) -
 def test_the_lower_triangle_is_zero() -> None:
     x = drawn("qr", "float64")
     q, r = decomposition("qr", x)
-    r[0, 3, 1] = 1e-300
+    r[0, 3, 2] = 1e-300
     assert problem("qr", x, [q, r]) == "R is not upper triangular"
 
 
@@ -144,6 +144,8 @@ def test_eigenvalues_are_a_set_of_a_matrix_nearby() -> None:
     twice = np.asarray([1.0, 1.0, 3.0]) + 0j
     assert problem("eigvals", x, [twice]) == "an eigenvalue too often"
     assert problem("eig", x, [twice, vectors[:, [0, 0, 2]]]) == "an eigenvalue too often"
+    middle = np.asarray([2.0, 2.0, 2.0]) + 0j  # the sum is right
+    assert problem("eigvals", x, [middle]) == "an eigenvalue too often"
     order = [2, 0, 1]
     assert problem("eig", x, [np.diag(x)[order] + 0j, vectors[:, order] * 1j]) == ""
     # The roots of epsilon: one block of Jordan, whose eigenvalues move by far more than it does.
