@@ -76,11 +76,21 @@ PROGRAMS: dict[str, tuple[float, tuple[str, ...], tuple[str, ...]]] = {
         ("b = xp.abs(xp.flip(xp.asarray([-5, 6], dtype=xp.int8, copy=True))[0:9:1])",),
         ("b = xp.abs(xp.asarray([5])[:])",),
     ),
-    # abs(x) shows another difference than negative(x), of the same number.
+    "every other statement": (
+        -2,
+        ("a = xp.asarray([2])", "b = a + a", "c = a + a", "d = xp.negative(a)"),
+        ("a = xp.asarray([2])", "d = xp.negative(a)"),
+    ),
+    "columns of several rows": (
+        -11,
+        ("b = xp.negative(xp.sum(xp.asarray([[1, 4], [2, 7]]), axis=0))",),
+        ("b = xp.negative(xp.sum(xp.asarray([[4], [7]])))",),
+    ),
+    # Without abs, negative shows another difference, of the same number.
     "the same difference": (
         3,
-        ("a = xp.asarray([-3, 1])", "c = xp.negative(a)", "b = xp.abs(c)"),
-        ("a = xp.asarray([-3])", "c = xp.negative(a)"),
+        ("a = xp.abs(xp.negative(xp.asarray([3, -3])))",),
+        ("a = xp.abs(xp.negative(xp.asarray([3])))",),
     ),
 }  # fmt: skip
 
