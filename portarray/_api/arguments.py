@@ -28,12 +28,11 @@ def axis(value: int, x: Any, *, extra: int = 0) -> int:
         value = index(value)
     except TypeError:
         raise TypeError(f"axis is {value!r}; an axis must be an integer") from None
-    count = getattr(x, "ndim", None)
-    if count is None or -(count + extra) <= value < count + extra:
-        return value
     if type(x) is not base.array_type:
         return value
-    count += extra
+    count = x.ndim + extra
+    if -count <= value < count:
+        return value
     if count == 0:
         raise AxisError(f"axis {value} is out of range: a 0-d array has no axes")
     raise AxisError(

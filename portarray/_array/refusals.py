@@ -198,6 +198,11 @@ def _extremum(_: Device, x: Any, *, axis: Any = None, keepdims: bool = False) ->
     return None
 
 
+def _matrix_norm(device: Device, x: Any, *, keepdims: bool = False, ord: Any = "fro") -> str | None:
+    over = {-1: -1, -2: (-2, -1), -math.inf: -2}.get(ord)
+    return None if over is None else _extremum(device, x, axis=over)
+
+
 def _solve(_: Device, x1: Any, x2: Any) -> str | None:
     first, second = _shape(x1), _shape(x2)
     if not second:
@@ -309,6 +314,7 @@ _RULES: dict[str, Rule] = {
     "broadcast_to": _broadcast_to,
     "concat": _concat,
     "linalg.cross": _cross,
+    "linalg.matrix_norm": _matrix_norm,
     "linalg.solve": _solve,
     "pow": _pow,
     "repeat": _repeat,

@@ -29,15 +29,15 @@ class NumPyReference:
         subnormals: bool = True,
     ) -> None:
         self._dtypes, self._defaults, self._subnormals = dtypes, defaults, subnormals
-        self._noisy: dict[int, Machine] = {}
-        self.exact = self._machine(None)
+        self._noisy: dict[int, tuple[Reference, Machine]] = {}
+        _, self.exact = self._made(None)
         self.strict_errors = strict
 
-    def _machine(self, noise: int | None) -> Machine:
+    def _made(self, noise: int | None) -> tuple[Reference, Machine]:
         reference = Reference(
             self._dtypes, self._defaults, noise=noise, views=True, subnormals=self._subnormals
         )
-        return Machine(
+        return reference, Machine(
             reference.xp,
             is_array=reference.is_array,
             to_numpy=reference.to_numpy,
@@ -46,10 +46,12 @@ class NumPyReference:
         )
 
     def noisy(self, seed: int) -> Machine:
-        """Return a reference whose functions perturb their results."""
+        """Return a reference whose functions perturb their results, each time alike."""
         if seed not in self._noisy:
-            self._noisy[seed] = self._machine(seed + 1)
-        return self._noisy[seed]
+            self._noisy[seed] = self._made(seed)
+        reference, machine = self._noisy[seed]
+        reference.restart()
+        return machine
 
     def restore(self, machine: Machine, snap: Snap) -> Any:
         """Return a value of the machine's namespace from its snapshot."""

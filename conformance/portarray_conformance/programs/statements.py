@@ -115,7 +115,8 @@ class Aliases:
 
     Whether a write into one array shows in another that may share its memory is not promised. So
     after such a write the others are undetermined: each of their elements is the old one or the
-    new one, which is checked once, and they are not used again until they are bound anew.
+    new one, which is checked once, and they are not used again until they are bound anew. So is
+    what ``empty`` returns: it may hold anything, bytes that are no booleans too.
     """
 
     def __init__(self) -> None:
@@ -128,7 +129,8 @@ class Aliases:
         if failed:
             return set()
         known = read_statement(statement)
-        bound, written, read, shares = known.bound, known.written, known.read, known.shares
+        function, bound, written = known.function, known.bound, known.written
+        read, shares = known.read, known.shares
         if written:
             group = self._group.get(written)
             touched = {
@@ -147,6 +149,8 @@ class Aliases:
                 self._group[name] = self._next
         for name in bound:
             self._group[name] = self._next
+        if function in ("empty", "empty_like"):
+            self.undetermined.update(bound)
         return set()
 
     def uses_undetermined(self, statement: str) -> bool:

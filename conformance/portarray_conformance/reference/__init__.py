@@ -165,6 +165,11 @@ class Reference:
         owner = getattr(self.xp, extension[0]) if extension else self.xp
         setattr(owner, last, function)
 
+    def restart(self) -> None:
+        """Draw the same errors again, from the first on."""
+        if self._rules.noise is not None:
+            self._rules.noise.restart()
+
     def to_numpy(self, array: Array) -> Data:
         """Return a copy of an array's values."""
         return array._data.copy()

@@ -7,6 +7,8 @@ import operator
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from portarray_conformance.reference import kinds
 from portarray_conformance.reference.array import Array
 
@@ -75,6 +77,12 @@ def flag(value: Any, name: str) -> bool:
         return bool(operator.index(value))
     except TypeError:
         raise TypeError(f"{name} is {value!r}; it must be True or False") from None
+
+
+def copy(value: Any) -> None:
+    """Check a ``copy=``."""
+    if value is not None and not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"copy={value!r}: pass True, False or None")
 
 
 def choice(value: Any, name: str, allowed: Iterable[Any]) -> None:

@@ -37,8 +37,7 @@ def asarray(
     copy: bool | None = None,
     narrow: bool = False,
 ) -> Array:
-    if copy is not None and not isinstance(copy, (bool, np.bool_)):
-        raise TypeError(f"copy={copy!r}: pass True, False or None")
+    arguments.copy(copy)
     wanted = None if dtype is None else rules.dtype(dtype)
     rules.place(device)
     if type(obj) is Array:
@@ -52,11 +51,12 @@ def asarray(
     if any(type(x) is Array and x.unsure is not None for x in _leaves(obj)):
         unsure = np.asarray(True)
     given = _values(obj, wanted)
-    typed = isinstance(obj, np.ndarray) or _typed(obj)
     found = _canonical(given)
     if wanted is None:
         kind = kinds.letter(found)
-        own = typed or kind == "b" or found == NAMED["uint64"]
+        own = kind == "b" or found == NAMED["uint64"] or not _counts(obj)
+        if own and isinstance(_first(obj), np.generic) and not rules.has(found):
+            own = False  # numpy.float64 is a Python float too
         wanted = rules.available(found) if own else rules.default_of(kind)
     if copy is False and not (isinstance(obj, np.ndarray) and wanted == found):
         raise ValueError("copy=False, but making this array needs a copy")
@@ -84,10 +84,14 @@ def _leaves(obj: Any) -> Any:
         yield obj
 
 
-def _typed(obj: Any) -> bool:
-    """Tell whether the first element has a dtype, unlike Python's numbers."""
-    first = next(iter(_leaves(obj)), None)
-    return isinstance(first, (np.generic, np.ndarray, Array)) or hasattr(first, "__array__")
+def _first(obj: Any) -> Any:
+    return next(iter(_leaves(obj)), None)
+
+
+def _counts(obj: Any) -> bool:
+    """Tell whether there are Python numbers among the elements, or none at all."""
+    leaves = list(_leaves(obj))
+    return not leaves or builtins.any(type(x) in (int, float, complex) for x in leaves)
 
 
 def _values(obj: Any, wanted: DType | None) -> Data:
@@ -97,7 +101,7 @@ def _values(obj: Any, wanted: DType | None) -> Data:
         if wanted is not None and kinds.letter(wanted) in "iu" and values.dtype.kind in "Oiuf":
             if not isinstance(obj, np.ndarray):
                 values = np.asarray(obj, dtype=wanted)
-        elif values.dtype.kind in "Of" and not _typed(obj):
+        elif values.dtype.kind in "Of":
             numbers = list(_leaves(obj))
             if numbers and builtins.all(type(x) is int for x in numbers):
                 values = np.asarray(obj, dtype=np.uint64 if wanted is None else np.float64)
@@ -112,6 +116,7 @@ def _values(obj: Any, wanted: DType | None) -> Data:
 def from_dlpack(
     rules: Rules, x: Any, /, *, device: Any = None, copy: bool | None = None, narrow: bool = False
 ) -> Array:
+    arguments.copy(copy)
     rules.place(device)
     if type(x) is Array:
         return rules.array(x._data.copy(), x.unsure) if copy else x
@@ -294,6 +299,7 @@ def linspace(
     count = arguments.size(num, "num")
     rules.place(device)
     arguments.counted((count,), wanted)
+    endpoint = arguments.flag(endpoint, "endpoint")
     gaps = max(1, count - 1 if endpoint else count)
     work = rules.default_of("f") if kind in "iu" else wanted
     one = kinds.WIDE[work].type

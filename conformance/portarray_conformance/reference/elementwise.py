@@ -64,7 +64,7 @@ ROWS: dict[str, Row] = {
     "floor_divide": Row(Accepts("iuf"), numerics.floor_divide),
     "multiply": Row(Accepts("iufc", "b", "logical_and"), np.multiply),
     "negative": Row(NUMERIC, np.negative),
-    "nextafter": Row(REAL_FLOATING, np.nextafter, native=True),
+    "nextafter": Row(REAL_FLOATING, numerics.nextafter, native=True),
     "positive": Row(_ANY, np.array, native=True),
     "reciprocal": Row(FLOATING, np.reciprocal),
     "remainder": Row(Accepts("iuf"), np.remainder),

@@ -108,10 +108,10 @@ def tensordot(rules: Rules, x1: Any, x2: Any, /, *, axes: Any = 2) -> Array:
         # NumPy's own multiplies with BLAS, in which 0 times NaN may be 0.
         places = list(range(len(first)))
         a, b = np.moveaxis(a, first, places), np.moveaxis(b, second, places)
-        left = a.reshape(terms, -1, 1)
-        right = b.reshape(terms, 1, -1)
-        rest = a.shape[len(first) :] + b.shape[len(first) :]
-        return np.asarray((left * right).sum(axis=0, dtype=left.dtype)).reshape(rest)
+        one, other = a.shape[len(first) :], b.shape[len(first) :]
+        left = a.reshape(terms, math.prod(one), 1)
+        right = b.reshape(terms, 1, math.prod(other))
+        return np.asarray((left * right).sum(axis=0, dtype=left.dtype)).reshape(one + other)
 
     return _product(rules, "tensordot", NUMERIC, x1, x2, product, terms)
 

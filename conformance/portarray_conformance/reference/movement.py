@@ -144,6 +144,7 @@ def repeat(rules: Rules, x: Any, repeats: Any, /, *, axis: int | None = None) ->
 @function("moves")
 def reshape(rules: Rules, x: Any, /, shape: Any, *, copy: bool | None = None) -> Array:
     rules.is_array(x, "reshape")
+    arguments.copy(copy)
     wanted = arguments.integers(shape, "shape")
     if any(n < -1 for n in wanted) or wanted.count(-1) > 1:
         raise ValueError(f"reshape got shape {shape!r}; one size may be -1, and none less")

@@ -25,15 +25,19 @@ class Noise:
     """Draws errors."""
 
     def __init__(self, seed: int) -> None:
-        self._random = np.random.default_rng(seed)
-        self._first = seed == 0
-        # Of zeros, the other one with the next seed: few seeds see both.
+        self._seed = seed
+        # Errors and signs of zeros are opposite with the next seed: few seeds see both.
         self._sign = 1.0 if seed % 2 else -1.0
+        self.restart()
+
+    def restart(self) -> None:
+        """Draw the same errors again."""
+        self._random = np.random.default_rng(self._seed // 2)
 
     def uniform(self, shape: tuple[int, ...]) -> Data:
-        """Return numbers from -1 to 1; of the first seed -1 or 1, as errors of one ULP show."""
-        drawn = self._random.uniform(-1.0, 1.0, shape)
-        return np.sign(drawn) if self._first else drawn
+        """Return numbers from -1 to 1; -1 or 1 of the first two seeds: errors of one ULP show."""
+        drawn = self._sign * self._random.uniform(-1.0, 1.0, shape)
+        return np.sign(drawn) if self._seed < 2 else drawn
 
     def spread(self, x: Data, scale: Any) -> Data:
         """Return values with errors of up to a scale; zeros of a zero scale get either sign."""

@@ -48,6 +48,11 @@ def sign(x: Data) -> Data:
     return np.where(x == 0, np.zeros((), x.dtype), out)
 
 
+def nextafter(x1: Data, x2: Data) -> Data:
+    """Return neighbours, x2 where both are equal; NumPy's float16 keeps x1's sign of zero."""
+    return np.where(x1 == x2, x2, np.nextafter(x1, x2))
+
+
 def floor_divide(x1: Data, x2: Data) -> Data:
     if x1.dtype.kind in "iu":
         return np.asarray(np.floor_divide(x1, x2))
@@ -61,6 +66,10 @@ def power(x1: Data, x2: Data) -> Data:
             raise Unsure  # nothing is computed
         raise ValueError("integers to negative integer powers are not integers")
     out = np.asarray(np.power(x1, x2))
+    if x1.dtype == np.longdouble:
+        # The C library's own takes large even powers of -infinity for odd ones.
+        infinite = np.isinf(x1)
+        out = np.where(infinite, np.power(x1.astype(float), x2.astype(float)), out)
     if x1.dtype.kind == "c":
         out = np.where((x1 == 0) & (x2.real > 0), 0, out)
         out = np.where(x2 == 0, 1, out).astype(x1.dtype)

@@ -60,6 +60,15 @@ def _not_finite(values: Sequence[Data], out: Data, dtype: DType) -> Data | None:
     return found if found.any() else None
 
 
+def _quotients(values: Sequence[Data], out: Data, dtype: DType) -> Data | None:
+    """Complex quotients of the same kinds, and those whose divisor has no finite reciprocal."""
+    found = _not_finite(values, out, dtype)
+    tiny = (np.abs(values[-1]) < float(np.finfo(dtype).smallest_normal)) & (values[-1] != 0)
+    if not np.any(tiny):
+        return found
+    return np.broadcast_to(tiny if found is None else found | tiny, out.shape)
+
+
 def _powers(values: Sequence[Data], out: Data, dtype: DType) -> Data | None:
     """Complex powers of the same kinds, and the signs of those too small for a number."""
     found = _not_finite(values, out, dtype)
@@ -120,7 +129,9 @@ def of(name: str, dtype: DType) -> Open | None:
     if kind == "c":
         if name == "pow":
             return _powers
-        if name in ("multiply", "divide", "square", "reciprocal"):
+        if name in ("divide", "reciprocal"):
+            return _quotients
+        if name in ("multiply", "square"):
             return _not_finite
         if name in COMPLEX_UNARY:
             return _complex(name)

@@ -146,6 +146,8 @@ def _clipped(rules: Rules, x: Array, low: Any, high: Any) -> Array:
     for bound, ufunc in ((low, np.maximum), (high, np.minimum)):
         if bound is None:
             continue
+        if isinstance(bound, np.integer):
+            bound = int(bound)
         given = rules.given(bound, "clip") if not isinstance(bound, int) else None
         order = kinds.ORDER["b" if isinstance(bound, bool) else "i"]
         if given is not None:
@@ -167,7 +169,7 @@ def _clipped(rules: Rules, x: Array, low: Any, high: Any) -> Array:
             exact = kind in "biu"
             limit = limit.astype(object) if exact else wide(kinds.rounded(limit, x.dtype))
         equal = data == limit
-        data = np.asarray(ufunc(data, limit))
+        data = np.asarray(ufunc(data, limit), dtype=data.dtype)
         if rules.noise is not None and kind == "f":
             data = rules.noise.signs(data, equal)
     if data.dtype == object:

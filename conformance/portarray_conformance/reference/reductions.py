@@ -20,7 +20,7 @@ from portarray_conformance.reference.elementwise import (
     Accepts,
     converted,
 )
-from portarray_conformance.reference.kinds import BOOL, NAMED, Data, DType
+from portarray_conformance.reference.kinds import BOOL, NAMED, Data, DType, Unsure
 from portarray_conformance.reference.registry import function
 
 if TYPE_CHECKING:
@@ -55,10 +55,12 @@ def _summed(rules: Rules, name: str, x: Any, dtype: Any, *, scalars: bool) -> tu
         result = rules.dtype(dtype)
         if kinds.letter(work) == "c" and kinds.letter(result) != "c":
             raise TypeError(f"{name} of {work} in {result} loses the imaginary part")
-    from_float = kinds.letter(work) == "f" and kinds.letter(result) in "iu"
-    return rules.call(
-        "astype", x, result, copy=False
-    ) if from_float or x.dtype != result else x, result
+    if x.dtype == result:
+        return x, result
+    out = rules.call("astype", x, result, copy=False)
+    if kinds.letter(work) in "iu" and not np.isfinite(out._data.astype(complex)).all():
+        raise Unsure  # whether integers beyond half precision are converted before they are summed
+    return out, result
 
 
 def finished(
@@ -214,7 +216,8 @@ def _running(
 
     data = wide(x._data)
     if kinds.letter(result) not in "fc":
-        return rules.array(run(data).astype(result))
+        out = run(data).astype(result)
+        return rules.array(out, None if x.unsure is None else np.ones(out.shape, BOOL))
     scale = run(_magnitudes(data))
     n = max(1.0, x.shape[place] / 4) * (2 if kinds.letter(result) == "c" else 1)
     parts = data if ufunc is np.add else data / 8
@@ -269,7 +272,7 @@ def _variance(rules: Rules, name: str, x: Any, axis: Any, correction: Any, keepd
     axes = arguments.axes(axis, data.ndim)
     less = arguments.real_number(correction, "correction")
     n = math.prod(data.shape[a] for a in axes)
-    if n <= less:
+    if not n > less:  # NaN is not either
         shape = _add(data, axis=axes, keepdims=keepdims).shape
         return rules.array(np.full(shape, np.nan).astype(result))
     if n == 0:

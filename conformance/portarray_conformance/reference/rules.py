@@ -59,9 +59,13 @@ class Rules:
 
     # --- dtypes and devices -------------------------------------------------------------------
 
+    def has(self, dtype: DType) -> bool:
+        """Tell whether the device has a dtype."""
+        return dtype in self._available
+
     def available(self, dtype: DType) -> DType:
         """Return a dtype that the device has; an error for others."""
-        if dtype not in self._available:
+        if not self.has(dtype):
             raise kinds.DTypeNotSupportedError(f"the device has no {dtype}")
         return dtype
 
@@ -97,7 +101,7 @@ class Rules:
             return dtype
         if order < 2:
             return self.default_of("c")
-        return self.available(kinds.COMPLEX[dtype])
+        return kinds.COMPLEX[dtype]
 
     # --- operands -----------------------------------------------------------------------------
 

@@ -161,6 +161,7 @@ def linspace(
     if kind == "b":
         raise TypeError("linspace got dtype bool; it makes numbers. Compare them for truth values")
     count = arguments.size(num, "num")
+    endpoint = arguments.flag(endpoint, "endpoint")
     if kind in ("i", "u"):
         values = rules.whole_spaced(first, last, count, dtypes.canonical(dtype), endpoint=endpoint)  # type: ignore[arg-type]  # real here
         return conversion.asarray(values, device=selection.resolve(device))

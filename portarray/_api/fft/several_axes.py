@@ -9,7 +9,7 @@ from numpy.exceptions import AxisError
 
 from portarray._api import arguments
 from portarray._api.fft.one_axis import NORMS
-from portarray._array import call
+from portarray._array import call, conversion, operands
 from portarray._array.array import Array
 from portarray.backends import rules
 
@@ -202,6 +202,7 @@ def _several(
         options["axes"] = places
     if type(x) is Array:
         rules.check_all_transformed(name, x.shape, options.get("s"), options.get("axes"))
-    out = call.options(name, x, **options)
-    # Without axes nothing is computed, and libraries return the same memory.
-    return out if options.get("axes", True) else out.copy()
+        if options.get("axes") == ():
+            # Nothing is computed, and libraries return the same memory, or real numbers.
+            return conversion.astype(x, operands.dtype_with_scalar(x.dtype, 1j, x.device))
+    return call.options(name, x, **options)

@@ -64,6 +64,8 @@ def cumulative_prod(
     """
     if unknown:
         raise _absent.unexpected(cumulative_prod, unknown)
+    if include_initial is not False:
+        include_initial = arguments.flag(include_initial, "include_initial")
     axis = _running_axis(axis, x, "cumulative_prod")
     arguments.numeric(dtype, "cumulative_prod", x)
     return call.apply(
@@ -116,6 +118,8 @@ def cumulative_sum(
     """
     if unknown:
         raise _absent.unexpected(cumulative_sum, unknown)
+    if include_initial is not False:
+        include_initial = arguments.flag(include_initial, "include_initial")
     axis = _running_axis(axis, x, "cumulative_sum")
     arguments.numeric(dtype, "cumulative_sum", x)
     return call.apply(

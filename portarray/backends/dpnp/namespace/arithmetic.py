@@ -37,6 +37,11 @@ def _floor_divide(x1: ndarray, x2: ndarray) -> ndarray:
     return dpnp.subtract(floor, share, out=share)
 
 
+def _half_nextafter(x1: ndarray, x2: ndarray) -> ndarray:
+    """Return x2 where both are equal; dpnp's own keeps x1's sign of zero."""
+    return dpnp.where(dpnp.equal(x1, x2), x2, dpnp.nextafter(x1, x2))
+
+
 def _complex_sign(x: ndarray) -> ndarray:
     # Of an infinite number the direction of its infinite part; NaN where both are infinite.
     a, b = x.real, x.imag
@@ -54,7 +59,7 @@ PLAIN: Rows = {
     "divide": {"fc": dpnp.divide},
     "floor_divide": {"iu": dpnp.floor_divide, "f": _floor_divide},
     "multiply": {"iufc": dpnp.multiply},
-    "nextafter": {"f": dpnp.nextafter},
+    "nextafter": {"f": dpnp.nextafter, "float16": _half_nextafter},
     "remainder": {"iuf": dpnp.remainder},
     "subtract": {"iufc": dpnp.subtract},
 }

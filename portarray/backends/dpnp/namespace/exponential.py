@@ -39,15 +39,22 @@ def _signed_pow(x1: ndarray | Scalar, x2: ndarray | Scalar, /) -> ndarray:
     return dpnp.pow(*pair(x1, x2))
 
 
+def _complex_pow(x1: ndarray | Scalar, x2: ndarray | Scalar, /) -> ndarray:
+    x1, x2 = pair(x1, x2)
+    # Of 0 and of what is not finite dpnp makes NaN, also to the power 0.
+    none = dpnp.equal(x2, constant(0, x2))
+    return dpnp.where(none, constant(1, x1), dpnp.pow(x1, x2))
+
+
 PLAIN: Rows = {
     "logaddexp": {"f": dpnp.logaddexp},
-    "pow": {"ufc": dpnp.pow},
+    "pow": {"uf": dpnp.pow},
 }
 
 _OF_TWO = taking_scalars(PLAIN)
 ROWS: Rows = {
     **_OF_TWO,
-    "pow": {**_OF_TWO["pow"], "i": _signed_pow},
+    "pow": {**_OF_TWO["pow"], "i": _signed_pow, "c": _complex_pow},
     "exp": {"f": dpnp.exp, "c": partial(dense, dpnp.exp)},
     # dpnp.expm1 gives NaN where the exponential overflows, and -0 at -0.
     "expm1": {"f": dpnp.expm1, "c": partial(by_parts, expm1_parts)},

@@ -25,7 +25,9 @@ unstack = dpnp.unstack
 
 def broadcast_arrays(*arrays: ndarray) -> tuple[ndarray, ...]:
     """Return views of one common shape."""
-    return tuple(map(_read_only, dpnp.broadcast_arrays(*arrays))) if arrays else ()
+    # dpnp gives arrays back that have the shape already; these stay writable.
+    spread = dpnp.broadcast_arrays(*arrays) if arrays else ()
+    return tuple(_read_only(x[...]) for x in spread)
 
 
 def broadcast_to(x: ndarray, /, shape: tuple[int, ...]) -> ndarray:

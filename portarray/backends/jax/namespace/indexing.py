@@ -131,6 +131,9 @@ def take(x: jax.Array, indices: jax.Array, /, *, axis: int | None = None) -> jax
         raise ValueError(f"take needs an axis for an array of {x.ndim} axes")
     axis = 0 if axis is None else axis
     _check_within(indices, x.shape[axis], axis)
+    if not x.shape[axis]:
+        # Of nothing JAX makes one axis, however many the indices have.
+        return jnp.reshape(x, x.shape[:axis] + indices.shape + x.shape[axis:][1:])
     return jnp.take(x, indices, axis=axis)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import jax
@@ -9,6 +11,22 @@ import jax.numpy as jnp
 
 from portarray.backends.composed import linalg
 from portarray.backends.jax.namespace.rows import compiled
+
+
+def _square(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of square matrices; JAX's own takes others too if they have no elements."""
+
+    @wraps(function)
+    def square(x: jax.Array, /, **options: Any) -> Any:
+        linalg.refuse_oblong(function.__name__, x)
+        return function(x, **options)
+
+    return square
+
+
+cholesky = _square(jnp.linalg.cholesky)
+eigh = _square(jnp.linalg.eigh)
+eigvalsh = _square(jnp.linalg.eigvalsh)
 
 
 def matrix_rank(x: jax.Array, /, *, rtol: float | jax.Array | None = None) -> jax.Array:

@@ -27,12 +27,18 @@ def _complex_sign(x: Array, /) -> Array:
     return np.where(np.isnan(x), x.dtype.type(complex("nan+nanj")), np.sign(x))
 
 
+def _half_nextafter(x1: Any, x2: Any, /) -> Array:
+    """Return x2 where both are equal; NumPy's own keeps x1's sign of zero."""
+    return np.where(x1 == x2, x2, np.nextafter(x1, x2))
+
+
 ROWS: Rows = {
     # NumPy reaches its ufuncs faster through operators than through calls; small arrays notice.
     "add": {"iufc": operator.add},
     "divide": {"fc": operator.truediv},
     "floor_divide": {"iu": operator.floordiv, "f": _floor_divide},
     "multiply": {"iufc": operator.mul},
+    "nextafter": {"f": np.nextafter, "float16": _half_nextafter},
     "positive": {"biufc": np.ndarray.copy},  # NumPy's own refuses booleans
     "sign": {"iuf": np.sign, "c": _complex_sign},
     "subtract": {"iufc": operator.sub},

@@ -119,6 +119,8 @@ def take(x: Tensor, indices: Tensor, /, *, axis: int | None = None) -> Tensor:
     found = x[key]
     if not found.numel():
         _check_bounds(x, key)
+    if not indices.ndim:
+        found = found.clone()  # 0-d integer tensors select a view
     return found
 
 

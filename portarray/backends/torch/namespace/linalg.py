@@ -18,7 +18,7 @@ from portarray.backends.composed.results import (
     SVDResult,
 )
 from portarray.backends.torch.namespace.statistical import sum as _sum
-from portarray.backends.torch.namespace.unsigned import NAMES, modular
+from portarray.backends.torch.namespace.unsigned import NAMES, modular, moving
 from portarray.backends.types import Rows
 
 Axes = int | tuple[int, ...]
@@ -29,6 +29,7 @@ _cholesky: Callable[..., Tensor] = torch.linalg.cholesky
 _cholesky_ex: Callable[..., tuple[Tensor, Tensor]] = torch.linalg.cholesky_ex
 _cross: Callable[..., Tensor] = torch.linalg.cross
 _inv: Callable[[Tensor], Tensor] = torch.linalg.inv
+_matrix_power: Callable[[Tensor, int], Tensor] = torch.linalg.matrix_power
 _matrix_norm: Callable[..., Tensor] = torch.linalg.matrix_norm
 _pinv: Callable[..., Tensor] = torch.linalg.pinv
 _inv_ex: Callable[[Tensor], tuple[Tensor, Tensor]] = torch.linalg.inv_ex
@@ -39,7 +40,6 @@ _vector_norm: Callable[..., Tensor] = torch.linalg.vector_norm
 det: Callable[[Tensor], Tensor] = torch.linalg.det
 eigvals: Callable[[Tensor], Tensor] = torch.linalg.eigvals
 eigvalsh: Callable[[Tensor], Tensor] = torch.linalg.eigvalsh
-matrix_power: Callable[[Tensor, int], Tensor] = torch.linalg.matrix_power
 svdvals: Callable[[Tensor], Tensor] = torch.linalg.svdvals
 
 
@@ -87,7 +87,8 @@ def matrix_norm(
     """Return norms of matrices."""
     if 0 in x.shape and ord in (1, 2, math.inf):
         return torch.sum(torch.abs(x), (-2, -1), keepdim=keepdims)
-    if 0 in x.shape and ord in (-1, -2, -math.inf) and 0 in x.shape[-2:]:
+    least = {-1: x.shape[-1:], -2: x.shape[-2:], -math.inf: x.shape[-2:-1]}
+    if 0 in x.shape and 0 in least.get(ord, ()):
         raise ValueError(f"matrix_norm of ord {ord} of no elements; the shape is {tuple(x.shape)}")
     return _matrix_norm(x, "fro" if ord is None else ord, keepdim=keepdims)
 
@@ -144,12 +145,15 @@ def vector_norm(
         # Of one number any norm but the 0th is its absolute value; PyTorch takes () for all axes.
         size = torch.abs(x)
         return (size != 0).to(size.dtype) if ord == 0 else size
-    if ord == math.inf and 0 in x.shape:
-        return torch.sum(torch.abs(x), axis, keepdim=keepdims)
+    if 0 in x.shape and (ord == math.inf or -math.inf < ord < 0):
+        # Of no elements the norm is 0; a negative power of 0 is infinite. PyTorch refuses both.
+        least = 0 if ord > 0 else math.inf
+        return torch.sum(torch.abs(x), axis, keepdim=keepdims) + least
     return _vector_norm(x, ord=ord, dim=axis, keepdim=keepdims)
 
 
 ROWS: Rows = {
     "cross": {NAMES: modular(cross)},
+    "matrix_power": {"iufc": _matrix_power, NAMES: moving(_matrix_power)},
     "outer": {"iufc": torch.outer, NAMES: modular(torch.outer)},
 }
