@@ -1,0 +1,6 @@
+"""User kernels: from a Python function to programs for devices.
+
+``source`` reads a function's text, ``frontend`` makes a typed ``tree`` of it for the types of some
+arguments, ``printer`` prints that as a program of a C-like language (``dialects``), and
+``interpreter`` as Python, which is the oracle. ``kernel`` is what users call.
+"""

@@ -1,0 +1,79 @@
+"""What differs between the C-like languages that kernels are printed in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.resources import files
+
+RESERVED = frozenset(
+    """
+    auto break case char const continue default do double else enum extern float for goto if inline
+    int long register restrict return short signed sizeof static struct switch typedef union
+    unsigned void volatile while bool true false half uchar ushort uint ulong size_t ptrdiff_t
+    kernel global local constant private generic image sampler_t event_t queue_t pipe
+    abs acos acosh add_sat all any asin asinh atan atan2 atanh barrier cbrt ceil clamp clz copysign
+    cos cosh cospi cross degrees distance dot erf erfc exp exp10 exp2 expm1 fabs fdim floor fma fmax
+    fmin fmod fract frexp hypot ilogb isequal isfinite isinf isnan ldexp length lgamma log log10
+    log1p log2 logb mad mad24 max min mix modf mul24 mul_hi nan native nextafter normalize pow pown
+    powr printf prefetch radians remainder rint rootn rotate round rsqrt select shuffle sign signbit
+    sin sincos sinh sinpi smoothstep sqrt step sub_sat tan tanh tanpi tgamma trunc upsample vload
+    vstore as_int as_uint as_float i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64
+    asm class catch delete explicit export friend mutable namespace new operator protected public
+    template this throw try typename using virtual wchar_t and or not xor thread device threadgroup
+    vertex fragment metal linux unix NULL NAN INFINITY M_PI M_E
+    """.split()
+)
+"""Words that mean something in one of the languages; users' names that are one get a ``_``."""
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """A language that programs are printed in."""
+
+    name: str
+    signature: str  # of the entry point: a format of {name} and {parameters}
+    pointer: str = "{pointer}"  # a pointer parameter; {n} is its place
+    value: str = "const {kind} {name}"
+    inherited: tuple[str, ...] = ()
+    inherited_declared: tuple[str, ...] = ()
+
+    @cached_property
+    def prelude(self) -> str:
+        """Macros and functions that programs begin with."""
+        folder = files("portarray._kernel_language") / "preludes"
+        own = (folder / f"{self.name}.h").read_text("utf-8")
+        return own + (folder / "common.h").read_text("utf-8")
+
+    def head(self, name: str, pointers: Sequence[str], values: Sequence[tuple[str, str]]) -> str:
+        """Return the line that a kernel's body follows."""
+        given = [self.pointer.format(pointer=one, n=n) for n, one in enumerate(pointers)]
+        for n, (kind, value) in enumerate(values, len(given)):
+            given.append(self.value.format(kind=kind, name=value, n=n))
+        return self.signature.format(name=name, parameters=", ".join(given))
+
+
+_CUDA = 'extern "C" __global__ void {name}({parameters}) {{'
+
+DIALECTS: Mapping[str, Dialect] = {
+    "opencl": Dialect("opencl", "__kernel void {name}({parameters}) {{"),
+    "cuda": Dialect("cuda", _CUDA),
+    "hip": Dialect("hip", _CUDA),
+    "metal": Dialect(
+        "metal",
+        "kernel void {name}({parameters}, "
+        "uint3 pa_global_id [[thread_position_in_grid]], "
+        "uint3 pa_local_id [[thread_position_in_threadgroup]], "
+        "uint3 pa_group_id [[threadgroup_position_in_grid]], "
+        "uint3 pa_group_size [[threads_per_threadgroup]], "
+        "uint3 pa_group_count [[threadgroups_per_grid]]) {{",
+        pointer="{pointer} [[buffer({n})]]",
+        value="constant {kind}& {name} [[buffer({n})]]",
+        inherited=("pa_global_id", "pa_local_id", "pa_group_id", "pa_group_size", "pa_group_count"),
+        inherited_declared=(
+            *("uint3 pa_global_id", "uint3 pa_local_id", "uint3 pa_group_id"),
+            *("uint3 pa_group_size", "uint3 pa_group_count"),
+        ),
+    ),
+}

@@ -1,0 +1,520 @@
+"""The front end: a function's syntax tree, with the types of its arguments, becomes a typed tree.
+
+The types of local variables are a fix point: the function is read until none changes. Errors are
+those of the last reading, all of them at once.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from portarray._kernel_language import expressions, source, tree, types
+from portarray._kernel_language.errors import KernelSyntaxError, Problem
+from portarray._kernel_language.expressions import MARKS, Expressions, Setting, Value, Wrong
+from portarray._kernel_language.types import Array, Constant, Scalar, Tuple
+
+_ROUNDS = 12
+_WIDEN = 3
+"""Readings after which an integer that still grows is taken for one of 64 bits."""
+_LOCAL_BYTES = 2**31
+
+_REFUSED: Mapping[type[ast.AST], str] = {
+    ast.FunctionDef: "a function within a function",
+    ast.AsyncFunctionDef: "an async function",
+    ast.ClassDef: "a class", ast.With: "with", ast.AsyncWith: "with", ast.Try: "try",
+    ast.TryStar: "try", ast.Raise: "raise", ast.Assert: "assert", ast.Import: "import",
+    ast.ImportFrom: "import", ast.Global: "global", ast.Nonlocal: "nonlocal", ast.Delete: "del",
+    ast.AsyncFor: "async for", ast.Match: "match",
+}  # fmt: skip
+
+
+class Shared:
+    """What a kernel and its helpers have in common while they are read."""
+
+    def __init__(self) -> None:
+        self.helpers: dict[tuple[Any, ...], tree.Function] = {}
+        self.running: list[Any] = []
+        self.constants: dict[tuple[int, str], tuple[Callable[[str], Any], str, Any]] = {}
+        self.count = 0
+
+
+def read_kernel(
+    found: source.Source, parameters: Mapping[str, Value], setting: Setting, shared: Shared
+) -> tree.Function:
+    """Return the typed tree of a kernel.
+
+    Raises
+    ------
+    KernelSyntaxError
+        With all that is wrong.
+    """
+    out = Checker(found, dict(parameters), setting, shared, helper=False).run(found.node.name)
+    return out
+
+
+class Checker(Expressions):
+    """Reads one function."""
+
+    def __init__(
+        self,
+        found: source.Source,
+        parameters: dict[str, Value],
+        setting: Setting,
+        shared: Shared,
+        *,
+        helper: bool,
+    ) -> None:
+        self.source = found
+        self.setting = setting
+        self.lookup = source.lookup(found.function)
+        self.parameters = parameters
+        self.shared = shared
+        self.helper = helper
+        self.types = {}
+        self.local_names = {
+            one.id
+            for one in ast.walk(found.node)
+            if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+        }
+        self.varying: set[str] = set()
+        self.round = 0
+        self.returned: Scalar | Tuple | None = None
+
+    def run(self, name: str) -> tree.Function:
+        """Read the function until the types are settled."""
+        before: Any = None
+        for self.round in range(_ROUNDS):
+            self.result = tree.Function(name, dict(self.parameters), node=self.source.node)
+            self.problems: list[Problem] = []
+            self.constants = {}
+            self.memory = {}
+            self.assigned = set()
+            self.divergent = 0
+            self.loops: list[bool] = []  # whether each enclosing loop is uniform
+            self.left = False  # whether some work-items may have returned
+            self.top = True
+            body = self.block(self.source.node.body, top=True)
+            state = (dict(self.types), set(self.varying), self.returned)
+            if state == before:
+                break
+            before = state
+        if self.problems:
+            unique = {(p.line, p.column, p.message): p for p in self.problems}
+            raise KernelSyntaxError(sorted(unique.values(), key=lambda p: (p.line, p.column)))
+        for known, value in self.constants.items():
+            self.shared.constants[id(self.source.function), known] = (self.lookup, known, value)
+        self.result.body = body
+        self.result.variables = dict(self.types)
+        self.result.result = self.returned
+        return self.result
+
+    # --- statements -------------------------------------------------------------------------
+
+    def block(self, body: list[ast.stmt], *, top: bool = False) -> list[tree.Statement]:
+        """Return statements; what is wrong with one is noted, and the next ones are read."""
+        out: list[tree.Statement] = []
+        for node in body:
+            self.top = top
+            try:
+                refused = _REFUSED.get(type(node))
+                if refused is not None:
+                    raise Wrong(node, f"{refused} is not in the kernel language")
+                visit = getattr(self, f"_{type(node).__name__.lower()}", None)
+                if visit is None:
+                    raise Wrong(node, f"{type(node).__name__} is not in the kernel language")
+                found = visit(node)
+            except Wrong as wrong:
+                self.problems.append(self.source.problem(wrong.at, str(wrong)))
+                for one in ast.walk(node):  # so that one mistake is told once
+                    if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store):
+                        self.assigned.add(one.id)
+                        self.types.setdefault(one.id, types.weak_int(types.ALL_BITS))
+                continue
+            if found is not None:
+                out.append(found)
+        return out
+
+    def _pass(self, node: ast.Pass) -> None:
+        return None
+
+    def _expr(self, node: ast.Expr) -> tree.Statement | None:
+        value = node.value
+        if isinstance(value, ast.Constant) and isinstance(value.value, str):
+            return None  # a docstring
+        if isinstance(value, ast.Call):
+            word = self.word_of(value)
+            if word == "barrier":
+                return self.barrier(value)
+            if word == "print":
+                return self.print_(value)
+            found = self.value(value)
+            if isinstance(found, (tree.Atomic, tree.HelperCall)):
+                return tree.Evaluate(node, found)
+        raise Wrong(node, f"{ast.unparse(value)} has no effect; assign it or remove it")
+
+    def word_of(self, node: ast.AST) -> str | None:
+        """Return the name of the language's function that a call calls."""
+        if not isinstance(node, ast.Call):
+            return None
+        try:
+            function = self.value(node.func)
+        except Wrong:
+            return None
+        return MARKS.language.get(id(function.value)) if isinstance(function, Constant) else None
+
+    def _assign(self, node: ast.Assign) -> tree.Statement:
+        if len(node.targets) > 1:
+            parts = [self.assign(node, one, node.value) for one in node.targets]
+            return tree.Block(node, parts)
+        return self.assign(node, node.targets[0], node.value)
+
+    def _annassign(self, node: ast.AnnAssign) -> tree.Statement:
+        raise Wrong(node, "annotations are not in the kernel language; begin with kl.float32(...)")
+
+    def assign(self, node: ast.stmt, target: ast.expr, value: ast.expr) -> tree.Statement:
+        """Return an assignment to one target."""
+        word = self.word_of(value)
+        if word in ("local", "private"):
+            return self.allocate(node, target, value, word)  # type: ignore[arg-type]
+        if isinstance(target, ast.Subscript):
+            return self.store(node, target, self.number(value))
+        if isinstance(target, (ast.Tuple, ast.List)):
+            return self.unpack(node, target, value)
+        if not isinstance(target, ast.Name):
+            raise Wrong(target, f"{ast.unparse(target)} cannot be assigned to in a kernel")
+        found = self.value(value)
+        if not isinstance(found, tree.Expr):
+            what = "an array; use it by its own name" if isinstance(found, Array) else str(found)
+            raise Wrong(value, f"{ast.unparse(value)} is {what}")
+        self.bind(target, found)
+        return tree.Assign(node, [target.id], [found])
+
+    def bind(self, target: ast.Name, value: tree.Expr) -> None:
+        """Give a local variable a value."""
+        name = target.id
+        if name in self.memory:
+            raise Wrong(target, f"{name} is memory of this kernel and cannot be assigned to anew")
+        if name in self.parameters and name not in self.types:
+            given = self.parameters[name]
+            if not isinstance(given, tree.Expr):
+                what = "an array" if isinstance(given, Array) else "a constant"
+                raise Wrong(
+                    target, f"the argument {name} is {what}; use another name, or write {name}[...]"
+                )
+            self.types[name] = given.type
+        before = self.types.get(name)
+        type_ = value.type
+        try:
+            joined = type_ if before is None else types.joined(before, type_)
+        except types.Mismatch as error:
+            raise Wrong(target, f"{name} has one dtype in a kernel: {error}") from None
+        if (
+            self.round >= _WIDEN
+            and isinstance(joined, Scalar)
+            and joined.weak
+            and joined.kind == "i"
+            and joined != before
+        ):
+            joined = types.weak_int(types.ALL_BITS)
+        assert isinstance(joined, (Scalar, Tuple))
+        self.types[name] = joined
+        self.assigned.add(name)
+        if self.divergent or not self.uniform(value):
+            self.varying.add(name)
+
+    def unpack(
+        self, node: ast.stmt, target: ast.Tuple | ast.List, value: ast.expr
+    ) -> tree.Statement:
+        """Return an assignment to several names."""
+        found = self.expr(value)
+        if not isinstance(found.type, Tuple):
+            raise Wrong(value, f"{ast.unparse(value)} is one number, and {len(target.elts)} are named")
+        items = (
+            found.items
+            if isinstance(found, tree.Items)
+            else [tree.Item(node, one, found, n) for n, one in enumerate(found.type.items)]
+        )
+        if len(items) != len(target.elts):
+            raise Wrong(node, f"{len(items)} values for {len(target.elts)} names")
+        if all(isinstance(one, ast.Name) for one in target.elts):
+            for one, item in zip(target.elts, items, strict=True):
+                self.bind(one, item)  # type: ignore[arg-type]
+            return tree.Assign(node, [one.id for one in target.elts], list(items))  # type: ignore[attr-defined]
+        raise Wrong(node, "tuples are assigned to names only; assign elements one by one")
+
+    def store(self, node: ast.stmt, target: ast.Subscript, value: tree.Expr) -> tree.Statement:
+        """Return an assignment to an element."""
+        array = self.value(target.value)
+        if not isinstance(array, Array):
+            raise Wrong(target, f"{ast.unparse(target.value)} is no array; its parts have no places")
+        index = self.index(target, array)
+        kind = value.type.kind if isinstance(value.type, Scalar) else ""
+        if array.dtype.kind in "biu" and kind == "f":
+            raise Wrong(
+                target,
+                f"{array.name} is {array.dtype} and the value {value.type}; convert with "
+                f"kl.{array.dtype}(...)",
+            )
+        self.result.written.add(array.name)
+        return tree.Store(node, array, index, self.converted(node, value, array.dtype))  # type: ignore[arg-type]
+
+    def _augassign(self, node: ast.AugAssign) -> tree.Statement:
+        load = ast.copy_location(_loaded(node.target), node.target)
+        binary = ast.copy_location(ast.BinOp(load, node.op, node.value), node)
+        return self.assign(node, node.target, binary)
+
+    def allocate(
+        self, node: ast.stmt, target: ast.expr, call: ast.Call, word: str
+    ) -> tree.Statement:
+        """Return memory of a group or a work-item."""
+        if not isinstance(target, ast.Name) or self.helper or not self.top:
+            raise Wrong(node, f"kl.{word} is assigned to a name, at the top level of a kernel")
+        name = target.id
+        if name in self.memory or name in self.assigned or name in self.parameters:
+            raise Wrong(node, f"{name} has a meaning already; give the memory another name")
+        given = [*call.args, *[one.value for one in call.keywords]]
+        if len(given) != 2 or any(one.arg not in ("shape", "dtype") for one in call.keywords):
+            raise Wrong(call, f"kl.{word} takes a shape and a dtype")
+        shape, dtype = self.constant(given[0]), self.constant(given[1])
+        shape = shape if isinstance(shape, tuple) else (shape,)
+        if not all(type(n) is int and n > 0 for n in shape):
+            raise Wrong(call, f"kl.{word}'s shape is {shape!r}; it is made of positive constants")
+        try:
+            dtype = np.dtype(dtype)
+        except TypeError:
+            raise Wrong(call, f"kl.{word} got {dtype!r}; it takes a dtype") from None
+        self.check_dtype(call, types.strong(dtype))
+        if int(np.prod(shape, dtype=object)) * dtype.itemsize >= _LOCAL_BYTES:
+            raise Wrong(call, f"kl.{word} of {shape} {dtype} is more than any device has")
+        array = Array(name, dtype, len(shape), word, shape)
+        self.memory[name] = array
+        return tree.Memory(node, array)
+
+    # --- control flow -----------------------------------------------------------------------
+
+    def _if(self, node: ast.If) -> tree.Statement:
+        condition = self.truth(node.test)
+        split = not self.uniform(condition)
+        self.divergent += split
+        before = set(self.assigned)
+        first = self.block(node.body)
+        after_first, self.assigned = self.assigned, set(before)
+        second = self.block(node.orelse)
+        self.divergent -= split
+        if _leaves(node.body):
+            pass  # what follows is reached by the other branch alone
+        elif node.orelse and _leaves(node.orelse):
+            self.assigned = after_first
+        else:
+            self.assigned &= after_first
+        return tree.If(node, condition, first, second)
+
+    def _while(self, node: ast.While) -> tree.Statement:
+        if node.orelse:
+            raise Wrong(node, "else after a loop is not in the kernel language")
+        condition = self.truth(node.test)
+        body = self.loop(node.body, uniform=self.uniform(condition))
+        return tree.While(node, condition, body)
+
+    def loop(self, nodes: list[ast.stmt], *, uniform: bool) -> list[tree.Statement]:
+        """Return the body of a loop."""
+        self.divergent += not uniform
+        before = set(self.assigned)
+        self.loops.append(uniform)
+        body = self.block(nodes)
+        self.loops.pop()
+        self.assigned = before
+        self.divergent -= not uniform
+        return body
+
+    def _for(self, node: ast.For) -> tree.Statement:
+        if node.orelse:
+            raise Wrong(node, "else after a loop is not in the kernel language")
+        call, unroll = node.iter, False
+        if self.word_of(call) == "unroll":
+            assert isinstance(call, ast.Call)
+            (call,) = self.arguments(call, 1)
+            unroll = True
+        function = self.value(call.func) if isinstance(call, ast.Call) else None
+        if not (isinstance(function, Constant) and function.value is range):
+            raise Wrong(node.iter, "loops run over range(...); index arrays by its numbers")
+        if not isinstance(node.target, ast.Name):
+            raise Wrong(node.target, "a loop over range has one name")
+        assert isinstance(call, ast.Call)
+        bounds = [self.number(one) for one in self.arguments(call)]
+        if not 1 <= len(bounds) <= 3:
+            raise Wrong(call, f"range takes one to three arguments, got {len(bounds)}")
+        for one, at in zip(bounds, call.args, strict=True):
+            if not isinstance(one.type, Scalar) or one.type.kind not in "iu":
+                raise Wrong(at, f"range takes integers, not {one.type}")
+        zero = tree.Literal(call, types.weak_int(1), 0)
+        unit = tree.Literal(call, types.weak_int(1), 1)
+        start = bounds[0] if len(bounds) > 1 else zero
+        stop = bounds[1] if len(bounds) > 1 else bounds[0]
+        step = bounds[2] if len(bounds) > 2 else unit
+        if isinstance(step, tree.Literal) and step.value == 0:
+            raise Wrong(call, "the step of range must not be 0")
+        bits = max(_width(one) for one in (start, stop))
+        counter = tree.Literal(node, types.weak_int(bits), 0)
+        even = all(self.uniform(one) for one in (start, stop, step))
+        self.divergent += not even
+        self.bind(node.target, counter)
+        if not even:
+            self.varying.add(node.target.id)
+        self.divergent -= not even
+        body = self.loop(node.body, uniform=even)
+        self.assigned.discard(node.target.id)
+        return tree.For(node, node.target.id, start, stop, step, body, unroll)
+
+    def _break(self, node: ast.Break) -> tree.Statement:
+        if self.divergent and self.loops and self.loops[-1]:
+            self.loops[-1] = False
+        return tree.Jump(node, "break")
+
+    def _continue(self, node: ast.Continue) -> tree.Statement:
+        if self.divergent and self.loops and self.loops[-1]:
+            self.loops[-1] = False
+        return tree.Jump(node, "continue")
+
+    def _return(self, node: ast.Return) -> tree.Statement:
+        if not self.helper:
+            if node.value is not None:
+                raise Wrong(node, "a kernel returns no value; write into an array that it is given")
+            self.left |= bool(self.divergent)
+            return tree.Return(node, None)
+        if node.value is None:
+            raise Wrong(node, "a helper returns a value")
+        value = self.expr(node.value)
+        try:
+            joined = value.type if self.returned is None else types.joined(self.returned, value.type)
+        except types.Mismatch as error:
+            raise Wrong(node, f"a helper returns one dtype: {error}") from None
+        assert isinstance(joined, (Scalar, Tuple))
+        self.returned = joined
+        return tree.Return(node, value)
+
+    def barrier(self, node: ast.Call) -> tree.Statement:
+        """Return a barrier, which all work-items of a group reach together."""
+        if self.helper:
+            raise Wrong(node, "kl.barrier() stands in kernels, not in helpers")
+        self.arguments(node, 0)
+        if self.divergent or not all(self.loops):
+            raise Wrong(
+                node,
+                "kl.barrier() stands where all work-items of a group come: at the top level, or in "
+                "loops and branches whose conditions are the same for all of them",
+            )
+        if self.left:
+            raise Wrong(node, "kl.barrier() stands after a return that only some work-items take")
+        self.result.barriers = True
+        return tree.Barrier(node)
+
+    def print_(self, node: ast.Call) -> tree.Statement:
+        """Return a line of output."""
+        values: list[tree.Expr | str] = []
+        for one in self.arguments(node):
+            if isinstance(one, ast.Constant) and isinstance(one.value, str):
+                values.append(one.value)
+            else:
+                values.append(self.number(one))
+        return tree.Print(node, values)
+
+    # --- uniformity and helpers -------------------------------------------------------------
+
+    def uniform(self, x: tree.Expr) -> bool:
+        """Tell whether a value is the same for all work-items of a group."""
+        if isinstance(x, tree.Place):
+            return x.what not in ("index", "local_index")
+        if isinstance(x, tree.Variable):
+            return x.name not in self.varying
+        if isinstance(x, (tree.Load, tree.Atomic, tree.HelperCall)):
+            return False
+        return all(self.uniform(one) for one in _parts(x))
+
+    def helper_call(self, node: ast.Call, target: Any, given: list[ast.expr]) -> tree.Expr:
+        """Return a call of a helper, read for the types of these arguments."""
+        function = MARKS.helper(target)
+        if function in self.shared.running:
+            raise Wrong(node, f"{function.__name__} calls itself; recursion is not in the language")
+        found = source.read(function)
+        names = [one.arg for one in found.node.args.args]
+        if len(names) != len(given):
+            raise Wrong(node, f"{function.__name__} takes {len(names)} arguments, got {len(given)}")
+        values = [self.value(one) for one in given]
+        parameters: dict[str, Value] = {}
+        passed: list[tree.Expr] = []
+        for name, value in zip(names, values, strict=True):
+            if isinstance(value, tree.Expr) and not isinstance(value, tree.Literal):
+                type_ = value.type
+                if isinstance(type_, Scalar) and type_.weak and type_.kind == "i":
+                    type_ = types.weak_int(31 if type_.bits <= 31 else types.ALL_BITS)
+                parameters[name] = tree.Variable(found.node, type_, name)
+                passed.append(value)
+            else:
+                parameters[name] = value
+        key = (function, *[_key(parameters[name]) for name in names])
+        made = self.shared.helpers.get(key)
+        if made is None:
+            self.shared.running.append(function)
+            try:
+                self.shared.count += 1
+                name = f"{function.__name__}_{self.shared.count}"
+                checker = Checker(found, parameters, self.setting, self.shared, helper=True)
+                made = checker.run(name)
+            finally:
+                self.shared.running.pop()
+            if made.result is None:
+                raise Wrong(node, f"{function.__name__} returns nothing; a helper returns a value")
+            self.shared.helpers[key] = made
+        self.result.written |= made.written
+        if made not in self.result.helpers:
+            self.result.helpers.append(made)
+        assert made.result is not None
+        return tree.HelperCall(node, made.result, made, passed)
+
+
+def _key(value: Value) -> Any:
+    if isinstance(value, tree.Literal):
+        return ("literal", type(value.value), value.value)
+    if isinstance(value, tree.Items) and all(isinstance(i, tree.Literal) for i in value.items):
+        return tuple(_key(one) for one in value.items)
+    return value.type if isinstance(value, tree.Expr) else value
+
+
+def _parts(x: tree.Expr) -> list[tree.Expr]:
+    """Return the values that a value is made of."""
+    found: list[tree.Expr] = []
+    for name in type(x).__dataclass_fields__:
+        one = getattr(x, name)
+        if isinstance(one, tree.Expr):
+            found.append(one)
+        elif isinstance(one, list):
+            found += [part for part in one if isinstance(part, tree.Expr)]
+    return found
+
+
+def _width(x: tree.Expr) -> int:
+    assert isinstance(x.type, Scalar)
+    if x.type.dtype is not None:
+        return min(8 * x.type.dtype.itemsize, types.ALL_BITS)
+    return x.type.bits
+
+
+def _loaded(target: ast.expr) -> ast.expr:
+    copied = ast.parse(ast.unparse(target), mode="eval").body
+    for one in ast.walk(copied):
+        if isinstance(one, ast.expr):
+            ast.copy_location(one, target)
+    return copied
+
+
+def _leaves(body: list[ast.stmt]) -> bool:
+    """Tell whether statements end in a jump."""
+    return bool(body) and isinstance(body[-1], (ast.Return, ast.Break, ast.Continue))
+
+
+__all__ = ["Checker", "Setting", "Shared", "expressions", "read_kernel"]

@@ -1,0 +1,141 @@
+"""The functions that kernels may call, one row each.
+
+A row says what a function takes and returns, how a C-like language spells it, and the NumPy
+function that the interpreter calls. C names are those of OpenCL, which the other dialects'
+preludes define where theirs differ.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+Result = str
+"""``"same"`` as the arguments, ``"bool"``, ``"int"`` (a weak integer)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A function of numbers.
+
+    ``kinds`` are those it is computed in; arguments of lower kinds are converted, integers to the
+    default float. ``c`` is a format with the arguments in braces, for floats; ``whole`` one for
+    integers and truth values, where it takes them as they are.
+    """
+
+    name: str
+    count: int
+    c: str
+    numpy: Callable[..., Any]
+    result: Result = "same"
+    whole: str = ""
+
+
+def _half_even(x: Any) -> int:
+    return int(np.rint(x))
+
+
+def _call(name: str, count: int = 1) -> str:
+    return f"{name}({', '.join('{%d}' % n for n in range(count))})"
+
+
+_FLOATS = (
+    "sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh floor ceil trunc rint"
+)
+_RENAMED = {
+    **{f"a{name}": f"arc{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
+}
+# C's and OpenCL's names with two arguments, and NumPy's.
+_PAIRS = {"atan2": "arctan2", "hypot": "hypot", "fmod": "fmod", "copysign": "copysign"}
+
+
+def _lib(name: str) -> Callable[..., Any]:
+    """Return a function of the C library, of the type of its argument."""
+    own = getattr(math, name)
+
+    def function(x: Any) -> Any:
+        try:
+            return type(x)(own(float(x)))
+        except OverflowError:
+            return type(x)(np.inf)
+
+    return function
+
+
+def _rows() -> dict[str, Row]:
+    rows = [Row(name, 1, _call(name), getattr(np, name)) for name in _FLOATS.split()]
+    rows += [Row(name, 1, _call(name), getattr(np, numpy)) for name, numpy in _RENAMED.items()]
+    rows += [Row(name, 2, _call(name, 2), getattr(np, numpy)) for name, numpy in _PAIRS.items()]
+    rows += [
+        Row("cbrt", 1, _call("cbrt"), np.cbrt),
+        Row("erf", 1, _call("erf"), _lib("erf")),
+        Row("erfc", 1, _call("erfc"), _lib("erfc")),
+        Row("abs", 1, _call("fabs"), np.abs, whole="({0} < 0 ? -{0} : {0})"),
+        Row("isnan", 1, "({0} != {0})", np.isnan, "bool", whole="false"),
+        Row("isinf", 1, "pa_isinf({0})", np.isinf, "bool", whole="false"),
+        Row("isfinite", 1, "pa_isfinite({0})", np.isfinite, "bool", whole="true"),
+        Row("signbit", 1, "pa_signbit({0})", np.signbit, "bool"),
+        Row("whole", 1, "{0}", int, "int", whole="{0}"),
+        Row("whole_floor", 1, "floor({0})", lambda x: int(np.floor(x)), "int", whole="{0}"),
+        Row("whole_ceil", 1, "ceil({0})", lambda x: int(np.ceil(x)), "int", whole="{0}"),
+        Row("whole_round", 1, "rint({0})", _half_even, "int", whole="{0}"),
+        # Python's own: the second where it is smaller, so NaN by its place.
+        Row("min", 2, "({1} < {0} ? {1} : {0})", min, whole="({1} < {0} ? {1} : {0})"),
+        Row("max", 2, "({1} > {0} ? {1} : {0})", max, whole="({1} > {0} ? {1} : {0})"),
+        # The standard's: NaN where either is.
+        Row("minimum", 2, "({0} < {1} || {0} != {0} ? {0} : {1})", np.minimum,
+            whole="({0} < {1} ? {0} : {1})"),
+        Row("maximum", 2, "({0} > {1} || {0} != {0} ? {0} : {1})", np.maximum,
+            whole="({0} > {1} ? {0} : {1})"),
+        Row("sign", 1, "pa_sign({0})", np.sign, whole="({0} > 0) - ({0} < 0)"),
+        Row("square", 1, "({0} * {0})", np.square, whole="({0} * {0})"),
+        Row("reciprocal", 1, "(1 / {0})", lambda x: type(x)(1) / x),
+        Row("fma", 3, "fma({0}, {1}, {2})", lambda x, y, z: type(x)(_fma(x, y, z))),
+        Row("logaddexp", 2, "pa_logaddexp({0}, {1})", np.logaddexp),
+    ]  # fmt: skip
+    return {row.name: row for row in rows}
+
+
+def _fma(x: Any, y: Any, z: Any) -> Any:
+    return np.longdouble(x) * np.longdouble(y) + np.longdouble(z)
+
+
+ROWS: Mapping[str, Row] = _rows()
+
+# What a user may write, and the row or the operator that it means.
+_SAME = frozenset(_FLOATS.split()) | {"hypot", "atan2", "copysign", "isnan", "isinf", "isfinite"}
+MATH: Mapping[str, str] = {
+    **{name: name for name in (*_SAME, *_RENAMED, "fmod", "cbrt", "erf", "erfc", "fma")},
+    "fabs": "abs", "floor": "whole_floor", "ceil": "whole_ceil", "trunc": "whole",
+}  # fmt: skip
+"""Functions of the module ``math``; its ``floor``, ``ceil`` and ``trunc`` are integers."""
+
+NAMESPACE: Mapping[str, str] = {
+    **{name: name for name in (*_SAME, *_RENAMED, "abs", "sign", "square", "reciprocal")},
+    **{name: name for name in ("minimum", "maximum", "signbit", "logaddexp")},
+    "round": "rint",
+}
+"""Elementwise functions of portarray (and of other namespaces of the standard)."""
+
+OPERATORS: Mapping[str, str] = {
+    "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "floor_divide": "//",
+    "remainder": "%", "pow": "**", "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^",
+    "bitwise_left_shift": "<<", "bitwise_right_shift": ">>", "negative": "-x", "positive": "+x",
+    "bitwise_invert": "~x",
+}  # fmt: skip
+"""Names of the standard for operators."""
+
+COMPARISONS: Mapping[str, str] = {
+    "equal": "==", "not_equal": "!=", "less": "<", "less_equal": "<=", "greater": ">",
+    "greater_equal": ">=",
+}  # fmt: skip
+
+CONSTANTS: Mapping[str, float] = {
+    "pi": math.pi, "e": math.e, "tau": math.tau, "inf": math.inf, "nan": math.nan,
+}  # fmt: skip
+
+BUILTINS: Mapping[str, str] = {"abs": "abs", "min": "min", "max": "max", "round": "whole_round"}

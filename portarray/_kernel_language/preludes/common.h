@@ -1,0 +1,93 @@
+#define PA_WHOLE(T, U, name, bits)                                                               \
+    PA_FUNCTION T pa_floordiv_##name(T a, T b) {                                                  \
+        if (b == 0) return 0;                                                                     \
+        if (b == (T)-1) return (T)((U)0 - (U)a);                                                  \
+        const T q = a / b;                                                                        \
+        return q - (a % b != 0 && (a < 0) != (b < 0));                                            \
+    }                                                                                             \
+    PA_FUNCTION T pa_mod_##name(T a, T b) {                                                       \
+        if (b == 0 || b == (T)-1) return 0;                                                       \
+        const T r = a % b;                                                                        \
+        return r != 0 && (r < 0) != (b < 0) ? r + b : r;                                          \
+    }
+#define PA_WHOLE_UNSIGNED(T, name)                                                               \
+    PA_FUNCTION T pa_floordiv_##name(T a, T b) { return b ? a / b : 0; }                          \
+    PA_FUNCTION T pa_mod_##name(T a, T b) { return b ? a % b : 0; }
+#define PA_POWER(T, U, name)                                                                     \
+    PA_FUNCTION T pa_pow_##name(T a, T n) {                                                       \
+        if (n < 0) return a == 1 ? 1 : a == (T)-1 ? (n % 2 ? (T)-1 : 1) : 0;                      \
+        U out = 1, factor = (U)a;                                                                 \
+        for (; n; n >>= 1, factor *= factor)                                                      \
+            if (n & 1) out *= factor;                                                             \
+        return (T)out;                                                                            \
+    }
+#define PA_POWER_UNSIGNED(T, name)                                                               \
+    PA_FUNCTION T pa_pow_##name(T a, T n) {                                                       \
+        T out = 1;                                                                                \
+        for (; n; n >>= 1, a *= a)                                                                \
+            if (n & 1) out *= a;                                                                  \
+        return out;                                                                               \
+    }
+#define PA_SHIFTS(T, U, name, bits)                                                              \
+    PA_FUNCTION T pa_shl_##name(T a, i64 n) { return n >= 0 && n < bits ? (T)((U)a << n) : (T)0; } \
+    PA_FUNCTION T pa_shr_##name(T a, i64 n) {                                                     \
+        return n >= 0 && n < bits ? (T)(a >> n) : a < 0 ? (T)-1 : (T)0;                           \
+    }
+PA_WHOLE(i32, u32, i32, 32)
+PA_WHOLE(i64, u64, i64, 64)
+PA_WHOLE_UNSIGNED(u32, u32)
+PA_WHOLE_UNSIGNED(u64, u64)
+PA_POWER(i32, u32, i32)
+PA_POWER(i64, u64, i64)
+PA_POWER_UNSIGNED(u32, u32)
+PA_POWER_UNSIGNED(u64, u64)
+PA_SHIFTS(i8, u8, i8, 8)
+PA_SHIFTS(i16, u16, i16, 16)
+PA_SHIFTS(i32, u32, i32, 32)
+PA_SHIFTS(i64, u64, i64, 64)
+PA_SHIFTS(u8, u8, u8, 8)
+PA_SHIFTS(u16, u16, u16, 16)
+PA_SHIFTS(u32, u32, u32, 32)
+PA_SHIFTS(u64, u64, u64, 64)
+/* Python's // and % of floats, as NumPy computes them. */
+#define PA_DIVISION(T, name)                                                                     \
+    PA_FUNCTION T pa_mod_##name(T a, T b) {                                                       \
+        T r = fmod(a, b);                                                                         \
+        if (b == 0) return r;                                                                     \
+        if (r != 0) return (b < 0) != (r < 0) ? r + b : r;                                        \
+        return copysign((T)0, b);                                                                 \
+    }                                                                                             \
+    PA_FUNCTION T pa_floordiv_##name(T a, T b) {                                                  \
+        if (b == 0) return a / b;                                                                 \
+        T r = fmod(a, b);                                                                         \
+        T q = (a - r) / b;                                                                        \
+        if (r != 0 && (b < 0) != (r < 0)) q -= 1;                                                 \
+        if (q == 0) return copysign((T)0, a / b);                                                 \
+        T whole = floor(q);                                                                       \
+        return q - whole > (T)0.5 ? whole + 1 : whole;                                            \
+    }                                                                                             \
+    PA_FUNCTION T pa_sign_of_##name(T x) { return x > 0 ? (T)1 : x < 0 ? (T)-1 : x; }             \
+    PA_FUNCTION T pa_logaddexp_of_##name(T a, T b) {                                              \
+        if (a == b) return a + (T)0.69314718055994530942;                                         \
+        const T d = a - b;                                                                        \
+        return d > 0 ? a + log1p(exp(-d)) : d <= 0 ? b + log1p(exp(d)) : d;                       \
+    }
+PA_DIVISION(f32, f32)
+#ifdef PA_DOUBLE
+PA_DIVISION(f64, f64)
+#define pa_sign(x) (sizeof(x) == 8 ? (x > 0 ? 1 : x < 0 ? -1 : x) : (x > 0 ? 1 : x < 0 ? -1 : x))
+#else
+#define pa_sign(x) (x > 0 ? 1 : x < 0 ? -1 : x)
+#endif
+PA_FUNCTION f32 pa_load_bf16_bits(bf16 x) { return PA_FLOAT_BITS((u32)x << 16); }
+PA_FUNCTION bf16 pa_bf16_bits(f32 x) {
+    const u32 bits = PA_BITS_F32(x);
+    if (x != x) return (bf16)((bits >> 16) | 64);
+    return (bf16)((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+}
+PA_FUNCTION f32 pa_round_bf16_f32(f32 x) { return pa_load_bf16_bits(pa_bf16_bits(x)); }
+#ifdef PA_DOUBLE
+PA_FUNCTION f32 pa_round_bf16_f64(f64 x) { return pa_round_bf16_f32((f32)x); }
+#endif
+#define pa_load_bf16(p) pa_load_bf16_bits(*(p))
+#define pa_store_bf16(p, x) (*(p) = pa_bf16_bits(x))

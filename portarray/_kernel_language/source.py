@@ -1,0 +1,99 @@
+"""The text and the tree of a function, and what its names mean."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any
+
+from portarray._kernel_language.errors import KernelSyntaxError, Problem
+
+
+@dataclass(slots=True)
+class Source:
+    """A function's text."""
+
+    function: FunctionType
+    filename: str
+    lines: list[str]
+    first: int
+    indent: int
+    node: ast.FunctionDef
+
+    def problem(self, at: ast.AST, message: str) -> Problem:
+        """Return a problem at a node."""
+        line = getattr(at, "lineno", 1)
+        text = self.lines[line - 1] if 0 < line <= len(self.lines) else ""
+        column = getattr(at, "col_offset", 0) + self.indent
+        end = getattr(at, "end_col_offset", None)
+        same = getattr(at, "end_lineno", line) == line
+        last = end + self.indent if end is not None and same else len(text.rstrip())
+        return Problem(message, self.filename, self.first + line - 1, column, last, text)
+
+    def line(self, at: ast.AST) -> int:
+        """Return the line of the user's file that a node begins at."""
+        return self.first + int(getattr(at, "lineno", 1)) - 1
+
+
+def read(function: Any) -> Source:
+    """Return the text of a function; an error for what has none."""
+    if not isinstance(function, FunctionType):
+        raise TypeError(
+            f"pa.kernel takes a function that is written with def, not {_named(function)}"
+        )
+    name = function.__qualname__
+    if function.__name__ == "<lambda>":
+        raise TypeError("pa.kernel takes a function that is written with def, not a lambda")
+    try:
+        lines, first = inspect.getsourcelines(function)
+    except (OSError, TypeError):
+        raise TypeError(
+            f"the text of {name} is not to be had, so that no kernel can be made of it; write it "
+            f"in a file or a notebook's cell"
+        ) from None
+    text = "".join(lines)
+    dedented = textwrap.dedent(text)
+    indent = len(lines[0]) - len(lines[0].lstrip())
+    tree = ast.parse(dedented)
+    node = tree.body[0]
+    filename = inspect.getsourcefile(function) or function.__code__.co_filename
+    if not isinstance(node, ast.FunctionDef):
+        place = Source(function, filename, lines, first, indent, node)  # type: ignore[arg-type]
+        what = "an async function" if isinstance(node, ast.AsyncFunctionDef) else "no def statement"
+        raise KernelSyntaxError([place.problem(node, f"{name} is {what}; kernels are plain ones")])
+    return Source(function, filename, lines, first, indent, node)
+
+
+def _named(value: Any) -> str:
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    return f"{type(value).__name__} {value!r}"
+
+
+class Missing(Exception):
+    """A name that stands for nothing."""
+
+
+def lookup(function: FunctionType) -> Callable[[str], Any]:
+    """Return what tells the value of a global or closure variable of a function."""
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+
+    def value_of(name: str) -> Any:
+        if name in cells:
+            try:
+                return cells[name].cell_contents
+            except ValueError:
+                raise Missing(f"{name} has no value yet") from None
+        if name in function.__globals__:
+            return function.__globals__[name]
+        try:
+            return getattr(builtins, name)
+        except AttributeError:
+            raise Missing(f"name {name!r} is not defined") from None
+
+    return value_of

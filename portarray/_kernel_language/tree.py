@@ -1,0 +1,261 @@
+"""The typed tree of a kernel: what the front end makes and the printers read."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from portarray._kernel_language.functions import Row
+from portarray._kernel_language.types import Array, Scalar, Tuple
+
+
+@dataclass(slots=True)
+class Node:
+    """Anything in the tree; `at` is where it stands in the user's text."""
+
+    at: ast.AST
+
+
+@dataclass(slots=True)
+class Expr(Node):
+    """A value."""
+
+    type: Scalar | Tuple
+
+
+@dataclass(slots=True)
+class Literal(Expr):
+    """A number that is known when the kernel is compiled."""
+
+    value: bool | int | float
+
+
+@dataclass(slots=True)
+class Variable(Expr):
+    """A local variable, or a scalar parameter."""
+
+    name: str
+
+
+@dataclass(slots=True)
+class Size(Expr):
+    """The size of an array along an axis."""
+
+    array: Array
+    axis: int
+
+
+@dataclass(slots=True)
+class Place(Expr):
+    """Where a work-item is: one of ``PLACES`` along an axis, or linear (None)."""
+
+    what: str
+    axis: int | None
+
+
+@dataclass(slots=True)
+class Load(Expr):
+    """An element of an array."""
+
+    array: Array
+    index: list[Expr]
+
+
+@dataclass(slots=True)
+class Operation(Expr):
+    """An operator on operands that are converted to one type first."""
+
+    sign: str  # of Python, such as "+" or "//"; "-x" and "~x" of one operand
+    operands: list[Expr]
+    work: Scalar
+
+
+@dataclass(slots=True)
+class Compare(Expr):
+    """A comparison, computed in a type."""
+
+    sign: str
+    first: Expr
+    second: Expr
+    work: Scalar
+
+
+@dataclass(slots=True)
+class Logic(Expr):
+    """``and``, ``or`` of truth values; ``not`` of one."""
+
+    sign: str
+    operands: list[Expr]
+
+
+@dataclass(slots=True)
+class Select(Expr):
+    """``first if condition else second``."""
+
+    condition: Expr
+    first: Expr
+    second: Expr
+
+
+@dataclass(slots=True)
+class Call(Expr):
+    """A function of the table, on arguments that are converted to one type first."""
+
+    row: Row
+    arguments: list[Expr]
+    work: Scalar
+
+
+@dataclass(slots=True)
+class Cast(Expr):
+    """A conversion."""
+
+    value: Expr
+
+
+@dataclass(slots=True)
+class Items(Expr):
+    """A tuple."""
+
+    items: list[Expr]
+
+
+@dataclass(slots=True)
+class Item(Expr):
+    """An item of a tuple in a variable."""
+
+    value: Expr
+    place: int
+
+
+@dataclass(slots=True)
+class Atomic(Expr):
+    """A change of an element that no other work-item gets between; its value is the old one."""
+
+    operation: str
+    array: Array
+    index: list[Expr]
+    values: list[Expr]
+
+
+@dataclass(slots=True)
+class HelperCall(Expr):
+    """A call of a helper function."""
+
+    helper: Function
+    arguments: list[Expr]
+
+
+@dataclass(slots=True)
+class Assign(Node):
+    """Values for variables, all computed before the first is assigned."""
+
+    names: list[str]
+    values: list[Expr]
+
+
+@dataclass(slots=True)
+class Store(Node):
+    """An assignment to an element."""
+
+    array: Array
+    index: list[Expr]
+    value: Expr
+
+
+@dataclass(slots=True)
+class Block(Node):
+    """Statements one after another."""
+
+    body: list[Statement]
+
+
+@dataclass(slots=True)
+class If(Node):
+    """A branch."""
+
+    condition: Expr
+    first: list[Statement]
+    second: list[Statement]
+
+
+@dataclass(slots=True)
+class While(Node):
+    """A loop."""
+
+    condition: Expr
+    body: list[Statement]
+
+
+@dataclass(slots=True)
+class For(Node):
+    """A loop over a range; the step is a literal or computed."""
+
+    name: str
+    start: Expr
+    stop: Expr
+    step: Expr
+    body: list[Statement]
+    unroll: bool = False
+
+
+@dataclass(slots=True)
+class Jump(Node):
+    """``break`` or ``continue``."""
+
+    word: str
+
+
+@dataclass(slots=True)
+class Return(Node):
+    """The end of a kernel for a work-item, or a helper's value."""
+
+    value: Expr | None
+
+
+@dataclass(slots=True)
+class Barrier(Node):
+    """Where the work-items of a group wait for each other."""
+
+
+@dataclass(slots=True)
+class Memory(Node):
+    """Memory of a group or of a work-item."""
+
+    array: Array
+
+
+@dataclass(slots=True)
+class Print(Node):
+    """A line of output, in debug mode."""
+
+    values: list[Expr | str]
+
+
+@dataclass(slots=True)
+class Evaluate(Node):
+    """An expression for its effect."""
+
+    value: Expr
+
+
+Statement: TypeAlias = (
+    Assign | Store | Block | If | While | For | Jump | Return | Barrier | Memory | Print | Evaluate
+)
+
+
+@dataclass(slots=True)
+class Function:
+    """A kernel or a helper for arguments of some types."""
+
+    name: str
+    parameters: dict[str, Any]  # to their types
+    body: list[Statement] = field(default_factory=list)
+    variables: dict[str, Scalar | Tuple] = field(default_factory=dict)
+    result: Scalar | Tuple | None = None
+    node: ast.FunctionDef | None = None
+    helpers: list[Function] = field(default_factory=list)
+    arrays: dict[str, Array] = field(default_factory=dict)  # those it reads or writes, by name
+    written: set[str] = field(default_factory=set)
+    barriers: bool = False
