@@ -350,7 +350,7 @@ def min_(rules: Rules, x: Any, /, *, axis: Any = None, keepdims: bool = False) -
 
 
 def _truth(rules: Rules, name: str, x: Any, axis: Any, keepdims: bool, reduce: Any) -> Data:
-    plain = axis is None and not keepdims and name != "count_nonzero"
+    plain = axis is None and not keepdims
     x = rules.given(x, name) if plain else rules.is_array(x, name)
     axes = arguments.axes(axis, x.ndim)
     return np.asarray(reduce(x._data != 0, axis=axes, keepdims=keepdims))
