@@ -49,6 +49,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from portarray.backends.launching import Launcher, Layout, layout_of
 from portarray.backends.types import BackendInfo, Description, MemoryFigures, TunedKernel
 
 __all__ = ["Backend"]
@@ -245,6 +246,23 @@ class Backend(ABC):
         wrong shapes and values, IndexError for indices.
         """
         return None
+
+    # User kernels
+
+    def launcher(self, device: Any) -> Launcher | str:
+        """Return what runs programs on a native device, or why nothing does, as a clause.
+
+        **Should**; the same object each time.
+        """
+        return f"{self.info.title} runs no programs of others"
+
+    def layout(self, x: Any) -> Layout:
+        """Return shape, strides and offset of an array in elements, for its launcher's programs.
+
+        **Should**, with :meth:`launcher`, and reads attributes only; by default ``strides`` are in
+        bytes, as NumPy's. The offset is 0 unless the launcher's pointers are to memory blocks.
+        """
+        return layout_of(x)
 
     # Host memory and other devices
 

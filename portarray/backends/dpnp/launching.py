@@ -1,0 +1,89 @@
+"""User kernels on dpnp's devices, on the queue of its arrays."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import dpctl
+import dpnp
+import numpy as np
+from dpctl.program import SyclProgramCompilationError, create_program_from_source
+from dpctl.utils import SequentialOrderManager
+from dpnp.tensor import Device
+
+from portarray.backends.base import Backend
+from portarray.backends.host_launching import log_of
+from portarray.backends.launching import Launch, Launcher, Layout, Program, Range, group_for
+from portarray.errors import KernelBuildError
+
+__all__ = ["Launching"]
+
+_OPTIONS = "-cl-std=CL1.2"
+
+
+class Launching(Backend):
+    """Launchers of programs on dpnp's devices."""
+
+    def launcher(self, device: Device) -> Launcher | str:
+        return _launcher(device.sycl_device)
+
+    def layout(self, x: dpnp.ndarray) -> Layout:
+        memory = x.get_array()
+        return memory.shape, memory.strides, memory._element_offset
+
+
+@cache
+def _launcher(device: dpctl.SyclDevice) -> Launcher | str:
+    if device.backend != dpctl.backend_type.opencl:
+        return (
+            f"SYCL compiles OpenCL C for devices of OpenCL's drivers, and this one is driven by "
+            f"{device.backend.name}; use clarray or PyTorch there"
+        )
+    return _Launcher(device)
+
+
+class _Launcher:
+    """Runs programs after dpnp's own work; does not wait."""
+
+    dialect = "opencl"
+    offsets = True
+    immutable = False
+
+    def __init__(self, device: dpctl.SyclDevice) -> None:
+        self._device = device
+        self._queue = Device.create_device(device).sycl_queue
+        self._preferred = min(256, device.max_work_group_size)
+        self.float64 = bool(device.has_aspect_fp64)
+        self.atomics64 = bool(device.has_aspect_atomic64)
+        self.max_group = int(device.max_work_group_size)
+        self.local_memory = int(device.local_mem_size)
+
+    def group(self, ndrange: Range) -> Range:
+        return group_for(ndrange, self._preferred)
+
+    def writable(self, x: dpnp.ndarray) -> dpnp.ndarray:
+        return x
+
+    def build(self, program: Program) -> Launch:
+        queue = self._queue
+        options = _OPTIONS + (" -DHAS_DOUBLE" if self.float64 else "")
+        try:
+            built = create_program_from_source(queue, program.text, options)
+        except SyclProgramCompilationError as error:
+            log = str(error) or log_of(program)
+            raise KernelBuildError(program.name, self._device.name, log, program.text) from error
+        kernel = built.get_sycl_kernel(program.name)
+        kinds = [np.ctypeslib.as_ctypes_type(dtype) for dtype in program.values]
+        order = SequentialOrderManager[queue]
+        submit = queue.submit
+
+        def launch(arrays: Sequence[Any], values: Sequence[Any], size: Range, group: Range) -> None:
+            memory = [x.get_array().usm_data for x in arrays]
+            passed = [kind(value) for kind, value in zip(kinds, values, strict=True)]
+            event = submit(kernel, [*memory, *passed], list(size), list(group), order.submitted_events)
+            order.add_event_pair(queue._submit_keep_args_alive(memory, [event]), event)
+
+        return launch
