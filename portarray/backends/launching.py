@@ -7,6 +7,7 @@ parameters are pointers to the elements of arrays, then values. A backend's
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -14,7 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-__all__ = ["Launch", "Launcher", "Layout", "Program", "group_for", "layout_of", "strides_of"]
+__all__ = ["Launch", "Launcher", "Layout", "Program", "group_for", "group_on_cpu", "layout_of", "strides_of"]
 
 Range = tuple[int, ...]
 
@@ -122,6 +123,9 @@ def layout_of(x: Any) -> Layout:
     ValueError
         If elements do not lie at multiples of their size, as in fields of structured arrays.
     """
+    shape: Range = x.shape
+    if x.flags.c_contiguous:
+        return shape, strides_of(shape), 0
     strides: Range = x.strides
     itemsize: int = x.itemsize
     steps = tuple([stride // itemsize for stride in strides])
@@ -131,7 +135,7 @@ def layout_of(x: Any) -> Layout:
                 f"a kernel cannot use an array with strides {strides} in bytes, which are no "
                 f"multiples of its item size {itemsize}; copy the array first"
             )
-    return x.shape, steps, 0
+    return shape, steps, 0
 
 
 @lru_cache(maxsize=4096)
@@ -143,11 +147,20 @@ def strides_of(shape: Range) -> Range:
     return tuple(strides)
 
 
+def group_on_cpu(ndrange: Range, units: int, most: int) -> Range:
+    """Return a group for a CPU with so many cores: small enough that each has several groups.
+
+    Groups of 256 work-items cost no more than larger ones; those below 64 do.
+    """
+    return group_for(ndrange, min(256, most, max(64, math.prod(ndrange) // (4 * units))))
+
+
 def group_for(ndrange: Range, size: int) -> Range:
     """Return a group of up to ``size`` work-items that lie next to each other.
 
     Powers of two, the last axis first.
     """
+    size = 1 << (size.bit_length() - 1)
     found = []
     left = size
     for length in reversed(ndrange):

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from portarray.backends.launching import Launch, Launcher, Program, Range, group_for
+from portarray.backends.launching import Launch, Launcher, Program, Range, group_for, group_on_cpu
 from portarray.clarray.errors import KernelError
 from portarray.clarray.runtime import pointers, registry
 from portarray.clarray.runtime.device import Device
@@ -35,14 +35,16 @@ class _OpenCLLauncher:
     def __init__(self, device: Device) -> None:
         native = device.native
         self._device = device
-        self._preferred = min(256, native.max_work_group_size)
         self.float64 = np.dtype(np.float64) in device.dtypes
         self.atomics64 = _ATOMICS <= set(native.extensions.split())
         self.max_group = int(native.max_work_group_size)
         self.local_memory = int(native.local_mem_size)
 
     def group(self, ndrange: Range) -> Range:
-        return group_for(ndrange, self._preferred)
+        device = self._device
+        if device.kind == "cpu":
+            return group_on_cpu(ndrange, device.traits.units, self.max_group)
+        return group_for(ndrange, min(256, self.max_group))
 
     def writable(self, x: Any) -> Any:
         return x

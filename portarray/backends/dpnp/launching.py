@@ -16,7 +16,15 @@ from dpnp.tensor import Device
 
 from portarray.backends.base import Backend
 from portarray.backends.host_launching import log_of
-from portarray.backends.launching import Launch, Launcher, Layout, Program, Range, group_for
+from portarray.backends.launching import (
+    Launch,
+    Launcher,
+    Layout,
+    Program,
+    Range,
+    group_for,
+    group_on_cpu,
+)
 from portarray.errors import KernelBuildError
 
 __all__ = ["Launching"]
@@ -55,14 +63,15 @@ class _Launcher:
     def __init__(self, device: dpctl.SyclDevice) -> None:
         self._device = device
         self._queue = Device.create_device(device).sycl_queue
-        self._preferred = min(256, device.max_work_group_size)
         self.float64 = bool(device.has_aspect_fp64)
         self.atomics64 = bool(device.has_aspect_atomic64)
         self.max_group = int(device.max_work_group_size)
         self.local_memory = int(device.local_mem_size)
 
     def group(self, ndrange: Range) -> Range:
-        return group_for(ndrange, self._preferred)
+        if self._device.is_cpu:
+            return group_on_cpu(ndrange, self._device.max_compute_units, self.max_group)
+        return group_for(ndrange, min(256, self.max_group))
 
     def writable(self, x: dpnp.ndarray) -> dpnp.ndarray:
         return x
