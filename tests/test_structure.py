@@ -32,7 +32,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "typing": set(),
     "backends": set(),  # the package itself: empty
     "backends.types": set(),
-    "backends.base": {"backends.types"},
+    "backends.launching": set(),
+    "backends.host_launching": {"backends.launching", "backends.opencl_launching"},
+    "backends.opencl_launching": {"backends.launching", "clarray", "errors"},
+    "backends.base": {"backends.types", "backends.launching"},
     "backends.contract": {"backends.base"},
     "backends.registry": {"backends.types", "backends.base", "backends.contract"},
     "backends.kinds": {"backends.promotion"},
@@ -55,11 +58,11 @@ MAY_IMPORT: dict[str, set[str]] = {
             "backends.composed",
         ),
         *("_dlpack", "backends.copying", "backends.python_values", "backends.sizes", "_config"),
-        "backends.keys",
+        *("backends.keys", "backends.launching", "backends.host_launching", "errors"),
     },
     "_small_files": set(),  # that outlive the process
     "_opencl": {"_small_files"},  # drivers, for whatever computes through OpenCL
-    "backends.clarray": {"clarray"},  # beyond what every backend may: portarray's own library
+    "backends.clarray": {"clarray", "backends.opencl_launching"},  # beyond what every backend may: portarray's own library
     "backends.dpnp": {"_opencl"},
     "clarray": {
         "_dlpack",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -28,6 +28,14 @@ from portarray.backends.launching import (
 from portarray.errors import KernelBuildError
 
 __all__ = ["Launching"]
+
+_as_ctypes_type: Callable[[Any], Callable[[Any], Any]] = np.ctypeslib.as_ctypes_type
+
+# dpctl's own types of 8 bits.
+_KINDS: dict[np.dtype[Any], Callable[[Any], Any]] = {
+    np.dtype(np.int8): lambda value: ctypes.c_char(int(value) & 0xFF),
+    np.dtype(np.bool_): lambda value: ctypes.c_ubyte(bool(value)),
+}
 
 _OPTIONS = "-cl-std=CL1.2"
 
@@ -84,8 +92,11 @@ class _Launcher:
         except SyclProgramCompilationError as error:
             log = str(error) or log_of(program)
             raise KernelBuildError(program.name, self._device.name, log, program.text) from error
+        if not built.has_sycl_kernel(program.name):
+            log = f"the program has no kernel {program.name!r}"
+            raise KernelBuildError(program.name, self._device.name, log, program.text)
         kernel = built.get_sycl_kernel(program.name)
-        kinds = [np.ctypeslib.as_ctypes_type(dtype) for dtype in program.values]
+        kinds = [_KINDS.get(dtype) or _as_ctypes_type(dtype) for dtype in program.values]
         order = SequentialOrderManager[queue]
         submit = queue.submit
 
