@@ -62,7 +62,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "_small_files": set(),  # that outlive the process
     "_opencl": {"_small_files"},  # drivers, for whatever computes through OpenCL
-    "backends.clarray": {"clarray", "backends.opencl_launching"},  # beyond what every backend may: portarray's own library
+    "backends.clarray": {
+        "clarray",
+        "backends.opencl_launching",
+    },  # beyond what every backend may: portarray's own library
     "backends.dpnp": {"_opencl"},
     "clarray": {
         "_dlpack",

@@ -45,12 +45,14 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from portarray.backends.launching import Launcher, Layout, layout_of
 from portarray.backends.types import BackendInfo, Description, MemoryFigures, TunedKernel
+
+if TYPE_CHECKING:
+    from portarray.backends.launching import Launcher, Layout
 
 __all__ = ["Backend"]
 
@@ -259,10 +261,10 @@ class Backend(ABC):
     def layout(self, x: Any) -> Layout:
         """Return shape, strides and offset of an array in elements, for its launcher's programs.
 
-        **Should**, with :meth:`launcher`, and reads attributes only; by default ``strides`` are in
-        bytes, as NumPy's. The offset is 0 unless the launcher's pointers are to memory blocks.
+        **Should**, with :meth:`launcher`, and from attributes only. The offset is 0 unless the
+        launcher's pointers are to memory blocks (``offsets``).
         """
-        return layout_of(x)
+        raise NotImplementedError(f"{self.info.title} has no launcher that would need layouts")
 
     # Host memory and other devices
 

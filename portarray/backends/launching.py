@@ -15,7 +15,16 @@ from typing import Any, Protocol
 
 import numpy as np
 
-__all__ = ["Launch", "Launcher", "Layout", "Program", "group_for", "group_on_cpu", "layout_of", "strides_of"]
+__all__ = [
+    "Launch",
+    "Launcher",
+    "Layout",
+    "Program",
+    "group_for",
+    "group_on_cpu",
+    "layout_of",
+    "strides_of",
+]
 
 Range = tuple[int, ...]
 

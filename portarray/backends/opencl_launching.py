@@ -36,7 +36,7 @@ class _OpenCLLauncher:
         native = device.native
         self._device = device
         self.float64 = np.dtype(np.float64) in device.dtypes
-        self.atomics64 = _ATOMICS <= set(native.extensions.split())
+        self.atomics64 = _ATOMICS.issubset(native.extensions.split())
         self.max_group = int(native.max_work_group_size)
         self.local_memory = int(native.local_mem_size)
 
@@ -68,6 +68,7 @@ class ArrayLauncher(_OpenCLLauncher):
     offsets = True
 
     def build(self, program: Program) -> Launch:
+        """Compile a program and return what runs its kernel."""
         native = self._kernel(program)
         kernel = Kernel(
             self._device, native, program.name, len(program.arrays), program.values

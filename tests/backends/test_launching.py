@@ -352,9 +352,7 @@ def test_the_compilers_log(bench: Bench) -> None:
 
 def test_a_program_without_its_kernel(bench: Bench) -> None:
     program = bench.program("y[0] = 1;", {"y": "int32"}, "y", {})
-    missing = Program(
-        "g", "opencl", program.text, program.arrays, program.written, program.values
-    )
+    missing = Program("g", "opencl", program.text, program.arrays, program.written, program.values)
     with pytest.raises(errors.KernelBuildError, match="'g'"):
         bench.launcher.build(missing)
 

@@ -13,7 +13,15 @@ import cupy
 from cupy.cuda import runtime
 
 from portarray.backends.base import Backend
-from portarray.backends.launching import Launch, Launcher, Program, Range, group_for
+from portarray.backends.launching import (
+    Launch,
+    Launcher,
+    Layout,
+    Program,
+    Range,
+    group_for,
+    layout_of,
+)
 from portarray.errors import KernelBuildError
 
 __all__ = ["Launching"]
@@ -23,11 +31,13 @@ class Launching(Backend):
     """Launchers of programs on CuPy's GPUs."""
 
     def launcher(self, device: Any) -> Launcher:
-        """Return the launcher of a GPU; its layouts are in bytes, as NumPy's."""
         found = _launchers.get(device.id)
         if found is None:
             found = _launchers[device.id] = _Launcher(device, self.scope(device))
         return found
+
+    def layout(self, x: Any) -> Layout:
+        return layout_of(x)
 
 
 _launchers: dict[int, Launcher] = {}

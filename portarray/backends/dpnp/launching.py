@@ -44,7 +44,7 @@ class Launching(Backend):
     """Launchers of programs on dpnp's devices."""
 
     def launcher(self, device: Device) -> Launcher | str:
-        return _launcher(device.sycl_device)
+        return _launcher(device.sycl_queue)
 
     def layout(self, x: dpnp.ndarray) -> Layout:
         memory = x.get_array()
@@ -52,13 +52,14 @@ class Launching(Backend):
 
 
 @cache
-def _launcher(device: dpctl.SyclDevice) -> Launcher | str:
+def _launcher(queue: dpctl.SyclQueue) -> Launcher | str:
+    device = queue.sycl_device
     if device.backend != dpctl.backend_type.opencl:
         return (
             f"SYCL compiles OpenCL C for devices of OpenCL's drivers, and this one is driven by "
             f"{device.backend.name}; use clarray or PyTorch there"
         )
-    return _Launcher(device)
+    return _Launcher(queue)
 
 
 class _Launcher:
@@ -68,9 +69,9 @@ class _Launcher:
     offsets = True
     immutable = False
 
-    def __init__(self, device: dpctl.SyclDevice) -> None:
-        self._device = device
-        self._queue = Device.create_device(device).sycl_queue
+    def __init__(self, queue: dpctl.SyclQueue) -> None:
+        self._queue = queue
+        self._device = device = queue.sycl_device
         self.float64 = bool(device.has_aspect_fp64)
         self.atomics64 = bool(device.has_aspect_atomic64)
         self.max_group = int(device.max_work_group_size)
@@ -97,13 +98,15 @@ class _Launcher:
             raise KernelBuildError(program.name, self._device.name, log, program.text)
         kernel = built.get_sycl_kernel(program.name)
         kinds = [_KINDS.get(dtype) or _as_ctypes_type(dtype) for dtype in program.values]
-        order = SequentialOrderManager[queue]
         submit = queue.submit
 
         def launch(arrays: Sequence[Any], values: Sequence[Any], size: Range, group: Range) -> None:
             memory = [x.get_array().usm_data for x in arrays]
             passed = [kind(value) for kind, value in zip(kinds, values, strict=True)]
-            event = submit(kernel, [*memory, *passed], list(size), list(group), order.submitted_events)
+            order = SequentialOrderManager[queue]  # another one after the user clears it
+            event = submit(
+                kernel, [*memory, *passed], list(size), list(group), order.submitted_events
+            )
             order.add_event_pair(queue._submit_keep_args_alive(memory, [event]), event)
 
         return launch

@@ -10,7 +10,7 @@ import numpy as np
 from portarray.backends.base import Backend
 from portarray.backends.copying import copied
 from portarray.backends.host_launching import OverHost, host_launcher
-from portarray.backends.launching import Launcher
+from portarray.backends.launching import Launcher, Layout, layout_of
 
 __all__ = ["Launching"]
 
@@ -20,6 +20,9 @@ class Launching(Backend):
 
     def launcher(self, device: str) -> Launcher | str:
         return _launcher()
+
+    def layout(self, x: np.ndarray[Any, Any]) -> Layout:
+        return layout_of(x)
 
 
 @cache
