@@ -83,7 +83,8 @@ class _Launcher:
         return group_for(ndrange, min(256, self.max_group))
 
     def writable(self, x: dpnp.ndarray) -> dpnp.ndarray:
-        return x
+        """Return the array, or a copy where it may not be written, such as broadcast ones."""
+        return x if x.get_array().flags.writable else dpnp.copy(x, order="C")
 
     def build(self, program: Program) -> Launch:
         queue = self._queue

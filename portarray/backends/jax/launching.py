@@ -77,7 +77,7 @@ class _Launcher(OverHost):
         ) -> Sequence[jax.Array]:
             if any(map(tracing.is_traced, arrays)):
                 results = [
-                    jax.ShapeDtypeStruct(x.shape, x.dtype)
+                    jax.ShapeDtypeStruct(x.shape, x.dtype)  # type: ignore[no-untyped-call]
                     for x, changes in zip(arrays, written, strict=True)
                     if changes
                 ]
