@@ -412,14 +412,14 @@ def test_read_only_memory_is_copied() -> None:
     assert found.tolist() == [1, 2, 3, 4]
 
 
-@pytest.mark.parametrize("device", ["numpy:cpu:0", "dpnp:oneapi:0", "jax:cpu:0", "mlx:cpu:0"])
-def test_what_is_broadcast_is_copied(device: str) -> None:
-    if device not in map(str, pa.devices()):
-        pytest.skip(f"{device} is not functional")
-    bench = Bench(device)
+@pytest.mark.parametrize("where", ["numpy:cpu:0", "dpnp:oneapi:0", "jax:cpu:0", "mlx:cpu:0"])
+def test_what_is_broadcast_is_copied(where: str) -> None:
+    if where not in map(str, pa.devices()):
+        pytest.skip(f"{where} is not functional")
+    bench = Bench(where)
     program = bench.program("y[get_global_id(0)] += get_global_id(0);", {"y": "int32"}, "y", {})
     launch = bench.launcher.build(program)
-    x = pa.asarray([1, 2], dtype=pa.int32, device=device)
+    x = pa.asarray([1, 2], dtype=pa.int32, device=where)
     y = pa.broadcast_to(x, (3, 2))
     (found,) = bench.run(program, launch, (y.native,), (), (6,), (6,))
     assert bench.host(found).tolist() == [[1, 3], [3, 5], [5, 7]]
