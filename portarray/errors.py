@@ -9,6 +9,7 @@
     ├── DTypeNotSupportedError (TypeError)           a dtype that the device lacks
     ├── PreferenceError (ValueError)                 a preference that cannot be read, met or saved
     ├── HostFallbackError (RuntimeError)             host-served function while config forbids it
+    ├── KernelBuildError (RuntimeError)              a device's compiler refused a program
     ├── LinAlgError (numpy.linalg.LinAlgError)       matrices without an inverse, a factor, ...
     └── OutOfMemoryError (MemoryError)               with asked, free and total bytes
 
@@ -34,6 +35,7 @@ __all__ = [
     "DeviceSelectionWarning",
     "HostFallbackError",
     "HostFallbackWarning",
+    "KernelBuildError",
     "LinAlgError",
     "OutOfMemoryError",
     "PortarrayError",
@@ -189,6 +191,30 @@ class HostFallbackError(PortarrayError, RuntimeError):
             f"{function} runs on the host for {device}, and config.host_fallback is 'error'. "
             f"Allow it with pa.config(host_fallback='allow'), or move the array first"
         )
+
+
+class KernelBuildError(PortarrayError, RuntimeError):
+    """A device's compiler refused a program.
+
+    Parameters
+    ----------
+    kernel : str
+        Name of the kernel.
+    device : str
+        The device, as its library names it.
+    log : str
+        What the compiler said; empty if the library does not pass it on.
+    text : str
+        The program.
+    """
+
+    def __init__(self, kernel: str, device: str, log: str, text: str = "") -> None:
+        self.kernel = kernel
+        self.device = device
+        self.log = log
+        self.text = text
+        told = f":\n{log.strip()}" if log.strip() else ", without saying why"
+        super().__init__(f"the compiler of {device} refused kernel {kernel!r}{told}")
 
 
 class LinAlgError(PortarrayError, np.linalg.LinAlgError):

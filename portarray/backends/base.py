@@ -45,11 +45,14 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from portarray.backends.types import BackendInfo, Description, MemoryFigures, TunedKernel
+
+if TYPE_CHECKING:
+    from portarray.backends.launching import Launcher, Layout
 
 __all__ = ["Backend"]
 
@@ -245,6 +248,23 @@ class Backend(ABC):
         wrong shapes and values, IndexError for indices.
         """
         return None
+
+    # User kernels
+
+    def launcher(self, device: Any) -> Launcher | str:
+        """Return what runs programs on a native device, or why nothing does, as a clause.
+
+        **Should**; the same object each time.
+        """
+        return f"{self.info.title} runs no programs of others"
+
+    def layout(self, x: Any) -> Layout:
+        """Return shape, strides and offset of an array in elements, for its launcher's programs.
+
+        **Should**, with :meth:`launcher`, and from attributes only. The offset is 0 unless the
+        launcher's pointers are to memory blocks (``offsets``).
+        """
+        raise NotImplementedError(f"{self.info.title} has no launcher that would need layouts")
 
     # Host memory and other devices
 

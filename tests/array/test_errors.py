@@ -46,6 +46,11 @@ EXAMPLES: list[tuple[errors.PortarrayError, type[Exception], dict[str, Any]]] = 
         {"function": "linalg.inv", "device": "jax:cpu:0"},
     ),
     (errors.PreferenceError("no such key"), ValueError, {}),
+    (
+        errors.KernelBuildError("saxpy", "clarray:0", "<source>:1: error", "text"),
+        RuntimeError,
+        {"kernel": "saxpy", "device": "clarray:0", "log": "<source>:1: error"},
+    ),
 ]
 
 

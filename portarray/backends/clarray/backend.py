@@ -4,13 +4,14 @@ from typing import Any, ClassVar
 
 from portarray import clarray
 from portarray.backends.clarray.devices import Devices
+from portarray.backends.clarray.launching import Launching
 from portarray.backends.clarray.transfer import Transfer
 from portarray.backends.clarray.tuned import TUNED
 
 __all__ = ["BACKEND"]
 
 
-class CLArrayBackend(Devices, Transfer):
+class CLArrayBackend(Devices, Transfer, Launching):
     """clarray behind portarray."""
 
     standard: ClassVar[Any] = clarray

@@ -5,13 +5,14 @@ from typing import Any, ClassVar
 import jax.numpy
 
 from portarray.backends.jax.devices import Devices
+from portarray.backends.jax.launching import Launching
 from portarray.backends.jax.transfer import Transfer
 from portarray.backends.jax.tuned import TUNED
 
 __all__ = ["BACKEND"]
 
 
-class JAXBackend(Devices, Transfer):
+class JAXBackend(Devices, Transfer, Launching):
     """JAX behind portarray."""
 
     standard: ClassVar[Any] = jax.numpy

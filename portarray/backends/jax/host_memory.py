@@ -18,7 +18,7 @@ from portarray.backends.base import Backend
 from portarray.backends.copying import copied
 from portarray.backends.jax import tracing
 
-__all__ = ["HostMemory"]
+__all__ = ["HostMemory", "adopted"]
 
 _LARGE = 1 << 20  # bytes
 _ALIGNED = 64  # alignment that XLA requires for zero-copy
@@ -62,12 +62,12 @@ class HostMemory(Backend):
         if copy is False:
             return _over(array, device)
         if not HostMemory.on_host(device):
-            x = _read(array.astype(array.dtype.newbyteorder("="), copy=False), device)
+            x = adopted(array.astype(array.dtype.newbyteorder("="), copy=False), device)
             # The asynchronous transfer reads the caller's memory.
             return x if non_blocking else x.block_until_ready()
         if _is_transposed(array):
             # NumPy is much slower at transposing.
-            return _read(array, device).block_until_ready()
+            return adopted(array, device).block_until_ready()
         return _copied_for(array, array.dtype.newbyteorder("="), device)
 
     def from_host_converted(
@@ -122,10 +122,10 @@ def _copied_for(array: np.ndarray[Any, Any], dtype: np.dtype[Any], device: jax.D
     if array.size * dtype.itemsize >= _LARGE:
         # XLA releases NumPy memory only in later JAX calls or garbage collections: free it now.
         gc.collect(0)
-    return _read(copied(array, order="C", alignment=_ALIGNED, dtype=dtype), device)
+    return adopted(copied(array, order="C", alignment=_ALIGNED, dtype=dtype), device)
 
 
-def _read(array: np.ndarray[Any, Any], device: jax.Device) -> jax.Array:
+def adopted(array: np.ndarray[Any, Any], device: jax.Device) -> jax.Array:
     """Return an array of NumPy memory, which must not be written until it is computed.
 
     Zero-copy for aligned memory, and never traced. Does what ``jax.device_put`` does in a quarter
@@ -163,7 +163,7 @@ def _over(array: np.ndarray[Any, Any], device: jax.Device) -> jax.Array:
     elif not array.flags.c_contiguous:
         obstacle = "the array is not C-contiguous"
     if not obstacle:
-        x = _read(array, device)
+        x = adopted(array, device)
         if array.size == 0 or np.shares_memory(HostMemory.to_host(x, copy=None), array):
             return x
         obstacle = (

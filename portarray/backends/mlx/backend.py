@@ -1,13 +1,14 @@
 """MLX as a backend."""
 
 from portarray.backends.mlx.devices import Devices
+from portarray.backends.mlx.launching import Launching
 from portarray.backends.mlx.transfer import Transfer
 from portarray.backends.mlx.tuned import TUNED
 
 __all__ = ["BACKEND"]
 
 
-class MLXBackend(Devices, Transfer):
+class MLXBackend(Devices, Transfer, Launching):
     """MLX behind portarray."""
 
     heedless_linalg = frozenset()

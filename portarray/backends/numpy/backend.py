@@ -5,13 +5,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from portarray.backends.numpy.devices import Devices
+from portarray.backends.numpy.launching import Launching
 from portarray.backends.numpy.transfer import Transfer
 from portarray.backends.numpy.tuned import TUNED
 
 __all__ = ["BACKEND"]
 
 
-class NumPyBackend(Devices, Transfer):
+class NumPyBackend(Devices, Transfer, Launching):
     """NumPy behind portarray."""
 
     standard: ClassVar[Any] = np

@@ -1,13 +1,14 @@
 """PyTorch as a backend."""
 
 from portarray.backends.torch.devices import Devices
+from portarray.backends.torch.launching import Launching
 from portarray.backends.torch.transfer import Transfer
 from portarray.backends.torch.tuned import TUNED
 
 __all__ = ["BACKEND"]
 
 
-class TorchBackend(Devices, Transfer):
+class TorchBackend(Devices, Transfer, Launching):
     """PyTorch behind portarray."""
 
     # LAPACK's balancing of NaN and infinity, before general eigenvalues, ends the process.

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
 enqueue = cl.enqueue_nd_range_kernel
 
-# pyopencl's codes for by-value arguments.
-_CODES = {
+CODES = {
     np.dtype(kind): code
     for kind, code in {
         "?": b"B",
@@ -38,6 +37,7 @@ _CODES = {
         "f8": b"d",
     }.items()
 }
+"""pyopencl's codes for arguments that are values."""
 
 
 @cache
@@ -73,7 +73,7 @@ class Kernel:
         self._values: list[Any] = [
             part
             for index, dtype in enumerate(values, buffers)
-            for part in (index, _CODES[dtype], None)
+            for part in (index, CODES[dtype], None)
         ]
 
     def launch(
@@ -148,23 +148,27 @@ class Programs:
         with self._lock:
             found = self._kernels.get(key)
             if found is None:
-                program = self._program(source, name, options)
-                try:
-                    native = native_kernel(program, name)
-                except cl.Error as error:
-                    raise KernelError(
-                        f"the program of kernel {name!r} has no such kernel that "
-                        f"{self._device} can run: {error}",
-                        kernel=name,
-                    ) from error
+                native = self.native(source_of("types") + source, name, options)
                 found = self._kernels[key] = Kernel(self._device, native, name, buffers, values)
         return found
 
-    def _program(self, source: str, name: str, options: tuple[str, ...]) -> cl._cl._Program:
-        key = (source, options)
+    def native(self, text: str, name: str, options: tuple[str, ...] = ()) -> cl.Kernel:
+        """Return a new kernel of a complete program, with arguments of its own."""
+        with self._lock:
+            program = self._program(text, name, options)
+            try:
+                return native_kernel(program, name)
+            except cl.Error as error:
+                raise KernelError(
+                    f"the program of kernel {name!r} has no such kernel that "
+                    f"{self._device} can run: {error}",
+                    kernel=name,
+                ) from error
+
+    def _program(self, text: str, name: str, options: tuple[str, ...]) -> cl._cl._Program:
+        key = (text, options)
         found = self._programs.get(key)
         if found is None:
-            text = source_of("types") + source
             flags = " ".join((*self._flags, *options))
             file = self._binaries.file(text, flags)
             found = self._binaries.load(self._device.context, file, flags)

@@ -1,0 +1,88 @@
+"""User kernels on GPUs, through CuPy's run-time compiler and its cache on disk.
+
+Written to CuPy's documentation (``cupy.RawModule``, ``cupy.RawKernel``); not run on a GPU so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import cupy
+from cupy.cuda import runtime
+
+from portarray.backends.base import Backend
+from portarray.backends.launching import (
+    Launch,
+    Launcher,
+    Layout,
+    Program,
+    Range,
+    group_for,
+    layout_of,
+)
+from portarray.errors import KernelBuildError
+
+__all__ = ["Launching"]
+
+
+class Launching(Backend):
+    """Launchers of programs on CuPy's GPUs."""
+
+    def launcher(self, device: Any) -> Launcher:
+        found = _launchers.get(device.id)
+        if found is None:
+            found = _launchers[device.id] = _Launcher(device, self.scope(device))
+        return found
+
+    def layout(self, x: Any) -> Layout:
+        return layout_of(x)
+
+
+_launchers: dict[int, Launcher] = {}
+
+
+class _Launcher:
+    """Runs programs on the current stream of the calling thread; does not wait."""
+
+    dialect = "hip" if runtime.is_hip else "cuda"
+    offsets = False
+    immutable = False
+    float64 = True
+    atomics64 = True
+
+    def __init__(self, device: Any, scope: AbstractContextManager[Any] | None) -> None:
+        self._device = device
+        self._scope = nullcontext() if scope is None else scope
+        figures = device.attributes
+        self.max_group = int(figures["MaxThreadsPerBlock"])
+        self.local_memory = int(figures["MaxSharedMemoryPerBlock"])
+
+    def group(self, ndrange: Range) -> Range:
+        return group_for(ndrange, 256)
+
+    def writable(self, x: Any) -> Any:
+        return x
+
+    def build(self, program: Program) -> Launch:
+        try:
+            with self._scope:
+                module = cupy.RawModule(code=program.text)
+                module.compile()
+                kernel = module.get_function(program.name)
+        except cupy.cuda.compiler.CompileException as error:
+            name = f"{self.dialect} device {self._device.id}"
+            raise KernelBuildError(program.name, name, str(error), program.text) from error
+        scope = self._scope
+        kinds = [dtype.type for dtype in program.values]
+
+        def launch(arrays: Sequence[Any], values: Sequence[Any], size: Range, group: Range) -> None:
+            block = group[::-1]
+            grid = tuple([whole // part for whole, part in zip(size[::-1], block, strict=True)])
+            # CuPy passes a NumPy scalar by its dtype, and takes Python's for 64 bits.
+            passed = [kind(value) for kind, value in zip(kinds, values, strict=True)]
+            with scope:
+                kernel(grid, block, (*arrays, *passed))
+
+        return launch

@@ -1,0 +1,70 @@
+"""Launchers for arrays in host memory: OpenCL's CPU runtime computes in the memory of any library.
+
+The device is the first of clarray's that takes addresses of the process, so that compiled programs
+and their cache on disk are clarray's. OpenCL is imported when a kernel is run first.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from typing import Any
+
+from portarray.backends.launching import Launch, Launcher, Program, Range
+
+__all__ = ["OverHost", "host_launcher", "log_of"]
+
+_WANTED = "kernels in host memory run through OpenCL's CPU runtime"
+_FIX = "pip install portarray[opencl]"
+
+
+def host_launcher(address: Callable[[Any], int] | None = None) -> Launcher | str:
+    """Return a launcher for arrays in host memory, or the reason why there is none.
+
+    Parameters
+    ----------
+    address : callable, optional
+        Returns the address of a native array's first element; by default arrays are NumPy's.
+    """
+    if importlib.util.find_spec("pyopencl") is None:
+        return f"{_WANTED}: {_FIX}"
+    from portarray.backends import opencl_launching  # imports OpenCL
+
+    found = opencl_launching.host_launcher(address)
+    return f"{_WANTED}, and {found}: {_FIX}" if isinstance(found, str) else found
+
+
+def log_of(program: Program) -> str:
+    """Return what the CPU's compiler says of a program; for libraries that do not pass it on."""
+    if importlib.util.find_spec("pyopencl") is None:
+        return ""
+    from portarray.backends import opencl_launching  # imports OpenCL
+
+    return opencl_launching.log_of(program)
+
+
+class OverHost:
+    """Base of launchers that use the host's: its properties, and no ``build``."""
+
+    immutable = False
+
+    def __init__(self, host: Launcher) -> None:
+        self._host = host
+        self.dialect = host.dialect
+        self.offsets = host.offsets
+        self.float64 = host.float64
+        self.atomics64 = host.atomics64
+        self.max_group = host.max_group
+        self.local_memory = host.local_memory
+
+    def group(self, ndrange: Range) -> Range:
+        """Return a fast group size."""
+        return self._host.group(ndrange)
+
+    def writable(self, x: Any) -> Any:
+        """Return the array."""
+        return x
+
+    def build(self, program: Program) -> Launch:
+        """Compile a program and return what runs its kernel."""
+        return self._host.build(program)

@@ -1,0 +1,179 @@
+"""What runs programs on a device: the interface between user kernels and backends.
+
+A program is a complete source text in the language of the device's compiler, with one kernel. Its
+parameters are pointers to the elements of arrays, then values. A backend's
+:meth:`~portarray.backends.base.Backend.launcher` says what compiles and runs it on a device.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Protocol
+
+import numpy as np
+
+__all__ = [
+    "Launch",
+    "Launcher",
+    "Layout",
+    "Program",
+    "group_for",
+    "group_on_cpu",
+    "layout_of",
+    "strides_of",
+]
+
+Range = tuple[int, ...]
+
+Layout = tuple[Range, Range, int]
+"""Shape, strides and offset of an array; strides and offset are counted in elements."""
+
+Launch = Callable[[Sequence[Any], Sequence[Any], Range, Range], Sequence[Any] | None]
+"""``launch(arrays, values, ndrange, group)`` runs a program's kernel.
+
+``ndrange`` and ``group`` have one to three axes of at least one work-item, the neighbouring one
+last, and ``group`` divides ``ndrange``. Returns None where the written arrays are changed in place;
+for immutable arrays the new native arrays, in the order of the parameters that are written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A complete program with one kernel to run.
+
+    Parameters
+    ----------
+    name : str
+        The kernel's name in the text.
+    dialect : str
+        ``"opencl"``, ``"cuda"``, ``"hip"`` or ``"metal"``.
+    text : str
+        The source.
+    arrays : tuple of numpy.dtype
+        Dtypes of the elements that the kernel's first parameters point to.
+    written : tuple of bool
+        Which of the arrays are written.
+    values : tuple of numpy.dtype
+        Dtypes of the parameters after the pointers, which are passed by value.
+    """
+
+    name: str
+    dialect: str
+    text: str
+    arrays: tuple[np.dtype[Any], ...]
+    written: tuple[bool, ...]
+    values: tuple[np.dtype[Any], ...]
+
+
+class Launcher(Protocol):
+    """What compiles and runs programs on one device.
+
+    ``dialect`` is that of its programs. With ``offsets`` pointers are to the memory of arrays as a
+    whole, and the program must be passed their offsets as values; without, to the first element.
+    ``immutable`` tells that launches return new arrays and leave their arguments unchanged.
+    ``float64`` and ``atomics64`` tell what the device supports, ``max_group`` the largest number of
+    work-items in a group, ``local_memory`` the bytes that a group shares.
+    """
+
+    @property
+    def dialect(self) -> str:
+        """The language of programs."""
+
+    @property
+    def offsets(self) -> bool:
+        """Whether pointers are to whole memory blocks."""
+
+    @property
+    def immutable(self) -> bool:
+        """Whether launches return new arrays."""
+
+    @property
+    def float64(self) -> bool:
+        """Whether there is double precision."""
+
+    @property
+    def atomics64(self) -> bool:
+        """Whether atomic functions of 64-bit integers exist."""
+
+    @property
+    def max_group(self) -> int:
+        """The largest number of work-items in a group."""
+
+    @property
+    def local_memory(self) -> int:
+        """Bytes of memory that a group shares."""
+
+    def group(self, ndrange: Range) -> Range:
+        """Return a fast group size for kernels that name none."""
+
+    def writable(self, x: Any) -> Any:
+        """Return what to write instead of an array: itself, or a copy of read-only memory.
+
+        Called for each written array of each call, before :meth:`Backend.layout`.
+        """
+
+    def build(self, program: Program) -> Launch:
+        """Compile a program, or load it from a cache, and return what runs its kernel.
+
+        Raises
+        ------
+        portarray.errors.KernelBuildError
+            If the compiler refuses it; ``log`` is what the compiler said.
+        """
+
+
+def layout_of(x: Any) -> Layout:
+    """Return the layout of an array whose strides are counted in bytes.
+
+    Raises
+    ------
+    ValueError
+        If elements do not lie at multiples of their size, as in fields of structured arrays.
+    """
+    shape: Range = x.shape
+    if x.flags.c_contiguous:
+        return shape, strides_of(shape), 0
+    strides: Range = x.strides
+    itemsize: int = x.itemsize
+    steps = tuple([stride // itemsize for stride in strides])
+    for stride in strides:
+        if stride % itemsize:
+            raise ValueError(
+                f"a kernel cannot use an array with strides {strides} in bytes, which are no "
+                f"multiples of its item size {itemsize}; copy the array first"
+            )
+    return shape, steps, 0
+
+
+@lru_cache(maxsize=4096)
+def strides_of(shape: Range) -> Range:
+    """Return the strides of a C-contiguous array, in elements."""
+    strides = [1] * len(shape)
+    for axis in range(len(shape) - 2, -1, -1):
+        strides[axis] = strides[axis + 1] * shape[axis + 1]
+    return tuple(strides)
+
+
+def group_on_cpu(ndrange: Range, units: int, most: int) -> Range:
+    """Return a group for a CPU with so many cores: small enough that each has several groups.
+
+    Groups of 256 work-items cost no more than larger ones; those below 64 do.
+    """
+    return group_for(ndrange, min(256, most, max(64, math.prod(ndrange) // (4 * units))))
+
+
+def group_for(ndrange: Range, size: int) -> Range:
+    """Return a group of up to ``size`` work-items that lie next to each other.
+
+    Powers of two, the last axis first.
+    """
+    size = 1 << (size.bit_length() - 1)
+    found = []
+    left = size
+    for length in reversed(ndrange):
+        step = min(left, 1 << max(length - 1, 0).bit_length())
+        found.append(step)
+        left //= step
+    return tuple(reversed(found))

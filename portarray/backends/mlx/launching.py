@@ -1,0 +1,70 @@
+"""User kernels on MLX's devices.
+
+MLX's arrays never change: programs write into copies, which are made in memory of MLX, and become
+new arrays without another copy. Arrays are computed before a program reads them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import mlx.core as mx
+import numpy as np
+
+from portarray.backends.base import Backend
+from portarray.backends.host_launching import OverHost, host_launcher
+from portarray.backends.launching import Launch, Launcher, Layout, Program, Range, strides_of
+from portarray.backends.mlx.filling import filled
+from portarray.backends.mlx.transfer import to_host
+
+__all__ = ["Launching"]
+
+
+class Launching(Backend):
+    """Launchers of programs on MLX's devices."""
+
+    def launcher(self, device: mx.Device) -> Launcher | str:
+        if device.type != mx.cpu:
+            return "programs on MLX's GPUs are not supported yet; use the CPU or another library"
+        return _launcher()
+
+    def layout(self, x: mx.array) -> Layout:
+        """Return the layout that launches give an array, whose own costs more to ask for."""
+        shape = x.shape
+        return shape, strides_of(shape), 0
+
+
+@cache
+def _launcher() -> Launcher | str:
+    host = host_launcher()
+    return host if isinstance(host, str) else _Launcher(host)
+
+
+class _Launcher(OverHost):
+    """Runs programs in host memory and waits for them."""
+
+    immutable = True
+
+    def build(self, program: Program) -> Launch:
+        inner = self._host.build(program)
+        written = program.written
+
+        def launch(
+            arrays: Sequence[Any], values: Sequence[Any], ndrange: Range, group: Range
+        ) -> list[mx.array]:
+            memory = []
+            fresh = []
+            for x, changes in zip(arrays, written, strict=True):
+                host = np.ascontiguousarray(to_host(x, copy=None)).reshape(x.shape)
+                if changes and host.size:
+                    x = filled(host, host.dtype)
+                    host = to_host(x, copy=None)  # the same memory
+                if changes:
+                    fresh.append(x)
+                memory.append(host)
+            inner(memory, values, ndrange, group)
+            return fresh
+
+        return launch

@@ -1,0 +1,39 @@
+"""User kernels in NumPy's memory."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from portarray.backends.base import Backend
+from portarray.backends.copying import copied
+from portarray.backends.host_launching import OverHost, host_launcher
+from portarray.backends.launching import Launcher, Layout, layout_of
+
+__all__ = ["Launching"]
+
+
+class Launching(Backend):
+    """The launcher of programs in NumPy's memory."""
+
+    def launcher(self, device: str) -> Launcher | str:
+        return _launcher()
+
+    def layout(self, x: np.ndarray[Any, Any]) -> Layout:
+        return layout_of(x)
+
+
+@cache
+def _launcher() -> Launcher | str:
+    host = host_launcher()
+    return host if isinstance(host, str) else _Launcher(host)
+
+
+class _Launcher(OverHost):
+    """Runs programs in NumPy's memory and waits for them."""
+
+    def writable(self, x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Return the array, or a copy where it may not be written, as assignments do."""
+        return x if x.flags.writeable else copied(x, order="C")

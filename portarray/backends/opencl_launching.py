@@ -1,0 +1,136 @@
+"""Launchers on clarray's devices: for its own arrays, and for those in memory of the host.
+
+Imports clarray, and with it OpenCL's drivers: :mod:`portarray.backends.host_launching` imports this
+module when a kernel is run first.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from portarray.backends.launching import Launch, Launcher, Program, Range, group_for, group_on_cpu
+from portarray.clarray.errors import KernelError
+from portarray.clarray.runtime import pointers, registry
+from portarray.clarray.runtime.device import Device
+from portarray.clarray.runtime.programs import Kernel
+from portarray.errors import KernelBuildError
+
+__all__ = ["ArrayLauncher", "host_device", "host_launcher", "log_of"]
+
+_ATOMICS = frozenset(("cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics"))
+
+
+class _OpenCLLauncher:
+    """What launchers on an OpenCL device have in common."""
+
+    dialect = "opencl"
+    offsets = False
+    immutable = False
+
+    def __init__(self, device: Device) -> None:
+        native = device.native
+        self._device = device
+        self.float64 = np.dtype(np.float64) in device.dtypes
+        self.atomics64 = _ATOMICS.issubset(native.extensions.split())
+        self.max_group = int(native.max_work_group_size)
+        self.local_memory = int(native.local_mem_size)
+
+    def group(self, ndrange: Range) -> Range:
+        device = self._device
+        if device.kind == "cpu":
+            return group_on_cpu(ndrange, device.traits.units, self.max_group)
+        return group_for(ndrange, min(256, self.max_group))
+
+    def writable(self, x: Any) -> Any:
+        return x
+
+    @abstractmethod
+    def build(self, program: Program) -> Launch: ...
+
+    def _kernel(self, program: Program) -> Any:
+        """Return a program's kernel, with arguments of its own."""
+        try:
+            return self._device.programs.native(program.text, program.name)
+        except KernelError as error:
+            name = f"{self._device} ({self._device.name})"
+            log = error.log or str(error)
+            raise KernelBuildError(program.name, name, log, program.text) from error
+
+
+class ArrayLauncher(_OpenCLLauncher):
+    """Runs programs on clarray's arrays; does not wait."""
+
+    offsets = True
+
+    def build(self, program: Program) -> Launch:
+        """Compile a program and return what runs its kernel."""
+        native = self._kernel(program)
+        kernel = Kernel(
+            self._device, native, program.name, len(program.arrays), program.values
+        ).launch
+
+        def launch(arrays: Sequence[Any], values: Sequence[Any], size: Range, group: Range) -> None:
+            kernel(size[::-1], group[::-1], tuple([x.storage for x in arrays]), *values)
+
+        return launch
+
+
+class _HostLauncher(_OpenCLLauncher):
+    """Runs programs in host memory and waits for them."""
+
+    def __init__(self, device: Device, pointer: Callable[[Any], Any]) -> None:
+        super().__init__(device)
+        self._pointer = pointer
+
+    def build(self, program: Program) -> Launch:
+        return pointers.launch_of(
+            self._device,
+            self._kernel(program),
+            program.name,
+            len(program.arrays),
+            program.values,
+            self._pointer,
+        )
+
+
+@cache
+def host_device() -> Device | str:
+    """Return the OpenCL device that computes in host memory, or why there is none."""
+    found = pointers.host_device()
+    if found is not None:
+        return found
+    why = "".join(f"; {name}: {reason}" for name, reason in registry.reasons().items())
+    return f"no OpenCL device here is a CPU that uses other libraries' memory{why}"
+
+
+def host_launcher(address: Callable[[Any], int] | None) -> Launcher | str:
+    """Return a launcher for arrays in host memory, NumPy's if there is no function for addresses.
+
+    Parameters
+    ----------
+    address : callable or None
+        Returns the address of a native array's first element.
+    """
+    device = host_device()
+    if isinstance(device, str):
+        return device
+    if address is None:
+        return _HostLauncher(device, pointers.pointer_to)
+    return _HostLauncher(device, lambda x: pointers.pointer_at(address(x)))
+
+
+def log_of(program: Program) -> str:
+    """Return what the CPU's compiler says of a program, empty if it accepts it."""
+    device = host_device()
+    if isinstance(device, str):
+        return ""
+    try:
+        device.programs.native(program.text, program.name)
+    except KernelError as error:
+        return error.log or str(error)
+    return ""

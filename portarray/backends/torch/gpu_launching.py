@@ -1,0 +1,117 @@
+"""User kernels on PyTorch's GPUs: CUDA and ROCm through the run-time compiler that PyTorch loads.
+
+Written to the source of ``torch.cuda._utils`` and the documentation of NVRTC and of CUDA's driver
+interface; not run on a GPU so far. The libraries are PyTorch's, under CUDA's names for ROCm too.
+PyTorch's own compilation needs the toolkit's headers, and its own call of a kernel passes integers
+as 32 bits and floating-point numbers as 64.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from portarray.backends.launching import Launch, Launcher, Program, Range, group_for
+from portarray.errors import KernelBuildError
+
+__all__ = ["gpu_launcher"]
+
+_utils: Any = getattr(torch.cuda, "_utils", None)
+_NEEDED = ("_get_gpu_rtc_library", "_get_gpu_runtime_library", "_cuda_load_module", "_check_cuda")
+
+
+def gpu_launcher(device: torch.device) -> Launcher | str:
+    """Return the launcher of a GPU, or the reason why there is none."""
+    if device.type != "cuda":
+        return f"programs on PyTorch's {device.type!r} devices are not supported yet"
+    if not all(hasattr(_utils, name) for name in _NEEDED):
+        return f"PyTorch {torch.__version__} has no run-time compiler; 2.9 and later have one"
+    return _Launcher(device)
+
+
+class _Launcher:
+    """Runs programs on PyTorch's current stream; does not wait."""
+
+    dialect = "hip" if torch.version.hip else "cuda"
+    offsets = False
+    immutable = False
+    float64 = True
+    atomics64 = True
+
+    def __init__(self, device: torch.device) -> None:
+        figures: Any = torch.cuda.get_device_properties(device)
+        self._device = device
+        self._option = (
+            f"--offload-arch={figures.gcnArchName}"
+            if torch.version.hip
+            else f"--gpu-architecture=sm_{figures.major}{figures.minor}"
+        )
+        self.max_group = int(getattr(figures, "max_threads_per_block", 1024))
+        self.local_memory = int(getattr(figures, "shared_memory_per_block", 48 << 10))
+
+    def group(self, ndrange: Range) -> Range:
+        """Return a fast group size."""
+        return group_for(ndrange, 256)
+
+    def writable(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the tensor; a gradient that needs its old values will be refused."""
+        torch.autograd.graph.increment_version(x)
+        return x
+
+    def build(self, program: Program) -> Launch:
+        """Compile a program and return what runs its kernel."""
+        device = self._device
+        with torch.cuda.device(device):
+            binary = self._compiled(program)
+            function = _utils._cuda_load_module(binary, [program.name])[program.name].func
+        driver = _utils._get_gpu_runtime_library()
+        check = _utils._check_cuda
+        kinds = [np.ctypeslib.as_ctypes_type(dtype) for dtype in program.values]
+        pointers = ctypes.c_void_p * (len(program.arrays) + len(kinds))
+
+        def launch(arrays: Sequence[Any], values: Sequence[Any], size: Range, group: Range) -> None:
+            passed = [
+                *(ctypes.c_void_p(x.data_ptr()) for x in arrays),
+                *(kind(value) for kind, value in zip(kinds, values, strict=True)),
+            ]
+            places = pointers(*map(ctypes.addressof, passed))
+            block = (*group[::-1], 1, 1)[:3]
+            whole = (*size[::-1], 1, 1)[:3]
+            grid = [every // part for every, part in zip(whole, block, strict=True)]
+            with torch.cuda.device(device):
+                stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
+                check(driver.cuLaunchKernel(function, *grid, *block, 0, stream, places, None))
+
+        return launch
+
+    def _compiled(self, program: Program) -> bytes:
+        """Return a program's binary."""
+        try:
+            compiler = _utils._get_gpu_rtc_library()
+        except OSError as error:
+            raise self._error(program, str(error)) from error
+        handle = ctypes.c_void_p()
+        source, file = program.text.encode(), f"{program.name}.cu".encode()
+        options = (ctypes.c_char_p * 1)(self._option.encode())
+        made = ctypes.byref(handle)
+        if compiler.nvrtcCreateProgram(made, source, file, 0, None, None):
+            raise self._error(program, "the compiler could not start")
+        try:
+            failed = compiler.nvrtcCompileProgram(handle, 1, options)
+            kind = "ProgramLog" if failed else "CUBIN"
+            size = ctypes.c_size_t()
+            getattr(compiler, f"nvrtcGet{kind}Size")(handle, ctypes.byref(size))
+            found = ctypes.create_string_buffer(size.value)
+            getattr(compiler, f"nvrtcGet{kind}")(handle, found)
+        finally:
+            compiler.nvrtcDestroyProgram(made)
+        if failed:
+            raise self._error(program, found.value.decode(errors="replace"))
+        return found.raw
+
+    def _error(self, program: Program, log: str) -> KernelBuildError:
+        return KernelBuildError(program.name, str(self._device), log, program.text)

@@ -1,0 +1,104 @@
+"""Kernels that compute in memory of the host's other libraries, by its addresses.
+
+A CPU's drivers use any address of the process: shared virtual memory of the fine-grained system
+kind. PoCL does not claim it for its CPUs, and supports it too. So nothing is made for each array,
+as a buffer over its memory would be.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+
+from portarray.clarray.runtime import faults
+from portarray.clarray.runtime.device import Device
+from portarray.clarray.runtime.programs import CODES, enqueue
+from portarray.clarray.runtime.registry import devices
+
+_SYSTEM = cl.device_svm_capabilities.FINE_GRAIN_SYSTEM
+
+# The address of a byte becomes an object that pyopencl takes a pointer from.
+_at = ctypes.c_char.from_address
+_pointer = cl.SVM
+
+
+def takes_addresses(device: Device) -> bool:
+    """Tell whether kernels of a device can use any memory of the process."""
+    if device.kind != "cpu":
+        return False
+    try:
+        claimed = bool(device.native.svm_capabilities & _SYSTEM)
+    except cl.Error:  # OpenCL 1.2
+        claimed = False
+    return claimed or "Portable Computing Language" in device.platform_name
+
+
+def host_device() -> Device | None:
+    """Return the first device that can use any memory of the process, if there is one."""
+    return next(filter(takes_addresses, devices()), None)
+
+
+@cache
+def _queue(device: Device) -> cl.CommandQueue:
+    """Return the queue of such kernels, which do not wait for those of clarray's arrays."""
+    return cl.CommandQueue(device.context)
+
+
+def pointer_to(x: np.ndarray[Any, Any]) -> Any:
+    """Return a pointer to a NumPy array's first element, for kernels."""
+    try:
+        return _pointer(x)
+    except ValueError:  # not contiguous, read-only, or of a dtype that has no buffer
+        return _pointer(_at(x.__array_interface__["data"][0]))
+
+
+def pointer_at(address: int) -> Any:
+    """Return a pointer to an address, for kernels."""
+    return _pointer(_at(address))
+
+
+def launch_of(
+    device: Device,
+    kernel: cl.Kernel,
+    name: str,
+    arrays: int,
+    values: Sequence[np.dtype[Any]],
+    pointer: Callable[[Any], Any],
+) -> Callable[[Sequence[Any], Sequence[Any], tuple[int, ...], tuple[int, ...]], None]:
+    """Return a function that runs a kernel and waits for it; ``pointer`` is of one array."""
+    plain: Any = kernel
+    set_pointers = plain._set_arg_multi
+    set_values = plain._set_arg_buf_pack_multi
+    queue = _queue(device)
+    # Index and pointer alternating; index, type and value alternating.
+    places: list[Any] = [part for index in range(arrays) for part in (index, None)]
+    packs: list[Any] = [
+        part for index, dtype in enumerate(values, arrays) for part in (index, CODES[dtype], None)
+    ]
+
+    def launch(
+        arrays: Sequence[Any],
+        values: Sequence[Any],
+        ndrange: tuple[int, ...],
+        group: tuple[int, ...],
+    ) -> None:
+        pointers = places.copy()
+        pointers[1::2] = map(pointer, arrays)
+        parts = packs.copy()
+        parts[2::3] = values
+        try:
+            # The device's lock refuses in forked processes, where nothing would run.
+            with device.lock:
+                set_pointers(tuple(pointers))
+                set_values(tuple(parts))
+                event = enqueue(queue, kernel, ndrange[::-1], group[::-1])
+            event.wait()
+        except cl.Error as error:
+            raise faults.translated(error, device, name) from error
+
+    return launch
