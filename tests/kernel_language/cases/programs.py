@@ -1,0 +1,630 @@
+"""Small whole programs: particles, random numbers, text, tables, graphs."""
+
+from __future__ import annotations
+
+import math
+import zlib
+from itertools import permutations
+
+import numpy as np
+import portarray.kernel_language as kl
+from cases.case import Case
+from scipy.special import ndtr
+
+import portarray as pa
+
+
+@pa.kernel.function
+def mixed(x):
+    """Return a hash of 32 bits."""
+    x = (x ^ (x >> 16)) * 0x7FEB352D
+    x = (x ^ (x >> 15)) * 0x846CA68B
+    return x ^ (x >> 16)
+
+
+def forces(ax, ay, x, y, mass, softening):
+    i = kl.index()
+    fx = 0.0
+    fy = 0.0
+    for j in range(x.shape[0]):
+        dx = x[j] - x[i]
+        dy = y[j] - y[i]
+        d2 = dx * dx + dy * dy + softening
+        scale = mass[j] / (d2 * math.sqrt(d2))
+        fx += dx * scale
+        fy += dy * scale
+    ax[i] = fx
+    ay[i] = fy
+
+
+def points_in_circle(hits, seed, tries):
+    i = kl.index()
+    count = 0
+    for k in range(tries):
+        a = mixed(kl.uint32(i * tries + k) ^ seed)
+        b = mixed(a + 0x9E3779B9)
+        x = kl.float32(a >> 8) * 5.9604644775390625e-08
+        y = kl.float32(b >> 8) * 5.9604644775390625e-08
+        if x * x + y * y < 1.0:
+            count += 1
+    kl.atomic_add(hits, 0, count)
+
+
+def random_walk(y, steps):
+    i = kl.index()
+    state = kl.uint32(i) * 2654435761 + 1
+    place = 0
+    for _ in range(steps):
+        state ^= state << 13
+        state ^= state >> 17
+        state ^= state << 5
+        place += 1 if state & 1 else -1
+    y[i] = place
+
+
+def nearest_centroid(labels, points, centroids):
+    i = kl.index()
+    best = 0
+    least = math.inf
+    for c in range(centroids.shape[0]):
+        d = 0.0
+        for k in range(points.shape[1]):
+            d += (points[i, k] - centroids[c, k]) ** 2
+        if d < least:
+            least = d
+            best = c
+    labels[i] = best
+
+
+def sums_of_clusters(sums, counts, points, labels):
+    i = kl.index()
+    label = labels[i]
+    kl.atomic_add(counts, label, 1)
+    for k in range(points.shape[1]):
+        kl.atomic_add(sums, (label, k), points[i, k])
+
+
+def edit_distance(y, a, b):
+    here = kl.index()
+    n = a.shape[0]
+    m = b.shape[0]
+    table = kl.local((17, 17), kl.int32)
+    for d in range(n + m + 1):
+        j = d - here
+        if here <= n and 0 <= j <= m:
+            if here == 0:
+                table[here, j] = j
+            elif j == 0:
+                table[here, j] = here
+            else:
+                cost = 0 if a[here - 1] == b[j - 1] else 1
+                least = min(table[here - 1, j] + 1, table[here, j - 1] + 1)
+                table[here, j] = min(least, table[here - 1, j - 1] + cost)
+        kl.barrier()
+    if here == 0:
+        y[0] = table[n, m]
+
+
+def find_word(y, text, word):
+    i = kl.index()
+    n = word.shape[0]
+    if i + n > text.shape[0]:
+        y[i] = False
+        return
+    for k in range(n):
+        if text[i + k] != word[k]:
+            y[i] = False
+            return
+    y[i] = True
+
+
+def checksum(y, data):
+    row = kl.index()
+    crc = kl.uint32(0xFFFFFFFF)
+    for k in range(data.shape[1]):
+        crc ^= kl.uint32(data[row, k])
+        for _ in kl.unroll(range(8)):
+            if crc & 1:
+                crc = (crc >> 1) ^ 0xEDB88320
+            else:
+                crc >>= 1
+    y[row] = ~crc
+
+
+def place_in_order(y, table, x):
+    i = kl.index()
+    low = 0
+    high = table.shape[0]
+    while low < high:
+        middle = (low + high) // 2
+        if table[middle] < x[i]:
+            low = middle + 1
+        else:
+            high = middle
+    y[i] = low
+
+
+def is_prime(y):
+    n = kl.index()
+    if n < 2:
+        y[n] = False
+        return
+    k = 2
+    while k * k <= n:
+        if n % k == 0:
+            y[n] = False
+            return
+        k += 1
+    y[n] = True
+
+
+def odd_even_step(x, odd):
+    i = 2 * kl.index() + odd
+    if i + 1 < x.shape[0] and x[i] > x[i + 1]:
+        x[i], x[i + 1] = x[i + 1], x[i]
+
+
+def rank_sort(y, x):
+    i = kl.index()
+    rank = 0
+    for j in range(x.shape[0]):
+        if x[j] < x[i] or (x[j] == x[i] and j < i):
+            rank += 1
+    y[rank] = x[i]
+
+
+def breadth_first_level(distance, changed, starts, targets, level):
+    node = kl.index()
+    if distance[node] != level:
+        return
+    for k in range(starts[node], starts[node + 1]):
+        old = kl.atomic_compare_exchange(distance, targets[k], -1, level + 1)
+        if old == -1:
+            kl.atomic_add(changed, 0, 1)
+
+
+def option_prices(call, put, spot, strike, years, rate, volatility):
+    i = kl.index()
+    root = volatility * math.sqrt(years[i])
+    up = math.log(spot[i] / strike[i]) + (rate + 0.5 * volatility * volatility) * years[i]
+    d1 = up / root
+    d2 = d1 - root
+    discounted = strike[i] * math.exp(-rate * years[i])
+    n1 = 0.5 * math.erfc(-d1 * 0.7071067811865476)
+    n2 = 0.5 * math.erfc(-d2 * 0.7071067811865476)
+    call[i] = spot[i] * n1 - discounted * n2
+    put[i] = discounted * (1.0 - n2) - spot[i] * (1.0 - n1)
+
+
+def newton_roots(y, x):
+    i = kl.index()
+    guess = x[i]
+    steps = 0
+    while abs(guess * guess - x[i]) > 1e-12 * x[i] and steps < 60:
+        guess = 0.5 * (guess + x[i] / guess)
+        steps += 1
+    y[i] = guess
+
+
+def simpson(y, n):
+    i = kl.index()
+    width = kl.float64(i + 1) / n
+    total = kl.float64(0)
+    for k in range(n + 1):
+        x = k * width
+        weight = 1 if k == 0 or k == n else 4 if k % 2 else 2
+        total += weight * math.sin(x)
+    y[i] = total * width / 3
+
+
+def runge_kutta(state, rate, h, steps):
+    i = kl.index()
+    x, v = state[i, 0], state[i, 1]
+    for _ in range(steps):
+        a1, b1 = v, -rate * x
+        a2, b2 = v + 0.5 * h * b1, -rate * (x + 0.5 * h * a1)
+        a3, b3 = v + 0.5 * h * b2, -rate * (x + 0.5 * h * a2)
+        a4, b4 = v + h * b3, -rate * (x + h * a3)
+        x += h / 6 * (a1 + 2 * a2 + 2 * a3 + a4)
+        v += h / 6 * (b1 + 2 * b2 + 2 * b3 + b4)
+    state[i, 0] = x
+    state[i, 1] = v
+
+
+def reversed_bits(y, x, width):
+    i = kl.index()
+    value = 0
+    for k in range(width):
+        value = value * 2 + (i >> k & 1)
+    y[value] = x[i]
+
+
+def run_lengths(lengths, x):
+    i = kl.index()
+    if i > 0 and x[i - 1] == x[i]:
+        lengths[i] = 0
+        return
+    j = i + 1
+    while j < x.shape[0] and x[j] == x[i]:
+        j += 1
+    lengths[i] = j - i
+
+
+def knapsack(best, weights, values):
+    here = kl.index()
+    rows = kl.local((2, 32), kl.int32)
+    rows[0, here] = 0
+    kl.barrier()
+    for item in range(weights.shape[0]):
+        page = item % 2
+        value = rows[page, here]
+        weight = weights[item]
+        if weight <= here:
+            value = max(value, rows[page, here - weight] + values[item])
+        rows[1 - page, here] = value
+        kl.barrier()
+    best[here] = rows[weights.shape[0] % 2, here]
+
+
+def queens(counts, n):
+    first = kl.index()
+    columns = kl.private(8, kl.int32)
+    columns[0] = first
+    row = 1
+    columns[1] = -1
+    found = 0
+    while row > 0:
+        columns[row] += 1
+        if columns[row] == n:
+            row -= 1
+            continue
+        free = True
+        for k in range(row):
+            d = abs(columns[row] - columns[k])
+            if d == 0 or d == row - k:
+                free = False
+                break
+        if not free:
+            continue
+        if row == n - 1:
+            found += 1
+        else:
+            row += 1
+            columns[row] = -1
+    counts[first] = found
+
+
+def calendar(year, month, day, days):
+    i = kl.index()
+    z = days[i] + 719468
+    era = z // 146097
+    doe = z % 146097
+    yoe = (doe - doe // 1460 + doe // 36524 - doe // 146096) // 365
+    doy = doe - (365 * yoe + yoe // 4 - yoe // 100)
+    mp = (5 * doy + 2) // 153
+    m = mp + 3 if mp < 10 else mp - 9
+    year[i] = yoe + era * 400 + (1 if m <= 2 else 0)
+    month[i] = m
+    day[i] = doy - (153 * mp + 2) // 5 + 1
+
+
+def of_x(rng, *shape):
+    return rng.standard_normal(shape).astype(np.float32)
+
+
+def _forces(ax, ay, x, y, mass, softening):
+    places = x.astype(np.float64) + 1j * y
+    apart = places - places[:, None]
+    d2 = abs(apart) ** 2 + softening
+    force = (apart * mass / d2**1.5).sum(axis=1)
+    return force.real.astype(np.float32), force.imag.astype(np.float32)
+
+
+def _hash(x):
+    x = (x ^ (x >> np.uint64(16))) * np.uint64(0x7FEB352D) % 2**32
+    x = (x ^ (x >> np.uint64(15))) * np.uint64(0x846CA68B) % 2**32
+    return x ^ (x >> np.uint64(16))
+
+
+def _circle(hits, seed, tries):
+    a = _hash(np.arange(50 * tries, dtype=np.uint64) ^ np.uint64(seed))
+    b = _hash((a + np.uint64(0x9E3779B9)) % 2**32)
+    x, y = ((v >> np.uint64(8)).astype(np.float32) / np.float32(2**24) for v in (a, b))
+    return (hits + np.int32((x * x + y * y < 1).sum()),)
+
+
+def _walk(y, steps):
+    places = []
+    for i in range(y.size):
+        state, place = (i * 2654435761 + 1) % 2**32, 0
+        for _ in range(steps):
+            state ^= state * 2**13 % 2**32
+            state ^= state // 2**17
+            state ^= state * 32 % 2**32
+            place += 2 * (state % 2) - 1
+        places.append(place)
+    return (np.array(places, np.int32),)
+
+
+def _nearest(labels, points, centroids):
+    apart = points[:, None].astype(np.float64) - centroids
+    return ((apart**2).sum(axis=2).argmin(axis=1).astype(np.int32),)
+
+
+def _clusters(sums, counts, points, labels):
+    np.add.at(sums, labels, points)
+    np.add.at(counts, labels, 1)
+    return sums, counts
+
+
+def _edits(y, a, b):
+    row = list(range(len(b) + 1))
+    for i, one in enumerate(a, 1):
+        above, row = row, [i]
+        for j, other in enumerate(b, 1):
+            row.append(min(row[-1] + 1, above[j] + 1, above[j - 1] + int(one != other)))
+    return (np.array(row[-1:], np.int32),)
+
+
+def _words(y, text, word):
+    found = np.zeros(y.size, np.bool_)
+    start = bytes(text).find(bytes(word))
+    while start >= 0:
+        found[start] = True
+        start = bytes(text).find(bytes(word), start + 1)
+    return (found,)
+
+
+def _checksums(y, data):
+    return (np.array([zlib.crc32(row.tobytes()) for row in data], np.uint32),)
+
+
+def _primes(y):
+    sieve = np.arange(y.size) > 1
+    for k in range(2, y.size):
+        sieve[2 * k :: k] = False
+    return (sieve,)
+
+
+def _step(x, odd):
+    end = odd + (x.size - odd) // 2 * 2
+    x[odd:end] = np.sort(x[odd:end].reshape(-1, 2)).reshape(-1)
+    return (x,)
+
+
+def graph(rng):
+    degrees = rng.integers(0, 4, 30)
+    starts = np.concatenate(([0], np.cumsum(degrees))).astype(np.int32)
+    distance = np.full(30, -1, np.int32)
+    distance[:12:3] = 1
+    distance[1:8:3] = 0
+    targets = rng.integers(0, 30, starts[-1]).astype(np.int32)
+    return distance, np.zeros(1, np.int32), starts, targets, 1
+
+
+def _level(distance, changed, starts, targets, level):
+    sources = np.repeat(np.arange(distance.size), np.diff(starts))
+    reached = np.unique(targets[distance[sources] == level])
+    new = reached[distance[reached] == -1]
+    distance[new] = level + 1
+    return distance, np.array([new.size], np.int32)
+
+
+def _options(call, put, spot, strike, years, rate, volatility):
+    spot, strike, years = (v.astype(np.float64) for v in (spot, strike, years))
+    root = volatility * np.sqrt(years)
+    d1 = (np.log(spot / strike) + rate * years) / root + root / 2
+    later = strike * np.exp(-rate * years)
+    price = spot * ndtr(d1) - later * ndtr(d1 - root)
+    return price.astype(np.float32), (price - spot + later).astype(np.float32)
+
+
+def _oscillation(state, rate, h, steps):
+    step = np.array([[0, 1], [-rate, 0]]) * h
+    once = np.eye(2)
+    term = np.eye(2)
+    for k in range(1, 5):  # the series of the exponential as far as the method goes
+        term = term @ step / k
+        once = once + term
+    return (state @ np.linalg.matrix_power(once, steps).T,)
+
+
+def _bits(y, x, width):
+    order = [int(format(i, f"0{width}b")[::-1], 2) for i in range(x.size)]
+    return (x[order],)
+
+
+def _runs(lengths, x):
+    starts = np.flatnonzero(np.append([True], x[1:] != x[:-1]))
+    found = np.zeros_like(lengths)
+    found[starts] = np.diff(np.append(starts, x.size))
+    return (found,)
+
+
+def _knapsack(best, weights, values):
+    row = [0] * 32
+    for weight, value in zip(weights.tolist(), values.tolist(), strict=True):
+        for room in range(31, weight - 1, -1):
+            row[room] = max(row[room], row[room - weight] + value)
+    return (np.array(row, np.int32),)
+
+
+def _queens(counts, n):
+    found = np.zeros(n, np.int32)
+    for p in permutations(range(n)):
+        if len({k + c for k, c in enumerate(p)}) == len({k - c for k, c in enumerate(p)}) == n:
+            found[p[0]] += 1
+    return (found,)
+
+
+def _calendar(year, month, day, days):
+    dates = days.astype("datetime64[D]")
+    months = dates.astype("datetime64[M]")
+    return (
+        (dates.astype("datetime64[Y]").astype(np.int64) + 1970).astype(np.int32),
+        (months.astype(np.int64) % 12 + 1).astype(np.int32),
+        ((dates - months).astype(np.int64) + 1).astype(np.int32),
+    )
+
+
+CASES = [
+    Case(
+        forces,
+        lambda rng: (
+            np.zeros(40, np.float32),
+            np.zeros(40, np.float32),
+            of_x(rng, 40),
+            of_x(rng, 40),
+            rng.uniform(0.5, 1, 40).astype(np.float32),
+            0.01,
+        ),
+        _forces,
+        tolerance=1e-5,
+    ),
+    Case(
+        points_in_circle,
+        lambda rng: (np.zeros(1, np.int32), 20240229, 40),
+        _circle,
+        ndrange=(50,),
+    ),
+    Case(random_walk, lambda rng: (np.zeros(70, np.int32), 100), _walk),
+    Case(
+        nearest_centroid,
+        lambda rng: (np.zeros(60, np.int32), of_x(rng, 60, 3), of_x(rng, 5, 3)),
+        _nearest,
+    ),
+    Case(
+        sums_of_clusters,
+        lambda rng: (
+            np.zeros((5, 3), np.float32),
+            np.zeros(5, np.int32),
+            rng.integers(-99, 99, (60, 3)).astype(np.float32),
+            rng.integers(0, 5, 60).astype(np.int32),
+        ),
+        _clusters,
+        ndrange=(60,),
+    ),
+    *(
+        Case(
+            edit_distance,
+            lambda rng, n=n, m=m: (
+                np.zeros(1, np.int32),
+                rng.integers(0, 4, n).astype(np.uint8),
+                rng.integers(0, 4, m).astype(np.uint8),
+            ),
+            _edits,
+            ndrange=(32,),
+            group=(32,),
+            variant=f"{n}-{m}",
+        )
+        for n, m in ((16, 13), (5, 16), (1, 1))
+    ),
+    Case(
+        find_word,
+        lambda rng: (
+            np.zeros(80, np.bool_),
+            rng.integers(97, 99, 80).astype(np.uint8),
+            np.frombuffer(b"abba", np.uint8).copy(),
+        ),
+        _words,
+    ),
+    Case(
+        checksum,
+        lambda rng: (np.zeros(12, np.uint32), rng.integers(0, 256, (12, 9)).astype(np.uint8)),
+        _checksums,
+    ),
+    *(
+        Case(
+            place_in_order,
+            lambda rng, dtype=dtype: (
+                np.zeros(60, np.int32),
+                np.sort(rng.integers(0, 30, 25)).astype(dtype),
+                rng.integers(-2, 33, 60).astype(dtype),
+            ),
+            lambda y, table, x: (np.searchsorted(table, x).astype(np.int32),),
+            variant=dtype.__name__,
+        )
+        for dtype in (np.int8, np.float32)
+    ),
+    Case(is_prime, lambda rng: (np.zeros(200, np.bool_),), _primes),
+    *(
+        Case(
+            odd_even_step,
+            lambda rng, odd=odd: (rng.integers(0, 99, 41).astype(np.int32), odd),
+            _step,
+            ndrange=(21,),
+            variant=str(odd),
+        )
+        for odd in (0, 1)
+    ),
+    Case(
+        rank_sort,
+        lambda rng: (np.zeros(70, np.int32), rng.integers(0, 20, 70).astype(np.int32)),
+        lambda y, x: (np.sort(x),),
+    ),
+    Case(breadth_first_level, graph, _level, ndrange=(30,)),
+    Case(
+        option_prices,
+        lambda rng: (
+            np.zeros(50, np.float32),
+            np.zeros(50, np.float32),
+            rng.uniform(80, 120, 50).astype(np.float32),
+            rng.uniform(80, 120, 50).astype(np.float32),
+            rng.uniform(0.2, 2, 50).astype(np.float32),
+            0.03,
+            0.25,
+        ),
+        _options,
+        tolerance=1e-5,
+    ),
+    Case(
+        newton_roots,
+        lambda rng: (np.zeros(50), rng.uniform(0.1, 1000, 50)),
+        lambda y, x: (np.sqrt(x),),
+        tolerance=1e-12,
+    ),
+    Case(
+        simpson,
+        lambda rng: (np.zeros(5), 200),
+        lambda y, n: (1 - np.cos(np.arange(1.0, 6)),),
+        tolerance=1e-7,
+    ),
+    Case(
+        runge_kutta,
+        lambda rng: (rng.standard_normal((8, 2)), 2.0, 0.05, 40),
+        _oscillation,
+        ndrange=(8,),
+        tolerance=1e-12,
+    ),
+    Case(
+        reversed_bits,
+        lambda rng: (np.zeros(64, np.float32), of_x(rng, 64), 6),
+        _bits,
+    ),
+    Case(
+        run_lengths,
+        lambda rng: (np.zeros(80, np.int32), rng.integers(0, 2, 80).astype(np.uint8)),
+        _runs,
+    ),
+    Case(
+        knapsack,
+        lambda rng: (
+            np.zeros(32, np.int32),
+            rng.integers(1, 12, 9).astype(np.int32),
+            rng.integers(1, 50, 9).astype(np.int32),
+        ),
+        _knapsack,
+        group=(32,),
+    ),
+    Case(queens, lambda rng: (np.zeros(6, np.int32), 6), _queens),
+    Case(
+        calendar,
+        lambda rng: (
+            np.zeros(100, np.int32),
+            np.zeros(100, np.int32),
+            np.zeros(100, np.int32),
+            rng.integers(-800_000, 800_000, 100).astype(np.int32),
+        ),
+        _calendar,
+    ),
+]
