@@ -1,0 +1,543 @@
+"""``pa.kernel``: user kernels as they are called."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from portarray import kernel_language  # noqa: F401  (it says what its names mean)
+from portarray._array import dispatch, results
+from portarray._array.array import Array
+from portarray._devices import selection
+from portarray._devices.device import Device
+from portarray._kernel_language import source, tree, types
+from portarray._kernel_language.dialects import DIALECTS
+from portarray._kernel_language.expressions import MARKS, Setting
+from portarray._kernel_language.frontend import Shared, read_kernel
+from portarray._kernel_language.printer import Printed, print_kernel
+from portarray.backends.launching import Launch, Launcher, Program
+from portarray.errors import DeviceMismatchError
+
+Range = tuple[int, ...]
+_MAX_AXES = 3
+_LARGEST = 2**31
+_SMALL = 1 << types.INDEX_BITS
+
+
+class Helper:
+    """A function that kernels call; made by ``pa.kernel.function``."""
+
+    def __init__(self, function: FunctionType) -> None:
+        source.read(function)
+        self.function = function
+        functools.update_wrapper(self, function)
+
+    def __call__(self, *args: Any) -> Any:
+        """Call the function as plain Python."""
+        return self.function(*args)
+
+
+MARKS.helper = lambda value: value.function if type(value) is Helper else None
+
+
+@dataclass(slots=True)
+class Prepared:
+    """A kernel compiled for the types of some arguments on a device."""
+
+    tree: tree.Function
+    setting: Setting
+    printed: Printed
+    launch: Launch
+    launcher: Launcher
+    program: Program
+    arrays: list[int]  # places of the arrays among the arguments
+    written: list[int]  # places of those that are written
+    values: Callable[[list[Any], Range, tuple[Any, ...]], list[Any]]
+    ranges: dict[tuple[Range, Range | None], tuple[Range, Range]] = field(default_factory=dict)
+    constants: list[tuple[Callable[[str], Any], str, Any]] = field(default_factory=list)
+
+
+class Kernel:
+    """A function compiled for the device of the arrays that it is called with.
+
+    Made by :func:`portarray.kernel`. Calls are asynchronous where the device is;
+    :func:`portarray.synchronize` waits.
+    """
+
+    def __init__(self, function: FunctionType, static: Sequence[str] = ()) -> None:
+        self._source = source.read(function)
+        self._signature = inspect.signature(function)
+        for one in self._signature.parameters.values():
+            if one.kind is not inspect.Parameter.POSITIONAL_OR_KEYWORD:
+                raise TypeError(f"{function.__name__}: kernels take plain parameters, not {one}")
+            if one.default is not inspect.Parameter.empty:
+                raise TypeError(f"{function.__name__}: parameters of kernels have no defaults")
+        self._names = list(self._signature.parameters)
+        unknown = [name for name in static if name not in self._names]
+        if unknown:
+            raise TypeError(f"static={unknown[0]!r} is no parameter of {function.__name__}")
+        self._static = frozenset(static)
+        self._is_static = [name in self._static for name in self._names]
+        self._prepared: dict[Any, Prepared] = {}
+        functools.update_wrapper(self, function)
+
+    def __repr__(self) -> str:
+        return f"<kernel {self._source.function.__qualname__}{self._signature}>"
+
+    def __call__(
+        self,
+        *args: Any,
+        ndrange: int | Sequence[int] | None = None,
+        group: int | Sequence[int] | None = None,
+        **named: Any,
+    ) -> Any:
+        """Run the kernel once for each place in the ndrange.
+
+        Parameters
+        ----------
+        *args, **named
+            Arrays of one device, numbers, and static values.
+        ndrange : int or sequence of int, optional
+            How many work-items, by axis; by default the shape of the first parameter that the
+            kernel writes.
+        group : int or sequence of int, optional
+            How many work-items share local memory and barriers, by axis.
+
+        Returns
+        -------
+        Array, or tuple of Array
+            The arrays that are written, in the order of the parameters. Where arrays are immutable
+            (JAX, MLX) they are new; elsewhere they are those that were passed.
+
+        Raises
+        ------
+        KernelSyntaxError
+            If the function is not in the kernel language for arguments of these types.
+        DeviceMismatchError
+            If the arrays are on several devices.
+        TypeError, ValueError
+            If arguments, ndrange or group are wrong.
+        """
+        if named or len(args) != len(self._names):
+            args = self._bound(args, named)
+        device = None
+        key: list[Any] = []
+        layouts: list[Any] = []
+        large = False
+        for x, static in zip(args, self._is_static, strict=True):
+            if type(x) is Array and not static:
+                if device is None:
+                    device = x.device
+                    layout = device._backend.layout
+                elif x.device is not device:
+                    raise DeviceMismatchError(self.__name__, str(device), str(x.device))
+                shape, strides, offset = found = layout(x.native)
+                layouts.append(found)
+                strided = _is_strided(shape, strides)
+                large = large or _extent(shape, strides, offset) >= _SMALL
+                key.append((x.dtype, len(shape), strided))
+            elif type(x) is float and not static:
+                key.append(float)
+            elif type(x) is int and not static:
+                key.append(-_SMALL < x < _SMALL)
+            else:
+                key.append(self._key(x, static))
+        if device is None:
+            raise TypeError(f"{self.__name__} got no arrays; it runs on the device of its arrays")
+        if type(ndrange) is int:
+            ndrange = (ndrange,)
+        axes = -1 if ndrange is None else len(ndrange)
+        full = (device, axes, large, *key)
+        prepared = self._prepared.get(full)
+        if prepared is None or not _current(prepared.constants):
+            prepared = self._prepared[full] = self._prepare(device, axes, large, args)
+        return self._run(prepared, device, args, layouts, ndrange, group)
+
+    # --- arguments --------------------------------------------------------------------------
+
+    def _bound(self, args: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Any, ...]:
+        try:
+            return self._signature.bind(*args, **named).args
+        except TypeError as error:
+            raise TypeError(
+                f"{self.__name__}{self._signature}: {error}; besides its parameters a kernel takes "
+                f"ndrange= and group="
+            ) from None
+
+    def _key(self, x: Any, static: bool) -> Any:
+        if static or isinstance(x, (tuple, str, np.dtype, type)) or x is None:
+            try:
+                hash(x)
+            except TypeError:
+                raise TypeError(
+                    f"{self.__name__}: a static argument must be hashable, such as a number, a "
+                    f"dtype or a tuple, not {type(x).__name__}"
+                ) from None
+            return ("static", type(x), x)
+        if isinstance(x, (bool, np.bool_)):
+            return bool
+        if isinstance(x, (int, np.integer)):
+            return -_SMALL < int(x) < _SMALL
+        if isinstance(x, (float, np.floating)):
+            return float
+        hint = "; pa.asarray makes an array of it" if not isinstance(x, complex) else ""
+        raise TypeError(
+            f"{self.__name__} got {type(x).__module__}.{type(x).__qualname__}; a kernel takes "
+            f"portarray's arrays, real numbers and static values{hint}"
+        )
+
+    def _parameters(self, device: Device, large: bool, args: tuple[Any, ...]) -> dict[str, Any]:
+        bits = types.ALL_BITS if large else types.INDEX_BITS
+        layout = device._backend.layout
+        found: dict[str, Any] = {}
+        node = self._source.node
+        for name, x, static in zip(self._names, args, self._is_static, strict=True):
+            if type(x) is Array and not static:
+                shape, strides, _ = layout(x.native)
+                strided = _is_strided(shape, strides)
+                found[name] = types.Array(name, x.dtype, len(shape), strided=strided)
+            elif static or isinstance(x, (tuple, str, np.dtype, type)) or x is None:
+                found[name] = _static(node, x)
+            elif isinstance(x, (bool, np.bool_)):
+                found[name] = tree.Variable(node, types.TRUTH, name)
+            elif isinstance(x, (int, np.integer)):
+                small = -_SMALL < int(x) < _SMALL
+                type_ = types.weak_int(min(bits, 30) if small else types.ALL_BITS)
+                found[name] = tree.Variable(node, type_, name)
+            else:
+                found[name] = tree.Variable(node, types.WEAK_FLOAT, name)
+        return found
+
+    # --- compiling --------------------------------------------------------------------------
+
+    def _read(
+        self, device: Device, axes: int, large: bool, args: tuple[Any, ...], launcher: Any
+    ) -> tuple[tree.Function, Setting, Shared]:
+        """Return the typed tree; the number of axes is found where no ndrange is given."""
+        dtypes = frozenset(dispatch.dtypes_of(device))
+        double = np.dtype(np.float64)
+        default = dispatch.default_dtype(device, "f")
+        if default == double and double not in dtypes:
+            default = np.dtype(np.float32)
+
+        def setting(ndim: int) -> Setting:
+            return Setting(
+                default=default,
+                dtypes=dtypes,
+                ndim=max(ndim, 1),
+                index_bits=types.ALL_BITS if large else types.INDEX_BITS,
+                atomics64=getattr(launcher, "atomics64", True),
+                device=str(device),
+            )
+
+        parameters = self._parameters(device, large, args)
+        if axes < 0:
+            first = self._first_written()
+            by_name = dict(zip(self._names, args, strict=True))
+            if first is None or type(by_name[first]) is not Array:
+                axes = 1  # reading it tells what is wrong
+            else:
+                axes = by_name[first].ndim
+        shared = Shared()
+        found = read_kernel(self._source, parameters, setting(axes), shared)
+        if not found.written:
+            raise TypeError(
+                f"{self.__name__} writes into none of its arguments, so that it has no effect"
+            )
+        return found, setting(axes), shared
+
+    def _first_written(self) -> str | None:
+        """Return the first parameter that is assigned to, as the text tells."""
+        written = set()
+        for one in ast.walk(self._source.node):
+            if isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Store):
+                if isinstance(one.value, ast.Name):
+                    written.add(one.value.id)
+            elif isinstance(one, ast.Call) and one.args and isinstance(one.args[0], ast.Name):
+                if "atomic" in ast.unparse(one.func):
+                    written.add(one.args[0].id)
+        return next((name for name in self._names if name in written), None)
+
+    def _prepare(self, device: Device, axes: int, large: bool, args: tuple[Any, ...]) -> Prepared:
+        launcher = device._backend.launcher(device.native)
+        if isinstance(launcher, str):
+            raise NotImplementedError(f"{device} runs no user kernels: {launcher}")
+        found, setting, shared = self._read(device, axes, large, args, launcher)
+        dialect = DIALECTS[launcher.dialect]
+        printed = print_kernel(
+            found, setting, dialect, offsets=launcher.offsets, lines=self._line_beside
+        )
+        written = [one.name in found.written for one in printed.arrays]
+        program = Program(
+            printed.name,
+            launcher.dialect,
+            printed.text,
+            tuple(one.dtype for one in printed.arrays),
+            tuple(written),
+            tuple(value.dtype for value in printed.values),
+        )
+        launch = launcher.build(program)
+        places = [self._names.index(one.name) for one in printed.arrays]
+        return Prepared(
+            tree=found,
+            setting=setting,
+            printed=printed,
+            launch=launch,
+            launcher=launcher,
+            program=program,
+            arrays=places,
+            written=[place for place, own in zip(places, written, strict=True) if own],
+            values=_values(printed, self._names, places),
+            constants=list(shared.constants.values()),
+        )
+
+    def _line_beside(self, at: ast.AST) -> str:
+        line = self._source.line(at)
+        text = self._source.lines[line - self._source.first].strip()
+        return f"{PurePath(self._source.filename).name}:{line}: {text}"
+
+    # --- running ----------------------------------------------------------------------------
+
+    def _run(
+        self,
+        prepared: Prepared,
+        device: Device,
+        args: tuple[Any, ...],
+        layouts: list[Any],
+        ndrange: Sequence[int] | None,
+        group: int | Sequence[int] | None,
+    ) -> Any:
+        natives = [args[place].native for place in prepared.arrays]
+        launcher = prepared.launcher
+        written = prepared.written
+        for n, place in enumerate(prepared.arrays):
+            if place in written:
+                native = natives[n]
+                other = launcher.writable(native)
+                if other is not native:
+                    natives[n] = other
+                    layouts[n] = device._backend.layout(other)
+        if ndrange is None:
+            sizes: Range = tuple(args[written[0]].shape)
+            if 0 in sizes:
+                return self._returned([args[place] for place in written])
+        else:
+            sizes = _checked(ndrange, "ndrange")
+        asked = None if group is None else _checked(group, "group")
+        ready = prepared.ranges.get((sizes, asked))
+        if ready is None:
+            ready = prepared.ranges[sizes, asked] = self._ranges(prepared, sizes, asked)
+        rounded, items = ready
+        values = prepared.values(layouts, sizes or (1,), args)
+        new = prepared.launch(natives, values, rounded, items)
+        if new is None:
+            changed = []
+            for n, place in enumerate(prepared.arrays):
+                if place in written:
+                    x = args[place]
+                    if natives[n] is not x.native:
+                        x = results.wrapped(natives[n], x._table)
+                    changed.append(x)
+            return self._returned(changed)
+        table = args[written[0]]._table
+        return self._returned([results.wrapped(one, table) for one in new])
+
+    @staticmethod
+    def _returned(arrays: list[Array]) -> Any:
+        return arrays[0] if len(arrays) == 1 else tuple(arrays)
+
+    def _ranges(self, prepared: Prepared, sizes: Range, asked: Range | None) -> tuple[Range, Range]:
+        """Return the rounded ndrange and the group, of at most three axes."""
+        launcher = prepared.launcher
+        total = math.prod(sizes)
+        if total >= _LARGEST:
+            raise ValueError(
+                f"ndrange {sizes} has {total} work-items; a launch has fewer than 2**31"
+            )
+        own = sizes or (1,)
+        if asked is not None and len(asked) != len(own):
+            raise ValueError(f"group {asked} and ndrange {own} must have as many axes")
+        if len(own) > _MAX_AXES:
+            if asked is not None and math.prod(asked[:-1]) > 1:
+                raise ValueError(
+                    f"group {asked}: of an ndrange of more than three axes groups lie along the last"
+                )
+            own = (total,)
+            asked = None if asked is None else (asked[-1],)
+        if asked is None:
+            asked = launcher.group(own)
+            if prepared.tree.barriers:
+                asked = tuple(math.gcd(n, g) for n, g in zip(own, asked, strict=True))
+        if math.prod(asked) > launcher.max_group:
+            raise ValueError(
+                f"group {asked} has {math.prod(asked)} work-items; the device takes up to "
+                f"{launcher.max_group}"
+            )
+        rounded = tuple(-(-n // g) * g for n, g in zip(own, asked, strict=True))
+        if prepared.tree.barriers and rounded != own:
+            raise ValueError(
+                f"ndrange {own} is no multiple of the group {asked}, as a kernel with barriers "
+                f"needs it; round the ndrange up to {rounded}, and test the index in the kernel"
+            )
+        return rounded, asked
+
+    # --- what it is made of -----------------------------------------------------------------
+
+    def source(self, dialect: str, *args: Any, ndrange: Sequence[int] | None = None) -> str:
+        """Return the program's text, with the lines of Python beside it.
+
+        Parameters
+        ----------
+        dialect : {"opencl", "cuda", "hip", "metal"}
+            The language.
+        *args
+            Arguments as in a call, whose types the program is for. By default those of the last
+            program that was compiled.
+        ndrange : sequence of int, optional
+            As in a call.
+
+        Returns
+        -------
+        str
+            The text, with the prelude of the language.
+        """
+        if dialect not in DIALECTS:
+            raise ValueError(f"{dialect!r} is no dialect; use one of {', '.join(DIALECTS)}")
+        if args:
+            device = next((x.device for x in args if type(x) is Array), None)
+            if device is None:
+                raise TypeError(f"{self.__name__} got no arrays")
+            axes = -1 if ndrange is None else len(ndrange)
+            found, setting, _ = self._read(device, axes, False, args, None)
+        elif self._prepared:
+            last = list(self._prepared.values())[-1]
+            found, setting = last.tree, last.setting
+        else:
+            raise ValueError(f"pass arguments: {self.__name__} has not been called yet")
+        printed = print_kernel(
+            found, setting, DIALECTS[dialect], offsets=False, lines=self._line_beside
+        )
+        return printed.text
+
+
+def _is_strided(shape: Range, strides: Range) -> bool:
+    step = 1
+    for n, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if stride != step and n > 1:
+            return True
+        step *= n
+    return False
+
+
+def _extent(shape: Range, strides: Range, offset: int) -> int:
+    """Return how far elements are from the pointer, at most."""
+    far = offset + 1
+    for n, stride in zip(shape, strides, strict=True):
+        far += n * abs(stride)
+    return far
+
+
+def _current(constants: list[tuple[Callable[[str], Any], str, Any]]) -> bool:
+    """Tell whether the globals that a program was compiled with have these values still."""
+    for lookup, name, value in constants:
+        try:
+            now = lookup(name)
+        except source.Missing:
+            return False
+        if now is not value and (type(now) is not type(value) or now != value):
+            return False
+    return True
+
+
+def _static(node: ast.AST, x: Any) -> Any:
+    if isinstance(x, (bool, np.bool_)):
+        return tree.Literal(node, types.TRUTH, bool(x))
+    if isinstance(x, (int, np.integer)):
+        return tree.Literal(node, types.of_python(int(x)), int(x))
+    if isinstance(x, (float, np.floating)):
+        return tree.Literal(node, types.WEAK_FLOAT, float(x))
+    if isinstance(x, tuple) and x and all(isinstance(one, (bool, int, float)) for one in x):
+        items = [tree.Literal(node, types.of_python(one), one) for one in x]
+        return tree.Items(node, types.Tuple(tuple(i.type for i in items)), list(items))  # type: ignore[misc]
+    return types.Constant(x)
+
+
+def _checked(value: int | Sequence[int], name: str) -> Range:
+    given = (value,) if isinstance(value, int) and not isinstance(value, bool) else value
+    try:
+        sizes = tuple(int.__index__(one) if type(one) is int else one.__index__() for one in given)  # type: ignore[union-attr, unused-ignore]
+    except (TypeError, AttributeError):
+        raise TypeError(f"{name} is {value!r}; it must be an integer or a tuple of them") from None
+    if not sizes or any(n < 1 for n in sizes):
+        raise ValueError(f"{name} is {value!r}; its sizes must be positive")
+    if any(n >= _LARGEST for n in sizes):
+        raise ValueError(f"{name} is {value!r}; sizes must be less than 2**31")
+    return sizes
+
+
+def _values(
+    printed: Printed, names: list[str], places: list[int]
+) -> Callable[[list[Any], Range, tuple[Any, ...]], list[Any]]:
+    """Return what makes the values of a launch from layouts, ndrange and arguments."""
+    order = {names[place]: n for n, place in enumerate(places)}
+    parts = []
+    for one in printed.values:
+        if one.what == "argument":
+            place = names.index(one.name)
+            convert = {"b": "bool", "f": "float"}.get(one.dtype.kind, "int")
+            parts.append(f"{convert}(args[{place}])")
+        elif one.what == "ndrange":
+            parts.append(f"ndrange[{one.axis}]")
+        else:
+            part = {"size": 0, "stride": 1, "offset": 2}[one.what]
+            at = f"layouts[{order[one.name]}][{part}]"
+            parts.append(at if one.what == "offset" else f"{at}[{one.axis}]")
+    # One function without look-ups by name: this is made once, and called at each launch.
+    made: Callable[[list[Any], Range, tuple[Any, ...]], list[Any]] = eval(  # noqa: S307
+        f"lambda layouts, ndrange, args: [{', '.join(parts)}]"
+    )
+    return made
+
+
+def kernel(
+    function: Callable[..., None] | None = None, /, *, static: Sequence[str] = ()
+) -> Any:
+    """Compile a function as a kernel, which runs once for each place of an ndrange.
+
+    Parameters
+    ----------
+    function : callable
+        A function in the kernel language: see :mod:`portarray.kernel_language`.
+    static : sequence of str, optional
+        Parameters whose values are constants of the program: one is compiled for each.
+
+    Returns
+    -------
+    Kernel
+        What is called with arrays; or a decorator, without `function`.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> import portarray.kernel_language as kl
+    >>> @pa.kernel
+    ... def saxpy(y, a, x):
+    ...     i = kl.index()
+    ...     y[i] = a * x[i] + y[i]
+    """
+    if function is None:
+        return lambda given: Kernel(given, static)
+    return Kernel(function, static)  # type: ignore[arg-type]
+
+
+kernel.function = Helper  # type: ignore[attr-defined]
+_ = selection

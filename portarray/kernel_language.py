@@ -1,0 +1,201 @@
+"""What the body of a user kernel may call: ``import portarray.kernel_language as kl``.
+
+The names mean something inside functions that :func:`portarray.kernel` compiles. Called anywhere
+else they raise, except for the dtypes, which are NumPy's scalar types.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+
+from portarray._kernel_language.expressions import MARKS
+
+__all__ = [
+    "atomic_add",
+    "atomic_compare_exchange",
+    "atomic_exchange",
+    "atomic_max",
+    "atomic_min",
+    "barrier",
+    "bool",
+    "float16",
+    "float32",
+    "float64",
+    "global_size",
+    "group_count",
+    "group_index",
+    "group_size",
+    "index",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "linear_index",
+    "local",
+    "local_index",
+    "local_linear_index",
+    "print",
+    "private",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "unroll",
+]
+
+bool = np.bool_  # noqa: A001  # a dtype, as in the standard's namespace
+int8, int16, int32, int64 = np.int8, np.int16, np.int32, np.int64
+uint8, uint16, uint32, uint64 = np.uint8, np.uint16, np.uint32, np.uint64
+float16, float32, float64 = np.float16, np.float32, np.float64
+
+
+def _outside(name: str) -> NoReturn:
+    raise RuntimeError(
+        f"kl.{name} has a meaning inside kernels alone; compile the function with @pa.kernel"
+    )
+
+
+def index(axis: int | None = None, /) -> Any:
+    """Return the work-item's place in the ndrange.
+
+    Parameters
+    ----------
+    axis : int, optional
+        One axis of the ndrange, a constant. The last one is that of neighbouring work-items.
+
+    Returns
+    -------
+    int or tuple of int
+        The place along `axis`. Without `axis` an integer if the ndrange has one axis, else a tuple,
+        which indexes arrays: ``y[kl.index()]``.
+    """
+    _outside("index")
+
+
+def linear_index() -> int:
+    """Return the work-item's place in the ndrange, counted in row-major order."""
+    _outside("linear_index")
+
+
+def local_index(axis: int | None = None, /) -> Any:
+    """Return the work-item's place in its group; see :func:`index`."""
+    _outside("local_index")
+
+
+def local_linear_index() -> int:
+    """Return the work-item's place in its group, counted in row-major order."""
+    _outside("local_linear_index")
+
+
+def group_index(axis: int | None = None, /) -> Any:
+    """Return the place of the work-item's group among the groups; see :func:`index`."""
+    _outside("group_index")
+
+
+def group_size(axis: int | None = None, /) -> Any:
+    """Return the number of work-items in a group; see :func:`index`."""
+    _outside("group_size")
+
+
+def group_count(axis: int | None = None, /) -> Any:
+    """Return the number of groups; see :func:`index`."""
+    _outside("group_count")
+
+
+def global_size(axis: int | None = None, /) -> Any:
+    """Return the size of the ndrange; see :func:`index`."""
+    _outside("global_size")
+
+
+def local(shape: int | tuple[int, ...], dtype: Any) -> Any:
+    """Return memory that the work-items of a group share, uninitialized.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+        Its shape, a constant.
+    dtype : dtype
+        Its dtype.
+
+    Returns
+    -------
+    array
+        To be assigned to a name at the top level of the kernel.
+    """
+    _outside("local")
+
+
+def private(shape: int | tuple[int, ...], dtype: Any) -> Any:
+    """Return memory of this work-item alone, uninitialized; see :func:`local`."""
+    _outside("private")
+
+
+def barrier() -> None:
+    """Wait until all work-items of the group are here, and see what they have written.
+
+    It stands at the top level of a kernel, or in loops and branches that all work-items of a group
+    take alike. The ndrange of a kernel with barriers is a multiple of the group.
+    """
+    _outside("barrier")
+
+
+def atomic_add(x: Any, index: Any, value: Any, /) -> Any:
+    """Add to an element, and return what it was; no other work-item gets between.
+
+    Parameters
+    ----------
+    x : array
+        A parameter, or local memory, of int32, uint32 or float32; of 64 bits where the device has
+        such atomic functions.
+    index : int or tuple of int
+        Which element.
+    value : scalar
+        What is added.
+
+    Returns
+    -------
+    scalar
+        The element before. The order of the work-items is not defined, and with it the rounding of
+        sums.
+    """
+    _outside("atomic_add")
+
+
+def atomic_min(x: Any, index: Any, value: Any, /) -> Any:
+    """Keep the lesser one of an element and a value; see :func:`atomic_add`."""
+    _outside("atomic_min")
+
+
+def atomic_max(x: Any, index: Any, value: Any, /) -> Any:
+    """Keep the greater one of an element and a value; see :func:`atomic_add`."""
+    _outside("atomic_max")
+
+
+def atomic_exchange(x: Any, index: Any, value: Any, /) -> Any:
+    """Replace an element; see :func:`atomic_add`."""
+    _outside("atomic_exchange")
+
+
+def atomic_compare_exchange(x: Any, index: Any, expected: Any, value: Any, /) -> Any:
+    """Replace an element that is as expected; see :func:`atomic_add`.
+
+    Floating-point numbers are compared bit by bit.
+    """
+    _outside("atomic_compare_exchange")
+
+
+def print(*values: Any) -> None:  # noqa: A001  # as Python's
+    """Print a line with constant texts and numbers, in debug mode; elsewhere nothing happens."""
+    _outside("print")
+
+
+def unroll(numbers: range, /) -> range:
+    """Mark a loop, ``for i in kl.unroll(range(4))``, as one to be unrolled."""
+    _outside("unroll")
+
+
+MARKS.language = {
+    id(globals()[name]): name for name in __all__ if not isinstance(globals()[name], type)
+}
