@@ -136,6 +136,7 @@ from portarray._devices.selection import (
     supported_backends,
 )
 from portarray._devices.summary import summary
+from portarray._kernel_language.kernel import kernel
 from portarray._movement.routes import TransferPlan
 from portarray._version import __version__
 from portarray.errors import (
@@ -343,7 +344,8 @@ __all__ = [
     # Extensions
     "fft",
     "linalg",
-    # Core kernels
+    # Core kernels and user kernels
+    "kernel",
     "kernels",
     # Data types
     "bool",
