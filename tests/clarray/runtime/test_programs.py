@@ -130,7 +130,8 @@ def test_files_have_a_limit_and_the_oldest_go(
         other.write_bytes(bytes(size))
         os.utime(other, (10 + number, 10 + number))
     one = binaries.Binaries(device.native, limit=3 * size)
-    program = Programs(device)._program(FILL, "fill", ("-DPLUS=0",))  # used: no more the oldest
+    text = source_of("types") + FILL
+    program = Programs(device)._program(text, "fill", ("-DPLUS=0",))  # used: no more the oldest
     one.store(folder / "new.bin", program)
     one.store(folder / "new.bin", program)
     left = {found.name for found in folder.iterdir()}
