@@ -16,7 +16,7 @@ from portarray.clarray.engine.transfer import to_numpy
 from portarray.clarray.errors import KernelError
 from portarray.clarray.runtime import binaries
 from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.programs import Programs, few
+from portarray.clarray.runtime.programs import Programs, few, source_of
 from portarray.clarray.runtime.registry import devices
 from portarray.clarray.strided import empty
 
