@@ -19,7 +19,7 @@ from types import ModuleType
 import pytest
 
 import portarray
-from portarray.backends import assembly, registry
+from portarray.backends import chapters, registry
 from portarray.backends.base import Backend
 from portarray.backends.kinds import OPERANDS
 from portarray.typing import BackendNamespace, FftNamespace, LinalgNamespace
@@ -51,7 +51,7 @@ def checks(backend: Backend) -> Iterator[str]:
     yield "from collections.abc import Callable"
     yield f"from {array.__module__} import {array.__qualname__} as Native"
     yield "from portarray import typing as types"
-    for chapter, module in assembly.chapter_files(backend.chapters).items():
+    for chapter, module in chapters.chapter_files(backend.chapters).items():
         part = chapter if chapter in PARTS else ""
         protocol = PARTS[part]
         tree = ast.parse(inspect.getsource(module))

@@ -14,7 +14,7 @@ import pytest
 
 import portarray as pa
 from portarray import backends
-from portarray.backends.assembly import CHAPTERS
+from portarray.backends.chapters import CHAPTERS
 
 EXTENSIONS = ("linalg", "fft")
 FOLDER = Path(backends.__path__[0])

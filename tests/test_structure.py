@@ -49,6 +49,13 @@ MAY_IMPORT: dict[str, set[str]] = {
     "backends.sizes": set(),
     "backends.keys": set(),
     "backends.rules": {"backends.promotion"},
+    "backends.clipping": {"backends.promotion"},
+    "backends.chapters": {
+        *("backends.types", "backends.base", "backends.kinds", "backends.promotion"),
+    },
+    "backends.aligned": {
+        *("backends.chapters", "backends.kinds", "backends.promotion", "backends.rules"),
+    },
     "backends.BACKEND": {
         *(
             "backends.types",
@@ -75,6 +82,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "backends.assembly": {
         *("backends.types", "backends.base", "backends.host", "backends.kinds"),
         *("backends.promotion", "backends.registry", "backends.matrices", "backends.rules"),
+        *("backends.aligned", "backends.chapters", "backends.clipping"),
     },
     "backends.matrices": {"errors", "_config"},
     "_devices": {
@@ -92,7 +100,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "_api": {
         "_absent",
         *("backends.kinds", "errors", "_config", "_devices", "_movement", "_array"),
-        *("backends.types", "backends.registry", "backends.assembly", "backends.rules"),
+        *("backends.types", "backends.registry", "backends.chapters", "backends.rules"),
     },
     "linalg": {"_absent", "_api", "_array", "errors"},
     "fft": {"_absent", "_api", "_array"},

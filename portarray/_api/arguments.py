@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.exceptions import AxisError
 
-from portarray._array import base, dtypes, operands
+from portarray._array import dtypes, operands
+from portarray._array.array import Array
 from portarray.backends import rules
 from portarray.errors import LinAlgError
 
@@ -28,7 +29,7 @@ def axis(value: int, x: Any, *, extra: int = 0) -> int:
         value = index(value)
     except TypeError:
         raise TypeError(f"axis is {value!r}; an axis must be an integer") from None
-    if type(x) is not base.array_type:
+    if type(x) is not Array:
         return value
     count = x.ndim + extra
     if -count <= value < count:
@@ -42,22 +43,18 @@ def axis(value: int, x: Any, *, extra: int = 0) -> int:
 
 def axes(value: int | Sequence[int], x: Any, *, name: str = "axis") -> int | tuple[int, ...]:
     """Return one or several axes of an array after checking them; lists become tuples."""
-    if not isinstance(value, (list, tuple)):
+    if type(value) is int or not isinstance(value, (list, tuple)):
         return axis(value, x)  # type: ignore[arg-type]
     found = tuple([axis(one, x) for one in value])
-    if type(x) is base.array_type and len({one % x.ndim for one in found}) < len(found):
+    count = x.ndim if type(x) is Array else 0
+    if count and len({one % count for one in found}) < len(found):
         raise ValueError(f"{name}={value!r} names an axis twice; each axis may be named once")
     return found
 
 
 def is_array(x: object) -> bool:
-    """Tell whether an argument that should be an array is one."""
-    return type(x) is base.array_type
-
-
-def ndim(x: Any, otherwise: int) -> int:
-    """Return an array's number of axes; for what is no array another, so that the call refuses."""
-    return x.ndim if type(x) is base.array_type else otherwise
+    """Tell whether an argument that should be an array is one, as its annotation says it is."""
+    return type(x) is Array
 
 
 def integers(value: int | Sequence[int], name: str) -> tuple[int, ...]:
@@ -96,6 +93,8 @@ def size(value: int, name: str) -> int:
 
 def flag(value: Any, name: str) -> bool:
     """Return a truth value; integers count as one, as everywhere in Python."""
+    if value is True:
+        return True
     try:
         return bool(index(value))
     except TypeError:
@@ -110,14 +109,14 @@ def choice(value: object, name: str, allowed: tuple[object, ...]) -> None:
 
 def matrices(x: Any, function: str) -> None:
     """Raise for an array with fewer than two axes."""
-    if type(x) is base.array_type and x.ndim < 2:
+    if type(x) is Array and x.ndim < 2:
         reason = f"got shape {x.shape}; it takes matrices, shape (..., M, N)"
         raise LinAlgError(function, reason, str(x.device))
 
 
 def indices(x: Any, name: str) -> None:
     """Raise for an array whose dtype is not an integer; what is no array passes."""
-    if type(x) is base.array_type and x.dtype.kind not in "iu":
+    if type(x) is Array and x.dtype.kind not in "iu":
         raise TypeError(f"{name} has dtype {x.dtype}; it must have an integer dtype")
 
 

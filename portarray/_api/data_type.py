@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from portarray._array import array as _array
 from portarray._array import conversion, dispatch, dtypes, operands
+from portarray._array.array import Array
 from portarray._devices import selection
 from portarray.errors import DeviceMismatchError
 
 if TYPE_CHECKING:
-    from portarray._array.array import Array
     from portarray.typing import DeviceLike, DType, DTypeLike, KindName, Scalar
 
 DTypeKind: TypeAlias = "DTypeLike | KindName | tuple[DTypeKind, ...]"
@@ -123,7 +122,7 @@ def can_cast(from_: DTypeLike | Array, to: DTypeLike, /) -> bool:
     (True, False)
     """
     target = dtypes.canonical(to)
-    if isinstance(from_, _array.Array) and target not in dispatch.dtypes_of(from_.device):
+    if type(from_) is Array and target not in dispatch.dtypes_of(from_.device):
         return False
     source = _dtype_of(from_)
     try:
@@ -266,7 +265,7 @@ def result_type(*arrays_and_dtypes: Array | DTypeLike | Scalar) -> DType:
     found = None
     scalars = []
     for one in arrays_and_dtypes:
-        if isinstance(one, _array.Array):
+        if type(one) is Array:
             if device is None:
                 device = one.device
             elif device is not one.device:
@@ -303,4 +302,4 @@ def _integer_info(dtype: DType) -> IntegerInfo:
 
 
 def _dtype_of(one: object) -> DType:
-    return one.dtype if isinstance(one, _array.Array) else dtypes.canonical(one)
+    return one.dtype if type(one) is Array else dtypes.canonical(one)

@@ -103,7 +103,7 @@ def tensordot(
     """
     if isinstance(axes, int):
         count = arguments.size(axes, "axes")
-        if count > min(arguments.ndim(x1, count), arguments.ndim(x2, count)):
+        if arguments.is_array(x1) and arguments.is_array(x2) and count > min(x1.ndim, x2.ndim):
             raise ValueError(
                 f"axes is {axes}; arrays with {x1.ndim} and {x2.ndim} axes have not so many "
                 f"to contract"

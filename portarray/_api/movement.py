@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from portarray._array import array as _array
 from portarray._array import conversion, dtypes, placement, results
+from portarray._array.array import Array
 from portarray._config import config
 from portarray._devices import selection
 from portarray._movement.routes import TransferPlan
 from portarray.backends import registry
 
 if TYPE_CHECKING:
-    from portarray._array.array import Array
     from portarray._devices.device import Device
     from portarray.typing import DeviceLike
 
@@ -238,7 +237,7 @@ class _Mover:
     def is_array(self, value: Any) -> bool:
         """Tell whether a value is an array: of numbers, and no more than an array."""
         cls = type(value)
-        if cls is _array.Array:
+        if cls is Array:
             return True
         if cls in _NUMPY:
             return _holds_numbers(value.dtype)
@@ -249,7 +248,7 @@ class _Mover:
 
     def image(self, value: Any) -> Any:
         """Return an array on the device, in the form that is asked for."""
-        if type(value) is _array.Array:
+        if type(value) is Array:
             x = self._moved(placement.native_of(value), value)
             return placement.native_of(x) if self._as_native else x
         plain = value.view(np.ndarray) if type(value) is np.memmap else value

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from portarray._array import array as _array
 from portarray._array import dtypes, interop, namespaces, operands, placement
+from portarray._array.array import Array
 from portarray._devices import selection
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def array_namespace(*arrays: object) -> Any:
     ours = False
     homes = {}
     for x in arrays:
-        if isinstance(x, _array.Array):
+        if type(x) is Array:
             ours = True
         elif x is None or isinstance(x, dtypes.SCALARS):
             continue

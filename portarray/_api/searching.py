@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal, Never, overload
 
 from portarray import _absent
 from portarray._api import arguments
+from portarray._api.reductions import reduced
 from portarray._array import call, operands
 from portarray._array.array import Array
 
@@ -125,11 +126,9 @@ def count_nonzero(
     """
     if unknown:
         raise _absent.unexpected(count_nonzero, unknown)
-    if keepdims is not False:
-        keepdims = arguments.flag(keepdims, "keepdims")
-    if axis is not None:
-        axis = arguments.axes(axis, x)
-    return call.options("count_nonzero", x, axis=axis, keepdims=keepdims)
+    if axis is None and keepdims is False:
+        return call.unary("count_nonzero", x)
+    return reduced("count_nonzero", x, axis, keepdims)
 
 
 def nonzero(x: Array, /) -> tuple[Array, ...]:

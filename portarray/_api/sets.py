@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from portarray._api import arguments
 from portarray._api.results import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
 from portarray._array import call
 
@@ -34,6 +35,8 @@ def isin(x1: Array | Scalar, x2: Array | Scalar, /, *, invert: bool = False) -> 
     -----
     Elements are compared as ``equal`` compares them: NaN is in no array, and 0.0 is -0.0.
     """
+    if invert is not False:
+        invert = arguments.flag(invert, "invert")
     return call.aligned("isin", x1, x2, invert=invert)
 
 

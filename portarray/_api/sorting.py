@@ -53,6 +53,10 @@ def argsort(
     if unknown:
         raise _absent.unexpected(argsort, unknown)
     axis = arguments.axis(axis, x)
+    if descending is not False:
+        descending = arguments.flag(descending, "descending")
+    if stable is not True:
+        stable = arguments.flag(stable, "stable")
     return call.options("argsort", x, axis=axis, descending=descending, stable=stable)
 
 
@@ -102,4 +106,8 @@ def sort(
     if unknown:
         raise _absent.unexpected(sort, unknown)
     axis = arguments.axis(axis, x)
+    if descending is not False:
+        descending = arguments.flag(descending, "descending")
+    if stable is not True:
+        stable = arguments.flag(stable, "stable")
     return call.options("sort", x, axis=axis, descending=descending, stable=stable)

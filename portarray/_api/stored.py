@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from portarray._array import array as _array
 from portarray._array import call, conversion, dtypes, placement, results
+from portarray._array.array import Array
 from portarray._movement import files
 from portarray._movement import structure as structures
 
 if TYPE_CHECKING:
-    from portarray._array.array import Array
     from portarray._devices.device import Device
 
 Values = np.ndarray[Any, Any]
@@ -91,7 +90,7 @@ def _in_memory(stored: files.Stored, name: str) -> Values:
 
 def _check_array(x: Any, place: str) -> None:
     """Refuse what is no array of portarray's dtypes."""
-    if type(x) is _array.Array:
+    if type(x) is Array:
         return
     if isinstance(x, np.ndarray):
         if type(x) not in (np.ndarray, np.memmap):
@@ -155,7 +154,7 @@ def _values(x: Any, place: str) -> Values:
     if isinstance(x, np.ndarray):
         return x.view(np.ndarray)
     try:
-        if type(x) is not _array.Array:
+        if type(x) is not Array:
             # Native arrays stay on their device; other producers are imported.
             x = conversion.asarray(x)
         return call.read(x)

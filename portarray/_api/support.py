@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 from portarray._array import dispatch, dtypes, interop
 from portarray._devices import discovery, selection
 from portarray._devices.device import Device
-from portarray.backends import assembly, registry
+from portarray.backends import chapters, registry
 from portarray.backends.types import Served
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def support(device: DeviceLike | None = None) -> list[Row]:
     """
     where = discovery.devices() if device is None else [selection.resolve(device)]
     return [
-        Row(str(d), chapter, name, assembly.served(d._backend, name), _taken(d, name))
+        Row(str(d), chapter, name, chapters.served(d._backend, name), _taken(d, name))
         for d in where
         for chapter, name in functions()
     ]
@@ -120,7 +120,7 @@ def overview(devices: Iterable[DeviceLike] = ()) -> Overview:
 def functions() -> Iterator[tuple[str, str]]:
     """Yield chapter and name of every function of the standard that runs on devices."""
     main: Any = interop.namespace(interop.VERSION)
-    for chapter in assembly.CHAPTERS:
+    for chapter in chapters.CHAPTERS:
         extension = getattr(main, chapter, None)  # linalg and fft
         if extension is not None:
             for name in extension.__all__:
@@ -151,14 +151,14 @@ def _declared(library: str) -> list[Row]:
     if backend is None:
         return []
     return [
-        Row(library, chapter, name, assembly.served(backend, name), ())
+        Row(library, chapter, name, chapters.served(backend, name), ())
         for chapter, name in functions()
     ]
 
 
 def _taken(device: Device, name: str) -> tuple[str, ...]:
     """Return the dtypes that a function takes on a device."""
-    rule = assembly.accepted(name)
+    rule = chapters.accepted(name)
     return tuple(
         dtype.name
         for dtype in dispatch.dtypes_of(device)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Never
 from portarray import _absent
 from portarray._api import arguments
 from portarray._api.manipulation.joining import concat
+from portarray._api.reductions import reduced
 from portarray._array import call
 from portarray._array.array import Array
 
@@ -42,11 +43,7 @@ def all(
         raise _absent.unexpected(all, unknown)
     if axis is None and keepdims is False:
         return call.unary("all", x)
-    if keepdims is not False:
-        keepdims = arguments.flag(keepdims, "keepdims")
-    if axis is not None:
-        axis = arguments.axes(axis, x)
-    return call.options("all", x, axis=axis, keepdims=keepdims)
+    return reduced("all", x, axis, keepdims)
 
 
 @_absent.hide_unknown
@@ -77,11 +74,7 @@ def any(
         raise _absent.unexpected(any, unknown)
     if axis is None and keepdims is False:
         return call.unary("any", x)
-    if keepdims is not False:
-        keepdims = arguments.flag(keepdims, "keepdims")
-    if axis is not None:
-        axis = arguments.axes(axis, x)
-    return call.options("any", x, axis=axis, keepdims=keepdims)
+    return reduced("any", x, axis, keepdims)
 
 
 @_absent.hide_unknown

@@ -53,8 +53,6 @@ DECOMPOSED = CHECKED.keys() - {"linalg.matrix_norm", "linalg.matrix_power"}
 _OBLONG = frozenset(("linalg.matrix_norm", "linalg.matrix_rank", "linalg.pinv")) | frozenset(
     ("linalg.qr", "linalg.svd", "linalg.svdvals")
 )
-# The libraries' answers to NaN in these are the same by themselves.
-_PROPAGATE = frozenset(("linalg.det", "linalg.inv", "linalg.matrix_power", "linalg.solve"))
 _ON_HOST: dict[str, Function] = {
     "linalg.cholesky": lambda x, **_: np.linalg.cholesky(x),
     "linalg.inv": np.linalg.inv,
@@ -83,7 +81,7 @@ def checked(name: str, function: Function, functions: NativeFunctions) -> Functi
                 raise LinAlgError(name, fault) from error
             if not isinstance(error, backend.linalg_errors()):
                 raise
-            if name not in _PROPAGATE and not _all_finite(functions, x):
+            if not _all_finite(functions, x):
                 return _with_nan(name, function, functions, *args, **options)
             raise LinAlgError(name, CHECKED[name].format(shape=tuple(x.shape))) from error
         if (

@@ -1,22 +1,25 @@
 """Rules on the values of arguments that hold for every library, with the error for each.
 
-On NumPy's dtypes and Python's numbers: portarray's functions ask before a library is called, and
-:mod:`portarray.backends.assembly` for its native namespaces.
+On NumPy's dtypes and Python's numbers: portarray's functions ask before a library is called. For
+native namespaces the rules stand around the functions, in :data:`AROUND`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from portarray.backends.promotion import KIND_ORDER, Kind, kind_of, limits
+from portarray.backends.promotion import kind_of, limits
+
+if TYPE_CHECKING:
+    from portarray.backends.assembly import NativeFunctions
 
 __all__ = [
-    "bound",
-    "bound_array",
+    "AROUND",
+    "accumulating",
     "check_accumulated",
     "check_all_transformed",
     "check_transformed",
@@ -25,6 +28,7 @@ __all__ = [
 ]
 
 DType = np.dtype[Any]
+Function = Callable[..., Any]
 
 
 def whole_steps(start: float, stop: float, step: float, dtype: DType) -> tuple[int, int, int]:
@@ -158,49 +162,57 @@ def check_all_transformed(
             )
 
 
-def bound(value: Any, dtype: DType, *, lower: bool) -> Any:
-    """Return a scalar bound of ``clip`` as a Python number that a dtype holds; None for no limit.
+def _whole_arange(functions: NativeFunctions, name: str, arange: Function) -> Function:
+    def checked(start: Any, /, stop: Any = None, step: Any = 1, **options: Any) -> Any:
+        if stop is None:
+            start, stop = 0, start
+        native = options.get("dtype")
+        if native is not None and step != 0:
+            dtype = functions.numpy_dtype(native)
+            if kind_of(dtype) in "iu":
+                start, stop, step = whole_steps(start, stop, step, dtype)
+        return arange(start, stop, step, **options)
 
-    Raises
-    ------
-    TypeError
-        If its kind is above the dtype's.
-    OverflowError
-        If it leaves no value of the dtype.
-    """
-    kinds: dict[type, Kind] = {bool: "b", int: "i", float: "f", complex: "c"}
-    kind = next(kinds[one] for one in kinds if isinstance(value, one))
-    _check_kind(kind, repr(value), dtype)
-    if kind_of(dtype) not in "iu":
-        return float(value) if kind_of(dtype) == "f" else value
-    low, high = limits(dtype)
-    if (value <= low) if lower else (value >= high):
-        return None
-    if not low <= value <= high:
-        raise OverflowError(
-            f"clip's bound {value} leaves no value of {dtype}, whose range is {low} to {high}"
-        )
-    return int(value)
+    return checked
 
 
-def bound_array(given: DType, dtype: DType) -> tuple[int, int] | None:
-    """Return the range to which an array of bounds is limited before it is cast; None for none.
+def accumulating(functions: NativeFunctions, name: str, function: Function) -> Function:
+    """Put :func:`check_accumulated` around a function."""
 
-    Raises
-    ------
-    TypeError
-        If its kind is above that of the clipped array.
-    """
-    _check_kind(kind_of(given), f"of dtype {given}", dtype)
-    if kind_of(given) not in "iu" or kind_of(dtype) not in "iu":
-        return None
-    (low, high), (lowest, highest) = limits(given), limits(dtype)
-    return (max(low, lowest), min(high, highest)) if low < lowest or high > highest else None
+    def checked(x: Any, /, *args: Any, dtype: Any = None, **options: Any) -> Any:
+        if dtype is None:
+            return function(x, *args, **options)
+        check_accumulated(name, functions.numpy_dtype(x.dtype), functions.numpy_dtype(dtype))
+        return function(x, *args, dtype=dtype, **options)
+
+    return checked
 
 
-def _check_kind(kind: Kind, what: str, dtype: DType) -> None:
-    if KIND_ORDER[kind] > KIND_ORDER[kind_of(dtype)]:
-        raise TypeError(
-            f"clip keeps the dtype {dtype} of x, and the bound {what} is of a higher kind; convert "
-            f"one: pa.astype(x, ...) or a bound of x's kind"
-        )
+def _transforming(functions: NativeFunctions, name: str, function: Function) -> Function:
+    several = name.endswith("n")
+
+    def checked(x: Any, /, **options: Any) -> Any:
+        if functions.backend.owns(x):
+            shape = tuple(x.shape)
+            if several:
+                check_all_transformed(name, shape, options.get("s"), options.get("axes"))
+            else:
+                check_transformed(name, shape, options.get("n"), options.get("axis", -1))
+        return function(x, **options)
+
+    return checked
+
+
+_TRANSFORMS = frozenset(
+    (
+        *("fft.fft", "fft.fftn", "fft.hfft", "fft.ifft", "fft.ifftn"),
+        *("fft.ihfft", "fft.irfft", "fft.irfftn", "fft.rfft", "fft.rfftn"),
+    )
+)
+
+AROUND: dict[str, Callable[[NativeFunctions, str, Function], Function]] = {
+    "arange": _whole_arange,
+    **dict.fromkeys(("sum", "prod", "cumulative_sum", "cumulative_prod"), accumulating),
+    **dict.fromkeys(_TRANSFORMS, _transforming),
+}
+"""What native namespaces put around functions of a name."""

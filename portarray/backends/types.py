@@ -29,7 +29,7 @@ Kind = Literal["cpu", "gpu", "accelerator"]
 F = TypeVar("F", bound=Callable[..., Any])
 
 Rows = Mapping[str, Mapping[str, Callable[..., Any]]]
-"""Functions by name and by kinds or dtype names; see assembly.row."""
+"""Functions by name and by kinds or dtype names; see chapters.row."""
 
 
 class BackendInfo(NamedTuple):

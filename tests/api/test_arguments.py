@@ -257,6 +257,15 @@ def test_lists_are_no_arrays(function: Callable[..., Any]) -> None:
 
 
 @pytest.mark.one_device
+@pytest.mark.parametrize(
+    "function", [pa.matmul, pa.tensordot, pa.vecdot, pa.linalg.outer, pa.linalg.solve]
+)
+def test_second_operands_that_are_lists(device: str, function: Callable[..., Any]) -> None:
+    with pytest.raises(TypeError, match=r"not list; make an array of it first: pa\.asarray"):
+        function(pa.ones(3, device=device), [1.0, 2.0, 3.0])
+
+
+@pytest.mark.one_device
 def test_where_wants_a_boolean_condition(device: str) -> None:
     x = pa.asarray([0, 1], device=device)
     with pytest.raises(TypeError, match=r"it must be boolean: compare it first, as in x != 0"):

@@ -88,10 +88,12 @@ def test_sums_of_complex_numbers_keep_both_parts(device: str, name: str) -> None
         return namespace.linalg.trace if "." in name else getattr(namespace, name)
 
     xp = pa.namespace(device)
+    short = name.removeprefix("linalg.")
     for dtype in ("float32", "int64", "uint8"):
-        with pytest.raises(TypeError, match=rf"{dtype} loses the imaginary part.*pa\.real\(x\)"):
+        start = f"^{short} of complex64 elements in {dtype} loses the imaginary part"
+        with pytest.raises(TypeError, match=rf"{start}.*pa\.real\(x\)"):
             of(pa)(x, dtype=dtype)
-        with pytest.raises(TypeError, match="loses the imaginary part"):
+        with pytest.raises(TypeError, match=start):
             of(xp)(x.native, dtype=getattr(xp, dtype))
     assert _values(of(pa)(x, dtype=pa.complex64)).item() == 1 + 2j
     real = pa.asarray(np.asarray([[1.75]], dtype=np.float32), device=device)[0]

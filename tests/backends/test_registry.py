@@ -8,7 +8,7 @@ import pytest
 
 import portarray as pa
 from portarray._devices import discovery
-from portarray.backends import assembly, registry
+from portarray.backends import chapters, registry
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def distribution(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pa
             del sys.modules[name]
             registry._backends.pop(name, None)
     discovery._made.pop(("plug", "cpu", 0), None)
-    assembly.chapter_files.cache_clear()
+    chapters.chapter_files.cache_clear()
     monkeypatch.undo()
     pa.reset_gpu_device()
 

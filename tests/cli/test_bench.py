@@ -16,9 +16,12 @@ pytest.importorskip("click", reason="the extra 'cli' is not installed")
 pytest.importorskip("rich", reason="the extra 'cli' is not installed")
 
 from click.testing import CliRunner, Result
+from rich.console import Console
 
-from portarray._cli.bench import kernels, measure, model, ops, plot
+from portarray._cli.bench import kernels, measure, model, ops, plot, timing
+from portarray._cli.bench.cases import ended
 from portarray._cli.bench.report import Figure, Report
+from portarray._cli.bench.table import tables
 from portarray._cli.bench.timing import Times, turns
 from portarray._cli.group import portarray
 from portarray._movement import matrix, progress
@@ -105,6 +108,39 @@ def test_moves(fake: str) -> None:
     assert all(one["ratio"] > 0 for one in report["figures"])
     shown = run("transfer", "--device", "numpy", "--device", "fake:cuda:0")
     assert "times one copy in NumPy" in shown.stdout
+
+
+def test_ratios_are_to_the_baseline(fake: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fixed(actions: dict[str, Any], *_: Any, **options: Any) -> dict[str, Times]:
+        return {name: Times([2.0, 1.0] if "numpy" in name else [4.0, 6.0]) for name in actions}
+
+    monkeypatch.setattr(measure, "turns", fixed)
+    for baseline, ratios in (("numpy", [1, 4]), ("fake:cuda:0", [0.25, 1])):
+        options = ["--device", "numpy", "--device", "fake:cuda:0", "--baseline", baseline]
+        report = json.loads(run("ops", "--only", "matmul", *options, "--json", "-").stdout)
+        figures = [[one[key] for one in report["figures"]] for key in ("ratio", "spread")]
+        assert figures == [ratios * 2, [0.5, 0.25] * 2]
+
+
+def test_units_and_colours() -> None:
+    names: Any = [f"library{number}:gpu:0" for number in range(6)]
+    seconds = (2.5, 0.0125, 0.000_003, 1.0, 0.001, 0.000_999)
+    ratios = (0.5, 1.5, 1.0, 0.949, 1.051, None)
+    figures = [
+        Figure("exp", 10, name, time, 0.1, ratio)
+        for name, time, ratio in zip(names, seconds, ratios, strict=True)
+    ]
+    report = Report("ops", "elements", names[0], names, tuple(figures))
+    for columns in (300, 60):
+        *grids, _ = tables(report, columns)
+        assert all(Console(width=400).measure(grid).maximum <= columns for grid in grids)
+        cells = [
+            str(cell) for grid in grids for column in grid.columns[2:] for cell in column.cells
+        ]
+        assert cells == [
+            "2.5 s [green]0.50 ×[/]", "12.5 ms [yellow]1.50 ×[/]", "3 µs [dim]1.00 ×[/]",
+            "1 s [green]0.95 ×[/]", "1 ms [yellow]1.05 ×[/]", "999 µs",
+        ]  # fmt: skip
 
 
 @pytest.mark.parametrize("columns", [300, 60])
@@ -229,3 +265,30 @@ def test_turns_and_their_spread() -> None:
     assert (times.shortest, times.spread) == (1.0, 0.5)
     ended = turns({"a": action("a")}, 9, 0.0, limit=0.0)
     assert len(ended["a"].each) == 3
+
+
+def test_times_are_those_of_one_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(timing.time, "perf_counter", lambda: clock[0])
+
+    def action() -> None:
+        clock[0] += 2.0
+
+    (times,) = turns({"a": action}, 3, 20.0).values()
+    assert times.each == [2.0] * 3
+    assert clock[0] == 2.0 * (1 + 1 + 5 + 3 * 10)  # warm, tried once and five times, and timed
+
+
+def test_a_call_ends_when_an_element_was_read() -> None:
+    read: list[Any] = []
+
+    class Lazy:
+        ndim = 2
+
+        def __getitem__(self, key: Any) -> float:
+            read.append(key)
+            return 1.0
+
+    made: Any = Lazy
+    ended(made)()
+    assert read == [(0, 0)]

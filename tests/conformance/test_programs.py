@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 import warnings
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -15,9 +16,10 @@ from portarray_conformance.cli import conformance
 from portarray_conformance.programs import run_programs, run_threads
 from portarray_conformance.programs.calls import CALLS, EXTRAS
 from portarray_conformance.programs.corpus import corpus
-from portarray_conformance.programs.generator import Drawn, Rules
+from portarray_conformance.programs.generator import Drawn, Rules, draw_program
 from portarray_conformance.programs.judge import UNSURE
 from portarray_conformance.programs.references import NumPyReference
+from portarray_conformance.programs.statements import Aliases, read_statement
 from portarray_conformance.programs.suite import Finding, Programs
 from portarray_conformance.target import STANDARD_DTYPES, Target, portarray_target
 
@@ -90,16 +92,66 @@ def test_programs_call_all_there_is() -> None:
     assert wanted - set(suite.called) == set()
 
 
+@pytest.mark.parametrize("ours", [True, False], ids=["portarray", "standard"])
+def test_what_programs_are_made_of(ours: bool) -> None:
+    """Every ingredient is there, and nothing that is undefined, or beyond what is promised."""
+    rules = Rules(list(STANDARD_DTYPES), portarray=ours, subnormal=ours)
+    machine = NumPyReference(list(STANDARD_DTYPES), DEFAULTS, strict=True).exact
+    seen: Counter[str] = Counter()
+    patterns = {
+        "NaN": r"\bnan\b",
+        "infinity": r"\binf\b",
+        "minus zero": r"-0\.0\b",
+        "subnormal": r"e-324|e-45|e-41",
+        "item": r"\w+ = \w+\[\d\]",
+        "overlap": r"(\w+)\[.*\] = \1\[.*\]",
+        "integer beyond int64": r"2\*\*6[34]|10\*\*30",
+    }
+    for number in range(400):
+        drawn = draw_program(11, number, machine, rules)
+        aliases, repeating = Aliases(), set[str]()
+        for text, step in zip(drawn.statements, drawn.steps, strict=True):
+            known = read_statement(text)
+            assert not aliases.uses_undetermined(text)
+            assert known.written not in repeating
+            aliases.step(text, step.error is not None)
+            copied = "copy=True" in text
+            if known.function in ("broadcast_to", "broadcast_arrays", "meshgrid") or (
+                known.shares and not copied and repeating.intersection(known.read)
+            ):
+                repeating.update(known.bound)
+            read = [step.after[name] for name in known.read if name in step.after]
+            found = [step.after[name] for name in known.bound if name in step.after]
+            seen["statements"] += 1
+            seen["errors"] += step.error is not None
+            seen.update(key for key, pattern in patterns.items() if re.search(pattern, text))
+            seen["two dtypes"] += len({one.what for one in read if one.kind == "array"}) > 1
+            for value in (one.value for one in found if one.kind == "array"):
+                seen["empty"] += not value.size
+                seen["0-d"] += not value.ndim
+    least = {
+        "NaN": 20, "infinity": 20, "minus zero": 20, "item": 20, "overlap": 3, "empty": 50,
+        "0-d": 50, "two dtypes": 40,
+    }  # fmt: skip
+    assert [key for key, count in least.items() if seen[key] < count] == []
+    extras = ("subnormal", "integer beyond int64")
+    assert all(bool(seen[key]) == ours for key in extras)
+    part = seen["errors"] / seen["statements"]
+    assert (0.05 < part < 0.15) if ours else part < 0.03
+
+
 def wrapped(name: str, change: Callable[[Any, Any], Any]) -> Fault:
     """Return a fault: a function whose result is changed."""
 
     def fault(xp: Any) -> None:
-        right = getattr(xp, name)
+        *chapter, last = name.split(".")
+        namespace = getattr(xp, chapter[0]) if chapter else xp
+        right = getattr(namespace, last)
 
         def wrong(*arguments: Any, **keywords: Any) -> Any:
             return change(xp, right(*arguments, **keywords))
 
-        setattr(xp, name, wrong)
+        setattr(namespace, last, wrong)
 
     return fault
 
@@ -152,6 +204,16 @@ FAULTS: dict[str, tuple[Fault, str, str]] = {
     ),
     "shape": (wrapped("stack", lambda xp, x: xp.expand_dims(x, axis=0)), "stack", "shape"),
     "sign of zero": (wrapped("negative", unsigned_zero), "negative", "value: sign of zero"),
+    "signs of factors": (
+        wrapped("linalg.svd", lambda xp, x: x._replace(U=-x.U)),
+        "linalg.svd",
+        "U S Vh is not x",
+    ),
+    "order of eigenvalues": (
+        wrapped("linalg.eig", lambda xp, x: x._replace(eigenvectors=xp.flip(x[1], axis=-1))),
+        "linalg.eig",
+        "x v is not w v",
+    ),
     "fields": (wrapped("unique_counts", lambda xp, x: tuple(x)), "unique_counts", "type tuple"),
     "class": (other_error("concat", KeyError), "concat", "KeyError for"),
     "no exception": (swallowed, "reshape", "no exception for ValueError"),

@@ -17,7 +17,8 @@ from portarray_conformance.programs.statements import read_statement
 
 NumpyArray = npt.NDArray[Any]
 
-# Results, or fields of results, of which several are right.
+# Results, or fields of results, of which several are right. Those of decompositions are judged
+# by their product with the others: see factors.py.
 LOOSE: Mapping[str, frozenset[str]] = {
     "empty": frozenset({"result"}),
     "empty_like": frozenset({"result"}),
@@ -30,7 +31,7 @@ LOOSE: Mapping[str, frozenset[str]] = {
 
 
 def loose_parts(statement: str) -> frozenset[str]:
-    """Return which parts of a statement's result are compared by dtype and shape alone."""
+    """Return which parts of a statement's result are no values of the reference's."""
     return LOOSE.get(read_statement(statement).function, frozenset())
 
 

@@ -111,6 +111,8 @@ class Generator:
     def learn(self, name: str, snap: Snap) -> None:
         """Take note of a variable that later statements may use."""
         self.arrays.pop(name, None)
+        if name in self.aliases.undetermined:
+            return  # nothing that uses it is compared
         if snap.kind == "array" and snap.value.size <= a.MOST_ELEMENTS and snap.what in KINDS:
             self.arrays[name] = Info(snap.value.shape, snap.what)
         elif snap.kind == "tuple":

@@ -13,7 +13,7 @@ compared.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -21,6 +21,7 @@ import numpy as np
 
 from portarray_conformance.programs.allowed import Allowed, loose_parts
 from portarray_conformance.programs.compare import Comparison, text_of
+from portarray_conformance.programs.factors import FACTORS, decomposed, wrong_factors
 from portarray_conformance.programs.program import Machine, Raised, Snap, Step
 from portarray_conformance.programs.statements import Aliases, read_statement
 
@@ -241,6 +242,7 @@ class _Judge:
             noisy = [sample[name] for sample in samples if name in sample]
             comparison = Comparison(self.allowed, loose_parts(statement))
             problem = comparison.problem(snap, want, noisy)
+            problem = problem or self.factors(statement, snap, before)
             if problem:
                 return differs(problem, comparison.got or text_of(snap),
                                comparison.wanted or text_of(want), name)  # fmt: skip
@@ -249,6 +251,27 @@ class _Judge:
         if missing:
             return differs("a variable is missing", "", text_of(mine[missing[0]]), missing[0])
         return None
+
+    def factors(self, statement: str, snap: Snap, before: Mapping[str, Snap]) -> str:
+        """Say what is wrong with factors of a matrix, where the statement made such."""
+        known = read_statement(statement)
+        text = decomposed(statement) if known.function in FACTORS else ""
+        if not text:
+            return ""
+        variables = self.given(self.machine, known.read, before)
+        if self.machine.run(f"x = {text}", variables) is not None:
+            return ""
+        return wrong_factors(known.function, self.machine.snap(variables["x"]), snap)
+
+    def given(
+        self, machine: Machine, names: Iterable[str], before: Mapping[str, Snap]
+    ) -> dict[str, Any]:
+        """Return variables of a machine with the target's values before the statement."""
+        variables = machine.environment()
+        for name in names:
+            if name in before and name not in self.unknown:
+                variables[name] = self.references.restore(machine, before[name])
+        return variables
 
     def take_over(self, name: str, snap: Snap) -> None:
         """Give the reference the target's value of a variable."""
@@ -259,13 +282,10 @@ class _Judge:
         found: list[Mapping[str, Snap]] = []
         known = read_statement(statement)
         bound, written = known.bound, known.written
-        wanted = {*known.read, *bound, written}
+        wanted = (*known.read, *bound, written)
         for seed in range(NOISES):
             machine = self.references.noisy(seed)
-            variables = machine.environment()
-            for name, snap in before.items():
-                if name in wanted and name not in self.unknown:
-                    variables[name] = self.references.restore(machine, snap)
+            variables = self.given(machine, dict.fromkeys(wanted), before)
             if machine.run(statement, variables) is not None:
                 continue
             found.append(
@@ -280,10 +300,7 @@ class _Judge:
         the reference then raises what the target does, that is a mistake too.
         """
         for text, inputs in corrected(statement, before):
-            variables = self.machine.environment()
-            for name, snap in inputs.items():
-                if name not in self.aliases.undetermined:
-                    variables[name] = self.references.restore(self.machine, snap)
+            variables = self.given(self.machine, inputs, inputs)
             error = self.machine.run(text, variables)
             if error is not None and error_name(error) in got.bases:
                 return True

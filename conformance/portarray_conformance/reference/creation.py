@@ -299,6 +299,7 @@ def linspace(
     count = arguments.size(num, "num")
     rules.place(device)
     arguments.counted((count,), wanted)
+    endpoint = arguments.flag(endpoint, "endpoint")
     gaps = max(1, count - 1 if endpoint else count)
     work = rules.default_of("f") if kind in "iu" else wanted
     one = kinds.WIDE[work].type

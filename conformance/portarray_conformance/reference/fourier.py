@@ -50,7 +50,8 @@ def _transformed(
     total = math.prod(lengths)
 
     def scale() -> Any:
-        sums = np.sqrt(np.sum(np.abs(data) ** 2, axis=places, keepdims=True)) * math.sqrt(total)
+        squares = np.abs(data).astype(np.longdouble) ** 2  # beyond double precision's range
+        sums = np.sqrt(np.sum(squares, axis=places, keepdims=True)) * math.sqrt(total)
         inverse = name in ("ifft", "irfft", "ihfft", "ifftn", "irfftn")
         if norm == "ortho":
             sums = sums / math.sqrt(total)
@@ -60,7 +61,7 @@ def _transformed(
 
     bound = NORMWISE["fft"] * math.log2(max(total, 2))
     sums = np.sum(np.abs(data), axis=places, keepdims=True)
-    wild = np.broadcast_to(kinds.overflows(sums, result), out.shape)
+    wild = np.broadcast_to(kinds.overflows(sums, result) | ~np.isfinite(sums), out.shape)
     made = finished(rules, out, result, scale, bound, exact=False, wild=wild)
     if not np.isfinite(data).all():
         return rules.array(made._data, np.ones(out.shape, bool))

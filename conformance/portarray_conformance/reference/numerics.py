@@ -66,6 +66,10 @@ def power(x1: Data, x2: Data) -> Data:
             raise Unsure  # nothing is computed
         raise ValueError("integers to negative integer powers are not integers")
     out = np.asarray(np.power(x1, x2))
+    if x1.dtype == np.longdouble:
+        # The C library's own takes large even powers of -infinity for odd ones.
+        infinite = np.isinf(x1)
+        out = np.where(infinite, np.power(x1.astype(float), x2.astype(float)), out)
     if x1.dtype.kind == "c":
         out = np.where((x1 == 0) & (x2.real > 0), 0, out)
         out = np.where(x2 == 0, 1, out).astype(x1.dtype)

@@ -20,7 +20,7 @@ from portarray_conformance.reference.elementwise import (
     Accepts,
     converted,
 )
-from portarray_conformance.reference.kinds import BOOL, NAMED, Data, DType
+from portarray_conformance.reference.kinds import BOOL, NAMED, Data, DType, Unsure
 from portarray_conformance.reference.registry import function
 
 if TYPE_CHECKING:
@@ -55,10 +55,12 @@ def _summed(rules: Rules, name: str, x: Any, dtype: Any, *, scalars: bool) -> tu
         result = rules.dtype(dtype)
         if kinds.letter(work) == "c" and kinds.letter(result) != "c":
             raise TypeError(f"{name} of {work} in {result} loses the imaginary part")
-    from_float = kinds.letter(work) == "f" and kinds.letter(result) in "iu"
-    return rules.call(
-        "astype", x, result, copy=False
-    ) if from_float or x.dtype != result else x, result
+    if x.dtype == result:
+        return x, result
+    out = rules.call("astype", x, result, copy=False)
+    if kinds.letter(work) in "iu" and not np.isfinite(out._data.astype(complex)).all():
+        raise Unsure  # whether integers beyond half precision are converted before they are summed
+    return out, result
 
 
 def finished(
@@ -348,7 +350,7 @@ def min_(rules: Rules, x: Any, /, *, axis: Any = None, keepdims: bool = False) -
 
 
 def _truth(rules: Rules, name: str, x: Any, axis: Any, keepdims: bool, reduce: Any) -> Data:
-    plain = axis is None and not keepdims and name != "count_nonzero"
+    plain = axis is None and not keepdims
     x = rules.given(x, name) if plain else rules.is_array(x, name)
     axes = arguments.axes(axis, x.ndim)
     return np.asarray(reduce(x._data != 0, axis=axes, keepdims=keepdims))

@@ -43,6 +43,11 @@ def function(marks: Marks, name: str = "") -> Callable[[F], F]:
     return register
 
 
+_FLAGS = frozenset(("descending", "endpoint", "full_matrices", "include_initial", "invert")) | {
+    *("keepdims", "stable", "upper")
+}
+
+
 def bound(rules: Rules, entry: Entry) -> Callable[..., Any]:
     """Return a function of the namespace for one reference."""
     made, marks = entry
@@ -51,8 +56,8 @@ def bound(rules: Rules, entry: Entry) -> Callable[..., Any]:
     def call(*args: Any, **options: Any) -> Any:
         with np.errstate(all="ignore"):
             try:
-                if "keepdims" in options:
-                    options["keepdims"] = arguments.flag(options["keepdims"], "keepdims")
+                for name in _FLAGS.intersection(options):
+                    options[name] = arguments.flag(options[name], name)
                 out = made(rules, *args, **options)
             except (TypeError, ValueError, IndexError, OverflowError) as error:
                 raise kinds.also(error, *_others(rules, made, args, options, error)) from None

@@ -270,6 +270,9 @@ class Rules:
                 raise kinds.also(error, type(other)) from None
             raise kinds.also(error, ValueError) if type(value) is Array else error from None
         new, unsure = self._value(x, value)
+        selected = x._data[found]
+        if not (new.size or selected.size) and new.ndim > selected.ndim:
+            raise Unsure  # NumPy lets nothing of more axes be assigned to nothing
         twice = indexing.repeated(x.shape, found) if type(value) is Array else None
         self._write(x, found, new, unsure, twice)
 

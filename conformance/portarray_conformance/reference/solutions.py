@@ -279,6 +279,8 @@ def solve(rules: Rules, x1: Any, x2: Any, /) -> Array:
     if columns.shape[-2] != n:
         raise ValueError(f"solve got shapes {x1.shape} and {x2.shape}")
     batch = np.broadcast_shapes(data.shape[:-2], columns.shape[:-2])
+    if columns.size == 0 and data.size:
+        raise Unsure  # whether a matrix is looked at that nothing is solved with
     condition = _regular("solve", data, dtype)
     if n == 0 or columns.size == 0 or data.size == 0:
         shape = (*batch, n, columns.shape[-1])

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portarray._api import arguments
-from portarray._array import array as _array
 from portarray._array import call, dispatch, operands
+from portarray._array.array import Array
 from portarray._devices import selection
 
 if TYPE_CHECKING:
-    from portarray._array.array import Array
     from portarray.typing import DeviceLike, DTypeLike, Scalar, ShapeLike
 
 
@@ -104,7 +103,7 @@ def full(
     TypeError
         If the value is complex and the dtype is not, or the value is no number.
     """
-    if dtype is None and isinstance(fill_value, _array.Array):
+    if dtype is None and type(fill_value) is Array:
         dtype = fill_value.dtype
     value = arguments.number(fill_value, "fill_value")
     if type(value) is int and dtype is None:
@@ -264,6 +263,6 @@ def zeros_like(
 
 def _pattern(function: str, x: Array, dtype: DTypeLike | None) -> tuple[tuple[int, ...], DTypeLike]:
     """Return shape and dtype for an array like another."""
-    if not isinstance(x, _array.Array):
+    if type(x) is not Array:
         raise operands.refused(x, function)
     return x.shape, x.dtype if dtype is None else dtype

@@ -161,6 +161,7 @@ def linspace(
     if kind == "b":
         raise TypeError("linspace got dtype bool; it makes numbers. Compare them for truth values")
     count = arguments.size(num, "num")
+    endpoint = arguments.flag(endpoint, "endpoint")
     if kind in ("i", "u"):
         values = rules.whole_spaced(first, last, count, dtypes.canonical(dtype), endpoint=endpoint)  # type: ignore[arg-type]  # real here
         return conversion.asarray(values, device=selection.resolve(device))
@@ -255,7 +256,7 @@ def meshgrid(*arrays: Array, indexing: Literal["xy", "ij"] = "xy") -> tuple[Arra
     """
     arguments.choice(indexing, "indexing", ("xy", "ij"))
     for x in arrays:
-        if arguments.ndim(x, 1) > 1:
+        if arguments.is_array(x) and x.ndim > 1:
             raise ValueError(f"meshgrid got an array of shape {x.shape}; it takes 1-d arrays")
     if not arrays:
         return ()

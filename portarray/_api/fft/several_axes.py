@@ -193,7 +193,7 @@ def _several(
         sizes = arguments.integers(s, "s")
         axes = tuple(range(-len(sizes), 0)) if axes is None else axes
         options["s"] = sizes
-    if axes is None and arguments.ndim(x, 1) == 0:
+    if axes is None and arguments.is_array(x) and x.ndim == 0:
         raise AxisError(f"{name} got a 0-d array, which has no axes to transform along")
     if axes is not None:
         places = tuple([arguments.axis(one, x) for one in arguments.integers(axes, "axes")])

@@ -36,6 +36,8 @@ def cholesky(x: Array, /, *, upper: bool = False) -> Array:
         If the matrices are not square, or one is not positive-definite; where a library does not
         look, looking waits for the result, which ``pa.config(check_linalg=False)`` saves.
     """
+    if upper is not False:
+        upper = arguments.flag(upper, "upper")
     return call.options("linalg.cholesky", x, upper=upper)
 
 
@@ -205,6 +207,8 @@ def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult:
     The signs (phases) of the vectors differ between devices.
     """
     arguments.matrices(x, "linalg.svd")
+    if full_matrices is not True:
+        full_matrices = arguments.flag(full_matrices, "full_matrices")
     return SVDResult(*call.several("linalg.svd", x, full_matrices=full_matrices))
 
 

@@ -38,7 +38,7 @@ def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
     axis = arguments.axis(axis, x1)
     arguments.axis(axis, x2)
     for x in (x1, x2):
-        if arguments.ndim(x, 0) and x.shape[axis] != 3:
+        if arguments.is_array(x) and x.shape[axis] != 3:
             raise ValueError(
                 f"cross got shape {x.shape} with {x.shape[axis]} elements along axis {axis}; "
                 f"vectors must have 3"
@@ -90,7 +90,7 @@ def outer(x1: Array, x2: Array, /) -> Array:
         If an operand is not 1-d.
     """
     for x in (x1, x2):
-        if arguments.ndim(x, 1) != 1:
+        if arguments.is_array(x) and x.ndim != 1:
             raise ValueError(f"outer got shape {x.shape}; it takes 1-d arrays")
     return call.aligned("linalg.outer", x1, x2)
 

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Never
 
 from portarray import _absent
 from portarray._api import arguments
-from portarray._array import array as _array
 from portarray._array import call, operands
+from portarray._array.array import Array
 
 if TYPE_CHECKING:
-    from portarray._array.array import Array
     from portarray.typing import ShapeLike
 
 
@@ -167,7 +166,7 @@ def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Arr
     """
     if axis is not None:
         axis = arguments.axis(axis, x)
-    if isinstance(repeats, _array.Array):
+    if type(repeats) is Array:
         arguments.indices(repeats, "repeats")
     else:
         repeats = arguments.size(repeats, "repeats")
@@ -220,6 +219,6 @@ def _joinable(arrays: Sequence[Array], function: str) -> Sequence[Array]:
     if not arrays:
         raise ValueError(f"{function} got no arrays; it needs at least one")
     for x in arrays:
-        if not isinstance(x, _array.Array):
+        if type(x) is not Array:
             raise operands.refused(x, function)
     return arrays

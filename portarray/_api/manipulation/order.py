@@ -102,7 +102,7 @@ def permute_dims(x: Array, /, axes: Sequence[int]) -> Array:
     (4, 2, 3)
     """
     order = arguments.axes(arguments.integers(axes, "axes"), x, name="axes")
-    if len(order) != arguments.ndim(x, len(order)):  # type: ignore[arg-type]
+    if arguments.is_array(x) and len(order) != x.ndim:  # type: ignore[arg-type]
         raise ValueError(
             f"permute_dims got axes {axes!r} for {x.ndim} axes; name each of them once"
         )

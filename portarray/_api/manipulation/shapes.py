@@ -133,12 +133,12 @@ def expand_dims(x: Array, /, axis: Axes) -> Array:
     (1, 2, 3, 1)
     """
     places = arguments.integers(axis, "axis")
+    count = len(places)
     for one in places:
-        arguments.axis(one, x, extra=len(places))
-    count = arguments.ndim(x, 0) + len(places)
-    if arguments.is_array(x) and len({one % count for one in places}) < len(places):
+        arguments.axis(one, x, extra=count)
+    if arguments.is_array(x) and len({one % (x.ndim + count) for one in places}) < count:
         raise ValueError(f"axis={axis!r} names an axis twice; each axis may be named once")
-    return call.options("expand_dims", x, axis=places[0] if len(places) == 1 else places)
+    return call.options("expand_dims", x, axis=places[0] if count == 1 else places)
 
 
 def reshape(x: Array, /, shape: ShapeLike, *, copy: bool | None = None) -> Array:

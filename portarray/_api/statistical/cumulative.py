@@ -64,6 +64,8 @@ def cumulative_prod(
     """
     if unknown:
         raise _absent.unexpected(cumulative_prod, unknown)
+    if include_initial is not False:
+        include_initial = arguments.flag(include_initial, "include_initial")
     axis = _running_axis(axis, x, "cumulative_prod")
     arguments.numeric(dtype, "cumulative_prod", x)
     return call.apply(
@@ -116,6 +118,8 @@ def cumulative_sum(
     """
     if unknown:
         raise _absent.unexpected(cumulative_sum, unknown)
+    if include_initial is not False:
+        include_initial = arguments.flag(include_initial, "include_initial")
     axis = _running_axis(axis, x, "cumulative_sum")
     arguments.numeric(dtype, "cumulative_sum", x)
     return call.apply(
@@ -126,7 +130,7 @@ def cumulative_sum(
 def _running_axis(axis: int | None, x: Array, function: str) -> int:
     if axis is not None:
         return arguments.axis(axis, x)
-    if arguments.ndim(x, 1) != 1:
+    if arguments.is_array(x) and x.ndim != 1:
         raise ValueError(
             f"{function} got an array of {x.ndim} axes without axis=; "
             f"{'name the axis to run along' if x.ndim else 'a 0-d array has none to run along'}"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Never
 
 from portarray import _absent
 from portarray._api import arguments
+from portarray._api.reductions import reduced
 from portarray._array import call
 
 if TYPE_CHECKING:
@@ -48,11 +49,7 @@ def mean(
         raise _absent.unexpected(mean, unknown)
     if axis is None and keepdims is False:
         return call.unary("mean", x)
-    if keepdims is not False:
-        keepdims = arguments.flag(keepdims, "keepdims")
-    if axis is not None:
-        axis = arguments.axes(axis, x)
-    return call.options("mean", x, axis=axis, keepdims=keepdims)
+    return reduced("mean", x, axis, keepdims)
 
 
 @_absent.hide_unknown

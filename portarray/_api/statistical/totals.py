@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Never
 
 from portarray import _absent
-from portarray._api import arguments
+from portarray._api.reductions import reduced
 from portarray._array import call
 
 if TYPE_CHECKING:
@@ -51,11 +51,7 @@ def max(
         raise _absent.unexpected(max, unknown)
     if axis is None and keepdims is False:
         return call.unary("max", x)
-    if keepdims is not False:
-        keepdims = arguments.flag(keepdims, "keepdims")
-    if axis is not None:
-        axis = arguments.axes(axis, x)
-    return call.options("max", x, axis=axis, keepdims=keepdims)
+    return reduced("max", x, axis, keepdims)
 
 
 @_absent.hide_unknown
@@ -96,11 +92,7 @@ def min(
         raise _absent.unexpected(min, unknown)
     if axis is None and keepdims is False:
         return call.unary("min", x)
-    if keepdims is not False:
-        keepdims = arguments.flag(keepdims, "keepdims")
-    if axis is not None:
-        axis = arguments.axes(axis, x)
-    return call.options("min", x, axis=axis, keepdims=keepdims)
+    return reduced("min", x, axis, keepdims)
 
 
 @_absent.hide_unknown
@@ -144,14 +136,7 @@ def prod(
         raise _absent.unexpected(prod, unknown)
     if axis is None and dtype is None and keepdims is False:
         return call.unary("prod", x)
-    if keepdims is not False:
-        keepdims = arguments.flag(keepdims, "keepdims")
-    if axis is not None:
-        axis = arguments.axes(axis, x)
-    if dtype is None:
-        return call.options("prod", x, axis=axis, keepdims=keepdims)
-    arguments.numeric(dtype, "prod", x)
-    return call.apply("prod", (x,), axis=axis, dtype=dtype, keepdims=keepdims)
+    return reduced("prod", x, axis, keepdims, dtype)
 
 
 @_absent.hide_unknown
@@ -205,11 +190,4 @@ def sum(
         raise _absent.unexpected(sum, unknown)
     if axis is None and dtype is None and keepdims is False:
         return call.unary("sum", x)
-    if keepdims is not False:
-        keepdims = arguments.flag(keepdims, "keepdims")
-    if axis is not None:
-        axis = arguments.axes(axis, x)
-    if dtype is None:
-        return call.options("sum", x, axis=axis, keepdims=keepdims)
-    arguments.numeric(dtype, "sum", x)
-    return call.apply("sum", (x,), axis=axis, dtype=dtype, keepdims=keepdims)
+    return reduced("sum", x, axis, keepdims, dtype)

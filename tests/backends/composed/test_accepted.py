@@ -9,7 +9,7 @@ import pytest
 
 import portarray as pa
 from portarray._array import call
-from portarray.backends import assembly
+from portarray.backends import chapters
 from portarray.backends.composed import statistical
 from portarray.backends.kinds import Accepts
 
@@ -26,7 +26,7 @@ def composed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     rows = {"widest": Accepts("f", "iu", "floating")}
     monkeypatch.setattr(statistical, "ACCEPTED", rows, raising=False)
     yield
-    assembly.accepted.cache_clear()
+    chapters.accepted.cache_clear()
 
 
 @pytest.mark.usefixtures("composed")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from portarray.backends import assembly, registry
+from portarray.backends import assembly, chapters, registry
 
 names = pytest.importorskip("portarray_conformance.names")
 
@@ -145,7 +145,7 @@ def test_no_function_falls_to_the_host() -> None:
     ]
     dtypes = {dtype.name for dtype in functions.dtypes}
     standard = [name for name in standard if name not in dtypes | set(assembly.CONSTANTS)]
-    served = {name: assembly.served(backend, name) for name in standard}
+    served = {name: chapters.served(backend, name) for name in standard}
     lacking = {f"linalg.{name}" for name in OPTIONAL}
     assert {name for name, how in served.items() if how == "host"} <= lacking
 

@@ -30,6 +30,7 @@ ways = {
     "reshape": lambda: last(pa.reshape(square.mT, (-1,))),
     "mask": lambda: last(ones[mask]),
     "assign": lambda: ones.copy().__setitem__(mask, 2.0),
+    "clip": lambda: last(pa.clip(ones, 0.0, 0.5)),
     "sin": lambda: last(pa.sin(ones)),
     "silu": lambda: last(pa.kernels.silu(ones)),
     "argsort": lambda: last(pa.argsort(square)),

@@ -85,7 +85,7 @@ def _counting(numbers: Spaced, dtype: DType, place: Device) -> ndarray:
     values = dpnp.arange(numbers.size, dtype=dtype, device=place)
     if numbers.step != 1:
         values *= constant(numbers.step, values)
-    if numbers.start != 0:
+    if numbers.start != 0 or numbers.step < 0:  # 0 times a negative step is -0.0
         values += constant(numbers.start, values)
     return values
 

@@ -29,7 +29,8 @@ def _complex_sign(x: Array, /) -> Array:
 
 def _half_nextafter(x1: Any, x2: Any, /) -> Array:
     """Return x2 where both are equal; NumPy's own keeps x1's sign of zero."""
-    return np.where(x1 == x2, x2, np.nextafter(x1, x2))
+    out: Array = np.where(x1 == x2, x2, np.nextafter(x1, x2))
+    return out
 
 
 ROWS: Rows = {

@@ -47,10 +47,11 @@ def setitem(x: Array, key: tuple[Any, ...], value: Any) -> Array:
     """Do ``x[key] = value`` and return x; a copy of x in its place where x may not be written."""
     for part in key:
         if part.__class__ is np.ndarray:
-            if not part.size:
+            mask = part.dtype.kind == "b"
+            if not part.size or (mask and len(key) > 1 and not part.any()):
                 _check_bounds(x.shape, key)
                 break
-            if part.dtype.kind == "b" and _overlap(x, value):
+            if mask and _overlap(x, value):
                 value = value.copy()  # through masks NumPy reads what it has written
     try:
         x[key] = value

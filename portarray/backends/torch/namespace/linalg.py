@@ -87,8 +87,12 @@ def matrix_norm(
     """Return norms of matrices."""
     if 0 in x.shape and ord in (1, 2, math.inf):
         return torch.sum(torch.abs(x), (-2, -1), keepdim=keepdims)
-    least = {-1: x.shape[-1:], -2: x.shape[-2:], -math.inf: x.shape[-2:-1]}
-    if 0 in x.shape and 0 in least.get(ord, ()):
+    compared: dict[object, tuple[int, ...]] = {
+        -1: x.shape[-1:],
+        -2: x.shape[-2:],
+        -math.inf: x.shape[-2:-1],
+    }
+    if 0 in compared.get(ord, ()):
         raise ValueError(f"matrix_norm of ord {ord} of no elements; the shape is {tuple(x.shape)}")
     return _matrix_norm(x, "fro" if ord is None else ord, keepdim=keepdims)
 

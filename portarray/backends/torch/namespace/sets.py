@@ -23,7 +23,7 @@ _unique: Callable[..., Any] = torch.unique
 def _isin(x1: Tensor, x2: Tensor, /, *, invert: bool = False) -> Tensor:
     size = x2.numel()
     if not size or x1.numel() + size < _FEW:
-        return torch.isin(x1, x2, invert=invert)
+        return torch.isin(x1, x2.contiguous(), invert=invert)  # of other tensors it makes no view
     ordered = torch.sort(x2.reshape(-1))[0]
     nearest = ordered[searchsorted(ordered, x1).clamp_(max=size - 1)]
     return nearest != x1 if invert else nearest == x1

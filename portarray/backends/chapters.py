@@ -1,0 +1,169 @@
+"""What a backend's chapter files, its library's standard namespace and the compositions hold.
+
+Read from the files alone: no device is needed. :mod:`portarray.backends.assembly` makes the
+functions of a device of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from operator import attrgetter
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from portarray.backends import promotion
+from portarray.backends.base import Backend
+from portarray.backends.kinds import ACCEPTED, Accepts
+from portarray.backends.promotion import kind_of
+from portarray.backends.types import Served, served_by
+
+__all__ = [
+    "CHAPTERS",
+    "EXTENSIONS",
+    "accepted",
+    "chapter_files",
+    "composition",
+    "has_rows",
+    "own",
+    "row",
+    "served",
+]
+
+CHAPTERS = (
+    "creation",
+    "data_type",
+    "arithmetic",
+    "comparison",
+    "exponential",
+    "trigonometric",
+    "rounding",
+    "bitwise",
+    "logical",
+    "complex",
+    "indexing",
+    "linear_algebra",
+    "manipulation",
+    "searching",
+    "sets",
+    "sorting",
+    "statistical",
+    "utility",
+    "linalg",
+    "fft",
+)
+"""The standard's chapters, which are the names of chapter files."""
+
+EXTENSIONS = ("linalg", "fft")
+
+DType = np.dtype[Any]
+Function = Callable[..., Any]
+
+
+@cache
+def chapter_files(package: str) -> dict[str, ModuleType]:
+    """Return the modules of a package by chapter; under "" one that has several chapters.
+
+    That is the package itself, or a single file of a backend that corrects little.
+    """
+    if not package:
+        return {}
+    found = {"": import_module(package)}
+    if hasattr(found[""], "__path__"):
+        names = {chapter: f"{package}.{chapter}" for chapter in CHAPTERS}
+        found |= {
+            chapter: import_module(name) for chapter, name in names.items() if find_spec(name)
+        }
+    return found
+
+
+def _in_chapters(package: str, name: str, table: str = "") -> Any:
+    """Return what a package's chapter files have for a standard name, or None.
+
+    With ``table`` (such as ``"ROWS"``) it is looked up in the tables of that name.
+    """
+    *extension, short = name.split(".")
+    found = chapter_files(package)
+    for chapter in extension or ("", *CHAPTERS[: -len(EXTENSIONS)]):
+        if chapter in found:
+            own = found[chapter]
+            value = getattr(own, table, {}).get(short) if table else getattr(own, short, None)
+            if value is not None:
+                return value
+    return None
+
+
+def row(backend: Backend, table: str, name: str, dtype: DType) -> Function | None:
+    """Return a function from a table of a backend's chapter files, by dtype, or None.
+
+    Keys of a row are kind letters (``"iuf"``) or dtype names (``"uint16 uint32"``), separated by
+    blanks; a name takes precedence over a kind.
+    """
+    rows: Mapping[str, Function] | None = _in_chapters(backend.chapters, name, table)
+    by_kind = None
+    for key, function in (rows or {}).items():
+        for word in key.split():
+            if word == dtype.name:
+                return function
+            if kind_of(dtype) in word and promotion.KIND_ORDER.keys() >= set(word):
+                by_kind = function
+    return by_kind
+
+
+def _spellings(name: str) -> tuple[str, ...]:
+    """Return the names of a function: linalg repeats some of the main namespace."""
+    return (name, name.removeprefix("linalg.")) if name.startswith("linalg.") else (name,)
+
+
+def own(backend: Backend, name: str, dtype: DType | None) -> Any:
+    """Return a backend's own function of a name, or None."""
+    if name in _DTYPE_RULES:  # portarray's for every library
+        return None
+    for spelling in _spellings(name):
+        found = None if dtype is None else row(backend, "ROWS", spelling, dtype)
+        if found is None:
+            found = _in_chapters(backend.chapters, spelling)
+        if found is not None:
+            return found
+    for spelling in _spellings(name):
+        with suppress(AttributeError):
+            return attrgetter(spelling)(backend.standard)
+    return None
+
+
+_DTYPE_RULES = frozenset(("can_cast", "finfo", "iinfo", "isdtype", "result_type"))
+
+
+def composition(name: str) -> Function | None:
+    """Return the shared composition of a name, or None."""
+    found = (_in_chapters("portarray.backends.composed", one) for one in _spellings(name))
+    return next((function for function in found if function is not None), None)
+
+
+def has_rows(backend: Backend, name: str) -> bool:
+    """Tell whether a backend's own function of a name depends on the dtype."""
+    return _in_chapters(backend.chapters, name, "ROWS") is not None
+
+
+@cache
+def accepted(name: str) -> Accepts | None:
+    """Return the kinds of dtype that a function takes; None where it takes them all.
+
+    The row stands in kinds.py, or beside the shared composition of the name.
+    """
+    found = ACCEPTED.get(name)
+    return found or _in_chapters("portarray.backends.composed", name, "ACCEPTED")
+
+
+def served(backend: Backend, name: str) -> Served:
+    """Return how a backend serves a function of the standard; needs no device."""
+    rows = _in_chapters(backend.chapters, name, "ROWS")
+    found = next(iter(rows.values())) if rows else own(backend, name, None)
+    if found is not None:
+        return served_by(found)
+    return "host" if composition(name) is None else "composed"

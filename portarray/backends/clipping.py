@@ -1,0 +1,91 @@
+"""The bounds of ``clip``: converted to the dtype of what is clipped, the same for every library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from portarray.backends.promotion import KIND_ORDER, Kind, kind_of, limits
+
+if TYPE_CHECKING:
+    from portarray.backends.assembly import NativeFunctions
+
+__all__ = ["clipping"]
+
+DType = np.dtype[Any]
+Function = Callable[..., Any]
+
+
+def clipping(functions: NativeFunctions, clip: Function, dtype: DType) -> Function:
+    """Return a library's ``clip`` with bounds of x's dtype, numbers that it holds, or None."""
+
+    def limit(value: Any, lower: bool) -> Any:
+        if value is None:
+            return None
+        if not hasattr(value, "dtype"):
+            return _bound(value, dtype, lower=lower)
+        given = functions.numpy_dtype(value.dtype)
+        if given == dtype:
+            return value
+        ends = _bound_array(given, dtype)
+        if ends is not None:
+            make, native = functions.serve("asarray")[0], functions.native_dtype(given)
+            for name, end in zip(("maximum", "minimum"), ends, strict=True):
+                held = make(end, dtype=native, device=functions.device)
+                value = functions.serve(name, given)[0](value, held)
+        return functions.cast(given, dtype)(value)
+
+    def clipped(x: Any, /, min: Any = None, max: Any = None) -> Any:
+        return clip(x, limit(min, True), limit(max, False))
+
+    return clipped
+
+
+def _bound(value: Any, dtype: DType, *, lower: bool) -> Any:
+    """Return a scalar bound of ``clip`` as a Python number that a dtype holds; None for no limit.
+
+    Raises
+    ------
+    TypeError
+        If its kind is above the dtype's.
+    OverflowError
+        If it leaves no value of the dtype.
+    """
+    kinds: dict[type, Kind] = {bool: "b", int: "i", float: "f", complex: "c"}
+    kind = next(kinds[one] for one in kinds if isinstance(value, one))
+    _check_kind(kind, repr(value), dtype)
+    if kind_of(dtype) not in "iu":
+        return float(value) if kind_of(dtype) == "f" else value
+    low, high = limits(dtype)
+    if (value <= low) if lower else (value >= high):
+        return None
+    if not low <= value <= high:
+        raise OverflowError(
+            f"clip's bound {value} leaves no value of {dtype}, whose range is {low} to {high}"
+        )
+    return int(value)
+
+
+def _bound_array(given: DType, dtype: DType) -> tuple[int, int] | None:
+    """Return the range to which an array of bounds is limited before it is cast; None for none.
+
+    Raises
+    ------
+    TypeError
+        If its kind is above that of the clipped array.
+    """
+    _check_kind(kind_of(given), f"of dtype {given}", dtype)
+    if kind_of(given) not in "iu" or kind_of(dtype) not in "iu":
+        return None
+    (low, high), (lowest, highest) = limits(given), limits(dtype)
+    return (max(low, lowest), min(high, highest)) if low < lowest or high > highest else None
+
+
+def _check_kind(kind: Kind, what: str, dtype: DType) -> None:
+    if KIND_ORDER[kind] > KIND_ORDER[kind_of(dtype)]:
+        raise TypeError(
+            f"clip keeps the dtype {dtype} of x, and the bound {what} is of a higher kind; convert "
+            f"one: pa.astype(x, ...) or a bound of x's kind"
+        )
