@@ -157,11 +157,11 @@ def strides_of(shape: Range) -> Range:
 
 
 def group_on_cpu(ndrange: Range, units: int, most: int) -> Range:
-    """Return a group for a CPU with so many cores: small enough that each has several groups.
+    """Return a group for a CPU with so many cores: small enough that each has one.
 
     Groups of 256 work-items cost no more than larger ones; those below 64 do.
     """
-    return group_for(ndrange, min(256, most, max(64, math.prod(ndrange) // (4 * units))))
+    return group_for(ndrange, min(256, most, max(64, math.prod(ndrange) // units)))
 
 
 def group_for(ndrange: Range, size: int) -> Range:

@@ -119,9 +119,8 @@ def host_launcher(address: Callable[[Any], int] | None) -> Launcher | str:
     device = host_device()
     if isinstance(device, str):
         return device
-    if address is None:
-        return _HostLauncher(device, pointers.pointer_to)
-    return _HostLauncher(device, lambda x: pointers.pointer_at(address(x)))
+    pointer = pointers.pointer_to if address is None else pointers.pointer_by(address)
+    return _HostLauncher(device, pointer)
 
 
 def log_of(program: Program) -> str:

@@ -401,6 +401,18 @@ def test_bits_of_other_dtypes(bench: Bench, name: str) -> None:
     np.testing.assert_array_equal(bench.host(found), wanted)
 
 
+def test_arrays_without_axes(bench: Bench) -> None:
+    program = bench.program(
+        "if (!get_global_id(0)) y[0] += x[0];", {"y": "float32", "x": "float32"}, "y", {}
+    )
+    launch = bench.launcher.build(program)
+    y, x = (bench.native(np.asarray(value, np.float32)) for value in (1, 2))
+    assert bench.backend.layout(y) == ((), (), 0)
+    (found,) = bench.run(program, launch, (y, x), (), (1,))
+    assert bench.host(found).shape == ()
+    assert bench.host(found) == 3
+
+
 def test_read_only_memory_is_copied() -> None:
     bench = Bench("numpy:cpu:0")
     program = bench.program("y[get_global_id(0)] += 1;", {"y": "int32"}, "y", {})

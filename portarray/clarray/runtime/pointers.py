@@ -57,9 +57,13 @@ def pointer_to(x: np.ndarray[Any, Any]) -> Any:
         return _pointer(_at(x.__array_interface__["data"][0]))
 
 
-def pointer_at(address: int) -> Any:
-    """Return a pointer to an address, for kernels."""
-    return _pointer(_at(address))
+def pointer_by(address: Callable[[Any], int]) -> Callable[[Any], Any]:
+    """Return a function that returns a pointer to what lies at an array's address."""
+
+    def pointer(x: Any) -> Any:
+        return _pointer(_at(address(x)))
+
+    return pointer
 
 
 def launch_of(

@@ -16,7 +16,7 @@ from portarray.clarray.engine.transfer import to_numpy
 from portarray.clarray.errors import KernelError
 from portarray.clarray.runtime import binaries
 from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.programs import Programs, few
+from portarray.clarray.runtime.programs import Programs, few, source_of
 from portarray.clarray.runtime.registry import devices
 from portarray.clarray.strided import empty
 
@@ -130,7 +130,8 @@ def test_files_have_a_limit_and_the_oldest_go(
         other.write_bytes(bytes(size))
         os.utime(other, (10 + number, 10 + number))
     one = binaries.Binaries(device.native, limit=3 * size)
-    program = Programs(device)._program(FILL, "fill", ("-DPLUS=0",))  # used: no more the oldest
+    text = source_of("types") + FILL
+    program = Programs(device)._program(text, "fill", ("-DPLUS=0",))  # used: no more the oldest
     one.store(folder / "new.bin", program)
     one.store(folder / "new.bin", program)
     left = {found.name for found in folder.iterdir()}
