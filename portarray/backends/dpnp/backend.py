@@ -12,7 +12,6 @@ class DpnpBackend(Devices, Transfer):
     """dpnp behind portarray."""
 
     takes_scalars = True
-    heedless_linalg = Devices.heedless_linalg | {"linalg.svd"}
     tuned_kernels = TUNED
 
 
