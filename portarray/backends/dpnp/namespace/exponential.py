@@ -41,9 +41,11 @@ def _signed_pow(x1: ndarray | Scalar, x2: ndarray | Scalar, /) -> ndarray:
 
 def _complex_pow(x1: ndarray | Scalar, x2: ndarray | Scalar, /) -> ndarray:
     x1, x2 = pair(x1, x2)
-    # Of 0 and of what is not finite dpnp makes NaN, also to the power 0.
+    # Of 0 and of what is not finite dpnp makes NaN, also to the power 0; reversed views it reads
+    # from the wrong end.
     none = dpnp.equal(x2, constant(0, x2))
-    return dpnp.where(none, constant(1, x1), dpnp.pow(x1, x2))
+    power = dpnp.pow(dpnp.ascontiguousarray(x1), dpnp.ascontiguousarray(x2))
+    return dpnp.where(none, constant(1, x1), power)
 
 
 PLAIN: Rows = {
