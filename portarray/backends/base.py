@@ -80,10 +80,11 @@ class Backend(ABC):
     ``linalg.cholesky``, ``linalg.inv``, ``linalg.matrix_power``, ``linalg.solve``. **Should**."""
 
     heedless_linalg: ClassVar[frozenset[str]] = frozenset(
-        ("linalg.eigh", "linalg.eigvalsh", "linalg.pinv")
-    )
-    """Functions of ``linalg`` that may answer with finite numbers where a matrix has NaN or
-    infinity, as LAPACK's eigenvalues do. **Should**."""
+        ("linalg.eigh", "linalg.eigvalsh", "linalg.matrix_norm", "linalg.matrix_rank")
+    ) | frozenset(("linalg.pinv", "linalg.svd", "linalg.svdvals"))
+    """Functions of ``linalg`` that may answer with finite numbers, or never, where a matrix has NaN
+    or infinity, as LAPACK's eigenvalues and singular values do. Norms only where they need singular
+    values. **Should**."""
 
     standard: ClassVar[Any] = None
     """The library's own implementation of the standard. **May**. It serves every name that no file

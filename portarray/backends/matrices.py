@@ -53,6 +53,7 @@ DECOMPOSED = CHECKED.keys() - {"linalg.matrix_norm", "linalg.matrix_power"}
 _OBLONG = frozenset(("linalg.matrix_norm", "linalg.matrix_rank", "linalg.pinv")) | frozenset(
     ("linalg.qr", "linalg.svd", "linalg.svdvals")
 )
+_OF_SINGULAR_VALUES = ("nuc", 2, -2)  # norms
 _ON_HOST: dict[str, Function] = {
     "linalg.cholesky": lambda x, **_: np.linalg.cholesky(x),
     "linalg.inv": np.linalg.inv,
@@ -66,12 +67,17 @@ def checked(name: str, function: Function, functions: NativeFunctions) -> Functi
     backend = functions.backend
     looks = name in backend.unchecked_linalg
     heedless = name in backend.heedless_linalg
+    norm = name == "linalg.matrix_norm"
     readable = backend.on_host(functions.device)
 
     @wraps(function)
     def with_rule(*args: Any, **options: Any) -> Any:
         try:
-            if heedless and not (readable and _known_finite(backend, args[0])):
+            if (
+                heedless
+                and (not norm or options.get("ord", "fro") in _OF_SINGULAR_VALUES)
+                and not (readable and _known_finite(backend, args[0]))
+            ):
                 return _with_nan(name, function, functions, *args, **options)
             out = function(*args, **options)
         except Exception as error:

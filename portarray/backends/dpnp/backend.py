@@ -13,7 +13,6 @@ class DpnpBackend(Devices, Transfer, Launching):
     """dpnp behind portarray."""
 
     takes_scalars = True
-    heedless_linalg = Devices.heedless_linalg | {"linalg.svd"}
     tuned_kernels = TUNED
 
 

@@ -11,7 +11,7 @@ __all__ = ["BACKEND"]
 class MLXBackend(Devices, Transfer, Launching):
     """MLX behind portarray."""
 
-    heedless_linalg = frozenset()
+    heedless_linalg = frozenset(("linalg.svd", "linalg.svdvals"))
 
     tuned_kernels = TUNED
 

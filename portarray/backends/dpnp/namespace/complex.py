@@ -18,11 +18,16 @@ imag = dpnp.imag
 real = dpnp.real
 
 
+def packed(x: ndarray) -> ndarray:
+    """Return an array without gaps in memory."""
+    return x if x.flags.forc else dpnp.copy(x, order="C")
+
+
 def dense(own: Callable[[ndarray], ndarray], x: ndarray) -> ndarray:
     """Call a function on memory without gaps and at least one axis: oneMKL serves no other."""
     if x.ndim == 0:
         return dpnp.reshape(own(dpnp.reshape(x, (1,))), ())
-    return own(x if x.flags.forc else dpnp.copy(x, order="C"))
+    return own(packed(x))
 
 
 def exact(own: Callable[[ndarray], ndarray], parts: Parts, x: ndarray) -> ndarray:

@@ -9,7 +9,7 @@ import dpnp
 from dpnp import ndarray
 
 from portarray.backends.composed.exponential import expm1_parts, log1p_parts, log_parts
-from portarray.backends.dpnp.namespace.complex import by_parts, dense, exact
+from portarray.backends.dpnp.namespace.complex import by_parts, dense, exact, packed
 from portarray.backends.dpnp.namespace.scalars import constant, pair, taking_scalars
 from portarray.backends.promotion import Scalar
 from portarray.backends.types import Rows
@@ -41,9 +41,11 @@ def _signed_pow(x1: ndarray | Scalar, x2: ndarray | Scalar, /) -> ndarray:
 
 def _complex_pow(x1: ndarray | Scalar, x2: ndarray | Scalar, /) -> ndarray:
     x1, x2 = pair(x1, x2)
-    # Of 0 and of what is not finite dpnp makes NaN, also to the power 0.
+    # Of 0 and of what is not finite dpnp makes NaN, also to the power 0; reversed views it reads
+    # from the wrong end.
     none = dpnp.equal(x2, constant(0, x2))
-    return dpnp.where(none, constant(1, x1), dpnp.pow(x1, x2))
+    power = dpnp.pow(packed(x1), packed(x2))
+    return dpnp.where(none, constant(1, x1), power)
 
 
 PLAIN: Rows = {
