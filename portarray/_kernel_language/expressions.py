@@ -125,8 +125,7 @@ class Expressions:
         found = self.number(node)
         if _scalar(found).kind != "b":
             raise Wrong(
-                node,
-                f"{ast.unparse(node)} is {found.type}; a condition is a comparison: write != 0",
+                node, f"{ast.unparse(node)} is {found.type}; a condition is a comparison: write != 0"
             )
         return found
 
@@ -202,7 +201,9 @@ class Expressions:
             raise Wrong(node, "the operator @ is not in the kernel language; write the loop")
         return self.operation(node, sign, self.number(node.left), self.number(node.right))
 
-    def operation(self, node: ast.AST, sign: str, x: tree.Expr, y: tree.Expr) -> tree.Expr:
+    def operation(
+        self, node: ast.AST, sign: str, x: tree.Expr, y: tree.Expr
+    ) -> tree.Expr:
         """Return an operator's value."""
         work = self.common(node, x, y)
         kind = work.kind
@@ -247,9 +248,7 @@ class Expressions:
         limits = np.iinfo(work.dtype)
         for one in operands:
             if isinstance(one, tree.Literal) and not limits.min <= one.value <= limits.max:
-                raise Wrong(
-                    node, f"{one.value} does not fit {work.dtype}, that of the other operand"
-                )
+                raise Wrong(node, f"{one.value} does not fit {work.dtype}, that of the other operand")
 
     def _unaryop(self, node: ast.UnaryOp) -> tree.Expr:
         if isinstance(node.op, ast.Not):
@@ -293,7 +292,9 @@ class Expressions:
             node, self.truth(node.test), self.number(node.body), self.number(node.orelse)
         )
 
-    def select(self, node: ast.AST, condition: tree.Expr, x: tree.Expr, y: tree.Expr) -> tree.Expr:
+    def select(
+        self, node: ast.AST, condition: tree.Expr, x: tree.Expr, y: tree.Expr
+    ) -> tree.Expr:
         """Return one of two numbers."""
         return tree.Select(node, self.common(node, x, y), condition, x, y)
 
@@ -368,14 +369,9 @@ class Expressions:
         for part in parts:
             one = self.expr(part)
             if isinstance(one.type, Tuple):
-                items = (
-                    one.items
-                    if isinstance(one, tree.Items)
-                    else [
-                        tree.Item(node, item, one, place)
-                        for place, item in enumerate(one.type.items)
-                    ]
-                )
+                items = one.items if isinstance(one, tree.Items) else [
+                    tree.Item(node, item, one, place) for place, item in enumerate(one.type.items)
+                ]
                 found += items
             else:
                 found.append(one)
@@ -400,9 +396,7 @@ class Expressions:
         if isinstance(node.func, ast.Attribute):
             owner = self.value(node.func.value)
             if isinstance(owner, (Array, tree.Expr)):
-                raise Wrong(
-                    node, f"methods such as .{node.func.attr}() are not in the kernel language"
-                )
+                raise Wrong(node, f"methods such as .{node.func.attr}() are not in the kernel language")
         function = self.value(node.func)
         if not isinstance(function, Constant):
             raise Wrong(node, f"{ast.unparse(node.func)} is no function")

@@ -88,7 +88,7 @@ class Checker(Expressions):
         """Read the function until the types are settled."""
         before: Any = None
         for self.round in range(_ROUNDS):
-            self.result = tree.Function(name, dict(self.parameters), node=self.source.node)
+            self.result = tree.Function(name, dict(self.parameters), node=self.source.node, source=self.source)
             self.problems: list[Problem] = []
             self.constants = {}
             self.memory = {}
@@ -232,9 +232,7 @@ class Checker(Expressions):
         """Return an assignment to several names."""
         found = self.expr(value)
         if not isinstance(found.type, Tuple):
-            raise Wrong(
-                value, f"{ast.unparse(value)} is one number, and {len(target.elts)} are named"
-            )
+            raise Wrong(value, f"{ast.unparse(value)} is one number, and {len(target.elts)} are named")
         items = (
             found.items
             if isinstance(found, tree.Items)
@@ -252,9 +250,7 @@ class Checker(Expressions):
         """Return an assignment to an element."""
         array = self.value(target.value)
         if not isinstance(array, Array):
-            raise Wrong(
-                target, f"{ast.unparse(target.value)} is no array; its parts have no places"
-            )
+            raise Wrong(target, f"{ast.unparse(target.value)} is no array; its parts have no places")
         index = self.index(target, array)
         kind = value.type.kind if isinstance(value.type, Scalar) else ""
         if array.dtype.kind in "biu" and kind == "f":
@@ -394,9 +390,7 @@ class Checker(Expressions):
             raise Wrong(node, "a helper returns a value")
         value = self.expr(node.value)
         try:
-            joined = (
-                value.type if self.returned is None else types.joined(self.returned, value.type)
-            )
+            joined = value.type if self.returned is None else types.joined(self.returned, value.type)
         except types.Mismatch as error:
             raise Wrong(node, f"a helper returns one dtype: {error}") from None
         assert isinstance(joined, (Scalar, Tuple))

@@ -8,7 +8,6 @@ import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import PurePath
 from types import FunctionType
 from typing import Any
 
@@ -277,7 +276,7 @@ class Kernel:
         dialect = DIALECTS[launcher.dialect]
         found, setting, shared = self._read(device, axes, large, args, launcher, dialect)
         printed = print_kernel(
-            found, setting, dialect, offsets=launcher.offsets, lines=self._line_beside
+            found, setting, dialect, offsets=launcher.offsets, lines=self._source.beside
         )
         written = [one.name in found.written for one in printed.arrays]
         program = Program(
@@ -302,11 +301,6 @@ class Kernel:
             values=_values(printed, self._names, places),
             constants=list(shared.constants.values()),
         )
-
-    def _line_beside(self, at: ast.AST) -> str:
-        line = self._source.line(at)
-        text = self._source.lines[line - self._source.first].strip()
-        return f"{PurePath(self._source.filename).name}:{line}: {text}"
 
     # --- running ----------------------------------------------------------------------------
 
@@ -427,7 +421,7 @@ class Kernel:
         else:
             raise ValueError(f"pass arguments: {self.__name__} has not been called yet")
         printed = print_kernel(
-            found, setting, DIALECTS[dialect], offsets=False, lines=self._line_beside
+            found, setting, DIALECTS[dialect], offsets=False, lines=self._source.beside
         )
         return printed.text
 

@@ -379,7 +379,7 @@ class _Printer:
         # Arguments that are written twice are computed once.
         if any(form.count("{%d}" % n) > 1 and not _atom(arg) for n, arg in enumerate(arguments)):  # noqa: UP031
             return self.through_function(x, form, work, len(arguments), arguments)
-        return self.finished(x, form.format(*arguments), work)
+        return self.finished(x, form.format(*arguments, kind=self.c_type(work)), work)
 
     def finished(self, x: tree.Call, text: str, work: Scalar) -> str:
         assert work.dtype is not None
@@ -397,7 +397,7 @@ class _Printer:
         result = "bool" if x.row.result == "bool" else kind
         name = f"pa_{x.row.name}_{kind}"
         parameters = ", ".join(f"{kind} x{n}" for n in range(count))
-        body = form.format(*(f"x{n}" for n in range(count)))
+        body = form.format(*(f"x{n}" for n in range(count)), kind=kind)
         self.small[name] = f"PA_FUNCTION {result} {name}({parameters}) {{ return {body}; }}"
         return self.finished(x, f"{name}({', '.join(arguments)})", work)
 
@@ -537,7 +537,9 @@ class _Printer:
         else:
             step_text = f"pa_step{mark}"
             yield f"{inner}const {kind} {step_text} = {self.converted(x.step, type_)};"
-            test = f"({step_text} > 0 && {counter} < {stop}) || ({step_text} < 0 && {counter} > {stop})"
+            test = (
+                f"({step_text} > 0 && {counter} < {stop}) || ({step_text} < 0 && {counter} > {stop})"
+            )
             change = f"{counter} += {step_text}"
         if x.unroll:
             yield f"{inner}PA_UNROLL"
@@ -590,7 +592,10 @@ class _Helper(_Printer):
     """Prints a helper of a kernel."""
 
     def __init__(self, function: tree.Function, kernel: _Kernel) -> None:
-        super().__init__(function, kernel.setting, kernel.dialect, kernel.lines)
+        source = function.source
+        super().__init__(
+            function, kernel.setting, kernel.dialect, source.beside if source else kernel.lines
+        )
         self.kernel = kernel
         self.used = kernel.used
         self.tuples = kernel.tuples

@@ -64,8 +64,8 @@ PA_SHIFTS(u64, u64, u64, 64, 0)
         T whole = floor(q);                                                                       \
         return q - whole > (T)0.5 ? whole + 1 : whole;                                            \
     }                                                                                             \
-    PA_FUNCTION T pa_sign_of_##name(T x) { return x > 0 ? (T)1 : x < 0 ? (T)-1 : x; }             \
-    PA_FUNCTION T pa_logaddexp_of_##name(T a, T b) {                                              \
+    PA_FUNCTION T pa_sign_##name(T x) { return x > 0 ? (T)1 : x < 0 ? (T)-1 : x; }             \
+    PA_FUNCTION T pa_logaddexp_##name(T a, T b) {                                              \
         if (a == b) return a + (T)0.69314718055994530942;                                         \
         const T d = a - b;                                                                        \
         return d > 0 ? a + log1p(exp(-d)) : d <= 0 ? b + log1p(exp(d)) : d;                       \
@@ -73,9 +73,6 @@ PA_SHIFTS(u64, u64, u64, 64, 0)
 PA_DIVISION(f32, f32)
 #ifdef PA_DOUBLE
 PA_DIVISION(f64, f64)
-#define pa_sign(x) (sizeof(x) == 8 ? (x > 0 ? 1 : x < 0 ? -1 : x) : (x > 0 ? 1 : x < 0 ? -1 : x))
-#else
-#define pa_sign(x) (x > 0 ? 1 : x < 0 ? -1 : x)
 #endif
 PA_FUNCTION f32 pa_load_bf16_bits(bf16 x) { return PA_FLOAT_BITS((u32)x << 16); }
 PA_FUNCTION bf16 pa_bf16_bits(f32 x) {

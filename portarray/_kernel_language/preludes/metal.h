@@ -41,11 +41,11 @@ PA_FUNCTION f32 pa_round_f16_f32(f32 x) { return (f32)(f16)x; }
 PA_FUNCTION f32 expm1(f32 x) {
     const f32 y = precise::exp(x), d = y - 1;
     if (y == 1 || x != x) return x;
-    return d == -1 || pa_isinf(y) ? d : d * x / precise::log(y);
+    return d == -1 || pa_isinf(y) ? d : d * (x / precise::log(y));
 }
 PA_FUNCTION f32 log1p(f32 x) {
     const f32 y = 1 + x;
-    return y == 1 || x == PA_INF ? x : precise::log(y) * x / (y - 1);
+    return y == 1 || x == PA_INF ? x : precise::log(y) * (x / (y - 1));
 }
 PA_FUNCTION f32 cbrt(f32 x) {
     if (x == 0 || x != x || pa_isinf(x)) return x;
@@ -83,7 +83,8 @@ PA_FUNCTION f32 erf(f32 x) {
 }
 PA_FUNCTION f32 erfc(f32 x) {
     if (fabs(x) < 0.5f || x != x) return 1.0f - erf(x);
-    /* W. J. Cody's and others' Chebyshev fit of exp(x**2) erfc(x), relative error 1.2e-7. */
+    if (fabs(x) > 11) return x < 0 ? 2.0f : 0.0f;
+    /* A Chebyshev fit of exp(x**2) erfc(x), relative error 1.2e-7. */
     const f32 z = fabs(x), t = 1.0f / fma(0.5f, z, 1.0f);
     f32 r = 0.17087277f;
     r = fma(r, t, -0.82215223f);
