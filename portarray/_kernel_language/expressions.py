@@ -123,11 +123,11 @@ class Expressions:
     def truth(self, node: ast.expr) -> tree.Expr:
         """Return a truth value."""
         found = self.number(node)
-        if _scalar(found).kind != "b":
-            raise Wrong(
-                node, f"{ast.unparse(node)} is {found.type}; a condition is a comparison: write != 0"
-            )
-        return found
+        if _scalar(found).kind == "b":
+            return found
+        if isinstance(found, tree.Literal):
+            return tree.Literal(node, types.TRUTH, bool(found.value))
+        return self.comparison(node, "!=", found, tree.Literal(node, types.weak_int(1), 0))
 
     def constant(self, node: ast.expr) -> Any:
         """Return a value that is known when the kernel is compiled."""
@@ -273,9 +273,31 @@ class Expressions:
             sign = _COMPARE.get(type(op))
             if sign is None:
                 raise Wrong(node, "`in` and `is` are not in the kernel language; compare with ==")
+            known = self.known_comparison(node, sign, left, right)
+            if known is not None:
+                parts.append(known)
+                left = right
+                continue
             parts.append(self.comparison(node, sign, self.number(left), self.number(right)))
             left = right
         return parts[0] if len(parts) == 1 else tree.Logic(node, types.TRUTH, "and", parts)
+
+    def known_comparison(
+        self, node: ast.AST, sign: str, left: ast.expr, right: ast.expr
+    ) -> tree.Expr | None:
+        """Return what is known of a comparison of constants, such as dtypes and texts."""
+        values = [self.value(left), self.value(right)]
+        if all(isinstance(one, Constant) for one in values):
+            if sign not in ("==", "!="):
+                raise Wrong(node, f"{ast.unparse(left)} and {ast.unparse(right)} have no order")
+            first, second = (one.value for one in values)  # type: ignore[union-attr]
+            same = _dtype_of(first) == _dtype_of(second) if _dtype_of(first) else first == second
+            return tree.Literal(node, types.TRUTH, same == (sign == "=="))
+        if all(isinstance(one, tree.Literal) for one in values):
+            a, b = (one.value for one in values)  # type: ignore[union-attr]
+            found = {"==": a == b, "!=": a != b, "<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}
+            return tree.Literal(node, types.TRUTH, found[sign])
+        return None
 
     def comparison(self, node: ast.AST, sign: str, x: tree.Expr, y: tree.Expr) -> tree.Expr:
         """Return a comparison's truth."""
@@ -440,8 +462,11 @@ class Expressions:
         if target is len:
             (argument,) = self.arguments(node, 1)
             array = self.value(argument)
+            if isinstance(array, tree.Expr) and isinstance(array.type, Tuple):
+                count = len(array.type.items)
+                return tree.Literal(node, types.of_python(count), count)
             if not isinstance(array, Array) or not array.ndim:
-                raise Wrong(node, "len takes an array with axes")
+                raise Wrong(node, "len takes an array with axes, or a tuple")
             return self.size(node, array, 0)
         table: Mapping[str, str] | None = None
         if module == "builtins":

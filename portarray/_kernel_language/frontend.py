@@ -7,7 +7,7 @@ those of the last reading, all of them at once.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -229,7 +229,15 @@ class Checker(Expressions):
     def unpack(
         self, node: ast.stmt, target: ast.Tuple | ast.List, value: ast.expr
     ) -> tree.Statement:
-        """Return an assignment to several names."""
+        """Return an assignment to several targets, all values being computed first."""
+        if isinstance(value, ast.Tuple):
+            pairs = list(_pairs(target, value))
+            if all(isinstance(one, ast.Name) for one, _ in pairs):
+                values = [self.expr(one) for _, one in pairs]
+                for (one, _), found in zip(pairs, values, strict=True):
+                    self.bind(one, found)  # type: ignore[arg-type]
+                return tree.Assign(node, [one.id for one, _ in pairs], values)  # type: ignore[attr-defined]
+            return self.exchange(node, pairs)
         found = self.expr(value)
         if not isinstance(found.type, Tuple):
             raise Wrong(value, f"{ast.unparse(value)} is one number, and {len(target.elts)} are named")
@@ -245,6 +253,30 @@ class Checker(Expressions):
                 self.bind(one, item)  # type: ignore[arg-type]
             return tree.Assign(node, [one.id for one in target.elts], list(items))  # type: ignore[attr-defined]
         raise Wrong(node, "tuples are assigned to names only; assign elements one by one")
+
+    def exchange(
+        self, node: ast.stmt, pairs: list[tuple[ast.expr, ast.expr]]
+    ) -> tree.Statement:
+        """Return an assignment to elements, of values that are kept in variables before."""
+        kept = [
+            ast.copy_location(ast.Name(f"value_{n}_of_{node.lineno}", ast.Store()), one)
+            for n, (one, _) in enumerate(pairs)
+        ]
+        out: list[tree.Statement] = []
+        for name, (_, given) in zip(kept, pairs, strict=True):
+            found = self.number(given)
+            self.bind(name, found)
+            out.append(tree.Assign(node, [name.id], [found]))
+        for name, (target, _) in zip(kept, pairs, strict=True):
+            value = tree.Variable(name, self.types[name.id], name.id)
+            if isinstance(target, ast.Subscript):
+                out.append(self.store(node, target, value))
+            elif isinstance(target, ast.Name):
+                self.bind(target, value)
+                out.append(tree.Assign(node, [target.id], [value]))
+            else:
+                raise Wrong(target, f"{ast.unparse(target)} cannot be assigned to in a kernel")
+        return tree.Block(node, out)
 
     def store(self, node: ast.stmt, target: ast.Subscript, value: tree.Expr) -> tree.Statement:
         """Return an assignment to an element."""
@@ -298,6 +330,8 @@ class Checker(Expressions):
 
     def _if(self, node: ast.If) -> tree.Statement:
         condition = self.truth(node.test)
+        if isinstance(condition, tree.Literal):  # the other branch need not fit the types
+            return tree.Block(node, self.block(node.body if condition.value else node.orelse))
         split = not self.uniform(condition)
         self.divergent += split
         before = set(self.assigned)
@@ -495,6 +529,17 @@ def _parts(x: tree.Expr) -> list[tree.Expr]:
         elif isinstance(one, list):
             found += [part for part in one if isinstance(part, tree.Expr)]
     return found
+
+
+def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Yield targets and their values, of tuples in tuples too."""
+    if isinstance(target, (ast.Tuple, ast.List)) and isinstance(value, ast.Tuple):
+        if len(target.elts) != len(value.elts):
+            raise Wrong(value, f"{len(value.elts)} values for {len(target.elts)} names")
+        for one, other in zip(target.elts, value.elts, strict=True):
+            yield from _pairs(one, other)
+    else:
+        yield target, value
 
 
 def _width(x: tree.Expr) -> int:

@@ -378,7 +378,7 @@ class _Printer:
         # Arguments that are written twice are computed once.
         if any(form.count("{%d}" % n) > 1 and not _atom(arg) for n, arg in enumerate(arguments)):  # noqa: UP031
             return self.through_function(x, form, work, len(arguments), arguments)
-        return self.finished(x, form.format(*arguments), work)
+        return self.finished(x, form.format(*arguments, T=self.c_type(work)), work)
 
     def finished(self, x: tree.Call, text: str, work: Scalar) -> str:
         assert work.dtype is not None
@@ -396,7 +396,7 @@ class _Printer:
         result = "bool" if x.row.result == "bool" else kind
         name = f"pa_{x.row.name}_{kind}"
         parameters = ", ".join(f"{kind} x{n}" for n in range(count))
-        body = form.format(*(f"x{n}" for n in range(count)))
+        body = form.format(*(f"x{n}" for n in range(count)), T=kind)
         self.small[name] = f"PA_FUNCTION {result} {name}({parameters}) {{ return {body}; }}"
         return self.finished(x, f"{name}({', '.join(arguments)})", work)
 
@@ -696,7 +696,7 @@ class _Kernel(_Printer):
             *self._small.values(),
             "",
             *helpers,
-            self.dialect.head(self.name(function.name), pointers, self.parameters(values)),
+            self.dialect.head(self.name(function.name), pointers, self.parameters(values), plain=_rotates(function)),
             *self.prologue(values, offsets=offsets),
             *self.declarations(),
             *body,
@@ -816,6 +816,24 @@ def _assigned(body: Iterable[tree.Statement]) -> Iterator[str]:
                 yield from one.names
             elif isinstance(one, tree.For):
                 yield one.name
+
+
+def _rotates(function: tree.Function) -> bool:
+    """Tell whether a loop hands values on from one variable to another, as ``a, b = b, a + b``.
+
+    Intel's OpenCL compiler ends the process where it vectorizes such a loop over work-items that
+    run it differently often (seen in version 2026.1).
+    """
+    for statement in function.body:
+        for loop in walk(statement):
+            if isinstance(loop, (tree.For, tree.While)):
+                names = set(_assigned(loop.body))
+                for one in walk(tree.Block(loop.at, loop.body)):
+                    if isinstance(one, tree.Assign):
+                        for value in one.values:
+                            if isinstance(value, tree.Variable) and value.name in names:
+                                return True
+    return any(map(_rotates, function.helpers))
 
 
 def _atom(text: str) -> bool:

@@ -40,8 +40,8 @@ typedef uchar pa_bool;
 #define pa_isfinite(x) ((bool)isfinite(x))
 #define pa_signbit(x) ((bool)signbit(x))
 
-inline f32 pa_load_f16(const __global f16* p) { return vload_half(0, p); }
-inline void pa_store_f16(__global f16* p, f32 x) { vstore_half_rte(x, 0, p); }
+#define pa_load_f16(p) vload_half(0, (p))
+#define pa_store_f16(p, x) vstore_half_rte((x), 0, (p))
 inline f32 pa_round_f16_f32(f32 x) {
     ushort kept;
     vstore_half_rte(x, 0, (half*)&kept);
