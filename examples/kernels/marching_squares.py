@@ -101,7 +101,7 @@ def draw(axes: Axes, found: tuple[np.ndarray[Any, Any], dict[float, np.ndarray[A
     axes.imshow(field, cmap="RdBu", vmin=-10, vmax=10, origin="lower")
     for level, ends in levels.items():
         style = "dashed" if level < 0 else "solid"
-        axes.add_collection(LineCollection(ends[..., ::-1], colors="black", linestyles=style))
+        axes.add_collection(LineCollection(list(ends[..., ::-1]), colors="black", linestyles=style))
     axes.set_axis_off()
     axes.set_title("Marching squares")
 

@@ -83,7 +83,8 @@ def draw(axes: Axes, found: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]) -
     """Draw the bodies, coloured by their speeds."""
     position, velocity = found
     axes.set_facecolor("black")
-    axes.scatter(*position.T, c=np.hypot(*velocity.T), s=2, cmap="inferno", vmin=0)
+    speed = np.hypot(velocity[:, 0], velocity[:, 1])
+    axes.scatter(position[:, 0], position[:, 1], c=speed, s=2, cmap="inferno", vmin=0)
     axes.set(xlim=(-3, 3), ylim=(-2, 2), xticks=[], yticks=[], title="n bodies")
 
 
