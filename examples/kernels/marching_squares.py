@@ -100,8 +100,8 @@ def draw(axes: Axes, found: tuple[np.ndarray[Any, Any], dict[float, np.ndarray[A
     field, levels = found
     axes.imshow(field, cmap="RdBu", vmin=-10, vmax=10, origin="lower")
     for level, ends in levels.items():
-        style = "dashed" if level < 0 else "solid"
-        axes.add_collection(LineCollection(list(ends[..., ::-1]), colors="black", linestyles=style))
+        width = 0.6 if level < 0 else 1.2
+        axes.add_collection(LineCollection(list(ends[..., ::-1]), colors="black", linewidths=width))
     axes.set_axis_off()
     axes.set_title("Marching squares")
 
