@@ -74,6 +74,7 @@ _ATOMICS = {
     "atomic_add": "add", "atomic_min": "min", "atomic_max": "max", "atomic_exchange": "exchange",
     "atomic_compare_exchange": "compare_exchange",
 }  # fmt: skip
+_MANY_ITEMS = 64
 _ARRAY_ATTRIBUTES = ("shape", "ndim", "size", "dtype")
 
 
@@ -167,11 +168,12 @@ class Expressions:
         if name in self.memory:
             return self.memory[name]
         if name in self.local_names:
-            if name not in self.assigned:
+            if name not in self.assigned and not self.is_given(name):
                 raise Wrong(
                     node, f"{name} may be read before it has a value; give it one before this line"
                 )
-            return tree.Variable(node, self.types[name], name)
+            if name in self.types:
+                return tree.Variable(node, self.types[name], name)
         if name in self.parameters:
             return self.parameters[name]
         try:
@@ -188,6 +190,10 @@ class Expressions:
                 f"modules and helpers of the names around it. Pass arrays as arguments",
             )
         return found
+
+    def is_given(self, name: str) -> bool:
+        """Tell whether a name that is assigned to is that of a parameter."""
+        return isinstance(self.parameters.get(name), tree.Expr)
 
     def known_names(self) -> list[str]:
         """Return names that a misspelled one may mean."""
@@ -371,14 +377,30 @@ class Expressions:
             type_ = types.strong(owner.dtype)
             return tree.Load(node, type_, owner, index)
         if isinstance(owner, tree.Expr) and isinstance(owner.type, Tuple):
-            place = self.constant(node.slice)
             count = len(owner.type.items)
+            if isinstance(owner, tree.Items):
+                at = self.number(node.slice)
+                if not isinstance(at, tree.Literal):
+                    return self.chosen(node, owner.items, at)
+            place = self.constant(node.slice)
             if not isinstance(place, int) or not -count <= place < count:
                 raise Wrong(node, f"{place!r} is no place in a tuple of {count}")
             if isinstance(owner, tree.Items):
                 return owner.items[place % count]
             return tree.Item(node, owner.type.items[place % count], owner, place % count)
         raise Wrong(node, f"{ast.unparse(node.value)} has no elements")
+
+    def chosen(self, node: ast.AST, items: list[tree.Expr], at: tree.Expr) -> tree.Expr:
+        """Return an item of a tuple of constants at a computed place; the last where none is."""
+        if len(items) > _MANY_ITEMS:
+            raise Wrong(node, f"tuples of more than {_MANY_ITEMS} are passed as arrays")
+        if _scalar(at).kind not in "iu":
+            raise Wrong(node, f"an index is an integer, not {at.type}; write int(...)")
+        out = items[-1]
+        for place in range(len(items) - 2, -1, -1):
+            literal = tree.Literal(node, types.of_python(place), place)
+            out = self.select(node, self.comparison(node, "==", at, literal), items[place], out)
+        return out
 
     def index(self, node: ast.Subscript, array: Array) -> list[tree.Expr]:
         """Return the places along an array's axes."""

@@ -88,7 +88,7 @@ class Checker(Expressions):
         """Read the function until the types are settled."""
         before: Any = None
         for self.round in range(_ROUNDS):
-            self.result = tree.Function(name, dict(self.parameters), node=self.source.node)
+            self.result = tree.Function(name, dict(self.parameters), source=self.source)
             self.problems: list[Problem] = []
             self.constants = {}
             self.memory = {}
@@ -394,6 +394,7 @@ class Checker(Expressions):
             raise Wrong(call, "the step of range must not be 0")
         bits = max(_width(one) for one in (start, stop))
         counter = tree.Literal(node, types.weak_int(bits), 0)
+        before = node.target.id in self.assigned or self.is_given(node.target.id)
         even = all(self.uniform(one) for one in (start, stop, step))
         self.divergent += not even
         self.bind(node.target, counter)
@@ -401,8 +402,9 @@ class Checker(Expressions):
             self.varying.add(node.target.id)
         self.divergent -= not even
         body = self.loop(node.body, uniform=even)
-        self.assigned.discard(node.target.id)
-        return tree.For(node, node.target.id, start, stop, step, body, unroll)
+        if not before:
+            self.assigned.discard(node.target.id)
+        return tree.For(node, node.target.id, start, stop, step, body, unroll, before)
 
     def _break(self, node: ast.Break) -> tree.Statement:
         if self.divergent and self.loops and self.loops[-1]:

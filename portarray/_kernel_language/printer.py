@@ -8,9 +8,8 @@ computed in float32 and rounded after each operation, as NumPy does.
 
 from __future__ import annotations
 
-import ast
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -63,7 +62,6 @@ def print_kernel(
     dialect: Dialect,
     *,
     offsets: bool,
-    lines: Callable[[ast.AST], str],
 ) -> Printed:
     """Return the program of a kernel.
 
@@ -71,23 +69,17 @@ def print_kernel(
     ----------
     offsets
         Whether pointers are to whole buffers, with an offset for each array.
-    lines
-        What tells the user's line at a node, for the comments beside statements.
     """
-    return _Kernel(kernel, setting, dialect, lines).printed(offsets=offsets)
+    return _Kernel(kernel, setting, dialect).printed(offsets=offsets)
 
 
 class _Printer:
     """Prints one function."""
 
-    def __init__(
-        self, function: tree.Function, setting: Setting, dialect: Dialect,
-        lines: Callable[[ast.AST], str],
-    ) -> None:  # fmt: skip
+    def __init__(self, function: tree.Function, setting: Setting, dialect: Dialect) -> None:
         self.function = function
         self.setting = setting
         self.dialect = dialect
-        self.lines = lines
         self.default = types.strong(setting.default)
         self.wide = setting.index_bits > 31
         self.offset = "i64" if self.wide else "i32"
@@ -442,11 +434,13 @@ class _Printer:
     def block(self, body: Iterable[tree.Statement], depth: int) -> Iterator[str]:
         """Yield the lines of statements."""
         pad = "    " * depth
+        source = self.function.source
+        assert source is not None
         for one in body:
             first = True
             for line in getattr(self, f"_do_{type(one).__name__.lower()}")(one, depth):
                 if first and not isinstance(one, (tree.Block, tree.Memory)):
-                    yield f"{pad}// {self.lines(one.at)}"
+                    yield f"{pad}// {source.beside(one.at)}"
                     first = False
                 yield line
 
@@ -514,7 +508,7 @@ class _Printer:
         assert isinstance(type_, Scalar)
         kind = self.c_type(type_)
         name = self.name(x.name)
-        changed = x.name in set(_assigned(x.body))
+        changed = x.keeps or x.name in set(_assigned(x.body))
         counter = f"{name}__counter" if changed else name
         self.count += 1
         mark = self.count
@@ -591,7 +585,7 @@ class _Helper(_Printer):
     """Prints a helper of a kernel."""
 
     def __init__(self, function: tree.Function, kernel: _Kernel) -> None:
-        super().__init__(function, kernel.setting, kernel.dialect, kernel.lines)
+        super().__init__(function, kernel.setting, kernel.dialect)
         self.kernel = kernel
         self.used = kernel.used
         self.tuples = kernel.tuples
@@ -622,11 +616,8 @@ class _Helper(_Printer):
 class _Kernel(_Printer):
     """Prints a kernel with its helpers."""
 
-    def __init__(
-        self, function: tree.Function, setting: Setting, dialect: Dialect,
-        lines: Callable[[ast.AST], str],
-    ) -> None:  # fmt: skip
-        super().__init__(function, setting, dialect, lines)
+    def __init__(self, function: tree.Function, setting: Setting, dialect: Dialect) -> None:
+        super().__init__(function, setting, dialect)
         self._small: dict[str, str] = {}
         self.arrays = [p for p in function.parameters.values() if isinstance(p, Array)]
 
