@@ -248,11 +248,22 @@ class Checker(Expressions):
         )
         if len(items) != len(target.elts):
             raise Wrong(node, f"{len(items)} values for {len(target.elts)} names")
-        if all(isinstance(one, ast.Name) for one in target.elts):
-            for one, item in zip(target.elts, items, strict=True):
-                self.bind(one, item)  # type: ignore[arg-type]
-            return tree.Assign(node, [one.id for one in target.elts], list(items))  # type: ignore[attr-defined]
-        raise Wrong(node, "tuples are assigned to names only; assign elements one by one")
+        if not all(isinstance(one, (ast.Name, ast.Subscript)) for one in target.elts):
+            raise Wrong(node, "a tuple is assigned to names and elements")
+        names = [
+            one
+            if isinstance(one, ast.Name)
+            else ast.copy_location(ast.Name(f"value_{n}_of_{node.lineno}", ast.Store()), one)
+            for n, one in enumerate(target.elts)
+        ]
+        for name, item in zip(names, items, strict=True):
+            self.bind(name, item)
+        out: list[tree.Statement] = [tree.Assign(node, [one.id for one in names], list(items))]
+        for name, one in zip(names, target.elts, strict=True):
+            if isinstance(one, ast.Subscript):
+                value = tree.Variable(name, self.types[name.id], name.id)
+                out.append(self.store(node, one, value))
+        return out[0] if len(out) == 1 else tree.Block(node, out)
 
     def exchange(
         self, node: ast.stmt, pairs: list[tuple[ast.expr, ast.expr]]

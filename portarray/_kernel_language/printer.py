@@ -498,6 +498,7 @@ class _Printer:
 
     def _do_while(self, x: tree.While, depth: int) -> Iterator[str]:
         pad = "    " * depth
+        yield f"{pad}PA_LOOP"
         yield f"{pad}while ({_open(self.text(x.condition))}) {{"
         yield from self.block(x.body, depth + 1)
         yield f"{pad}}}"
@@ -534,8 +535,7 @@ class _Printer:
                 f"({step_text} > 0 && {counter} < {stop}) || ({step_text} < 0 && {counter} > {stop})"
             )
             change = f"{counter} += {step_text}"
-        if x.unroll:
-            yield f"{inner}PA_UNROLL"
+        yield f"{inner}{'PA_UNROLL' if x.unroll else 'PA_LOOP'}"
         yield f"{inner}for ({begin}; {test}; {change}) {{"
         if changed:
             yield f"{inner}    {name} = {counter};"

@@ -27,6 +27,8 @@ typedef uchar pa_bool;
 #define PA_FUNCTION inline
 #define PA_BARRIER barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 #define PA_UNROLL _Pragma("unroll")
+/* Intel's compiler sums in another order where it vectorizes a loop of one work-item. */
+#define PA_LOOP _Pragma("clang loop vectorize(disable)")
 #define PA_NAN NAN
 #define PA_INF INFINITY
 #define PA_GLOBAL_INDEX(d) get_global_id(d)
