@@ -42,10 +42,12 @@ class Dialect:
     signature: str  # of the entry point: a format of {name} and {parameters}
     pointer: str = "{pointer}"  # a pointer parameter; {n} is its place
     value: str = "const {kind} {name}"
+    plain: str = ""  # what keeps a compiler from vectorizing a kernel over work-items
     inherited: tuple[str, ...] = ()
     inherited_declared: tuple[str, ...] = ()
     headers: tuple[str, ...] = ()  # of the prelude, after its own
     long_suffix: str = "L"  # of literals of 64 bits
+    long_places: bool = False  # whether places in memory of several axes are computed in 64 bits
     double: bool = True  # whether the language has double precision
 
     @cached_property
@@ -55,18 +57,26 @@ class Dialect:
         names = (self.name, *self.headers, "common")
         return "".join((folder / f"{name}.h").read_text("utf-8") for name in names)
 
-    def head(self, name: str, pointers: Sequence[str], values: Sequence[tuple[str, str]]) -> str:
-        """Return the line that a kernel's body follows."""
+    def head(
+        self, name: str, pointers: Sequence[str], values: Sequence[tuple[str, str]], *, plain: bool
+    ) -> str:
+        """Return the line that a kernel's body follows; a plain one must not be vectorized."""
         given = [self.pointer.format(pointer=one, n=n) for n, one in enumerate(pointers)]
         for n, (kind, value) in enumerate(values, len(given)):
             given.append(self.value.format(kind=kind, name=value, n=n))
-        return self.signature.format(name=name, parameters=", ".join(given))
+        text = self.signature.format(name=name, parameters=", ".join(given))
+        return f"{self.plain}\n{text}" if plain and self.plain else text
 
 
 _CUDA = 'extern "C" __global__ void {name}({parameters}) {{'
 
 DIALECTS: Mapping[str, Dialect] = {
-    "opencl": Dialect("opencl", "__kernel void {name}({parameters}) {{"),
+    "opencl": Dialect(
+        "opencl",
+        "__kernel void {name}({parameters}) {{",
+        plain="__attribute__((intel_vec_len_hint(1)))",
+        long_places=True,
+    ),
     # "L" is 32 bits in CUDA on Windows, and "LL" is none of OpenCL C's or Metal's suffixes.
     "cuda": Dialect("cuda", _CUDA, headers=("cuda_and_hip",), long_suffix="LL"),
     "hip": Dialect("hip", _CUDA, headers=("cuda_and_hip",), long_suffix="LL"),

@@ -275,9 +275,7 @@ class Kernel:
             raise NotImplementedError(f"{device} runs no user kernels: {launcher}")
         dialect = DIALECTS[launcher.dialect]
         found, setting, shared = self._read(device, axes, large, args, launcher, dialect)
-        printed = print_kernel(
-            found, setting, dialect, offsets=launcher.offsets, lines=self._source.beside
-        )
+        printed = print_kernel(found, setting, dialect, offsets=launcher.offsets)
         written = [one.name in found.written for one in printed.arrays]
         program = Program(
             printed.name,
@@ -420,10 +418,7 @@ class Kernel:
             found, setting = last.tree, last.setting
         else:
             raise ValueError(f"pass arguments: {self.__name__} has not been called yet")
-        printed = print_kernel(
-            found, setting, DIALECTS[dialect], offsets=False, lines=self._source.beside
-        )
-        return printed.text
+        return print_kernel(found, setting, DIALECTS[dialect], offsets=False).text
 
 
 def _is_strided(shape: Range, strides: Range) -> bool:
@@ -505,7 +500,9 @@ def _values(
     return made
 
 
-def kernel(function: Callable[..., None] | None = None, /, *, static: Sequence[str] = ()) -> Any:
+def kernel(
+    function: Callable[..., None] | None = None, /, *, static: Sequence[str] = ()
+) -> Any:
     """Compile a function as a kernel, which runs once for each place of an ndrange.
 
     Parameters

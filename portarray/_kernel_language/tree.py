@@ -199,6 +199,7 @@ class For(Node):
     step: Expr
     body: list[Statement]
     unroll: bool = False
+    keeps: bool = False  # whether the name has a value before, which stays if nothing is run
 
 
 @dataclass(slots=True)
@@ -255,7 +256,6 @@ class Function:
     body: list[Statement] = field(default_factory=list)
     variables: dict[str, Scalar | Tuple] = field(default_factory=dict)
     result: Scalar | Tuple | None = None
-    node: ast.FunctionDef | None = None
     source: Source | None = None
     helpers: list[Function] = field(default_factory=list)
     arrays: dict[str, Array] = field(default_factory=dict)  # those it reads or writes, by name
