@@ -62,7 +62,7 @@ def interpret(
     for one in _all(kernel):
         printer = _Function(one, source_of(one), shared)
         function = printer.compiled()
-        shared.names[f"__{one.name}"] = function
+        shared.names[f"__run_{one.name}"] = function
     assert function is not None
     convert = {}
     for name, given in kernel.parameters.items():
@@ -324,7 +324,7 @@ class _Function:
                 parts.append(self.array(given))
             elif isinstance(given, tree.Variable):
                 parts.append(self.kept(next(values), given.type))
-        name = ast.Name(f"__{x.helper.name}", ast.Load())
+        name = ast.Name(f"__run_{x.helper.name}", ast.Load())
         return ast.Call(name, [*parts, ast.Name(ITEM, ast.Load())], [])
 
     def kept(self, x: tree.Expr, type_: Scalar | Tuple) -> ast.expr:

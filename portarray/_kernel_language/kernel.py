@@ -573,10 +573,10 @@ class Kernel:
         for place in written:
             x = args[place]
             new = conversion.asarray(copies[id(x.native)], device=device)
-            own = x.native if isinstance(launcher, str) else launcher.writable(x.native)
-            if in_place and not device._backend.immutable and own is x.native:
-                x[...] = new
-                new = x
+            if in_place and not isinstance(launcher, str) and not launcher.immutable:
+                if launcher.writable(x.native) is x.native:
+                    x[...] = new
+                    new = x
             out.append(new)
         return self._returned(out)
 
