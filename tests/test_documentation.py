@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import linecache
 import pkgutil
 import re
 from collections.abc import Iterator
@@ -56,7 +57,10 @@ def run(page: str, names: dict[str, Any]) -> dict[str, Any]:
     for number, block in enumerate(
         re.findall(r"```python\n(.*?)```", path.read_text("utf-8"), re.S)
     ):
-        exec(compile(block, f"{page}, block {number}", "exec"), names)
+        name = f"{page}, block {number}"
+        # Where kernels of the page find their source.
+        linecache.cache[name] = (len(block), None, block.splitlines(keepends=True), name)
+        exec(compile(block, name, "exec"), names)
     return names
 
 

@@ -36,6 +36,7 @@ class Dialect:
     signature: str  # of the entry point: a format of {name} and {parameters}
     pointer: str = "{pointer}"  # a pointer parameter; {n} is its place
     value: str = "const {kind} {name}"
+    plain: str = ""  # what keeps a compiler from vectorizing a kernel over work-items
     inherited: tuple[str, ...] = ()
     inherited_declared: tuple[str, ...] = ()
 
@@ -46,18 +47,25 @@ class Dialect:
         own = (folder / f"{self.name}.h").read_text("utf-8")
         return own + (folder / "common.h").read_text("utf-8")
 
-    def head(self, name: str, pointers: Sequence[str], values: Sequence[tuple[str, str]]) -> str:
-        """Return the line that a kernel's body follows."""
+    def head(
+        self, name: str, pointers: Sequence[str], values: Sequence[tuple[str, str]], *, plain: bool
+    ) -> str:
+        """Return the line that a kernel's body follows; a plain one must not be vectorized."""
         given = [self.pointer.format(pointer=one, n=n) for n, one in enumerate(pointers)]
         for n, (kind, value) in enumerate(values, len(given)):
             given.append(self.value.format(kind=kind, name=value, n=n))
-        return self.signature.format(name=name, parameters=", ".join(given))
+        text = self.signature.format(name=name, parameters=", ".join(given))
+        return f"{self.plain}\n{text}" if plain and self.plain else text
 
 
 _CUDA = 'extern "C" __global__ void {name}({parameters}) {{'
 
 DIALECTS: Mapping[str, Dialect] = {
-    "opencl": Dialect("opencl", "__kernel void {name}({parameters}) {{"),
+    "opencl": Dialect(
+        "opencl",
+        "__kernel void {name}({parameters}) {{",
+        plain="__attribute__((intel_vec_len_hint(1)))",
+    ),
     "cuda": Dialect("cuda", _CUDA),
     "hip": Dialect("hip", _CUDA),
     "metal": Dialect(

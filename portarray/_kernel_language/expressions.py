@@ -74,6 +74,7 @@ _ATOMICS = {
     "atomic_add": "add", "atomic_min": "min", "atomic_max": "max", "atomic_exchange": "exchange",
     "atomic_compare_exchange": "compare_exchange",
 }  # fmt: skip
+_MANY_ITEMS = 64
 _ARRAY_ATTRIBUTES = ("shape", "ndim", "size", "dtype")
 
 
@@ -123,11 +124,11 @@ class Expressions:
     def truth(self, node: ast.expr) -> tree.Expr:
         """Return a truth value."""
         found = self.number(node)
-        if _scalar(found).kind != "b":
-            raise Wrong(
-                node, f"{ast.unparse(node)} is {found.type}; a condition is a comparison: write != 0"
-            )
-        return found
+        if _scalar(found).kind == "b":
+            return found
+        if isinstance(found, tree.Literal):
+            return tree.Literal(node, types.TRUTH, bool(found.value))
+        return self.comparison(node, "!=", found, tree.Literal(node, types.weak_int(1), 0))
 
     def constant(self, node: ast.expr) -> Any:
         """Return a value that is known when the kernel is compiled."""
@@ -167,11 +168,12 @@ class Expressions:
         if name in self.memory:
             return self.memory[name]
         if name in self.local_names:
-            if name not in self.assigned:
+            if name not in self.assigned and not self.is_given(name):
                 raise Wrong(
                     node, f"{name} may be read before it has a value; give it one before this line"
                 )
-            return tree.Variable(node, self.types[name], name)
+            if name in self.types:
+                return tree.Variable(node, self.types[name], name)
         if name in self.parameters:
             return self.parameters[name]
         try:
@@ -188,6 +190,10 @@ class Expressions:
                 f"modules and helpers of the names around it. Pass arrays as arguments",
             )
         return found
+
+    def is_given(self, name: str) -> bool:
+        """Tell whether a name that is assigned to is that of a parameter."""
+        return isinstance(self.parameters.get(name), tree.Expr)
 
     def known_names(self) -> list[str]:
         """Return names that a misspelled one may mean."""
@@ -273,9 +279,31 @@ class Expressions:
             sign = _COMPARE.get(type(op))
             if sign is None:
                 raise Wrong(node, "`in` and `is` are not in the kernel language; compare with ==")
+            known = self.known_comparison(node, sign, left, right)
+            if known is not None:
+                parts.append(known)
+                left = right
+                continue
             parts.append(self.comparison(node, sign, self.number(left), self.number(right)))
             left = right
         return parts[0] if len(parts) == 1 else tree.Logic(node, types.TRUTH, "and", parts)
+
+    def known_comparison(
+        self, node: ast.AST, sign: str, left: ast.expr, right: ast.expr
+    ) -> tree.Expr | None:
+        """Return what is known of a comparison of constants, such as dtypes and texts."""
+        values = [self.value(left), self.value(right)]
+        if all(isinstance(one, Constant) for one in values):
+            if sign not in ("==", "!="):
+                raise Wrong(node, f"{ast.unparse(left)} and {ast.unparse(right)} have no order")
+            first, second = (one.value for one in values)  # type: ignore[union-attr]
+            same = _dtype_of(first) == _dtype_of(second) if _dtype_of(first) else first == second
+            return tree.Literal(node, types.TRUTH, same == (sign == "=="))
+        if all(isinstance(one, tree.Literal) for one in values):
+            a, b = (one.value for one in values)  # type: ignore[union-attr]
+            found = {"==": a == b, "!=": a != b, "<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}
+            return tree.Literal(node, types.TRUTH, found[sign])
+        return None
 
     def comparison(self, node: ast.AST, sign: str, x: tree.Expr, y: tree.Expr) -> tree.Expr:
         """Return a comparison's truth."""
@@ -349,14 +377,30 @@ class Expressions:
             type_ = types.strong(owner.dtype)
             return tree.Load(node, type_, owner, index)
         if isinstance(owner, tree.Expr) and isinstance(owner.type, Tuple):
-            place = self.constant(node.slice)
             count = len(owner.type.items)
+            if isinstance(owner, tree.Items):
+                at = self.number(node.slice)
+                if not isinstance(at, tree.Literal):
+                    return self.chosen(node, owner.items, at)
+            place = self.constant(node.slice)
             if not isinstance(place, int) or not -count <= place < count:
                 raise Wrong(node, f"{place!r} is no place in a tuple of {count}")
             if isinstance(owner, tree.Items):
                 return owner.items[place % count]
             return tree.Item(node, owner.type.items[place % count], owner, place % count)
         raise Wrong(node, f"{ast.unparse(node.value)} has no elements")
+
+    def chosen(self, node: ast.AST, items: list[tree.Expr], at: tree.Expr) -> tree.Expr:
+        """Return an item of a tuple of constants at a computed place; the last where none is."""
+        if len(items) > _MANY_ITEMS:
+            raise Wrong(node, f"tuples of more than {_MANY_ITEMS} are passed as arrays")
+        if _scalar(at).kind not in "iu":
+            raise Wrong(node, f"an index is an integer, not {at.type}; write int(...)")
+        out = items[-1]
+        for place in range(len(items) - 2, -1, -1):
+            literal = tree.Literal(node, types.of_python(place), place)
+            out = self.select(node, self.comparison(node, "==", at, literal), items[place], out)
+        return out
 
     def index(self, node: ast.Subscript, array: Array) -> list[tree.Expr]:
         """Return the places along an array's axes."""
@@ -440,8 +484,11 @@ class Expressions:
         if target is len:
             (argument,) = self.arguments(node, 1)
             array = self.value(argument)
+            if isinstance(array, tree.Expr) and isinstance(array.type, Tuple):
+                count = len(array.type.items)
+                return tree.Literal(node, types.of_python(count), count)
             if not isinstance(array, Array) or not array.ndim:
-                raise Wrong(node, "len takes an array with axes")
+                raise Wrong(node, "len takes an array with axes, or a tuple")
             return self.size(node, array, 0)
         table: Mapping[str, str] | None = None
         if module == "builtins":

@@ -7,7 +7,7 @@ those of the last reading, all of them at once.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -88,7 +88,7 @@ class Checker(Expressions):
         """Read the function until the types are settled."""
         before: Any = None
         for self.round in range(_ROUNDS):
-            self.result = tree.Function(name, dict(self.parameters), node=self.source.node)
+            self.result = tree.Function(name, dict(self.parameters), source=self.source)
             self.problems: list[Problem] = []
             self.constants = {}
             self.memory = {}
@@ -229,7 +229,15 @@ class Checker(Expressions):
     def unpack(
         self, node: ast.stmt, target: ast.Tuple | ast.List, value: ast.expr
     ) -> tree.Statement:
-        """Return an assignment to several names."""
+        """Return an assignment to several targets, all values being computed first."""
+        if isinstance(value, ast.Tuple):
+            pairs = list(_pairs(target, value))
+            if all(isinstance(one, ast.Name) for one, _ in pairs):
+                values = [self.expr(one) for _, one in pairs]
+                for (one, _), found in zip(pairs, values, strict=True):
+                    self.bind(one, found)  # type: ignore[arg-type]
+                return tree.Assign(node, [one.id for one, _ in pairs], values)  # type: ignore[attr-defined]
+            return self.exchange(node, pairs)
         found = self.expr(value)
         if not isinstance(found.type, Tuple):
             raise Wrong(value, f"{ast.unparse(value)} is one number, and {len(target.elts)} are named")
@@ -240,11 +248,46 @@ class Checker(Expressions):
         )
         if len(items) != len(target.elts):
             raise Wrong(node, f"{len(items)} values for {len(target.elts)} names")
-        if all(isinstance(one, ast.Name) for one in target.elts):
-            for one, item in zip(target.elts, items, strict=True):
-                self.bind(one, item)  # type: ignore[arg-type]
-            return tree.Assign(node, [one.id for one in target.elts], list(items))  # type: ignore[attr-defined]
-        raise Wrong(node, "tuples are assigned to names only; assign elements one by one")
+        if not all(isinstance(one, (ast.Name, ast.Subscript)) for one in target.elts):
+            raise Wrong(node, "a tuple is assigned to names and elements")
+        names = [
+            one
+            if isinstance(one, ast.Name)
+            else ast.copy_location(ast.Name(f"value_{n}_of_{node.lineno}", ast.Store()), one)
+            for n, one in enumerate(target.elts)
+        ]
+        for name, item in zip(names, items, strict=True):
+            self.bind(name, item)
+        out: list[tree.Statement] = [tree.Assign(node, [one.id for one in names], list(items))]
+        for name, one in zip(names, target.elts, strict=True):
+            if isinstance(one, ast.Subscript):
+                value = tree.Variable(name, self.types[name.id], name.id)
+                out.append(self.store(node, one, value))
+        return out[0] if len(out) == 1 else tree.Block(node, out)
+
+    def exchange(
+        self, node: ast.stmt, pairs: list[tuple[ast.expr, ast.expr]]
+    ) -> tree.Statement:
+        """Return an assignment to elements, of values that are kept in variables before."""
+        kept = [
+            ast.copy_location(ast.Name(f"value_{n}_of_{node.lineno}", ast.Store()), one)
+            for n, (one, _) in enumerate(pairs)
+        ]
+        out: list[tree.Statement] = []
+        for name, (_, given) in zip(kept, pairs, strict=True):
+            found = self.number(given)
+            self.bind(name, found)
+            out.append(tree.Assign(node, [name.id], [found]))
+        for name, (target, _) in zip(kept, pairs, strict=True):
+            value = tree.Variable(name, self.types[name.id], name.id)
+            if isinstance(target, ast.Subscript):
+                out.append(self.store(node, target, value))
+            elif isinstance(target, ast.Name):
+                self.bind(target, value)
+                out.append(tree.Assign(node, [target.id], [value]))
+            else:
+                raise Wrong(target, f"{ast.unparse(target)} cannot be assigned to in a kernel")
+        return tree.Block(node, out)
 
     def store(self, node: ast.stmt, target: ast.Subscript, value: tree.Expr) -> tree.Statement:
         """Return an assignment to an element."""
@@ -298,6 +341,8 @@ class Checker(Expressions):
 
     def _if(self, node: ast.If) -> tree.Statement:
         condition = self.truth(node.test)
+        if isinstance(condition, tree.Literal):  # the other branch need not fit the types
+            return tree.Block(node, self.block(node.body if condition.value else node.orelse))
         split = not self.uniform(condition)
         self.divergent += split
         before = set(self.assigned)
@@ -360,6 +405,7 @@ class Checker(Expressions):
             raise Wrong(call, "the step of range must not be 0")
         bits = max(_width(one) for one in (start, stop))
         counter = tree.Literal(node, types.weak_int(bits), 0)
+        before = node.target.id in self.assigned or self.is_given(node.target.id)
         even = all(self.uniform(one) for one in (start, stop, step))
         self.divergent += not even
         self.bind(node.target, counter)
@@ -367,8 +413,9 @@ class Checker(Expressions):
             self.varying.add(node.target.id)
         self.divergent -= not even
         body = self.loop(node.body, uniform=even)
-        self.assigned.discard(node.target.id)
-        return tree.For(node, node.target.id, start, stop, step, body, unroll)
+        if not before:
+            self.assigned.discard(node.target.id)
+        return tree.For(node, node.target.id, start, stop, step, body, unroll, before)
 
     def _break(self, node: ast.Break) -> tree.Statement:
         if self.divergent and self.loops and self.loops[-1]:
@@ -495,6 +542,17 @@ def _parts(x: tree.Expr) -> list[tree.Expr]:
         elif isinstance(one, list):
             found += [part for part in one if isinstance(part, tree.Expr)]
     return found
+
+
+def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Yield targets and their values, of tuples in tuples too."""
+    if isinstance(target, (ast.Tuple, ast.List)) and isinstance(value, ast.Tuple):
+        if len(target.elts) != len(value.elts):
+            raise Wrong(value, f"{len(value.elts)} values for {len(target.elts)} names")
+        for one, other in zip(target.elts, value.elts, strict=True):
+            yield from _pairs(one, other)
+    else:
+        yield target, value
 
 
 def _width(x: tree.Expr) -> int:

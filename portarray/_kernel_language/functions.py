@@ -91,11 +91,16 @@ def _rows() -> dict[str, Row]:
             whole="({0} < {1} ? {0} : {1})"),
         Row("maximum", 2, "({0} > {1} || {0} != {0} ? {0} : {1})", np.maximum,
             whole="({0} > {1} ? {0} : {1})"),
-        Row("sign", 1, "pa_sign({0})", np.sign, whole="({0} > 0) - ({0} < 0)"),
+        Row("sign", 1, "pa_sign_of_{T}({0})", np.sign, whole="({0} > 0) - ({0} < 0)"),
         Row("square", 1, "({0} * {0})", np.square, whole="({0} * {0})"),
         Row("reciprocal", 1, "(1 / {0})", lambda x: type(x)(1) / x),
         Row("fma", 3, "fma({0}, {1}, {2})", lambda x, y, z: type(x)(_fma(x, y, z))),
-        Row("logaddexp", 2, "pa_logaddexp({0}, {1})", np.logaddexp),
+        Row("logaddexp", 2, "pa_logaddexp_of_{T}({0}, {1})", np.logaddexp),
+        Row("power", 2, "pow({0}, {1})", np.power),
+        Row("gamma", 1, "tgamma({0})", _lib("gamma")),
+        Row("lgamma", 1, "lgamma({0})", _lib("lgamma")),
+        Row("degrees", 1, "({0} * ({T})57.29577951308232)", np.degrees),
+        Row("radians", 1, "({0} * ({T})0.017453292519943295)", np.radians),
     ]  # fmt: skip
     return {row.name: row for row in rows}
 
@@ -109,8 +114,9 @@ ROWS: Mapping[str, Row] = _rows()
 # What a user may write, and the row or the operator that it means.
 _SAME = frozenset(_FLOATS.split()) | {"hypot", "atan2", "copysign", "isnan", "isinf", "isfinite"}
 MATH: Mapping[str, str] = {
-    **{name: name for name in (*_SAME, *_RENAMED, "fmod", "cbrt", "erf", "erfc", "fma")},
-    "fabs": "abs", "floor": "whole_floor", "ceil": "whole_ceil", "trunc": "whole",
+    **{name: name for name in (*_SAME, *_RENAMED, "fmod", "cbrt", "erf", "erfc", "fma", "gamma", "lgamma")},
+    **{name: name for name in ("degrees", "radians")},
+    "pow": "power", "fabs": "abs", "floor": "whole_floor", "ceil": "whole_ceil", "trunc": "whole",
 }  # fmt: skip
 """Functions of the module ``math``; its ``floor``, ``ceil`` and ``trunc`` are integers."""
 

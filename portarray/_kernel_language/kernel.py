@@ -8,7 +8,6 @@ import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import PurePath
 from types import FunctionType
 from typing import Any
 
@@ -281,9 +280,7 @@ class Kernel:
             raise NotImplementedError(f"{device} runs no user kernels: {launcher}")
         found, setting, shared = self._read(device, axes, large, args, launcher)
         dialect = DIALECTS[launcher.dialect]
-        printed = print_kernel(
-            found, setting, dialect, offsets=launcher.offsets, lines=self._line_beside
-        )
+        printed = print_kernel(found, setting, dialect, offsets=launcher.offsets)
         written = [one.name in found.written for one in printed.arrays]
         program = Program(
             printed.name,
@@ -307,11 +304,6 @@ class Kernel:
             values=_values(printed, self._names, places),
             constants=list(shared.constants.values()),
         )
-
-    def _line_beside(self, at: ast.AST) -> str:
-        line = self._source.line(at)
-        text = self._source.lines[line - self._source.first].strip()
-        return f"{PurePath(self._source.filename).name}:{line}: {text}"
 
     # --- running ----------------------------------------------------------------------------
 
@@ -613,10 +605,7 @@ class Kernel:
             found, setting = last.tree, last.setting
         else:
             raise ValueError(f"pass arguments: {self.__name__} has not been called yet")
-        printed = print_kernel(
-            found, setting, DIALECTS[dialect], offsets=False, lines=self._line_beside
-        )
-        return printed.text
+        return print_kernel(found, setting, DIALECTS[dialect], offsets=False).text
 
 
 def _name_of(made: Interpreted, name: str) -> str | None:

@@ -8,9 +8,8 @@ computed in float32 and rounded after each operation, as NumPy does.
 
 from __future__ import annotations
 
-import ast
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -63,7 +62,6 @@ def print_kernel(
     dialect: Dialect,
     *,
     offsets: bool,
-    lines: Callable[[ast.AST], str],
 ) -> Printed:
     """Return the program of a kernel.
 
@@ -71,23 +69,17 @@ def print_kernel(
     ----------
     offsets
         Whether pointers are to whole buffers, with an offset for each array.
-    lines
-        What tells the user's line at a node, for the comments beside statements.
     """
-    return _Kernel(kernel, setting, dialect, lines).printed(offsets=offsets)
+    return _Kernel(kernel, setting, dialect).printed(offsets=offsets)
 
 
 class _Printer:
     """Prints one function."""
 
-    def __init__(
-        self, function: tree.Function, setting: Setting, dialect: Dialect,
-        lines: Callable[[ast.AST], str],
-    ) -> None:  # fmt: skip
+    def __init__(self, function: tree.Function, setting: Setting, dialect: Dialect) -> None:
         self.function = function
         self.setting = setting
         self.dialect = dialect
-        self.lines = lines
         self.default = types.strong(setting.default)
         self.wide = setting.index_bits > 31
         self.offset = "i64" if self.wide else "i32"
@@ -378,7 +370,7 @@ class _Printer:
         # Arguments that are written twice are computed once.
         if any(form.count("{%d}" % n) > 1 and not _atom(arg) for n, arg in enumerate(arguments)):  # noqa: UP031
             return self.through_function(x, form, work, len(arguments), arguments)
-        return self.finished(x, form.format(*arguments), work)
+        return self.finished(x, form.format(*arguments, T=self.c_type(work)), work)
 
     def finished(self, x: tree.Call, text: str, work: Scalar) -> str:
         assert work.dtype is not None
@@ -396,7 +388,7 @@ class _Printer:
         result = "bool" if x.row.result == "bool" else kind
         name = f"pa_{x.row.name}_{kind}"
         parameters = ", ".join(f"{kind} x{n}" for n in range(count))
-        body = form.format(*(f"x{n}" for n in range(count)))
+        body = form.format(*(f"x{n}" for n in range(count)), T=kind)
         self.small[name] = f"PA_FUNCTION {result} {name}({parameters}) {{ return {body}; }}"
         return self.finished(x, f"{name}({', '.join(arguments)})", work)
 
@@ -442,11 +434,13 @@ class _Printer:
     def block(self, body: Iterable[tree.Statement], depth: int) -> Iterator[str]:
         """Yield the lines of statements."""
         pad = "    " * depth
+        source = self.function.source
+        assert source is not None
         for one in body:
             first = True
             for line in getattr(self, f"_do_{type(one).__name__.lower()}")(one, depth):
                 if first and not isinstance(one, (tree.Block, tree.Memory)):
-                    yield f"{pad}// {self.lines(one.at)}"
+                    yield f"{pad}// {source.beside(one.at)}"
                     first = False
                 yield line
 
@@ -504,6 +498,7 @@ class _Printer:
 
     def _do_while(self, x: tree.While, depth: int) -> Iterator[str]:
         pad = "    " * depth
+        yield f"{pad}PA_LOOP"
         yield f"{pad}while ({_open(self.text(x.condition))}) {{"
         yield from self.block(x.body, depth + 1)
         yield f"{pad}}}"
@@ -514,7 +509,7 @@ class _Printer:
         assert isinstance(type_, Scalar)
         kind = self.c_type(type_)
         name = self.name(x.name)
-        changed = x.name in set(_assigned(x.body))
+        changed = x.keeps or x.name in set(_assigned(x.body))
         counter = f"{name}__counter" if changed else name
         self.count += 1
         mark = self.count
@@ -540,8 +535,7 @@ class _Printer:
                 f"({step_text} > 0 && {counter} < {stop}) || ({step_text} < 0 && {counter} > {stop})"
             )
             change = f"{counter} += {step_text}"
-        if x.unroll:
-            yield f"{inner}PA_UNROLL"
+        yield f"{inner}{'PA_UNROLL' if x.unroll else 'PA_LOOP'}"
         yield f"{inner}for ({begin}; {test}; {change}) {{"
         if changed:
             yield f"{inner}    {name} = {counter};"
@@ -591,7 +585,7 @@ class _Helper(_Printer):
     """Prints a helper of a kernel."""
 
     def __init__(self, function: tree.Function, kernel: _Kernel) -> None:
-        super().__init__(function, kernel.setting, kernel.dialect, kernel.lines)
+        super().__init__(function, kernel.setting, kernel.dialect)
         self.kernel = kernel
         self.used = kernel.used
         self.tuples = kernel.tuples
@@ -622,11 +616,8 @@ class _Helper(_Printer):
 class _Kernel(_Printer):
     """Prints a kernel with its helpers."""
 
-    def __init__(
-        self, function: tree.Function, setting: Setting, dialect: Dialect,
-        lines: Callable[[ast.AST], str],
-    ) -> None:  # fmt: skip
-        super().__init__(function, setting, dialect, lines)
+    def __init__(self, function: tree.Function, setting: Setting, dialect: Dialect) -> None:
+        super().__init__(function, setting, dialect)
         self._small: dict[str, str] = {}
         self.arrays = [p for p in function.parameters.values() if isinstance(p, Array)]
 
@@ -696,7 +687,7 @@ class _Kernel(_Printer):
             *self._small.values(),
             "",
             *helpers,
-            self.dialect.head(self.name(function.name), pointers, self.parameters(values)),
+            self.dialect.head(self.name(function.name), pointers, self.parameters(values), plain=_rotates(function)),
             *self.prologue(values, offsets=offsets),
             *self.declarations(),
             *body,
@@ -816,6 +807,24 @@ def _assigned(body: Iterable[tree.Statement]) -> Iterator[str]:
                 yield from one.names
             elif isinstance(one, tree.For):
                 yield one.name
+
+
+def _rotates(function: tree.Function) -> bool:
+    """Tell whether a loop hands values on from one variable to another, as ``a, b = b, a + b``.
+
+    Intel's OpenCL compiler ends the process where it vectorizes such a loop over work-items that
+    run it differently often (seen in version 2026.1).
+    """
+    for statement in function.body:
+        for loop in walk(statement):
+            if isinstance(loop, (tree.For, tree.While)):
+                names = set(_assigned(loop.body))
+                for one in walk(tree.Block(loop.at, loop.body)):
+                    if isinstance(one, tree.Assign):
+                        for value in one.values:
+                            if isinstance(value, tree.Variable) and value.name in names:
+                                return True
+    return any(map(_rotates, function.helpers))
 
 
 def _atom(text: str) -> bool:

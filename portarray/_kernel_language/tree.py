@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from portarray._kernel_language.functions import Row
+from portarray._kernel_language.source import Source
 from portarray._kernel_language.types import Array, Scalar, Tuple
 
 
@@ -198,6 +199,7 @@ class For(Node):
     step: Expr
     body: list[Statement]
     unroll: bool = False
+    keeps: bool = False  # whether the name has a value before, which stays if nothing is run
 
 
 @dataclass(slots=True)
@@ -254,7 +256,7 @@ class Function:
     body: list[Statement] = field(default_factory=list)
     variables: dict[str, Scalar | Tuple] = field(default_factory=dict)
     result: Scalar | Tuple | None = None
-    node: ast.FunctionDef | None = None
+    source: Source | None = None
     helpers: list[Function] = field(default_factory=list)
     arrays: dict[str, Array] = field(default_factory=dict)  # those it reads or writes, by name
     written: set[str] = field(default_factory=set)

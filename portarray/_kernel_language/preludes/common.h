@@ -75,9 +75,6 @@ PA_SHIFTS(u64, u64, u64, 64)
 PA_DIVISION(f32, f32)
 #ifdef PA_DOUBLE
 PA_DIVISION(f64, f64)
-#define pa_sign(x) (sizeof(x) == 8 ? (x > 0 ? 1 : x < 0 ? -1 : x) : (x > 0 ? 1 : x < 0 ? -1 : x))
-#else
-#define pa_sign(x) (x > 0 ? 1 : x < 0 ? -1 : x)
 #endif
 PA_FUNCTION f32 pa_load_bf16_bits(bf16 x) { return PA_FLOAT_BITS((u32)x << 16); }
 PA_FUNCTION bf16 pa_bf16_bits(f32 x) {

@@ -27,6 +27,8 @@ typedef uchar pa_bool;
 #define PA_FUNCTION inline
 #define PA_BARRIER barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 #define PA_UNROLL _Pragma("unroll")
+/* Intel's compiler sums in another order where it vectorizes a loop of one work-item. */
+#define PA_LOOP _Pragma("clang loop vectorize(disable)")
 #define PA_NAN NAN
 #define PA_INF INFINITY
 #define PA_GLOBAL_INDEX(d) get_global_id(d)
@@ -40,8 +42,8 @@ typedef uchar pa_bool;
 #define pa_isfinite(x) ((bool)isfinite(x))
 #define pa_signbit(x) ((bool)signbit(x))
 
-inline f32 pa_load_f16(const __global f16* p) { return vload_half(0, p); }
-inline void pa_store_f16(__global f16* p, f32 x) { vstore_half_rte(x, 0, p); }
+#define pa_load_f16(p) vload_half(0, (p))
+#define pa_store_f16(p, x) vstore_half_rte((x), 0, (p))
 inline f32 pa_round_f16_f32(f32 x) {
     ushort kept;
     vstore_half_rte(x, 0, (half*)&kept);

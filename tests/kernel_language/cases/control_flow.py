@@ -49,7 +49,7 @@ def inner_break_only(y):
         for b in range(10):
             if b > a:
                 break
-            if (a + b + i) % 2:
+            if (a + b + i) % 2 != 0:
                 continue
             count += 1
     y[i] = count
@@ -63,7 +63,7 @@ def while_with_both(y):
         steps += 1
         if steps > 20:
             break
-        if n % 2:
+        if n % 2 == 1:
             n -= 1
             continue
         n //= 2
@@ -119,7 +119,7 @@ def long_chain(y, x):
     elif v < 10:
         y[i] = 4
     else:
-        if v % 2:
+        if v % 2 == 1:
             y[i] = 5
         else:
             y[i] = 6
@@ -157,7 +157,7 @@ def exchanged(y, x):
     i = kl.index()
     a, b, c = x[i], x[i] + 1, x[i] * 2
     a, b, c = c, a, b
-    (a, b), c = (b, a), c + a
+    a, b, c = b, a, c + a
     y[i] = a * 10000 + b * 100 + c
 
 
@@ -210,16 +210,16 @@ def augmented_division(y, x):
     y[i] /= 2.0
 
 
-def truth_of_numbers(y, x, z):
+def conditions_of_numbers(y, x, z):
     i = kl.index()
     count = 0
-    if x[i]:
+    if x[i] != 0:
         count += 1
-    if not z[i]:
+    if not bool(z[i]):
         count += 2
-    if x[i] and z[i] > 0.0:
+    if bool(x[i]) and z[i] > 0.0:
         count += 4
-    while x[i] > count and z[i]:
+    while x[i] > count and z[i] != 0:
         count += 8
     y[i] = count
 
@@ -446,7 +446,7 @@ CASES = [
         lambda y, x: (x / np.float32(8),),
     ),
     Case(
-        truth_of_numbers,
+        conditions_of_numbers,
         lambda rng: (
             numbers(100),
             of_x(rng, 100, 0, 40) * of_x(rng, 100, 0, 2),

@@ -8,7 +8,7 @@ import numpy as np
 import portarray.kernel_language as kl
 from cases.case import Case
 
-SOBEL = ((1, 0, -1), (2, 0, -2), (1, 0, -1))
+SOBEL = (1, 0, -1, 2, 0, -2, 1, 0, -1)
 
 
 def five_points(y, x):
@@ -106,8 +106,8 @@ def sobel(y, x):
     down = 0
     for a in kl.unroll(range(3)):
         for b in kl.unroll(range(3)):
-            across += SOBEL[a][b] * kl.int32(x[i + a, j + b])
-            down += SOBEL[b][a] * kl.int32(x[i + a, j + b])
+            across += SOBEL[3 * a + b] * kl.int32(x[i + a, j + b])
+            down += SOBEL[3 * b + a] * kl.int32(x[i + a, j + b])
     y[i, j] = abs(across) + abs(down)
 
 

@@ -104,7 +104,7 @@ def power_modulo(y, x, exponent, modulus):
     left = kl.int64(exponent)
     result = kl.int64(1)
     while left > 0:
-        if left & 1:
+        if left & 1 != 0:
             result = result * base % modulus
         base = base * base % modulus
         left >>= 1

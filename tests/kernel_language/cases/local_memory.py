@@ -153,7 +153,7 @@ def walsh_hadamard(y, x):
         a = shared[here]
         b = shared[here ^ (1 << stage)]
         kl.barrier()
-        shared[here] = b - a if here & (1 << stage) else a + b
+        shared[here] = b - a if here & (1 << stage) != 0 else a + b
         kl.barrier()
     y[i] = shared[here]
 

@@ -58,7 +58,7 @@ def random_walk(y, steps):
         state ^= state << 13
         state ^= state >> 17
         state ^= state << 5
-        place += 1 if state & 1 else -1
+        place += 1 if state & 1 == 1 else -1
     y[i] = place
 
 
@@ -124,7 +124,7 @@ def checksum(y, data):
     for k in range(data.shape[1]):
         crc ^= kl.uint32(data[row, k])
         for _ in kl.unroll(range(8)):
-            if crc & 1:
+            if crc & 1 == 1:
                 crc = (crc >> 1) ^ 0xEDB88320
             else:
                 crc >>= 1
@@ -212,7 +212,7 @@ def simpson(y, n):
     total = kl.float64(0)
     for k in range(n + 1):
         x = k * width
-        weight = 1 if k == 0 or k == n else 4 if k % 2 else 2
+        weight = 1 if k == 0 or k == n else 4 if k % 2 == 1 else 2
         total += weight * math.sin(x)
     y[i] = total * width / 3
 

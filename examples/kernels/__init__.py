@@ -1,0 +1,1 @@
+"""User kernels that draw a picture: ``python -m examples.kernels.NAME --device clarray``."""
