@@ -38,6 +38,7 @@ class Config:
     __slots__ = (
         "_check_linalg",
         "_host_fallback",
+        "_kernel_debug",
         "_progress",
         "_tuned_kernels",
         "_unpickle_device",
@@ -47,6 +48,7 @@ class Config:
         self._check_linalg = True
         self._host_fallback: HostFallback = "warn"
         self._unpickle_device: str | None = "cpu"
+        self._kernel_debug = False
         self._progress = False
         self._tuned_kernels = True
 
@@ -68,6 +70,17 @@ class Config:
         :class:`portarray.errors.HostFallbackError`, ``"allow"`` does neither.
         """
         return self._host_fallback
+
+    @property
+    def kernel_debug(self) -> bool:
+        """Whether user kernels are interpreted and checked when they are called.
+
+        True runs the kernels of :func:`portarray.kernel` in Python, one work-item after another:
+        indices outside an array, division of integers by zero, memory that is read before it has a
+        value, races and divergent barriers raise :class:`portarray.errors.KernelDebugError` at the
+        kernel's line, ``kl.print`` prints, and debuggers step through the kernel.
+        """
+        return self._kernel_debug
 
     @property
     def unpickle_device(self) -> str | None:
@@ -99,6 +112,7 @@ class Config:
         *,
         check_linalg: bool | _Kept = _KEPT,
         host_fallback: HostFallback | _Kept = _KEPT,
+        kernel_debug: bool | _Kept = _KEPT,
         unpickle_device: str | _Kept | None = _KEPT,
         progress: bool | _Kept = _KEPT,
         tuned_kernels: bool | _Kept = _KEPT,
@@ -111,6 +125,8 @@ class Config:
             See :attr:`check_linalg`.
         host_fallback : {"error", "warn", "allow"}, optional
             See :attr:`host_fallback`.
+        kernel_debug : bool, optional
+            See :attr:`kernel_debug`.
         unpickle_device : str or None, optional
             See :attr:`unpickle_device`.
         progress : bool, optional
@@ -142,6 +158,7 @@ class Config:
             wanted["_unpickle_device"] = _device_text(unpickle_device)
         for name, value in (
             ("check_linalg", check_linalg),
+            ("kernel_debug", kernel_debug),
             ("progress", progress),
             ("tuned_kernels", tuned_kernels),
         ):
@@ -160,7 +177,8 @@ class Config:
     def __repr__(self) -> str:
         return (
             f"<portarray.config check_linalg={self._check_linalg!r} "
-            f"host_fallback={self._host_fallback!r} unpickle_device={self._unpickle_device!r} "
+            f"host_fallback={self._host_fallback!r} kernel_debug={self._kernel_debug!r} "
+            f"unpickle_device={self._unpickle_device!r} "
             f"progress={self._progress!r} tuned_kernels={self._tuned_kernels!r}>"
         )
 

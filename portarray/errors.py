@@ -10,6 +10,10 @@
     ├── PreferenceError (ValueError)                 a preference that cannot be read, met or saved
     ├── HostFallbackError (RuntimeError)             host-served function while config forbids it
     ├── KernelBuildError (RuntimeError)              a device's compiler refused a program
+    ├── KernelDebugError (RuntimeError)              what an interpreted kernel does wrong
+    │   ├── KernelIndexError (IndexError)            an index outside an array
+    │   └── KernelZeroDivisionError (ZeroDivisionError)  integers, in debug mode
+    ├── KernelVerificationError (AssertionError)     a device computes another result
     ├── LinAlgError (numpy.linalg.LinAlgError)       matrices without an inverse, a factor, ...
     └── OutOfMemoryError (MemoryError)               with asked, free and total bytes
 
@@ -215,6 +219,103 @@ class KernelBuildError(PortarrayError, RuntimeError):
         self.text = text
         told = f":\n{log.strip()}" if log.strip() else ", without saying why"
         super().__init__(f"the compiler of {device} refused kernel {kernel!r}{told}")
+
+
+class KernelDebugError(PortarrayError, RuntimeError):
+    """What is wrong at a line of a kernel that is interpreted.
+
+    An index outside an array is always looked for; with ``pa.config(kernel_debug=True)`` also
+    division of integers by zero, memory that is read before it has a value, work-items that write
+    one element, or read what another one writes, without a barrier or an atomic function between,
+    and barriers that not all work-items of a group reach.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong.
+    kernel : str
+        Name of the function.
+    filename : str
+        Its file.
+    line : int
+        The line in it.
+    text : str
+        That line.
+    work_item : tuple of int
+        Which work-item: its index in the ndrange.
+    values : mapping
+        The numbers in its variables.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        kernel: str,
+        filename: str,
+        line: int,
+        text: str,
+        work_item: tuple[int, ...],
+        values: Mapping[str, Any],
+    ) -> None:
+        self.message = message
+        self.kernel = kernel
+        self.filename = filename
+        self.line = line
+        self.text = text
+        self.work_item = work_item
+        self.values = dict(values)
+        place = work_item[0] if len(work_item) == 1 else work_item
+        told = ", ".join(f"{name} = {value!r}" for name, value in self.values.items())
+        super().__init__(
+            f'{message}\n  File "{filename}", line {line}, in {kernel}, work-item {place}\n'
+            f"    {text}" + (f"\n  where {told}" if told else "")
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (
+            *(self.message, self.kernel, self.filename, self.line, self.text, self.work_item),
+            self.values,
+        )
+
+
+class KernelIndexError(KernelDebugError, IndexError):
+    """An index in an interpreted kernel that is outside its array."""
+
+
+class KernelZeroDivisionError(KernelDebugError, ZeroDivisionError):
+    """Division of integers by zero in an interpreted kernel, in debug mode; devices make it 0."""
+
+
+class KernelVerificationError(PortarrayError, AssertionError):
+    """A device computes something else than the interpreter.
+
+    Parameters
+    ----------
+    kernel : str
+        Name of the kernel.
+    device : str
+        Text of the device.
+    differences : mapping of str to float
+        The largest difference of each array that is written, in units of the last place.
+    tolerance : float
+        The largest difference that was allowed.
+    """
+
+    def __init__(
+        self, kernel: str, device: str, differences: Mapping[str, float], tolerance: float
+    ) -> None:
+        self.kernel = kernel
+        self.device = device
+        self.differences = dict(differences)
+        self.tolerance = tolerance
+        told = ", ".join(f"{name} by {ulp:g} ULP" for name, ulp in self.differences.items())
+        super().__init__(
+            f"{kernel} on {device} differs from the interpreter: {told}; the tolerance is "
+            f"{tolerance:g}"
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.kernel, self.device, self.differences, self.tolerance)
 
 
 class LinAlgError(PortarrayError, np.linalg.LinAlgError):

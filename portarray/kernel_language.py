@@ -6,7 +6,7 @@ else they raise, except for the dtypes, which are NumPy's scalar types.
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -49,6 +49,18 @@ bool = np.bool_  # noqa: A001  # a dtype, as in the standard's namespace
 int8, int16, int32, int64 = np.int8, np.int16, np.int32, np.int64
 uint8, uint16, uint32, uint64 = np.uint8, np.uint16, np.uint32, np.uint64
 float16, float32, float64 = np.float16, np.float32, np.float64
+
+if TYPE_CHECKING:
+    bfloat16: type[Any]
+
+
+def __getattr__(name: str) -> Any:
+    """Import ml_dtypes for bfloat16 only when it is asked for."""
+    if name == "bfloat16":
+        import ml_dtypes
+
+        return ml_dtypes.bfloat16
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def _outside(name: str) -> NoReturn:

@@ -14,20 +14,25 @@ from typing import Any
 import numpy as np
 
 from portarray import kernel_language  # noqa: F401  (it says what its names mean)
-from portarray._array import dispatch, results
+from portarray._array import conversion, dispatch, results
 from portarray._array.array import Array
+from portarray._config import config
 from portarray._devices import selection
 from portarray._devices.device import Device
 from portarray._kernel_language import source, tree, types
 from portarray._kernel_language.dialects import DIALECTS, Dialect
 from portarray._kernel_language.expressions import MARKS, Setting
 from portarray._kernel_language.frontend import Shared, read_kernel
+from portarray._kernel_language.interpreter import Interpreted, interpret
 from portarray._kernel_language.printer import Printed, print_kernel
+from portarray._kernel_language.work_items import Run, units_between
 from portarray.backends.launching import Launch, Launcher, Program
-from portarray.errors import DeviceMismatchError
+from portarray.errors import DeviceMismatchError, KernelVerificationError
 
 Range = tuple[int, ...]
 _MAX_AXES = 3
+_GROUP = 64
+"""Work-items in a group of the interpreter, where a device runs no kernels."""
 _LARGEST = 2**31
 _SMALL = 1 << types.INDEX_BITS
 
@@ -87,6 +92,7 @@ class Kernel:
         self._static = frozenset(static)
         self._is_static = [name in self._static for name in self._names]
         self._prepared: dict[Any, Prepared] = {}
+        self._as_python: dict[Any, tuple[Interpreted, list[Any]]] = {}
         functools.update_wrapper(self, function)
 
     def __repr__(self) -> str:
@@ -156,6 +162,8 @@ class Kernel:
             ndrange = (ndrange,)
         axes = -1 if ndrange is None else len(ndrange)
         full = (device, axes, large, *key)
+        if config._kernel_debug:
+            return self._interpreted(full, args, ndrange, group, None, in_place=True)
         prepared = self._prepared.get(full)
         if prepared is None or not _current(prepared.constants):
             prepared = self._prepared[full] = self._prepare(device, axes, large, args)
@@ -330,7 +338,8 @@ class Kernel:
         asked = None if group is None else _checked(group, "group")
         ready = prepared.ranges.get((sizes, asked))
         if ready is None:
-            ready = prepared.ranges[sizes, asked] = self._ranges(prepared, sizes, asked)
+            ready = self._ranges(launcher, sizes, asked, barriers=prepared.tree.barriers)
+            prepared.ranges[sizes, asked] = ready
         rounded, items = ready
         values = prepared.values(layouts, sizes or (1,), args)
         new = prepared.launch(natives, values, rounded, items)
@@ -350,9 +359,10 @@ class Kernel:
     def _returned(arrays: list[Array]) -> Any:
         return arrays[0] if len(arrays) == 1 else tuple(arrays)
 
-    def _ranges(self, prepared: Prepared, sizes: Range, asked: Range | None) -> tuple[Range, Range]:
+    def _ranges(
+        self, launcher: Launcher | str, sizes: Range, asked: Range | None, *, barriers: bool
+    ) -> tuple[Range, Range]:
         """Return the rounded ndrange and the group, of at most three axes."""
-        launcher = prepared.launcher
         total = math.prod(sizes)
         if total >= _LARGEST:
             raise ValueError(
@@ -369,21 +379,201 @@ class Kernel:
             own = (total,)
             asked = None if asked is None else (asked[-1],)
         if asked is None:
-            asked = launcher.group(own)
-            if prepared.tree.barriers:
+            if isinstance(launcher, str):  # for the interpreter
+                asked = (*(1,) * (len(own) - 1), min(own[-1], _GROUP))
+            else:
+                asked = launcher.group(own)
+            if barriers:
                 asked = tuple(math.gcd(n, g) for n, g in zip(own, asked, strict=True))
-        if math.prod(asked) > launcher.max_group:
+        if not isinstance(launcher, str) and math.prod(asked) > launcher.max_group:
             raise ValueError(
                 f"group {asked} has {math.prod(asked)} work-items; the device takes up to "
                 f"{launcher.max_group}"
             )
         rounded = tuple(-(-n // g) * g for n, g in zip(own, asked, strict=True))
-        if prepared.tree.barriers and rounded != own:
+        if barriers and rounded != own:
             raise ValueError(
                 f"ndrange {own} is no multiple of the group {asked}, as a kernel with barriers "
                 f"needs it; round the ndrange up to {rounded}, and test the index in the kernel"
             )
         return rounded, asked
+
+    # --- the interpreter --------------------------------------------------------------------
+
+    def interpret(
+        self,
+        *args: Any,
+        ndrange: int | Sequence[int] | None = None,
+        group: int | Sequence[int] | None = None,
+        seed: int | None = None,
+        **named: Any,
+    ) -> Any:
+        """Run the kernel in Python, one work-item after another, with NumPy's numbers.
+
+        The numbers are those that a device computes, up to the rounding of functions such as
+        ``exp``. Indices are checked; :mod:`pdb` and tracebacks show the kernel. Under
+        ``pa.config(kernel_debug=True)`` more is checked, see
+        :attr:`portarray.config.kernel_debug`.
+
+        Parameters
+        ----------
+        *args, **named
+            As in a call, on any device; none is changed.
+        ndrange, group : int or sequence of int, optional
+            As in a call.
+        seed : int, optional
+            What the order of groups and of their work-items is drawn from: a kernel whose result
+            depends on it has a race. By default they run in order.
+
+        Returns
+        -------
+        Array, or tuple of Array
+            New arrays, on the same device, instead of those that the kernel writes.
+
+        Raises
+        ------
+        KernelDebugError
+            If the kernel does what is wrong on any device.
+        """
+        full, args, ndrange = self._asked(args, named, ndrange)
+        return self._interpreted(full, args, ndrange, group, seed, in_place=False)
+
+    def verify(
+        self,
+        *args: Any,
+        ndrange: int | Sequence[int] | None = None,
+        group: int | Sequence[int] | None = None,
+        tolerance: float = 16,
+        **named: Any,
+    ) -> dict[str, float]:
+        """Compare what the device computes with what the interpreter does.
+
+        Parameters
+        ----------
+        *args, **named
+            As in a call; none is changed.
+        ndrange, group : int or sequence of int, optional
+            As in a call.
+        tolerance : float, optional
+            The largest difference, in units of the last place: OpenCL allows ``pow`` 16.
+
+        Returns
+        -------
+        dict of str to float
+            The largest difference in each array that the kernel writes, in units of the last place;
+            integers differ by their difference.
+
+        Raises
+        ------
+        KernelVerificationError
+            If a difference is larger.
+        """
+        full, args, ndrange = self._asked(args, named, ndrange)
+        want = self._interpreted(full, args, ndrange, group, None, in_place=False)
+        copies: dict[int, Array] = {}
+        passed = [
+            copies.setdefault(id(x.native), x.copy()) if type(x) is Array else x for x in args
+        ]
+        with config(kernel_debug=False):
+            got = self(*passed, ndrange=ndrange, group=group)
+        pairs = zip(
+            got if type(got) is tuple else (got,), want if type(want) is tuple else (want,), strict=True
+        )
+        values = [units_between(np.asarray(x), np.asarray(y)) for x, y in pairs]
+        names = [self._names[place] for place in self._written(full)]
+        found = dict(zip(names, values, strict=True))
+        if not max(values) <= tolerance:
+            raise KernelVerificationError(self.__name__, str(full[0]), found, tolerance)
+        return found
+
+    def _asked(
+        self, args: tuple[Any, ...], named: Mapping[str, Any], ndrange: int | Sequence[int] | None
+    ) -> tuple[Any, tuple[Any, ...], Any]:
+        """Return what a call is prepared for, as :meth:`__call__` finds it faster."""
+        if named or len(args) != len(self._names):
+            args = self._bound(args, named)
+        device: Device | None = None
+        key: list[Any] = []
+        large = False
+        for x, static in zip(args, self._is_static, strict=True):
+            if type(x) is Array and not static:
+                if device is not None and x.device is not device:
+                    raise DeviceMismatchError(self.__name__, str(device), str(x.device))
+                device = x.device
+                shape, strides, offset = device._backend.layout(x.native)
+                large = large or _extent(shape, strides, offset) >= _SMALL
+                key.append((x.dtype, len(shape), _is_strided(shape, strides)))
+            else:
+                key.append(self._key(x, static))
+        if device is None:
+            raise TypeError(f"{self.__name__} got no arrays; it runs on the device of its arrays")
+        if type(ndrange) is int:
+            ndrange = (ndrange,)
+        axes = -1 if ndrange is None else len(ndrange)  # type: ignore[arg-type]
+        return (device, axes, large, *key), args, ndrange
+
+    def _python(self, full: Any, args: tuple[Any, ...]) -> Interpreted:
+        """Return the kernel as Python."""
+        debug = config._kernel_debug
+        made, constants = self._as_python.get((debug, *full), (None, []))
+        if made is None or not _current(constants):
+            device, axes, large = full[:3]
+            launcher = device._backend.launcher(device.native)
+            found, setting, shared = self._read(device, axes, large, args, launcher)
+            sources = {
+                id(one): source.read(function) for (function, *_), one in shared.helpers.items()
+            }
+            made = interpret(
+                found, setting, lambda one: sources.get(id(one), self._source), checked=debug
+            )
+            self._as_python[(debug, *full)] = made, list(shared.constants.values())
+        return made
+
+    def _written(self, full: Any) -> list[int]:
+        made, _ = self._as_python[config._kernel_debug, *full]
+        return [n for n, name in enumerate(self._names) if _name_of(made, name) in made.tree.written]
+
+    def _interpreted(
+        self,
+        full: Any,
+        args: tuple[Any, ...],
+        ndrange: Sequence[int] | None,
+        group: int | Sequence[int] | None,
+        seed: int | None,
+        *,
+        in_place: bool,
+    ) -> Any:
+        made = self._python(full, args)
+        device: Device = full[0]
+        launcher = device._backend.launcher(device.native)
+        written = self._written(full)
+        sizes: Range = tuple(args[written[0]].shape) if ndrange is None else _checked(ndrange, "ndrange")
+        asked = None if group is None else _checked(group, "group")
+        copies: dict[int, np.ndarray[Any, Any]] = {}
+        values: dict[str, Any] = {}
+        for name, x in zip(self._names, args, strict=True):
+            if type(x) is Array:
+                same = id(x.native)
+                if same not in copies:
+                    copies[same] = np.array(np.asarray(x), order="C")
+                values[name] = copies[same]
+            elif name in made.convert:
+                values[name] = made.convert[name](x)
+        if 0 not in sizes:
+            _, items = self._ranges(launcher, sizes, asked, barriers=made.tree.barriers)
+            Run(
+                made, values, sizes or (1,), items, seed=seed, debug=config._kernel_debug
+            ).run()
+        out = []
+        for place in written:
+            x = args[place]
+            new = conversion.asarray(copies[id(x.native)], device=device)
+            if in_place and not isinstance(launcher, str) and not launcher.immutable:
+                if launcher.writable(x.native) is x.native:
+                    x[...] = new
+                    new = x
+            out.append(new)
+        return self._returned(out)
 
     # --- what it is made of -----------------------------------------------------------------
 
@@ -419,6 +609,11 @@ class Kernel:
         else:
             raise ValueError(f"pass arguments: {self.__name__} has not been called yet")
         return print_kernel(found, setting, DIALECTS[dialect], offsets=False).text
+
+
+def _name_of(made: Interpreted, name: str) -> str | None:
+    given = made.tree.parameters.get(name)
+    return given.name if isinstance(given, types.Array) else None
 
 
 def _is_strided(shape: Range, strides: Range) -> bool:

@@ -375,6 +375,10 @@ class _Printer:
         work = self.settled(x.work)
         arguments = [self.converted(one, x.work) for one in x.arguments]
         form = x.row.whole if work.kind in "iub" and x.row.whole else x.row.c
+        if x.row.name == "abs" and work.kind == "i":  # of the lowest one: itself, as NumPy's
+            kind = self.c_type(work)
+            unsigned = kind.replace("i", "u")
+            form = f"({{0}} < 0 ? ({kind})(({unsigned})0 - ({unsigned}){{0}}) : {{0}})"
         # Arguments that are written twice are computed once.
         if any(form.count("{%d}" % n) > 1 and not _atom(arg) for n, arg in enumerate(arguments)):  # noqa: UP031
             return self.through_function(x, form, work, len(arguments), arguments)

@@ -64,8 +64,8 @@ PA_SHIFTS(u64, u64, u64, 64, 0)
         T whole = floor(q);                                                                       \
         return q - whole > (T)0.5 ? whole + 1 : whole;                                            \
     }                                                                                             \
-    PA_FUNCTION T pa_sign_of_##name(T x) { return x > 0 ? (T)1 : x < 0 ? (T)-1 : x; }             \
-    PA_FUNCTION T pa_logaddexp_of_##name(T a, T b) {                                              \
+    PA_FUNCTION T pa_sign_##name(T x) { return x > 0 ? (T)1 : x < 0 ? (T)-1 : x; }             \
+    PA_FUNCTION T pa_logaddexp_##name(T a, T b) {                                              \
         if (a == b) return a + (T)0.69314718055994530942;                                         \
         const T d = a - b;                                                                        \
         return d > 0 ? a + log1p(exp(-d)) : d <= 0 ? b + log1p(exp(d)) : d;                       \

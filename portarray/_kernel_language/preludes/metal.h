@@ -109,8 +109,8 @@ PA_FUNCTION f32 pa_lanczos(f32 x) {
            0.001208650973866179f / (x + 5) - 0.000005395239384953f / (x + 6);
 }
 PA_FUNCTION f32 pa_sin_pi(f32 x) {
-    const f32 rest = x - 2 * floor(x / 2);
-    return precise::sin(3.14159265f * (rest > 1.5f ? rest - 2 : rest > 0.5f ? 1 - rest : rest));
+    const f32 rest = x - 2 * rint(x / 2);
+    return precise::sin(3.14159265f * (rest > 0.5f ? 1 - rest : rest < -0.5f ? -1 - rest : rest));
 }
 PA_FUNCTION f32 pa_gamma(f32 x) {
     const f32 t = x + 5.5f, half_power = precise::pow(t, 0.5f * (x + 0.5f));

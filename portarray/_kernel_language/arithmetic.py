@@ -1,0 +1,185 @@
+"""What the interpreter's printed Python calls: numbers that behave as those of a device.
+
+Numbers are kept as a device keeps them: a strong integer, float32 and float64 as NumPy's scalar,
+float16 and bfloat16 as a float32 that is rounded after each operation, a weak integer as Python's,
+a weak float as a scalar of the default dtype, a truth value as Python's or NumPy's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from portarray._kernel_language.types import DType
+
+_LOW, _HIGH = -(2**63), 2**63 - 1
+_EXACT = 2**53
+Convert = Callable[[Any], Any]
+
+
+class Fault(Exception):
+    """What is wrong at run time; the runner adds where, and makes the error of it."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind  # "index", "zero" or ""
+
+
+def whole(x: Any) -> int:
+    """Return a number without its fraction: NaN is 0, and what no 64 bits hold the nearest."""
+    if isinstance(x, (int, np.integer, np.bool_)):
+        return int(x)
+    number = float(x)
+    if math.isnan(number):
+        return 0
+    return max(_LOW, min(_HIGH, int(number) if math.isfinite(number) else int(math.copysign(_HIGH, number))))  # fmt: skip
+
+
+def wide(x: int) -> int:
+    """Return a weak integer, which has 64 bits."""
+    return x if _LOW <= x <= _HIGH else (x - _LOW) % 2**64 + _LOW
+
+
+@cache
+def to(dtype: DType, *, double: bool) -> Convert:
+    """Return the conversion of numbers to a dtype; `double` tells whether the device has float64."""
+    if dtype.kind == "b":
+        return lambda x: bool(x != 0)
+    if dtype.kind in "iu":
+        return _to_integer(dtype)
+    return _to_half(dtype, double=double) if dtype.itemsize == 2 else _to_float(dtype)
+
+
+def _to_integer(dtype: DType) -> Convert:
+    kind = dtype.type
+    limits = np.iinfo(dtype)
+    low, high, size = int(limits.min), int(limits.max), 2 ** limits.bits
+
+    def convert(x: Any) -> Any:
+        if isinstance(x, (np.floating, float)):
+            number = float(x)
+            if math.isnan(number):
+                return kind(0)
+            if not low <= number <= high:  # which no device defines
+                return kind(low if number < low else high)
+            return kind(max(low, min(high, int(number))))
+        value = int(x)
+        return kind(value if low <= value <= high else (value - low) % size + low)
+
+    return convert
+
+
+def _to_float(dtype: DType) -> Convert:
+    kind = dtype.type
+
+    def convert(x: Any) -> Any:
+        if isinstance(x, (int, np.integer)) and not -_EXACT < x < _EXACT:
+            own = np.uint64 if x > _HIGH else np.int64
+            return np.asarray(int(x), own).astype(dtype)[()]  # rounded once
+        return kind(x)
+
+    return convert
+
+
+def _to_half(dtype: DType, *, double: bool) -> Convert:
+    kind = dtype.type
+    first = _to_float(np.dtype(np.float32))
+    bfloat = dtype.name == "bfloat16"
+
+    def convert(x: Any) -> Any:
+        if double and isinstance(x, (int, np.integer, np.float64)):
+            x = np.float64(x)
+        if bfloat or not isinstance(x, np.float64):
+            x = first(x)
+        return np.float32(kind(x))
+
+    return convert
+
+
+def floor_divide(x: Any, y: Any) -> Any:
+    """Return ``x // y`` of integers of one type; by zero it is 0."""
+    return type(x)(0) if y == 0 else x // y
+
+
+def modulo(x: Any, y: Any) -> Any:
+    """Return ``x % y`` of integers of one type; by zero it is 0."""
+    return type(x)(0) if y == 0 else x % y
+
+
+def checked_floor_divide(x: Any, y: Any) -> Any:
+    """Return ``x // y`` of integers; by zero it is an error."""
+    if y == 0:
+        raise Fault("zero", f"{x} // 0")
+    return x // y
+
+
+def checked_modulo(x: Any, y: Any) -> Any:
+    """Return ``x % y`` of integers; by zero it is an error."""
+    if y == 0:
+        raise Fault("zero", f"{x} % 0")
+    return x % y
+
+
+def power(x: Any, y: Any) -> Any:
+    """Return ``x ** y`` of integers of one type, which wraps around."""
+    base, exponent = int(x), int(y)
+    if exponent < 0:
+        out = base if base == 1 or (base == -1 and exponent % 2) else abs(base) == 1
+    else:
+        bits = 64 if isinstance(x, int) else 8 * x.dtype.itemsize
+        out = pow(base, exponent, 2**bits)
+    return wide(int(out)) if isinstance(x, int) else _to_integer(x.dtype)(int(out))
+
+
+def float_power(x: Any, y: Any) -> Any:
+    """Return ``x ** y`` of floats."""
+    return x * x if y == 2 else x**y
+
+
+@cache
+def shift(sign: str, bits: int, dtype: DType | None) -> Callable[[Any, Any], Any]:
+    """Return a shift in a number of bits; one that is out of range leaves the sign alone."""
+    convert: Convert = wide if dtype is None else _to_integer(dtype)
+
+    def left(x: Any, count: Any) -> Any:
+        return convert(int(x) << int(count)) if 0 <= count < bits else convert(0)
+
+    def right(x: Any, count: Any) -> Any:
+        return convert(int(x) >> (int(count) if 0 <= count < bits else bits))
+
+    return left if sign == "<<" else right
+
+
+def steps(start: Any, stop: Any, step: Any) -> range:
+    """Return a range, which is empty where the step is 0."""
+    return range(int(start), int(stop), int(step)) if step != 0 else range(0)
+
+
+def each(convert: Convert, numbers: range) -> Iterator[Any]:
+    """Yield the numbers of a range in another type."""
+    return map(convert, numbers)
+
+
+WHOLE: dict[str, Callable[..., Any]] = {
+    "abs": lambda x: -x if x < 0 else x,
+    "isnan": lambda x: False,
+    "isinf": lambda x: False,
+    "isfinite": lambda x: True,
+    "whole": whole, "whole_floor": whole, "whole_ceil": whole, "whole_round": whole,
+    "min": min, "max": max, "minimum": min, "maximum": max,
+    "sign": lambda x: type(x)((x > 0) - (x < 0)),
+    "square": lambda x: x * x,
+}  # fmt: skip
+"""Functions of integers."""
+
+FLOATS: dict[str, Callable[..., Any]] = {
+    "whole": whole,
+    "whole_floor": lambda x: whole(np.floor(x)),
+    "whole_ceil": lambda x: whole(np.ceil(x)),
+    "whole_round": lambda x: whole(np.rint(x)),
+}
+"""Functions of floats that are not those of the table."""

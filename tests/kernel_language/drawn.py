@@ -1,0 +1,346 @@
+"""Draws kernels: their text and their arguments, of all dtypes, operators and functions.
+
+Expressions are drawn for a wanted dtype, so that nearly every text is in the language. Functions
+that devices round differently are called last, where nothing amplifies the difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+from hypothesis import strategies as st
+
+T = TypeVar("T")
+SIZE = 16
+INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+EXACT = ("abs({})", "pa.floor({})", "pa.ceil({})", "pa.trunc({})", "pa.round({})", "pa.square({})")
+ROUNDED = (
+    "math.exp({})", "math.sin({})", "math.cos({})", "math.tanh({})", "math.atan({})",
+    "math.expm1({})", "math.log1p(abs({}))", "math.log(abs({}) + 1)", "math.exp2({})",
+    "math.sqrt(abs({}))", "math.cbrt({})", "math.asinh({})", "math.erf({})", "math.hypot({}, 2.5)",
+    "math.atan2({}, 1.5)", "pa.log2(abs({}) + 2)", "pa.log10(abs({}) + 2)", "pa.sinh({})",
+)  # fmt: skip
+HEAD = """\
+import math
+
+import portarray as pa
+import portarray.kernel_language as kl
+
+
+@pa.kernel.function
+def chosen(first, second):
+    if first < second:
+        return first
+    return second + first
+
+
+@pa.kernel.function
+def repeated(value, times):
+    total = value
+    for step in range(times):
+        if step == 3:
+            break
+        total += value
+    return total
+
+
+@pa.kernel
+def drawn({parameters}):
+    i = kl.index()
+{body}
+"""
+
+
+@dataclass
+class Program:
+    """A kernel and what it is called with."""
+
+    text: str
+    arguments: list[Any]
+    exact: bool
+
+    def __repr__(self) -> str:  # as Hypothesis shows it
+        given = ", ".join(repr(one) for one in self.arguments)
+        return f"Program:\n{self.text}\ncalled with {given}"
+
+
+@dataclass
+class Writer:
+    """Draws one text."""
+
+    draw: Callable[[st.SearchStrategy[Any]], Any]
+    dtypes: Sequence[str]  # of the device
+    arrays: dict[str, str]  # name of an array that is read to its dtype
+    outputs: dict[str, str]
+    default: str
+    locals_: dict[str, str] = field(default_factory=dict)  # to a dtype, "weak int" or "weak float"
+    counters: list[str] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+    loops: int = 0
+    deep: int = 0
+
+    def one(self, *things: T) -> T:
+        found: T = self.draw(st.sampled_from(things))
+        return found
+
+    def often(self, out_of: int) -> bool:
+        return bool(self.draw(st.integers(0, out_of - 1)))
+
+    # --- expressions ------------------------------------------------------------------------
+
+    def literal(self, dtype: str) -> str:
+        if dtype.startswith("u"):
+            return str(self.one(0, 1, 2, 3, 7, 100, 127))
+        if dtype.startswith("i"):
+            return str(self.one(0, 1, 2, 3, 7, 100, -1, -2, -5, -128))
+        return self.one("0.0", "1.0", "0.5", "-1.5", "3", "2", "-7.25", "1e3")
+
+    def weak(self, depth: int) -> str:
+        """Return a weak integer."""
+        choice = self.draw(st.integers(0, 9 if depth else 4))
+        if choice == 0:
+            return str(self.one(0, 1, 2, 5, 17, -3, 1000))
+        if choice == 1:
+            return "i"
+        if choice == 2:
+            names = [*self.counters, *[n for n, d in self.locals_.items() if d == "weak int"]]
+            return self.one(*names, "n") if names else "n"
+        if choice in (3, 4):
+            return self.one("len(a)", "a.shape[0]", "kl.global_size()", "n", "b.size")
+        a, b = self.weak(depth - 1), self.weak(depth - 1)
+        if choice == 9:
+            word = self.one("min({}, {})", "max({}, {})", "({} if {} > 3 else 4)")
+            return word.format(a, b)
+        sign = self.one("+", "-", "*", "//", "%", "&", "|", "^")
+        return f"({a} {sign} {b})"
+
+    def truth(self, depth: int) -> str:
+        choice = self.draw(st.integers(0, 7))
+        if choice <= 3 or not depth:
+            dtype = self.one(*[d for d in self.known() if d != "bool"] or ["weak int"])
+            signs = [self.one("<", "<=", ">", ">=", "==", "!=") for _ in range(2)]
+            if dtype == "weak int":
+                return f"({self.weak(1)} {signs[0]} {self.weak(1)})"
+            a, b = self.value(dtype, depth - 1), self.value(dtype, depth - 1)
+            if choice == 0:
+                return f"({a} {signs[0]} {b} {signs[1]} {self.literal(dtype)})"
+            return f"({a} {signs[0]} {b})"
+        if choice == 4:
+            return f"(not {self.truth(depth - 1)})"
+        floats = [d for d in self.known() if d.endswith(("16", "32", "64")) and "float" in d]
+        if choice == 5 and floats:
+            word = self.one("isnan", "isinf", "isfinite")
+            return f"math.{word}({self.value(self.one(*floats), depth - 1)})"
+        word = self.one("and", "or")
+        return f"({self.truth(depth - 1)} {word} {self.truth(depth - 1)})"
+
+    def known(self) -> list[str]:
+        return sorted(set(self.arrays.values()))
+
+    def leaf(self, dtype: str) -> str:
+        names = [f"{name}[i]" for name, own in self.arrays.items() if own == dtype]
+        names += [f"{name}[{self.place()}]" for name, own in self.arrays.items() if own == dtype]
+        names += [name for name, own in self.locals_.items() if own == dtype]
+        if names and self.often(4):
+            return self.one(*names)
+        if dtype == "bool":
+            return f"({self.weak(0)} > {self.weak(0)})"
+        return f"kl.{dtype}({self.literal(dtype)})"
+
+    def place(self) -> str:
+        return self.one("i", f"{SIZE - 1} - i", f"(i + 1) % {SIZE}", f"(i * 7 + 3) % {SIZE}", "0")
+
+    def value(self, dtype: str, depth: int) -> str:
+        """Return an expression of a dtype."""
+        if depth <= 0:
+            return self.leaf(dtype)
+        if dtype == "bool":
+            if self.often(3):
+                return self.truth(depth)
+            a, b = self.value(dtype, depth - 1), self.value(dtype, depth - 1)
+            return self.one(f"({a} & {b})", f"({a} | {b})", f"({a} ^ {b})", f"(~{a})")
+        kind = dtype.rstrip("0123456789")
+        choice = self.draw(st.integers(0, 11))
+        a = self.value(dtype, depth - 1)
+        if choice <= 3:
+            b = self.value(dtype, depth - 1) if choice <= 1 else self.literal(dtype)
+            signs = ["+", "-", "*", "//", "%"]
+            signs += ["/"] if "float" in kind else ["&", "|", "^"]
+            sign = self.one(*signs)
+            return f"({a} {sign} {b})" if self.often(3) else f"({b} {sign} {a})"
+        if choice == 4:
+            return f"({a} if {self.truth(depth - 1)} else {self.value(dtype, depth - 1)})"
+        if choice == 5:
+            return self.cast(dtype, depth)
+        if choice == 6:
+            word = self.one("min", "max", "pa.minimum", "pa.maximum", "chosen")
+            return f"{word}({a}, {self.value(dtype, depth - 1)})"
+        if choice == 7:
+            return f"repeated({a}, {self.one('2', '5', 'n % 3', 'i % 4')})"
+        if choice == 8 and "float" in kind:
+            return self.one(*EXACT).format(a)
+        if choice == 8:
+            count = self.one("1", "3", "9", "40", "(i % 7)", "-1", a)
+            if self.often(3):
+                return self.one(f"({a} << {count})", f"({a} >> {count})") if count != "-1" or kind == "int" else a  # fmt: skip
+            return f"({a} ** {self.one('2', '3', '0', '5')})"
+        if choice == 9:
+            sign = self.one("-", "+") if "float" in kind else self.one("-", "~", "+")
+            return f"({sign}{a})"
+        if choice == 10 and kind == "int":
+            return f"abs({a})"
+        if choice == 10 and "float" in kind:
+            others = [d for d in self.known() if d in INTEGERS]
+            if others and "bfloat" not in kind:
+                other = self.value(self.one(*others), depth - 1)
+                return f"kl.{dtype}({other} {self.one('+', '*', '-')} {a})"
+        return f"({a} + {self.weak(1)} % 5)" if kind == "int" else a
+
+    def cast(self, dtype: str, depth: int) -> str:
+        """Return a conversion that is defined on every device."""
+        other = self.one(*self.known())
+        if "float" not in other or "float" in dtype:
+            return f"kl.{dtype}({self.value(other, depth - 1)})"
+        low = 0 if dtype.startswith("u") else -100
+        kept = self.leaf(other)
+        return f"(kl.{dtype}(min(max({kept}, {low}), 100)) if {kept} == {kept} else kl.{dtype}(3))"
+
+    # --- statements -------------------------------------------------------------------------
+
+    def add(self, text: str) -> None:
+        self.lines.append("    " * (self.deep + 1) + text)
+
+    def body(self, statements: int, rounded: bool) -> None:
+        for n in range(self.draw(st.integers(1, 3))):
+            dtype = self.one(*self.known(), "weak int", "weak float")
+            self.add(f"v{n} = {self.first(dtype)}")
+            self.locals_[f"v{n}"] = dtype
+        for _ in range(statements):
+            self.statement(2)
+        for name, dtype in self.outputs.items():
+            if rounded and "float" in dtype:
+                value = self.one(*ROUNDED).format(self.value(dtype, 1))
+                self.add(f"{name}[i] = {value}")
+            elif "float" in dtype and self.often(3):
+                weak = [n for n, d in self.locals_.items() if d.startswith("weak")]
+                self.add(f"{name}[i] = {self.value(dtype, 2)}" + (f" + {weak[0]}" if weak else ""))
+            else:
+                self.add(f"{name}[i] = {self.value(dtype, 3)}")
+
+    def first(self, dtype: str) -> str:
+        if dtype == "weak int":
+            return self.weak(1)
+        if dtype == "weak float":
+            return self.one("0.0", "1.5", "-2.25")
+        return self.value(dtype, 1)
+
+    def change(self) -> None:
+        name = self.one(*self.locals_)
+        dtype = self.locals_[name]
+        if dtype == "weak int":
+            self.add(f"{name} = ({self.weak(1)} + {name}) % {self.one(7, 100, 1001)}")
+        elif dtype == "weak float":
+            self.add(f"{name} = {name} * 0.5 + {self.one('1', 'i', 'n % 9', '0.25')}")
+        elif dtype == "bool" or self.often(3):
+            self.add(f"{name} = {self.value(dtype, 2)}")
+        else:
+            sign = self.one("+", "-", "*")
+            self.add(f"{name} {sign}= {self.value(dtype, 1)}")
+
+    def block(self, depth: int) -> None:
+        self.deep += 1
+        for _ in range(self.draw(st.integers(1, 2))):
+            self.statement(depth - 1)
+        self.deep -= 1
+
+    def statement(self, depth: int) -> None:
+        choice = self.draw(st.integers(0, 7)) if depth else 0
+        if choice <= 2:
+            self.change()
+        elif choice == 3:
+            name = self.one(*self.outputs)
+            self.add(f"{name}[i] = {self.value(self.outputs[name], 2)}")
+        elif choice in (4, 5):
+            self.add(f"if {self.truth(2)}:")
+            self.block(depth)
+            if self.often(2):
+                self.add("else:")
+                self.block(depth)
+        elif choice == 6:
+            counter = f"k{self.loops}"
+            self.loops += 1
+            bounds = self.one("4", "1, 5", "i", "6, 0, -2", "n % 5", "0, len(a), 5", "i % 3, 7, 3")
+            self.add(f"for {counter} in range({bounds}):")
+            self.counters.append(counter)
+            self.jumps(depth)
+            self.counters.remove(counter)
+        else:
+            counter = f"w{self.loops}"
+            self.loops += 1
+            self.add(f"{counter} = 0")
+            self.add(f"while {counter} < {self.one('3', '5', 'i % 4')} and {self.truth(1)}:")
+            self.deep += 1
+            self.add(f"{counter} += 1")
+            self.deep -= 1
+            self.counters.append(counter)
+            self.jumps(depth)
+            self.counters.remove(counter)
+
+    def jumps(self, depth: int) -> None:
+        self.block(depth)
+        if self.often(2):
+            self.deep += 1
+            self.add(f"if {self.truth(1)}:")
+            self.deep += 1
+            self.add(self.one("break", "continue"))
+            self.deep -= 2
+            self.block(depth)
+
+
+def elements(dtype: np.dtype[Any], seed: int) -> np.ndarray[Any, Any]:
+    """Return values of a dtype, its largest and smallest ones among them."""
+    rng = np.random.default_rng(seed)
+    if dtype.kind == "b":
+        return rng.integers(0, 2, SIZE).astype(bool)
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        low = max(int(limits.min), -9)
+        found = rng.integers(low, 10, SIZE).astype(dtype)
+        edges = [limits.min, limits.max, 0, 1, limits.max - 1]
+    else:
+        found = (rng.standard_normal(SIZE) * rng.choice([1, 10, 1000], SIZE)).astype(dtype)
+        edges = [0, -0.0, np.inf, -np.inf, np.nan, 1, -2.5, 0.5]
+    some = rng.integers(0, 3, SIZE) == 0
+    found[some] = rng.choice(np.asarray(edges).astype(dtype), int(some.sum()))
+    return found
+
+
+@st.composite
+def programs(draw: Any, dtypes: tuple[str, ...], default: str) -> Program:
+    """Draw a kernel for a device that has these dtypes."""
+    wanted = [draw(st.sampled_from(dtypes)) for _ in range(3)]
+    arrays = dict(zip("abc", wanted, strict=True))
+    outputs = {f"y{n}": draw(st.sampled_from(wanted)) for n in range(2)}
+    exact = draw(st.integers(0, 3)) > 0
+    writer = Writer(draw, dtypes, arrays, outputs, default)
+    writer.body(draw(st.integers(1, 4)), rounded=not exact)
+    text = HEAD.format(
+        parameters=", ".join([*outputs, *arrays, "n"]), body="\n".join(writer.lines)
+    )
+    seed = draw(st.integers(0, 1000))
+    values = [np.zeros(SIZE, np.dtype(of(own))) for own in outputs.values()]
+    values += [elements(np.dtype(of(own)), seed + n) for n, own in enumerate(wanted)]
+    count = draw(st.sampled_from([0, 1, 5, 16, 1000, 2**29, -4]))
+    return Program(text, [*values, count], exact)
+
+
+def of(name: str) -> Any:
+    """Return a dtype's NumPy type; only few devices have bfloat16."""
+    if name == "bfloat16":
+        import ml_dtypes
+
+        return ml_dtypes.bfloat16
+    return name

@@ -1,0 +1,70 @@
+"""Drawn kernels: each device computes what the interpreter does.
+
+``PORTARRAY_DRAWN_KERNELS=5000`` draws so many for the first device, and a tenth for each other.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from drawn import Program, programs
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import portarray as pa
+from portarray._array import dispatch
+
+COUNT = int(os.environ.get("PORTARRAY_DRAWN_KERNELS", "40"))
+NUMBERS = itertools.count()
+
+
+def loaded(text: str, folder: Path) -> Any:
+    """Return the kernel of a text, in a file of its own, as its lines are shown in errors."""
+    path = folder / f"drawn_{next(NUMBERS)}.py"
+    path.write_text(text)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.drawn
+
+
+def check(program: Program, device: Any, folder: Path) -> None:
+    kernel = loaded(program.text, folder)
+    arguments = [
+        pa.asarray(x, device=device) if hasattr(x, "dtype") else x for x in program.arguments
+    ]
+    kernel.verify(*arguments, tolerance=0 if program.exact else 64)
+
+
+def dtypes_of(device: Any) -> tuple[str, ...]:
+    names = sorted(one.name for one in dispatch.dtypes_of(device) if one.kind != "c")
+    return tuple(name for name in names if "complex" not in name)
+
+
+def test_drawn_kernels(device: str, tmp_path: Path) -> None:
+    place = pa.device(device)
+    reason = place._backend.launcher(place.native)
+    if isinstance(reason, str):
+        pytest.skip(reason)
+    count = COUNT if device.startswith("numpy") else max(COUNT // 10, 2)
+    default = dispatch.default_dtype(place, "f").name
+
+    @settings(
+        max_examples=count,
+        suppress_health_check=list(HealthCheck),
+        deadline=None,
+    )
+    @given(program=programs(dtypes_of(place), default))
+    def drawn(program: Program) -> None:
+        check(program, place, tmp_path)
+
+    drawn()
+
+
+_ = st
