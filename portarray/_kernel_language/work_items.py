@@ -6,6 +6,7 @@ import itertools
 import linecache
 import math
 from collections.abc import Callable, Generator, Mapping, Sequence
+from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -134,9 +135,10 @@ class Watched(Elements):
         before = self._written.get(place)
         if before is not None and not (atomic and before[2]) and item.meets(before[0], before[1]):
             raise Fault(
-                "", f"{self.name}{list(place)} is written here and by work-item {before[0]}, without "
-                f"an atomic function or a barrier between"
-            )  # fmt: skip
+                "",
+                f"{self.name}{list(place)} is written here and by work-item {before[0]}, without "
+                f"an atomic function or a barrier between",
+            )
         if not atomic:
             for other, phase in self._readers.get(place, {}).items():
                 if item.meets(other, phase):
@@ -199,7 +201,7 @@ class WorkItem:
     def print(self, *values: Any) -> None:
         """Print a line, in debug mode."""
         if self._run.debug:
-            print(*values)
+            print(*values)  # noqa: T201  (what kl.print is for)
 
 
 class Run:
@@ -283,14 +285,17 @@ class Run:
         out = []
         total = math.prod(self.sizes)
         for linear, local in enumerate(itertools.product(*map(range, self.own_group))):
-            place = tuple(n * size + one for n, size, one in zip(number, self.own_group, local, strict=True))  # fmt: skip
+            parts = zip(number, self.own_group, local, strict=True)
+            place = tuple(n * size + one for n, size, one in parts)
             if self.linear:
                 if place[0] >= total:
                     continue
                 index = tuple(int(n) for n in np.unravel_index(place[0], self.sizes))
                 zeros = (0,) * (len(self.sizes) - 1)
                 out.append(
-                    WorkItem(self, group, index, place[0], (*zeros, *local), linear, (*zeros, *number))
+                    WorkItem(
+                        self, group, index, place[0], (*zeros, *local), linear, (*zeros, *number)
+                    )
                 )
                 continue
             if any(one >= size for one, size in zip(place, self.sizes, strict=True)):
@@ -310,7 +315,7 @@ class Run:
             at: dict[WorkItem, int] = {}
             for item in self.shuffled(list(waiting)):
                 self.item = item
-                line = self.guarded(item, lambda: next(waiting[self.item], None))
+                line = self.guarded(item, partial(next, waiting[item], None))
                 if line is not None:
                     at[item] = line
             if not at:
@@ -323,9 +328,14 @@ class Run:
                 item = next(one for one in at if at[one] != at.get(other))
                 where = f"at line {at[other]}" if other in at else "at the end"
                 self.fail(
-                    Fault("", f"divergent barriers: work-item {item} waits here, and {other} is {where}"),
-                    item, None, at[item],
-                )  # fmt: skip
+                    Fault(
+                        "",
+                        f"divergent barriers: work-item {item} waits here, and {other} is {where}",
+                    ),
+                    item,
+                    None,
+                    at[item],
+                )
             waiting = {item: waiting[item] for item in waiting if item in at}
             items[0].group.phase += 1
 

@@ -47,7 +47,9 @@ def arrays(out: Any) -> tuple[Any, ...]:
 
 def bare(case: Case) -> str:
     """Return a device that has all dtypes and runs no programs in this."""
-    return "numpy" if not any(dtype.name == "bfloat16" for dtype in case.dtypes()) else "torch:cpu:0"
+    return (
+        "numpy" if not any(dtype.name == "bfloat16" for dtype in case.dtypes()) else "torch:cpu:0"
+    )
 
 
 @pytest.mark.parametrize("seed", [None, 7], ids=["in-order", "drawn"])
