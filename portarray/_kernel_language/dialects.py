@@ -23,6 +23,12 @@ RESERVED = frozenset(
     asm class catch delete explicit export friend mutable namespace new operator protected public
     template this throw try typename using virtual wchar_t and or not xor thread device threadgroup
     vertex fragment metal linux unix NULL NAN INFINITY M_PI M_E
+    alignas alignof and_eq bitand bitor char16_t char32_t char8_t co_await co_return co_yield compl
+    concept const_cast consteval constexpr constinit decltype dynamic_cast noexcept not_eq nullptr
+    or_eq reinterpret_cast requires static_assert static_cast thread_local typeid
+    xor_eq threadIdx blockIdx blockDim gridDim warpSize clock clock64 assert
+    cyl_bessel_i0 erfcinv erfcx erfinv j0 j1 jn y0 y1 yn llrint llround lrint lround nearbyint
+    nexttoward norm normcdf rcbrt rhypot rnorm scalbn sincospi free malloc memcpy memset
     """.split()
 )
 """Words that mean something in one of the languages; users' names that are one get a ``_``."""
@@ -39,13 +45,16 @@ class Dialect:
     plain: str = ""  # what keeps a compiler from vectorizing a kernel over work-items
     inherited: tuple[str, ...] = ()
     inherited_declared: tuple[str, ...] = ()
+    headers: tuple[str, ...] = ()  # of the prelude, after its own
+    long_suffix: str = "L"  # of literals of 64 bits
+    double: bool = True  # whether the language has double precision
 
     @cached_property
     def prelude(self) -> str:
         """Macros and functions that programs begin with."""
         folder = files("portarray._kernel_language") / "preludes"
-        own = (folder / f"{self.name}.h").read_text("utf-8")
-        return own + (folder / "common.h").read_text("utf-8")
+        names = (self.name, *self.headers, "common")
+        return "".join((folder / f"{name}.h").read_text("utf-8") for name in names)
 
     def head(
         self, name: str, pointers: Sequence[str], values: Sequence[tuple[str, str]], *, plain: bool
@@ -66,8 +75,9 @@ DIALECTS: Mapping[str, Dialect] = {
         "__kernel void {name}({parameters}) {{",
         plain="__attribute__((intel_vec_len_hint(1)))",
     ),
-    "cuda": Dialect("cuda", _CUDA),
-    "hip": Dialect("hip", _CUDA),
+    # "L" is 32 bits in CUDA on Windows, and "LL" is none of OpenCL C's or Metal's suffixes.
+    "cuda": Dialect("cuda", _CUDA, headers=("cuda_and_hip",), long_suffix="LL"),
+    "hip": Dialect("hip", _CUDA, headers=("cuda_and_hip",), long_suffix="LL"),
     "metal": Dialect(
         "metal",
         "kernel void {name}({parameters}, "
@@ -83,5 +93,6 @@ DIALECTS: Mapping[str, Dialect] = {
             *("uint3 pa_global_id", "uint3 pa_local_id", "uint3 pa_group_id"),
             *("uint3 pa_group_size", "uint3 pa_group_count"),
         ),
+        double=False,
     ),
 }

@@ -23,8 +23,8 @@ class Row:
     """A function of numbers.
 
     ``kinds`` are those it is computed in; arguments of lower kinds are converted, integers to the
-    default float. ``c`` is a format with the arguments in braces, for floats; ``whole`` one for
-    integers and truth values, where it takes them as they are.
+    default float. ``c`` is a format with the arguments in braces, for floats, and their type as
+    ``{kind}``; ``whole`` one for integers and truth values, where it takes them as they are.
     """
 
     name: str
@@ -91,11 +91,11 @@ def _rows() -> dict[str, Row]:
             whole="({0} < {1} ? {0} : {1})"),
         Row("maximum", 2, "({0} > {1} || {0} != {0} ? {0} : {1})", np.maximum,
             whole="({0} > {1} ? {0} : {1})"),
-        Row("sign", 1, "pa_sign_of_{T}({0})", np.sign, whole="({0} > 0) - ({0} < 0)"),
+        Row("sign", 1, "pa_sign_{T}({0})", np.sign, whole="({0} > 0) - ({0} < 0)"),
         Row("square", 1, "({0} * {0})", np.square, whole="({0} * {0})"),
         Row("reciprocal", 1, "(1 / {0})", lambda x: type(x)(1) / x),
         Row("fma", 3, "fma({0}, {1}, {2})", lambda x, y, z: type(x)(_fma(x, y, z))),
-        Row("logaddexp", 2, "pa_logaddexp_of_{T}({0}, {1})", np.logaddexp),
+        Row("logaddexp", 2, "pa_logaddexp_{T}({0}, {1})", np.logaddexp),
         Row("power", 2, "pow({0}, {1})", np.power),
         Row("gamma", 1, "tgamma({0})", _lib("gamma")),
         Row("lgamma", 1, "lgamma({0})", _lib("lgamma")),

@@ -20,7 +20,7 @@ from portarray._config import config
 from portarray._devices import selection
 from portarray._devices.device import Device
 from portarray._kernel_language import source, tree, types
-from portarray._kernel_language.dialects import DIALECTS
+from portarray._kernel_language.dialects import DIALECTS, Dialect
 from portarray._kernel_language.expressions import MARKS, Setting
 from portarray._kernel_language.frontend import Shared, read_kernel
 from portarray._kernel_language.interpreter import Interpreted, interpret
@@ -227,11 +227,14 @@ class Kernel:
     # --- compiling --------------------------------------------------------------------------
 
     def _read(
-        self, device: Device, axes: int, large: bool, args: tuple[Any, ...], launcher: Any
-    ) -> tuple[tree.Function, Setting, Shared]:
+        self, device: Device, axes: int, large: bool, args: tuple[Any, ...], launcher: Any,
+        dialect: Dialect,
+    ) -> tuple[tree.Function, Setting, Shared]:  # fmt: skip
         """Return the typed tree; the number of axes is found where no ndrange is given."""
-        dtypes = frozenset(dispatch.dtypes_of(device))
         double = np.dtype(np.float64)
+        dtypes = frozenset(dispatch.dtypes_of(device))
+        if not dialect.double:
+            dtypes -= {double}
         default = dispatch.default_dtype(device, "f")
         if default == double and double not in dtypes:
             default = np.dtype(np.float32)
@@ -278,8 +281,8 @@ class Kernel:
         launcher = device._backend.launcher(device.native)
         if isinstance(launcher, str):
             raise NotImplementedError(f"{device} runs no user kernels: {launcher}")
-        found, setting, shared = self._read(device, axes, large, args, launcher)
         dialect = DIALECTS[launcher.dialect]
+        found, setting, shared = self._read(device, axes, large, args, launcher, dialect)
         printed = print_kernel(found, setting, dialect, offsets=launcher.offsets)
         written = [one.name in found.written for one in printed.arrays]
         program = Program(
@@ -599,7 +602,7 @@ class Kernel:
             if device is None:
                 raise TypeError(f"{self.__name__} got no arrays")
             axes = -1 if ndrange is None else len(ndrange)
-            found, setting, _ = self._read(device, axes, False, args, None)
+            found, setting, _ = self._read(device, axes, False, args, None, DIALECTS[dialect])
         elif self._prepared:
             last = list(self._prepared.values())[-1]
             found, setting = last.tree, last.setting
@@ -692,9 +695,7 @@ def _values(
     return made
 
 
-def kernel(
-    function: Callable[..., None] | None = None, /, *, static: Sequence[str] = ()
-) -> Any:
+def kernel(function: Callable[..., None] | None = None, /, *, static: Sequence[str] = ()) -> Any:
     """Compile a function as a kernel, which runs once for each place of an ndrange.
 
     Parameters

@@ -170,7 +170,8 @@ class _Printer:
         limits = np.iinfo(dtype)
         if whole == limits.min and whole < 0 and dtype.itemsize >= 4:
             return f"({self.literal(whole + 1, target)} - 1)"
-        suffix = {"int64": "L", "uint64": "UL", "uint32": "U"}.get(dtype.name, "")
+        long = self.dialect.long_suffix
+        suffix = {"int64": long, "uint64": f"U{long}", "uint32": "U"}.get(dtype.name, "")
         text = f"{whole}{suffix}"
         return text if whole >= 0 else f"({text})"
 
@@ -654,9 +655,9 @@ class _Kernel(_Printer):
 
     def pointer(self, array: Array) -> str:
         """Return the type of a pointer to an array's elements."""
-        space = {"global": "PA_GLOBAL", "local": "PA_LOCAL", "private": ""}[array.space]
+        space = f"PA_{array.space.upper()}"
         const = "" if array.space != "global" or array.name in self.function.written else "const "
-        return f"{space} {const}{c_name(array.dtype)}*".strip()
+        return f"{space} {const}{c_name(array.dtype)}*"
 
     def printed(self, *, offsets: bool) -> Printed:
         function = self.function

@@ -46,6 +46,12 @@ class Source:
         """Return the line of the user's file that a node begins at."""
         return self.first + int(getattr(at, "lineno", 1)) - 1
 
+    def beside(self, at: ast.AST) -> str:
+        """Return the file, the line and its text, to show beside what was made of it."""
+        line = self.line(at)
+        text = self.lines[line - self.first].strip()
+        return f"{PurePath(self.filename).name}:{line}: {text}"
+
 
 def read(function: Any) -> Source:
     """Return the text of a function; an error for what has none."""

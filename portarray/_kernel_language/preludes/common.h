@@ -28,11 +28,9 @@
             if (n & 1) out *= a;                                                                  \
         return out;                                                                               \
     }
-#define PA_SHIFTS(T, U, name, bits)                                                              \
+#define PA_SHIFTS(T, U, name, bits, rest)                                                        \
     PA_FUNCTION T pa_shl_##name(T a, i64 n) { return n >= 0 && n < bits ? (T)((U)a << n) : (T)0; } \
-    PA_FUNCTION T pa_shr_##name(T a, i64 n) {                                                     \
-        return n >= 0 && n < bits ? (T)(a >> n) : a < 0 ? (T)-1 : (T)0;                           \
-    }
+    PA_FUNCTION T pa_shr_##name(T a, i64 n) { return n >= 0 && n < bits ? (T)(a >> n) : (T)(rest); }
 PA_WHOLE(i32, u32, i32, 32)
 PA_WHOLE(i64, u64, i64, 64)
 PA_WHOLE_UNSIGNED(u32, u32)
@@ -41,14 +39,14 @@ PA_POWER(i32, u32, i32)
 PA_POWER(i64, u64, i64)
 PA_POWER_UNSIGNED(u32, u32)
 PA_POWER_UNSIGNED(u64, u64)
-PA_SHIFTS(i8, u8, i8, 8)
-PA_SHIFTS(i16, u16, i16, 16)
-PA_SHIFTS(i32, u32, i32, 32)
-PA_SHIFTS(i64, u64, i64, 64)
-PA_SHIFTS(u8, u8, u8, 8)
-PA_SHIFTS(u16, u16, u16, 16)
-PA_SHIFTS(u32, u32, u32, 32)
-PA_SHIFTS(u64, u64, u64, 64)
+PA_SHIFTS(i8, u8, i8, 8, a < 0 ? -1 : 0)
+PA_SHIFTS(i16, u16, i16, 16, a < 0 ? -1 : 0)
+PA_SHIFTS(i32, u32, i32, 32, a < 0 ? -1 : 0)
+PA_SHIFTS(i64, u64, i64, 64, a < 0 ? -1 : 0)
+PA_SHIFTS(u8, u8, u8, 8, 0)
+PA_SHIFTS(u16, u16, u16, 16, 0)
+PA_SHIFTS(u32, u32, u32, 32, 0)
+PA_SHIFTS(u64, u64, u64, 64, 0)
 /* Python's // and % of floats, as NumPy computes them. */
 #define PA_DIVISION(T, name)                                                                     \
     PA_FUNCTION T pa_mod_##name(T a, T b) {                                                       \
@@ -66,8 +64,8 @@ PA_SHIFTS(u64, u64, u64, 64)
         T whole = floor(q);                                                                       \
         return q - whole > (T)0.5 ? whole + 1 : whole;                                            \
     }                                                                                             \
-    PA_FUNCTION T pa_sign_of_##name(T x) { return x > 0 ? (T)1 : x < 0 ? (T)-1 : x; }             \
-    PA_FUNCTION T pa_logaddexp_of_##name(T a, T b) {                                              \
+    PA_FUNCTION T pa_sign_##name(T x) { return x > 0 ? (T)1 : x < 0 ? (T)-1 : x; }             \
+    PA_FUNCTION T pa_logaddexp_##name(T a, T b) {                                              \
         if (a == b) return a + (T)0.69314718055994530942;                                         \
         const T d = a - b;                                                                        \
         return d > 0 ? a + log1p(exp(-d)) : d <= 0 ? b + log1p(exp(d)) : d;                       \

@@ -23,6 +23,7 @@ typedef ushort bf16;
 typedef uchar pa_bool;
 #define PA_GLOBAL __global
 #define PA_LOCAL __local
+#define PA_PRIVATE __private
 #define PA_SHARED __local
 #define PA_FUNCTION inline
 #define PA_BARRIER barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)

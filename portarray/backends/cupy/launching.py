@@ -42,6 +42,9 @@ class Launching(Backend):
 
 _launchers: dict[int, Launcher] = {}
 
+# Each operation is rounded, as in NumPy; HIP's programs say so themselves.
+_OPTIONS = () if runtime.is_hip else ("--fmad=false",)
+
 
 class _Launcher:
     """Runs programs on the current stream of the calling thread; does not wait."""
@@ -68,7 +71,7 @@ class _Launcher:
     def build(self, program: Program) -> Launch:
         try:
             with self._scope:
-                module = cupy.RawModule(code=program.text)
+                module = cupy.RawModule(code=program.text, options=_OPTIONS)
                 module.compile()
                 kernel = module.get_function(program.name)
         except cupy.cuda.compiler.CompileException as error:

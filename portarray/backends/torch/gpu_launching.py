@@ -45,10 +45,11 @@ class _Launcher:
     def __init__(self, device: torch.device) -> None:
         figures: Any = torch.cuda.get_device_properties(device)
         self._device = device
-        self._option = (
-            f"--offload-arch={figures.gcnArchName}"
+        # Without fmad each operation is rounded, as in NumPy; HIP's programs say so themselves.
+        self._options = (
+            [f"--offload-arch={figures.gcnArchName}"]
             if torch.version.hip
-            else f"--gpu-architecture=sm_{figures.major}{figures.minor}"
+            else [f"--gpu-architecture=sm_{figures.major}{figures.minor}", "--fmad=false"]
         )
         self.max_group = int(getattr(figures, "max_threads_per_block", 1024))
         self.local_memory = int(getattr(figures, "shared_memory_per_block", 48 << 10))
@@ -96,12 +97,12 @@ class _Launcher:
             raise self._error(program, str(error)) from error
         handle = ctypes.c_void_p()
         source, file = program.text.encode(), f"{program.name}.cu".encode()
-        options = (ctypes.c_char_p * 1)(self._option.encode())
+        options = (ctypes.c_char_p * len(self._options))(*map(str.encode, self._options))
         made = ctypes.byref(handle)
         if compiler.nvrtcCreateProgram(made, source, file, 0, None, None):
             raise self._error(program, "the compiler could not start")
         try:
-            failed = compiler.nvrtcCompileProgram(handle, 1, options)
+            failed = compiler.nvrtcCompileProgram(handle, len(options), options)
             kind = "ProgramLog" if failed else "CUBIN"
             size = ctypes.c_size_t()
             getattr(compiler, f"nvrtcGet{kind}Size")(handle, ctypes.byref(size))

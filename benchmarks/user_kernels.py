@@ -1,0 +1,479 @@
+"""User kernels beside Numba's compiled loops and NumPy, on one processor.
+
+Every candidate gets the same values and the same number of threads, writes into the same arrays in
+every call, and waits until that is done. Candidates take turns in one process, and the shortest
+time of each counts. What is printed are ratios to Numba's ``njit(parallel=True)``, which rounds as
+kernels do (``fastmath=False``); below 1 is faster. Only ratios of one run compare.
+
+    python benchmarks/user_kernels.py [--json user_kernels.json] [--repeats N] [--threads 2]
+
+``--only NAME`` keeps the rows whose name contains NAME.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from promises import Target, show_targets
+
+SIZE = 1 << 24
+SIDE = 4096
+TILE = 16
+GROUP = 256
+PARTS = 64  # groups of the reduction
+IMAGE = 1024
+MOST = 200  # iterations of the Mandelbrot set
+TINY = 1000
+
+OURS = ("clarray", "NumPy memory")
+
+Action = Callable[[], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One computation; a target is (of whom, candidate to compare with, largest ratio)."""
+
+    name: str
+    actions: Mapping[str, Action]
+    targets: tuple[tuple[str, str, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One time: the shortest, in seconds for one call."""
+
+    row: str
+    candidate: str
+    seconds: float
+    ratio: float
+
+
+def kernels() -> dict[str, Any]:
+    """Return the kernels."""
+    import portarray as pa
+    import portarray.kernel_language as kl
+
+    @pa.kernel
+    def saxpy(y, a, x):
+        i = kl.index()
+        y[i] = a * x[i] + y[i]
+
+    @pa.kernel
+    def stencil(out, x):
+        i, j = kl.index()
+        if 0 < i < x.shape[0] - 1 and 0 < j < x.shape[1] - 1:
+            around = x[i - 1, j] + x[i + 1, j] + x[i, j - 1] + x[i, j + 1]
+            out[i, j] = x[i, j] + 0.1 * (around - 4.0 * x[i, j])
+
+    @pa.kernel
+    def mandelbrot(out, most):
+        i, j = kl.index()
+        cx = kl.float32(-2.0) + kl.float32(3.0) * j / out.shape[1]
+        cy = kl.float32(-1.5) + kl.float32(3.0) * i / out.shape[0]
+        zx = kl.float32(0.0)
+        zy = kl.float32(0.0)
+        count = kl.int32(0)
+        while count < most and zx * zx + zy * zy < 4.0:
+            zx, zy = zx * zx - zy * zy + cx, 2.0 * zx * zy + cy
+            count += 1
+        out[i, j] = count
+
+    @pa.kernel
+    def transpose(out, x):
+        tile = kl.local((TILE, TILE + 1), kl.float32)
+        i, j = kl.local_index()
+        row, column = kl.group_index()
+        tile[i, j] = x[column * TILE + i, row * TILE + j]
+        kl.barrier()
+        out[row * TILE + i, column * TILE + j] = tile[j, i]
+
+    @pa.kernel
+    def total(parts, x):
+        sums = kl.local(GROUP, kl.float32)
+        i = kl.local_index()
+        own = kl.float32(0.0)
+        share = x.size // PARTS
+        for k in range(kl.group_index() * share + i, (kl.group_index() + 1) * share, GROUP):
+            own += x[k]
+        sums[i] = own
+        kl.barrier()
+        step = GROUP // 2
+        while step > 0:
+            if i < step:
+                sums[i] += sums[i + step]
+            kl.barrier()
+            step //= 2
+        if i == 0:
+            parts[kl.group_index()] = sums[0]
+
+    return {
+        "saxpy": saxpy, "stencil": stencil, "mandelbrot": mandelbrot, "transpose": transpose,
+        "total": total,
+    }  # fmt: skip
+
+
+def compiled_loops() -> dict[str, Any]:
+    """Return what Numba's users write."""
+    import numba
+    import numpy as np
+
+    jit = numba.njit(parallel=True, fastmath=False)
+    tenth, four, two = np.float32(0.1), np.float32(4), np.float32(2)
+    zero, left, low, three = np.float32(0), np.float32(-2), np.float32(-1.5), np.float32(3)
+    one, prange = np.int32(1), numba.prange
+
+    @jit
+    def saxpy(y, a, x):
+        for i in prange(y.shape[0]):
+            y[i] = a * x[i] + y[i]
+
+    @jit
+    def stencil(out, x):
+        for i in prange(1, x.shape[0] - 1):
+            for j in range(1, x.shape[1] - 1):
+                around = x[i - 1, j] + x[i + 1, j] + x[i, j - 1] + x[i, j + 1]
+                out[i, j] = x[i, j] + tenth * (around - four * x[i, j])
+
+    @jit
+    def mandelbrot(out, most):
+        height, width = np.float32(out.shape[0]), np.float32(out.shape[1])
+        for i in prange(out.shape[0]):
+            for j in range(out.shape[1]):
+                cx = left + three * np.float32(j) / width
+                cy = low + three * np.float32(i) / height
+                zx = zero
+                zy = zero
+                count = np.int32(0)
+                while count < most and zx * zx + zy * zy < four:
+                    zx, zy = zx * zx - zy * zy + cx, two * zx * zy + cy
+                    count += one
+                out[i, j] = count
+
+    @jit
+    def transpose(out, x):
+        for tile in prange((x.shape[0] // 32) * (x.shape[1] // 32)):
+            top = tile // (x.shape[1] // 32) * 32
+            begin = tile % (x.shape[1] // 32) * 32
+            for i in range(top, top + 32):
+                for j in range(begin, begin + 32):
+                    out[i, j] = x[j, i]
+
+    @jit
+    def total(x):
+        out = zero
+        for i in prange(x.shape[0]):
+            out += x[i]
+        return out
+
+    return {
+        "saxpy": saxpy, "stencil": stencil, "mandelbrot": mandelbrot, "transpose": transpose,
+        "total": total,
+    }  # fmt: skip
+
+
+def rows(only: str) -> list[Row]:
+    """Return what is measured, after a check that candidates agree."""
+    import numpy as np
+
+    import portarray as pa
+
+    ours, loops = kernels(), compiled_loops()
+    rng = np.random.default_rng(7)
+    devices = {"clarray": pa.device("opencl"), "NumPy memory": pa.device("numpy")}
+    found: list[Row] = []
+
+    def put(x: Any, name: str) -> Any:
+        return pa.asarray(x, device=devices[name], copy=True)
+
+    def add(
+        name: str,
+        inputs: Callable[[], tuple[Any, ...]],
+        numpy: Callable[..., object],
+        loop: Callable[..., object],
+        kernel: Callable[..., Any],
+        targets: tuple[tuple[str, str, float], ...],
+        tolerance: float = 1e-5,
+    ) -> None:
+        """The written array is the first input, or what is returned."""
+        if only not in name:
+            return
+        actions: dict[str, Action] = {}
+        results = {}
+        for who, run in (("NumPy", numpy), ("Numba", loop)):
+            if run is None:
+                continue
+            data = inputs()
+            out = run(*data)
+            results[who] = np.asarray(data[0] if out is None else out).copy()
+            actions[who] = lambda run=run, data=data: run(*data)
+        for who in OURS:
+            data = tuple(put(x, who) if isinstance(x, np.ndarray) else x for x in inputs())
+            results[who] = np.asarray(kernel(*data)).copy()
+
+            def action(data: Any = data, device: Any = devices[who]) -> None:
+                kernel(*data)
+                pa.synchronize(device)
+
+            actions[who] = action
+        want = results["Numba"].astype(np.float64)
+        for who, got in results.items():
+            np.testing.assert_allclose(got, want, rtol=tolerance, err_msg=f"{name}: {who}")
+        found.append(Row(name, actions, targets))
+
+    x = rng.random(SIZE, np.float32)
+    scratch = np.empty(SIZE, np.float32)
+
+    def saxpy_numpy(y: Any, a: float, x: Any) -> None:
+        np.multiply(x, np.float32(a), out=scratch)
+        np.add(y, scratch, out=y)
+
+    both = tuple((one, "Numba", 1.05) for one in OURS) + tuple((one, "NumPy", 0.6) for one in OURS)
+    add(
+        "saxpy", lambda: (np.zeros(SIZE, np.float32), 2.0, x),
+        saxpy_numpy, lambda y, a, x: loops["saxpy"](y, np.float32(a), x), ours["saxpy"], both,
+    )  # fmt: skip
+    square = rng.random((SIDE, SIDE), np.float32)
+
+    def stencil_numpy(out: Any, x: Any) -> None:
+        inner = x[1:-1, 1:-1]
+        around = x[:-2, 1:-1] + x[2:, 1:-1]
+        around += x[1:-1, :-2]
+        around += x[1:-1, 2:]
+        around -= np.float32(4) * inner
+        around *= np.float32(0.1)
+        np.add(inner, around, out=out[1:-1, 1:-1])
+
+    add(
+        "stencil", lambda: (np.zeros_like(square), square), stencil_numpy, loops["stencil"],
+        ours["stencil"], tuple((one, "Numba", 0.7) for one in OURS), 1e-4,
+    )  # fmt: skip
+    add(
+        "mandelbrot", lambda: (np.zeros((IMAGE, IMAGE), np.int32), MOST), None,
+        loops["mandelbrot"], ours["mandelbrot"], tuple((one, "Numba", 0.1) for one in OURS),
+    )  # fmt: skip
+    add(
+        "transpose", lambda: (np.zeros_like(square), square),
+        lambda out, x: np.copyto(out, x.T), loops["transpose"],
+        lambda out, x: ours["transpose"](out, x, ndrange=x.shape, group=(TILE, TILE)),
+        tuple((one, "Numba", 1.0) for one in OURS),
+    )  # fmt: skip
+
+    def reduced(parts: Any, x: Any) -> Any:
+        parts = ours["total"](parts, x, ndrange=PARTS * GROUP, group=GROUP)
+        return pa.sum(parts)
+
+    add(
+        "reduction", lambda: (np.zeros(PARTS, np.float32), x), lambda parts, x: np.sum(x),
+        lambda parts, x: loops["total"](x), reduced, tuple((one, "Numba", 1.0) for one in OURS),
+        1e-3,
+    )  # fmt: skip
+    return found
+
+
+def measured(found: list[Row], repeats: int) -> list[Measured]:
+    """Measure the rows and print them."""
+    from portarray._cli.bench.timing import side_by_side
+
+    out: list[Measured] = []
+    for row in found:
+        best = side_by_side(row.actions, repeats, 5e-3)
+        base = best["Numba"]
+        out += [Measured(row.name, name, one, one / base) for name, one in best.items()]
+        figures = "  ".join(f"{name} {one / base:6.3f}" for name, one in best.items())
+        print(f"{row.name:<12} {figures}   (Numba {base * 1e3:.2f} ms)", flush=True)
+    return out
+
+
+def launches(repeats: int) -> dict[str, float]:
+    """Return the seconds of one call on 1,000 elements, and of clarray's own addition in place."""
+    import numpy as np
+    from installed import optional
+
+    import portarray as pa
+    from portarray import clarray
+    from portarray._cli.bench.timing import side_by_side
+
+    saxpy = kernels()["saxpy"]
+    values = np.ones(TINY, np.float32)
+    actions: dict[str, Action] = {}
+    own, other = clarray.asarray(values), clarray.asarray(values)
+
+    def added() -> None:
+        for _ in range(100):
+            own + other
+        clarray.synchronize()
+
+    actions["clarray's add"] = added
+    names = {"clarray": "opencl", "NumPy memory": "numpy"}
+    if optional("torch") is not None:
+        names["PyTorch memory"] = "torch"
+    for name, device in names.items():
+        x, y = (pa.asarray(values, device=device, copy=True) for _ in range(2))
+
+        def launched(x: Any = x, y: Any = y) -> None:
+            for _ in range(100):
+                saxpy(y, 0.0, x)
+            pa.synchronize(x.device)
+
+        actions[name] = launched
+    return {name: one / 100 for name, one in side_by_side(actions, repeats, 5e-3).items()}
+
+
+FIRST = """
+import sys
+from time import perf_counter
+import numpy as np
+import portarray as pa, portarray.kernel_language as kl
+x = pa.ones(8, dtype=pa.float32, device=sys.argv[1])
+y = pa.exp(x)
+pa.synchronize(x.device)
+
+@pa.kernel
+def saxpy(y, a, x):
+    i = kl.index()
+    y[i] = a * x[i] + y[i]
+
+begin = perf_counter()
+saxpy(y, 2.0, x)
+pa.synchronize(x.device)
+print(perf_counter() - begin)
+"""
+
+
+def first_calls(repeats: int) -> dict[str, dict[str, float]]:
+    """Return the seconds of a kernel's first call in a new process, by device and cache."""
+    found: dict[str, dict[str, float]] = {}
+    for device in ("opencl", "numpy"):
+        best: dict[str, float] = {}
+        for _ in range(repeats):
+            with tempfile.TemporaryDirectory() as folder:
+                file = Path(folder) / "first.py"
+                file.write_text(FIRST)
+                # Compiled programs, of the runtimes too, are kept below these.
+                kept = {
+                    name: folder
+                    for name in ("HOME", "XDG_CACHE_HOME", "LOCALAPPDATA", "POCL_CACHE_DIR")
+                }
+                for cache in ("nothing cached", "cached on disk"):
+                    run = subprocess.run(
+                        [sys.executable, str(file), device],
+                        capture_output=True, text=True, check=True, env=os.environ | kept,
+                    )  # fmt: skip
+                    best[cache] = min(best.get(cache, float("inf")), float(run.stdout))
+        found[device] = best
+    return found
+
+
+def front_end(repeats: int) -> dict[str, float]:
+    """Return the seconds from a kernel's function to its program's text."""
+    import portarray as pa
+
+    x = pa.ones((8, 8), dtype=pa.float32, device="numpy")
+    flat = pa.ones(8, dtype=pa.float32, device="numpy")
+    count = pa.ones((8, 8), dtype=pa.int32, device="numpy")
+    given = {
+        "saxpy": (flat, 2.0, flat), "stencil": (x, x), "mandelbrot": (count, 5),
+        "transpose": (x, x), "total": (flat, flat),
+    }  # fmt: skip
+    best = dict.fromkeys(given, float("inf"))
+    for _ in range(repeats):
+        made = kernels()
+        for name, arguments in given.items():
+            begin = perf_counter()
+            made[name].source("opencl", *arguments)
+            best[name] = min(best[name], perf_counter() - begin)
+    return best
+
+
+def targets(
+    found: list[Row], figures: list[Measured], tiny: Mapping[str, float],
+    first: Mapping[str, Mapping[str, float]], front: Mapping[str, float],
+) -> list[Target]:  # fmt: skip
+    """Judge the promises by the figures."""
+    seconds = {(one.row, one.candidate): one.seconds for one in figures}
+    out: list[Target] = []
+    for row in found:
+        for who, other, most in row.targets:
+            ratio = seconds[row.name, who] / seconds[row.name, other]
+            promise = f"{row.name} on {who}: at most {most} of {other}'s time"
+            out.append(Target(promise, f"{ratio:.3f}", ratio <= most))
+    if tiny:
+        ratio = tiny["clarray"] / tiny["clarray's add"]
+        promise = f"a launch on {TINY:,} elements: at most 1.1 of clarray's add"
+        out.append(Target(promise, f"{ratio:.3f}", ratio <= 1.1))
+    for name in ("NumPy memory", "PyTorch memory"):
+        if name in tiny:
+            promise = f"a launch on {TINY:,} elements in {name}: at most 7 us"
+            out.append(Target(promise, f"{tiny[name] * 1e6:.2f} us", tiny[name] <= 7e-6))
+    most_of = {"nothing cached": 300e-3, "cached on disk": 30e-3}
+    for device, times in first.items():
+        for cache, took in times.items():
+            promise = f"first call on {device}, {cache}: at most {most_of[cache] * 1e3:.0f} ms"
+            out.append(Target(promise, f"{took * 1e3:.1f} ms", took <= most_of[cache]))
+    for name, took in front.items():
+        promise = f"front end and printer of {name}: at most 2 ms"
+        out.append(Target(promise, f"{took * 1e3:.2f} ms", took <= 2e-3))
+    return out
+
+
+def main() -> None:
+    """Measure, print, and write JSON where it is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    parser.add_argument("--repeats", type=int, default=20, help="turns of each candidate")
+    parser.add_argument("--threads", type=int, default=2, help="threads of every candidate")
+    parser.add_argument("--only", default="", help="only rows whose name contains this")
+    options = parser.parse_args()
+    for name in ("repeats", "threads"):
+        if getattr(options, name) < 1:
+            parser.error(f"--{name} {getattr(options, name)}: at least 1 is needed")
+    # Read by the libraries when they are imported.
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
+        os.environ[name] = str(options.threads)
+    os.environ["DPCPP_CPU_NUM_CUS"] = str(options.threads)
+    # Threads that wait by spinning take the processor from the candidate whose turn is next.
+    os.environ.update(OMP_WAIT_POLICY="passive", GOMP_SPINCOUNT="0", KMP_BLOCKTIME="0")
+    warnings.filterwarnings("ignore", module="pyopencl")
+    found = rows(options.only)
+    figures = measured(found, options.repeats)
+    tiny = launches(options.repeats) if options.only in "launch" else {}
+    for name, one in tiny.items():
+        print(f"launch: {name:<16} {one * 1e6:6.2f} us")
+    first = first_calls(3) if options.only in "first" else {}
+    front = front_end(options.repeats) if options.only in "front end" else {}
+    judged = targets(found, figures, tiny, first, front)
+    show_targets(judged)
+    if options.json is not None:
+        import portarray as pa
+
+        report = {
+            "machine": {
+                "python": platform.python_version(),
+                "machine": platform.machine(),
+                "device": str(pa.device("opencl").name),
+                "threads": options.threads,
+            },
+            "rows": [asdict(one) for one in figures],
+            "launch": tiny,
+            "first_call": first,
+            "front_end": front,
+            "targets": [asdict(one) for one in judged],
+        }
+        options.json.write_text(json.dumps(report, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
