@@ -197,7 +197,7 @@ class Writer:
         if choice == 10 and kind == "int":
             return self.one(f"abs({a})", f"pa.sign({a})", f"int({a}) * {a}")
         if choice == 11 and "float" not in kind:
-            return f"kl.{dtype}({self.weak(depth)})"
+            return f"kl.{dtype}({self.weak(depth)} + i)"
         if choice == 10 and "float" in kind:
             others = [d for d in self.known() if d in INTEGERS]
             if others and "bfloat" not in kind:
