@@ -136,7 +136,7 @@ from portarray._devices.selection import (
     supported_backends,
 )
 from portarray._devices.summary import summary
-from portarray._kernel_language.kernel import kernel
+from portarray._kernel_language.decorator import kernel
 from portarray._movement.routes import TransferPlan
 from portarray._version import __version__
 from portarray.errors import (

@@ -100,7 +100,9 @@ def _on(device: Device, examples: Any, tolerance: float) -> list[Compared]:
 
 def _show(found: list[Compared], tolerance: float) -> None:
     console = Console()
-    table = Table(title=f"Largest differences in ULP, of {tolerance:g} allowed", title_justify="left")
+    table = Table(
+        title=f"Largest differences in ULP, of {tolerance:g} allowed", title_justify="left"
+    )
     table.add_column("device", no_wrap=True)
     table.add_column("kernel")
     table.add_column("written arrays", overflow="fold")

@@ -20,7 +20,7 @@ from portarray._kernel_language.types import Array, Constant, DType, Scalar, Tup
 Value: TypeAlias = "tree.Expr | Array | Constant"
 
 
-class Wrong(Exception):
+class Wrong(Exception):  # noqa: N818  (it becomes a Problem)
     """What is wrong with an expression; its statement is left out and checking goes on."""
 
     def __init__(self, at: ast.AST, message: str) -> None:
@@ -207,9 +207,7 @@ class Expressions:
             raise Wrong(node, "the operator @ is not in the kernel language; write the loop")
         return self.operation(node, sign, self.number(node.left), self.number(node.right))
 
-    def operation(
-        self, node: ast.AST, sign: str, x: tree.Expr, y: tree.Expr
-    ) -> tree.Expr:
+    def operation(self, node: ast.AST, sign: str, x: tree.Expr, y: tree.Expr) -> tree.Expr:
         """Return an operator's value."""
         work = self.common(node, x, y)
         kind = work.kind
@@ -224,6 +222,8 @@ class Expressions:
         result = work
         if work.weak and work.kind == "i":
             result = types.weak_int(_bits(sign, _scalar(x), _scalar(y), y))
+            if result.bits > work.bits:
+                work = result  # computed as wide as the value may be
             if sign == "**" and not (isinstance(y, tree.Literal) and y.value >= 0):
                 work = result = types.WEAK_FLOAT if _negative(y) else types.weak_int(63)
         known = _folded(sign, x, y)
@@ -254,17 +254,18 @@ class Expressions:
         limits = np.iinfo(work.dtype)
         for one in operands:
             if isinstance(one, tree.Literal) and not limits.min <= one.value <= limits.max:
-                raise Wrong(node, f"{one.value} does not fit {work.dtype}, that of the other operand")
+                raise Wrong(
+                    node, f"{one.value} does not fit {work.dtype}, that of the other operand"
+                )
 
     def _unaryop(self, node: ast.UnaryOp) -> tree.Expr:
         if isinstance(node.op, ast.Not):
             return tree.Logic(node, types.TRUTH, "not", [self.truth(node.operand)])
         x = self.number(node.operand)
         sign = _UNARY[type(node.op)]
-        if isinstance(x, tree.Literal) and not isinstance(x.value, bool):
-            if sign != "~x":
-                value = -x.value if sign == "-x" else x.value
-                return tree.Literal(node, types.of_python(value), value)
+        if isinstance(x, tree.Literal) and not isinstance(x.value, bool) and sign != "~x":
+            value = -x.value if sign == "-x" else x.value
+            return tree.Literal(node, types.of_python(value), value)
         work = _scalar(x)
         if work.kind == "b" and sign != "~x":
             work = types.weak_int(1)
@@ -320,9 +321,7 @@ class Expressions:
             node, self.truth(node.test), self.number(node.body), self.number(node.orelse)
         )
 
-    def select(
-        self, node: ast.AST, condition: tree.Expr, x: tree.Expr, y: tree.Expr
-    ) -> tree.Expr:
+    def select(self, node: ast.AST, condition: tree.Expr, x: tree.Expr, y: tree.Expr) -> tree.Expr:
         """Return one of two numbers."""
         return tree.Select(node, self.common(node, x, y), condition, x, y)
 
@@ -413,9 +412,14 @@ class Expressions:
         for part in parts:
             one = self.expr(part)
             if isinstance(one.type, Tuple):
-                items = one.items if isinstance(one, tree.Items) else [
-                    tree.Item(node, item, one, place) for place, item in enumerate(one.type.items)
-                ]
+                items = (
+                    one.items
+                    if isinstance(one, tree.Items)
+                    else [
+                        tree.Item(node, item, one, place)
+                        for place, item in enumerate(one.type.items)
+                    ]
+                )
                 found += items
             else:
                 found.append(one)
@@ -440,7 +444,9 @@ class Expressions:
         if isinstance(node.func, ast.Attribute):
             owner = self.value(node.func.value)
             if isinstance(owner, (Array, tree.Expr)):
-                raise Wrong(node, f"methods such as .{node.func.attr}() are not in the kernel language")
+                raise Wrong(
+                    node, f"methods such as .{node.func.attr}() are not in the kernel language"
+                )
         function = self.value(node.func)
         if not isinstance(function, Constant):
             raise Wrong(node, f"{ast.unparse(node.func)} is no function")

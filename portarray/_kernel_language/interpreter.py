@@ -142,14 +142,16 @@ class _Function:
         body = [*self.declarations(), *self.block(self.function.body)] or [ast.Pass()]
         printed = ast.FunctionDef(
             name=own.name,
-            args=ast.arguments([], [ast.arg(name) for name in (*names, ITEM)], None, [], [], None, []),
+            args=ast.arguments(
+                [], [ast.arg(name) for name in (*names, ITEM)], None, [], [], None, []
+            ),
             body=body,
             decorator_list=[],
             returns=None,
             type_comment=None,
         )
         if hasattr(own, "type_params"):
-            printed.type_params = []
+            printed.type_params = []  # type: ignore[attr-defined, unused-ignore]
         self.placed(printed, own)
         module = ast.Module([printed], [])
         ast.fix_missing_locations(module)
@@ -157,12 +159,14 @@ class _Function:
         exec(compile(module, self.source.filename, "exec"), self.shared.names, found)  # noqa: S102
         function: Callable[..., Any] = found[own.name]
         names_of = frozenset(self.source.function.__code__.co_varnames)
-        self.shared.codes[function.__code__] = names_of  # type: ignore[attr-defined]
+        self.shared.codes[function.__code__] = names_of
         return function
 
     def placed(self, node: Any, at: ast.AST) -> Any:
         """Return a node at the place of another in the user's file."""
-        if not hasattr(at, "lineno") or (isinstance(at, ast.FunctionDef) and isinstance(node, ast.expr)):
+        if not hasattr(at, "lineno") or (
+            isinstance(at, ast.FunctionDef) and isinstance(node, ast.expr)
+        ):
             return node  # a parameter: where it is used is told by the nodes around it
         before, indent = self.source.first - 1, self.source.indent
         node.lineno = at.lineno + before

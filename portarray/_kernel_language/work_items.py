@@ -6,6 +6,7 @@ import itertools
 import linecache
 import math
 from collections.abc import Callable, Generator, Mapping, Sequence
+from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -207,7 +208,7 @@ class WorkItem:
     def print(self, *values: Any) -> None:
         """Print a line, in debug mode."""
         if self._run.debug:
-            print(*values)
+            print(*values)  # noqa: T201  (what kl.print is for)
 
 
 class Run:
@@ -242,7 +243,9 @@ class Run:
         self.written: set[str] = set()
         for name, given in program.tree.parameters.items():
             if isinstance(given, Array) and given.name in program.tree.written:
-                self.written |= {other for other in arguments if arguments[other] is arguments[name]}
+                self.written |= {
+                    other for other in arguments if arguments[other] is arguments[name]
+                }
         shared: dict[int, Elements] = {}  # one array that is passed twice is one
         self.arguments: list[Any] = []
         for name, given in program.tree.parameters.items():
@@ -295,14 +298,17 @@ class Run:
         out = []
         total = math.prod(self.sizes)
         for linear, local in enumerate(itertools.product(*map(range, self.own_group))):
-            place = tuple(n * size + one for n, size, one in zip(number, self.own_group, local, strict=True))  # fmt: skip
+            parts = zip(number, self.own_group, local, strict=True)
+            place = tuple(n * size + one for n, size, one in parts)
             if self.linear:
                 if place[0] >= total:
                     continue
                 index = tuple(int(n) for n in np.unravel_index(place[0], self.sizes))
                 zeros = (0,) * (len(self.sizes) - 1)
                 out.append(
-                    WorkItem(self, group, index, place[0], (*zeros, *local), linear, (*zeros, *number))
+                    WorkItem(
+                        self, group, index, place[0], (*zeros, *local), linear, (*zeros, *number)
+                    )
                 )
                 continue
             if any(one >= size for one, size in zip(place, self.sizes, strict=True)):
@@ -322,7 +328,7 @@ class Run:
             at: dict[WorkItem, int] = {}
             for item in self.shuffled(list(waiting)):
                 self.item = item
-                line = self.guarded(item, lambda: next(waiting[self.item], None))
+                line = self.guarded(item, partial(next, waiting[item], None))
                 if line is not None:
                     at[item] = line
             if not at:

@@ -333,9 +333,7 @@ def programs(draw: Any, dtypes: tuple[str, ...], default: str) -> Program:
     exact = draw(st.integers(0, 3)) > 0
     writer = Writer(draw, dtypes, arrays, outputs, default)
     writer.body(draw(st.integers(1, 4)), rounded=not exact)
-    text = HEAD.format(
-        parameters=", ".join([*outputs, *arrays, "n"]), body="\n".join(writer.lines)
-    )
+    text = HEAD.format(parameters=", ".join([*outputs, *arrays, "n"]), body="\n".join(writer.lines))
     seed = draw(st.integers(0, 1000))
     values = [np.zeros(SIZE, np.dtype(of(own))) for own in outputs.values()]
     values += [elements(np.dtype(of(own)), seed + n) for n, own in enumerate(wanted)]

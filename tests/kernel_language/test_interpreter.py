@@ -47,7 +47,9 @@ def arrays(out: Any) -> tuple[Any, ...]:
 
 def bare(case: Case) -> str:
     """Return a device that has all dtypes and runs no programs in this."""
-    return "numpy" if not any(dtype.name == "bfloat16" for dtype in case.dtypes()) else "torch:cpu:0"
+    return (
+        "numpy" if not any(dtype.name == "bfloat16" for dtype in case.dtypes()) else "torch:cpu:0"
+    )
 
 
 @pytest.mark.parametrize("seed", [None, 7], ids=["in-order", "drawn"])
@@ -180,9 +182,9 @@ WRONG = [
     (rest, lambda: (ints(1, 2), ints(3, 7), ints(1, 0)), {}, "0 % 0"),
     (unwritten_local, lambda: (ints(1, 2, 3, 4),), {"group": 4}, r"shared\[0\] is read before"),
     (unwritten_private, lambda: (floats(2),), {}, r"own\[1, 0\] is read before it has a value"),
-    (all_into_one, lambda: (floats(2), floats(4)), {"ndrange": 4}, "written here and by work-item 0"),
+    (all_into_one, lambda: (floats(2), floats(4)), {"ndrange": 4}, "written here and by"),
     (reads_neighbours, lambda: (floats(3),), {}, "written here, and read by work-item 0"),
-    (no_barrier, lambda: (floats(4), floats(4)), {"group": 4}, r"shared\[3\]|shared\[1\]|shared\[2\]"),
+    (no_barrier, lambda: (floats(4), floats(4)), {"group": 4}, r"shared\[[123]\]"),
     (atomic_and_plain, lambda: (ints(0), ints(1, 2, 3, 4)), {"ndrange": 4}, "without an atomic"),
 ]  # fmt: skip
 
@@ -264,7 +266,9 @@ def traced(y, x):
 
 def test_debuggers_stop_in_the_kernel(tmp_path: Path) -> None:
     commands = tmp_path / "commands"
-    commands.write_text("continue\np 'in', i, float(twice), x[i]\np x\nnext\np 'then', y[1]\ncontinue\n")
+    commands.write_text(
+        "continue\np 'in', i, float(twice), x[i]\np x\nnext\np 'then', y[1]\ncontinue\n"
+    )
     line = Path(__file__).read_text().splitlines().index("    y[i] = twice") + 1
     with commands.open() as given, (tmp_path / "shown").open("w") as shown:
         debugger = pdb.Pdb(stdin=given, stdout=shown, nosigint=True, readrc=False)
