@@ -173,7 +173,7 @@ WHOLE: dict[str, Callable[..., Any]] = {
     "isfinite": lambda x: True,
     "whole": whole, "whole_floor": whole, "whole_ceil": whole, "whole_round": whole,
     "min": min, "max": max, "minimum": min, "maximum": max,
-    "sign": lambda x: type(x)((x > 0) - (x < 0)),
+    "sign": lambda x: type(x)(int(x > 0) - int(x < 0)),
     "square": lambda x: x * x,
 }  # fmt: skip
 """Functions of integers."""

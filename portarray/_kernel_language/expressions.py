@@ -227,6 +227,8 @@ class Expressions:
         result = work
         if work.weak and work.kind == "i":
             result = types.weak_int(_bits(sign, _scalar(x), _scalar(y), y))
+            if result.bits > work.bits:
+                work = result  # computed as wide as the value may be
             if sign == "**" and not (isinstance(y, tree.Literal) and y.value >= 0):
                 work = result = types.WEAK_FLOAT if _negative(y) else types.weak_int(63)
         known = _folded(sign, x, y)

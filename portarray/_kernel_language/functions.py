@@ -91,7 +91,7 @@ def _rows() -> dict[str, Row]:
             whole="({0} < {1} ? {0} : {1})"),
         Row("maximum", 2, "({0} > {1} || {0} != {0} ? {0} : {1})", np.maximum,
             whole="({0} > {1} ? {0} : {1})"),
-        Row("sign", 1, "pa_sign_{T}({0})", np.sign, whole="({0} > 0) - ({0} < 0)"),
+        Row("sign", 1, "pa_sign_{T}({0})", np.sign, whole="(({0} > 0) - ({0} < 0))"),
         Row("square", 1, "({0} * {0})", np.square, whole="({0} * {0})"),
         Row("reciprocal", 1, "(1 / {0})", lambda x: type(x)(1) / x),
         Row("fma", 3, "fma({0}, {1}, {2})", lambda x, y, z: type(x)(_fma(x, y, z))),

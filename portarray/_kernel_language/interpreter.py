@@ -39,7 +39,7 @@ class Interpreted:
 
     tree: tree.Function
     function: Callable[..., Any]
-    codes: frozenset[pythons.CodeType]  # of the kernel and its helpers
+    codes: Mapping[pythons.CodeType, frozenset[str]]  # functions, and the user's names in them
     memories: tuple[Array, ...]  # of groups and work-items, in the order of their numbers
     convert: Mapping[str, Callable[[Any], Any]]  # the scalar arguments
 
@@ -72,7 +72,7 @@ def interpret(
             second = shared.converter(kept) if kept != given.type else None
             convert[name] = _both(first, second)
     return Interpreted(
-        kernel, function, frozenset(shared.codes), tuple(shared.memories), convert
+        kernel, function, shared.codes, tuple(shared.memories), convert
     )  # fmt: skip
 
 
@@ -97,7 +97,7 @@ class _Shared:
         self.double = np.dtype(np.float64) in setting.dtypes
         self.checked = checked
         self.names: dict[str, Any] = {}
-        self.codes: list[pythons.CodeType] = []
+        self.codes: dict[pythons.CodeType, frozenset[str]] = {}
         self.memories: list[Array] = []
 
     def kept(self, type_: Scalar) -> DType | None:
@@ -158,7 +158,8 @@ class _Function:
         found: dict[str, Any] = {}
         exec(compile(module, self.source.filename, "exec"), self.shared.names, found)  # noqa: S102
         function: Callable[..., Any] = found[own.name]
-        self.shared.codes.append(function.__code__)
+        names_of = frozenset(self.source.function.__code__.co_varnames)
+        self.shared.codes[function.__code__] = names_of
         return function
 
     def placed(self, node: Any, at: ast.AST) -> Any:

@@ -506,7 +506,7 @@ class Kernel:
         if made is None or not _current(constants):
             device, axes, large = full[:3]
             launcher = device._backend.launcher(device.native)
-            dialect = DIALECTS["opencl"]
+            dialect = DIALECTS["opencl" if isinstance(launcher, str) else launcher.dialect]
             found, setting, shared = self._read(device, axes, large, args, launcher, dialect)
             sources = {
                 id(one): source.read(function) for (function, *_), one in shared.helpers.items()

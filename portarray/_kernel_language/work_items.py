@@ -93,7 +93,9 @@ class Watched(Elements):
         self._space = space
         self._known = None if space == "global" else np.zeros(values.shape, bool)
         self._races = races
-        self._written: dict[Places, tuple[WorkItem, int, bool]] = {}
+        # Who wrote, the last two of each kind.
+        self._plain: dict[Places, dict[WorkItem, int]] = {}
+        self._atomic: dict[Places, dict[WorkItem, int]] = {}
         self._readers: dict[Places, dict[WorkItem, int]] = {}
 
     def _check_known(self, place: Places) -> None:
@@ -105,11 +107,11 @@ class Watched(Elements):
         self._check_known(place)
         item = self._run.item
         if self._races:
-            before = self._written.get(place)
-            if before is not None and not before[2] and item.meets(before[0], before[1]):
+            other = item.met(self._plain.get(place))
+            if other is not None:
                 raise Fault(
-                    "", f"{self.name}{list(place)} is read here, and written by work-item "
-                    f"{before[0]} without a barrier between"
+                    "", f"{self.name}{list(place)} is read here, and written by work-item {other} "
+                    f"without a barrier between"
                 )  # fmt: skip
             self._readers.setdefault(place, {})[item] = item.group.phase
         return super().__getitem__(index)
@@ -132,21 +134,25 @@ class Watched(Elements):
         if not self._races:
             return
         item = self._run.item
-        before = self._written.get(place)
-        if before is not None and not (atomic and before[2]) and item.meets(before[0], before[1]):
+        other = item.met(self._plain.get(place))
+        if other is None and not atomic:
+            other = item.met(self._atomic.get(place))
+        if other is not None:
             raise Fault(
-                "",
-                f"{self.name}{list(place)} is written here and by work-item {before[0]}, without "
-                f"an atomic function or a barrier between",
-            )
-        if not atomic:
-            for other, phase in self._readers.get(place, {}).items():
-                if item.meets(other, phase):
-                    raise Fault(
-                        "", f"{self.name}{list(place)} is written here, and read by work-item "
-                        f"{other} without a barrier between"
-                    )  # fmt: skip
-        self._written[place] = (item, item.group.phase, atomic)
+                "", f"{self.name}{list(place)} is written here and by work-item {other}, without an "
+                f"atomic function or a barrier between"
+            )  # fmt: skip
+        other = None if atomic else item.met(self._readers.get(place))
+        if other is not None:
+            raise Fault(
+                "", f"{self.name}{list(place)} is written here, and read by work-item {other} "
+                f"without a barrier between"
+            )  # fmt: skip
+        writers = (self._atomic if atomic else self._plain).setdefault(place, {})
+        writers.pop(item, None)
+        if len(writers) > 1:
+            del writers[next(iter(writers))]
+        writers[item] = item.group.phase
 
 
 class Group:
@@ -183,11 +189,12 @@ class WorkItem:
     def __repr__(self) -> str:
         return str(self.index[0] if len(self.index) == 1 else self.index)
 
-    def meets(self, other: WorkItem, phase: int) -> bool:
-        """Tell whether what another work-item did in a phase is in no order with this one."""
-        if other is self:
-            return False
-        return other.group is not self.group or phase == self.group.phase
+    def met(self, others: dict[WorkItem, int] | None) -> WorkItem | None:
+        """Return one whose doing, in a phase, is in no order with this one's."""
+        for other, phase in (others or {}).items():
+            if other is not self and (other.group is not self.group or phase == self.group.phase):
+                return other
+        return None
 
     def memory(self, number: int) -> Elements:
         """Return memory of the group, or new memory of this work-item."""
@@ -233,6 +240,12 @@ class Run:
         self.own_group = group
         self.random = None if seed is None else np.random.default_rng(seed)
         self.item: WorkItem
+        self.written: set[str] = set()
+        for name, given in program.tree.parameters.items():
+            if isinstance(given, Array) and given.name in program.tree.written:
+                self.written |= {
+                    other for other in arguments if arguments[other] is arguments[name]
+                }
         shared: dict[int, Elements] = {}  # one array that is passed twice is one
         self.arguments: list[Any] = []
         for name, given in program.tree.parameters.items():
@@ -250,7 +263,7 @@ class Run:
         """Return an array, which is watched in debug mode."""
         if not self.debug:
             return Elements(name, values)
-        races = space == "local" or (space == "global" and bool(self.program.tree.written))
+        races = space == "local" or (space == "global" and name in self.written)
         return Watched(name, values, self, space, races=races)
 
     def memory(self, array: Array) -> Elements:
@@ -328,14 +341,9 @@ class Run:
                 item = next(one for one in at if at[one] != at.get(other))
                 where = f"at line {at[other]}" if other in at else "at the end"
                 self.fail(
-                    Fault(
-                        "",
-                        f"divergent barriers: work-item {item} waits here, and {other} is {where}",
-                    ),
-                    item,
-                    None,
-                    at[item],
-                )
+                    Fault("", f"divergent barriers: work-item {item} waits here, and {other} is {where}"),
+                    item, None, at[item],
+                )  # fmt: skip
             waiting = {item: waiting[item] for item in waiting if item in at}
             items[0].group.phase += 1
 
@@ -367,7 +375,7 @@ class Run:
             values = {
                 name: value.item() if isinstance(value, np.generic) else value
                 for name, value in frames[-1].tb_frame.f_locals.items()
-                if not isinstance(value, (Elements, WorkItem))
+                if name in self.program.codes[code] and not isinstance(value, Elements)
             }
         text = linecache.getline(code.co_filename, line).strip()
         error = _ERRORS[fault.kind](
