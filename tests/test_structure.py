@@ -120,7 +120,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "__main__": {"_cli"},
 }
-NATIVE_ARRAYS = {"_array", "_movement", "_kernel_language"}  # where an array's native part may be read
+NATIVE_ARRAYS = {
+    "_array",
+    "_movement",
+    "_kernel_language",
+}  # where an array's native part may be read
 
 # Distributions that only some parts need, and the parts that may import each.
 HOMES_OF = {

@@ -8,7 +8,6 @@ import inspect
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import PurePath
 from types import FunctionType
 from typing import Any
 
@@ -39,12 +38,6 @@ class Source:
     def line(self, at: ast.AST) -> int:
         """Return the line of the user's file that a node begins at."""
         return self.first + int(getattr(at, "lineno", 1)) - 1
-
-    def beside(self, at: ast.AST) -> str:
-        """Return the file, the line and its text, to show beside what was made of it."""
-        line = self.line(at)
-        text = self.lines[line - self.first].strip()
-        return f"{PurePath(self.filename).name}:{line}: {text}"
 
 
 def read(function: Any) -> Source:
