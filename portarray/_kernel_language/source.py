@@ -8,6 +8,7 @@ import inspect
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import PurePath
 from types import FunctionType
 from typing import Any
 
@@ -34,6 +35,12 @@ class Source:
         same = getattr(at, "end_lineno", line) == line
         last = end + self.indent if end is not None and same else len(text.rstrip())
         return Problem(message, self.filename, self.first + line - 1, column, last, text)
+
+    def beside(self, at: ast.AST) -> str:
+        """Return the line at a node, with its place, for comments."""
+        line = self.line(at)
+        text = self.lines[line - self.first].strip()
+        return f"{PurePath(self.filename).name}:{line}: {text}"
 
     def line(self, at: ast.AST) -> int:
         """Return the line of the user's file that a node begins at."""
