@@ -136,7 +136,7 @@ from portarray._devices.selection import (
     supported_backends,
 )
 from portarray._devices.summary import summary
-from portarray._kernel_language.kernel import kernel
+from portarray._kernel_language.decorator import kernel
 from portarray._movement.routes import TransferPlan
 from portarray._version import __version__
 from portarray.errors import (
@@ -147,6 +147,10 @@ from portarray.errors import (
     HostFallbackError,
     HostFallbackWarning,
     KernelBuildError,
+    KernelDebugError,
+    KernelIndexError,
+    KernelVerificationError,
+    KernelZeroDivisionError,
     LinAlgError,
     OutOfMemoryError,
     PortarrayError,
@@ -400,6 +404,10 @@ __all__ = [
     "HostFallbackError",
     "HostFallbackWarning",
     "KernelBuildError",
+    "KernelDebugError",
+    "KernelIndexError",
+    "KernelVerificationError",
+    "KernelZeroDivisionError",
     "LinAlgError",
     "OutOfMemoryError",
     "PortarrayError",

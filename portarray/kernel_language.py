@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from portarray._kernel_language.expressions import MARKS
-
 __all__ = [
     "atomic_add",
     "atomic_compare_exchange",
@@ -45,7 +43,7 @@ __all__ = [
     "unroll",
 ]
 
-bool = np.bool_  # noqa: A001  # a dtype, as in the standard's namespace
+bool = np.bool_  # a dtype, as in the standard's namespace
 int8, int16, int32, int64 = np.int8, np.int16, np.int32, np.int64
 uint8, uint16, uint32, uint64 = np.uint8, np.uint16, np.uint32, np.uint64
 float16, float32, float64 = np.float16, np.float32, np.float64
@@ -198,7 +196,7 @@ def atomic_compare_exchange(x: Any, index: Any, expected: Any, value: Any, /) ->
     _outside("atomic_compare_exchange")
 
 
-def print(*values: Any) -> None:  # noqa: A001  # as Python's
+def print(*values: Any) -> None:  # as Python's
     """Print a line with constant texts and numbers, in debug mode; elsewhere nothing happens."""
     _outside("print")
 
@@ -206,8 +204,3 @@ def print(*values: Any) -> None:  # noqa: A001  # as Python's
 def unroll(numbers: range, /) -> range:
     """Mark a loop, ``for i in kl.unroll(range(4))``, as one to be unrolled."""
     _outside("unroll")
-
-
-MARKS.language = {
-    id(globals()[name]): name for name in __all__ if not isinstance(globals()[name], type)
-}

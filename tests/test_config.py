@@ -15,6 +15,7 @@ def settings() -> dict[str, object]:
         "check_linalg": pa.config.check_linalg,
         "host_fallback": pa.config.host_fallback,
         "unpickle_device": pa.config.unpickle_device,
+        "kernel_debug": pa.config.kernel_debug,
         "progress": pa.config.progress,
         "tuned_kernels": pa.config.tuned_kernels,
     }
@@ -24,6 +25,7 @@ DEFAULTS = {
     "check_linalg": True,
     "host_fallback": "warn",
     "unpickle_device": "cpu",
+    "kernel_debug": False,
     "progress": False,
     "tuned_kernels": True,
 }
@@ -40,8 +42,8 @@ def test_blocks_put_back_what_they_changed_and_nothing_else() -> None:
         changed = {"host_fallback": "allow", "unpickle_device": None, "progress": True}
         assert settings() == DEFAULTS | changed
         assert repr(pa.config) == (
-            "<portarray.config check_linalg=True host_fallback='allow' unpickle_device=None "
-            "progress=True tuned_kernels=True>"
+            "<portarray.config check_linalg=True host_fallback='allow' kernel_debug=False "
+            "unpickle_device=None progress=True tuned_kernels=True>"
         )
     with pytest.raises(KeyError), pa.config(progress=False):
         raise KeyError
@@ -57,6 +59,7 @@ def test_blocks_put_back_what_they_changed_and_nothing_else() -> None:
         ({"unpickle_device": "cqu"}, errors.UnknownDeviceError, "'cqu' names no device"),
         ({"unpickle_device": ""}, errors.UnknownDeviceError, "the text is empty"),
         ({"unpickle_device": 3}, TypeError, "use a device's text such as 'cpu', or None"),
+        ({"kernel_debug": "on"}, TypeError, "kernel_debug='on': use True or False"),
         ({"progress": "yes"}, TypeError, "progress='yes': use True or False"),
         ({"tuned_kernels": 1}, TypeError, "tuned_kernels=1: use True or False"),
     ],

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import click
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from portarray._cli import user_kernels
 from portarray._cli.choice import chosen
 from portarray._movement.progress import Bar
 from portarray._verification.comparison import DTYPES, VerificationRow
@@ -25,6 +27,12 @@ from portarray.kernels.verify import verify as verified
     help="A device text; may be repeated. Default: every functional device.",
 )
 @click.option("--kernel", "-k", "kernels", multiple=True, help="Only this kernel; may be repeated.")
+@click.option(
+    "--kernels",
+    "file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Verify the user kernels of this Python file instead; see below.",
+)
 @click.option(
     "--tolerance", type=float, help="How many times its bound an error may be.  [default: 1]"
 )
@@ -50,6 +58,7 @@ def verify(
     context: click.Context,
     names: tuple[str, ...],
     kernels: tuple[str, ...],
+    file: Path | None,
     tolerance: float | None,
     examples: int,
     seed: int,
@@ -60,8 +69,25 @@ def verify(
 
     Figures are errors in units of their bounds: what is above 1, or above the tolerance, is out of
     bounds and listed with the call that made it. The exit status is 1 if anything is.
+
+    With --kernels FILE the kernels of that file (functions with @pa.kernel) are compared with the
+    interpreter, and figures are differences in units of the last place; up to 16 are allowed, or
+    what --tolerance says. The file has a function kernel_examples() that returns their calls; it is
+    called once for each device, which is then the default one:
+
+    \b
+        def kernel_examples():
+            x = pa.linspace(0, 1, 100)
+            return [
+                functools.partial(saxpy, pa.ones(100), 2.0, x),
+                functools.partial(smooth, pa.zeros(100), x, ndrange=(98,), group=(14,)),
+            ]
     """
     devices = chosen(names)
+    if file is not None:
+        if not user_kernels.verify_file(file, devices, tolerance, as_json=as_json):
+            context.exit(1)
+        return
     console = Console()
     found: list[Verification] = []
     for device in devices:

@@ -21,7 +21,7 @@ _EXACT = 2**53
 Convert = Callable[[Any], Any]
 
 
-class Fault(Exception):
+class Fault(Exception):  # noqa: N818  (the error of it is made by the runner)
     """What is wrong at run time; the runner adds where, and makes the error of it."""
 
     def __init__(self, kind: str, message: str) -> None:
@@ -36,7 +36,9 @@ def whole(x: Any) -> int:
     number = float(x)
     if math.isnan(number):
         return 0
-    return max(_LOW, min(_HIGH, int(number) if math.isfinite(number) else int(math.copysign(_HIGH, number))))  # fmt: skip
+    if math.isinf(number):
+        return _HIGH if number > 0 else _LOW
+    return max(_LOW, min(_HIGH, int(number)))
 
 
 def wide(x: int) -> int:
@@ -46,7 +48,7 @@ def wide(x: int) -> int:
 
 @cache
 def to(dtype: DType, *, double: bool) -> Convert:
-    """Return the conversion of numbers to a dtype; `double` tells whether the device has float64."""
+    """Return the conversion of numbers to a dtype; `double`: the device has float64."""
     if dtype.kind == "b":
         return lambda x: bool(x != 0)
     if dtype.kind in "iu":
@@ -57,7 +59,7 @@ def to(dtype: DType, *, double: bool) -> Convert:
 def _to_integer(dtype: DType) -> Convert:
     kind = dtype.type
     limits = np.iinfo(dtype)
-    low, high, size = int(limits.min), int(limits.max), 2 ** limits.bits
+    low, high, size = int(limits.min), int(limits.max), 2**limits.bits
 
     def convert(x: Any) -> Any:
         if isinstance(x, (np.floating, float)):
@@ -171,7 +173,7 @@ WHOLE: dict[str, Callable[..., Any]] = {
     "isfinite": lambda x: True,
     "whole": whole, "whole_floor": whole, "whole_ceil": whole, "whole_round": whole,
     "min": min, "max": max, "minimum": min, "maximum": max,
-    "sign": lambda x: type(x)((x > 0) - (x < 0)),
+    "sign": lambda x: type(x)(int(x > 0) - int(x < 0)),
     "square": lambda x: x * x,
 }  # fmt: skip
 """Functions of integers."""

@@ -7,30 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
 
-RESERVED = frozenset(
-    """
-    auto break case char const continue default do double else enum extern float for goto if inline
-    int long register restrict return short signed sizeof static struct switch typedef union
-    unsigned void volatile while bool true false half uchar ushort uint ulong size_t ptrdiff_t
-    kernel global local constant private generic image sampler_t event_t queue_t pipe
-    abs acos acosh add_sat all any asin asinh atan atan2 atanh barrier cbrt ceil clamp clz copysign
-    cos cosh cospi cross degrees distance dot erf erfc exp exp10 exp2 expm1 fabs fdim floor fma fmax
-    fmin fmod fract frexp hypot ilogb isequal isfinite isinf isnan ldexp length lgamma log log10
-    log1p log2 logb mad mad24 max min mix modf mul24 mul_hi nan native nextafter normalize pow pown
-    powr printf prefetch radians remainder rint rootn rotate round rsqrt select shuffle sign signbit
-    sin sincos sinh sinpi smoothstep sqrt step sub_sat tan tanh tanpi tgamma trunc upsample vload
-    vstore as_int as_uint as_float i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64
-    asm class catch delete explicit export friend mutable namespace new operator protected public
-    template this throw try typename using virtual wchar_t and or not xor thread device threadgroup
-    vertex fragment metal linux unix NULL NAN INFINITY M_PI M_E
-    alignas alignof and_eq bitand bitor char16_t char32_t char8_t co_await co_return co_yield compl
-    concept const_cast consteval constexpr constinit decltype dynamic_cast noexcept not_eq nullptr
-    or_eq reinterpret_cast requires static_assert static_cast thread_local typeid
-    xor_eq threadIdx blockIdx blockDim gridDim warpSize clock clock64 assert
-    cyl_bessel_i0 erfcinv erfcx erfinv j0 j1 jn y0 y1 yn llrint llround lrint lround nearbyint
-    nexttoward norm normcdf rcbrt rhypot rnorm scalbn sincospi free malloc memcpy memset
-    """.split()
-)
+_FOLDER = files("portarray._kernel_language") / "preludes"
+RESERVED = frozenset((_FOLDER / "reserved.txt").read_text("utf-8").split())
 """Words that mean something in one of the languages; users' names that are one get a ``_``."""
 
 
@@ -53,9 +31,8 @@ class Dialect:
     @cached_property
     def prelude(self) -> str:
         """Macros and functions that programs begin with."""
-        folder = files("portarray._kernel_language") / "preludes"
         names = (self.name, *self.headers, "common")
-        return "".join((folder / f"{name}.h").read_text("utf-8") for name in names)
+        return "".join((_FOLDER / f"{name}.h").read_text("utf-8") for name in names)
 
     def head(
         self, name: str, pointers: Sequence[str], values: Sequence[tuple[str, str]], *, plain: bool

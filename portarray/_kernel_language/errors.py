@@ -20,8 +20,13 @@ class Problem:
     def shown(self) -> str:
         """Return the place, the line with a caret, and the message."""
         caret = " " * self.column + "^" * max(1, self.end - self.column)
-        stripped = self.text.rstrip("\n")
-        return f'  File "{self.filename}", line {self.line}\n    {stripped}\n    {caret}\n{self.message}'
+        lines = (
+            f'  File "{self.filename}", line {self.line}',
+            f"    {self.text.rstrip()}",
+            f"    {caret}",
+            self.message,
+        )
+        return "\n".join(lines)
 
 
 class KernelSyntaxError(SyntaxError):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import difflib
+import functools
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from types import ModuleType
+from dataclasses import dataclass
+from types import FunctionType, ModuleType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,7 +21,7 @@ from portarray._kernel_language.types import Array, Constant, DType, Scalar, Tup
 Value: TypeAlias = "tree.Expr | Array | Constant"
 
 
-class Wrong(Exception):
+class Wrong(Exception):  # noqa: N818  (it becomes a Problem)
     """What is wrong with an expression; its statement is left out and checking goes on."""
 
     def __init__(self, at: ast.AST, message: str) -> None:
@@ -40,16 +41,21 @@ class Setting:
     device: str = ""
 
 
-@dataclass(slots=True)
-class Marks:
-    """What ``kl`` and the kernel decorator's own objects mean; set by those who define them."""
-
-    language: Mapping[int, str] = field(default_factory=dict)  # id of a function to its name
-    namespaces: frozenset[str] = frozenset(("portarray", "portarray.linalg"))
-    helper: Callable[[Any], Any] = lambda value: None  # the function of a helper, or None
+LANGUAGE = "portarray.kernel_language"
+"""The module whose functions mean something in kernels, by their names."""
 
 
-MARKS = Marks()
+class Helper:
+    """A function that kernels call; made by ``pa.kernel.function``."""
+
+    def __init__(self, function: FunctionType) -> None:
+        self.function = function
+        functools.update_wrapper(self, function)
+
+    def __call__(self, *args: Any) -> Any:
+        """Call the function as plain Python."""
+        return self.function(*args)
+
 
 _BINARY: Mapping[type[ast.AST], str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%",
@@ -207,9 +213,7 @@ class Expressions:
             raise Wrong(node, "the operator @ is not in the kernel language; write the loop")
         return self.operation(node, sign, self.number(node.left), self.number(node.right))
 
-    def operation(
-        self, node: ast.AST, sign: str, x: tree.Expr, y: tree.Expr
-    ) -> tree.Expr:
+    def operation(self, node: ast.AST, sign: str, x: tree.Expr, y: tree.Expr) -> tree.Expr:
         """Return an operator's value."""
         work = self.common(node, x, y)
         kind = work.kind
@@ -224,6 +228,8 @@ class Expressions:
         result = work
         if work.weak and work.kind == "i":
             result = types.weak_int(_bits(sign, _scalar(x), _scalar(y), y))
+            if result.bits > work.bits:
+                work = result  # computed as wide as the value may be
             if sign == "**" and not (isinstance(y, tree.Literal) and y.value >= 0):
                 work = result = types.WEAK_FLOAT if _negative(y) else types.weak_int(63)
         known = _folded(sign, x, y)
@@ -254,17 +260,18 @@ class Expressions:
         limits = np.iinfo(work.dtype)
         for one in operands:
             if isinstance(one, tree.Literal) and not limits.min <= one.value <= limits.max:
-                raise Wrong(node, f"{one.value} does not fit {work.dtype}, that of the other operand")
+                raise Wrong(
+                    node, f"{one.value} does not fit {work.dtype}, that of the other operand"
+                )
 
     def _unaryop(self, node: ast.UnaryOp) -> tree.Expr:
         if isinstance(node.op, ast.Not):
             return tree.Logic(node, types.TRUTH, "not", [self.truth(node.operand)])
         x = self.number(node.operand)
         sign = _UNARY[type(node.op)]
-        if isinstance(x, tree.Literal) and not isinstance(x.value, bool):
-            if sign != "~x":
-                value = -x.value if sign == "-x" else x.value
-                return tree.Literal(node, types.of_python(value), value)
+        if isinstance(x, tree.Literal) and not isinstance(x.value, bool) and sign != "~x":
+            value = -x.value if sign == "-x" else x.value
+            return tree.Literal(node, types.of_python(value), value)
         work = _scalar(x)
         if work.kind == "b" and sign != "~x":
             work = types.weak_int(1)
@@ -320,9 +327,7 @@ class Expressions:
             node, self.truth(node.test), self.number(node.body), self.number(node.orelse)
         )
 
-    def select(
-        self, node: ast.AST, condition: tree.Expr, x: tree.Expr, y: tree.Expr
-    ) -> tree.Expr:
+    def select(self, node: ast.AST, condition: tree.Expr, x: tree.Expr, y: tree.Expr) -> tree.Expr:
         """Return one of two numbers."""
         return tree.Select(node, self.common(node, x, y), condition, x, y)
 
@@ -413,9 +418,14 @@ class Expressions:
         for part in parts:
             one = self.expr(part)
             if isinstance(one.type, Tuple):
-                items = one.items if isinstance(one, tree.Items) else [
-                    tree.Item(node, item, one, place) for place, item in enumerate(one.type.items)
-                ]
+                items = (
+                    one.items
+                    if isinstance(one, tree.Items)
+                    else [
+                        tree.Item(node, item, one, place)
+                        for place, item in enumerate(one.type.items)
+                    ]
+                )
                 found += items
             else:
                 found.append(one)
@@ -440,16 +450,17 @@ class Expressions:
         if isinstance(node.func, ast.Attribute):
             owner = self.value(node.func.value)
             if isinstance(owner, (Array, tree.Expr)):
-                raise Wrong(node, f"methods such as .{node.func.attr}() are not in the kernel language")
+                raise Wrong(
+                    node, f"methods such as .{node.func.attr}() are not in the kernel language"
+                )
         function = self.value(node.func)
         if not isinstance(function, Constant):
             raise Wrong(node, f"{ast.unparse(node.func)} is no function")
         target = function.value
-        word = MARKS.language.get(id(target))
+        word = language_word(target)
         if word is not None:
             return self._language(node, word)
-        helper = MARKS.helper(target)
-        if helper is not None:
+        if isinstance(target, Helper):
             return self.helper_call(node, target, self.arguments(node))
         dtype = _dtype_of(target)
         if dtype is not None:
@@ -495,7 +506,7 @@ class Expressions:
             table = functions.BUILTINS
         elif module == "math":
             table = functions.MATH
-        elif module.partition(".")[0] in ("portarray", "numpy") or isinstance(target, np.ufunc):
+        elif module.partition(".")[0] == "portarray" or isinstance(target, np.ufunc):
             table = functions.NAMESPACE
             if name in functions.OPERATORS or name in functions.COMPARISONS:
                 return self._named_operator(node, name)
@@ -633,6 +644,12 @@ class Expressions:
         raise NotImplementedError
 
 
+def language_word(value: Any) -> str | None:
+    """Return the name of one of the language's own functions."""
+    own = isinstance(value, FunctionType) and value.__module__ == LANGUAGE
+    return value.__name__ if own else None
+
+
 def _scalar(x: tree.Expr) -> Scalar:
     assert isinstance(x.type, Scalar)
     return x.type
@@ -658,7 +675,7 @@ def _usable(value: Any) -> bool:
         isinstance(value, (ModuleType, np.dtype, str, np.ufunc))
         or value is None
         or callable(value)
-        or MARKS.helper(value) is not None
+        or isinstance(value, Helper)
     )
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from portarray._kernel_language import expressions, source, tree, types
 from portarray._kernel_language.errors import KernelSyntaxError, Problem
-from portarray._kernel_language.expressions import MARKS, Expressions, Setting, Value, Wrong
+from portarray._kernel_language.expressions import Expressions, Setting, Value, Wrong, language_word
 from portarray._kernel_language.types import Array, Constant, Scalar, Tuple
 
 _ROUNDS = 12
@@ -52,8 +52,7 @@ def read_kernel(
     KernelSyntaxError
         With all that is wrong.
     """
-    out = Checker(found, dict(parameters), setting, shared, helper=False).run(found.node.name)
-    return out
+    return Checker(found, dict(parameters), setting, shared, helper=False).run(found.node.name)
 
 
 class Checker(Expressions):
@@ -164,7 +163,7 @@ class Checker(Expressions):
             function = self.value(node.func)
         except Wrong:
             return None
-        return MARKS.language.get(id(function.value)) if isinstance(function, Constant) else None
+        return language_word(function.value) if isinstance(function, Constant) else None
 
     def _assign(self, node: ast.Assign) -> tree.Statement:
         if len(node.targets) > 1:
@@ -240,7 +239,9 @@ class Checker(Expressions):
             return self.exchange(node, pairs)
         found = self.expr(value)
         if not isinstance(found.type, Tuple):
-            raise Wrong(value, f"{ast.unparse(value)} is one number, and {len(target.elts)} are named")
+            raise Wrong(
+                value, f"{ast.unparse(value)} is one number, and {len(target.elts)} are named"
+            )
         items = (
             found.items
             if isinstance(found, tree.Items)
@@ -261,13 +262,11 @@ class Checker(Expressions):
         out: list[tree.Statement] = [tree.Assign(node, [one.id for one in names], list(items))]
         for name, one in zip(names, target.elts, strict=True):
             if isinstance(one, ast.Subscript):
-                value = tree.Variable(name, self.types[name.id], name.id)
-                out.append(self.store(node, one, value))
+                kept = tree.Variable(name, self.types[name.id], name.id)
+                out.append(self.store(node, one, kept))
         return out[0] if len(out) == 1 else tree.Block(node, out)
 
-    def exchange(
-        self, node: ast.stmt, pairs: list[tuple[ast.expr, ast.expr]]
-    ) -> tree.Statement:
+    def exchange(self, node: ast.stmt, pairs: list[tuple[ast.expr, ast.expr]]) -> tree.Statement:
         """Return an assignment to elements, of values that are kept in variables before."""
         kept = [
             ast.copy_location(ast.Name(f"value_{n}_of_{node.lineno}", ast.Store()), one)
@@ -293,7 +292,9 @@ class Checker(Expressions):
         """Return an assignment to an element."""
         array = self.value(target.value)
         if not isinstance(array, Array):
-            raise Wrong(target, f"{ast.unparse(target.value)} is no array; its parts have no places")
+            raise Wrong(
+                target, f"{ast.unparse(target.value)} is no array; its parts have no places"
+            )
         index = self.index(target, array)
         kind = value.type.kind if isinstance(value.type, Scalar) else ""
         if array.dtype.kind in "biu" and kind == "f":
@@ -303,7 +304,7 @@ class Checker(Expressions):
                 f"kl.{array.dtype}(...)",
             )
         self.result.written.add(array.name)
-        return tree.Store(node, array, index, self.converted(node, value, array.dtype))  # type: ignore[arg-type]
+        return tree.Store(node, array, index, self.converted(node, value, array.dtype))
 
     def _augassign(self, node: ast.AugAssign) -> tree.Statement:
         load = ast.copy_location(_loaded(node.target), node.target)
@@ -437,7 +438,9 @@ class Checker(Expressions):
             raise Wrong(node, "a helper returns a value")
         value = self.expr(node.value)
         try:
-            joined = value.type if self.returned is None else types.joined(self.returned, value.type)
+            joined = (
+                value.type if self.returned is None else types.joined(self.returned, value.type)
+            )
         except types.Mismatch as error:
             raise Wrong(node, f"a helper returns one dtype: {error}") from None
         assert isinstance(joined, (Scalar, Tuple))
@@ -484,7 +487,7 @@ class Checker(Expressions):
 
     def helper_call(self, node: ast.Call, target: Any, given: list[ast.expr]) -> tree.Expr:
         """Return a call of a helper, read for the types of these arguments."""
-        function = MARKS.helper(target)
+        function = target.function
         if function in self.shared.running:
             raise Wrong(node, f"{function.__name__} calls itself; recursion is not in the language")
         found = source.read(function)

@@ -40,7 +40,7 @@ def _half_even(x: Any) -> int:
 
 
 def _call(name: str, count: int = 1) -> str:
-    return f"{name}({', '.join('{%d}' % n for n in range(count))})"
+    return f"{name}({', '.join(f'{{{n}}}' for n in range(count))})"
 
 
 _FLOATS = (
@@ -91,7 +91,7 @@ def _rows() -> dict[str, Row]:
             whole="({0} < {1} ? {0} : {1})"),
         Row("maximum", 2, "({0} > {1} || {0} != {0} ? {0} : {1})", np.maximum,
             whole="({0} > {1} ? {0} : {1})"),
-        Row("sign", 1, "pa_sign_{T}({0})", np.sign, whole="({0} > 0) - ({0} < 0)"),
+        Row("sign", 1, "pa_sign_{T}({0})", np.sign, whole="(({0} > 0) - ({0} < 0))"),
         Row("square", 1, "({0} * {0})", np.square, whole="({0} * {0})"),
         Row("reciprocal", 1, "(1 / {0})", lambda x: type(x)(1) / x),
         Row("fma", 3, "fma({0}, {1}, {2})", lambda x, y, z: type(x)(_fma(x, y, z))),
@@ -114,8 +114,8 @@ ROWS: Mapping[str, Row] = _rows()
 # What a user may write, and the row or the operator that it means.
 _SAME = frozenset(_FLOATS.split()) | {"hypot", "atan2", "copysign", "isnan", "isinf", "isfinite"}
 MATH: Mapping[str, str] = {
-    **{name: name for name in (*_SAME, *_RENAMED, "fmod", "cbrt", "erf", "erfc", "fma", "gamma", "lgamma")},
-    **{name: name for name in ("degrees", "radians")},
+    **{name: name for name in (*_SAME, *_RENAMED, "fmod", "cbrt", "erf", "erfc", "fma", "gamma")},
+    **{name: name for name in ("lgamma", "degrees", "radians")},
     "pow": "power", "fabs": "abs", "floor": "whole_floor", "ceil": "whole_ceil", "trunc": "whole",
 }  # fmt: skip
 """Functions of the module ``math``; its ``floor``, ``ceil`` and ``trunc`` are integers."""

@@ -39,7 +39,7 @@ class Interpreted:
 
     tree: tree.Function
     function: Callable[..., Any]
-    codes: frozenset[pythons.CodeType]  # of the kernel and its helpers
+    codes: Mapping[pythons.CodeType, frozenset[str]]  # functions, and the user's names in them
     memories: tuple[Array, ...]  # of groups and work-items, in the order of their numbers
     convert: Mapping[str, Callable[[Any], Any]]  # the scalar arguments
 
@@ -72,7 +72,7 @@ def interpret(
             second = shared.converter(kept) if kept != given.type else None
             convert[name] = _both(first, second)
     return Interpreted(
-        kernel, function, frozenset(shared.codes), tuple(shared.memories), convert
+        kernel, function, shared.codes, tuple(shared.memories), convert
     )  # fmt: skip
 
 
@@ -97,7 +97,7 @@ class _Shared:
         self.double = np.dtype(np.float64) in setting.dtypes
         self.checked = checked
         self.names: dict[str, Any] = {}
-        self.codes: list[pythons.CodeType] = []
+        self.codes: dict[pythons.CodeType, frozenset[str]] = {}
         self.memories: list[Array] = []
 
     def kept(self, type_: Scalar) -> DType | None:
@@ -142,26 +142,31 @@ class _Function:
         body = [*self.declarations(), *self.block(self.function.body)] or [ast.Pass()]
         printed = ast.FunctionDef(
             name=own.name,
-            args=ast.arguments([], [ast.arg(name) for name in (*names, ITEM)], None, [], [], None, []),
+            args=ast.arguments(
+                [], [ast.arg(name) for name in (*names, ITEM)], None, [], [], None, []
+            ),
             body=body,
             decorator_list=[],
             returns=None,
             type_comment=None,
         )
         if hasattr(own, "type_params"):
-            printed.type_params = []
+            printed.type_params = []  # type: ignore[attr-defined, unused-ignore]
         self.placed(printed, own)
         module = ast.Module([printed], [])
         ast.fix_missing_locations(module)
         found: dict[str, Any] = {}
         exec(compile(module, self.source.filename, "exec"), self.shared.names, found)  # noqa: S102
         function: Callable[..., Any] = found[own.name]
-        self.shared.codes.append(function.__code__)  # type: ignore[attr-defined]
+        names_of = frozenset(self.source.function.__code__.co_varnames)
+        self.shared.codes[function.__code__] = names_of
         return function
 
     def placed(self, node: Any, at: ast.AST) -> Any:
         """Return a node at the place of another in the user's file."""
-        if not hasattr(at, "lineno") or (isinstance(at, ast.FunctionDef) and isinstance(node, ast.expr)):
+        if not hasattr(at, "lineno") or (
+            isinstance(at, ast.FunctionDef) and isinstance(node, ast.expr)
+        ):
             return node  # a parameter: where it is used is told by the nodes around it
         before, indent = self.source.first - 1, self.source.indent
         node.lineno = at.lineno + before

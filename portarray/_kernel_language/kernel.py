@@ -13,15 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from portarray import kernel_language  # noqa: F401  (it says what its names mean)
 from portarray._array import conversion, dispatch, results
 from portarray._array.array import Array
 from portarray._config import config
-from portarray._devices import selection
 from portarray._devices.device import Device
 from portarray._kernel_language import source, tree, types
 from portarray._kernel_language.dialects import DIALECTS, Dialect
-from portarray._kernel_language.expressions import MARKS, Setting
+from portarray._kernel_language.expressions import Setting
 from portarray._kernel_language.frontend import Shared, read_kernel
 from portarray._kernel_language.interpreter import Interpreted, interpret
 from portarray._kernel_language.printer import Printed, print_kernel
@@ -35,22 +33,6 @@ _GROUP = 64
 """Work-items in a group of the interpreter, where a device runs no kernels."""
 _LARGEST = 2**31
 _SMALL = 1 << types.INDEX_BITS
-
-
-class Helper:
-    """A function that kernels call; made by ``pa.kernel.function``."""
-
-    def __init__(self, function: FunctionType) -> None:
-        source.read(function)
-        self.function = function
-        functools.update_wrapper(self, function)
-
-    def __call__(self, *args: Any) -> Any:
-        """Call the function as plain Python."""
-        return self.function(*args)
-
-
-MARKS.helper = lambda value: value.function if type(value) is Helper else None
 
 
 @dataclass(slots=True)
@@ -99,6 +81,7 @@ class Kernel:
 
     def __init__(self, function: FunctionType, static: Sequence[str] = ()) -> None:
         self._source = source.read(function)
+        self.__name__ = function.__name__
         self._signature = inspect.signature(function)
         for one in self._signature.parameters.values():
             if one.kind is not inspect.Parameter.POSITIONAL_OR_KEYWORD:
@@ -206,16 +189,15 @@ class Kernel:
                 key.append(self._key(x, static))
         if device is None:
             raise TypeError(f"{self.__name__} got no arrays; it runs on the device of its arrays")
-        if type(ndrange) is int:
-            ndrange = (ndrange,)
-        axes = -1 if ndrange is None else len(ndrange)
+        places = (ndrange,) if isinstance(ndrange, int) else ndrange
+        axes = -1 if places is None else len(places)
         full = (device, axes, large, *key)
         if config._kernel_debug:
-            return self._interpreted(full, args, ndrange, group, None, in_place=True)
+            return self._interpreted(full, args, places, group, None, in_place=True)
         prepared = self._prepared.get(full)
         if prepared is None or not _current(prepared.constants):
             prepared = self._prepared[full] = self._prepare(device, axes, large, args)
-        return self._run(prepared, device, args, layouts, ndrange, group, shared)
+        return self._run(prepared, device, args, layouts, places, group, shared)
 
     # --- arguments --------------------------------------------------------------------------
 
@@ -299,10 +281,8 @@ class Kernel:
         if axes < 0:
             first = self._first_written()
             by_name = dict(zip(self._names, args, strict=True))
-            if first is None or type(by_name[first]) is not Array:
-                axes = 1  # reading it tells what is wrong
-            else:
-                axes = by_name[first].ndim
+            model = by_name.get(first) if first is not None else None
+            axes = model.ndim if type(model) is Array else 1  # else reading tells what is wrong
         shared = Shared()
         found = read_kernel(self._source, parameters, setting(axes), shared)
         if not found.written:
@@ -318,9 +298,13 @@ class Kernel:
             if isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Store):
                 if isinstance(one.value, ast.Name):
                     written.add(one.value.id)
-            elif isinstance(one, ast.Call) and one.args and isinstance(one.args[0], ast.Name):
-                if "atomic" in ast.unparse(one.func):
-                    written.add(one.args[0].id)
+            elif (
+                isinstance(one, ast.Call)
+                and one.args
+                and isinstance(one.args[0], ast.Name)
+                and "atomic" in ast.unparse(one.func)
+            ):
+                written.add(one.args[0].id)
         return next((name for name in self._names if name in written), None)
 
     def _prepare(self, device: Device, axes: int, large: bool, args: tuple[Any, ...]) -> Prepared:
@@ -447,7 +431,8 @@ class Kernel:
         if len(own) > _MAX_AXES:
             if asked is not None and math.prod(asked[:-1]) > 1:
                 raise ValueError(
-                    f"group {asked}: of an ndrange of more than three axes groups lie along the last"
+                    f"group {asked}: groups of an ndrange of more than three axes lie along the "
+                    f"last one"
                 )
             own = (total,)
             asked = None if asked is None else (asked[-1],)
@@ -508,8 +493,8 @@ class Kernel:
         KernelDebugError
             If the kernel does what is wrong on any device.
         """
-        full, args, ndrange = self._asked(args, named, ndrange)
-        return self._interpreted(full, args, ndrange, group, seed, in_place=False)
+        full, args, places = self._asked(args, named, ndrange)
+        return self._interpreted(full, args, places, group, seed, in_place=False)
 
     def verify(
         self,
@@ -541,8 +526,8 @@ class Kernel:
         KernelVerificationError
             If a difference is larger.
         """
-        full, args, ndrange = self._asked(args, named, ndrange)
-        want = self._interpreted(full, args, ndrange, group, None, in_place=False)
+        full, args, places = self._asked(args, named, ndrange)
+        want = self._interpreted(full, args, places, group, None, in_place=False)
         copies: dict[int, Array] = {}
         passed = [
             copies.setdefault(id(x.native), x.copy()) if type(x) is Array else x for x in args
@@ -550,7 +535,9 @@ class Kernel:
         with config(kernel_debug=False):
             got = self(*passed, ndrange=ndrange, group=group)
         pairs = zip(
-            got if type(got) is tuple else (got,), want if type(want) is tuple else (want,), strict=True
+            got if type(got) is tuple else (got,),
+            want if type(want) is tuple else (want,),
+            strict=True,
         )
         values = [units_between(np.asarray(x), np.asarray(y)) for x, y in pairs]
         names = [self._names[place] for place in self._written(full)]
@@ -592,7 +579,8 @@ class Kernel:
         if made is None or not _current(constants):
             device, axes, large = full[:3]
             launcher = device._backend.launcher(device.native)
-            found, setting, shared = self._read(device, axes, large, args, launcher)
+            dialect = DIALECTS["opencl" if isinstance(launcher, str) else launcher.dialect]
+            found, setting, shared = self._read(device, axes, large, args, launcher, dialect)
             sources = {
                 id(one): source.read(function) for (function, *_), one in shared.helpers.items()
             }
@@ -604,7 +592,9 @@ class Kernel:
 
     def _written(self, full: Any) -> list[int]:
         made, _ = self._as_python[config._kernel_debug, *full]
-        return [n for n, name in enumerate(self._names) if _name_of(made, name) in made.tree.written]
+        return [
+            n for n, name in enumerate(self._names) if _name_of(made, name) in made.tree.written
+        ]
 
     def _interpreted(
         self,
@@ -620,7 +610,9 @@ class Kernel:
         device: Device = full[0]
         launcher = device._backend.launcher(device.native)
         written = self._written(full)
-        sizes: Range = tuple(args[written[0]].shape) if ndrange is None else _checked(ndrange, "ndrange")
+        sizes: Range = (
+            tuple(args[written[0]].shape) if ndrange is None else _checked(ndrange, "ndrange")
+        )
         asked = None if group is None else _checked(group, "group")
         copies: dict[int, np.ndarray[Any, Any]] = {}
         values: dict[str, Any] = {}
@@ -634,17 +626,19 @@ class Kernel:
                 values[name] = made.convert[name](x)
         if 0 not in sizes:
             _, items = self._ranges(launcher, sizes, asked, barriers=made.tree.barriers)
-            Run(
-                made, values, sizes or (1,), items, seed=seed, debug=config._kernel_debug
-            ).run()
+            Run(made, values, sizes or (1,), items, seed=seed, debug=config._kernel_debug).run()
         out = []
         for place in written:
             x = args[place]
             new = conversion.asarray(copies[id(x.native)], device=device)
-            if in_place and not isinstance(launcher, str) and not launcher.immutable:
-                if launcher.writable(x.native) is x.native:
-                    x[...] = new
-                    new = x
+            if (
+                in_place
+                and not isinstance(launcher, str)
+                and not launcher.immutable
+                and launcher.writable(x.native) is x.native
+            ):
+                x[...] = new
+                new = x
             out.append(new)
         return self._returned(out)
 
@@ -736,8 +730,9 @@ def _call_key(
             )
         parts.append(f"({text})")
     names = ", ".join(["size", "group", *(f"x{n}" for n in range(len(parts)))])
-    size = "None if size is None else (type(size), size)"
-    text = f"lambda {names}: ({size}, group, {', '.join(parts)})"
+    # With their types, as comparing sequences of some types fails.
+    sizes = [f"None if {one} is None else (type({one}), {one})" for one in ("size", "group")]
+    text = f"lambda {names}: ({', '.join([*sizes, *parts])})"
     made: Callable[..., tuple[Any, ...]] = eval(text, {"Array": Array, "other": other})  # noqa: S307
     return made
 
@@ -819,38 +814,3 @@ def _values(
         f"lambda layouts, ndrange, args: [{', '.join(parts)}]"
     )
     return made
-
-
-def kernel(
-    function: Callable[..., None] | None = None, /, *, static: Sequence[str] = ()
-) -> Any:
-    """Compile a function as a kernel, which runs once for each place of an ndrange.
-
-    Parameters
-    ----------
-    function : callable
-        A function in the kernel language: see :mod:`portarray.kernel_language`.
-    static : sequence of str, optional
-        Parameters whose values are constants of the program: one is compiled for each.
-
-    Returns
-    -------
-    Kernel
-        What is called with arrays; or a decorator, without `function`.
-
-    Examples
-    --------
-    >>> import portarray as pa
-    >>> import portarray.kernel_language as kl
-    >>> @pa.kernel
-    ... def saxpy(y, a, x):
-    ...     i = kl.index()
-    ...     y[i] = a * x[i] + y[i]
-    """
-    if function is None:
-        return lambda given: Kernel(given, static)
-    return Kernel(function, static)  # type: ignore[arg-type]
-
-
-kernel.function = Helper  # type: ignore[attr-defined]
-_ = selection

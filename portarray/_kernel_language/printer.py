@@ -130,7 +130,8 @@ class _Printer:
         return text if own == target else self.cast(text, own, target)
 
     def cast(self, text: str, own: Scalar, target: Scalar) -> str:
-        assert target.dtype is not None and own.dtype is not None
+        assert target.dtype is not None
+        assert own.dtype is not None
         if target.kind == "b":
             return f"({text} != 0)"
         if target.dtype.name in _HALVES:
@@ -543,9 +544,8 @@ class _Printer:
         else:
             step_text = f"pa_step{mark}"
             yield f"{inner}const {kind} {step_text} = {self.converted(x.step, type_)};"
-            test = (
-                f"({step_text} > 0 && {counter} < {stop}) || ({step_text} < 0 && {counter} > {stop})"
-            )
+            up, down = f"{counter} < {stop}", f"{counter} > {stop}"
+            test = f"({step_text} > 0 && {up}) || ({step_text} < 0 && {down})"
             change = f"{counter} += {step_text}"
         yield f"{inner}{'PA_UNROLL' if x.unroll else 'PA_LOOP'}"
         yield f"{inner}for ({begin}; {test}; {change}) {{"
@@ -614,10 +614,10 @@ class _Helper(_Printer):
         function = self.function
         assert function.result is not None
         body = list(self.block(function.body, 1))
-        names = [
-            f"{self.c_type(type_)} {self.name(name)}{'__given' if name in function.variables else ''}"
-            for name, type_ in _passed(function).items()
-        ]
+        names = []
+        for name, type_ in _passed(function).items():
+            suffix = "__given" if name in function.variables else ""
+            names.append(f"{self.c_type(type_)} {self.name(name)}{suffix}")
         parameters = [*names, *self.kernel.inherited(function, declare=True)]
         head = f"PA_FUNCTION {self.c_type(function.result)} {self.name(function.name)}"
         return [
@@ -687,9 +687,9 @@ class _Kernel(_Printer):
         for name, given in function.parameters.items():
             if isinstance(given, tree.Variable):
                 assert isinstance(given.type, Scalar)
-                dtype = self.settled(given.type).dtype
-                assert dtype is not None
-                values.append(Value("argument", name, 0, dtype))
+                kept = self.settled(given.type).dtype
+                assert kept is not None
+                values.append(Value("argument", name, 0, kept))
         pointers = [
             f"{self.pointer(array)} {self.name(array.name)}{'__buffer' if offsets else ''}"
             for array in self.arrays
@@ -699,7 +699,12 @@ class _Kernel(_Printer):
             *self._small.values(),
             "",
             *helpers,
-            self.dialect.head(self.name(function.name), pointers, self.parameters(values), plain=_rotates(function)),
+            self.dialect.head(
+                self.name(function.name),
+                pointers,
+                self.parameters(values),
+                plain=_rotates(function),
+            ),
             *self.prologue(values, offsets=offsets),
             *self.declarations(),
             *body,
@@ -732,7 +737,8 @@ class _Kernel(_Printer):
         ndim, kind = self.setting.ndim, self.offset
         if ndim <= _MAX_AXES:
             for axis in range(ndim):
-                yield f"    const {kind} pa_index{axis} = ({kind})PA_GLOBAL_INDEX({ndim - 1 - axis});"
+                place = f"PA_GLOBAL_INDEX({ndim - 1 - axis})"
+                yield f"    const {kind} pa_index{axis} = ({kind}){place};"
         else:
             yield f"    {kind} pa_rest = ({kind})PA_GLOBAL_INDEX(0);"
             for axis in range(ndim - 1, 0, -1):
@@ -749,7 +755,7 @@ class _Kernel(_Printer):
                 yield f"    {self.pointer(array)} const {own} = {own}__buffer + {own}__offset;"
         for one in _memories(self.function.body):
             space = "PA_SHARED " if one.space == "local" else ""
-            size = int(np.prod(one.shape, dtype=object))  # type: ignore[arg-type]
+            size = math.prod(one.shape or ())
             yield f"    {space}{c_name(one.dtype)} {self.name(one.name)}[{size}];"
 
     def structs(self) -> Iterator[str]:

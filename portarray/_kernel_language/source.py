@@ -82,7 +82,7 @@ def _named(value: Any) -> str:
     return f"{type(value).__name__} {value!r}"
 
 
-class Missing(Exception):
+class Missing(Exception):  # noqa: N818  (it becomes a Problem)
     """A name that stands for nothing."""
 
 

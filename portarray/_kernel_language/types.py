@@ -105,7 +105,7 @@ def of_python(value: bool | int | float) -> Scalar:
     return WEAK_FLOAT
 
 
-class Mismatch(Exception):
+class Mismatch(Exception):  # noqa: N818  (it becomes a Problem)
     """Two types that have none in common; the text says why."""
 
 

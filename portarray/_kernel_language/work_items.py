@@ -6,6 +6,7 @@ import itertools
 import linecache
 import math
 from collections.abc import Callable, Generator, Mapping, Sequence
+from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -92,7 +93,9 @@ class Watched(Elements):
         self._space = space
         self._known = None if space == "global" else np.zeros(values.shape, bool)
         self._races = races
-        self._written: dict[Places, tuple[WorkItem, int, bool]] = {}
+        # Who wrote, the last two of each kind.
+        self._plain: dict[Places, dict[WorkItem, int]] = {}
+        self._atomic: dict[Places, dict[WorkItem, int]] = {}
         self._readers: dict[Places, dict[WorkItem, int]] = {}
 
     def _check_known(self, place: Places) -> None:
@@ -104,11 +107,11 @@ class Watched(Elements):
         self._check_known(place)
         item = self._run.item
         if self._races:
-            before = self._written.get(place)
-            if before is not None and not before[2] and item.meets(before[0], before[1]):
+            other = item.met(self._plain.get(place))
+            if other is not None:
                 raise Fault(
-                    "", f"{self.name}{list(place)} is read here, and written by work-item "
-                    f"{before[0]} without a barrier between"
+                    "", f"{self.name}{list(place)} is read here, and written by work-item {other} "
+                    f"without a barrier between"
                 )  # fmt: skip
             self._readers.setdefault(place, {})[item] = item.group.phase
         return super().__getitem__(index)
@@ -131,20 +134,25 @@ class Watched(Elements):
         if not self._races:
             return
         item = self._run.item
-        before = self._written.get(place)
-        if before is not None and not (atomic and before[2]) and item.meets(before[0], before[1]):
+        other = item.met(self._plain.get(place))
+        if other is None and not atomic:
+            other = item.met(self._atomic.get(place))
+        if other is not None:
             raise Fault(
-                "", f"{self.name}{list(place)} is written here and by work-item {before[0]}, without "
-                f"an atomic function or a barrier between"
+                "", f"{self.name}{list(place)} is written here and by work-item {other}, without an "
+                f"atomic function or a barrier between"
             )  # fmt: skip
-        if not atomic:
-            for other, phase in self._readers.get(place, {}).items():
-                if item.meets(other, phase):
-                    raise Fault(
-                        "", f"{self.name}{list(place)} is written here, and read by work-item "
-                        f"{other} without a barrier between"
-                    )  # fmt: skip
-        self._written[place] = (item, item.group.phase, atomic)
+        other = None if atomic else item.met(self._readers.get(place))
+        if other is not None:
+            raise Fault(
+                "", f"{self.name}{list(place)} is written here, and read by work-item {other} "
+                f"without a barrier between"
+            )  # fmt: skip
+        writers = (self._atomic if atomic else self._plain).setdefault(place, {})
+        writers.pop(item, None)
+        if len(writers) > 1:
+            del writers[next(iter(writers))]
+        writers[item] = item.group.phase
 
 
 class Group:
@@ -181,11 +189,12 @@ class WorkItem:
     def __repr__(self) -> str:
         return str(self.index[0] if len(self.index) == 1 else self.index)
 
-    def meets(self, other: WorkItem, phase: int) -> bool:
-        """Tell whether what another work-item did in a phase is in no order with this one."""
-        if other is self:
-            return False
-        return other.group is not self.group or phase == self.group.phase
+    def met(self, others: dict[WorkItem, int] | None) -> WorkItem | None:
+        """Return one whose doing, in a phase, is in no order with this one's."""
+        for other, phase in (others or {}).items():
+            if other is not self and (other.group is not self.group or phase == self.group.phase):
+                return other
+        return None
 
     def memory(self, number: int) -> Elements:
         """Return memory of the group, or new memory of this work-item."""
@@ -199,7 +208,7 @@ class WorkItem:
     def print(self, *values: Any) -> None:
         """Print a line, in debug mode."""
         if self._run.debug:
-            print(*values)
+            print(*values)  # noqa: T201  (what kl.print is for)
 
 
 class Run:
@@ -231,6 +240,12 @@ class Run:
         self.own_group = group
         self.random = None if seed is None else np.random.default_rng(seed)
         self.item: WorkItem
+        self.written: set[str] = set()
+        for name, given in program.tree.parameters.items():
+            if isinstance(given, Array) and given.name in program.tree.written:
+                self.written |= {
+                    other for other in arguments if arguments[other] is arguments[name]
+                }
         shared: dict[int, Elements] = {}  # one array that is passed twice is one
         self.arguments: list[Any] = []
         for name, given in program.tree.parameters.items():
@@ -248,7 +263,7 @@ class Run:
         """Return an array, which is watched in debug mode."""
         if not self.debug:
             return Elements(name, values)
-        races = space == "local" or (space == "global" and bool(self.program.tree.written))
+        races = space == "local" or (space == "global" and name in self.written)
         return Watched(name, values, self, space, races=races)
 
     def memory(self, array: Array) -> Elements:
@@ -283,14 +298,17 @@ class Run:
         out = []
         total = math.prod(self.sizes)
         for linear, local in enumerate(itertools.product(*map(range, self.own_group))):
-            place = tuple(n * size + one for n, size, one in zip(number, self.own_group, local, strict=True))  # fmt: skip
+            parts = zip(number, self.own_group, local, strict=True)
+            place = tuple(n * size + one for n, size, one in parts)
             if self.linear:
                 if place[0] >= total:
                     continue
                 index = tuple(int(n) for n in np.unravel_index(place[0], self.sizes))
                 zeros = (0,) * (len(self.sizes) - 1)
                 out.append(
-                    WorkItem(self, group, index, place[0], (*zeros, *local), linear, (*zeros, *number))
+                    WorkItem(
+                        self, group, index, place[0], (*zeros, *local), linear, (*zeros, *number)
+                    )
                 )
                 continue
             if any(one >= size for one, size in zip(place, self.sizes, strict=True)):
@@ -310,7 +328,7 @@ class Run:
             at: dict[WorkItem, int] = {}
             for item in self.shuffled(list(waiting)):
                 self.item = item
-                line = self.guarded(item, lambda: next(waiting[self.item], None))
+                line = self.guarded(item, partial(next, waiting[item], None))
                 if line is not None:
                     at[item] = line
             if not at:
@@ -357,7 +375,7 @@ class Run:
             values = {
                 name: value.item() if isinstance(value, np.generic) else value
                 for name, value in frames[-1].tb_frame.f_locals.items()
-                if not isinstance(value, (Elements, WorkItem))
+                if name in self.program.codes[code] and not isinstance(value, Elements)
             }
         text = linecache.getline(code.co_filename, line).strip()
         error = _ERRORS[fault.kind](

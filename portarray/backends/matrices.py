@@ -116,7 +116,7 @@ def _known_finite(backend: Backend, x: Any) -> bool:
     """Tell whether matrices in host memory are finite; False where nothing may wait for them."""
     if type(x) is not backend.array_type or not config.check_linalg:
         return False
-    values = backend.to_host(x, copy=False)
+    values = backend.to_host(x, copy=None)  # of PyTorch's lazy conjugates there is no view
     # One pass without a temporary; where it overflows the numbers themselves are looked at.
     return math.isfinite(abs(np.vdot(values, values))) or bool(np.isfinite(values).all())
 

@@ -114,8 +114,12 @@ class Writer:
         if choice == 9:
             word = self.one("min({}, {})", "max({}, {})", "({} if {} > 3 else 4)")
             return word.format(a, b)
-        sign = self.one("+", "-", "*", "//", "%", "&", "|", "^")
-        return f"({a} {sign} {b})"
+        sign = self.one("+", "-", "*", "*", "//", "%", "&", "|", "^", "<<", ">>", "**", "abs")
+        if sign in ("<<", ">>"):
+            return f"({a} {sign} {self.one('3', 'i', '(i + 20)', '40')})"
+        if sign == "**":
+            return f"(({a} % 11) ** {self.one('2', '3', 'i')})"
+        return f"abs({a})" if sign == "abs" else f"({a} {sign} {b})"
 
     def truth(self, depth: int) -> str:
         choice = self.draw(st.integers(0, 7))
@@ -191,7 +195,9 @@ class Writer:
             sign = self.one("-", "+") if "float" in kind else self.one("-", "~", "+")
             return f"({sign}{a})"
         if choice == 10 and kind == "int":
-            return f"abs({a})"
+            return self.one(f"abs({a})", f"pa.sign({a})", f"int({a}) * {a}")
+        if choice == 11 and "float" not in kind:
+            return f"kl.{dtype}({self.weak(depth)} + i)"
         if choice == 10 and "float" in kind:
             others = [d for d in self.known() if d in INTEGERS]
             if others and "bfloat" not in kind:
@@ -327,9 +333,7 @@ def programs(draw: Any, dtypes: tuple[str, ...], default: str) -> Program:
     exact = draw(st.integers(0, 3)) > 0
     writer = Writer(draw, dtypes, arrays, outputs, default)
     writer.body(draw(st.integers(1, 4)), rounded=not exact)
-    text = HEAD.format(
-        parameters=", ".join([*outputs, *arrays, "n"]), body="\n".join(writer.lines)
-    )
+    text = HEAD.format(parameters=", ".join([*outputs, *arrays, "n"]), body="\n".join(writer.lines))
     seed = draw(st.integers(0, 1000))
     values = [np.zeros(SIZE, np.dtype(of(own))) for own in outputs.values()]
     values += [elements(np.dtype(of(own)), seed + n) for n, own in enumerate(wanted)]

@@ -13,8 +13,7 @@ from typing import Any
 
 import pytest
 from drawn import Program, programs
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, Phase, given, settings
 
 import portarray as pa
 from portarray._array import dispatch
@@ -39,7 +38,11 @@ def check(program: Program, device: Any, folder: Path) -> None:
     arguments = [
         pa.asarray(x, device=device) if hasattr(x, "dtype") else x for x in program.arguments
     ]
-    kernel.verify(*arguments, tolerance=0 if program.exact else 64)
+    try:
+        kernel.verify(*arguments, tolerance=0 if program.exact else 64)
+    except Exception as error:
+        error.add_note(program.text)
+        raise
 
 
 def dtypes_of(device: Any) -> tuple[str, ...]:
@@ -57,6 +60,8 @@ def test_drawn_kernels(device: str, tmp_path: Path) -> None:
 
     @settings(
         max_examples=count,
+        # Shrinking compiles programs for minutes.
+        phases=[Phase.explicit, Phase.reuse, Phase.generate],
         suppress_health_check=list(HealthCheck),
         deadline=None,
     )
@@ -65,6 +70,3 @@ def test_drawn_kernels(device: str, tmp_path: Path) -> None:
         check(program, place, tmp_path)
 
     drawn()
-
-
-_ = st

@@ -47,7 +47,9 @@ def arrays(out: Any) -> tuple[Any, ...]:
 
 def bare(case: Case) -> str:
     """Return a device that has all dtypes and runs no programs in this."""
-    return "numpy" if not any(dtype.name == "bfloat16" for dtype in case.dtypes()) else "torch:cpu:0"
+    return (
+        "numpy" if not any(dtype.name == "bfloat16" for dtype in case.dtypes()) else "torch:cpu:0"
+    )
 
 
 @pytest.mark.parametrize("seed", [None, 7], ids=["in-order", "drawn"])
@@ -71,3 +73,279 @@ def test_cases_pass_all_checks(case: Case, capsys: pytest.CaptureFixture[str]) -
         out = compiled(*passed(case, bare(case)), ndrange=case.ndrange, group=case.group)
     case.check(arrays(out))
     assert case.prints in capsys.readouterr().out
+
+
+@pa.kernel.function
+def taken(x, place):
+    return x[place + 1]
+
+
+@pa.kernel
+def shifted(y, x):
+    i = kl.index()
+    scale = 2.0
+    y[i] = taken(x, i) * scale
+
+
+@pa.kernel
+def before(y, x):
+    i = kl.index()
+    y[i] = x[i - 1]
+
+
+@pa.kernel
+def whole(y, x, z):
+    i = kl.index()
+    y[i] = x[i] // z[i]
+
+
+@pa.kernel
+def rest(y, x, z):
+    i = kl.index()
+    y[i] = i % (x[i] - x[i])
+
+
+@pa.kernel
+def unwritten_local(y):
+    i = kl.index()
+    shared = kl.local(4, kl.int32)
+    if kl.local_index() > 0:
+        shared[kl.local_index()] = i
+    kl.barrier()
+    y[i] = shared[3 - kl.local_index()]
+
+
+@pa.kernel
+def unwritten_private(y):
+    i = kl.index()
+    own = kl.private((2, 2), kl.float32)
+    own[0, 1] = 1.0
+    y[i] = own[0, 1] + own[1, 0]
+
+
+@pa.kernel
+def all_into_one(y, x):
+    i = kl.index()
+    y[i // 2] = x[i]
+
+
+@pa.kernel
+def reads_neighbours(y):
+    i = kl.index()
+    y[i] = y[(i + 1) % y.shape[0]]
+
+
+@pa.kernel
+def no_barrier(y, x):
+    here = kl.local_index()
+    shared = kl.local(4, kl.float32)
+    shared[here] = x[kl.index()]
+    y[kl.index()] = shared[3 - here]
+
+
+@pa.kernel
+def atomic_and_plain(y, x):
+    i = kl.index()
+    kl.atomic_add(y, 0, x[i])
+    if i == 3:
+        y[0] = 1
+
+
+@pa.kernel
+def in_two_phases(y, counts, x):
+    here = kl.local_index()
+    shared = kl.local(4, kl.int32)
+    shared[here] = x[kl.index()]
+    kl.barrier()
+    other = shared[3 - here]
+    kl.barrier()
+    shared[here] = 0
+    kl.barrier()
+    kl.atomic_add(counts, other % 3, 1)
+    kl.atomic_add(shared, 0, other)
+    kl.barrier()
+    y[kl.index()] = shared[0]
+
+
+def ints(*values: int, device: object = "numpy") -> Any:
+    return pa.asarray(values, dtype=pa.int32, device=device)
+
+
+def floats(size: int) -> Any:
+    return pa.arange(size, dtype=pa.float32, device="numpy")
+
+
+WRONG = [
+    (shifted, lambda: (floats(8), floats(8)), {}, "index 8 is outside axis 0 of length 8"),
+    (before, lambda: (floats(8), floats(8)), {}, "index -1 is outside axis 0 of length 8"),
+    (whole, lambda: (ints(1, 2), ints(3, 7), ints(1, 0)), {}, "7 // 0"),
+    (rest, lambda: (ints(1, 2), ints(3, 7), ints(1, 0)), {}, "0 % 0"),
+    (unwritten_local, lambda: (ints(1, 2, 3, 4),), {"group": 4}, r"shared\[0\] is read before"),
+    (unwritten_private, lambda: (floats(2),), {}, r"own\[1, 0\] is read before it has a value"),
+    (all_into_one, lambda: (floats(2), floats(4)), {"ndrange": 4}, "written here and by"),
+    (reads_neighbours, lambda: (floats(3),), {}, "written here, and read by work-item 0"),
+    (no_barrier, lambda: (floats(4), floats(4)), {"group": 4}, r"shared\[[123]\]"),
+    (atomic_and_plain, lambda: (ints(0), ints(1, 2, 3, 4)), {"ndrange": 4}, "without an atomic"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kernel", "make", "given", "message"), WRONG, ids=[one[0].__name__ for one in WRONG]
+)
+def test_what_is_wrong_is_told_in_debug_mode(
+    kernel: Any, make: Any, given: dict[str, Any], message: str
+) -> None:
+    with pa.config(kernel_debug=True), pytest.raises(KernelDebugError, match=message) as caught:
+        kernel(*make(), **given)
+    error = caught.value
+    assert isinstance(error, IndexError) == ("outside" in message)
+    assert isinstance(error, ZeroDivisionError) == message.endswith((" // 0", " % 0"))
+    assert error.filename == __file__
+    assert error.text == Path(__file__).read_text().splitlines()[error.line - 1].strip()
+    assert f'File "{__file__}", line {error.line}, in {error.kernel}, work-item ' in str(error)
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    assert (frame.filename, frame.lineno, frame.name) == (__file__, error.line, error.kernel)
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is type(error)
+    assert str(again) == str(error)
+
+
+def test_without_debug_mode_indices_are_checked_and_nothing_else() -> None:
+    for kernel, make, given, message in WRONG:
+        if "outside" in message:
+            with pytest.raises(IndexError, match=message):
+                kernel.interpret(*make(), **given)
+        else:
+            kernel.interpret(*make(), **given)
+
+
+def test_what_is_in_order_is_no_race() -> None:
+    x = ints(5, 7, 9, 11, 13, 15, 17, 19)
+    with pa.config(kernel_debug=True):
+        y, counts = in_two_phases(ints(*range(8)), ints(0, 0, 0), x, group=4)
+    assert np.asarray(y).tolist() == [32] * 4 + [64] * 4
+    assert np.asarray(counts).sum() == 8
+
+
+def test_errors_show_the_helper_and_its_caller_with_their_values() -> None:
+    with pytest.raises(KernelIndexError) as caught:
+        shifted.interpret(floats(3), floats(3))
+    frames = traceback.extract_tb(caught.value.__traceback__)[-2:]
+    assert [(one.name, one.line) for one in frames] == [
+        ("shifted", "y[i] = taken(x, i) * scale"),
+        ("taken", "return x[place + 1]"),
+    ]
+    assert caught.value.work_item == (2,)
+    assert caught.value.values == {"place": 2}
+    inner = caught.tb
+    while inner.tb_next is not None:
+        outer, inner = inner, inner.tb_next
+    assert outer.tb_frame.f_locals["scale"] == 2.0
+
+
+@pa.kernel
+def into_the_first(y, x):
+    y[0] = x[kl.index()]
+
+
+def test_a_drawn_order_shows_races() -> None:
+    found = {
+        float(into_the_first.interpret(floats(1), floats(9), ndrange=9, group=3, seed=seed)[0])
+        for seed in range(6)
+    }
+    assert len(found) > 1
+    assert {float(into_the_first.interpret(floats(1), floats(9), ndrange=9)[0])} == {8.0}
+
+
+@pa.kernel
+def traced(y, x):
+    i = kl.index()
+    twice = x[i] + x[i]
+    y[i] = twice
+
+
+def test_debuggers_stop_in_the_kernel(tmp_path: Path) -> None:
+    commands = tmp_path / "commands"
+    commands.write_text(
+        "continue\np 'in', i, float(twice), x[i]\np x\nnext\np 'then', y[1]\ncontinue\n"
+    )
+    line = Path(__file__).read_text().splitlines().index("    y[i] = twice") + 1
+    with commands.open() as given, (tmp_path / "shown").open("w") as shown:
+        debugger = pdb.Pdb(stdin=given, stdout=shown, nosigint=True, readrc=False)
+        debugger.use_rawinput = False
+        debugger.set_break(__file__, line, cond="i == 1")
+        out = debugger.runcall(traced.interpret, floats(3), floats(3))
+        debugger.clear_all_breaks()
+    assert out.tolist() == [0.0, 2.0, 4.0]
+    text = (tmp_path / "shown").read_text()
+    assert "('in', 1, 2.0, " in text
+    assert "('then', " in text
+    assert "x = array([0., 1., 2.], dtype=float32)" in text
+    assert "-> y[i] = twice" in text
+
+
+@pa.kernel
+def printing(y):
+    i = kl.index()
+    kl.print("at", i, y[i] > 1)
+    y[i] += 1
+
+
+def test_lines_are_printed_in_debug_mode_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    printing.interpret(floats(3))
+    assert capsys.readouterr().out == ""
+    with pa.config(kernel_debug=True):
+        printing(floats(3))
+    assert capsys.readouterr().out == "at 0 False\nat 1 False\nat 2 True\n"
+
+
+@pa.kernel
+def sums(y, z, x, a):
+    i, j = kl.index()
+    y[i, j] += x[j, i] * a
+    z[i, j] = kl.linear_index() + kl.global_size(1) * kl.group_count(0)
+
+
+def test_every_device_interprets_and_agrees(device: str) -> None:
+    place = pa.device(device)
+
+    def arguments() -> tuple[Any, ...]:
+        y = pa.reshape(pa.arange(6, dtype=pa.float32, device=device), (2, 3))
+        z = pa.zeros((2, 3), dtype=pa.int32, device=device)
+        return y, z, pa.reshape(pa.arange(6, dtype=pa.float32, device=device), (3, 2)), 0.5
+
+    given = arguments()
+    y, z = sums.interpret(*given, group=(1, 3))
+    assert y.device is place
+    assert np.asarray(y).tolist() == [[0.0, 2.0, 4.0], [3.5, 5.5, 7.5]]
+    assert np.asarray(z).tolist() == [[6, 7, 8], [9, 10, 11]]
+    assert np.asarray(given[0]).tolist() == [[0, 1, 2], [3, 4, 5]]
+    launcher = place._backend.launcher(place.native)
+    with pa.config(kernel_debug=True):
+        checked = sums(*given, group=(1, 3))
+    assert np.array_equal(np.asarray(checked[0]), np.asarray(y))
+    if isinstance(launcher, str):
+        return
+    given, others = arguments(), arguments()
+    with pa.config(kernel_debug=True):
+        checked = sums(*given, group=(1, 3))
+    called = sums(*others, group=(1, 3))
+    assert (checked[0] is given[0]) == (called[0] is others[0])
+    assert np.array_equal(np.asarray(given[0]), np.asarray(others[0]))
+    assert sums.verify(*arguments(), group=(1, 3)) == {"y": 0, "z": 0}
+    with pytest.raises(KernelVerificationError, match="differs from the interpreter: y by 0 ULP"):
+        sums.verify(*arguments(), tolerance=-1)
+
+
+@pa.kernel
+def all_of_one(y, x):
+    i = kl.index()
+    y[i] = x[i] + 1
+    y[i] = x[i] + 1
+
+
+def test_an_array_that_is_passed_twice_is_one() -> None:
+    same = floats(3)
+    assert all_of_one.interpret(same, same).tolist() == [2.0, 3.0, 4.0]
+    assert same.tolist() == [0.0, 1.0, 2.0]
+    assert all_of_one.verify(same, same) == {"y": 0}

@@ -207,7 +207,9 @@ def _complex_sign(z: Tensor) -> Tensor:
     direction = torch.complex(
         torch.where(torch.isinf(a), torch.sign(a), 0), torch.where(torch.isinf(b), torch.sign(b), 0)
     )
-    return torch.where(infinite, direction, torch.sgn(z))
+    # Of subnormal numbers PyTorch's own divides by 0.
+    tiny = torch.maximum(torch.abs(a), torch.abs(b)) < torch.finfo(a.dtype).tiny
+    return torch.where(infinite, direction, torch.sgn(torch.where(tiny, z * 2.0**100, z)))
 
 
 ROWS: Rows = {

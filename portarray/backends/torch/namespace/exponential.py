@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from portarray.backends.composed.exponential import expm1_parts
+from portarray.backends.composed.exponential import expm1_parts, log1p_parts
 from portarray.backends.torch.namespace import unsigned
 from portarray.backends.torch.namespace.arithmetic import as_tensor
 from portarray.backends.torch.namespace.overlap import written
@@ -28,13 +28,7 @@ def _complex_expm1(x: Tensor) -> Tensor:
 
 def _complex_log1p(x: Tensor) -> Tensor:
     # PyTorch's own loses half the digits near 0 and misses the standard's special cases.
-    # abs(1 + z)**2 - 1 = a*(2 + a) + b**2 for z = a + bj, which is exact where it is small.
-    a, b = x.real, x.imag
-    excess = a * (2 + a) + b * b
-    far = torch.log(torch.hypot(1 + a, b))
-    near = torch.abs(excess) < 0.5
-    modulus = torch.where(near, 0.5 * torch.log1p(torch.where(near, excess, 0)), far)
-    return torch.complex(modulus, torch.atan2(b, 1 + a))
+    return torch.complex(*log1p_parts(torch, x.real, x.imag))
 
 
 def _signed_pow(x1: Tensor, x2: Tensor) -> Tensor:

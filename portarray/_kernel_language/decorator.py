@@ -1,0 +1,90 @@
+"""``pa.kernel``: the decorator, which imports what makes kernels when the first one is made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+if TYPE_CHECKING:
+    from portarray._kernel_language.kernel import Kernel
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Decorator:
+    """Compile a function as a kernel, which runs once for each place of an ndrange.
+
+    A kernel is called with arrays of one device, on which it runs. Its body is in the kernel
+    language: see :mod:`portarray.kernel_language`.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> import portarray.kernel_language as kl
+    >>> @pa.kernel
+    ... def saxpy(y, a, x):
+    ...     i = kl.index()
+    ...     y[i] = a * x[i] + y[i]
+    """
+
+    __slots__ = ()
+
+    @overload
+    def __call__(self, function: Callable[..., None], /) -> Kernel: ...
+
+    @overload
+    def __call__(self, /, *, static: Sequence[str]) -> Callable[[Callable[..., None]], Kernel]: ...
+
+    def __call__(
+        self, function: Callable[..., None] | None = None, /, *, static: Sequence[str] = ()
+    ) -> Any:
+        """Return a kernel, or a decorator that makes one.
+
+        Parameters
+        ----------
+        function : callable
+            A function in the kernel language.
+        static : sequence of str, optional
+            Parameters whose values are constants of the program: one is compiled for each.
+
+        Returns
+        -------
+        Kernel
+            What is called with arrays; without `function` a decorator.
+
+        Raises
+        ------
+        TypeError
+            If it is no plain function whose text is to be had.
+        """
+        from portarray._kernel_language.kernel import Kernel
+
+        if function is None:
+            return lambda given: Kernel(given, static)
+        return Kernel(function, static)  # type: ignore[arg-type]  # which it checks
+
+    def function(self, function: F, /) -> F:
+        """Mark a function as one that kernels may call.
+
+        Parameters
+        ----------
+        function : callable
+            A function in the kernel language that returns a value. It is compiled with the kernels
+            that call it, for the types of the arguments.
+
+        Returns
+        -------
+        callable
+            The helper. Called outside of kernels it is the plain function.
+        """
+        from portarray._kernel_language import source
+        from portarray._kernel_language.expressions import Helper
+
+        source.read(function)
+        return Helper(function)  # type: ignore[arg-type, return-value]
+
+    def __repr__(self) -> str:
+        return "<portarray.kernel>"
+
+
+kernel = Decorator()
