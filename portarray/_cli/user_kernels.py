@@ -38,7 +38,7 @@ class Compared:
 def verify_file(
     path: Path, devices: Iterable[Device], tolerance: float | None, *, as_json: bool
 ) -> bool:
-    """Compare the kernels of a file on devices, show how much they differ; tell if all are right."""
+    """Compare the kernels of a file on devices, show the differences; tell if all are right."""
     module = _imported(path)
     examples = getattr(module, EXAMPLES, None)
     if not callable(examples):
