@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from portarray._kernel_language.expressions import MARKS
-
 __all__ = [
     "atomic_add",
     "atomic_compare_exchange",
@@ -206,8 +204,3 @@ def print(*values: Any) -> None:  # as Python's
 def unroll(numbers: range, /) -> range:
     """Mark a loop, ``for i in kl.unroll(range(4))``, as one to be unrolled."""
     _outside("unroll")
-
-
-MARKS.language = {
-    id(globals()[name]): name for name in __all__ if not isinstance(globals()[name], type)
-}

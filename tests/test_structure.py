@@ -106,17 +106,25 @@ MAY_IMPORT: dict[str, set[str]] = {
     "fft": {"_absent", "_api", "_array"},
     "_verification": {"_devices", "_array", "_api"},
     "kernels": {"_absent", "errors", "_config", "_devices", "_array", "_api", "_verification"},
+    "kernel_language": set(),  # names
+    "_kernel_language": {
+        *("errors", "_config", "_devices", "_array", "backends.promotion", "backends.launching"),
+    },
     "": {
         *("errors", "_version", "_config", "_devices", "_movement", "_array"),
-        *("_absent", "_api", "linalg", "fft", "kernels"),
+        *("_absent", "_api", "linalg", "fft", "kernels", "_kernel_language"),
     },
     "_cli": {
         *("", "errors", "_version", "_config", "_devices", "_array", "_api", "_movement"),
-        *("_verification", "kernels"),
+        *("_verification", "kernels", "_kernel_language"),
     },
     "__main__": {"_cli"},
 }
-NATIVE_ARRAYS = {"_array", "_movement"}  # where an array's native part may be read
+NATIVE_ARRAYS = {
+    "_array",
+    "_movement",
+    "_kernel_language",
+}  # where an array's native part may be read
 
 # Distributions that only some parts need, and the parts that may import each.
 HOMES_OF = {

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import portarray.kernel_language as kl
 
 import portarray as pa
+import portarray.kernel_language as kl
 from examples.kernels.command import main, to_numpy
 
 if TYPE_CHECKING:

@@ -77,8 +77,10 @@ class Decorator:
         callable
             The helper. Called outside of kernels it is the plain function.
         """
-        from portarray._kernel_language.kernel import Helper
+        from portarray._kernel_language import source
+        from portarray._kernel_language.expressions import Helper
 
+        source.read(function)
         return Helper(function)  # type: ignore[arg-type, return-value]
 
     def __repr__(self) -> str:

@@ -25,6 +25,7 @@ class Dialect:
     inherited_declared: tuple[str, ...] = ()
     headers: tuple[str, ...] = ()  # of the prelude, after its own
     long_suffix: str = "L"  # of literals of 64 bits
+    long_places: bool = False  # whether places in memory of several axes are computed in 64 bits
     double: bool = True  # whether the language has double precision
 
     @cached_property
@@ -51,6 +52,7 @@ DIALECTS: Mapping[str, Dialect] = {
         "opencl",
         "__kernel void {name}({parameters}) {{",
         plain="__attribute__((intel_vec_len_hint(1)))",
+        long_places=True,
     ),
     # "L" is 32 bits in CUDA on Windows, and "LL" is none of OpenCL C's or Metal's suffixes.
     "cuda": Dialect("cuda", _CUDA, headers=("cuda_and_hip",), long_suffix="LL"),

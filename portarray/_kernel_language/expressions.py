@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import difflib
+import functools
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from types import ModuleType
+from dataclasses import dataclass
+from types import FunctionType, ModuleType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -40,16 +41,21 @@ class Setting:
     device: str = ""
 
 
-@dataclass(slots=True)
-class Marks:
-    """What ``kl`` and the kernel decorator's own objects mean; set by those who define them."""
-
-    language: Mapping[int, str] = field(default_factory=dict)  # id of a function to its name
-    namespaces: frozenset[str] = frozenset(("portarray", "portarray.linalg"))
-    helper: Callable[[Any], Any] = lambda value: None  # the function of a helper, or None
+LANGUAGE = "portarray.kernel_language"
+"""The module whose functions mean something in kernels, by their names."""
 
 
-MARKS = Marks()
+class Helper:
+    """A function that kernels call; made by ``pa.kernel.function``."""
+
+    def __init__(self, function: FunctionType) -> None:
+        self.function = function
+        functools.update_wrapper(self, function)
+
+    def __call__(self, *args: Any) -> Any:
+        """Call the function as plain Python."""
+        return self.function(*args)
+
 
 _BINARY: Mapping[type[ast.AST], str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%",
@@ -451,11 +457,10 @@ class Expressions:
         if not isinstance(function, Constant):
             raise Wrong(node, f"{ast.unparse(node.func)} is no function")
         target = function.value
-        word = MARKS.language.get(id(target))
+        word = language_word(target)
         if word is not None:
             return self._language(node, word)
-        helper = MARKS.helper(target)
-        if helper is not None:
+        if isinstance(target, Helper):
             return self.helper_call(node, target, self.arguments(node))
         dtype = _dtype_of(target)
         if dtype is not None:
@@ -501,7 +506,7 @@ class Expressions:
             table = functions.BUILTINS
         elif module == "math":
             table = functions.MATH
-        elif module.partition(".")[0] in ("portarray", "numpy") or isinstance(target, np.ufunc):
+        elif module.partition(".")[0] == "portarray" or isinstance(target, np.ufunc):
             table = functions.NAMESPACE
             if name in functions.OPERATORS or name in functions.COMPARISONS:
                 return self._named_operator(node, name)
@@ -639,6 +644,12 @@ class Expressions:
         raise NotImplementedError
 
 
+def language_word(value: Any) -> str | None:
+    """Return the name of one of the language's own functions."""
+    own = isinstance(value, FunctionType) and value.__module__ == LANGUAGE
+    return value.__name__ if own else None
+
+
 def _scalar(x: tree.Expr) -> Scalar:
     assert isinstance(x.type, Scalar)
     return x.type
@@ -664,7 +675,7 @@ def _usable(value: Any) -> bool:
         isinstance(value, (ModuleType, np.dtype, str, np.ufunc))
         or value is None
         or callable(value)
-        or MARKS.helper(value) is not None
+        or isinstance(value, Helper)
     )
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from portarray._kernel_language import expressions, source, tree, types
 from portarray._kernel_language.errors import KernelSyntaxError, Problem
-from portarray._kernel_language.expressions import MARKS, Expressions, Setting, Value, Wrong
+from portarray._kernel_language.expressions import Expressions, Setting, Value, Wrong, language_word
 from portarray._kernel_language.types import Array, Constant, Scalar, Tuple
 
 _ROUNDS = 12
@@ -165,7 +165,7 @@ class Checker(Expressions):
             function = self.value(node.func)
         except Wrong:
             return None
-        return MARKS.language.get(id(function.value)) if isinstance(function, Constant) else None
+        return language_word(function.value) if isinstance(function, Constant) else None
 
     def _assign(self, node: ast.Assign) -> tree.Statement:
         if len(node.targets) > 1:
@@ -496,7 +496,7 @@ class Checker(Expressions):
 
     def helper_call(self, node: ast.Call, target: Any, given: list[ast.expr]) -> tree.Expr:
         """Return a call of a helper, read for the types of these arguments."""
-        function = MARKS.helper(target)
+        function = target.function
         if function in self.shared.running:
             raise Wrong(node, f"{function.__name__} calls itself; recursion is not in the language")
         found = source.read(function)

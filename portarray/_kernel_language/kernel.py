@@ -13,14 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from portarray import kernel_language  # noqa: F401  (it says what its names mean)
 from portarray._array import conversion, dispatch, results
 from portarray._array.array import Array
 from portarray._config import config
 from portarray._devices.device import Device
 from portarray._kernel_language import source, tree, types
 from portarray._kernel_language.dialects import DIALECTS, Dialect
-from portarray._kernel_language.expressions import MARKS, Setting
+from portarray._kernel_language.expressions import Setting
 from portarray._kernel_language.frontend import Shared, read_kernel
 from portarray._kernel_language.interpreter import Interpreted, interpret
 from portarray._kernel_language.printer import Printed, print_kernel
@@ -34,22 +33,6 @@ _GROUP = 64
 """Work-items in a group of the interpreter, where a device runs no kernels."""
 _LARGEST = 2**31
 _SMALL = 1 << types.INDEX_BITS
-
-
-class Helper:
-    """A function that kernels call; made by ``pa.kernel.function``."""
-
-    def __init__(self, function: FunctionType) -> None:
-        source.read(function)
-        self.function = function
-        functools.update_wrapper(self, function)
-
-    def __call__(self, *args: Any) -> Any:
-        """Call the function as plain Python."""
-        return self.function(*args)
-
-
-MARKS.helper = lambda value: value.function if type(value) is Helper else None
 
 
 @dataclass(slots=True)

@@ -244,10 +244,17 @@ class _Printer:
         if not index:
             return "0"
         parts = [self.index(one) for one in index]
+        # CPUs' compilers see in products of 64 bits, which do not wrap around, which elements are
+        # neighbours.
+        wide = "(i64)" if self.dialect.long_places and not self.wide else ""
         if array.strided:
-            terms = [f"{part} * {self.use('stride', array, n)}" for n, part in enumerate(parts)]
+            terms = [
+                f"{wide}{part} * {self.use('stride', array, n)}" for n, part in enumerate(parts)
+            ]
             return " + ".join(terms)
         out = parts[0]
+        if wide and len(parts) > 1:
+            out = f"({wide}{out})"
         for axis, part in enumerate(parts[1:], start=1):
             size = (
                 str(array.shape[axis]) if array.shape is not None else self.use("size", array, axis)

@@ -36,15 +36,15 @@ class Source:
         last = end + self.indent if end is not None and same else len(text.rstrip())
         return Problem(message, self.filename, self.first + line - 1, column, last, text)
 
-    def line(self, at: ast.AST) -> int:
-        """Return the line of the user's file that a node begins at."""
-        return self.first + int(getattr(at, "lineno", 1)) - 1
-
     def beside(self, at: ast.AST) -> str:
-        """Return the file, the line and its text, to show beside what was made of it."""
+        """Return the line at a node, with its place, for comments."""
         line = self.line(at)
         text = self.lines[line - self.first].strip()
         return f"{PurePath(self.filename).name}:{line}: {text}"
+
+    def line(self, at: ast.AST) -> int:
+        """Return the line of the user's file that a node begins at."""
+        return self.first + int(getattr(at, "lineno", 1)) - 1
 
 
 def read(function: Any) -> Source:

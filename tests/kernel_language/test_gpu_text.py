@@ -137,7 +137,9 @@ def test_cuda_compiles(subject: str) -> None:
     assert not any(logs.values()), "\n".join(f"{name}: {log}" for name, log in logs.items() if log)
 
 
-@pytest.mark.parametrize("dialect, check", [("hip", hip), ("metal", metal)], ids=["hip", "metal"])
+@pytest.mark.parametrize(
+    ("dialect", "check"), [("hip", hip), ("metal", metal)], ids=["hip", "metal"]
+)
 def test_clang_accepts(dialect: str, check: Callable[[str], str]) -> None:
     """All programs at once: the prelude once, then each kernel in a namespace of its own."""
     clang()

@@ -32,11 +32,25 @@ typedef uchar pa_bool;
 #define PA_LOOP _Pragma("clang loop vectorize(disable)")
 #define PA_NAN NAN
 #define PA_INF INFINITY
-#define PA_GLOBAL_INDEX(d) get_global_id(d)
-#define PA_LOCAL_INDEX(d) get_local_id(d)
-#define PA_GROUP_INDEX(d) get_group_id(d)
-#define PA_GROUP_SIZE(d) get_local_size(d)
-#define PA_GROUP_COUNT(d) get_num_groups(d)
+/* Launches have fewer than 2**31 work-items. Compilers that know do not take the conversion for one
+   that may wrap around, and so see that neighbours use neighbouring elements: else CPUs' gather. */
+#ifdef __has_builtin
+#if __has_builtin(__builtin_assume)
+#define PA_ASSUME(x) __builtin_assume(x)
+#endif
+#endif
+#ifndef PA_ASSUME
+#define PA_ASSUME(x)
+#endif
+inline i32 pa_place(size_t n) {
+    PA_ASSUME(n < 0x80000000u);
+    return (i32)n;
+}
+#define PA_GLOBAL_INDEX(d) pa_place(get_global_id(d))
+#define PA_LOCAL_INDEX(d) pa_place(get_local_id(d))
+#define PA_GROUP_INDEX(d) pa_place(get_group_id(d))
+#define PA_GROUP_SIZE(d) pa_place(get_local_size(d))
+#define PA_GROUP_COUNT(d) pa_place(get_num_groups(d))
 #define PA_BITS_F32(x) as_uint(x)
 #define PA_FLOAT_BITS(x) as_float(x)
 #define pa_isinf(x) ((bool)isinf(x))

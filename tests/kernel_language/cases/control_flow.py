@@ -5,8 +5,9 @@ from __future__ import annotations
 from math import comb
 
 import numpy as np
-import portarray.kernel_language as kl
 from cases.case import Case
+
+import portarray.kernel_language as kl
 
 
 def early_return(y, x):

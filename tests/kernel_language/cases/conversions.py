@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ml_dtypes
 import numpy as np
-import portarray.kernel_language as kl
 from cases.case import Case
 
 import portarray as pa
+import portarray.kernel_language as kl
 
 
 def to_float32(y, x):

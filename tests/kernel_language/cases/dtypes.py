@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ml_dtypes
 import numpy as np
-import portarray.kernel_language as kl
 from cases.case import Case
+
+import portarray.kernel_language as kl
 
 
 def copy(y, x):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import portarray.kernel_language as kl
 from cases.case import Case
+
+import portarray.kernel_language as kl
 
 SOBEL = (1, 0, -1, 2, 0, -2, 1, 0, -1)
 

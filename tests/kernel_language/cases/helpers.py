@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import portarray.kernel_language as kl
 from cases.case import Case
 
 import portarray as pa
+import portarray.kernel_language as kl
 
 SCALE = 3
 WEIGHTS = (0.25, 0.5, 0.25)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import portarray.kernel_language as kl
 from cases.case import Case
+
+import portarray.kernel_language as kl
 
 
 def sort_five(y, x):

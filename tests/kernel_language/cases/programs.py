@@ -7,11 +7,11 @@ import zlib
 from itertools import permutations
 
 import numpy as np
-import portarray.kernel_language as kl
 from cases.case import Case
 from scipy.special import ndtr
 
 import portarray as pa
+import portarray.kernel_language as kl
 
 
 @pa.kernel.function

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import portarray.kernel_language as kl
 from cases.case import Case
 from scipy import special
 
 import portarray as pa
+import portarray.kernel_language as kl
 
 
 def trigonometry(y, x):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import portarray.kernel_language as kl
 from cases.case import Case, View
+
+import portarray.kernel_language as kl
 
 
 def add_arrays(y, x, z):

@@ -20,6 +20,7 @@ HIP_OF(acos, 1) HIP_OF(acosh, 1) HIP_OF(asin, 1) HIP_OF(asinh, 1) HIP_OF(atan, 1
 HIP_OF(cbrt, 1) HIP_OF(ceil, 1) HIP_OF(cos, 1) HIP_OF(cosh, 1) HIP_OF(erf, 1) HIP_OF(erfc, 1)
 HIP_OF(exp, 1) HIP_OF(exp2, 1) HIP_OF(expm1, 1) HIP_OF(fabs, 1) HIP_OF(floor, 1) HIP_OF(log, 1)
 HIP_OF(log10, 1) HIP_OF(log1p, 1) HIP_OF(log2, 1) HIP_OF(rint, 1) HIP_OF(sin, 1) HIP_OF(sinh, 1)
+HIP_OF(lgamma, 1) HIP_OF(tgamma, 1)
 HIP_OF(sqrt, 1) HIP_OF(tan, 1) HIP_OF(tanh, 1) HIP_OF(trunc, 1)
 HIP_OF(atan2, 2) HIP_OF(copysign, 2) HIP_OF(fmod, 2) HIP_OF(hypot, 2) HIP_OF(pow, 2)
 HIP_OF(fma, 3)
