@@ -387,7 +387,9 @@ def units_between(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> float:
     if not x.size:
         return 0.0
     if x.dtype.kind in "biu":
-        return float(max(abs(int(a) - int(b)) for a, b in zip(x.flat, y.flat, strict=True)))
+        unlike = x != y
+        pairs = zip(x[unlike].tolist(), y[unlike].tolist(), strict=True)
+        return float(max((abs(a - b) for a, b in pairs), default=0))
     nan = (x != x) & (y != y)
     if np.any(((x != x) | (y != y)) & ~nan):
         return math.inf
