@@ -80,6 +80,7 @@ class Checker(Expressions):
             if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
         }
         self.varying: set[str] = set()
+        self.uneven: set[int] = set()  # loops that some work-items leave before others
         self.round = 0
         self.returned: Scalar | Tuple | None = None
 
@@ -94,10 +95,11 @@ class Checker(Expressions):
             self.assigned = set()
             self.divergent = 0
             self.loops: list[bool] = []  # whether each enclosing loop is uniform
+            self.bodies: list[int] = []  # the statements of each enclosing loop
             self.left = False  # whether some work-items may have returned
             self.top = True
             body = self.block(self.source.node.body, top=True)
-            state = (dict(self.types), set(self.varying), self.returned)
+            state = (dict(self.types), set(self.varying), set(self.uneven), self.returned)
             if state == before:
                 break
             before = state
@@ -222,7 +224,7 @@ class Checker(Expressions):
         assert isinstance(joined, (Scalar, Tuple))
         self.types[name] = joined
         self.assigned.add(name)
-        if self.divergent or not self.uniform(value):
+        if self.divergent or self.left or not all(self.loops) or not self.uniform(value):
             self.varying.add(name)
 
     def unpack(
@@ -368,10 +370,14 @@ class Checker(Expressions):
 
     def loop(self, nodes: list[ast.stmt], *, uniform: bool) -> list[tree.Statement]:
         """Return the body of a loop."""
+        # Where some work-items leave it, what it does before that is not the same for all either.
+        uniform = uniform and id(nodes) not in self.uneven
         self.divergent += not uniform
         before = set(self.assigned)
         self.loops.append(uniform)
+        self.bodies.append(id(nodes))
         body = self.block(nodes)
+        self.bodies.pop()
         self.loops.pop()
         self.assigned = before
         self.divergent -= not uniform
@@ -421,6 +427,7 @@ class Checker(Expressions):
     def _break(self, node: ast.Break) -> tree.Statement:
         if self.divergent and self.loops and self.loops[-1]:
             self.loops[-1] = False
+            self.uneven.add(self.bodies[-1])
         return tree.Jump(node, "break")
 
     def _continue(self, node: ast.Continue) -> tree.Statement:
@@ -432,7 +439,9 @@ class Checker(Expressions):
         if not self.helper:
             if node.value is not None:
                 raise Wrong(node, "a kernel returns no value; write into an array that it is given")
-            self.left |= bool(self.divergent)
+            if self.divergent:
+                self.left = True
+                self.uneven.update(self.bodies)
             return tree.Return(node, None)
         if node.value is None:
             raise Wrong(node, "a helper returns a value")

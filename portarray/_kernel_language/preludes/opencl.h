@@ -53,8 +53,8 @@ inline i32 pa_place(size_t n) {
 #define PA_GROUP_COUNT(d) pa_place(get_num_groups(d))
 #define PA_BITS_F32(x) as_uint(x)
 #define PA_FLOAT_BITS(x) as_float(x)
-#define pa_isinf(x) ((bool)isinf(x))
-#define pa_isfinite(x) ((bool)isfinite(x))
+#define pa_isinf(x) (fabs(x) == INFINITY)
+#define pa_isfinite(x) (fabs(x) < INFINITY)
 #define pa_signbit(x) ((bool)signbit(x))
 
 #define pa_load_f16(p) vload_half(0, (p))
