@@ -52,6 +52,26 @@ class Prepared:
     constants: list[tuple[Callable[[str], Any], str, Any]] = field(default_factory=list)
 
 
+@dataclass(slots=True)
+class Call:
+    """What calls share whose arguments differ in the elements of arrays and in scalars alone."""
+
+    natives: Callable[[tuple[Any, ...]], list[Any]]  # of the arguments
+    returned: Callable[[tuple[Any, ...]], Any]  # of the arguments, those that are written
+    written: list[int]  # places among the natives
+    writable: Callable[[Any], Any]
+    launch: Launch
+    values: list[Any]
+    scalars: list[tuple[int, int, type]]  # of values: place, place among the arguments, conversion
+    rounded: Range
+    items: Range
+    constants: list[tuple[Callable[[str], Any], str, Any]]
+
+
+_MOST_CALLS = 4096
+"""Kinds of calls that a kernel remembers."""
+
+
 class Kernel:
     """A function compiled for the device of the arrays that it is called with.
 
@@ -75,6 +95,9 @@ class Kernel:
         self._static = frozenset(static)
         self._is_static = [name in self._static for name in self._names]
         self._prepared: dict[Any, Prepared] = {}
+        self._call_key = _call_key(self._is_static, self._key)
+        self._calls: dict[Any, Call] = {}
+        self._last: tuple[Any, Call | None] = (None, None)
         self._as_python: dict[Any, tuple[Interpreted, list[Any]]] = {}
         functools.update_wrapper(self, function)
 
@@ -117,6 +140,31 @@ class Kernel:
         """
         if named or len(args) != len(self._names):
             args = self._bound(args, named)
+        # Most calls are like one before, and here is all that they need.
+        shared = self._call_key(ndrange, group, *args)
+        last, call = self._last
+        if shared != last:
+            call = self._calls.get(shared) if _hashable(shared) else None
+            if call is not None:
+                self._last = (shared, call)
+        if call is not None and not config._kernel_debug:
+            if not call.constants or _current(call.constants):
+                natives = call.natives(args)
+                for n in call.written:
+                    if call.writable(natives[n]) is not natives[n]:
+                        break
+                else:
+                    values = call.values
+                    if call.scalars:
+                        values = values.copy()
+                        for n, place, convert in call.scalars:
+                            values[n] = convert(args[place])
+                    new = call.launch(natives, values, call.rounded, call.items)
+                    changed = call.returned(args)
+                    if new is None:
+                        return changed
+                    table = (changed[0] if type(changed) is tuple else changed)._table
+                    return self._returned([results.wrapped(one, table) for one in new])
         device = None
         key: list[Any] = []
         layouts: list[Any] = []
@@ -149,7 +197,7 @@ class Kernel:
         prepared = self._prepared.get(full)
         if prepared is None or not _current(prepared.constants):
             prepared = self._prepared[full] = self._prepare(device, axes, large, args)
-        return self._run(prepared, device, args, layouts, places, group)
+        return self._run(prepared, device, args, layouts, places, group, shared)
 
     # --- arguments --------------------------------------------------------------------------
 
@@ -164,14 +212,12 @@ class Kernel:
 
     def _key(self, x: Any, static: bool) -> Any:
         if static or isinstance(x, (tuple, str, np.dtype, type)) or x is None:
-            try:
-                hash(x)
-            except TypeError:
+            if not _hashable(x):
                 raise TypeError(
                     f"{self.__name__}: a static argument must be hashable, such as a number, a "
                     f"dtype or a tuple, not {type(x).__name__}"
-                ) from None
-            return ("static", type(x), x)
+                )
+            return ("static", _exact(x))
         if isinstance(x, (bool, np.bool_)):
             return bool
         if isinstance(x, (int, np.integer)):
@@ -302,6 +348,7 @@ class Kernel:
         layouts: list[Any],
         ndrange: Sequence[int] | None,
         group: int | Sequence[int] | None,
+        shared: Any,
     ) -> Any:
         natives = [args[place].native for place in prepared.arrays]
         launcher = prepared.launcher
@@ -313,6 +360,7 @@ class Kernel:
                 if other is not native:
                     natives[n] = other
                     layouts[n] = device._backend.layout(other)
+                    shared = None
         if ndrange is None:
             sizes: Range = tuple(args[written[0]].shape)
             if 0 in sizes:
@@ -326,6 +374,8 @@ class Kernel:
             prepared.ranges[sizes, asked] = ready
         rounded, items = ready
         values = prepared.values(layouts, sizes or (1,), args)
+        if shared is not None and _hashable(shared):
+            self._remember(prepared, values, ready, shared)
         new = prepared.launch(natives, values, rounded, items)
         if new is None:
             changed = []
@@ -338,6 +388,29 @@ class Kernel:
             return self._returned(changed)
         table = args[written[0]]._table
         return self._returned([results.wrapped(one, table) for one in new])
+
+    def _remember(
+        self, prepared: Prepared, values: list[Any], ready: tuple[Range, Range], shared: Any
+    ) -> None:
+        """Keep what later calls of the same kind need."""
+        if len(self._calls) >= _MOST_CALLS:
+            self._calls.clear()
+        self._calls[shared] = Call(
+            natives=_items([f"args[{place}]._native" for place in prepared.arrays], "[{}]"),
+            returned=_items([f"args[{place}]" for place in prepared.written]),
+            written=[n for n, place in enumerate(prepared.arrays) if place in prepared.written],
+            writable=prepared.launcher.writable,
+            launch=prepared.launch,
+            values=values,
+            scalars=[
+                (n, self._names.index(one.name), _CONVERSIONS.get(one.dtype.kind, int))
+                for n, one in enumerate(prepared.printed.values)
+                if one.what == "argument"
+            ],
+            rounded=ready[0],
+            items=ready[1],
+            constants=prepared.constants,
+        )
 
     @staticmethod
     def _returned(arrays: list[Array]) -> Any:
@@ -608,6 +681,59 @@ class Kernel:
 def _name_of(made: Interpreted, name: str) -> str | None:
     given = made.tree.parameters.get(name)
     return given.name if isinstance(given, types.Array) else None
+
+
+_CONVERSIONS: Mapping[str, type] = {"b": bool, "f": float}
+
+
+@functools.cache
+def _written_out(text: str) -> Callable[[tuple[Any, ...]], Any]:
+    made: Callable[[tuple[Any, ...]], Any] = eval(f"lambda args: {text}")  # noqa: S307
+    return made
+
+
+def _items(parts: Sequence[str], several: str = "({})") -> Callable[[tuple[Any, ...]], Any]:
+    """Return a function of arguments that returns parts of them."""
+    alone = len(parts) == 1 and several == "({})"
+    return _written_out(parts[0] if alone else several.format(", ".join(parts)))
+
+
+def _hashable(x: Any) -> bool:
+    try:
+        hash(x)
+    except TypeError:
+        return False
+    return True
+
+
+def _exact(x: Any) -> Any:
+    """Return what is equal for values of the same types alone: 1 is not True, and 0.0 not -0.0."""
+    if type(x) is tuple:
+        return (tuple, *map(_exact, x))
+    return (float, x.hex()) if type(x) is float else (type(x), x)
+
+
+def _call_key(
+    is_static: Sequence[bool], other: Callable[[Any, bool], Any]
+) -> Callable[..., tuple[Any, ...]]:
+    """Return a function of ndrange, group and arguments: what a program and its launch depend on.
+
+    Arrays count by device, dtype and layout, scalars by their types.
+    """
+    parts = []
+    for n, static in enumerate(is_static):
+        text = f"other(x{n}, {static})"
+        if not static:
+            text = (
+                f"(x{n}._table, x{n}._table.device._backend.layout(x{n}._native)) "
+                f"if type(x{n}) is Array else float if type(x{n}) is float else {text}"
+            )
+        parts.append(f"({text})")
+    names = ", ".join(["size", "group", *(f"x{n}" for n in range(len(parts)))])
+    size = "None if size is None else (type(size), size)"
+    text = f"lambda {names}: ({size}, group, {', '.join(parts)})"
+    made: Callable[..., tuple[Any, ...]] = eval(text, {"Array": Array, "other": other})  # noqa: S307
+    return made
 
 
 def _is_strided(shape: Range, strides: Range) -> bool:

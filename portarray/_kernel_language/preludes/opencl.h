@@ -18,7 +18,7 @@ typedef float f32;
 #ifdef PA_DOUBLE
 typedef double f64;
 #endif
-typedef half f16;
+typedef ushort f16; /* variables of type half need an extension */
 typedef ushort bf16;
 typedef uchar pa_bool;
 #define PA_GLOBAL __global
@@ -57,8 +57,14 @@ inline i32 pa_place(size_t n) {
 #define pa_isfinite(x) (fabs(x) < INFINITY)
 #define pa_signbit(x) ((bool)signbit(x))
 
-#define pa_load_f16(p) vload_half(0, (p))
-#define pa_store_f16(p, x) vstore_half_rte((x), 0, (p))
+inline f32 pa_half_value(f16 bits) { return vload_half(0, (const half*)&bits); }
+inline f16 pa_half_bits(f32 x) {
+    f16 bits;
+    vstore_half_rte(x, 0, (half*)&bits);
+    return bits;
+}
+#define pa_load_f16(p) pa_half_value(*(p))
+#define pa_store_f16(p, x) (*(p) = pa_half_bits(x))
 inline f32 pa_round_f16_f32(f32 x) {
     ushort kept;
     vstore_half_rte(x, 0, (half*)&kept);

@@ -75,15 +75,8 @@ def launch_of(
     pointer: Callable[[Any], Any],
 ) -> Callable[[Sequence[Any], Sequence[Any], tuple[int, ...], tuple[int, ...]], None]:
     """Return a function that runs a kernel and waits for it; ``pointer`` is of one array."""
-    plain: Any = kernel
-    set_pointers = plain._set_arg_multi
-    set_values = plain._set_arg_buf_pack_multi
+    set_all = _setter(kernel, arrays, values, pointer)
     queue = _queue(device)
-    # Index and pointer alternating; index, type and value alternating.
-    places: list[Any] = [part for index in range(arrays) for part in (index, None)]
-    packs: list[Any] = [
-        part for index, dtype in enumerate(values, arrays) for part in (index, CODES[dtype], None)
-    ]
 
     def launch(
         arrays: Sequence[Any],
@@ -91,18 +84,40 @@ def launch_of(
         ndrange: tuple[int, ...],
         group: tuple[int, ...],
     ) -> None:
-        pointers = places.copy()
-        pointers[1::2] = map(pointer, arrays)
-        parts = packs.copy()
-        parts[2::3] = values
+        if len(ndrange) > 1:
+            ndrange, group = ndrange[::-1], group[::-1]
         try:
             # The device's lock refuses in forked processes, where nothing would run.
             with device.lock:
-                set_pointers(tuple(pointers))
-                set_values(tuple(parts))
-                event = enqueue(queue, kernel, ndrange[::-1], group[::-1])
+                set_all(arrays, values)
+                event = enqueue(queue, kernel, ndrange, group)
             event.wait()
         except cl.Error as error:
             raise faults.translated(error, device, name) from error
 
     return launch
+
+
+def _setter(
+    kernel: cl.Kernel,
+    arrays: int,
+    values: Sequence[np.dtype[Any]],
+    pointer: Callable[[Any], Any],
+) -> Callable[[Sequence[Any], Sequence[Any]], object]:
+    """Return what sets a kernel's arguments to arrays and values."""
+    plain: Any = kernel
+    # Index and pointer alternating; index, type and value alternating. Written out: a loop takes a
+    # tenth of a launch.
+    pointers = "".join(f"{n}, pointer(arrays[{n}]), " for n in range(arrays))
+    parts = "".join(
+        f"{n}, {CODES[dtype]!r}, values[{n - arrays}], " for n, dtype in enumerate(values, arrays)
+    )
+    made: Callable[[Sequence[Any], Sequence[Any]], object] = eval(  # noqa: S307
+        f"lambda arrays, values: (set_pointers(({pointers})), set_values(({parts})))",
+        {
+            "pointer": pointer,
+            "set_pointers": plain._set_arg_multi,
+            "set_values": plain._set_arg_buf_pack_multi,
+        },
+    )
+    return made
