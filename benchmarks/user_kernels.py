@@ -373,7 +373,9 @@ def first_calls(repeats: int) -> dict[str, dict[str, float]]:
                 file = Path(folder) / "first.py"
                 file.write_text(FIRST)
                 # Compiled programs, of the runtimes too, are kept below these.
-                kept = dict.fromkeys(("HOME", "XDG_CACHE_HOME", "LOCALAPPDATA", "POCL_CACHE_DIR"), folder)
+                kept = dict.fromkeys(
+                    ("HOME", "XDG_CACHE_HOME", "LOCALAPPDATA", "POCL_CACHE_DIR"), folder
+                )
                 for cache in ("nothing cached", "cached on disk"):
                     run = subprocess.run(
                         [sys.executable, str(file), device, *more],
