@@ -207,7 +207,7 @@ def rows(only: str) -> list[Row]:
         targets: tuple[tuple[str, str, float], ...],
         tolerance: float = 1e-5,
     ) -> None:
-        """The written array is the first input, or what is returned."""
+        """Add a row. The written array is the first input, or what is returned."""
         if only not in name:
             return
         actions: dict[str, Action] = {}

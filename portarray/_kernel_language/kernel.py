@@ -147,24 +147,27 @@ class Kernel:
             call = self._calls.get(shared) if _hashable(shared) else None
             if call is not None:
                 self._last = (shared, call)
-        if call is not None and not config._kernel_debug:
-            if not call.constants or _current(call.constants):
-                natives = call.natives(args)
-                for n in call.written:
-                    if call.writable(natives[n]) is not natives[n]:
-                        break
-                else:
-                    values = call.values
-                    if call.scalars:
-                        values = values.copy()
-                        for n, place, convert in call.scalars:
-                            values[n] = convert(args[place])
-                    new = call.launch(natives, values, call.rounded, call.items)
-                    changed = call.returned(args)
-                    if new is None:
-                        return changed
-                    table = (changed[0] if type(changed) is tuple else changed)._table
-                    return self._returned([results.wrapped(one, table) for one in new])
+        if (
+            call is not None
+            and not config._kernel_debug
+            and (not call.constants or _current(call.constants))
+        ):
+            natives = call.natives(args)
+            for n in call.written:
+                if call.writable(natives[n]) is not natives[n]:
+                    break
+            else:
+                values = call.values
+                if call.scalars:
+                    values = values.copy()
+                    for n, place, convert in call.scalars:
+                        values[n] = convert(args[place])
+                new = call.launch(natives, values, call.rounded, call.items)
+                changed = call.returned(args)
+                if new is None:
+                    return changed
+                table = (changed[0] if type(changed) is tuple else changed)._table
+                return self._returned([results.wrapped(one, table) for one in new])
         device = None
         key: list[Any] = []
         layouts: list[Any] = []
@@ -730,8 +733,9 @@ def _call_key(
             )
         parts.append(f"({text})")
     names = ", ".join(["size", "group", *(f"x{n}" for n in range(len(parts)))])
-    size = "None if size is None else (type(size), size)"
-    text = f"lambda {names}: ({size}, group, {', '.join(parts)})"
+    # With their types, as comparing sequences of some types fails.
+    sizes = [f"None if {one} is None else (type({one}), {one})" for one in ("size", "group")]
+    text = f"lambda {names}: ({', '.join([*sizes, *parts])})"
     made: Callable[..., tuple[Any, ...]] = eval(text, {"Array": Array, "other": other})  # noqa: S307
     return made
 

@@ -1,0 +1,86 @@
+"""Calls of one kernel that differ in what its program or its launch depends on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import portarray as pa
+import portarray.kernel_language as kl
+
+SCALE = 2.0
+
+
+@pa.kernel
+def scaled(y, a, x):
+    i = kl.index()
+    y[i] = a * x[i]
+
+
+@pa.kernel(static=("a",))
+def static_scaled(y, a, x):
+    i = kl.index()
+    y[i] = a * x[i]
+
+
+@pa.kernel
+def global_scaled(y, x):
+    i = kl.index()
+    y[i] = SCALE * x[i]
+
+
+def test_calls_in_turn(device: str) -> None:
+    """Layouts, dtypes, scalars, ndrange and group alternate: none is taken for another."""
+    place = pa.device(device)
+    if isinstance(reason := place._backend.launcher(place.native), str):
+        pytest.skip(reason)
+    host = np.arange(48, dtype=np.float32)
+    whole = pa.asarray(host, device=device)
+    inputs = [(whole[:8], host[:8]), (whole[8:16], host[8:16]), (whole[::2], host[::2])]
+    inputs += [(whole[::-1], host[::-1]), (whole[:1], host[:1])]
+    inputs += [(pa.astype(whole, pa.int32)[:8], host[:8])]
+    scalars: list[Any] = [2.0, -0.0, 0.0, 3, True, np.float32(0.5), 2.0]
+    sizes: list[Any] = [{}, {"ndrange": 1}, {"ndrange": (1,)}, {"ndrange": [1]}]
+    sizes += [{"ndrange": np.asarray([1])}, {"ndrange": 1, "group": np.asarray([1])}]
+    for kernel in (scaled, static_scaled):
+        for x, values in inputs:
+            for a in scalars:
+                for given in sizes:
+                    count = 1 if given else len(values)
+                    y = pa.full(x.shape, 7, dtype=pa.float32, device=device)
+                    got = np.asarray(kernel(y, a, x, **given))
+                    want = np.full(len(values), 7, np.float32)
+                    want[:count] = np.float32(a) * values[:count]
+                    np.testing.assert_array_equal(got, want)
+                    signs = np.signbit(got[:count]), np.signbit(want[:count])
+                    if x.dtype == pa.float32 and isinstance(a, float):
+                        np.testing.assert_array_equal(*signs)
+
+
+def test_changed_global(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y = pa.ones(3, device="numpy"), pa.zeros(3, device="numpy")
+    place = pa.device("numpy")
+    if isinstance(reason := place._backend.launcher(place.native), str):
+        pytest.skip(reason)
+    for value in (2.0, 3.0, 3.0, 2.0):
+        monkeypatch.setitem(globals(), "SCALE", value)
+        for _ in range(2):
+            np.testing.assert_array_equal(np.asarray(global_scaled(y, x)), value)
+
+
+def test_read_only_is_copied_each_time() -> None:
+    place = pa.device("numpy")
+    if isinstance(reason := place._backend.launcher(place.native), str):
+        pytest.skip(reason)
+    x = pa.ones(3, dtype=pa.float32, device="numpy")
+    host = np.zeros(3, np.float32)
+    y = pa.asarray(host, device="numpy", copy=False)
+    for locked in (False, True, False, True):
+        host[:] = 0
+        host.flags.writeable = not locked
+        fixed = pa.asarray(host, device="numpy", copy=False) if locked else y
+        np.testing.assert_array_equal(np.asarray(scaled(fixed, 2.0, x)), 2)
+        host.flags.writeable = True
+        np.testing.assert_array_equal(host, 0 if locked else 2)
