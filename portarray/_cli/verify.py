@@ -82,7 +82,7 @@ def verify(
                 functools.partial(saxpy, pa.ones(100), 2.0, x),
                 functools.partial(smooth, pa.zeros(100), x, ndrange=(98,), group=(14,)),
             ]
-    """
+    """  # noqa: D301  (click leaves paragraphs after \b as they are)
     devices = chosen(names)
     if file is not None:
         if not user_kernels.verify_file(file, devices, tolerance, as_json=as_json):

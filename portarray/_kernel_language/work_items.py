@@ -139,8 +139,8 @@ class Watched(Elements):
             other = item.met(self._atomic.get(place))
         if other is not None:
             raise Fault(
-                "", f"{self.name}{list(place)} is written here and by work-item {other}, without an "
-                f"atomic function or a barrier between"
+                "", f"{self.name}{list(place)} is written here and by work-item {other}, without "
+                f"an atomic function or a barrier between"
             )  # fmt: skip
         other = None if atomic else item.met(self._readers.get(place))
         if other is not None:
@@ -340,10 +340,8 @@ class Run:
             if other is not None:
                 item = next(one for one in at if at[one] != at.get(other))
                 where = f"at line {at[other]}" if other in at else "at the end"
-                self.fail(
-                    Fault("", f"divergent barriers: work-item {item} waits here, and {other} is {where}"),
-                    item, None, at[item],
-                )  # fmt: skip
+                message = f"divergent barriers: work-item {item} waits here, and {other} is {where}"
+                self.fail(Fault("", message), item, None, at[item])
             waiting = {item: waiting[item] for item in waiting if item in at}
             items[0].group.phase += 1
 
@@ -389,7 +387,9 @@ def units_between(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> float:
     if not x.size:
         return 0.0
     if x.dtype.kind in "biu":
-        return float(max(abs(int(a) - int(b)) for a, b in zip(x.flat, y.flat, strict=True)))
+        unlike = x != y
+        pairs = zip(x[unlike].tolist(), y[unlike].tolist(), strict=True)
+        return float(max((abs(a - b) for a, b in pairs), default=0))
     nan = (x != x) & (y != y)
     if np.any(((x != x) | (y != y)) & ~nan):
         return math.inf

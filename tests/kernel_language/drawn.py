@@ -188,8 +188,8 @@ class Writer:
             return self.one(*EXACT).format(a)
         if choice == 8:
             count = self.one("1", "3", "9", "40", "(i % 7)", "-1", a)
-            if self.often(3):
-                return self.one(f"({a} << {count})", f"({a} >> {count})") if count != "-1" or kind == "int" else a  # fmt: skip
+            if self.often(3) and (count != "-1" or kind == "int"):
+                return self.one(f"({a} << {count})", f"({a} >> {count})")
             return f"({a} ** {self.one('2', '3', '0', '5')})"
         if choice == 9:
             sign = self.one("-", "+") if "float" in kind else self.one("-", "~", "+")

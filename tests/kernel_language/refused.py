@@ -254,8 +254,6 @@ TYPED = [
         f"if i > 3:\n    v = x[i]\nelse:\n    v = n[i]  {MARK}\ny[i] = v",
         "float32.*int32|int32.*float32",
     ),
-    body("condition-of-integers", f"if n[i]:  {MARK}\n    y[i] = 1.0", "condition"),
-    body("condition-of-floats", f"while x[i]:  {MARK}\n    y[i] = 1.0", "condition"),
     body(
         "changed-in-loop",
         f"v = kl.int32(0)\nfor k in range(3):\n    v = v + x[k]  {MARK}",

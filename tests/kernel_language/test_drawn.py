@@ -27,7 +27,8 @@ def loaded(text: str, folder: Path) -> Any:
     path = folder / f"drawn_{next(NUMBERS)}.py"
     path.write_text(text)
     spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module.drawn

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import pdb
 import pickle
 import traceback
@@ -14,6 +15,7 @@ from cases.case import Case, View, all_cases
 
 import portarray as pa
 import portarray.kernel_language as kl
+from portarray._kernel_language.work_items import Run
 from portarray.errors import (
     KernelDebugError,
     KernelIndexError,
@@ -349,3 +351,79 @@ def test_an_array_that_is_passed_twice_is_one() -> None:
     assert all_of_one.interpret(same, same).tolist() == [2.0, 3.0, 4.0]
     assert same.tolist() == [0.0, 1.0, 2.0]
     assert all_of_one.verify(same, same) == {"y": 0}
+
+
+def leaves_after_a_barrier(y):
+    i = kl.index()
+    for t in range(4):
+        kl.barrier()
+        if kl.local_index() > t:
+            break
+        y[i] = t
+
+
+def returns_after_a_barrier(y):
+    i = kl.index()
+    t = 0
+    while t < 4:
+        kl.barrier()
+        t += 1
+        if i == t:
+            return
+        y[i] = t
+
+
+def counts_differ(y):
+    i = kl.index()
+    k = 0
+    for t in range(4):
+        k = t
+        if kl.local_index() > t:
+            break
+    for _ in range(k):
+        kl.barrier()
+    y[i] = k
+
+
+def skips(y):
+    i = kl.index()
+    k = 0
+    while k < 3:
+        kl.barrier()
+        if kl.local_index() > 1:
+            continue
+        k += 1
+    y[i] = k
+
+
+@pytest.mark.parametrize(
+    "function", [leaves_after_a_barrier, returns_after_a_barrier, counts_differ, skips]
+)
+def test_barriers_that_not_all_reach_are_refused(function: Any) -> None:
+    with pytest.raises(SyntaxError, match="where all work-items of a group come"):
+        pa.kernel(function).interpret(floats(4), group=4)
+
+
+@pytest.mark.parametrize(("lines", "where"), [((5, None), "at the end"), ((5, 7), "at line 7")])
+def test_divergent_barriers_are_told(lines: tuple[int, int | None], where: str) -> None:
+    """The front end refuses them; the interpreter looks for itself."""
+
+    def waits(y: Any, x: Any, item: Any) -> Any:
+        if lines[item.index[0]] is not None:
+            yield lines[item.index[0]]
+
+    kernel = no_barrier_of_two
+    kernel.interpret(floats(2), floats(2), group=2)
+    ((made, _),) = kernel._as_python.values()
+    run = Run(
+        dataclasses.replace(made, function=waits),
+        {"y": np.zeros(2), "x": np.zeros(2)}, (2,), (2,), seed=None, debug=True,
+    )  # fmt: skip
+    with pytest.raises(KernelDebugError, match=f"work-item 0 waits here, and 1 is {where}"):
+        run.run()
+
+
+@pa.kernel
+def no_barrier_of_two(y, x):
+    kl.barrier()
+    y[kl.index()] = x[kl.index()]

@@ -18,23 +18,12 @@ import portarray as pa
 pytest.importorskip("portarray.kernel_language")
 
 DEVICE = "numpy"
+
+
 # Refused otherwise, or not at all, as yet.
-OPEN = {
-    *("large-literal", "print", "plain-function", "whole-replaced", "helper-returns-sometimes"),
-    *("assigned-static-in-loop", "none-argument", "complex-array", "large-number", "local-large"),
-    *("static-of-number", "star-target"),
-}
-
-
 def rows(*tables: str) -> list[Any]:
     """Return the rows of tables as parameters."""
-    return [
-        pytest.param(
-            row, id=row.name, marks=[pytest.mark.xfail(strict=True)] if row.name in OPEN else []
-        )
-        for table in tables
-        for row in getattr(refused, table)
-    ]
+    return [pytest.param(row, id=row.name) for table in tables for row in getattr(refused, table)]
 
 
 def module_of(row: Refused, folder: Path) -> ModuleType:

@@ -18,7 +18,7 @@ typedef float f32;
 #ifdef PA_DOUBLE
 typedef double f64;
 #endif
-typedef half f16;
+typedef ushort f16; /* variables of type half need an extension */
 typedef ushort bf16;
 typedef uchar pa_bool;
 #define PA_GLOBAL __global
@@ -53,12 +53,18 @@ inline i32 pa_place(size_t n) {
 #define PA_GROUP_COUNT(d) pa_place(get_num_groups(d))
 #define PA_BITS_F32(x) as_uint(x)
 #define PA_FLOAT_BITS(x) as_float(x)
-#define pa_isinf(x) ((bool)isinf(x))
-#define pa_isfinite(x) ((bool)isfinite(x))
+#define pa_isinf(x) (fabs(x) == INFINITY)
+#define pa_isfinite(x) (fabs(x) < INFINITY)
 #define pa_signbit(x) ((bool)signbit(x))
 
-#define pa_load_f16(p) vload_half(0, (p))
-#define pa_store_f16(p, x) vstore_half_rte((x), 0, (p))
+inline f32 pa_half_value(f16 bits) { return vload_half(0, (const half*)&bits); }
+inline f16 pa_half_bits(f32 x) {
+    f16 bits;
+    vstore_half_rte(x, 0, (half*)&bits);
+    return bits;
+}
+#define pa_load_f16(p) pa_half_value(*(p))
+#define pa_store_f16(p, x) (*(p) = pa_half_bits(x))
 inline f32 pa_round_f16_f32(f32 x) {
     ushort kept;
     vstore_half_rte(x, 0, (half*)&kept);
