@@ -20,7 +20,8 @@ from cases.case import Case, View, all_cases  # noqa: E402
 
 def checked(case: Case, device: str) -> tuple[str, str]:
     """Return how a case ended, and what was wrong."""
-    launcher = pa.device(device)._backend.launcher(pa.device(device).native)
+    place = pa.device(device)
+    launcher = place._backend.launcher(place.native)
     if isinstance(launcher, str):
         return "not run", launcher
     if case.atomics64 and not launcher.atomics64:
@@ -41,7 +42,7 @@ def checked(case: Case, device: str) -> tuple[str, str]:
     try:
         out = kernel(*map(there, case.arguments()), ndrange=case.ndrange, group=case.group)
         several = out if isinstance(out, tuple) else (out,)
-        case.check(tuple(np.asarray(x.to_device("cpu")) for x in several))
+        case.check(tuple(place._backend.read_host(x.native, place.native) for x in several))
     except Exception as error:  # noqa: BLE001 - whatever is wrong is told
         return "failed", f"{type(error).__name__}: {error}"
     return "passed", ""
