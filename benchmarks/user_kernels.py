@@ -22,6 +22,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -67,19 +68,19 @@ def kernels() -> dict[str, Any]:
     import portarray.kernel_language as kl
 
     @pa.kernel
-    def saxpy(y, a, x):
+    def saxpy(y: Any, a: Any, x: Any) -> None:
         i = kl.index()
         y[i] = a * x[i] + y[i]
 
     @pa.kernel
-    def stencil(out, x):
+    def stencil(out: Any, x: Any) -> None:
         i, j = kl.index()
         if 0 < i < x.shape[0] - 1 and 0 < j < x.shape[1] - 1:
             around = x[i - 1, j] + x[i + 1, j] + x[i, j - 1] + x[i, j + 1]
             out[i, j] = x[i, j] + 0.1 * (around - 4.0 * x[i, j])
 
     @pa.kernel
-    def mandelbrot(out, most):
+    def mandelbrot(out: Any, most: Any) -> None:
         i, j = kl.index()
         cx = kl.float32(-2.0) + kl.float32(3.0) * j / out.shape[1]
         cy = kl.float32(-1.5) + kl.float32(3.0) * i / out.shape[0]
@@ -92,7 +93,7 @@ def kernels() -> dict[str, Any]:
         out[i, j] = count
 
     @pa.kernel
-    def transpose(out, x):
+    def transpose(out: Any, x: Any) -> None:
         tile = kl.local((TILE, TILE + 1), kl.float32)
         i, j = kl.local_index()
         row, column = kl.group_index()
@@ -101,7 +102,7 @@ def kernels() -> dict[str, Any]:
         out[row * TILE + i, column * TILE + j] = tile[j, i]
 
     @pa.kernel
-    def total(parts, x):
+    def total(parts: Any, x: Any) -> None:
         sums = kl.local(GROUP, kl.float32)
         i = kl.local_index()
         own = kl.float32(0.0)
@@ -136,19 +137,27 @@ def compiled_loops() -> dict[str, Any]:
     one, prange = np.int32(1), numba.prange
 
     @jit
-    def saxpy(y, a, x):
+    def saxpy(y: Any, a: Any, x: Any) -> None:
         for i in prange(y.shape[0]):
             y[i] = a * x[i] + y[i]
 
+    # The kernel's text: to Numba a literal is float64, and float32 beside it too.
     @jit
-    def stencil(out, x):
+    def stencil(out: Any, x: Any) -> None:
+        for i in prange(1, x.shape[0] - 1):
+            for j in range(1, x.shape[1] - 1):
+                around = x[i - 1, j] + x[i + 1, j] + x[i, j - 1] + x[i, j + 1]
+                out[i, j] = x[i, j] + 0.1 * (around - 4.0 * x[i, j])
+
+    @jit
+    def stencil_single(out: Any, x: Any) -> None:
         for i in prange(1, x.shape[0] - 1):
             for j in range(1, x.shape[1] - 1):
                 around = x[i - 1, j] + x[i + 1, j] + x[i, j - 1] + x[i, j + 1]
                 out[i, j] = x[i, j] + tenth * (around - four * x[i, j])
 
     @jit
-    def mandelbrot(out, most):
+    def mandelbrot(out: Any, most: Any) -> None:
         height, width = np.float32(out.shape[0]), np.float32(out.shape[1])
         for i in prange(out.shape[0]):
             for j in range(out.shape[1]):
@@ -163,7 +172,7 @@ def compiled_loops() -> dict[str, Any]:
                 out[i, j] = count
 
     @jit
-    def transpose(out, x):
+    def transpose(out: Any, x: Any) -> None:
         for tile in prange((x.shape[0] // 32) * (x.shape[1] // 32)):
             top = tile // (x.shape[1] // 32) * 32
             begin = tile % (x.shape[1] // 32) * 32
@@ -172,15 +181,15 @@ def compiled_loops() -> dict[str, Any]:
                     out[i, j] = x[j, i]
 
     @jit
-    def total(x):
+    def total(x: Any) -> Any:
         out = zero
         for i in prange(x.shape[0]):
             out += x[i]
         return out
 
     return {
-        "saxpy": saxpy, "stencil": stencil, "mandelbrot": mandelbrot, "transpose": transpose,
-        "total": total,
+        "saxpy": saxpy, "stencil": stencil, "stencil_single": stencil_single,
+        "mandelbrot": mandelbrot, "transpose": transpose, "total": total,
     }  # fmt: skip
 
 
@@ -201,24 +210,25 @@ def rows(only: str) -> list[Row]:
     def add(
         name: str,
         inputs: Callable[[], tuple[Any, ...]],
-        numpy: Callable[..., object],
+        numpy: Callable[..., object] | None,
         loop: Callable[..., object],
         kernel: Callable[..., Any],
         targets: tuple[tuple[str, str, float], ...],
         tolerance: float = 1e-5,
+        single: Callable[..., object] | None = None,
     ) -> None:
         """Add a row. The written array is the first input, or what is returned."""
         if only not in name:
             return
         actions: dict[str, Action] = {}
         results = {}
-        for who, run in (("NumPy", numpy), ("Numba", loop)):
+        for who, run in (("NumPy", numpy), ("Numba", loop), ("Numba float32", single)):
             if run is None:
                 continue
             data = inputs()
             out = run(*data)
             results[who] = np.asarray(data[0] if out is None else out).copy()
-            actions[who] = lambda run=run, data=data: run(*data)
+            actions[who] = partial(run, *data)
         for who in OURS:
             data = tuple(put(x, who) if isinstance(x, np.ndarray) else x for x in inputs())
             results[who] = np.asarray(kernel(*data)).copy()
@@ -259,6 +269,7 @@ def rows(only: str) -> list[Row]:
     add(
         "stencil", lambda: (np.zeros_like(square), square), stencil_numpy, loops["stencil"],
         ours["stencil"], tuple((one, "Numba", 0.7) for one in OURS), 1e-4,
+        loops["stencil_single"],
     )  # fmt: skip
     add(
         "mandelbrot", lambda: (np.zeros((IMAGE, IMAGE), np.int32), MOST), None,
@@ -342,14 +353,14 @@ y = pa.exp(x)
 pa.synchronize(x.device)
 
 @pa.kernel
-def saxpy(y, a, x):
+def saxpy(y: Any, a: Any, x: Any) -> None:
     i = kl.index()
     y[i] = a * x[i] + y[i]
 
 if len(sys.argv) > 2:
     # Another kernel first, which finds and loads the device's runtime.
     @pa.kernel
-    def double(y):
+    def double(y: Any) -> None:
         i = kl.index()
         y[i] = 2.0 * y[i]
     double(y)

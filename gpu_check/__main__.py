@@ -46,6 +46,7 @@ SHARES = {
     "verify": 10,
     "kernels": 25,
     "model": 15,
+    "user kernels": 15,
     "suite": 50,
     "programs": 20,
     "official": 40,
@@ -226,16 +227,21 @@ def measure(check: Check, devices: list[str], official: Path | None) -> None:
 
 
 def suites(check: Check, devices: list[str], official: Path | None) -> None:
-    """Run our suite, programs, and the official suite where there is a copy."""
-    options = {"suite": (), "programs": ("--programs",), "official": ("--official", str(official))}
-    for name, more in options.items():
+    """Run user kernels, our suite, programs, and the official suite where there is a copy."""
+    options = {
+        "user kernels": ("user_kernels.py",),
+        "suite": ("suite.py",),
+        "programs": ("suite.py", "--programs"),
+        "official": ("suite.py", "--official", str(official)),
+    }
+    for name, (script, *more) in options.items():
         check.report[name] = {device: {**totals([]), "not_run": NOT_ASKED} for device in devices}
         if name not in check.parts:
             continue
         until = check.left() - check.share(name)
         for place, device in enumerate(devices):
             seconds = (check.left() - until) / (len(devices) - place)
-            found, trouble = check.part("suite.py", device, *more, seconds=seconds)
+            found, trouble = check.part(script, device, *more, seconds=seconds)
             check.report[name][device] = {**totals(found), "not_run": trouble}
     if official is None:
         check.report["official"] = {"not_run": "no folder with the official suite was given"}
@@ -337,13 +343,13 @@ def show(report: dict[str, Any], absent: dict[str, str]) -> int:
         return 0
     for device in report["checked"]:
         print(f"  {device}")
-        for name in ("suite", "programs", "official"):
+        for name in ("user kernels", "suite", "programs", "official"):
             part = report[name].get(device, report[name])
             failures += len(part.get("failures", ()))
             # Asked for by name or found functional, and yet nothing could be run on it.
             failures += name != "official" and not part["counts"] and part["not_run"] != NOT_ASKED
             counts = ", ".join(f"{n} {status}" for status, n in part.get("counts", {}).items())
-            print(f"    {name:9} {counts or 'nothing'}{reason_of(part)}")
+            print(f"    {name:12} {counts or 'nothing'}{reason_of(part)}")
             for row in part.get("failures", ()):
                 print(f"      {row['case']}: {row['message'].strip().splitlines()[-1:]}")
         part = report["verify"][device]

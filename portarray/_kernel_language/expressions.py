@@ -233,6 +233,8 @@ class Expressions:
             if sign == "**" and not (isinstance(y, tree.Literal) and y.value >= 0):
                 work = result = types.WEAK_FLOAT if _negative(y) else types.weak_int(63)
         known = _folded(sign, x, y)
+        if known is not None and known.bit_length() > types.ALL_BITS:
+            raise Wrong(node, f"{known} does not fit 64 bits")
         if known is not None:
             return tree.Literal(node, types.of_python(known), known)
         return tree.Operation(node, result, sign, [x, y], work)
@@ -524,6 +526,12 @@ class Expressions:
                     return self.comparison(node, "!=", *parts)
                 return tree.Logic(node, types.TRUTH, words[name], parts)
         if table is None or name not in table:
+            if target is print:
+                raise Wrong(node, "print is not in the kernel language; kl.print is, in debug mode")
+            if isinstance(target, FunctionType) and not module.startswith("portarray"):
+                raise Wrong(
+                    node, f"{told} is no helper of kernels; mark it with @pa.kernel.function"
+                )
             known = [*functions.MATH, *functions.NAMESPACE, *functions.BUILTINS]
             raise Wrong(node, f"{told} is not in the kernel language{_near(name or told, known)}")
         values = [self.number(one) for one in self.arguments(node)]
@@ -708,14 +716,16 @@ def _folded(sign: str, x: tree.Expr, y: tree.Expr) -> int | None:
     if not (isinstance(x, tree.Literal) and isinstance(y, tree.Literal)):
         return None
     a, b = x.value, y.value
-    if type(a) is not int or type(b) is not int or sign not in ("+", "-", "*", "//", "%"):
+    if type(a) is not int or type(b) is not int or sign not in ("+", "-", "*", "//", "%", "**"):
         return None
+    if sign == "**":
+        return a**b if 0 <= b < types.ALL_BITS * 2 else None
     if sign in ("//", "%") and not b:
         return None
     found = {"+": a + b, "-": a - b, "*": a * b}.get(sign)
     if found is None:
         found = a // b if sign == "//" else a % b
-    return found if found.bit_length() < types.ALL_BITS else None
+    return found
 
 
 def _bits(sign: str, x: Scalar, y: Scalar, right: tree.Expr) -> int:

@@ -74,15 +74,24 @@ class Checker(Expressions):
         self.shared = shared
         self.helper = helper
         self.types = {}
-        self.local_names = {
-            one.id
-            for one in ast.walk(found.node)
-            if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
-        }
+        self.local_names = self.named()
         self.varying: set[str] = set()
         self.uneven: set[int] = set()  # loops that some work-items leave before others
         self.round = 0
         self.returned: Scalar | Tuple | None = None
+
+    def named(self) -> set[str]:
+        """Return the names that the function assigns to, but for those of arrays and constants."""
+        stored = {
+            one.id
+            for one in ast.walk(self.source.node)
+            if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+        }
+        return {
+            name
+            for name in stored
+            if isinstance(self.parameters.get(name, None), (tree.Variable, type(None)))
+        }
 
     def run(self, name: str) -> tree.Function:
         """Read the function until the types are settled."""
@@ -131,7 +140,9 @@ class Checker(Expressions):
             except Wrong as wrong:
                 self.problems.append(self.source.problem(wrong.at, str(wrong)))
                 for one in ast.walk(node):  # so that one mistake is told once
-                    if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store):
+                    stored = isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+                    if stored and one.id not in self.parameters:  # type: ignore[attr-defined]
+                        assert isinstance(one, ast.Name)
                         self.assigned.add(one.id)
                         self.types.setdefault(one.id, types.weak_int(types.ALL_BITS))
                 continue
@@ -199,14 +210,14 @@ class Checker(Expressions):
         name = target.id
         if name in self.memory:
             raise Wrong(target, f"{name} is memory of this kernel and cannot be assigned to anew")
-        if name in self.parameters and name not in self.types:
+        if name in self.parameters:
             given = self.parameters[name]
-            if not isinstance(given, tree.Expr):
+            if not isinstance(given, tree.Variable):
                 what = "an array" if isinstance(given, Array) else "a constant"
                 raise Wrong(
                     target, f"the argument {name} is {what}; use another name, or write {name}[...]"
                 )
-            self.types[name] = given.type
+            self.types.setdefault(name, given.type)
         before = self.types.get(name)
         type_ = value.type
         try:
@@ -528,6 +539,11 @@ class Checker(Expressions):
                 self.shared.running.pop()
             if made.result is None:
                 raise Wrong(node, f"{function.__name__} returns nothing; a helper returns a value")
+            if not _returns(found.node.body):
+                problem = found.problem(
+                    found.node, "a helper returns a value on every way through it"
+                )
+                raise KernelSyntaxError([problem])
             self.shared.helpers[key] = made
         self.result.written |= made.written
         if made not in self.result.helpers:
@@ -580,6 +596,18 @@ def _loaded(target: ast.expr) -> ast.expr:
         if isinstance(one, ast.expr):
             ast.copy_location(one, target)
     return copied
+
+
+def _returns(body: list[ast.stmt]) -> bool:
+    """Tell whether statements always end in a return."""
+    for one in body:
+        if isinstance(one, ast.Return):
+            return True
+        if isinstance(one, ast.If) and _returns(one.body) and _returns(one.orelse):
+            return True
+        if isinstance(one, ast.While) and isinstance(one.test, ast.Constant) and one.test.value:
+            return True
+    return False
 
 
 def _leaves(body: list[ast.stmt]) -> bool:

@@ -22,7 +22,7 @@ from portarray._kernel_language.dialects import DIALECTS, Dialect
 from portarray._kernel_language.expressions import Setting
 from portarray._kernel_language.frontend import Shared, read_kernel
 from portarray._kernel_language.interpreter import Interpreted, interpret
-from portarray._kernel_language.printer import Printed, print_kernel
+from portarray._kernel_language.printer import Printed, memories, print_kernel
 from portarray._kernel_language.work_items import Run, units_between
 from portarray.backends.launching import Launch, Launcher, Program
 from portarray.errors import DeviceMismatchError, KernelVerificationError
@@ -33,6 +33,7 @@ _GROUP = 64
 """Work-items in a group of the interpreter, where a device runs no kernels."""
 _LARGEST = 2**31
 _SMALL = 1 << types.INDEX_BITS
+_WIDEST = 2**63
 
 
 @dataclass(slots=True)
@@ -89,6 +90,8 @@ class Kernel:
             if one.default is not inspect.Parameter.empty:
                 raise TypeError(f"{function.__name__}: parameters of kernels have no defaults")
         self._names = list(self._signature.parameters)
+        if isinstance(static, str) or not all(isinstance(one, str) for one in _sequence(static)):
+            raise TypeError(f"static is {static!r}; it is a sequence of names of parameters")
         unknown = [name for name in static if name not in self._names]
         if unknown:
             raise TypeError(f"static={unknown[0]!r} is no parameter of {function.__name__}")
@@ -214,7 +217,7 @@ class Kernel:
             ) from None
 
     def _key(self, x: Any, static: bool) -> Any:
-        if static or isinstance(x, (tuple, str, np.dtype, type)) or x is None:
+        if static or isinstance(x, (tuple, str, np.dtype, type)):
             if not _hashable(x):
                 raise TypeError(
                     f"{self.__name__}: a static argument must be hashable, such as a number, a "
@@ -224,6 +227,8 @@ class Kernel:
         if isinstance(x, (bool, np.bool_)):
             return bool
         if isinstance(x, (int, np.integer)):
+            if not -_WIDEST <= int(x) < _WIDEST:
+                raise OverflowError(f"{self.__name__} got {x}; integers have 64 bits in kernels")
             return -_SMALL < int(x) < _SMALL
         if isinstance(x, (float, np.floating)):
             return float
@@ -240,10 +245,15 @@ class Kernel:
         node = self._source.node
         for name, x, static in zip(self._names, args, self._is_static, strict=True):
             if type(x) is Array and not static:
+                if x.dtype.kind == "c":
+                    raise TypeError(
+                        f"{self.__name__} got {name} of {x.dtype}; kernels have no complex numbers "
+                        f"yet: pass pa.real(x) and pa.imag(x)"
+                    )
                 shape, strides, _ = layout(x.native)
                 strided = _is_strided(shape, strides)
                 found[name] = types.Array(name, x.dtype, len(shape), strided=strided)
-            elif static or isinstance(x, (tuple, str, np.dtype, type)) or x is None:
+            elif static or isinstance(x, (tuple, str, np.dtype, type)):
                 found[name] = _static(node, x)
             elif isinstance(x, (bool, np.bool_)):
                 found[name] = tree.Variable(node, types.TRUTH, name)
@@ -317,6 +327,16 @@ class Kernel:
         dialect = DIALECTS[launcher.dialect]
         found, setting, shared = self._read(device, axes, large, args, launcher, dialect)
         printed = print_kernel(found, setting, dialect, offsets=launcher.offsets)
+        shared_bytes = sum(
+            math.prod(one.shape or ()) * one.dtype.itemsize
+            for one in memories(found.body)
+            if one.space == "local"
+        )
+        if shared_bytes > launcher.local_memory:
+            raise ValueError(
+                f"{self.__name__} has {shared_bytes} bytes of local memory; {device} has "
+                f"{launcher.local_memory} for a group"
+            )
         written = [one.name in found.written for one in printed.arrays]
         program = Program(
             printed.name,
@@ -738,6 +758,10 @@ def _call_key(
     text = f"lambda {names}: ({', '.join([*sizes, *parts])})"
     made: Callable[..., tuple[Any, ...]] = eval(text, {"Array": Array, "other": other})  # noqa: S307
     return made
+
+
+def _sequence(value: object) -> Sequence[object]:
+    return value if isinstance(value, (tuple, list)) else (value,)
 
 
 def _is_strided(shape: Range, strides: Range) -> bool:

@@ -786,7 +786,7 @@ class _Kernel(_Printer):
             for array in self.arrays:
                 own = self.name(array.name)
                 yield f"    {self.pointer(array)} const {own} = {own}__buffer + {own}__offset;"
-        for one in _memories(self.function.body):
+        for one in memories(self.function.body):
             space = "PA_SHARED " if one.space == "local" else ""
             size = math.prod(one.shape or ())
             yield f"    {space}{c_name(one.dtype)} {self.name(one.name)}[{size}];"
@@ -843,12 +843,12 @@ def _helpers(function: tree.Function) -> Iterator[tree.Function]:
         yield one
 
 
-def _memories(body: Iterable[tree.Statement]) -> Iterator[Array]:
+def memories(body: Iterable[tree.Statement]) -> Iterator[Array]:
     for one in body:
         if isinstance(one, tree.Memory):
             yield one.array
         elif isinstance(one, tree.Block):
-            yield from _memories(one.body)
+            yield from memories(one.body)
 
 
 def _assigned(body: Iterable[tree.Statement]) -> Iterator[str]:

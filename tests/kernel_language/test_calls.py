@@ -14,19 +14,19 @@ SCALE = 2.0
 
 
 @pa.kernel
-def scaled(y, a, x):
+def scaled(y: Any, a: Any, x: Any) -> None:
     i = kl.index()
     y[i] = a * x[i]
 
 
 @pa.kernel(static=("a",))
-def static_scaled(y, a, x):
+def static_scaled(y: Any, a: Any, x: Any) -> None:
     i = kl.index()
     y[i] = a * x[i]
 
 
 @pa.kernel
-def global_scaled(y, x):
+def global_scaled(y: Any, x: Any) -> None:
     i = kl.index()
     y[i] = SCALE * x[i]
 

@@ -40,7 +40,7 @@ def text_of(case: Case, dialect: str) -> str:
             return value.of(pa.asarray(value.base, device=device))
         return pa.asarray(value, device=device) if isinstance(value, np.ndarray) else value
 
-    kernel = pa.kernel(case.kernel, static=case.static)
+    kernel = pa.kernel(static=case.static)(case.kernel)
     return str(kernel.source(dialect, *map(put, case.arguments()), ndrange=case.ndrange))
 
 

@@ -18,14 +18,12 @@ import portarray as pa
 pytest.importorskip("portarray.kernel_language")
 
 DEVICE = "numpy"
+
+
 # Refused otherwise, or not at all, as yet.
 def rows(*tables: str) -> list[Any]:
     """Return the rows of tables as parameters."""
-    return [
-        pytest.param(row, id=row.name)
-        for table in tables
-        for row in getattr(refused, table)
-    ]
+    return [pytest.param(row, id=row.name) for table in tables for row in getattr(refused, table)]
 
 
 def module_of(row: Refused, folder: Path) -> ModuleType:
