@@ -86,6 +86,7 @@ class _Printer:
         self.used: dict[tuple[str, str, int], DType] = {}  # sizes and strides that are read
         self.tuples: dict[tuple[str, ...], str] = {}
         self.count = 0
+        self.changing: list[set[str]] = []  # what each enclosing loop assigns to
 
     # --- names and types --------------------------------------------------------------------
 
@@ -370,7 +371,35 @@ class _Printer:
     def _select(self, x: tree.Select) -> str:
         assert isinstance(x.type, Scalar)
         a, b = self.converted(x.first, x.type), self.converted(x.second, x.type)
-        return f"({self.text(x.condition)} ? {a} : {b})"
+        return f"({self.branch(x.condition)} ? {a} : {b})"
+
+    def branch(self, x: tree.Expr) -> str:
+        """Return a condition's text, kept in its loop where it stays the same in it.
+
+        Compilers would take it out of the loop and make two loops; Intel's for CPUs then takes it
+        for the same in all work-items.
+        """
+        if not self.changing:
+            return self.text(x)
+        if isinstance(x, tree.Logic):
+            if x.sign == "not":
+                return f"(!{_closed(self.branch(x.operands[0]))})"
+            sign = " && " if x.sign == "and" else " || "
+            return f"({sign.join(self.branch(one) for one in x.operands)})"
+        parts = list(walk(x))
+        if any(
+            isinstance(one, (tree.Atomic, tree.HelperCall))
+            or (isinstance(one, tree.Variable) and one.name in self.changing[-1])
+            for one in parts
+        ):
+            return self.text(x)
+        own = any(
+            isinstance(one, tree.Load)
+            or (isinstance(one, tree.Place) and one.what in ("index", "local_index"))
+            or (isinstance(one, tree.Variable) and one.name in self.function.variables)
+            for one in parts
+        )
+        return f"PA_KEEP({_open(self.text(x))})" if own else self.text(x)
 
     def _call(self, x: tree.Call) -> str:
         work = self.settled(x.work)
@@ -502,7 +531,7 @@ class _Printer:
 
     def _do_if(self, x: tree.If, depth: int) -> Iterator[str]:
         pad = "    " * depth
-        yield f"{pad}if ({_open(self.text(x.condition))}) {{"
+        yield f"{pad}if ({_open(self.branch(x.condition))}) {{"
         yield from self.block(x.first, depth + 1)
         if x.second:
             yield f"{pad}}} else {{"
@@ -513,7 +542,9 @@ class _Printer:
         pad = "    " * depth
         yield f"{pad}PA_LOOP"
         yield f"{pad}while ({_open(self.text(x.condition))}) {{"
+        self.changing.append(set(_assigned(x.body)))
         yield from self.block(x.body, depth + 1)
+        self.changing.pop()
         yield f"{pad}}}"
 
     def _do_for(self, x: tree.For, depth: int) -> Iterator[str]:
@@ -551,7 +582,9 @@ class _Printer:
         yield f"{inner}for ({begin}; {test}; {change}) {{"
         if changed:
             yield f"{inner}    {name} = {counter};"
+        self.changing.append({*_assigned(x.body), x.name})
         yield from self.block(x.body, depth + 2)
+        self.changing.pop()
         yield f"{inner}}}"
         yield f"{pad}}}"
 

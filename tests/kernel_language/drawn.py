@@ -320,7 +320,7 @@ def elements(dtype: np.dtype[Any], seed: int) -> np.ndarray[Any, Any]:
         found = (rng.standard_normal(SIZE) * rng.choice([1, 10, 1000], SIZE)).astype(dtype)
         edges = [0, -0.0, np.inf, -np.inf, np.nan, 1, -2.5, 0.5]
     some = rng.integers(0, 3, SIZE) == 0
-    found[some] = rng.choice(np.asarray(edges).astype(dtype), int(some.sum()))
+    found[some] = rng.choice(np.asarray([dtype.type(one) for one in edges], dtype), int(some.sum()))
     return found
 
 

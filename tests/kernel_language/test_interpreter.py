@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import pdb
 import pickle
 import traceback
@@ -427,3 +428,30 @@ def test_divergent_barriers_are_told(lines: tuple[int, int | None], where: str) 
 def no_barrier_of_two(y, x):
     kl.barrier()
     y[kl.index()] = x[kl.index()]
+
+
+@pa.kernel
+def same_branch_in_a_loop(y, z, x, n):
+    i = kl.index()
+    total = 1.5
+    other = 0.0
+    for k in range(len(x)):
+        total = total * 0.5 + n
+        other += 2.0 if x[i] > 0 else k
+        if math.isinf(x[i]):
+            continue
+        if i % 3 == 0 and k >= 0:
+            total = total * 0.5 + 1
+    y[i] = total
+    z[i] = other
+
+
+def test_branches_that_a_loop_does_not_change_are_those_of_each_work_item(device: str) -> None:
+    """Compilers make two loops of one, and one took the branch for the same in all work-items."""
+    place = pa.device(device)
+    if isinstance(place._backend.launcher(place.native), str):
+        pytest.skip("no programs run here")
+    x = pa.asarray([-1, 2, np.inf, -np.inf] * 4, dtype=pa.float32, device=device)
+    y = pa.zeros(16, dtype=pa.float32, device=device)
+    z = pa.zeros(16, dtype=pa.float32, device=device)
+    assert same_branch_in_a_loop.verify(y, z, x, 7, tolerance=1) is not None

@@ -2,6 +2,7 @@
    contracted, which no pragma says here: programs are compiled with --fmad=false. */
 typedef unsigned short f16;
 #define PA_UNROLL _Pragma("unroll")
+#define PA_KEEP(x) (x)
 #define PA_LOOP
 static __device__ inline float pa_load_f16(const f16* p) {
     float out;

@@ -2,6 +2,7 @@
 #pragma clang fp contract(off)
 typedef _Float16 f16;
 #define PA_UNROLL _Pragma("unroll")
+#define PA_KEEP(x) (x)
 #define PA_LOOP
 static __device__ inline float pa_load_f16(const f16* p) { return (float)*p; }
 static __device__ inline void pa_store_f16(f16* p, float x) { *p = (f16)x; }

@@ -21,6 +21,7 @@ typedef uchar pa_bool;
 #define PA_FUNCTION static inline
 #define PA_BARRIER threadgroup_barrier(mem_flags::mem_threadgroup | mem_flags::mem_device)
 #define PA_UNROLL _Pragma("unroll")
+#define PA_KEEP(x) (x)
 #define PA_LOOP
 #define PA_NAN NAN
 #define PA_INF INFINITY

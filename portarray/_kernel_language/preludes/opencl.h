@@ -30,6 +30,18 @@ typedef uchar pa_bool;
 #define PA_UNROLL _Pragma("unroll")
 /* Intel's compiler sums in another order where it vectorizes a loop of one work-item. */
 #define PA_LOOP _Pragma("clang loop vectorize(disable)")
+/* A condition that stays in its loop: Intel's compiler for CPUs, which alone has this extension,
+   takes one that it moves out of a loop for the same in all work-items. */
+#ifdef cl_intel_vec_len_hint
+inline bool pa_keep(bool x) {
+    int kept = x;
+    __asm__ volatile("" : "+r"(kept));
+    return kept;
+}
+#define PA_KEEP(x) pa_keep(x)
+#else
+#define PA_KEEP(x) (x)
+#endif
 #define PA_NAN NAN
 #define PA_INF INFINITY
 /* Launches have fewer than 2**31 work-items. Compilers that know do not take the conversion for one
