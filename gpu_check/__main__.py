@@ -229,7 +229,7 @@ def measure(check: Check, devices: list[str], official: Path | None) -> None:
 def suites(check: Check, devices: list[str], official: Path | None) -> None:
     """Run user kernels, our suite, programs, and the official suite where there is a copy."""
     options = {
-        "user kernels": ("user_kernels.py",),
+        "user kernels": ("own_kernels.py",),
         "suite": ("suite.py",),
         "programs": ("suite.py", "--programs"),
         "official": ("suite.py", "--official", str(official)),

@@ -30,7 +30,9 @@ class Decorator:
     __slots__ = ()
 
     @overload
-    def __call__(self, function: Callable[..., None], /) -> Kernel: ...
+    def __call__(
+        self, function: Callable[..., None], /, *, static: Sequence[str] = ()
+    ) -> Kernel: ...
 
     @overload
     def __call__(self, /, *, static: Sequence[str]) -> Callable[[Callable[..., None]], Kernel]: ...

@@ -118,13 +118,15 @@ class Kernel:
 
         Parameters
         ----------
-        *args, **named
+        *args
             Arrays of one device, numbers, and static values.
         ndrange : int or sequence of int, optional
             How many work-items, by axis; by default the shape of the first parameter that the
             kernel writes.
         group : int or sequence of int, optional
             How many work-items share local memory and barriers, by axis.
+        **named
+            Arguments by their names.
 
         Returns
         -------
@@ -498,13 +500,15 @@ class Kernel:
 
         Parameters
         ----------
-        *args, **named
+        *args
             As in a call, on any device; none is changed.
         ndrange, group : int or sequence of int, optional
             As in a call.
         seed : int, optional
             What the order of groups and of their work-items is drawn from: a kernel whose result
             depends on it has a race. By default they run in order.
+        **named
+            Arguments by their names.
 
         Returns
         -------
@@ -531,12 +535,14 @@ class Kernel:
 
         Parameters
         ----------
-        *args, **named
+        *args
             As in a call; none is changed.
         ndrange, group : int or sequence of int, optional
             As in a call.
         tolerance : float, optional
             The largest difference, in units of the last place: OpenCL allows ``pow`` 16.
+        **named
+            Arguments by their names.
 
         Returns
         -------

@@ -810,7 +810,18 @@ def _passed(function: tree.Function) -> dict[str, Scalar | Tuple]:
 
 
 def walk(x: object) -> Iterator[object]:
-    """Yield a node and everything below it."""
+    """Yield a node and everything below it.
+
+    Parameters
+    ----------
+    x : Node or other
+        A part of a tree.
+
+    Yields
+    ------
+    object
+        `x`, then its parts.
+    """
     yield x
     if not isinstance(x, tree.Node):
         return

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cases.case import Case, View, all_cases
+from cases.case import View, all_cases
 
 import portarray as pa
 

@@ -15,7 +15,7 @@ import portarray as pa
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "kernel_language"))
 
-from cases.case import Case, View, all_cases  # noqa: E402
+from cases.case import Case, View, all_cases  # type: ignore[import-not-found]
 
 
 def checked(case: Case, device: str) -> tuple[str, str]:
