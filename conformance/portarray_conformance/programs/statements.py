@@ -116,7 +116,8 @@ class Aliases:
     Whether a write into one array shows in another that may share its memory is not promised. So
     after such a write the others are undetermined: each of their elements is the old one or the
     new one, which is checked once, and they are not used again until they are bound anew. So is
-    what ``empty`` returns: it may hold anything, bytes that are no booleans too.
+    what ``empty`` returns, which may hold anything, bytes that are no booleans too, and what
+    ``from_dlpack`` makes of NumPy's arrays, which stays on NumPy's device.
     """
 
     def __init__(self) -> None:
@@ -149,7 +150,8 @@ class Aliases:
                 self._group[name] = self._next
         for name in bound:
             self._group[name] = self._next
-        if function in ("empty", "empty_like"):
+        elsewhere = function == "from_dlpack" and "np." in statement
+        if elsewhere or function in ("empty", "empty_like"):
             self.undetermined.update(bound)
         return set()
 
