@@ -51,6 +51,28 @@ EXAMPLES: list[tuple[errors.PortarrayError, type[Exception], dict[str, Any]]] = 
         RuntimeError,
         {"kernel": "saxpy", "device": "clarray:0", "log": "<source>:1: error"},
     ),
+    (
+        errors.KernelDebugError(
+            "y[0] is read before it has a value", "saxpy", "k.py", 7, "y[i] = 1", (3,), {"i": 3}
+        ),
+        RuntimeError,
+        {"kernel": "saxpy", "line": 7, "work_item": (3,)},
+    ),
+    (
+        errors.KernelIndexError("index 8", "saxpy", "k.py", 7, "y[i] = 1", (3, 4), {}),
+        IndexError,
+        {"filename": "k.py", "work_item": (3, 4)},
+    ),
+    (
+        errors.KernelZeroDivisionError("1 // 0", "saxpy", "k.py", 7, "y[i] = 1 // 0", (3,), {}),
+        ZeroDivisionError,
+        {"message": "1 // 0"},
+    ),
+    (
+        errors.KernelVerificationError("saxpy", "clarray:0", {"y": 40.0}, 16),
+        AssertionError,
+        {"kernel": "saxpy", "device": "clarray:0", "tolerance": 16},
+    ),
 ]
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from drawn import Program, programs
+from drawn_kernels import Program, programs
 from hypothesis import HealthCheck, Phase, given, settings
 
 import portarray as pa
