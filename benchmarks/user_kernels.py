@@ -13,6 +13,7 @@ kernels do (``fastmath=False``); below 1 is faster. Only ratios of one run compa
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import os
 import platform
@@ -25,7 +26,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeVar
 
 from promises import Target, show_targets
 
@@ -41,6 +42,7 @@ TINY = 1000
 OURS = ("clarray", "NumPy memory")
 
 Action = Callable[[], object]
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,10 +130,11 @@ def kernels() -> dict[str, Any]:
 
 def compiled_loops() -> dict[str, Any]:
     """Return what Numba's users write."""
-    import numba
     import numpy as np
 
-    jit = numba.njit(parallel=True, fastmath=False)
+    # Not everywhere that types are checked Numba is installed.
+    numba: Any = importlib.import_module("numba")
+    jit: Callable[[Function], Function] = numba.njit(parallel=True, fastmath=False)
     tenth, four, two = np.float32(0.1), np.float32(4), np.float32(2)
     zero, left, low, three = np.float32(0), np.float32(-2), np.float32(-1.5), np.float32(3)
     one, prange = np.int32(1), numba.prange
