@@ -196,7 +196,9 @@ def plan(rules: Rules, name: str, dtype: DType) -> Plan:
             elif name == "logaddexp":
                 grown = numerics.cancelled(values[0], values[1], out)
             out = noise.rounded(out, result, bound * grown, parts=name in COMPLEX_UNARY)
-            if result.kind == "c" and name in ("divide", "reciprocal", "pow"):
+            if name == "logaddexp" or (
+                result.kind == "c" and name in ("divide", "reciprocal", "pow")
+            ):
                 out = noise.signs(out, np.asarray(out == 0))
         elif noise is not None and name in ("maximum", "minimum") and floats:
             out = noise.signs(out, values[0] == values[1])

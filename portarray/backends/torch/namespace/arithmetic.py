@@ -207,9 +207,10 @@ def _complex_sign(z: Tensor) -> Tensor:
     direction = torch.complex(
         torch.where(torch.isinf(a), torch.sign(a), 0), torch.where(torch.isinf(b), torch.sign(b), 0)
     )
-    # Of subnormal numbers PyTorch's own divides by 0.
-    tiny = torch.maximum(torch.abs(a), torch.abs(b)) < torch.finfo(a.dtype).tiny
-    return torch.where(infinite, direction, torch.sgn(torch.where(tiny, z * 2.0**100, z)))
+    # Of subnormal numbers PyTorch's own divides by 0, of the largest by infinity.
+    size, limits = torch.maximum(torch.abs(a), torch.abs(b)), torch.finfo(a.dtype)
+    scale = torch.where(size < limits.tiny, 2.0**100, torch.where(size > limits.max / 4, 0.25, 1))
+    return torch.where(infinite, direction, torch.sgn(z * scale.to(a.dtype)))
 
 
 ROWS: Rows = {
