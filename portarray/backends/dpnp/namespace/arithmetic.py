@@ -46,7 +46,9 @@ def _complex_sign(x: ndarray) -> ndarray:
     # Of an infinite number the direction of its infinite part; NaN where both are infinite.
     a, b = x.real, x.imag
     infinite = (dpnp.isinf(a) ^ dpnp.isinf(b)) & ~dpnp.isnan(x)
-    out = dpnp.sign(x)
+    # dpnp divides by the size, which may be beyond the largest number.
+    large = dpnp.maximum(dpnp.abs(a), dpnp.abs(b)) > dpnp.finfo(a.dtype).max / 4
+    out = dpnp.sign(dpnp.where(large, dpnp.multiply(x, constant(0.25, x)), x))
     for part, own in ((a, "real"), (b, "imag")):
         direction = dpnp.where(dpnp.isinf(part), dpnp.sign(part), dpnp.zeros_like(part))
         setattr(out, own, dpnp.where(infinite, direction, getattr(out, own)))

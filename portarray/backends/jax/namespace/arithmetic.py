@@ -44,7 +44,9 @@ def _complex_sign(x: jax.Array, /) -> jax.Array:
         jnp.copysign(jnp.where(jnp.isinf(a), one, zero), a),
         jnp.copysign(jnp.where(jnp.isinf(b), one, zero), b),
     )
-    return jnp.where(along, axis, _floating_sign(x))
+    # JAX divides by the size, which may be beyond the largest number.
+    large = jnp.maximum(jnp.abs(a), jnp.abs(b)) > jnp.finfo(a.dtype).max / 4
+    return jnp.where(along, axis, _floating_sign(jnp.where(large, x * a.dtype.type(0.25), x)))
 
 
 def _quotient(x1: Any, x2: Any, /) -> jax.Array:

@@ -23,8 +23,12 @@ def _floor_divide(x1: Any, x2: Any, /) -> Array:
 
 
 def _complex_sign(x: Array, /) -> Array:
-    """Return ``x / abs(x)``; NumPy overlooks half a NaN."""
-    return np.where(np.isnan(x), x.dtype.type(complex("nan+nanj")), np.sign(x))
+    """Return ``x / abs(x)``; NumPy overlooks half a NaN, and sizes beyond the largest number."""
+    quarter = x.dtype.type(0.25)
+    with np.errstate(all="ignore"):
+        large = np.isinf(np.abs(x)) & np.isfinite(x)
+        signs = np.sign(np.where(large, x * quarter, x))
+    return np.where(np.isnan(x), x.dtype.type(complex("nan+nanj")), signs)
 
 
 def _half_nextafter(x1: Any, x2: Any, /) -> Array:
