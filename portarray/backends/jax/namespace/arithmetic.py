@@ -7,6 +7,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from portarray.backends.jax.namespace.rows import compiled, with_scalar
@@ -45,7 +46,7 @@ def _complex_sign(x: jax.Array, /) -> jax.Array:
         jnp.copysign(jnp.where(jnp.isinf(b), one, zero), b),
     )
     # JAX divides by the size, which may be beyond the largest number.
-    large = jnp.maximum(jnp.abs(a), jnp.abs(b)) > jnp.finfo(a.dtype).max / 4
+    large = jnp.maximum(jnp.abs(a), jnp.abs(b)) > float(np.finfo(a.dtype).max) / 4
     return jnp.where(along, axis, _floating_sign(jnp.where(large, x * a.dtype.type(0.25), x)))
 
 
