@@ -24,7 +24,7 @@ from portarray._kernel_language.frontend import Shared, read_kernel
 from portarray._kernel_language.interpreter import Interpreted, interpret
 from portarray._kernel_language.printer import Printed, memories, print_kernel
 from portarray._kernel_language.work_items import Run, units_between
-from portarray.backends.launching import Launch, Launcher, Program
+from portarray.backends.launching import Launch, Launcher, Layout, Program
 from portarray.errors import DeviceMismatchError, KernelVerificationError
 
 Range = tuple[int, ...]
@@ -173,33 +173,8 @@ class Kernel:
                     return changed
                 table = (changed[0] if type(changed) is tuple else changed)._table
                 return self._returned([results.wrapped(one, table) for one in new])
-        device = None
-        key: list[Any] = []
-        layouts: list[Any] = []
-        large = False
-        for x, static in zip(args, self._is_static, strict=True):
-            if type(x) is Array and not static:
-                if device is None:
-                    device = x.device
-                    layout = device._backend.layout
-                elif x.device is not device:
-                    raise DeviceMismatchError(self.__name__, str(device), str(x.device))
-                shape, strides, offset = found = layout(x.native)
-                layouts.append(found)
-                strided = _is_strided(shape, strides)
-                large = large or _extent(shape, strides, offset) >= _SMALL
-                key.append((x.dtype, len(shape), strided))
-            elif type(x) is float and not static:
-                key.append(float)
-            elif type(x) is int and not static:
-                key.append(-_SMALL < x < _SMALL)
-            else:
-                key.append(self._key(x, static))
-        if device is None:
-            raise TypeError(f"{self.__name__} got no arrays; it runs on the device of its arrays")
-        places = (ndrange,) if isinstance(ndrange, int) else ndrange
-        axes = -1 if places is None else len(places)
-        full = (device, axes, large, *key)
+        full, args, places, layouts = self._asked(args, {}, ndrange)
+        device, axes, large = full[:3]
         if config._kernel_debug:
             return self._interpreted(full, args, places, group, None, in_place=True)
         prepared = self._prepared.get(full)
@@ -520,7 +495,7 @@ class Kernel:
         KernelDebugError
             If the kernel does what is wrong on any device.
         """
-        full, args, places = self._asked(args, named, ndrange)
+        full, args, places, _ = self._asked(args, named, ndrange)
         return self._interpreted(full, args, places, group, seed, in_place=False)
 
     def verify(
@@ -555,7 +530,7 @@ class Kernel:
         KernelVerificationError
             If a difference is larger.
         """
-        full, args, places = self._asked(args, named, ndrange)
+        full, args, places, _ = self._asked(args, named, ndrange)
         want = self._interpreted(full, args, places, group, None, in_place=False)
         copies: dict[int, Array] = {}
         passed = [
@@ -577,29 +552,33 @@ class Kernel:
 
     def _asked(
         self, args: tuple[Any, ...], named: Mapping[str, Any], ndrange: int | Sequence[int] | None
-    ) -> tuple[Any, tuple[Any, ...], Any]:
-        """Return what a call is prepared for, as :meth:`__call__` finds it faster."""
+    ) -> tuple[Any, tuple[Any, ...], Sequence[int] | None, list[Layout]]:
+        """Return what a call is prepared for: device, axes, size and types.
+
+        Then all arguments in order, the ndrange as a sequence, and the layouts of the arrays.
+        """
         if named or len(args) != len(self._names):
             args = self._bound(args, named)
         device: Device | None = None
         key: list[Any] = []
+        layouts: list[Layout] = []
         large = False
         for x, static in zip(args, self._is_static, strict=True):
             if type(x) is Array and not static:
                 if device is not None and x.device is not device:
                     raise DeviceMismatchError(self.__name__, str(device), str(x.device))
                 device = x.device
-                shape, strides, offset = device._backend.layout(x.native)
+                shape, strides, offset = layout = device._backend.layout(x.native)
+                layouts.append(layout)
                 large = large or _extent(shape, strides, offset) >= _SMALL
                 key.append((x.dtype, len(shape), _is_strided(shape, strides)))
             else:
                 key.append(self._key(x, static))
         if device is None:
             raise TypeError(f"{self.__name__} got no arrays; it runs on the device of its arrays")
-        if type(ndrange) is int:
-            ndrange = (ndrange,)
-        axes = -1 if ndrange is None else len(ndrange)  # type: ignore[arg-type]
-        return (device, axes, large, *key), args, ndrange
+        places = (ndrange,) if isinstance(ndrange, int) else ndrange
+        axes = -1 if places is None else len(places)
+        return (device, axes, large, *key), args, places, layouts
 
     def _python(self, full: Any, args: tuple[Any, ...]) -> Interpreted:
         """Return the kernel as Python."""
@@ -834,7 +813,7 @@ def _values(
     for one in printed.values:
         if one.what == "argument":
             place = names.index(one.name)
-            convert = {"b": "bool", "f": "float"}.get(one.dtype.kind, "int")
+            convert = _CONVERSIONS.get(one.dtype.kind, int).__name__
             parts.append(f"{convert}(args[{place}])")
         elif one.what == "ndrange":
             parts.append(f"ndrange[{one.axis}]")
