@@ -6,16 +6,14 @@ import argparse
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 from part import BEGAN, Writer, arguments
 
 import portarray as pa
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "kernel_language"))
 
-from cases.case import Case, View, all_cases  # type: ignore[import-not-found]
+from cases.case import Case, all_cases  # type: ignore[import-not-found]
 
 
 def checked(case: Case, device: str) -> tuple[str, str]:
@@ -26,13 +24,6 @@ def checked(case: Case, device: str) -> tuple[str, str]:
         return "not run", launcher
     if case.atomics64 and not launcher.atomics64:
         return "not run", "no 64-bit atomic functions"
-
-    def there(value: Any) -> Any:
-        if isinstance(value, View):
-            return value.of(pa.asarray(value.base, device=device))
-        plain = not isinstance(value, np.ndarray)
-        return value if plain else pa.asarray(value, device=device, copy=True)
-
     try:
         for dtype in case.dtypes():
             pa.ones(1, dtype=dtype, device=device)
@@ -40,7 +31,8 @@ def checked(case: Case, device: str) -> tuple[str, str]:
         return "not run", str(error)
     kernel = pa.kernel(case.kernel, static=case.static)
     try:
-        out = kernel(*map(there, case.arguments()), ndrange=case.ndrange, group=case.group)
+        arguments_there = case.placed(lambda array: pa.asarray(array, device=device, copy=True))
+        out = kernel(*arguments_there, ndrange=case.ndrange, group=case.group)
         several = out if isinstance(out, tuple) else (out,)
         case.check(tuple(place._backend.read_host(x.native, place.native) for x in several))
     except Exception as error:  # noqa: BLE001 - whatever is wrong is told

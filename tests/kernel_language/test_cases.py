@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cases.case import View, all_cases
+from cases.case import all_cases
 
 import portarray as pa
 
@@ -19,12 +19,6 @@ CASES = all_cases()
 SOME = 8
 """Of so many cases one is run on devices that share the programs of NumPy's."""
 SHARING = ("torch:cpu", "jax:cpu", "mlx:cpu", "dpnp")
-
-
-def on_device(value: Any, device: str) -> Any:
-    if isinstance(value, View):
-        return value.of(pa.asarray(value.base, device=device))
-    return pa.asarray(value, device=device, copy=True) if isinstance(value, np.ndarray) else value
 
 
 def has_dtype(device: str, dtype: np.dtype[Any]) -> bool:
@@ -50,7 +44,7 @@ def test_case(number: int, device: str) -> None:
     if case.atomics64 and not launcher.atomics64:
         pytest.skip(f"{device} has no 64-bit atomic functions")
     compiled = pa.kernel(case.kernel, static=case.static)
-    arguments = [on_device(value, device) for value in case.arguments()]
+    arguments = case.placed(lambda array: pa.asarray(array, device=device, copy=True))
     want = None
     if pa.__array_namespace_info__().default_dtypes(device=place)["real floating"] != np.float64:
         # Python's floats are of float32 here, which the expectations do not know.

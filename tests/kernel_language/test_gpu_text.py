@@ -14,11 +14,10 @@ from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from cases.case import Case, View, all_cases
+from cases.case import Case, all_cases
 
 import portarray as pa
 from portarray._kernel_language.errors import KernelSyntaxError
@@ -35,13 +34,9 @@ def text_of(case: Case, dialect: str) -> str:
     if any(dtype.name == "bfloat16" for dtype in case.dtypes()):
         device = "torch" if find_spec("torch") else pytest.skip("no device has bfloat16")
 
-    def put(value: Any) -> Any:
-        if isinstance(value, View):
-            return value.of(pa.asarray(value.base, device=device))
-        return pa.asarray(value, device=device) if isinstance(value, np.ndarray) else value
-
+    arguments = case.placed(lambda array: pa.asarray(array, device=device))
     kernel = pa.kernel(static=case.static)(case.kernel)
-    return str(kernel.source(dialect, *map(put, case.arguments()), ndrange=case.ndrange))
+    return str(kernel.source(dialect, *arguments, ndrange=case.ndrange))
 
 
 def texts_of(cases: list[Case], dialect: str) -> dict[str, str]:

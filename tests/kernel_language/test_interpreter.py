@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cases.case import Case, View, all_cases
+from cases.case import Case, all_cases
 
 import portarray as pa
 import portarray.kernel_language as kl
@@ -31,17 +31,10 @@ BY_ZERO = ("floor_divide",)
 
 def passed(case: Case, device: str) -> list[Any]:
     """Return a case's arguments; a device that lacks a dtype is skipped."""
-    found = []
-    for value in case.arguments():
-        try:
-            if isinstance(value, View):
-                value = value.of(pa.asarray(value.base, device=device))
-            elif isinstance(value, np.ndarray):
-                value = pa.asarray(value, device=device)
-        except TypeError as error:
-            pytest.skip(str(error))
-        found.append(value)
-    return found
+    try:
+        return case.placed(lambda array: pa.asarray(array, device=device))
+    except TypeError as error:
+        pytest.skip(str(error))
 
 
 def arrays(out: Any) -> tuple[Any, ...]:

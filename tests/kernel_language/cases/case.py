@@ -57,12 +57,19 @@ class Case:
         """Return new arguments, the same for the same seed."""
         return self.make(np.random.default_rng(seed))
 
+    def placed(self, put: Callable[[Values], Any], seed: int = 0) -> list[Any]:
+        """Return new arguments whose arrays are what `put` makes of them, and views of that."""
+
+        def there(value: Any) -> Any:
+            if isinstance(value, View):
+                return value.of(put(value.base))
+            return put(value) if isinstance(value, np.ndarray) else value
+
+        return [there(value) for value in self.arguments(seed)]
+
     def want(self, seed: int = 0) -> tuple[Values, ...]:
         """Return what the kernel has to return."""
-        arguments = [
-            value.of(value.base) if isinstance(value, View) else value
-            for value in self.arguments(seed)
-        ]
+        arguments = self.placed(lambda array: array, seed)
         with np.errstate(all="ignore"):
             return self.expected(*arguments)
 
