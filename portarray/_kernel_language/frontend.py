@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from portarray._kernel_language import expressions, source, tree, types
+from portarray._kernel_language import source, tree, types
 from portarray._kernel_language.errors import KernelSyntaxError, Problem
 from portarray._kernel_language.expressions import Expressions, Setting, Value, Wrong, language_word
 from portarray._kernel_language.types import Array, Constant, Scalar, Tuple
@@ -615,4 +615,4 @@ def _leaves(body: list[ast.stmt]) -> bool:
     return bool(body) and isinstance(body[-1], (ast.Return, ast.Break, ast.Continue))
 
 
-__all__ = ["Checker", "Setting", "Shared", "expressions", "read_kernel"]
+__all__ = ["Checker", "Setting", "Shared", "read_kernel"]

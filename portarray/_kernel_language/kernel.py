@@ -45,7 +45,6 @@ class Prepared:
     printed: Printed
     launch: Launch
     launcher: Launcher
-    program: Program
     arrays: list[int]  # places of the arrays among the arguments
     written: list[int]  # places of those that are written
     values: Callable[[list[Any], Range, tuple[Any, ...]], list[Any]]
@@ -331,7 +330,6 @@ class Kernel:
             printed=printed,
             launch=launch,
             launcher=launcher,
-            program=program,
             arrays=places,
             written=[place for place, own in zip(places, written, strict=True) if own],
             values=_values(printed, self._names, places),

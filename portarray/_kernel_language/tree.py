@@ -258,6 +258,5 @@ class Function:
     result: Scalar | Tuple | None = None
     source: Source | None = None
     helpers: list[Function] = field(default_factory=list)
-    arrays: dict[str, Array] = field(default_factory=dict)  # those it reads or writes, by name
     written: set[str] = field(default_factory=set)
     barriers: bool = False
