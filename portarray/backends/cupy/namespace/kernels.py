@@ -211,8 +211,8 @@ template <typename R>
 __device__ inline complex<R> portarray_sign(complex<R> z) {
     R a = z.real(), b = z.imag();
     if (isnan(a) || isnan(b) || (isinf(a) && isinf(b))) return complex<R>(R(nan("")), R(nan("")));
-    if (isinf(a)) return complex<R>(copysign(R(1), a), R(0));
-    if (isinf(b)) return complex<R>(R(0), copysign(R(1), b));
+    if (isinf(a)) return complex<R>(copysign(R(1), a), copysign(R(0), b));
+    if (isinf(b)) return complex<R>(copysign(R(0), a), copysign(R(1), b));
     const R larger = fmax(fabs(a), fabs(b));
     if (larger == 0) return complex<R>(R(0), R(0));
     a /= larger;

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import dpnp
 from dpnp import ndarray
 
+from portarray.backends.composed.arithmetic import sign_parts
+from portarray.backends.dpnp.namespace.complex import by_parts
 from portarray.backends.dpnp.namespace.exponential import check_power
 from portarray.backends.dpnp.namespace.indexing import settle
 from portarray.backends.dpnp.namespace.scalars import constant, taking_scalars
@@ -42,19 +45,6 @@ def _half_nextafter(x1: ndarray, x2: ndarray) -> ndarray:
     return dpnp.where(dpnp.equal(x1, x2), x2, dpnp.nextafter(x1, x2))
 
 
-def _complex_sign(x: ndarray) -> ndarray:
-    # Of an infinite number the direction of its infinite part; NaN where both are infinite.
-    a, b = x.real, x.imag
-    infinite = (dpnp.isinf(a) ^ dpnp.isinf(b)) & ~dpnp.isnan(x)
-    # dpnp divides by the size, which may be beyond the largest number.
-    large = dpnp.maximum(dpnp.abs(a), dpnp.abs(b)) > dpnp.finfo(a.dtype).max / 4
-    out = dpnp.sign(dpnp.where(large, dpnp.multiply(x, constant(0.25, x)), x))
-    for part, own in ((a, "real"), (b, "imag")):
-        direction = dpnp.where(dpnp.isinf(part), dpnp.sign(part), dpnp.zeros_like(part))
-        setattr(out, own, dpnp.where(infinite, direction, getattr(out, own)))
-    return out
-
-
 PLAIN: Rows = {
     "add": {"iufc": dpnp.add},
     "copysign": {"f": dpnp.copysign},
@@ -68,7 +58,7 @@ PLAIN: Rows = {
 
 ROWS: Rows = {
     **taking_scalars(PLAIN),
-    "sign": {"iuf": dpnp.sign, "c": _complex_sign},
+    "sign": {"iuf": dpnp.sign, "c": partial(by_parts, sign_parts)},
 }
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import lax
 
-from portarray.backends.jax.namespace.rows import compiled, with_scalar
+from portarray.backends.composed.arithmetic import sign_parts
+from portarray.backends.jax.namespace.rows import by_parts, compiled, with_scalar
 from portarray.backends.types import Rows
 
 # JAX has no types for it.
@@ -33,21 +33,6 @@ def _modulus(x: jax.Array, /) -> jax.Array:
 def _floating_sign(x: jax.Array, /) -> jax.Array:
     """Return the sign; +0 for zeros of any sign, which JAX's own hands on."""
     return jnp.where(x == 0, 0, jnp.sign(x))
-
-
-@compiled
-def _complex_sign(x: jax.Array, /) -> jax.Array:
-    """Return the direction; along an axis where one part is infinite, for which JAX gives NaN."""
-    a, b = x.real, x.imag
-    along = (jnp.isinf(a) ^ jnp.isinf(b)) & ~jnp.isnan(x)
-    one, zero = jnp.ones_like(a), jnp.zeros_like(a)
-    axis = lax.complex(
-        jnp.copysign(jnp.where(jnp.isinf(a), one, zero), a),
-        jnp.copysign(jnp.where(jnp.isinf(b), one, zero), b),
-    )
-    # JAX divides by the size, which may be beyond the largest number.
-    large = jnp.maximum(jnp.abs(a), jnp.abs(b)) > float(np.finfo(a.dtype).max) / 4
-    return jnp.where(along, axis, _floating_sign(jnp.where(large, x * a.dtype.type(0.25), x)))
 
 
 def _quotient(x1: Any, x2: Any, /) -> jax.Array:
@@ -134,7 +119,7 @@ ROWS: Rows = {
     "negative": {"iufc": jnp.negative},
     "nextafter": {"f": jnp.nextafter},
     "reciprocal": {"fc": jnp.reciprocal},
-    "sign": {"iu": jnp.sign, "f": _floating_sign, "c": _complex_sign},
+    "sign": {"iu": jnp.sign, "f": _floating_sign, "c": by_parts(sign_parts)},
     "signbit": {"f": jnp.signbit},
 }
 WITH_SCALAR = with_scalar(ROWS, *_OPERATORS, "copysign", "nextafter")

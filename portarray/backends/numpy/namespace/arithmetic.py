@@ -8,9 +8,22 @@ from typing import Any
 
 import numpy as np
 
+from portarray.backends.composed.arithmetic import sign_parts
 from portarray.backends.types import Rows
 
 Array = np.ndarray[Any, Any]
+
+
+def by_parts(function: Callable[..., tuple[Any, Any]]) -> Callable[[Array], Array]:
+    """Return a function of complex arrays made of one of real and imaginary parts."""
+
+    def by_parts(x: Array, /) -> Array:
+        out = np.empty_like(x)
+        with np.errstate(all="ignore"):
+            out.real, out.imag = function(np, x.real, x.imag)
+        return out
+
+    return by_parts
 
 
 def _floor_divide(x1: Any, x2: Any, /) -> Array:
@@ -20,15 +33,6 @@ def _floor_divide(x1: Any, x2: Any, /) -> Array:
     if infinite.any():
         quotient = np.where(infinite, np.floor(np.divide(x1, x2)), quotient)
     return quotient
-
-
-def _complex_sign(x: Array, /) -> Array:
-    """Return ``x / abs(x)``; NumPy overlooks half a NaN, and sizes beyond the largest number."""
-    quarter = x.dtype.type(0.25)
-    with np.errstate(all="ignore"):
-        large = np.isinf(np.abs(x)) & np.isfinite(x)
-        signs = np.sign(np.where(large, x * quarter, x))
-    return np.where(np.isnan(x), x.dtype.type(complex("nan+nanj")), signs)
 
 
 def _half_nextafter(x1: Any, x2: Any, /) -> Array:
@@ -45,7 +49,7 @@ ROWS: Rows = {
     "multiply": {"iufc": operator.mul},
     "nextafter": {"f": np.nextafter, "float16": _half_nextafter},
     "positive": {"biufc": np.ndarray.copy},  # NumPy's own refuses booleans
-    "sign": {"iuf": np.sign, "c": _complex_sign},
+    "sign": {"iuf": np.sign, "c": by_parts(sign_parts)},
     "subtract": {"iufc": operator.sub},
 }
 

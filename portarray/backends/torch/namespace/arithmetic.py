@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from portarray.backends.composed.arithmetic import sign_parts
 from portarray.backends.torch.namespace import on_host, unsigned
 from portarray.backends.torch.namespace.creation import asarray
 from portarray.backends.torch.namespace.overlap import overlapping, written
@@ -198,19 +199,8 @@ def _real_sign(x: Tensor) -> Tensor:
 
 
 def _complex_sign(z: Tensor) -> Tensor:
-    """Return ``z / abs(z)``.
-
-    Of an infinite number that is the direction of its infinite part; NaN where both are infinite.
-    """
-    a, b = z.real, z.imag
-    infinite = (torch.isinf(a) ^ torch.isinf(b)) & ~torch.isnan(z)
-    direction = torch.complex(
-        torch.where(torch.isinf(a), torch.sign(a), 0), torch.where(torch.isinf(b), torch.sign(b), 0)
-    )
-    # Of subnormal numbers PyTorch's own divides by 0, of the largest by infinity.
-    size, limits = torch.maximum(torch.abs(a), torch.abs(b)), torch.finfo(a.dtype)
-    scale = torch.where(size < limits.tiny, 2.0**100, torch.where(size > limits.max / 4, 0.25, 1))
-    return torch.where(infinite, direction, torch.sgn(z * scale.to(a.dtype)))
+    """Return ``z / abs(z)``; PyTorch's own overflows, underflows and misses infinities."""
+    return torch.complex(*sign_parts(torch, z.real, z.imag))
 
 
 ROWS: Rows = {
