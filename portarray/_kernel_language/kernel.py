@@ -19,10 +19,11 @@ from portarray._config import config
 from portarray._devices.device import Device
 from portarray._kernel_language import source, tree, types
 from portarray._kernel_language.dialects import DIALECTS, Dialect
-from portarray._kernel_language.expressions import Setting
-from portarray._kernel_language.frontend import Shared, read_kernel
+from portarray._kernel_language.frontend import read_kernel
 from portarray._kernel_language.interpreter import Interpreted, interpret
-from portarray._kernel_language.printer import Printed, memories, print_kernel
+from portarray._kernel_language.printer import Printed, print_kernel
+from portarray._kernel_language.scope import Shared
+from portarray._kernel_language.setting import Setting
 from portarray._kernel_language.work_items import Run, units_between
 from portarray.backends.launching import Launch, Launcher, Layout, Program
 from portarray.errors import DeviceMismatchError, KernelVerificationError
@@ -305,7 +306,7 @@ class Kernel:
         printed = print_kernel(found, setting, dialect, offsets=launcher.offsets)
         shared_bytes = sum(
             math.prod(one.shape or ()) * one.dtype.itemsize
-            for one in memories(found.body)
+            for one in tree.memories(found.body)
             if one.space == "local"
         )
         if shared_bytes > launcher.local_memory:
