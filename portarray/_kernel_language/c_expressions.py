@@ -57,21 +57,15 @@ class Expressions:
         return f"({self.types.offset}){macro}({ndim - 1 - x.axis})"
 
     def linear(self, what: str) -> str:
-        ndim = min(
-            self.types.setting.ndim, MAX_AXES if what != "index" else self.types.setting.ndim
-        )
-        if what != "index" and self.types.setting.ndim > MAX_AXES:
-            return f"({self.types.offset}){'PA_LOCAL_INDEX'}(0)"
+        ndim, kind = self.types.setting.ndim, self.types.offset
         if what == "index":
             parts = [f"pa_index{axis}" for axis in range(ndim)]
             sizes = [f"pa_ndrange{axis}" for axis in range(ndim)]
+        elif ndim > MAX_AXES:
+            return f"({kind})PA_LOCAL_INDEX(0)"
         else:
-            parts = [
-                f"({self.types.offset})PA_LOCAL_INDEX({ndim - 1 - axis})" for axis in range(ndim)
-            ]
-            sizes = [
-                f"({self.types.offset})PA_GROUP_SIZE({ndim - 1 - axis})" for axis in range(ndim)
-            ]
+            parts = [f"({kind})PA_LOCAL_INDEX({ndim - 1 - axis})" for axis in range(ndim)]
+            sizes = [f"({kind})PA_GROUP_SIZE({ndim - 1 - axis})" for axis in range(ndim)]
         out = parts[0]
         for part, size in zip(parts[1:], sizes[1:], strict=True):
             out = f"({out} * {size} + {part})"
@@ -97,20 +91,14 @@ class Expressions:
         # neighbours.
         wide = "(i64)" if self.types.dialect.long_places and not self.types.wide else ""
         if array.strided:
-            terms = [
-                f"{wide}{part} * {self.types.use('stride', array, n)}"
-                for n, part in enumerate(parts)
-            ]
-            return " + ".join(terms)
+            strides = [self.types.use("stride", array, axis) for axis in range(array.ndim)]
+            return " + ".join(f"{wide}{n} * {one}" for n, one in zip(parts, strides, strict=True))
         out = parts[0]
         if wide and len(parts) > 1:
             out = f"({wide}{out})"
         for axis, part in enumerate(parts[1:], start=1):
-            size = (
-                str(array.shape[axis])
-                if array.shape is not None
-                else self.types.use("size", array, axis)
-            )
+            shape = array.shape
+            size = str(shape[axis]) if shape is not None else self.types.use("size", array, axis)
             out = f"({out}) * {size} + {part}" if not atom(out) else f"{out} * {size} + {part}"
         return out
 
@@ -311,7 +299,8 @@ class Expressions:
             texts.append(
                 self.converted(value, given) if isinstance(given, Scalar) else self.text(value)
             )
-        return f"{self.types.name(x.helper.name)}({', '.join([*texts, *self.types.inherited(x.helper)])})"
+        texts += self.types.inherited(x.helper)
+        return f"{self.types.name(x.helper.name)}({', '.join(texts)})"
 
     def kept(self, value: tree.Expr, type_: Scalar | Tuple) -> str:
         """Return a value as a variable of a type keeps it."""

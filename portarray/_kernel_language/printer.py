@@ -89,8 +89,8 @@ class _Kernel:
                 assert kept is not None
                 values.append(Value("argument", name, 0, kept))
         pointers = [
-            f"{self.types.pointer(array)} {self.types.name(array.name)}{'__buffer' if offsets else ''}"
-            for array in self.arrays
+            f"{self.types.pointer(one)} {self.types.name(one.name)}{'__buffer' if offsets else ''}"
+            for one in self.arrays
         ]
         text = [
             *self.structs(),
@@ -149,8 +149,8 @@ class _Kernel:
             yield f"    if ({outside}) return;"
         if offsets:
             for array in self.arrays:
-                own = self.types.name(array.name)
-                yield f"    {self.types.pointer(array)} const {own} = {own}__buffer + {own}__offset;"
+                own, kind = self.types.name(array.name), self.types.pointer(array)
+                yield f"    {kind} const {own} = {own}__buffer + {own}__offset;"
         for one in tree.memories(self.function.body):
             space = "PA_SHARED " if one.space == "local" else ""
             size = math.prod(one.shape or ())

@@ -278,7 +278,7 @@ def walk(x: object) -> Iterator[object]:
     Parameters
     ----------
     x : Node or other
-        A part of a
+        A part of a tree.
 
     Yields
     ------
