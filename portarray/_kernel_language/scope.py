@@ -94,22 +94,9 @@ class Scope:
 
     def uniform(self, x: tree.Expr) -> bool:
         """Tell whether a value is the same for all work-items of a group."""
-        if isinstance(x, tree.Place):
-            return x.what not in ("index", "local_index")
-        if isinstance(x, tree.Variable):
-            return x.name not in self.varying
-        if isinstance(x, (tree.Load, tree.Atomic, tree.HelperCall)):
-            return False
-        return all(self.uniform(one) for one in _parts(x))
-
-
-def _parts(x: tree.Expr) -> list[tree.Expr]:
-    """Return the values that a value is made of."""
-    found: list[tree.Expr] = []
-    for name in type(x).__dataclass_fields__:
-        one = getattr(x, name)
-        if isinstance(one, tree.Expr):
-            found.append(one)
-        elif isinstance(one, list):
-            found += [part for part in one if isinstance(part, tree.Expr)]
-    return found
+        return not any(
+            isinstance(one, (tree.Load, tree.Atomic, tree.HelperCall))
+            or (isinstance(one, tree.Place) and one.what in ("index", "local_index"))
+            or (isinstance(one, tree.Variable) and one.name in self.varying)
+            for one in tree.walk(x)
+        )

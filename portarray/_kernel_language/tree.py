@@ -311,11 +311,13 @@ def arrays_of(function: Function) -> list[Array]:
     return list(found.values())
 
 
-def helpers_of(function: Function) -> Iterator[Function]:
-    """Yield helpers, those first that others call."""
+def helpers_of(function: Function) -> list[Function]:
+    """Return a function's helpers and theirs, each once and those first that others call."""
+    found: dict[int, Function] = {}
     for one in function.helpers:
-        yield from helpers_of(one)
-        yield one
+        for each in (*helpers_of(one), one):
+            found.setdefault(id(each), each)
+    return list(found.values())
 
 
 def memories(body: Iterable[Statement]) -> Iterator[Array]:
