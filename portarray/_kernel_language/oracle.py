@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from portarray._kernel_language.definition import Definition
 from portarray._kernel_language.dialects import DIALECTS
 from portarray._kernel_language.interpreter import Interpreted, interpret
 from portarray._kernel_language.preparing import current, read
-from portarray._kernel_language.ranges import Range, checked, launch_ranges
+from portarray._kernel_language.ranges import launch_ranges
 from portarray._kernel_language.work_items import Run
 
 
@@ -57,7 +56,6 @@ class Oracle:
     def run(
         self,
         asked: Asked,
-        group: int | Sequence[int] | None,
         seed: int | None = None,
         *,
         in_place: bool,
@@ -67,12 +65,7 @@ class Oracle:
         device, args = asked.device, asked.args
         launcher = device._backend.launcher(device.native)
         written = self.written(asked)
-        sizes: Range = (
-            tuple(args[written[0]].shape)
-            if asked.ndrange is None
-            else checked(asked.ndrange, "ndrange")
-        )
-        wanted = None if group is None else checked(group, "group")
+        sizes = asked.sizes(written)
         copies: dict[int, np.ndarray[Any, Any]] = {}
         values: dict[str, Any] = {}
         for name, x in zip(self._own.names, args, strict=True):
@@ -84,7 +77,7 @@ class Oracle:
             elif name in made.convert:
                 values[name] = made.convert[name](x)
         if 0 not in sizes:
-            _, items = launch_ranges(launcher, sizes, wanted, barriers=made.tree.barriers)
+            _, items = launch_ranges(launcher, sizes, asked.group, barriers=made.tree.barriers)
             Run(made, values, sizes or (1,), items, seed=seed, debug=config._kernel_debug).run()
         out = []
         for place in written:

@@ -15,6 +15,7 @@ _LARGEST = 2**31
 
 
 def checked(value: int | Sequence[int], name: str) -> Range:
+    """Return an ndrange or a group as a tuple; an error for what is none."""
     given = (value,) if isinstance(value, int) and not isinstance(value, bool) else value
     try:
         sizes = tuple(int.__index__(one) if type(one) is int else one.__index__() for one in given)  # type: ignore[union-attr, unused-ignore]
@@ -49,18 +50,71 @@ def launch_ranges(
         if isinstance(launcher, str):  # for the interpreter
             asked = (*(1,) * (len(own) - 1), min(own[-1], _GROUP))
         else:
-            asked = launcher.group(own)
+            limits = launcher.max_groups[-len(own) :]
+            asked = fitted(own, launcher.group(own), launcher.max_group, limits)
         if barriers:
             asked = tuple(math.gcd(n, g) for n, g in zip(own, asked, strict=True))
-    if not isinstance(launcher, str) and math.prod(asked) > launcher.max_group:
-        raise ValueError(
-            f"group {asked} has {math.prod(asked)} work-items; the device takes up to "
-            f"{launcher.max_group}"
-        )
-    rounded = tuple(-(-n // g) * g for n, g in zip(own, asked, strict=True))
+    rounded = _rounded(own, asked)
     if barriers and rounded != own:
         raise ValueError(
             f"ndrange {own} is no multiple of the group {asked}, as a kernel with barriers "
             f"needs it; round the ndrange up to {rounded}, and test the index in the kernel"
         )
+    if not isinstance(launcher, str):
+        _check(own, asked, launcher.max_group, launcher.max_groups[-len(own) :])
     return rounded, asked
+
+
+def fitted(own: Range, group: Range, most: int, limits: Range) -> Range:
+    """Return a group like this one with which the device can run an ndrange, if there is one.
+
+    Parameters
+    ----------
+    own, group
+        The ndrange, and a group of powers of two.
+    most
+        The largest number of work-items in a group.
+    limits
+        The largest number of groups along each axis.
+    """
+    needed = [_power(-(-n // limit)) for n, limit in zip(own, limits, strict=True)]
+    found = [max(g, least) for g, least in zip(group, needed, strict=True)]
+    while math.prod(found) > most or math.prod(_rounded(own, found)) > _LARGEST:
+        spare = [axis for axis, least in enumerate(needed) if found[axis] > least]
+        if not spare:
+            break  # the check says what is too large
+        if math.prod(found) > most:
+            axis = max(spare, key=lambda axis: found[axis])
+        else:
+            axis = max(spare, key=lambda axis: _rounded(own, found)[axis] / own[axis])
+        found[axis] //= 2
+    return tuple(found)
+
+
+def _check(own: Range, group: Range, most: int, limits: Range) -> None:
+    """Refuse what the device cannot run."""
+    if math.prod(group) > most:
+        raise ValueError(
+            f"group {group} has {math.prod(group)} work-items; the device takes up to {most}"
+        )
+    rounded = _rounded(own, group)
+    for axis, (n, g, limit) in enumerate(zip(rounded, group, limits, strict=True)):
+        if n // g > limit:
+            raise ValueError(
+                f"ndrange {own} has {n // g} groups of {group} along axis {axis}, where the device "
+                f"takes up to {limit}; make the longest axis the last one, or the group larger"
+            )
+    if math.prod(rounded) > _LARGEST:
+        raise ValueError(
+            f"ndrange {own} is rounded up to {rounded} in groups of {group}, which are "
+            f"{math.prod(rounded)} work-items; a launch has at most 2**31, so take a smaller group"
+        )
+
+
+def _rounded(own: Sequence[int], group: Sequence[int]) -> Range:
+    return tuple([-(-n // g) * g for n, g in zip(own, group, strict=True)])
+
+
+def _power(n: int) -> int:
+    """Return the least power of two that is no less."""
+    return 1 << (n - 1).bit_length()

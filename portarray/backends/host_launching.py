@@ -50,6 +50,8 @@ class OverHost:
 
     def __init__(self, host: Launcher) -> None:
         self._host = host
+        self.name = host.name
+        self.max_groups = host.max_groups
         self.dialect = host.dialect
         self.offsets = host.offsets
         self.float64 = host.float64
@@ -64,6 +66,14 @@ class OverHost:
     def writable(self, x: Any) -> Any:
         """Return the array."""
         return x
+
+    def copied(self, x: Any, *, written: bool) -> str:
+        """Return why an array is copied."""
+        return ""
+
+    def origin(self, program: Program) -> str:
+        """Return where building takes a program from."""
+        return self._host.origin(program)
 
     def build(self, program: Program) -> Launch:
         """Compile a program and return what runs its kernel."""

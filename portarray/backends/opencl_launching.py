@@ -13,7 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from portarray.backends.launching import Launch, Launcher, Program, Range, group_for, group_on_cpu
+from portarray.backends.launching import (
+    ANY_GROUPS,
+    COMPILER,
+    DISK,
+    MEMORY,
+    Launch,
+    Launcher,
+    Program,
+    Range,
+    group_for,
+    group_on_cpu,
+)
 from portarray.clarray.errors import KernelError
 from portarray.clarray.runtime import pointers, registry
 from portarray.clarray.runtime.device import Device
@@ -32,8 +43,11 @@ class _OpenCLLauncher:
     offsets = False
     immutable = False
 
+    max_groups = ANY_GROUPS
+
     def __init__(self, device: Device) -> None:
         native = device.native
+        self.name = f"{device.name} ({device.platform_name})"
         self._device = device
         self.float64 = np.dtype(np.float64) in device.dtypes
         self.atomics64 = _ATOMICS.issubset(native.extensions.split())
@@ -48,6 +62,12 @@ class _OpenCLLauncher:
 
     def writable(self, x: Any) -> Any:
         return x
+
+    def copied(self, x: Any, *, written: bool) -> str:
+        return ""
+
+    def origin(self, program: Program) -> str:
+        return {True: MEMORY, False: DISK, None: COMPILER}[self._device.programs.kept(program.text)]
 
     @abstractmethod
     def build(self, program: Program) -> Launch: ...

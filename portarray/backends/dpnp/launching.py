@@ -17,6 +17,8 @@ from dpnp.tensor import Device
 from portarray.backends.base import Backend
 from portarray.backends.host_launching import log_of
 from portarray.backends.launching import (
+    ANY_GROUPS,
+    COMPILER,
     Launch,
     Launcher,
     Layout,
@@ -68,10 +70,12 @@ class _Launcher:
     dialect = "opencl"
     offsets = True
     immutable = False
+    max_groups = ANY_GROUPS
 
     def __init__(self, queue: dpctl.SyclQueue) -> None:
         self._queue = queue
         self._device = device = queue.sycl_device
+        self.name = f"{device.name} ({device.sycl_platform.name})"
         self.float64 = bool(device.has_aspect_fp64)
         self.atomics64 = bool(device.has_aspect_atomic64)
         self.max_group = int(device.max_work_group_size)
@@ -85,6 +89,12 @@ class _Launcher:
     def writable(self, x: dpnp.ndarray) -> dpnp.ndarray:
         """Return the array, or a copy where it may not be written, such as broadcast ones."""
         return x if x.get_array().flags.writable else dpnp.copy(x, order="C")
+
+    def copied(self, x: dpnp.ndarray, *, written: bool) -> str:
+        return "it is read-only" if written and not x.get_array().flags.writable else ""
+
+    def origin(self, program: Program) -> str:
+        return COMPILER
 
     def build(self, program: Program) -> Launch:
         queue = self._queue

@@ -165,6 +165,13 @@ class Programs:
                     kernel=name,
                 ) from error
 
+    def kept(self, text: str, options: tuple[str, ...] = ()) -> bool | None:
+        """Tell whether a program is in memory (True) or on disk (False); None if it is not kept."""
+        if (text, options) in self._programs:
+            return True
+        flags = " ".join((*self._flags, *options))
+        return False if self._binaries.has(self._binaries.file(text, flags)) else None
+
     def _program(self, text: str, name: str, options: tuple[str, ...]) -> cl._cl._Program:
         key = (text, options)
         found = self._programs.get(key)
