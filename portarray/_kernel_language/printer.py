@@ -60,7 +60,7 @@ class _Kernel:
 
     def __init__(self, function: tree.Function, setting: Setting, dialect: Dialect) -> None:
         self.function = function
-        self.types = Types(setting, dialect, function.written)
+        self.types = Types(function, setting, dialect)
         self.statements = Statements(function, self.types)
         self.arrays = [p for p in function.parameters.values() if isinstance(p, Array)]
 

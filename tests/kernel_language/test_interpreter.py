@@ -448,3 +448,50 @@ def test_branches_that_a_loop_does_not_change_are_those_of_each_work_item(device
     y = pa.zeros(16, dtype=pa.float32, device=device)
     z = pa.zeros(16, dtype=pa.float32, device=device)
     assert same_branch_in_a_loop.verify(y, z, x, 7, tolerance=1) is not None
+    assert same_branch_in_helpers.verify(y, z, x, 7, tolerance=1) is not None
+
+
+@pa.kernel.function
+def is_third(i):
+    return i % 3 == 0
+
+
+@pa.kernel.function
+def halved(total, v, i, k):
+    if math.isinf(v):
+        return total
+    if is_third(i):
+        return total * 0.5 + 1
+    return total if k < 0 or v > i else total * 1
+
+
+@pa.kernel
+def same_branch_in_helpers(y, z, x, n):
+    i = kl.index()
+    total = 1.5
+    for k in range(len(x)):
+        total = halved(total * 0.5 + n, x[i], i, k)
+        if is_third(i + 1):
+            total = total + 1
+    y[i] = total
+    z[i] = halved(total, x[i], i, 7)
+
+
+@pa.kernel
+def helpers_outside_loops(y, z, x, n):
+    i = kl.index()
+    y[i] = halved(1.5, x[i], i, n)
+    for k in range(3):
+        z[i] = k
+
+
+def test_branches_in_helpers_that_loops_call_are_kept_there() -> None:
+    x, y = pa.ones(16, dtype=pa.float32, device="numpy"), pa.ones(16, device="numpy")
+    text = same_branch_in_helpers.source("opencl", y, y, x, 7).partition("typedef struct")[0]
+    text = same_branch_in_helpers.source("opencl", y, y, x, 7)
+    body = text[text.index("halved_1(") :]
+    for kept in ("pa_isinf(v)", "is_third_2(i, ", "v > (f32)i"):
+        assert f"PA_KEEP({kept}" in body, kept
+    assert "PA_KEEP(k < 0" not in body  # which changes
+    text = helpers_outside_loops.source("opencl", y, y, x, 7)
+    assert "PA_KEEP" not in text[text.index("halved_1(") :]
