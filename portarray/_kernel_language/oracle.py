@@ -13,6 +13,7 @@ from portarray._kernel_language import source, types
 from portarray._kernel_language.arguments import Asked
 from portarray._kernel_language.definition import Definition
 from portarray._kernel_language.dialects import DIALECTS
+from portarray._kernel_language.host_copies import copies, overlapping, same_array
 from portarray._kernel_language.interpreter import Interpreted, interpret
 from portarray._kernel_language.preparing import current, read
 from portarray._kernel_language.ranges import launch_ranges
@@ -53,6 +54,21 @@ class Oracle:
             if isinstance(one, types.Array) and one.name in program.written
         ]
 
+    def same_arrays(self, asked: Asked) -> list[list[int]]:
+        """Return the places of arrays, the same ones together; an error where others overlap."""
+        launcher = asked.device._backend.launcher(asked.device.native)
+        found = []
+        for spans in overlapping(asked, launcher, self.written(asked)):
+            places = [span.place for span in spans]
+            if not all(same_array(asked, spans[0], span) for span in spans):
+                names = " and ".join(self._own.names[place] for place in sorted(places))
+                raise ValueError(
+                    f"{self._own.name}: {names} overlap in memory, and copies of them do not, "
+                    f"which verify runs the kernel on; pass copies"
+                )
+            found.append(places)
+        return found
+
     def run(
         self,
         asked: Asked,
@@ -66,14 +82,11 @@ class Oracle:
         launcher = device._backend.launcher(device.native)
         written = self.written(asked)
         sizes = asked.sizes(written)
-        copies: dict[int, np.ndarray[Any, Any]] = {}
+        copied = copies(asked, launcher, written)
         values: dict[str, Any] = {}
-        for name, x in zip(self._own.names, args, strict=True):
-            if type(x) is Array:
-                same = id(x.native)
-                if same not in copies:
-                    copies[same] = np.array(np.asarray(x), order="C")
-                values[name] = copies[same]
+        for place, (name, x) in enumerate(zip(self._own.names, args, strict=True)):
+            if place in copied:
+                values[name] = copied[place]
             elif name in made.convert:
                 values[name] = made.convert[name](x)
         if 0 not in sizes:
@@ -82,7 +95,7 @@ class Oracle:
         out = []
         for place in written:
             x = args[place]
-            new = conversion.asarray(copies[id(x.native)], device=device)
+            new = conversion.asarray(np.asarray(copied[place], order="C"), device=device)
             if (
                 in_place
                 and not isinstance(launcher, str)

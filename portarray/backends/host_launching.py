@@ -7,7 +7,7 @@ and their cache on disk are clarray's. OpenCL is imported when a kernel is run f
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 from portarray.backends.launching import Launch, Launcher, Program, Range
@@ -70,6 +70,10 @@ class OverHost:
     def copied(self, x: Any, *, written: bool) -> str:
         """Return why an array is copied."""
         return ""
+
+    def address(self, x: Any) -> tuple[Hashable, int]:
+        """Return where an array's first element is."""
+        return self._host.address(x)
 
     def origin(self, program: Program) -> str:
         """Return where building takes a program from."""

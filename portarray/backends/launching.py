@@ -8,7 +8,7 @@ parameters are pointers to the elements of arrays, then values. A backend's
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Protocol
@@ -137,6 +137,12 @@ class Launcher(Protocol):
 
     def copied(self, x: Any, *, written: bool) -> str:
         """Return why an array is copied, empty if it is not; changes nothing."""
+
+    def address(self, x: Any) -> tuple[Hashable, int]:
+        """Return what an array's memory is, and the address in it of the first element.
+
+        Arrays overlap where both agree; never asked of immutable ones.
+        """
 
     def origin(self, program: Program) -> str:
         """Return where building takes a program from: ``MEMORY``, ``DISK`` or ``COMPILER``."""

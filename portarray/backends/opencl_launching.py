@@ -7,7 +7,7 @@ module when a kernel is run first.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import cache
 from typing import Any
 
@@ -70,6 +70,9 @@ class _OpenCLLauncher:
         return {True: MEMORY, False: DISK, None: COMPILER}[self._device.programs.kept(program.text)]
 
     @abstractmethod
+    def address(self, x: Any) -> tuple[Hashable, int]: ...
+
+    @abstractmethod
     def build(self, program: Program) -> Launch: ...
 
     def _kernel(self, program: Program) -> Any:
@@ -87,6 +90,13 @@ class ArrayLauncher(_OpenCLLauncher):
 
     offsets = True
 
+    def address(self, x: Any) -> tuple[Hashable, int]:
+        """Return where an array's first element is; several storages may wrap one host memory."""
+        first = x.offset * x.dtype.itemsize
+        if x.storage.shared and x.storage.host is not None:
+            return None, first + x.storage.host.ctypes.data
+        return id(x.storage), first
+
     def build(self, program: Program) -> Launch:
         """Compile a program and return what runs its kernel."""
         native = self._kernel(program)
@@ -103,9 +113,14 @@ class ArrayLauncher(_OpenCLLauncher):
 class _HostLauncher(_OpenCLLauncher):
     """Runs programs in host memory and waits for them."""
 
-    def __init__(self, device: Device, pointer: Callable[[Any], Any]) -> None:
+    def __init__(self, device: Device, address: Callable[[Any], int] | None) -> None:
         super().__init__(device)
-        self._pointer = pointer
+        self._address = address or _address_of
+        self._pointer = pointers.pointer_to if address is None else pointers.pointer_by(address)
+
+    def address(self, x: Any) -> tuple[Hashable, int]:
+        """Return where an array's first element is."""
+        return None, self._address(x)
 
     def build(self, program: Program) -> Launch:
         return pointers.launch_of(
@@ -116,6 +131,11 @@ class _HostLauncher(_OpenCLLauncher):
             program.values,
             self._pointer,
         )
+
+
+def _address_of(x: np.ndarray[Any, Any]) -> int:
+    address: int = x.__array_interface__["data"][0]
+    return address
 
 
 @cache
@@ -139,8 +159,7 @@ def host_launcher(address: Callable[[Any], int] | None) -> Launcher | str:
     device = host_device()
     if isinstance(device, str):
         return device
-    pointer = pointers.pointer_to if address is None else pointers.pointer_by(address)
-    return _HostLauncher(device, pointer)
+    return _HostLauncher(device, address)
 
 
 def log_of(program: Program) -> str:

@@ -86,6 +86,19 @@ def test_numpys_scalars_as_constants(device: str) -> None:
         numpys_numbers(y, 3, 1j)
 
 
+def test_a_kernel_may_have_any_name(device: str) -> None:
+    """OpenCL has no kernel of the name ``main``."""
+    place = pa.device(device)
+    if isinstance(reason := place._backend.launcher(place.native), str):
+        pytest.skip(reason)
+
+    @pa.kernel
+    def main(y: Any, half: Any) -> None:
+        y[kl.index()] = half
+
+    assert main(pa.zeros(2, device=device), 3).tolist() == [3, 3]
+
+
 def test_changed_global(monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = pa.ones(3, device="numpy"), pa.zeros(3, device="numpy")
     place = pa.device("numpy")

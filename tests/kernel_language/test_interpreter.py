@@ -487,7 +487,6 @@ def helpers_outside_loops(y, z, x, n):
 
 def test_branches_in_helpers_that_loops_call_are_kept_there() -> None:
     x, y = pa.ones(16, dtype=pa.float32, device="numpy"), pa.ones(16, device="numpy")
-    text = same_branch_in_helpers.source("opencl", y, y, x, 7).partition("typedef struct")[0]
     text = same_branch_in_helpers.source("opencl", y, y, x, 7)
     body = text[text.index("halved_1(") :]
     for kept in ("pa_isinf(v)", "is_third_2(i, ", "v > (f32)i"):
@@ -495,3 +494,53 @@ def test_branches_in_helpers_that_loops_call_are_kept_there() -> None:
     assert "PA_KEEP(k < 0" not in body  # which changes
     text = helpers_outside_loops.source("opencl", y, y, x, 7)
     assert "PA_KEEP" not in text[text.index("halved_1(") :]
+
+
+OVERLAPS = {
+    "apart": lambda whole: (whole[:4], whole[4:8]),
+    "same": lambda whole: (whole[2:6], whole[2:6]),
+    "interleaved": lambda whole: (whole[:8:2], whole[1:9:2]),
+    "reversed": lambda whole: (whole[:4], whole[7:3:-1]),
+    "mirrored": lambda whole: (whole[3:7], whole[6:2:-1]),
+    "shifted": lambda whole: (whole[:4], whole[1:5]),
+    "wider": lambda whole: (whole[:4], whole[0:8:2]),
+}
+
+
+@pytest.mark.parametrize("views", OVERLAPS.values(), ids=OVERLAPS)
+def test_overlapping_arrays_are_one_memory(device: str, views: Any) -> None:
+    """What one work-item writes into one of them it reads from the other."""
+    place = pa.device(device)
+    if isinstance(launcher := place._backend.launcher(place.native), str):
+        pytest.skip("no programs run here")
+    host = np.arange(10, dtype=np.float32)
+    whole = pa.asarray(host, device=device, copy=True)
+    y, x = views(whole)
+    want = one_by_one.interpret(y, x, ndrange=1)
+    np.testing.assert_array_equal(np.asarray(whole), host)
+    got = one_by_one(y, x, ndrange=1)
+    np.testing.assert_array_equal(np.asarray(want), np.asarray(got))
+    # And as NumPy's views, one element after the other.
+    y, x = views(host)
+    if launcher.immutable or (place.library == "torch" and x.strides[0] < 0):  # which copies
+        y, x = y.copy(), x.copy()
+    for i in range(4):
+        y[i] = x[i] + 10
+    np.testing.assert_array_equal(np.asarray(got), y)
+
+
+@pa.kernel
+def one_by_one(y, x):
+    for i in range(4):
+        y[i] = x[i] + 10
+
+
+def test_verify_refuses_overlapping_arrays() -> None:
+    place = pa.device("numpy")
+    if isinstance(place._backend.launcher(place.native), str):
+        pytest.skip("no programs run here")
+    whole = pa.zeros(9, device="numpy")
+    assert one_by_one.verify(whole[:4], whole[4:], ndrange=1) == {"y": 0}
+    assert one_by_one.verify(whole[:4], whole[:4], ndrange=1) == {"y": 0}
+    with pytest.raises(ValueError, match="y and x overlap in memory"):
+        one_by_one.verify(whole[:4], whole[3:], ndrange=1)

@@ -5,7 +5,7 @@ Written to CuPy's documentation (``cupy.RawModule``, ``cupy.RawKernel``); not ru
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -74,6 +74,9 @@ class _Launcher:
 
     def copied(self, x: Any, *, written: bool) -> str:
         return ""
+
+    def address(self, x: Any) -> tuple[Hashable, int]:
+        return None, int(x.data.ptr)
 
     def origin(self, program: Program) -> str:
         return COMPILER  # CuPy's own cache on disk does not say what it has

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import cache
 from typing import Any
 
@@ -92,6 +92,10 @@ class _Launcher:
 
     def copied(self, x: dpnp.ndarray, *, written: bool) -> str:
         return "it is read-only" if written and not x.get_array().flags.writable else ""
+
+    def address(self, x: dpnp.ndarray) -> tuple[Hashable, int]:
+        memory = x.get_array()
+        return None, memory.usm_data._pointer + memory._element_offset * memory.itemsize
 
     def origin(self, program: Program) -> str:
         return COMPILER

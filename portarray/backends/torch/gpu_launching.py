@@ -9,7 +9,7 @@ as 32 bits and floating-point numbers as 64.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -76,6 +76,10 @@ class _Launcher:
     def copied(self, x: torch.Tensor, *, written: bool) -> str:
         """Return why a tensor is copied."""
         return ""
+
+    def address(self, x: torch.Tensor) -> tuple[Hashable, int]:
+        """Return where a tensor's first element is."""
+        return None, x.data_ptr()
 
     def origin(self, program: Program) -> str:
         """Return where building takes a program from."""
