@@ -15,7 +15,7 @@ from portarray.backends.launching import Launch, Launcher, Program, Range
 __all__ = ["OverHost", "host_launcher", "log_of"]
 
 _WANTED = "kernels in host memory run through OpenCL's CPU runtime"
-_FIX = "pip install portarray[opencl]"
+_FIX = 'pip install "portarray[opencl]"'
 
 
 def host_launcher(address: Callable[[Any], int] | None = None) -> Launcher | str:
@@ -28,7 +28,10 @@ def host_launcher(address: Callable[[Any], int] | None = None) -> Launcher | str
     """
     if importlib.util.find_spec("pyopencl") is None:
         return f"{_WANTED}: {_FIX}"
-    from portarray.backends import opencl_launching  # imports OpenCL
+    try:
+        from portarray.backends import opencl_launching  # imports OpenCL
+    except ImportError as error:  # of pyopencl: without the system's loader, for one
+        return f"{_WANTED}, and pyopencl cannot be imported ({error.__cause__ or error}): {_FIX}"
 
     found = opencl_launching.host_launcher(address)
     return f"{_WANTED}, and {found}: {_FIX}" if isinstance(found, str) else found
