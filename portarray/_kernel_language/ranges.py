@@ -50,8 +50,7 @@ def launch_ranges(
         if isinstance(launcher, str):  # for the interpreter
             asked = (*(1,) * (len(own) - 1), min(own[-1], _GROUP))
         else:
-            limits = launcher.max_groups[-len(own) :]
-            asked = fitted(own, launcher.group(own), launcher.max_group, limits)
+            asked = fitted(own, launcher.group(own), launcher)
         if barriers:
             asked = tuple(math.gcd(n, g) for n, g in zip(own, asked, strict=True))
     rounded = _rounded(own, asked)
@@ -61,49 +60,52 @@ def launch_ranges(
             f"needs it; round the ndrange up to {rounded}, and test the index in the kernel"
         )
     if not isinstance(launcher, str):
-        _check(own, asked, launcher.max_group, launcher.max_groups[-len(own) :])
+        _check(own, asked, launcher)
     return rounded, asked
 
 
-def fitted(own: Range, group: Range, most: int, limits: Range) -> Range:
-    """Return a group like this one with which the device can run an ndrange, if there is one.
-
-    Parameters
-    ----------
-    own, group
-        The ndrange, and a group of powers of two.
-    most
-        The largest number of work-items in a group.
-    limits
-        The largest number of groups along each axis.
-    """
-    needed = [_power(-(-n // limit)) for n, limit in zip(own, limits, strict=True)]
-    found = [max(g, least) for g, least in zip(group, needed, strict=True)]
-    while math.prod(found) > most or math.prod(_rounded(own, found)) > _LARGEST:
-        spare = [axis for axis, least in enumerate(needed) if found[axis] > least]
-        if not spare:
-            break  # the check says what is too large
-        if math.prod(found) > most:
-            axis = max(spare, key=lambda axis: found[axis])
+def fitted(own: Range, group: Range, launcher: Launcher) -> Range:
+    """Return a group like this one, of powers of two, that the device can run if any can."""
+    axes = len(own)
+    limits = zip(own, launcher.max_groups[-axes:], strict=True)
+    needed = [1 << (-(-n // limit) - 1).bit_length() for n, limit in limits]
+    largest = [1 << (size.bit_length() - 1) for size in launcher.max_sizes[-axes:]]
+    found = [max(min(g, m), n) for g, m, n in zip(group, largest, needed, strict=True)]
+    while True:
+        rounded = _rounded(own, found)
+        if math.prod(found) > launcher.max_group:
+            excess: Sequence[float] = found
+        elif math.prod(rounded) > _LARGEST:
+            excess = [whole / n for whole, n in zip(rounded, own, strict=True)]
         else:
-            axis = max(spare, key=lambda axis: _rounded(own, found)[axis] / own[axis])
-        found[axis] //= 2
-    return tuple(found)
+            return tuple(found)
+        spare = [axis for axis in range(axes) if found[axis] > needed[axis]]
+        if not spare:
+            return group  # the check says what is too large
+        found[max(spare, key=excess.__getitem__)] //= 2
 
 
-def _check(own: Range, group: Range, most: int, limits: Range) -> None:
+def _check(own: Range, group: Range, launcher: Launcher) -> None:
     """Refuse what the device cannot run."""
-    if math.prod(group) > most:
+    axes = len(own)
+    total = math.prod(group)
+    if total > launcher.max_group:
         raise ValueError(
-            f"group {group} has {math.prod(group)} work-items; the device takes up to {most}"
+            f"group {group} has {total} work-items; the device takes up to {launcher.max_group}"
+        )
+    sizes = launcher.max_sizes[-axes:]
+    if any(size > most for size, most in zip(group, sizes, strict=True)):
+        raise ValueError(
+            f"group {group} is too long; along its axes the device takes up to {sizes}"
         )
     rounded = _rounded(own, group)
-    for axis, (n, g, limit) in enumerate(zip(rounded, group, limits, strict=True)):
-        if n // g > limit:
-            raise ValueError(
-                f"ndrange {own} has {n // g} groups of {group} along axis {axis}, where the device "
-                f"takes up to {limit}; make the longest axis the last one, or the group larger"
-            )
+    counts = tuple(n // size for n, size in zip(rounded, group, strict=True))
+    limits = launcher.max_groups[-axes:]
+    if any(count > limit for count, limit in zip(counts, limits, strict=True)):
+        raise ValueError(
+            f"ndrange {own} has {counts} groups of {group}; along its axes the device takes up to "
+            f"{limits}: make the longest axis the last one, or the group larger"
+        )
     if math.prod(rounded) > _LARGEST:
         raise ValueError(
             f"ndrange {own} is rounded up to {rounded} in groups of {group}, which are "
@@ -113,8 +115,3 @@ def _check(own: Range, group: Range, most: int, limits: Range) -> None:
 
 def _rounded(own: Sequence[int], group: Sequence[int]) -> Range:
     return tuple([-(-n // g) * g for n, g in zip(own, group, strict=True)])
-
-
-def _power(n: int) -> int:
-    """Return the least power of two that is no less."""
-    return 1 << (n - 1).bit_length()

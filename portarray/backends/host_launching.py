@@ -54,6 +54,7 @@ class OverHost:
     def __init__(self, host: Launcher) -> None:
         self._host = host
         self.name = host.name
+        self.max_sizes = host.max_sizes
         self.max_groups = host.max_groups
         self.dialect = host.dialect
         self.offsets = host.offsets

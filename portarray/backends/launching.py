@@ -86,7 +86,8 @@ class Launcher(Protocol):
     whole, and the program must be passed their offsets as values; without, to the first element.
     ``immutable`` tells that launches return new arrays and leave their arguments unchanged.
     ``float64`` and ``atomics64`` tell what the device supports, ``max_group`` the largest number of
-    work-items in a group, ``max_groups`` the largest numbers of groups along three axes,
+    work-items in a group, ``max_sizes`` and ``max_groups`` its largest sizes and the largest
+    numbers of groups along three axes,
     ``local_memory`` the bytes that a group shares. ``name`` is for people.
     """
 
@@ -117,6 +118,10 @@ class Launcher(Protocol):
     @property
     def max_group(self) -> int:
         """The largest number of work-items in a group."""
+
+    @property
+    def max_sizes(self) -> Range:
+        """The largest sizes of a group along three axes, the neighbouring one last."""
 
     @property
     def max_groups(self) -> Range:

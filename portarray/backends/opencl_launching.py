@@ -52,6 +52,7 @@ class _OpenCLLauncher:
         self.float64 = np.dtype(np.float64) in device.dtypes
         self.atomics64 = _ATOMICS.issubset(native.extensions.split())
         self.max_group = int(native.max_work_group_size)
+        self.max_sizes = tuple(map(int, native.max_work_item_sizes[2::-1]))
         self.local_memory = int(native.local_mem_size)
 
     def group(self, ndrange: Range) -> Range:

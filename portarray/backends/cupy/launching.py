@@ -64,6 +64,7 @@ class _Launcher:
         self.name = f"{self.dialect} device {device.id}"
         figures = device.attributes
         self.max_group = int(figures["MaxThreadsPerBlock"])
+        self.max_sizes = tuple([int(figures[f"MaxBlockDim{axis}"]) for axis in "ZYX"])
         self.local_memory = int(figures["MaxSharedMemoryPerBlock"])
 
     def group(self, ndrange: Range) -> Range:

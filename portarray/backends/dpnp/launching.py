@@ -79,6 +79,7 @@ class _Launcher:
         self.float64 = bool(device.has_aspect_fp64)
         self.atomics64 = bool(device.has_aspect_atomic64)
         self.max_group = int(device.max_work_group_size)
+        self.max_sizes = tuple(map(int, device.max_work_item_sizes3d))
         self.local_memory = int(device.local_mem_size)
 
     def group(self, ndrange: Range) -> Range:

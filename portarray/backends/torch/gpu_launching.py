@@ -47,6 +47,7 @@ class _Launcher:
     dialect = "hip" if torch.version.hip else "cuda"
     offsets = False
     immutable = False
+    max_sizes = (64, 1024, 1024)  # of all of CUDA's devices; PyTorch does not say
     max_groups = GPU_GROUPS
     float64 = True
     atomics64 = True
