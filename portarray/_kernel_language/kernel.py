@@ -12,7 +12,7 @@ import numpy as np
 from portarray._array import results
 from portarray._array.array import Array
 from portarray._config import config
-from portarray._kernel_language import arguments
+from portarray._kernel_language import arguments, remembered
 from portarray._kernel_language.arguments import Asked, hashable
 from portarray._kernel_language.definition import define
 from portarray._kernel_language.dialects import DIALECTS
@@ -21,7 +21,7 @@ from portarray._kernel_language.plans import LaunchPlan, plan
 from portarray._kernel_language.preparing import Prepared, current, draft, prepare, read
 from portarray._kernel_language.printer import print_kernel
 from portarray._kernel_language.ranges import launch_ranges
-from portarray._kernel_language.remembered import MOST_CALLS, Call, call_key, remembered
+from portarray._kernel_language.remembered import Call, call_key, call_of, remember
 from portarray._kernel_language.work_items import units_between
 from portarray.errors import KernelVerificationError
 
@@ -118,7 +118,8 @@ class Kernel:
             return _returned(self._oracle.run(asked, in_place=True))
         prepared = self._prepared.get(asked.key)
         if prepared is None or not current(prepared.draft.constants):
-            prepared = self._prepared[asked.key] = prepare(self._own, asked)
+            prepared = prepare(self._own, asked)
+            remember(self._prepared, asked.key, prepared, remembered.MOST_PROGRAMS)
         return self._run(prepared, asked, shared)
 
     def _run(self, prepared: Prepared, asked: Asked, shared: Any) -> Any:
@@ -140,9 +141,8 @@ class Kernel:
         rounded, items = launch_ranges(launcher, sizes, asked.group, barriers=made.tree.barriers)
         values = prepared.values(layouts, sizes or (1,), args)
         if shared is not None and hashable(shared):
-            if len(self._calls) >= MOST_CALLS:
-                self._calls.clear()
-            self._calls[shared] = remembered(prepared, self._own.names, values, rounded, items)
+            call = call_of(prepared, self._own.names, values, rounded, items)
+            remember(self._calls, shared, call, remembered.MOST_CALLS)
         new = prepared.launch(natives, values, rounded, items)
         if new is None:
             changed = []

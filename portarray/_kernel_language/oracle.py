@@ -9,7 +9,7 @@ import numpy as np
 from portarray._array import conversion
 from portarray._array.array import Array
 from portarray._config import config
-from portarray._kernel_language import source, types
+from portarray._kernel_language import remembered, source, types
 from portarray._kernel_language.arguments import Asked
 from portarray._kernel_language.definition import Definition
 from portarray._kernel_language.dialects import DIALECTS
@@ -41,7 +41,8 @@ class Oracle:
             made = interpret(
                 found, setting, lambda one: sources.get(id(one), self._own.source), checked=debug
             )
-            self.made[debug, asked.key] = made, list(shared.constants.values())
+            kept = made, list(shared.constants.values())
+            remembered.remember(self.made, (debug, asked.key), kept, remembered.MOST_PROGRAMS)
         return made
 
     def written(self, asked: Asked) -> list[int]:

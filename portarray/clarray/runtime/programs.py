@@ -40,6 +40,10 @@ CODES = {
 """pyopencl's codes for arguments that are values."""
 
 
+_MOST = 4096
+"""Programs that are kept in memory."""
+
+
 @cache
 def source_of(name: str) -> str:
     """Return the text of ``kernels/NAME.cl``."""
@@ -182,6 +186,8 @@ class Programs:
             if found is None:
                 found = self._build(text, name, flags)
                 self._binaries.store(file, found)
+            while len(self._programs) >= _MOST:  # the oldest; kernels keep what they need
+                del self._programs[next(iter(self._programs))]
             self._programs[key] = found
         return found
 
