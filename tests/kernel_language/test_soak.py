@@ -95,7 +95,9 @@ def test_launches_leave_nothing_behind(places: list[pa.Device]) -> None:
     before = resident()
     for number in range(LAUNCHES // EACH):
         launch(places[number % len(places)], number // len(places))
-    assert resident() - before < 32 << 20
+    # SYCL keeps some hundred bytes of each launch, of dpnp's own functions more than of kernels.
+    theirs = sum(one.library == "dpnp" for one in places) * LAUNCHES // len(places) * 1024
+    assert resident() - before < (32 << 20) + theirs
     for one in (axpy, turned, counts):
         assert len(one._prepared) <= 2 * len(places)
         assert len(one._calls) <= remembered.MOST_CALLS
