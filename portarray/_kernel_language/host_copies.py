@@ -33,25 +33,27 @@ class Span:
 def copies(asked: Asked, launcher: Launcher | str, written: list[int]) -> dict[int, Values]:
     """Return copies of the arrays by their places; one for those that are the same."""
     out: dict[int, Values] = {}
-    for spans in overlapping(asked, launcher, written):
-        one = spans[0]
-        x = asked.args[one.place]
-        if all(same_array(asked, one, other) for other in spans):
-            out.update(dict.fromkeys([span.place for span in spans], np.array(x, order="C")))
-            continue
-        low = min(span.low for span in spans)
-        base = np.empty(max(span.high for span in spans) - low, np.uint8)
+    for spans in _together(_spans(asked, launcher, written)):
+        alike: dict[Any, list[Span]] = {}
         for span in spans:
             x = asked.args[span.place]
-            view: Values = np.ndarray(x.shape, x.dtype, base, span.first - low, span.strides)
-            view[...] = np.asarray(x)
-            out[span.place] = view
+            alike.setdefault((span.first, span.strides, x.shape, x.dtype), []).append(span)
+        low = min(span.low for span in spans)
+        size = max(span.high for span in spans) - low if len(alike) > 1 else 0
+        base = np.empty(size, np.uint8)
+        for same in alike.values():
+            x = asked.args[same[0].place]
+            made: Values = np.array(x, order="C")
+            if len(alike) > 1:
+                values, start = made, same[0].first - low
+                made = np.ndarray(x.shape, x.dtype, base, start, same[0].strides)
+                made[...] = values
+            out.update(dict.fromkeys([span.place for span in same], made))
     return out
 
 
-def overlapping(asked: Asked, launcher: Launcher | str, written: list[int]) -> list[list[Span]]:
-    """Return where the arrays lie as the kernel sees them, those that overlap together."""
-    spans = _spans(asked, launcher, written)
+def _together(spans: list[Span]) -> list[list[Span]]:
+    """Return those together between whose bytes there is no gap."""
     found: list[list[Span]] = []
     ends: dict[Hashable, int] = {}
     last: dict[Hashable, list[Span]] = {}
@@ -86,11 +88,3 @@ def _spans(asked: Asked, launcher: Launcher | str, written: list[int]) -> list[S
         high = first + sum(max(one, 0) for one in far) + x.dtype.itemsize
         out.append(Span(place, memory, first, low, high, strides))
     return out
-
-
-def same_array(asked: Asked, one: Span, other: Span) -> bool:
-    """Tell whether two that overlap are one array."""
-    x, y = asked.args[one.place], asked.args[other.place]
-    return (one.first, one.strides, x.shape, x.dtype) == (
-        *(other.first, other.strides, y.shape, y.dtype),
-    )

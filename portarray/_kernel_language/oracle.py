@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from portarray._kernel_language import remembered, source, types
 from portarray._kernel_language.arguments import Asked
 from portarray._kernel_language.definition import Definition
 from portarray._kernel_language.dialects import DIALECTS
-from portarray._kernel_language.host_copies import copies, overlapping, same_array
+from portarray._kernel_language.host_copies import copies
 from portarray._kernel_language.interpreter import Interpreted, interpret
 from portarray._kernel_language.preparing import current, read
 from portarray._kernel_language.ranges import launch_ranges
@@ -58,25 +59,22 @@ class Oracle:
     def same_arrays(self, asked: Asked) -> list[list[int]]:
         """Return the places of arrays, the same ones together; an error where others overlap."""
         launcher = asked.device._backend.launcher(asked.device.native)
-        found = []
-        for spans in overlapping(asked, launcher, self.written(asked)):
-            places = [span.place for span in spans]
-            if not all(same_array(asked, spans[0], span) for span in spans):
-                names = " and ".join(self._own.names[place] for place in sorted(places))
+        written = self.written(asked)
+        found: dict[int, list[int]] = {}
+        copied = copies(asked, launcher, written)
+        for place, x in copied.items():
+            found.setdefault(id(x), []).append(place)
+        for one, other in itertools.combinations(found.values(), 2):
+            changed = not {*one, *other}.isdisjoint(written)
+            if changed and np.shares_memory(copied[one[0]], copied[other[0]]):
+                names = " and ".join(sorted(self._own.names[place[0]] for place in (one, other)))
                 raise ValueError(
                     f"{self._own.name}: {names} overlap in memory, and copies of them do not, "
                     f"which verify runs the kernel on; pass copies"
                 )
-            found.append(places)
-        return found
+        return list(found.values())
 
-    def run(
-        self,
-        asked: Asked,
-        seed: int | None = None,
-        *,
-        in_place: bool,
-    ) -> list[Array]:
+    def run(self, asked: Asked, seed: int | None = None, *, in_place: bool) -> list[Array]:
         """Return the arrays that the kernel writes: new ones, or those that were passed."""
         made = self.program(asked)
         device, args = asked.device, asked.args

@@ -542,5 +542,12 @@ def test_verify_refuses_overlapping_arrays() -> None:
     whole = pa.zeros(9, device="numpy")
     assert one_by_one.verify(whole[:4], whole[4:], ndrange=1) == {"y": 0}
     assert one_by_one.verify(whole[:4], whole[:4], ndrange=1) == {"y": 0}
-    with pytest.raises(ValueError, match="y and x overlap in memory"):
+    assert one_by_one.verify(whole[:8:2], whole[1:9:2], ndrange=1) == {"y": 0}
+    assert sum_of_two.verify(pa.zeros(3, device="numpy"), whole[:4], whole[1:]) == {"y": 0}
+    with pytest.raises(ValueError, match="x and y overlap in memory"):
         one_by_one.verify(whole[:4], whole[3:], ndrange=1)
+
+
+@pa.kernel
+def sum_of_two(y, x, z):
+    y[kl.index()] = x[kl.index()] + z[kl.index()]
