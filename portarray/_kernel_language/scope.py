@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from portarray._kernel_language import source, tree
@@ -20,6 +20,15 @@ class Wrong(Exception):  # noqa: N818  (it becomes a Problem)
     def __init__(self, at: ast.AST, message: str) -> None:
         super().__init__(message)
         self.at = at
+
+
+def visited(reader: object, node: ast.AST, refused: Mapping[type[ast.AST], str]) -> Any:
+    """Return what a reader's method for such nodes makes of one."""
+    visit = getattr(reader, f"_{type(node).__name__.lower()}", None)
+    if visit is None or type(node) in refused:
+        what = refused.get(type(node), type(node).__name__)
+        raise Wrong(node, f"{what} is not in the kernel language")
+    return visit(node)
 
 
 class Shared:
