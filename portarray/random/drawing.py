@@ -6,6 +6,7 @@ draw can be made by itself.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -47,9 +48,12 @@ _BLOCK = 2**15
 """Numbers that the standard's functions make at a time on a CPU: they stay in its cache."""
 
 _FEW = 2**13
-"""From here on it pays on a CPU to start the compiler of kernels, which takes half a second."""
+_SEVERAL = 500
+"""What it takes on a CPU to start the compiler of kernels, which lasts half a second: numbers of
+one draw, or draws of fewer."""
 
 _started: set[Device] = set()
+_waited: Counter[Device] = Counter()
 
 
 def at(draw: Draw, key: Array, start: int, count: int) -> Array:
@@ -84,7 +88,8 @@ def _runs_kernels(draw: Draw, device: Device, count: int) -> bool:
         return False  # numbers are passed to a kernel in the default dtype
     if device in _started:
         return True
-    if device.platform == "cpu" and count < _FEW:
+    if device.platform == "cpu" and count < _FEW and _waited[device] < _SEVERAL:
+        _waited[device] += 1
         return False
     if why_not(device):
         return False

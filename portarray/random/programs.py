@@ -123,8 +123,8 @@ def _within(u: Array, width: float, least: float, most: float) -> Array:
 
 
 # --- normal numbers -----------------------------------------------------------------------------
-# One bit is the sign. The others are m: the number is the quantile of 1/2 + (m + 1/2) / 2**32, and
-# of twice as many bits in float64. The tail's probability is made of the inverted bits.
+# Quantiles of (x + 1/2) / 2**32, and of twice as many bits in float64, are q from the middle and p
+# from the nearer end. Both are made of m, the bits that count from the middle.
 
 
 @kernel
@@ -132,41 +132,46 @@ def fill_normal32(out: Any, key: Any, high: Any, low: Any, scale: Any, loc: Any)
     i = kl.index()
     x0, x1 = _words(key, high, low, i)
     x = x0 ^ x1
-    m = x & LOW31
+    m = (x if x > LOW31 else ~x) & LOW31
     q = (kl.float32(m) + HALF) * STEP32
     p = (kl.float32(m ^ LOW31) + HALF) * STEP32
     z = quantiles.normal32(q, p, kl.float32(0))
-    out[i] = (z if x > m else -z) * scale + loc
+    out[i] = (z if x > LOW31 else -z) * scale + loc
 
 
 def normal32(x0: Array, x1: Array, scale: float, loc: float) -> Array:
     """Return normal numbers."""
     x = x0 ^ x1
-    m = x & LOW31
+    above = x > LOW31
+    m = where(above, x, ~x) & LOW31
     q = (astype(m, F32) + HALF) * STEP32
     p = (astype(m ^ LOW31, F32) + HALF) * STEP32
     z = quantiles.normal32(q, p, q * 0)
-    return _scaled(where(x > m, z, -z), scale, loc)
+    return _scaled(where(above, z, -z), scale, loc)
 
 
 @kernel
 def fill_normal64(out: Any, key: Any, high: Any, low: Any, scale: Any, loc: Any) -> None:
     i = kl.index()
     x0, x1 = _words(key, high, low, i)
-    m = x0 & LOW31
-    q = (kl.float64(m) * TWO_32 + (kl.float64(x1) + HALF)) * STEP64
-    p = (kl.float64(m ^ LOW31) * TWO_32 + (kl.float64(~x1) + HALF)) * STEP64
+    above = x0 > LOW31
+    m0 = (x0 if above else ~x0) & LOW31
+    m1 = x1 if above else ~x1
+    q = (kl.float64(m0) * TWO_32 + (kl.float64(m1) + HALF)) * STEP64
+    p = (kl.float64(m0 ^ LOW31) * TWO_32 + (kl.float64(~m1) + HALF)) * STEP64
     z = quantiles.normal64(q, p, kl.float64(0))
-    out[i] = (z if x0 > m else -z) * scale + loc
+    out[i] = (z if above else -z) * scale + loc
 
 
 def normal64(x0: Array, x1: Array, scale: float, loc: float) -> Array:
     """Return normal numbers."""
-    m = x0 & LOW31
-    q = (astype(m, F64) * TWO_32 + (astype(x1, F64) + HALF)) * STEP64
-    p = (astype(m ^ LOW31, F64) * TWO_32 + (astype(~x1, F64) + HALF)) * STEP64
+    above = x0 > LOW31
+    m0 = where(above, x0, ~x0) & LOW31
+    m1 = where(above, x1, ~x1)
+    q = (astype(m0, F64) * TWO_32 + (astype(m1, F64) + HALF)) * STEP64
+    p = (astype(m0 ^ LOW31, F64) * TWO_32 + (astype(~m1, F64) + HALF)) * STEP64
     z = quantiles.normal64(q, p, q * 0)
-    return _scaled(where(x0 > m, z, -z), scale, loc)
+    return _scaled(where(above, z, -z), scale, loc)
 
 
 def _scaled(z: Array, scale: float, loc: float) -> Array:

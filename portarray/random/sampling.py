@@ -9,11 +9,12 @@ import numpy as np
 
 from portarray._api import arguments
 from portarray._api.comparison import minimum
+from portarray._api.constants import inf
 from portarray._api.creation.ranges import arange
 from portarray._api.data_type import astype
 from portarray._api.indexing import take
 from portarray._api.manipulation.shapes import reshape
-from portarray._api.searching import count_nonzero, searchsorted
+from portarray._api.searching import count_nonzero, searchsorted, where
 from portarray._api.sorting import argsort
 from portarray._api.statistical.cumulative import cumulative_sum
 from portarray._api.statistical.totals import min, sum
@@ -159,7 +160,8 @@ def _chosen(key: Array, count: int, wanted: int, p: Array | None, *, replace: bo
     if not replace:
         # The smallest of exponential numbers with rates p: Efraimidis and Spirakis, "Weighted
         # random sampling with a reservoir", Information Processing Letters 97 (2006).
-        return argsort(exponential(key, (count,), dtype=p.dtype) / p)[:wanted]
+        times = exponential(key, (count,), dtype=p.dtype) / where(p > 0, p, 1.0)
+        return argsort(where(p > 0, times, inf))[:wanted]
     ends = cumulative_sum(p)
     found = searchsorted(ends, uniform(key, (wanted,), dtype=p.dtype) * ends[-1], side="right")
     return minimum(found, count - 1)
