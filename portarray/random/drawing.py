@@ -1,4 +1,4 @@
-"""Where numbers are drawn: by a kernel where the device runs kernels, else by the standard's functions.
+"""Where numbers are drawn: by kernels if the device runs kernels, else by standard functions.
 
 Both give the same numbers, which depend on the key and the position alone, so that any part of a
 draw can be made by itself.

@@ -58,10 +58,8 @@ def key(seed: int, *, device: DeviceLike | None = None) -> Array:
         value = index(seed)
     except TypeError:
         raise TypeError(f"seed is {seed!r}; {_advice(seed)}") from None
-    if -(2**63) <= value < 2**63:
-        words = divmod(value % 2**64, 2**32)
-    else:
-        words = _condensed(value)
+    small = _SMALLEST <= value < 2**63
+    words = divmod(value % 2**64, 2**32) if small else _condensed(value)
     return asarray(words, dtype=programs.U32, device=device)
 
 

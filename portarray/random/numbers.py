@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from operator import index
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -83,7 +83,7 @@ def uniform(
     low: float = 0.0,
     high: float = 1.0,
 ) -> Array:
-    """Return numbers that are uniformly distributed from ``low`` up to, but not including, ``high``.
+    """Return numbers that are uniformly distributed from ``low`` to ``high``, which is not one.
 
     Parameters
     ----------

@@ -45,6 +45,7 @@ def _words(key: Any, high: Any, low: Any, i: Any) -> Any:
 
 @kernel
 def fill_words(out: Any, key: Any, high: Any, low: Any) -> None:
+    """Write both words."""
     i = kl.index()
     x0, x1 = _words(key, high, low, i)
     out[i, 0] = x0
@@ -58,6 +59,7 @@ def words(x0: Array, x1: Array) -> Array:
 
 @kernel
 def fill_bits32(out: Any, key: Any, high: Any, low: Any) -> None:
+    """Write the exclusive or of the words."""
     i = kl.index()
     x0, x1 = _words(key, high, low, i)
     out[i] = x0 ^ x1
@@ -70,6 +72,7 @@ def bits32(x0: Array, x1: Array) -> Array:
 
 @kernel
 def fill_bits64(out: Any, key: Any, high: Any, low: Any) -> None:
+    """Write both words as one number."""
     i = kl.index()
     x0, x1 = _words(key, high, low, i)
     out[i] = (kl.uint64(x0) << 32) | kl.uint64(x1)
@@ -85,8 +88,17 @@ def bits64(x0: Array, x1: Array) -> Array:
 
 @kernel(static=("shift",))
 def fill_uniform32(
-    out: Any, key: Any, high: Any, low: Any, shift: Any, step: Any, width: Any, least: Any, most: Any
-) -> None:  # fmt: skip
+    out: Any,
+    key: Any,
+    high: Any,
+    low: Any,
+    shift: Any,
+    step: Any,
+    width: Any,
+    least: Any,
+    most: Any,
+) -> None:
+    """Write what :func:`uniform32` returns."""
     i = kl.index()
     x0, x1 = _words(key, high, low, i)
     out[i] = min(kl.float32((x0 ^ x1) >> shift) * step * width + least, most)
@@ -103,6 +115,7 @@ def uniform32(
 def fill_uniform64(
     out: Any, key: Any, high: Any, low: Any, width: Any, least: Any, most: Any
 ) -> None:
+    """Write what :func:`uniform64` returns."""
     i = kl.index()
     x0, x1 = _words(key, high, low, i)
     u = (kl.float64(x0) * TWO_21 + kl.float64(x1 >> 11)) * STEP53
@@ -129,6 +142,7 @@ def _within(u: Array, width: float, least: float, most: float) -> Array:
 
 @kernel
 def fill_normal32(out: Any, key: Any, high: Any, low: Any, scale: Any, loc: Any) -> None:
+    """Write what :func:`normal32` returns."""
     i = kl.index()
     x0, x1 = _words(key, high, low, i)
     x = x0 ^ x1
@@ -152,6 +166,7 @@ def normal32(x0: Array, x1: Array, scale: float, loc: float) -> Array:
 
 @kernel
 def fill_normal64(out: Any, key: Any, high: Any, low: Any, scale: Any, loc: Any) -> None:
+    """Write what :func:`normal64` returns."""
     i = kl.index()
     x0, x1 = _words(key, high, low, i)
     above = x0 > LOW31
@@ -183,6 +198,7 @@ def _scaled(z: Array, scale: float, loc: float) -> Array:
 
 @kernel
 def fill_exponential32(out: Any, key: Any, high: Any, low: Any, scale: Any) -> None:
+    """Write what :func:`exponential32` returns."""
     i = kl.index()
     x0, x1 = _words(key, high, low, i)
     x = x0 ^ x1
@@ -201,6 +217,7 @@ def exponential32(x0: Array, x1: Array, scale: float) -> Array:
 
 @kernel
 def fill_exponential64(out: Any, key: Any, high: Any, low: Any, scale: Any) -> None:
+    """Write what :func:`exponential64` returns."""
     i = kl.index()
     x0, x1 = _words(key, high, low, i)
     u = (kl.float64(x0) * TWO_32 + (kl.float64(x1) + HALF)) * STEP64
@@ -240,6 +257,7 @@ def _below(x0: Any, x1: Any, n0: Any, n1: Any) -> Any:
 
 @kernel
 def fill_integers(out: Any, key: Any, high: Any, low: Any, n0: Any, n1: Any) -> None:
+    """Write what :func:`integers` returns."""
     i = kl.index()
     x0, x1 = _words(key, high, low, i)
     out[i] = _below(x0, x1, kl.uint32(n0), kl.uint32(n1))
@@ -258,6 +276,7 @@ def first_words(x0: Array, x1: Array) -> Array:
 
 @kernel
 def fill_first_words(out: Any, key: Any, high: Any, low: Any) -> None:
+    """Write the first words."""
     i = kl.index()
     out[i], _ = _words(key, high, low, i)
 
@@ -278,6 +297,7 @@ SECOND = 2**31
 
 @kernel
 def fill_wide_integers(out: Any, key: Any, high: Any, low: Any, n0: Any, n1: Any) -> None:
+    """Write what :func:`wide_integers` returns."""
     i = kl.index()
     x0, x1 = _words(key, high, low, i)
     x2, _ = _words(key, high | SECOND, low, i)

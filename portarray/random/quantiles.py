@@ -19,9 +19,9 @@ __all__ = ["exponential32", "exponential64", "normal32", "normal64"]
 
 
 # --- logarithms ---------------------------------------------------------------------------------
-# log(1 + f) = f - (f*f/2 - s*(f*f/2 + R(s*s))) with s = f / (2 + f), and k*log(2) in two parts: from
-# e_log.c and e_logf.c of Sun's fdlibm, error below one unit in the last place. There are no bits of
-# floats in the standard: numbers are scaled to [1/2, 1) by powers of two, which is exact.
+# log(1 + f) = f - (f*f/2 - s*(f*f/2 + R(s*s))) with s = f / (2 + f), and k*log(2) in two parts:
+# e_log.c and e_logf.c of Sun's fdlibm, error below one unit in the last place. The bits of
+# floats are not to be had in the standard: numbers are scaled by powers of two, which is exact.
 
 
 @kernel.function
@@ -48,9 +48,7 @@ def _log32(f: Any, k: Any) -> Any:
     """Return log(1 + f) + k*log(2) in float32."""
     s = f / (2 + f)
     z = s * s
-    r = z * (
-        0.66666662693 + z * (0.40000972152 + z * (0.28498786688 + z * 0.24279078841))
-    )
+    r = z * (0.66666662693 + z * (0.40000972152 + z * (0.28498786688 + z * 0.24279078841)))
     h = 0.5 * f * f
     return k * 0.69313812256 - ((h - (s * (h + r) + k * 9.0580006145e-06)) - f)
 

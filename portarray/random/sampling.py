@@ -114,8 +114,8 @@ def choice(
     Notes
     -----
     With `p` the numbers depend on sums and quotients of it, which devices may round differently: in
-    one of about 10**7 draws in float32 the choice falls on a neighbour. Its values are checked, which
-    waits for them, unless the library traces the function.
+    one of about 10**7 draws in float32 the choice falls on a neighbour. Its values are checked,
+    which waits for them, unless the library traces the function.
 
     Examples
     --------

@@ -35,7 +35,7 @@ LAWS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("dtype", ("float32", "float64"))
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", LAWS)
 def test_distributions_and_moments(name: str, dtype: str) -> None:
     make, law = LAWS[name]
@@ -75,7 +75,7 @@ def test_numbers_do_not_depend_on_their_neighbours_nor_keys_on_each_other() -> N
             assert abs(np.corrcoef(x[:-lag], x[lag:])[0, 1]) < 5 / np.sqrt(N)
 
 
-@pytest.mark.parametrize("count", (2, 6, 10, 1000))
+@pytest.mark.parametrize("count", [2, 6, 10, 1000])
 def test_integers_are_equally_probable(count: int) -> None:
     x = seen(pa.random.integers(key(count), count, shape=(N,)))
     assert stats.chisquare(np.bincount(x, minlength=count)).pvalue > LEVEL
@@ -112,12 +112,7 @@ def test_choices_without_replacement_have_their_probabilities() -> None:
         tuple(pa.random.choice(k, 4, 2, p=pa.asarray(p, device="numpy"), replace=False).tolist())
         for k in keys
     ]
-    wanted = {
-        (a, b): p[a] * p[b] / (1 - p[a])
-        for a in (0, 2, 3)
-        for b in (0, 2, 3)
-        if a != b
-    }
+    wanted = {(a, b): p[a] * p[b] / (1 - p[a]) for a in (0, 2, 3) for b in (0, 2, 3) if a != b}
     assert set(pairs) == set(wanted)
     counts = [pairs.count(pair) for pair in wanted]
     assert stats.chisquare(counts, 3000 * np.array(list(wanted.values()))).pvalue > LEVEL

@@ -133,14 +133,16 @@ def test_uniform_numbers_are_exact(device: str, way: str, dtype: str) -> None:
     scaled = wanted.astype(kind) * kind(width) + kind(low)
     got = seen(pa.random.uniform(key, 200, dtype=dtype, low=-3.1, high=5.7))
     if dtype in ("float32", "float64"):
-        assert np.array_equal(got, np.where(scaled < kind(high), scaled, np.nextafter(kind(high), 0)))
+        assert np.array_equal(
+            got, np.where(scaled < kind(high), scaled, np.nextafter(kind(high), 0))
+        )
     assert low <= got.min()
     assert got.max() < high
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_uniform_numbers_stay_below_the_end(device: str, way: str, dtype: str) -> None:
-    """In a range of a few numbers of the dtype sums are rounded up to its end, if nothing is done."""
+    """In a range of few numbers of the dtype sums are rounded up to its end, if nothing is done."""
     if not has(device, dtype):
         pytest.skip(f"{device} has no {dtype}")
     eps = float(pa.finfo(dtype).eps)
@@ -167,7 +169,7 @@ def quantiles(dtype: str) -> tuple[Values, Values]:
     return special.ndtri(x), -np.log1p(-x)
 
 
-@pytest.mark.parametrize("dtype", ("float32", "float64"))
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_normal_and_exponential_numbers_are_quantiles(device: str, way: str, dtype: str) -> None:
     if not has(device, dtype):
         pytest.skip(f"{device} has no {dtype}")
@@ -211,7 +213,7 @@ def test_tails() -> None:
         assert worst <= 4
 
 
-@pytest.mark.parametrize("name", ("uniform", "normal", "exponential"))
+@pytest.mark.parametrize("name", ["uniform", "normal", "exponential"])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_numbers_are_those_of_numpy_and_of_any_part(
     device: str, way: str, name: str, dtype: str

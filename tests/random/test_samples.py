@@ -51,10 +51,12 @@ def test_choices(device: str) -> None:
     assert pa.random.choice(key, 0, 0).shape == (0,)
     without = seen(pa.random.choice(key, 50, 50, replace=False))
     assert np.array_equal(np.sort(without), np.arange(50))
-    assert np.array_equal(seen(pa.random.choice(key, 50, (3, 2), replace=False)).ravel(), without[:6])
+    assert np.array_equal(
+        seen(pa.random.choice(key, 50, (3, 2), replace=False)).ravel(), without[:6]
+    )
 
 
-@pytest.mark.parametrize("dtype", ("float32", "float64"))
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_choices_with_probabilities(device: str, dtype: str) -> None:
     if np.dtype(dtype) not in pa.__array_namespace_info__().dtypes(device=device).values():
         pytest.skip(f"{device} has no {dtype}")
