@@ -97,8 +97,9 @@ def ours(row: str, device: Any, *, kernels: bool) -> Action | None:
     import portarray as pa
 
     kind, dtype = row.split()
+    wanted: Any = dtype
     try:
-        pa.empty(1, dtype=dtype, device=device)
+        pa.empty(1, dtype=wanted, device=device)
     except pa.DTypeNotSupportedError:
         return None
     key = pa.random.key(0, device=device)
@@ -106,7 +107,7 @@ def ours(row: str, device: Any, *, kernels: bool) -> Action | None:
     def action() -> None:
         with pa.config(tuned_kernels=kernels):
             if kind == "integers":
-                x = pa.random.integers(key, LIMIT, shape=SIZE, dtype=dtype)
+                x = pa.random.integers(key, LIMIT, shape=SIZE, dtype=wanted)
             else:
                 x = getattr(pa.random, kind)(key, SIZE, dtype=dtype)
         x[-1].item()

@@ -12,42 +12,37 @@ from part import BEGAN, Writer, arguments
 
 import portarray as pa
 
-Draw = Callable[[pa.Array], pa.Array]
+Draw = Callable[..., pa.Array]
 COUNT = 100_003  # of each draw
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 EXACT = 0.0
 ROUNDED = 4.0  # units in the last place
 
 
+def drawn(function: str, *values: Any, **options: Any) -> Draw:
+    """Return what draws with a key."""
+    make: Draw = getattr(pa.random, function)
+    return lambda key: make(key, *values, **options)
+
+
 def draws() -> Iterator[tuple[str, Draw, float]]:
     """Yield every kind of draw, and by how many units numbers may differ."""
-    yield "split", lambda key: pa.random.split(key, (7, 3)), EXACT
-    yield "fold_in", lambda key: pa.random.fold_in(key, 2**40 + 1), EXACT
-    yield "permutation", lambda key: pa.random.permutation(key, COUNT), EXACT
-    yield "choice", lambda key: pa.random.choice(key, 1000, COUNT), EXACT
+    yield "split", drawn("split", (7, 3)), EXACT
+    yield "fold_in", drawn("fold_in", 2**40 + 1), EXACT
+    yield "permutation", drawn("permutation", COUNT), EXACT
+    yield "choice", drawn("choice", 1000, COUNT), EXACT
     for dtype in ("uint8", "uint16", "uint32", "uint64"):
-        yield f"bits {dtype}", lambda key, d=dtype: pa.random.bits(key, COUNT, dtype=d), EXACT
+        yield f"bits {dtype}", drawn("bits", COUNT, dtype=dtype), EXACT
     for dtype in FLOATS:
-        for name, most, options in (
-            ("uniform", EXACT, {"low": -3.0, "high": 5.0}),
-            ("normal", ROUNDED, {}),
-            ("exponential", ROUNDED, {}),
-        ):
-            make: Any = getattr(pa.random, name)
-            yield (
-                f"{name} {dtype}",
-                lambda key, m=make, d=dtype, o=options: m(key, COUNT, dtype=d, **o),
-                most,
-            )
+        yield f"uniform {dtype}", drawn("uniform", COUNT, dtype=dtype, low=-3.0, high=5.0), EXACT
+        yield f"normal {dtype}", drawn("normal", COUNT, dtype=dtype), ROUNDED
+        yield f"exponential {dtype}", drawn("exponential", COUNT, dtype=dtype), ROUNDED
     for low, high, dtype in (
         (-5, 1000, "int32"), (-128, 128, "int8"), (0, 2**32, "uint32"),
         (-(2**31), 2**31 - 1, "int32"), (-(2**62), 2**60, "int64"), (1, 2**64, "uint64"),
     ):  # fmt: skip
-        yield (
-            f"integers {dtype} {low} {high}",
-            lambda key, a=low, b=high, d=dtype: pa.random.integers(key, a, b, (COUNT,), dtype=d),
-            EXACT,
-        )
+        made = drawn("integers", low, high, (COUNT,), dtype=dtype)
+        yield f"integers {dtype} {low} {high}", made, EXACT
 
 
 def seen(x: pa.Array) -> Any:

@@ -175,7 +175,7 @@ def fold_in(key: Array, data: int | Array) -> Array:
     if type(data) is Array:
         return _folded(key, data)
     try:
-        value = index(data)  # type: ignore[arg-type]  # which is what this finds out
+        value = index(data)
     except TypeError:
         raise TypeError(f"data is {data!r}; it must be an integer, or an array of them") from None
     if not _SMALLEST <= value < _LARGEST:

@@ -212,7 +212,8 @@ def exponential32(x0: Array, x1: Array, scale: float) -> Array:
     x = x0 ^ x1
     u = (astype(x, F32) + HALF) * STEP32
     v = (astype(~x, F32) + HALF) * STEP32
-    return quantiles.exponential32(u, v, u * 0) * scale
+    found: Array = quantiles.exponential32(u, v, u * 0) * scale
+    return found
 
 
 @kernel
@@ -229,7 +230,8 @@ def exponential64(x0: Array, x1: Array, scale: float) -> Array:
     """Return exponential numbers."""
     u = (astype(x0, F64) * TWO_32 + (astype(x1, F64) + HALF)) * STEP64
     v = (astype(~x0, F64) * TWO_32 + (astype(~x1, F64) + HALF)) * STEP64
-    return quantiles.exponential64(u, v, u * 0) * scale
+    found: Array = quantiles.exponential64(u, v, u * 0) * scale
+    return found
 
 
 # --- integers -----------------------------------------------------------------------------------
@@ -307,5 +309,5 @@ def fill_wide_integers(out: Any, key: Any, high: Any, low: Any, n0: Any, n1: Any
 
 def wide_integers(x0: Array, x1: Array, x2: Array, n0: int, n1: int) -> Array:
     """Return integers below n1 * 2**32 + n0."""
-    found: Array = _below_wide(*(astype(x, U64) for x in (x0, x1, x2)), n0, n1)
+    found: Array = _below_wide(astype(x0, U64), astype(x1, U64), astype(x2, U64), n0, n1)
     return found

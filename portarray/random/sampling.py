@@ -65,7 +65,7 @@ def permutation(key: Array, x: int | Array, *, axis: int = 0) -> Array:
     """
     key = one_key(key, "permutation")
     if type(x) is not Array:
-        return _order(key, arguments.size(x, "x"))  # type: ignore[arg-type]  # which it checks
+        return _order(key, arguments.size(x, "x"))
     axis = _slices(key, x, axis, "permutation")
     return take(x, _order(key, x.shape[axis]), axis=axis)
 
@@ -130,7 +130,7 @@ def choice(
         axis = _slices(key, a, axis, "choice")
         count = a.shape[axis]
     else:
-        count = arguments.size(a, "a")  # type: ignore[arg-type]  # which it checks
+        count = arguments.size(a, "a")
     wanted = math.prod(sizes)
     replace = arguments.flag(replace, "replace")
     if wanted and not count:
