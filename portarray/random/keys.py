@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from portarray.typing import DeviceLike
 
-__all__ = ["fold_in", "key", "one_key", "split"]
+__all__ = ["WORDS", "fold_in", "key", "one_key", "split"]
 
-_WORDS = drawing.Draw(programs.fill_words, programs.words, programs.U32, parts=2)
+WORDS = drawing.Draw(programs.fill_words, programs.words, programs.U32, parts=2)
 _SMALLEST, _LARGEST = -(2**63), 2**64
 
 
@@ -138,7 +138,7 @@ def split(key: Array, num: int | Sequence[int] = 2) -> Array:
     count = 1
     for size in sizes:
         count *= size
-    return reshape(drawing.at(_WORDS, one_key(key, "split"), 0, count), (*sizes, 2))
+    return reshape(drawing.at(WORDS, one_key(key, "split"), 0, count), (*sizes, 2))
 
 
 def fold_in(key: Array, data: int | Array) -> Array:
@@ -180,7 +180,7 @@ def fold_in(key: Array, data: int | Array) -> Array:
         raise TypeError(f"data is {data!r}; it must be an integer, or an array of them") from None
     if not _SMALLEST <= value < _LARGEST:
         raise ValueError(f"data is {value}; it must have at most 64 bits, such as its hash")
-    return drawing.at(_WORDS, key, value % _LARGEST, 1)[0, ...]
+    return drawing.at(WORDS, key, value % _LARGEST, 1)[0, ...]
 
 
 def _folded(key: Array, data: Array) -> Array:

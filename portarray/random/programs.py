@@ -265,7 +265,7 @@ def fill_integers(out: Any, key: Any, high: Any, low: Any, n0: Any, n1: Any) -> 
     out[i] = _below(x0, x1, kl.uint32(n0), kl.uint32(n1))
 
 
-def integers(x0: Array, x1: Array, n0: int, n1: int) -> Array:
+def integers(x0: Array, x1: Array, n0: Array | int, n1: Array | int) -> Array:
     """Return integers below n1 * 2**16 + n0."""
     found: Array = _below(x0, x1, n0, n1)
     return found
@@ -307,7 +307,7 @@ def fill_wide_integers(out: Any, key: Any, high: Any, low: Any, n0: Any, n1: Any
     out[i] = _below_wide(kl.uint64(x0), kl.uint64(x1), kl.uint64(x2), n0, n1)
 
 
-def wide_integers(x0: Array, x1: Array, x2: Array, n0: int, n1: int) -> Array:
+def wide_integers(x0: Array, x1: Array, x2: Array, n0: Array | int, n1: Array | int) -> Array:
     """Return integers below n1 * 2**32 + n0."""
     found: Array = _below_wide(astype(x0, U64), astype(x1, U64), astype(x2, U64), n0, n1)
     return found

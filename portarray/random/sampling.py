@@ -8,27 +8,29 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from portarray._api import arguments
-from portarray._api.comparison import minimum
 from portarray._api.constants import inf
 from portarray._api.creation.ranges import arange
 from portarray._api.data_type import astype
 from portarray._api.indexing import take
 from portarray._api.manipulation.shapes import reshape
+from portarray._api.rounding import round
 from portarray._api.searching import count_nonzero, searchsorted, where
 from portarray._api.sorting import argsort
 from portarray._api.statistical.cumulative import cumulative_sum
 from portarray._api.statistical.totals import min, sum
-from portarray._array import dispatch, placement
+from portarray._array import dispatch, dtypes, placement
 from portarray._array.array import Array
 from portarray.errors import DeviceMismatchError
 from portarray.random import drawing, programs
-from portarray.random.keys import one_key
-from portarray.random.numbers import exponential, integers, uniform
+from portarray.random.keys import WORDS, one_key
+from portarray.random.numbers import exponential, integers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = ["choice", "permutation"]
+
+I64 = dtypes.STANDARD["int64"]
 
 
 def permutation(key: Array, x: int | Array, *, axis: int = 0) -> Array:
@@ -113,9 +115,10 @@ def choice(
 
     Notes
     -----
-    With `p` the numbers depend on sums and quotients of it, which devices may round differently: in
-    one of about 10**7 draws in float32 the choice falls on a neighbour. Its values are checked,
-    which waits for them, unless the library traces the function.
+    Probabilities count in units of 2**-52, or of 2**-30 on devices without int64. They are checked,
+    which waits for them, unless the library traces the function. Without replacement they divide
+    exponential numbers, which are sorted: devices that round those differently may exchange two
+    neighbours whose quotients are equal up to rounding.
 
     Examples
     --------
@@ -162,9 +165,28 @@ def _chosen(key: Array, count: int, wanted: int, p: Array | None, *, replace: bo
         # random sampling with a reservoir", Information Processing Letters 97 (2006).
         times = exponential(key, (count,), dtype=p.dtype) / where(p > 0, p, 1.0)
         return argsort(where(p > 0, times, inf))[:wanted]
-    ends = cumulative_sum(p)
-    found = searchsorted(ends, uniform(key, (wanted,), dtype=p.dtype) * ends[-1], side="right")
-    return minimum(found, count - 1)
+    return _weighted(key, wanted, p)
+
+
+def _weighted(key: Array, wanted: int, p: Array) -> Array:
+    """Return random indices, each as often as its probability says.
+
+    Probabilities become integers, whose sums are the same on every device, and 0 where they are 0.
+    """
+    x = drawing.at(WORDS, key, 0, wanted)
+    if p.dtype.itemsize == 2:
+        p = astype(p, programs.F32)
+    if I64 in dispatch.dtypes_of(key.device):
+        ends = cumulative_sum(astype(round(p * 2.0**52), I64))
+        total = astype(ends[-1], programs.U64)
+        found = programs.wide_integers(
+            x[:, 0], x[:, 1], x[:, 1] * 0, total & 0xFFFFFFFF, total >> 32
+        )
+        return searchsorted(ends, astype(found, I64), side="right")
+    ends = cumulative_sum(astype(round(p * 2.0**30), programs.U32), dtype=programs.U32)
+    total = ends[-1]
+    found = programs.integers(x[:, 0], x[:, 1], total & 0xFFFF, total >> 16)
+    return searchsorted(ends, found, side="right")
 
 
 def _order(key: Array, count: int) -> Array:
@@ -177,8 +199,7 @@ def _order(key: Array, count: int) -> Array:
     if programs.U64 in dispatch.dtypes_of(key.device):
         draw = drawing.Draw(programs.fill_bits64, programs.bits64, programs.U64)
         return astype(argsort(drawing.at(draw, key, 0, count)), integer, copy=False)
-    draw = drawing.Draw(programs.fill_words, programs.words, programs.U32, parts=2)
-    words = drawing.at(draw, key, 0, count)
+    words = drawing.at(WORDS, key, 0, count)
     low = argsort(words[:, 1])
     return astype(take(low, argsort(take(words[:, 0], low))), integer, copy=False)
 

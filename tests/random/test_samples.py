@@ -64,8 +64,16 @@ def test_choices_with_probabilities(device: str, dtype: str) -> None:
     values = np.array([0.0, 0.125, 0.5, 0.0, 0.25, 0.125, 0.0])  # whose sums are exact
     p = pa.asarray(values, dtype=dtype, device=device)
     got = seen(pa.random.choice(key, 7, (10, 20), p=p))
-    u = seen(pa.random.uniform(key, (10, 20), dtype=dtype))
-    assert np.array_equal(got, np.searchsorted(np.cumsum(values), u, side="right"))
+    x = seen(pa.random.bits(pa.random.key(14, device="numpy"), (10, 20), dtype="uint64"))
+    ends = (np.cumsum(values) * 2.0**52).astype(np.uint64)
+    assert np.array_equal(got, np.searchsorted(ends, x >> np.uint64(12), side="right"))
+    # The same on every device, whatever the order in which it computes sums.
+    many = np.random.default_rng(1).dirichlet(np.full(2000, 0.1)).astype(dtype)
+    got = seen(pa.random.choice(key, 2000, 5000, p=pa.asarray(many, device=device)))
+    weights = [round(float(one) * 2**52) for one in many]
+    x = seen(pa.random.bits(pa.random.key(14, device="numpy"), 5000, dtype="uint64"))
+    places = [int(one) * sum(weights) >> 64 for one in x]
+    assert np.array_equal(got, np.searchsorted(np.cumsum(weights), places, side="right"))
     got = seen(pa.random.choice(key, 7, 4, p=p, replace=False))
     assert sorted(got.tolist()) == [1, 2, 4, 5]
 
@@ -168,6 +176,10 @@ def test_devices_without_wide_dtypes(no64bit: str) -> None:
         lambda k: pa.random.integers(k, -3, 2**31 - 1, (10,), dtype="int32"),
         lambda k: pa.random.permutation(k, 20),
         lambda k: pa.random.split(k, 3),
+        # Exact in both units.
+        lambda k: pa.random.choice(
+            k, 3, 50, p=pa.asarray([0.25, 0.5, 0.25], dtype="float32", device=k.device)
+        ),
     ):
         assert make(key).tolist() == make(here).tolist()
     for refused in (
