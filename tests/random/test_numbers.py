@@ -330,7 +330,7 @@ def test_seeds_of_any_size_have_their_own_keys() -> None:
     assert len(keys) == len({int(seed) for seed in seeds})
 
 
-def test_under_the_transformations_of_libraries() -> None:
+def test_under_the_transformations_of_libraries(way: str) -> None:
     """Functions compiled or mapped by a library draw the numbers that they draw without it."""
 
     def drawn(native: Any) -> Any:

@@ -31,11 +31,14 @@ def test_permutations(device: str) -> None:
 
 
 def test_the_order_is_that_of_64_bits(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Devices without uint64 sort twice, to the same end; so must those whose words are equal."""
+    """Devices without uint64 sort twice, to the same end."""
     key = pa.random.key(12, device=device)
     once = seen(pa.random.permutation(key, 500))
     monkeypatch.setattr(sampling.programs, "U64", None)
     assert np.array_equal(once, seen(pa.random.permutation(key, 500)))
+    drawn = pa.asarray([[1, 2], [1, 1], [0, 5], [1, 0]], dtype=pa.uint32, device=device)
+    monkeypatch.setattr(sampling.drawing, "at", lambda *_: drawn)
+    assert seen(pa.random.permutation(key, 4)).tolist() == [2, 3, 1, 0]
 
 
 def test_choices(device: str) -> None:
@@ -76,6 +79,17 @@ def test_choices_with_probabilities(device: str, dtype: str) -> None:
     assert np.array_equal(got, np.searchsorted(np.cumsum(weights), places, side="right"))
     got = seen(pa.random.choice(key, 7, 4, p=p, replace=False))
     assert sorted(got.tolist()) == [1, 2, 4, 5]
+
+
+def test_the_ends_of_probabilities(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The least and the largest words choose none whose probability is 0."""
+    drawn = pa.asarray([[0, 0], [2**32 - 1, 2**32 - 1]], dtype=pa.uint32, device=device)
+    monkeypatch.setattr(sampling.drawing, "at", lambda *_: drawn)
+    key = pa.random.key(0, device=device)
+    p = pa.asarray([0.0, 0.3, 0.1, 0.6, 0.0], dtype=pa.float32, device=device)
+    assert pa.random.choice(key, 5, 2, p=p).tolist() == [1, 3]
+    monkeypatch.setattr(sampling, "I64", None)
+    assert pa.random.choice(key, 5, 2, p=p).tolist() == [1, 3]
 
 
 def test_keys_are_arrays_like_any_other(device: str, tmp_path: Any) -> None:
