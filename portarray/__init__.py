@@ -6,6 +6,7 @@
 Array(14., dtype=float64, device='numpy:cpu:0')
 """
 
+import importlib as _importlib
 import sys as _sys
 import typing as _typing
 
@@ -161,6 +162,8 @@ from portarray.errors import (
 )
 
 if _typing.TYPE_CHECKING:
+    from portarray import random
+
     bfloat16: type[_typing.Any]
 
 # NumPy's scalar types, as in NumPy's own namespace: x.dtype == pa.float32 holds both ways round.
@@ -184,9 +187,11 @@ if not _typing.TYPE_CHECKING:  # a type checker would take every name to be ther
     _missing = _in_module(__name__)
 
     def __getattr__(name):
-        """Import ml_dtypes for bfloat16 only when it is asked for."""
+        """Import what most programs do without when it is asked for."""
         if name == "bfloat16":
             return _dtypes.bfloat16().type
+        if name == "random":
+            return _importlib.import_module("portarray.random")
         return _missing(name)
 
 
@@ -352,6 +357,8 @@ __all__ = [
     # Core kernels and user kernels
     "kernel",
     "kernels",
+    # Random numbers
+    "random",
     # Data types
     "bool",
     "int8",

@@ -156,3 +156,8 @@ def canonical_values(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """
     dtype = dtypes.canonical(values.dtype)
     return values if values.dtype.num == dtype.num else values.view(dtype)
+
+
+def is_traced(x: Array) -> bool:
+    """Tell whether an array has no values yet, because its library traces a function."""
+    return x._table.device._backend.is_traced(x._native)

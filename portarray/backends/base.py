@@ -191,6 +191,13 @@ class Backend(ABC):
         """
         return nullcontext()
 
+    def is_traced(self, x: Any) -> bool:
+        """Tell whether a native array has no values yet: the library is tracing a function.
+
+        **Should** for libraries with transformations; by default none has.
+        """
+        return False
+
     def synchronize(self, device: Any) -> None:  # noqa: B027 - optional
         """Wait for all work on a native device. **Should** if calls are asynchronous."""
 
