@@ -30,6 +30,8 @@ def moved(
     """Return an array on a device; the array itself if it is there and no copy is asked for."""
     table = x._table
     here = table.device
+    if here._seen is device:
+        device = here
     if here is device and not copy:
         return x
     target = table_for(table.dtype, device, narrow=narrow)
