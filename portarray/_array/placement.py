@@ -30,10 +30,10 @@ def moved(
     """Return an array on a device; the array itself if it is there and no copy is asked for."""
     table = x._table
     here = table.device
-    if here._seen is device:
-        device = here
     if here is device and not copy:
         return x
+    if here._seen is not here:
+        return here._backend.moved(x, device, copy=copy, narrow=narrow)  # type: ignore[no-any-return]
     target = table_for(table.dtype, device, narrow=narrow)
     native = x._native
     try:

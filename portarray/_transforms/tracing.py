@@ -16,19 +16,18 @@ import itertools
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from portarray._array import base, dispatch
+from portarray._array import dispatch, placement
 from portarray._array.results import wrapped
 from portarray._devices.device import Device
 from portarray.backends.assembly import NativeFunctions, NativeNamespace
 from portarray.backends.base import Backend
 from portarray.backends.types import Served
 
-__all__ = ["Trace", "Tracer", "lowered", "traced", "untraced"]
+__all__ = ["Trace", "Tracer", "innermost", "lowered", "traced", "untraced"]
 
 Array = Any
 Function = Callable[..., Any]
@@ -39,15 +38,16 @@ _levels = itertools.count(1)
 class Tracer:
     """A native array of a traced device: a value, and the place that a trace has for it."""
 
-    __slots__ = ("__weakref__", "place", "trace", "value")
+    __slots__ = ("__weakref__", "device", "place", "trace", "value")
 
     # NumPy would make arrays of objects.
     __array_ufunc__ = None
 
-    def __init__(self, value: Any, trace: Trace, place: int) -> None:
+    def __init__(self, value: Any, trace: Trace, place: int, device: Device) -> None:
         self.value = value
         self.trace = trace
         self.place = place
+        self.device = device  # not the traced one
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -68,7 +68,7 @@ class Tracer:
     @property
     def xp(self) -> NativeNamespace:
         """The namespace of this device's traced arrays."""
-        return namespace_of(self, self.trace.device)
+        return namespace_of(self, self.device)
 
     def __getitem__(self, key: Any) -> Any:
         return self.xp.getitem(self, key)
@@ -102,8 +102,7 @@ for _word, _name in (
 class Trace(ABC):
     """What records the calls on traced arrays of one level."""
 
-    def __init__(self, device: Device) -> None:
-        self.device = device  # not traced
+    def __init__(self) -> None:
         self.level = next(_levels)
         self.ended = ""
 
@@ -111,6 +110,7 @@ class Trace(ABC):
     def record(
         self,
         name: str,
+        device: Device,
         args: tuple[Any, ...],
         options: Mapping[str, Any],
         values: Sequence[Any],
@@ -123,7 +123,7 @@ class Trace(ABC):
         """
 
 
-def recording(name: str, function: Function) -> Function:
+def recording(name: str, function: Function, device: Device) -> Function:
     """Return a function that makes a call and has the innermost trace of its operands record it."""
 
     def recorded(*args: Any, **options: Any) -> Any:
@@ -133,9 +133,9 @@ def recording(name: str, function: Function) -> Function:
                 if trace is None or x.trace.level > trace.level:
                     trace = x.trace
             elif x.__class__ is list or x.__class__ is tuple:
-                trace = _innermost(x, trace)
+                trace = innermost(x, trace)
         if options:
-            trace = _innermost(options.values(), trace)
+            trace = innermost(options.values(), trace)
         if trace is None:
             return function(*args, **options)
         if trace.ended:
@@ -150,25 +150,26 @@ def recording(name: str, function: Function) -> Function:
                 again = again or x.__class__ is Tracer
             elif kind is list or kind is tuple:
                 x = _values(x, trace)
-                again = again or _innermost(x, None) is not None
+                again = again or innermost(x, None) is not None
             values.append(x)
         inner = {key: _value(x, trace) for key, x in options.items()} if options else options
-        if again or (inner and _innermost(inner.values(), None) is not None):
+        if again or (inner and innermost(inner.values(), None) is not None):
             result = recorded(*values, **inner)
         else:
             result = function(*values, **inner)
-        return trace.record(name, args, options, values, result)
+        return trace.record(name, device, args, options, values, result)
 
     return recorded
 
 
-def _innermost(values: Any, trace: Trace | None) -> Trace | None:
+def innermost(values: Any, trace: Trace | None = None) -> Trace | None:
+    """Return the innermost trace of tracers among values and in lists there, or a given one."""
     for x in values:
         if x.__class__ is Tracer:
             if trace is None or x.trace.level > trace.level:
                 trace = x.trace
         elif x.__class__ is list or x.__class__ is tuple:
-            trace = _innermost(x, trace)
+            trace = innermost(x, trace)
     return trace
 
 
@@ -195,26 +196,30 @@ def lowered(x: Any) -> Any:
 class TracedFunctions(NativeFunctions):
     """The functions of a device, recorded."""
 
-    def __init__(self, functions: NativeFunctions, backend: Backend) -> None:
+    def __init__(self, functions: NativeFunctions, backend: Backend, device: Device) -> None:
         super().__init__(backend, functions.device)
         self.untraced = functions
+        self.home = device  # not the traced one
 
     def serve(self, name: str, dtype: Any = None) -> tuple[Any, Served]:
         """Return a function that is recorded, and how it is served."""
         function, how = self.untraced.serve(name, dtype)
         if name == "setitem":
             function = self._on_copies(function)
-        return recording(name, function) if callable(function) else function, how
+        return self._recording(name, function) if callable(function) else function, how
+
+    def _recording(self, name: str, function: Function) -> Function:
+        return recording(name, function, self.home)
 
     def plain(self, name: str, dtype: Any) -> Function | None:
         """Return the library's own function of arrays, recorded."""
         own = self.untraced.plain(name, dtype)
-        return None if own is None else recording(name, own)
+        return None if own is None else self._recording(name, own)
 
     def with_scalar(self, name: str, dtype: Any) -> Function | None:
         """Return the library's own function of an array and a Python scalar, recorded."""
         own = self.untraced.with_scalar(name, dtype)
-        return None if own is None else recording(name, own)
+        return None if own is None else self._recording(name, own)
 
     def inplace(self, name: str, dtype: Any) -> None:
         """Return None: what a trace has recorded stays as it is."""
@@ -248,12 +253,20 @@ class TracedBackend(Backend):
         return x.__class__ is Tracer or self._untraced.owns(x)
 
 
-    def move(self, x: Any, device: Any, *, copy: bool | None, non_blocking: bool = False) -> Any:
-        """Return a native array on another device of the library, recorded."""
-        moving = partial(
-            self._untraced.move, device=device, copy=copy, non_blocking=non_blocking
-        )
-        return recording("to_device", moving)(x)
+    def moved(self, x: Array, device: Device, *, copy: bool | None, narrow: bool) -> Array:
+        """Return an array on a device, as ``placement.moved`` does, recorded."""
+        table, home = x._table, x._table.device._seen
+        if device._seen is home:
+            native = table.functions["asarray"](
+                x._native, dtype=table.native, device=home.native, copy=True
+            )
+            return wrapped(native, table)
+
+        def move(native: Any, back: Device) -> Any:
+            there = placement.moved(untraced(native, back), device, copy=copy, narrow=narrow)
+            return there._native
+
+        return untraced(recording("to_device", move, device)(x._native, back=home), device)
 
     def printable(self, x: Any, device: Any) -> np.ndarray[Any, Any]:
         """Return an array's values for printing, which loses nothing."""
@@ -312,7 +325,7 @@ def _traced_device(device: Device) -> Device:
         object.__setattr__(made, slot, getattr(device, slot))
     object.__setattr__(made, "_seen", device)
     object.__setattr__(made, "_backend", backend)
-    functions = TracedFunctions(dispatch.functions_of(device), backend)
+    functions = TracedFunctions(dispatch.functions_of(device), backend, device)
     object.__setattr__(made, "_functions", functions)
     return made
 
@@ -323,7 +336,7 @@ def traced(x: Array, trace: Trace, place: int) -> Array:
     device = table.device
     if device._seen is device:
         table = dispatch.table_of(traced_device(device), table.dtype)
-    return wrapped(Tracer(x._native, trace, place), table)
+    return wrapped(Tracer(x._native, trace, place, device._seen), table)
 
 
 def untraced(native: Any, device: Device) -> Array:
