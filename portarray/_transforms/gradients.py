@@ -10,9 +10,9 @@ from typing import Any
 import portarray as pa
 from portarray._array.array import Array
 from portarray._array.operands import refused
-from portarray._transforms import tracing, trees
-from portarray._transforms.tape import GradientTrace, wrap
+from portarray._transforms import pulling, tracing, trees
 from portarray._transforms.tracing import Tracer, lowered, untraced
+from portarray.backends.types import NoOwnGradientError
 
 __all__ = [
     "checkpoint",
@@ -34,83 +34,71 @@ class _Pulled:
 
     def __init__(
         self, what: str, function: Function, args: Sequence[Any], named: dict[str, Any],
-        followed: Sequence[int], *, has_aux: bool = False,
+        followed: Sequence[int], *, has_aux: bool = False, once: bool = False,
     ) -> None:  # fmt: skip
-        self.what = what
         self.name = getattr(function, "__name__", repr(function))
-        self.trace = trace = GradientTrace()
-        self.inputs: list[Any] = []  # the followed arguments
-        self.places: list[Any] = []  # the same, with places for arrays
-        given = list(args)
+        self.inputs = [args[n] for n in followed]
         for n in followed:
-            where = _parameter(function, n)
-            _check_parameters(what, self.name, where, args[n])
-            self.inputs.append(args[n])
-            places: list[int] = []
+            _check_parameters(what, self.name, _parameter(function, n), args[n])
 
-            def follow(x: Array, places: list[int] = places) -> Array:
-                traced, place = trace.follow(x)
-                places.append(place)
-                return traced
-
-            given[n] = trees.mapped(follow, args[n])
-            self.places.append(places)
-        try:
+        def of_arrays(arrays: Sequence[Array]) -> list[Array]:
+            each = iter(arrays)
+            given = list(args)
+            for n in followed:
+                given[n] = trees.mapped(lambda _: next(each), args[n])
             output = function(*given, **named)
-        finally:
-            trace.ended = (
-                f"an array that {what} traced in {self.name} is used after {what} has ended: "
-                f"return it from the function (has_aux=True) instead of keeping it"
-            )
-        self.aux: Any = None
-        if has_aux:
-            if not (isinstance(output, tuple) and len(output) == 2):
-                raise TypeError(
-                    f"{what} with has_aux=True needs a function that returns a pair, its value and "
-                    f"anything else; {self.name} returned {_described(output)}"
-                )
-            output, aux = output
-            self.aux = trees.mapped(self._value, aux)
-        self.traced = output
-        self.output = trees.mapped(self._value, output)
+            if has_aux:
+                output, self.aux = _pair(what, self.name, output)
+            self.output = output
+            return _arrays(output)
 
-    def _value(self, x: Any) -> Any:
-        """Return what this trace follows as an array that it does not."""
-        if type(x) is Array:
-            native = x._native
-            if native.__class__ is Tracer and native.trace is self.trace:
-                return untraced(native.value, native.device)
-        return x
+        leaves = [x for tree in self.inputs for x in _arrays(tree)]
+        self._called = pulling.called(
+            of_arrays,
+            leaves,
+            f"an array that {what} traced in {self.name} is used after {what} has ended: return it "
+            f"from the function (has_aux=True) instead of keeping it",
+            once=once,
+        )
+        outputs = iter(self._called.outputs)
+        self.output = trees.mapped(lambda x: next(outputs) if type(x) is Array else x, self.output)
+        value = self._called.value
+        self.aux = (
+            trees.mapped(lambda x: value(x) if type(x) is Array else x, self.aux)
+            if has_aux
+            else None
+        )
 
     def pull(self, cotangents: Any) -> tuple[Any, ...]:
         """Return the cotangents of the followed arguments."""
-        found: dict[int, Array] = {}
-        outputs = list(trees.arrays(self.traced))
-        given = list(trees.arrays(cotangents))
-        if len(outputs) != len(given):
+        given = _arrays(cotangents)
+        if len(self._called.outputs) != len(given):
             raise ValueError(
-                f"{self.name} returned {len(outputs)} arrays, and there are {len(given)} "
-                f"cotangents; pass a tree like the output"
+                f"{self.name} returned {len(self._called.outputs)} arrays, and there are "
+                f"{len(given)} cotangents; pass a tree like the output"
             )
-        for (path, y), (_, g) in zip(outputs, given, strict=True):
-            if type(y) is not Array:
-                continue
-            _check_cotangent(self.name + path, y, g)
-            native = y._native
-            if native.__class__ is Tracer and native.trace is self.trace:
-                known = found.get(native.place)
-                found[native.place] = g if known is None else known + g
-        results = self.trace.backward(found)
-        out = []
-        for tree, places in zip(self.inputs, self.places, strict=True):
-            each = iter(places)
+        for y, g in zip(self._called.outputs, given, strict=True):
+            _check_cotangent(self.name, y, g)
+        each = iter(self._called.pull(given))
 
-            def cotangent(x: Array, each: Any = each) -> Array:
-                part = results.get(next(each))
-                return pa.zeros_like(x) if part is None else part
+        def cotangent(x: Array) -> Array:
+            part = next(each)
+            return pa.zeros_like(x) if part is None else part
 
-            out.append(trees.mapped(cotangent, tree))
-        return tuple(out)
+        return tuple(trees.mapped(cotangent, tree) for tree in self.inputs)
+
+
+def _arrays(tree: Any) -> list[Array]:
+    return [x for _, x in trees.arrays(tree) if type(x) is Array]
+
+
+def _pair(what: str, name: str, output: Any) -> tuple[Any, Any]:
+    if isinstance(output, tuple) and len(output) == 2:
+        return output
+    raise TypeError(
+        f"{what} with has_aux=True needs a function that returns a pair, its value and anything "
+        f"else; {name} returned {_described(output)}"
+    )
 
 
 def _described(x: Any) -> str:
@@ -201,7 +189,7 @@ def value_and_grad(
     @functools.wraps(function)
     def both(*args: Any, **named: Any) -> Any:
         numbers = _numbers("grad", argnums, args)
-        pulled = _Pulled("grad", function, args, named, numbers, has_aux=has_aux)
+        pulled = _Pulled("grad", function, args, named, numbers, has_aux=has_aux, once=True)
         y = pulled.output
         if type(y) is not Array or y.shape != () or not pa.isdtype(y.dtype, "real floating"):
             raise TypeError(
@@ -472,9 +460,10 @@ def stop_gradient(x: Any, /) -> Any:
     """
 
     def stopped(leaf: Any) -> Any:
-        if type(leaf) is Array and leaf._native.__class__ is Tracer:
-            return untraced(lowered(leaf._native), leaf.device)
-        return leaf
+        if type(leaf) is not Array:
+            return leaf
+        native = lowered(leaf._native)
+        return untraced(leaf.device._backend.stopped(native), leaf.device)
 
     return trees.mapped(stopped, x)
 
@@ -493,6 +482,8 @@ def _recorded(
     leaves = [x for tree in args for _, x in trees.arrays(tree) if type(x) is Array]
     trace = tracing.innermost([x._native for x in leaves])
     if trace is None:
+        if any(x.device._backend.pulls(x._native) for x in leaves):
+            raise NoOwnGradientError(f"{name} has a rule of its own")
         return run(*args)[0]
 
     def lower(x: Any) -> Any:

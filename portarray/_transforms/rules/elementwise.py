@@ -25,7 +25,7 @@ def _power_base(g: Any, y: Any, x: Any, p: Any) -> Any:
 def _power_exponent(g: Any, y: Any, x: Any, p: Any) -> Any:
     if not isinstance(x, pa.Array):
         if x == 0:
-            return pa.where(p == 0, -math.inf, 0) * g
+            return pa.zeros_like(g)
         logarithm = math.log(x) if not isinstance(x, complex) and x > 0 else pa.log(y / y * x)
         return g * conj(y * logarithm)
     # 0**p is 0 for every p > 0.
@@ -37,9 +37,17 @@ def _absolute(g: Any, y: Any, x: Any) -> Any:
     return g * pa.sign(x)
 
 
-def _share(g: Any, first: Any, second: Any, y: Any) -> Any:
+def _share(g: Any, beyond: Any, first: Any, second: Any) -> Any:
     """Return g where the first is the result, half of it where both are."""
-    return pa.where(first == second, g / 2, pa.where(first == y, g, 0))
+    whole = pa.astype(beyond(first, second), g.dtype)
+    return g * (whole + pa.astype(pa.equal(first, second), g.dtype) * 0.5)
+
+
+def _turning(a: Any, b: Any) -> tuple[Any, Any]:
+    """Return both over the square of their distance from 0; 0 there."""
+    square = a * a + b * b
+    square = pa.where(square == 0, 1, square)
+    return a / square, b / square
 
 
 def _copysign(g: Any, y: Any, x1: Any, x2: Any) -> Any:
@@ -58,8 +66,8 @@ define(
         "asinh": lambda g, y, x: g / conj(pa.sqrt(1 + x * x)),
         "atan": lambda g, y, x: g / conj(1 + x * x),
         "atan2": (
-            lambda g, y, a, b: g * b / (a * a + b * b),
-            lambda g, y, a, b: -g * a / (a * a + b * b),
+            lambda g, y, a, b: g * _turning(a, b)[1],
+            lambda g, y, a, b: -g * _turning(a, b)[0],
         ),
         "atanh": lambda g, y, x: g / conj((1 - x) * (1 + x)),
         "ceil": _zero,
@@ -87,12 +95,12 @@ define(
             lambda g, y, a, b: g * pa.exp(b - y),
         ),
         "maximum": (
-            lambda g, y, a, b: _share(g, a, b, y),
-            lambda g, y, a, b: _share(g, b, a, y),
+            lambda g, y, a, b: _share(g, pa.greater, a, b),
+            lambda g, y, a, b: _share(g, pa.greater, b, a),
         ),
         "minimum": (
-            lambda g, y, a, b: _share(g, a, b, y),
-            lambda g, y, a, b: _share(g, b, a, y),
+            lambda g, y, a, b: _share(g, pa.less, a, b),
+            lambda g, y, a, b: _share(g, pa.less, b, a),
         ),
         "multiply": (lambda g, y, a, b: g * conj(b), lambda g, y, a, b: g * conj(a)),
         "negative": lambda g, y, x: -g,
@@ -101,7 +109,7 @@ define(
         "pow": (_power_base, _power_exponent),
         "real": lambda g, y, x: pa.astype(g, x.dtype),
         "reciprocal": lambda g, y, x: -g * conj(y * y),
-        "remainder": (lambda g, y, a, b: g, lambda g, y, a, b: -g * pa.floor(a / b)),
+        "remainder": (lambda g, y, a, b: g, lambda g, y, a, b: -g * pa.floor_divide(a, b)),
         "round": _zero,
         "sign": lambda g, y, x: _sign(g, y, x),
         "sin": lambda g, y, x: g * conj(pa.cos(x)),

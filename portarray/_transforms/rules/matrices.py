@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 import portarray as pa
-from portarray._transforms.rules.reductions import axes_of, spread
+from portarray._transforms.rules.reductions import axes_of, excluding, spread
 from portarray._transforms.rules.table import RULES, conj, define, summed_to
 
 _mT = pa.matrix_transpose
@@ -125,7 +125,13 @@ def _solve(gs: Any, ys: Any, wanted: Any, a: Any, b: Any) -> Any:
 
 
 def _det(g: Any, y: Any, x: Any) -> Any:
-    return _matrix(g * conj(y)) * _mH(pa.linalg.inv(x))
+    try:
+        return _matrix(g * conj(y)) * _mH(pa.linalg.inv(x))
+    except pa.linalg.LinAlgError:
+        u, s, vh = pa.linalg.svd(x)
+        sign = pa.linalg.det(u) * pa.linalg.det(vh)
+        others = pa.astype(excluding(s), u.dtype, copy=False)
+        return _matrix(g * conj(sign)) * ((u * others[..., None, :]) @ vh)
 
 
 def _matrix(x: Any) -> Any:

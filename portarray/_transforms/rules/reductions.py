@@ -83,7 +83,7 @@ def _flat(x: Any, axis: Any) -> tuple[Any, Any]:
     return joined, undo
 
 
-def _others(x: Any) -> Any:
+def excluding(x: Any) -> Any:
     """Return the products of all other elements along the last axis, zeros or not."""
     n = x.shape[-1]
     before = pa.cumulative_prod(x, axis=-1, include_initial=True)[..., :n]
@@ -95,7 +95,7 @@ def _others(x: Any) -> Any:
 
 def _prod(g: Any, y: Any, x: Any, /, *, axis: Any = None, **_: Any) -> Any:
     flat, undo = _flat(pa.astype(x, y.dtype, copy=False), axis)
-    return pa.astype(spread(g, x, axis) * conj(undo(_others(flat))), x.dtype, copy=False)
+    return pa.astype(spread(g, x, axis) * conj(undo(excluding(flat))), x.dtype, copy=False)
 
 
 def _cumulative_sum(
