@@ -233,10 +233,7 @@ def apply(name: str, arrays: Sequence[Any], /, *more: Any, **options: Any) -> Ar
     natives: list[Any] = []
     for x in arrays:
         if type(x) is base.array_type:
-            if first is None:
-                first = x._table
-            else:
-                first = dispatch.meeting(name, first, x._table)
+            first = x._table if first is None else dispatch.meeting(name, first, x._table)
             natives.append(x._native)
         elif x is None:
             natives.append(None)

@@ -119,6 +119,8 @@ class Kernel:
                 options[key] = tuple([part._native for part in value])
             elif isinstance(value, np.dtype):
                 options[key] = dispatch.table_of(table.device, value).native
+        if table.device._seen is not table.device:  # the generic version uses operators
+            natives = table.device._functions.lifted(natives)
         return table, natives
 
     def table(self, arrays: Sequence[Any]) -> DispatchTable:

@@ -33,7 +33,8 @@ def moved(
     if here is device and not copy:
         return x
     if here._seen is not here:
-        return here._backend.moved(x, device, copy=copy, narrow=narrow)  # type: ignore[no-any-return]
+        found: Array = here._functions.moved(x, device, copy=copy, narrow=narrow)
+        return found
     target = table_for(table.dtype, device, narrow=narrow)
     native = x._native
     try:

@@ -7,10 +7,10 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import portarray as pa
 from portarray._array.array import Array
 from portarray._array.operands import refused
 from portarray._transforms import pulling, tracing, trees
+from portarray._transforms.standard import pa
 from portarray._transforms.tracing import Tracer, lowered, untraced
 from portarray.backends.types import NoOwnGradientError
 
@@ -39,7 +39,7 @@ class _Pulled:
         self.name = getattr(function, "__name__", repr(function))
         self.inputs = [args[n] for n in followed]
         for n in followed:
-            _check_parameters(what, self.name, _parameter(function, n), args[n])
+            _check_parameters(what, function, n, args[n])
 
         def of_arrays(arrays: Sequence[Array]) -> list[Array]:
             each = iter(arrays)
@@ -114,21 +114,23 @@ def _parameter(function: Function, n: int) -> str:
         return f"argument {n}"
 
 
-def _check_parameters(what: str, name: str, where: str, tree: Any) -> None:
+def _check_parameters(what: str, function: Function, n: int, tree: Any) -> None:
+    """Raise if a followed argument holds something else than arrays of floating-point dtypes."""
     leaves = list(trees.arrays(tree))
     for path, x in leaves:
-        if type(x) is not Array:
-            raise TypeError(
-                f"{what} of {name}: {where}{path} is {_described(x)}; it takes derivatives with "
-                f"respect to arrays: make one with pa.asarray, or pass it as another argument"
-            )
-        if not pa.isdtype(x.dtype, ("real floating", "complex floating")):
-            raise TypeError(
-                f"{what} of {name}: {where}{path} is {_described(x)}; derivatives need a "
-                f"floating-point dtype: pa.astype({where}{path}, pa.float32)"
-            )
+        if _is_floating(x):
+            continue
+        where = f"{_parameter(function, n)}{path}"
+        fix = (
+            f"derivatives need a floating-point dtype: pa.astype({where}, pa.float32)"
+            if type(x) is Array
+            else "derivatives are taken with respect to arrays: make one with pa.asarray, or pass "
+            "it as another argument"
+        )
+        name = getattr(function, "__name__", repr(function))
+        raise TypeError(f"{what} of {name}: {where} is {_described(x)}; {fix}")
     if not leaves:
-        raise TypeError(f"{what} of {name}: {where} holds no arrays")
+        raise TypeError(f"{what}: {_parameter(function, n)} holds no arrays")
 
 
 def _check_cotangent(what: str, y: Array, g: Any) -> None:
@@ -269,8 +271,8 @@ def vjp(function: Function, /, *primals: Any, has_aux: bool = False) -> Any:
     ----------
     function : callable
         Takes `primals` and returns a tree of arrays.
-    *primals
-        Arrays of floating-point dtypes, or trees of them.
+    *primals : Array or tree of Array
+        Arrays of floating-point dtypes.
     has_aux : bool, default: False
         Whether `function` returns a pair, of which the second part is passed on.
 
@@ -375,15 +377,13 @@ def jacobian(function: Function, /, argnums: int | Sequence[int] = 0) -> Functio
                         f"jacobian of {pulled.name}: the argument{path} is {_described(x)}; "
                         f"jacobian takes real arrays, use pa.vjp for complex ones"
                     )
-        basis = pa.reshape(
-            pa.eye(y.size, dtype=y.dtype, device=y.device), (y.size, *y.shape)
-        )
+        basis = pa.reshape(pa.eye(y.size, dtype=y.dtype, device=y.device), (y.size, *y.shape))
         found = [pulled.pull(basis[n, ...]) for n in range(y.size)]
         out = []
         for n, tree in enumerate(pulled.inputs):
             each = zip(*([x for _, x in trees.arrays(row[n])] for row in found), strict=True)
 
-            def stacked(x: Array, each: Any = each) -> Array:
+            def stacked(x: Array, each: Any = each) -> Any:
                 parts = list(next(each, ()))
                 shape = (*y.shape, *x.shape)
                 if not parts:
@@ -425,16 +425,14 @@ def hvp(function: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> 
     every = tuple(range(len(primals)))
     gradient = grad(function, every)
 
-    def slope(*args: Any) -> Array:
-        total: Any = 0
+    def slope(*args: Any) -> Any:
+        products = []
         pairs = zip(trees.arrays(gradient(*args)), trees.arrays(tangents), strict=True)
         for (path, g), (_, v) in pairs:
             _check_cotangent(f"tangents{path}", g, v)
-            product = g * v
-            if pa.isdtype(g.dtype, "complex floating"):
-                product = pa.real(g * pa.conj(v))
-            total = total + pa.sum(product)
-        return total  # type: ignore[no-any-return]
+            is_complex = pa.isdtype(g.dtype, "complex floating")
+            products.append(pa.sum(pa.real(g * pa.conj(v)) if is_complex else g * v))
+        return sum(products[1:], start=products[0])
 
     return grad(slope, every)(*primals)
 
@@ -471,16 +469,14 @@ def stop_gradient(x: Any, /) -> Any:
 # --- functions with a rule of their own ---------------------------------------------------------
 
 
-def _recorded(
-    name: str, run: Function, args: tuple[Any, ...], backward: Function
-) -> Any:
+def _recorded(name: str, run: Function, args: tuple[Any, ...], backward: Function) -> Any:
     """Call a function of trees and have the innermost trace among its arguments record it whole.
 
-    ``run`` returns the output and what ``backward`` needs of it. It calls the function again for
-    the traces around that one.
+    ``run`` returns the output and what ``backward`` needs of it, which returns a cotangent for each
+    array of the arguments.
     """
     leaves = [x for tree in args for _, x in trees.arrays(tree) if type(x) is Array]
-    trace = tracing.innermost([x._native for x in leaves])
+    trace: Any = tracing.innermost([x._native for x in leaves])
     if trace is None:
         if any(x.device._backend.pulls(x._native) for x in leaves):
             raise NoOwnGradientError(f"{name} has a rule of its own")
@@ -494,20 +490,7 @@ def _recorded(
 
     inner = tuple(trees.mapped(lower, tree) for tree in args)
     output, kept = run(*inner)
-
-    def pull(cotangents: Any) -> list[Any]:
-        """Return the cotangents of the leaves; None stands for those of a whole argument."""
-        found: list[Any] = []
-        for tree, part in zip(inner, backward(kept, cotangents, inner), strict=True):
-            own = [x for _, x in trees.arrays(tree) if type(x) is Array]
-            given = [None] * len(own) if part is None else [g for _, g in trees.arrays(part)]
-            for x, g in zip(own, given, strict=True):
-                if g is not None:
-                    _check_cotangent(f"an argument of {name}", x, g)
-            found.extend(given)
-        return found
-
-    return trace.record_whole(name, leaves, output, pull)
+    return trace.record_whole(name, leaves, output, lambda g: backward(kept, g, inner))
 
 
 def _is_traced(args: Sequence[Any]) -> bool:
@@ -548,24 +531,27 @@ def checkpoint(function: Function, /) -> Function:
             return (kept if _is_traced(inner) else function)(*inner), None
 
         def backward(_: Any, g: Any, inner: tuple[Any, ...]) -> Sequence[Any]:
-            followed = [n for n, tree in enumerate(inner) if _is_differentiable(tree)]
-            pulled = _Pulled("checkpoint", function, inner, {}, followed)
-            found: list[Any] = [None] * len(inner)
-            for n, part in zip(followed, pulled.pull(g), strict=True):
-                found[n] = part
-            return found
+            def of_arrays(arrays: Sequence[Array]) -> list[Array]:
+                each = iter(arrays)
+                again = trees.mapped(lambda x: next(each) if _is_floating(x) else x, inner)
+                return _arrays(function(*again))
+
+            leaves = _arrays(inner)
+            floating = [x for x in leaves if _is_floating(x)]
+            pulled = pulling.called(of_arrays, floating, _ENDED, once=True)
+            parts = iter(pulled.pull(_arrays(g)))
+            return [next(parts) if _is_floating(x) else None for x in leaves]
 
         return _recorded("checkpoint", run, args, backward)
 
     return kept
 
 
-def _is_differentiable(tree: Any) -> bool:
-    leaves = [x for _, x in trees.arrays(tree)]
-    return bool(leaves) and all(
-        type(x) is Array and pa.isdtype(x.dtype, ("real floating", "complex floating"))
-        for x in leaves
-    )
+def _is_floating(x: Any) -> bool:
+    return type(x) is Array and x._table.kind in "fc"
+
+
+_ENDED = "an array that checkpoint traced is used afterwards: return it from the function"
 
 
 class custom_vjp:  # noqa: N801  (used as a decorator, as in JAX)
@@ -641,6 +627,20 @@ class custom_vjp:  # noqa: N801  (used as a decorator, as in JAX)
                     f"the derivative of {self._function.__name__} returned {_described(found)}; it "
                     f"is a tuple with one cotangent, or None, for each of {len(inner)} arguments"
                 )
-            return found
+            return [g for tree, part in zip(inner, found, strict=True) for g in leaves(tree, part)]
+
+        def leaves(tree: Any, part: Any) -> list[Any]:
+            own = _arrays(tree)
+            if part is None:
+                return [None] * len(own)
+            given = [g for _, g in trees.arrays(part)]
+            if len(given) != len(own):
+                raise ValueError(
+                    f"the derivative of {self._function.__name__} returned {len(given)} cotangents "
+                    f"for an argument of {len(own)} arrays; return a tree like the argument"
+                )
+            for x, g in zip(own, given, strict=True):
+                _check_cotangent(f"an argument of {self._function.__name__}", x, g)
+            return given
 
         return _recorded(self._function.__name__, run, args, backward)

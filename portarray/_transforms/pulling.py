@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import portarray as pa
+import numpy as np
+
 from portarray._array.array import Array
 from portarray._transforms.tape import GradientTrace
 from portarray._transforms.tracing import Tracer, untraced
@@ -98,7 +99,8 @@ def _by_record(function: Function, inputs: Arrays, ended: str) -> Pulled:
             if native.__class__ is Tracer and native.trace is trace:
                 known = given.get(native.place)
                 given[native.place] = g if known is None else known + g
-        found = trace.backward(given)
+        with np.errstate(all="ignore"):  # infinite derivatives are answers, as of sqrt at 0
+            found = trace.backward(given)
         return [found.get(place) for _, place in followed]
 
     return Pulled([value(y) for y in outputs], pull, value)
@@ -106,7 +108,7 @@ def _by_record(function: Function, inputs: Arrays, ended: str) -> Pulled:
 
 def _by_library(function: Function, inputs: Arrays, ended: str, *, once: bool) -> Pulled | None:
     devices = [x.device for x in inputs]
-    backend: Any = devices[0]._backend
+    backend = devices[0]._backend
     natives = [x._native for x in inputs]
     outputs: list[Array] = []
 
@@ -121,7 +123,10 @@ def _by_library(function: Function, inputs: Arrays, ended: str, *, once: bool) -
     results, pull_natives = found
 
     def value(x: Array) -> Array:
-        return untraced(backend.stopped(x._native), x.device) if backend.owns(x._native) else x
+        if not backend.owns(x._native):
+            return x
+        stopped: Array = untraced(backend.stopped(x._native), x.device)
+        return stopped
 
     def pull(cotangents: Arrays) -> Sequence[Array | None]:
         try:

@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import portarray as pa
 from portarray._array.array import Array
 from portarray._devices.device import Device
 from portarray._transforms import tracing, trees
-from portarray._transforms.rules import RULES, NoGradientError
+from portarray._transforms.rules import RULES
+from portarray._transforms.standard import pa
 from portarray._transforms.tracing import Trace, Tracer
+from portarray.errors import NoGradientError
 
 __all__ = ["GradientTrace", "wrap"]
 
@@ -35,7 +36,7 @@ class _Call(NamedTuple):
             return self.rule(cotangents)
         rule = RULES.get(self.name)
         if rule is None:
-            raise NoGradientError(f"{self.name} has no gradient")
+            raise NoGradientError(self.name)
         operands = [
             wrap(x, own.device if own.__class__ is Tracer else self.device)
             for own, x in zip(self.args, self.values, strict=True)
@@ -140,12 +141,12 @@ class GradientTrace(Trace):
 
     def _follows(self, x: Any) -> bool:
         if x.__class__ is Tracer:
-            return x.trace is self
+            return x.trace is self and x.place > 0
         return x.__class__ in (list, tuple) and any(map(self._follows, x))
 
     def _add(self, found: dict[int, Array], x: Any, part: Any) -> None:
         if x.__class__ is Tracer:
-            if x.trace is self:
+            if x.trace is self and x.place:
                 known = found.get(x.place)
                 found[x.place] = part if known is None else known + part
         elif x.__class__ in (list, tuple):

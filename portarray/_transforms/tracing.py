@@ -1,10 +1,10 @@
 """Traced arrays: calls on them are recorded, on any device.
 
-A traced array is an :class:`portarray.Array` like any other. Its table is of a *traced device*, whose
-backend is that of the device itself with another array class, :class:`Tracer`, and whose functions
-record each call of a function of the standard before they make it. So everything above works on
-traced arrays as it stands: promotion, indexing, core kernels in their generic version. Operands that
-are not traced are constants.
+A traced array is an :class:`portarray.Array` like any other. Its table is of a *traced device*,
+whose backend is that of the device itself with another array class, :class:`Tracer`, and whose
+functions make a call of a function of the standard and record it. So everything above works on
+traced arrays as it stands: promotion, indexing, core kernels in their generic version. Operands
+that are not traced are constants.
 
 Traces nest. Each has a number, larger than those of the traces around it; a call is recorded by the
 innermost trace among its operands, then made with their values, which may be traced themselves.
@@ -21,15 +21,17 @@ from typing import Any
 import numpy as np
 
 from portarray._array import dispatch, placement
+from portarray._array.array import Array
 from portarray._array.results import wrapped
 from portarray._devices.device import Device
 from portarray.backends.assembly import NativeFunctions, NativeNamespace
 from portarray.backends.base import Backend
 from portarray.backends.types import Served
+from portarray.errors import TracedArrayError
 
 __all__ = ["Trace", "Tracer", "innermost", "lowered", "traced", "untraced"]
 
-Array = Any
+
 Function = Callable[..., Any]
 
 _levels = itertools.count(1)
@@ -38,7 +40,7 @@ _levels = itertools.count(1)
 class Tracer:
     """A native array of a traced device: a value, and the place that a trace has for it."""
 
-    __slots__ = ("__weakref__", "device", "place", "trace", "value")
+    __slots__ = ("__weakref__", "device", "is_shared", "place", "trace", "value")
 
     # NumPy would make arrays of objects.
     __array_ufunc__ = None
@@ -48,6 +50,7 @@ class Tracer:
         self.trace = trace
         self.place = place
         self.device = device  # not the traced one
+        self.is_shared = False  # whether another array may share the memory
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -74,7 +77,7 @@ class Tracer:
         return self.xp.getitem(self, key)
 
     def __array__(self, *args: Any, **options: Any) -> Any:
-        raise TypeError("a traced array is no NumPy array")
+        raise TracedArrayError(_READ)
 
 
 def _operator(name: str, *, reflected: bool = False) -> Function:
@@ -139,7 +142,7 @@ def recording(name: str, function: Function, device: Device) -> Function:
         if trace is None:
             return function(*args, **options)
         if trace.ended:
-            raise RuntimeError(trace.ended)
+            raise TracedArrayError(trace.ended)
         again = False
         values: list[Any] = []
         for x in args:
@@ -209,7 +212,12 @@ class TracedFunctions(NativeFunctions):
         return self._recording(name, function) if callable(function) else function, how
 
     def _recording(self, name: str, function: Function) -> Function:
-        return recording(name, function, self.home)
+        recorded = recording(name, function, self.home)
+        if name == "setitem":
+            return _refusing_shared(recorded)
+        if name in _VIEWS and not self.untraced.backend.immutable:
+            return _sharing(recorded)
+        return recorded
 
     def plain(self, name: str, dtype: Any) -> Function | None:
         """Return the library's own function of arrays, recorded."""
@@ -225,6 +233,29 @@ class TracedFunctions(NativeFunctions):
         """Return None: what a trace has recorded stays as it is."""
         return
 
+    def moved(self, x: Array, device: Device, *, copy: bool | None, narrow: bool) -> Array:
+        """Return an array on a device, as ``placement.moved`` does, recorded."""
+        table, home = x._table, self.home
+        if device._seen is home:
+            native = table.functions["asarray"](
+                x._native, dtype=table.native, device=home.native, copy=True
+            )
+            return wrapped(native, table)
+
+        def move(native: Any, back: Device) -> Any:
+            there = placement.moved(untraced(native, back), device, copy=copy, narrow=narrow)
+            return there._native
+
+        return untraced(recording("to_device", move, device)(x._native, back=home), device)
+
+    def lifted(self, natives: Sequence[Any]) -> list[Any]:
+        """Return native arrays as tracers, so that their operators are those of tracers."""
+        trace = innermost(natives)
+        if trace is None:
+            return list(natives)
+        owns = self.untraced.backend.owns
+        return [Tracer(x, trace, 0, self.home) if owns(x) else x for x in natives]
+
     def _on_copies(self, function: Function) -> Function:
         if self.untraced.backend.immutable:
             return function
@@ -234,6 +265,48 @@ class TracedFunctions(NativeFunctions):
             return function(copied(x, copy=True), key, value)
 
         return setitem
+
+
+_VIEWS = frozenset(
+    {
+        *("broadcast_arrays", "broadcast_to", "expand_dims", "flip", "getitem", "imag"),
+        *("linalg.diagonal", "matrix_transpose", "moveaxis", "permute_dims", "real", "reshape"),
+        *("squeeze", "unstack"),
+    }
+)
+"""Functions whose results may share memory with an operand where arrays may be written into."""
+
+
+def _sharing(recorded: Function) -> Function:
+    """Return a function that marks its first operand and its results as sharing memory."""
+
+    def sharing(x: Any, *args: Any, **options: Any) -> Any:
+        result = recorded(x, *args, **options)
+        copies = any(getattr(part, "ndim", 0) for key in args if type(key) is tuple for part in key)
+        for one in result if isinstance(result, (tuple, list)) else (result,):
+            if one.__class__ is Tracer and x.__class__ is Tracer and not copies:
+                x.is_shared = one.is_shared = True
+        return result
+
+    return sharing
+
+
+def _refusing_shared(recorded: Function) -> Function:
+    """Return an assignment that refuses memory that another array may share.
+
+    Eagerly both would change; a trace records values, which do not.
+    """
+
+    def setitem(x: Any, key: Any, value: Any) -> Any:
+        if x.__class__ is Tracer and x.is_shared:
+            raise TracedArrayError(
+                "a gradient is being taken of this array, which is a view of another or has views, "
+                "and what is assigned to one would not reach the other: assign to a copy, "
+                "pa.asarray(x, copy=True)"
+            )
+        return recorded(x, key, value)
+
+    return setitem
 
 
 class TracedBackend(Backend):
@@ -252,22 +325,6 @@ class TracedBackend(Backend):
         """Tell whether an object is a tracer or one of the library's arrays."""
         return x.__class__ is Tracer or self._untraced.owns(x)
 
-
-    def moved(self, x: Array, device: Device, *, copy: bool | None, narrow: bool) -> Array:
-        """Return an array on a device, as ``placement.moved`` does, recorded."""
-        table, home = x._table, x._table.device._seen
-        if device._seen is home:
-            native = table.functions["asarray"](
-                x._native, dtype=table.native, device=home.native, copy=True
-            )
-            return wrapped(native, table)
-
-        def move(native: Any, back: Device) -> Any:
-            there = placement.moved(untraced(native, back), device, copy=copy, narrow=narrow)
-            return there._native
-
-        return untraced(recording("to_device", move, device)(x._native, back=home), device)
-
     def printable(self, x: Any, device: Any) -> np.ndarray[Any, Any]:
         """Return an array's values for printing, which loses nothing."""
         return self._untraced.printable(lowered(x), device)
@@ -276,25 +333,21 @@ class TracedBackend(Backend):
         """Return a number; the values of arrays are refused."""
         if x.__class__ is Tracer:
             if x.shape:
-                raise TracedArrayError()
+                raise TracedArrayError(_READ)
             x = lowered(x)
         return self._untraced.read_host(x, device)
 
 
-class TracedArrayError(TypeError):
-    """The values of a traced array are asked for where they would lose their gradients."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "this array is traced, and what reads its values would lose its gradients; "
-            "use pa.stop_gradient(x) for an array without"
-        )
+_READ = (
+    "a gradient is being taken of this array, which would be lost where its values are read: "
+    "use pa.stop_gradient(x) for an array of its values alone"
+)
 
 
 def _passed_on(name: str) -> Function:
     def hook(self: TracedBackend, *args: Any, **options: Any) -> Any:
         if any(x.__class__ is Tracer for x in args):
-            raise TracedArrayError()
+            raise TracedArrayError(_READ)
         return getattr(self._untraced, name)(*args, **options)
 
     return hook
@@ -319,7 +372,7 @@ def traced_device(device: Device) -> Device:
 
 
 def _traced_device(device: Device) -> Device:
-    backend = TracedBackend(device._backend)
+    backend = TracedBackend(device._backend)  # type: ignore[abstract]  # hooks are set above
     made = object.__new__(Device)
     for slot in ("library", "platform", "index", "name", "kind", "native", "_text"):
         object.__setattr__(made, slot, getattr(device, slot))
@@ -351,4 +404,6 @@ def untraced(native: Any, device: Device) -> Array:
 def namespace_of(native: Any, device: Device) -> NativeNamespace:
     """Return the namespace for a native array that may be a tracer."""
     home = device._seen
-    return dispatch.functions_of(traced_device(home) if native.__class__ is Tracer else home).namespace
+    return dispatch.functions_of(
+        traced_device(home) if native.__class__ is Tracer else home
+    ).namespace

@@ -253,7 +253,11 @@ class Backend(ABC):
     # Gradients
 
     def pulled(
-        self, function: Callable[[Sequence[Any]], Sequence[Any]], primals: Sequence[Any], *, once: bool
+        self,
+        function: Callable[[Sequence[Any]], Sequence[Any]],
+        primals: Sequence[Any],
+        *,
+        once: bool,
     ) -> tuple[Sequence[Any], Callable[[Sequence[Any]], Sequence[Any]]] | None:
         """Call a function of native arrays and return its results and what pulls cotangents back.
 
@@ -264,8 +268,7 @@ class Backend(ABC):
         return None
 
     def pulls(self, x: Any) -> bool:
-        """Tell whether a function is being called by :meth:`pulled` and an array depends on its
-        primals.
+        """Tell whether an array depends on what a running :meth:`pulled` takes derivatives of.
 
         **Must**, with :meth:`pulled`.
         """

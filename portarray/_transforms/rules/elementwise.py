@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import portarray as pa
+from portarray._array.array import Array
 from portarray._transforms.rules.table import conj, define
+from portarray._transforms.standard import pa
 
 _LN2, _LN10 = math.log(2), math.log(10)
 
@@ -16,14 +17,14 @@ def _zero(g: Any, y: Any, *operands: Any) -> Any:
 
 
 def _power_base(g: Any, y: Any, x: Any, p: Any) -> Any:
-    if not isinstance(p, pa.Array):
+    if not isinstance(p, Array):
         return pa.zeros_like(x) if p == 0 else g * conj(p * x ** (p - 1))
     none = p == 0
     return pa.where(none, 0, g * conj(p * x ** pa.where(none, 1, p - 1)))
 
 
 def _power_exponent(g: Any, y: Any, x: Any, p: Any) -> Any:
-    if not isinstance(x, pa.Array):
+    if not isinstance(x, Array):
         if x == 0:
             return pa.zeros_like(g)
         logarithm = math.log(x) if not isinstance(x, complex) and x > 0 else pa.log(y / y * x)
@@ -51,9 +52,11 @@ def _turning(a: Any, b: Any) -> tuple[Any, Any]:
 
 
 def _copysign(g: Any, y: Any, x1: Any, x2: Any) -> Any:
-    return pa.where(x1 == 0, 0, g * pa.copysign(1, x2) * pa.sign(x1)) if isinstance(
-        x2, pa.Array
-    ) else pa.where(x1 == 0, 0, g * math.copysign(1, x2) * pa.sign(x1))
+    return (
+        pa.where(x1 == 0, 0, g * pa.copysign(1, x2) * pa.sign(x1))
+        if isinstance(x2, Array)
+        else pa.where(x1 == 0, 0, g * math.copysign(1, x2) * pa.sign(x1))
+    )
 
 
 define(

@@ -10,15 +10,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import portarray as pa
 from portarray._transforms.rules.reductions import axes_of, excluding, spread
 from portarray._transforms.rules.table import RULES, conj, define, summed_to
+from portarray._transforms.standard import pa
+from portarray.errors import LinAlgError, NoGradientError
 
-_mT = pa.matrix_transpose
 
-
-def _mH(x: Any) -> Any:
-    return conj(_mT(x))
+def _adjoint(x: Any) -> Any:
+    return conj(pa.matrix_transpose(x))
 
 
 def _matmul_first(g: Any, y: Any, a: Any, b: Any) -> Any:
@@ -27,8 +26,8 @@ def _matmul_first(g: Any, y: Any, a: Any, b: Any) -> Any:
             return g * conj(b)
         return g[..., None] * conj(b)
     if a.ndim == 1:
-        return summed_to(pa.squeeze(g[..., None, :] @ _mH(b), axis=-2), a.shape)
-    return g @ _mH(b)
+        return summed_to(pa.squeeze(g[..., None, :] @ _adjoint(b), axis=-2), a.shape)
+    return g @ _adjoint(b)
 
 
 def _matmul_second(g: Any, y: Any, a: Any, b: Any) -> Any:
@@ -37,8 +36,8 @@ def _matmul_second(g: Any, y: Any, a: Any, b: Any) -> Any:
             return g * conj(a)
         return conj(a)[:, None] * g[..., None, :]
     if b.ndim == 1:
-        return summed_to(pa.squeeze(_mH(a) @ g[..., None], axis=-1), b.shape)
-    return _mH(a) @ g
+        return summed_to(pa.squeeze(_adjoint(a) @ g[..., None], axis=-1), b.shape)
+    return _adjoint(a) @ g
 
 
 def _tensordot(a: Any, b: Any, axes: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -103,7 +102,7 @@ def _trace(g: Any, y: Any, x: Any, *, offset: int = 0, **_: Any) -> Any:
 
 
 def _inverse(g: Any, y: Any, x: Any) -> Any:
-    return -(_mH(y) @ g @ _mH(y))
+    return -(_adjoint(y) @ g @ _adjoint(y))
 
 
 def _columns(a: Any, b: Any) -> bool:
@@ -113,21 +112,21 @@ def _columns(a: Any, b: Any) -> bool:
 def _solve(gs: Any, ys: Any, wanted: Any, a: Any, b: Any) -> Any:
     (g,), (y,) = gs, ys
     vector = b.ndim == 1
-    second = pa.linalg.solve(_mH(a), g)
+    second = pa.linalg.solve(_adjoint(a), g)
     found: list[Any] = [None, None]
     if wanted[1]:
         found[1] = summed_to(second, b.shape)
     if wanted[0]:
         if vector:
             second, y = second[..., None], y[..., None]
-        found[0] = summed_to(-(second @ _mH(y)), a.shape)
+        found[0] = summed_to(-(second @ _adjoint(y)), a.shape)
     return found
 
 
 def _det(g: Any, y: Any, x: Any) -> Any:
     try:
-        return _matrix(g * conj(y)) * _mH(pa.linalg.inv(x))
-    except pa.linalg.LinAlgError:
+        return _matrix(g * conj(y)) * _adjoint(pa.linalg.inv(x))
+    except LinAlgError:
         u, s, vh = pa.linalg.svd(x)
         sign = pa.linalg.det(u) * pa.linalg.det(vh)
         others = pa.astype(excluding(s), u.dtype, copy=False)
@@ -140,38 +139,38 @@ def _matrix(x: Any) -> Any:
 
 def _slogdet(gs: Any, ys: Any, wanted: Any, x: Any) -> Any:
     sign, logarithm = gs
-    inverse = _mH(pa.linalg.inv(x))
-    found = 0
+    inverse = _adjoint(pa.linalg.inv(x))
+    found = pa.zeros_like(x)
     if logarithm is not None:
         found = _matrix(logarithm) * inverse
     if sign is not None and pa.isdtype(x.dtype, "complex floating"):
         # The phase turns by the imaginary part of tr(inv(x) dx).
         turned = pa.imag(conj(ys[0]) * sign)
         found = found + _matrix(turned) * 1j * inverse
-    return (found if isinstance(found, pa.Array) else pa.zeros_like(x),)
+    return (found,)
 
 
 def _cholesky(g: Any, y: Any, x: Any, *, upper: bool = False) -> Any:
-    factor, g = (_mH(y), _mH(g)) if upper else (y, g)
-    product = pa.tril(_mH(factor) @ pa.tril(g))
+    factor, g = (_adjoint(y), _adjoint(g)) if upper else (y, g)
+    product = pa.tril(_adjoint(factor) @ pa.tril(g))
     eye = pa.eye(x.shape[-1], dtype=x.dtype, device=x.device)
     half = product * (1 - eye / 2)
     inverse = pa.linalg.inv(factor)
-    out = _mH(inverse) @ half @ inverse
-    return (out + _mH(out)) / 2
+    out = _adjoint(inverse) @ half @ inverse
+    return (out + _adjoint(out)) / 2
 
 
 def _eigh(gs: Any, ys: Any, wanted: Any, x: Any) -> Any:
     values, vectors = ys
     g_values, g_vectors = gs
-    inner = 0
+    inner: Any = 0
     if g_values is not None:
         eye = pa.eye(x.shape[-1], dtype=vectors.dtype, device=x.device)
         inner = eye * pa.astype(g_values, vectors.dtype, copy=False)[..., None, :]
     if g_vectors is not None:
-        inner = inner + _gaps(values, vectors.dtype) * (_mH(vectors) @ g_vectors)
-    out = vectors @ inner @ _mH(vectors)
-    return ((out + _mH(out)) / 2,)
+        inner = inner + _gaps(values, vectors.dtype) * (_adjoint(vectors) @ g_vectors)
+    out = vectors @ inner @ _adjoint(vectors)
+    return ((out + _adjoint(out)) / 2,)
 
 
 def _gaps(values: Any, dtype: Any) -> Any:
@@ -189,8 +188,8 @@ def _eigvalsh(gs: Any, ys: Any, wanted: Any, x: Any) -> Any:
 def _eig(gs: Any, ys: Any, wanted: Any, x: Any) -> Any:
     values, vectors = ys
     g_values, g_vectors = gs
-    inner = 0
-    adjoint = _mH(vectors)
+    inner: Any = 0
+    adjoint = _adjoint(vectors)
     if g_values is not None:
         eye = pa.eye(x.shape[-1], dtype=vectors.dtype, device=x.device)
         inner = eye * g_values[..., None, :]
@@ -216,15 +215,18 @@ def _svd(gs: Any, ys: Any, wanted: Any, x: Any, *, full_matrices: bool = True) -
     u, s, vh = ys
     gu, gs_, gvh = gs
     k = s.shape[-1]
-    if full_matrices and (u.shape[-1] != k or vh.shape[-2] != k) and (gu is not None or gvh is not None):
-        from portarray._transforms.rules.table import NoGradientError
-
+    if (
+        full_matrices
+        and (u.shape[-1] != k or vh.shape[-2] != k)
+        and (gu is not None or gvh is not None)
+    ):
         raise NoGradientError(
-            "linalg.svd with full_matrices=True has no gradient of an oblong matrix's singular "
-            "vectors, of which some are arbitrary; pass full_matrices=False"
+            "linalg.svd",
+            "with full_matrices=True some singular vectors of an oblong matrix are arbitrary; pass "
+            "full_matrices=False",
         )
     u, vh = u[..., :, :k], vh[..., :k, :]
-    v = _mH(vh)
+    v = _adjoint(vh)
     eye = pa.eye(k, dtype=u.dtype, device=x.device)
     diag = pa.astype(s, u.dtype, copy=False)
     out = 0
@@ -232,24 +234,26 @@ def _svd(gs: Any, ys: Any, wanted: Any, x: Any, *, full_matrices: bool = True) -
         out = (u * pa.astype(gs_, u.dtype, copy=False)[..., None, :]) @ vh
     sums = s[..., None, :] + s[..., :, None]
     none = sums == 0
-    f = _gaps(s, u.dtype) * pa.astype(pa.where(none, 0, 1 / pa.where(none, 1, sums)), u.dtype, copy=False)
+    f = _gaps(s, u.dtype) * pa.astype(
+        pa.where(none, 0, 1 / pa.where(none, 1, sums)), u.dtype, copy=False
+    )
     inverse = pa.where(s == 0, 0, 1 / pa.where(s == 0, 1, s))
     inverse = pa.astype(inverse, u.dtype, copy=False)
     middle: Any = pa.zeros_like(u[..., :k, :])
     if gu is not None:
         gu = gu[..., :, :k]
-        product = _mH(u) @ gu
-        skew = f * (product - _mH(product))
+        product = _adjoint(u) @ gu
+        skew = f * (product - _adjoint(product))
         middle = middle + skew * diag[..., None, :]
         out = out + ((gu - u @ product) * inverse[..., None, :]) @ vh
     if gvh is not None:
-        gv = _mH(gvh[..., :k, :])
-        product = _mH(v) @ gv
-        skew = f * (product - _mH(product))
+        gv = _adjoint(gvh[..., :k, :])
+        product = _adjoint(v) @ gv
+        skew = f * (product - _adjoint(product))
         middle = middle + diag[..., :, None] * skew
-        out = out + (u * inverse[..., None, :]) @ _mH(gv - v @ product)
+        out = out + (u * inverse[..., None, :]) @ _adjoint(gv - v @ product)
     if gu is not None and pa.isdtype(x.dtype, "complex floating"):
-        product = _mH(u) @ gu
+        product = _adjoint(u) @ gu
         turned = pa.astype(pa.imag(pa.sum(eye * product, axis=-2)), u.dtype) * 1j
         middle = middle + eye * (turned * inverse)[..., None, :]
     return (out + u @ middle @ vh,)
@@ -264,34 +268,36 @@ def _qr(gs: Any, ys: Any, wanted: Any, x: Any, *, mode: str = "reduced") -> Any:
     q, r = ys
     gq, gr = gs
     rows, columns = x.shape[-2:]
-    from portarray._transforms.rules.table import NoGradientError
-
     if mode == "complete" and rows > columns:
-        raise NoGradientError("linalg.qr has no gradient with mode='complete'; use 'reduced'")
+        raise NoGradientError(
+            "linalg.qr",
+            "with mode='complete' some columns of a tall matrix's factor are arbitrary; pass "
+            "mode='reduced'",
+        )
     gq = pa.zeros_like(q) if gq is None else gq
     gr = pa.zeros_like(r) if gr is None else gr
     if rows < columns:
         # x = q [r1, r2], and r2 = q^H x2.
         x2 = x[..., rows:]
-        gq = gq + x2 @ _mH(gr[..., rows:])
+        gq = gq + x2 @ _adjoint(gr[..., rows:])
         first = _tall(q, r[..., :rows], gq, gr[..., :rows])
         return (pa.concat([first, q @ gr[..., rows:]], axis=-1),)
     return (_tall(q, r, gq, gr),)
 
 
 def _tall(q: Any, r: Any, gq: Any, gr: Any) -> Any:
-    m = r @ _mH(gr) - _mH(gq) @ q
+    m = r @ _adjoint(gr) - _adjoint(gq) @ q
     lower = pa.tril(m, k=-1)
     eye = pa.eye(r.shape[-1], dtype=r.dtype, device=r.device)
     diagonal = pa.real(m) if pa.isdtype(m.dtype, "complex floating") else m
-    hermitian = lower + _mH(lower) + eye * pa.astype(diagonal, r.dtype, copy=False)
+    hermitian = lower + _adjoint(lower) + eye * pa.astype(diagonal, r.dtype, copy=False)
     right = gq + q @ hermitian
     # right @ inv(r)^H
-    return _mH(pa.linalg.solve(r, _mH(right)))
+    return _adjoint(pa.linalg.solve(r, _adjoint(right)))
 
 
 def _pinv(g: Any, y: Any, x: Any, **_: Any) -> Any:
-    p, ph, gh = y, _mH(y), _mH(g)
+    p, ph, gh = y, _adjoint(y), _adjoint(g)
     rows = pa.eye(x.shape[-2], dtype=x.dtype, device=x.device)
     columns = pa.eye(x.shape[-1], dtype=x.dtype, device=x.device)
     out = -(ph @ g @ ph)
@@ -323,9 +329,7 @@ def _vector_norm(
     return pa.where(none, 0, g) * ratio * pa.sign(x)
 
 
-def _matrix_norm(
-    g: Any, y: Any, x: Any, /, *, keepdims: bool = False, ord: Any = "fro"
-) -> Any:
+def _matrix_norm(g: Any, y: Any, x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     axes = (x.ndim - 2, x.ndim - 1)
     if ord == "fro":
         return _vector_norm(g, y, x, axis=axes)
@@ -352,7 +356,7 @@ def _matrix_power(gs: Any, ys: Any, wanted: Any, x: Any, n: int) -> Any:
         inverse = pa.linalg.inv(x)
         (inner,) = _matrix_power(gs, ys, wanted, inverse, -n)
         return (_inverse(inner, inverse, x),)
-    adjoint = _mH(x)
+    adjoint = _adjoint(x)
     # Horner's rule for the sum of (x^H)**k @ g @ (x^H)**(n - 1 - k).
     out, right = g, g
     for _ in range(n - 1):

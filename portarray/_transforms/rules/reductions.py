@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import portarray as pa
 from portarray._transforms.rules.table import RULES, conj, define, of_operands
+from portarray._transforms.standard import pa
 
 
 def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
@@ -40,9 +40,7 @@ def _mean(g: Any, y: Any, x: Any, /, *, axis: Any = None, **_: Any) -> Any:
     return _like(spread(g, x, axis) / _count(x, axis), x)
 
 
-def _var(
-    g: Any, y: Any, x: Any, /, *, axis: Any = None, correction: float = 0, **_: Any
-) -> Any:
+def _var(g: Any, y: Any, x: Any, /, *, axis: Any = None, correction: float = 0, **_: Any) -> Any:
     return _deviations(spread(g, x, axis), x, axis, correction)
 
 
@@ -52,9 +50,7 @@ def _deviations(g: Any, x: Any, axis: Any, correction: float) -> Any:
     return g * (2 / (_count(x, axis) - correction)) * centred
 
 
-def _std(
-    g: Any, y: Any, x: Any, /, *, axis: Any = None, correction: float = 0, **_: Any
-) -> Any:
+def _std(g: Any, y: Any, x: Any, /, *, axis: Any = None, correction: float = 0, **_: Any) -> Any:
     deviation = spread(y, x, axis)
     none = deviation == 0
     half = pa.where(none, 0, spread(g, x, axis) / (2 * pa.where(none, 1, deviation)))
@@ -118,7 +114,10 @@ def _cumulative_prod(
     axis = 0 if axis is None else axis % x.ndim
     if include_initial:
         g = _without_first(g, axis)
-    g, factors = pa.moveaxis(g, axis, -1), conj(pa.moveaxis(pa.astype(x, y.dtype, copy=False), axis, -1))
+    g, factors = (
+        pa.moveaxis(g, axis, -1),
+        conj(pa.moveaxis(pa.astype(x, y.dtype, copy=False), axis, -1)),
+    )
     n = factors.shape[-1]
     before = pa.cumulative_prod(factors, axis=-1, include_initial=True)[..., :n]
     # r[k] = g[k] + x[k+1] * r[k+1], from the end, in steps of doubled length.
@@ -187,5 +186,7 @@ RULES["clip"] = of_operands(
     lambda g, y, x, min=None, max=None: pa.where(
         (x < min) & (True if max is None else min < max), g, 0
     ),
-    lambda g, y, x, min=None, max=None: pa.where(x > max if min is None else (x > max) | (min >= max), g, 0),
+    lambda g, y, x, min=None, max=None: pa.where(
+        x > max if min is None else (x > max) | (min >= max), g, 0
+    ),
 )

@@ -5,14 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import portarray as pa
 from portarray._array import call
-from portarray._transforms.rules.table import RULES, define
-
-def _axes(axis: Any, ndim: int) -> tuple[int, ...]:
-    if axis is None:
-        return tuple(range(ndim))
-    return tuple(n % ndim for n in ([axis] if isinstance(axis, int) else axis)) if ndim else ()
+from portarray._array.array import Array
+from portarray._transforms.rules.table import RULES, define, summed_to
+from portarray._transforms.standard import pa
 
 
 def _permuted(g: Any, y: Any, x: Any, axes: Any) -> Any:
@@ -31,7 +27,7 @@ def _repeat(g: Any, y: Any, x: Any, repeats: Any, *, axis: Any = None) -> Any:
     flat = x if axis is not None else pa.reshape(x, (-1,))
     n = 0 if axis is None else axis % x.ndim
     length = flat.shape[n]
-    if isinstance(repeats, pa.Array) and repeats.size > 1:
+    if isinstance(repeats, Array) and repeats.size > 1:
         ends = pa.cumulative_sum(repeats, include_initial=True)
         sums = pa.cumulative_sum(pa.moveaxis(g, n, 0), axis=0, include_initial=True)
         taken = pa.take(sums, ends, axis=0)
@@ -47,7 +43,9 @@ def _tile(g: Any, y: Any, x: Any, repeats: Any) -> Any:
     repeats = (1,) * (len(shape) - len(repeats)) + repeats
     shape = (1,) * (len(repeats) - len(shape)) + shape
     parts = [n for pair in zip(repeats, shape, strict=True) for n in pair]
-    return pa.reshape(pa.sum(pa.reshape(g, tuple(parts)), axis=tuple(range(0, len(parts), 2))), x.shape)
+    return pa.reshape(
+        pa.sum(pa.reshape(g, tuple(parts)), axis=tuple(range(0, len(parts), 2))), x.shape
+    )
 
 
 define(
@@ -108,13 +106,11 @@ def _unstack(gs: Any, ys: Any, wanted: Any, x: Any, *, axis: int = 0) -> Any:
 
 
 def _broadcast_arrays(gs: Any, ys: Any, wanted: Any, *arrays: Any) -> Any:
-    from portarray._transforms.rules.table import summed_to
-
     return [None if g is None else summed_to(g, x.shape) for g, x in zip(gs, arrays, strict=True)]
 
 
 def _meshgrid(gs: Any, ys: Any, wanted: Any, *arrays: Any, indexing: str = "xy") -> Any:
-    found = []
+    found: list[Any] = []
     for n, (g, x) in enumerate(zip(gs, arrays, strict=True)):
         if g is None:
             found.append(None)
@@ -137,7 +133,7 @@ def _getitem(gs: Any, ys: Any, wanted: Any, x: Any, key: Any) -> Any:
 
 
 def _is_index_array(part: Any) -> bool:
-    return isinstance(part, pa.Array) and not pa.isdtype(part.dtype, "bool")
+    return isinstance(part, Array) and not pa.isdtype(part.dtype, "bool")
 
 
 def _added(x: Any, indices: Any, values: Any) -> Any:
@@ -148,9 +144,7 @@ def _added(x: Any, indices: Any, values: Any) -> Any:
 def _take(g: Any, y: Any, x: Any, indices: Any, axis: int | None = None) -> Any:
     axis = 0 if axis is None else axis % x.ndim
     n = indices.ndim
-    rows = pa.permute_dims(
-        g, (*range(axis, axis + n), *range(axis), *range(axis + n, g.ndim))
-    )
+    rows = pa.permute_dims(g, (*range(axis, axis + n), *range(axis), *range(axis + n, g.ndim)))
     others = (*x.shape[:axis], *x.shape[axis + 1 :])
     out = pa.zeros((x.shape[axis], *others), dtype=x.dtype, device=x.device)
     out = _added(out, _wrapped(indices, x.shape[axis]), pa.reshape(rows, (indices.size, *others)))
@@ -186,8 +180,6 @@ define(
 
 def _setitem(gs: Any, ys: Any, wanted: Any, x: Any, key: Any, value: Any) -> Any:
     (g,) = gs
-    from portarray._transforms.rules.table import summed_to
-
     kept = None
     if wanted[0]:
         kept = pa.asarray(g, copy=True)

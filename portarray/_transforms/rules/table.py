@@ -1,9 +1,9 @@
 """The table of gradients, and what rules are made of.
 
 A rule is a function of a recorded call and the cotangents of its results: it returns the cotangent
-of each positional operand, None where there is none. Most are made of one function for each operand,
-``part(g, y, *operands, **options)``: ``g`` is the cotangent of the result ``y``. Rules are written
-with portarray's own functions, so that they are recorded themselves where derivatives nest.
+of each positional operand, None where there is none. Most are made of one function for each
+operand, ``part(g, y, *operands, **options)``: ``g`` is the cotangent of the result ``y``. Rules are
+written with portarray's own functions, so that they are recorded themselves where derivatives nest.
 
 Cotangents of complex numbers are those of PyTorch: the derivative of a real function L of
 ``z = a + bj`` is ``dL/da + 1j * dL/db``, which points where L grows fastest.
@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import portarray as pa
-from portarray import Array
+from portarray._array.array import Array
+from portarray._transforms.standard import pa
 
-__all__ = ["RULES", "NoGradientError", "Part", "Rule", "of_operands", "summed_to"]
+__all__ = ["RULES", "Part", "Rule", "of_operands", "summed_to"]
 
 Part = Callable[..., Any]
 Rule = Callable[..., Sequence[Any]]
@@ -25,10 +25,6 @@ Rule = Callable[..., Sequence[Any]]
 whether its cotangent is of use."""
 
 RULES: dict[str, Rule] = {}
-
-
-class NoGradientError(TypeError):
-    """A function has no gradient, or none for these arguments."""
 
 
 def of_operands(*parts: Part | None) -> Rule:

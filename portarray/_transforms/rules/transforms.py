@@ -9,10 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import portarray as pa
 from portarray._transforms.rules.table import define
+from portarray._transforms.standard import pa
 
-_OTHER = {"backward": "forward", "forward": "backward", "ortho": "ortho", None: "forward"}
+_OTHER: dict[str | None, Any] = {
+    "backward": "forward",
+    "forward": "backward",
+    "ortho": "ortho",
+    None: "forward",
+}
 
 
 def _fitted(x: Any, sizes: Sequence[int], axes: Sequence[int]) -> Any:
@@ -81,14 +86,14 @@ def _irfft(g: Any, y: Any, x: Any, *, n: Any = None, axis: int = -1, norm: Any =
 
 
 def _hfft(g: Any, y: Any, x: Any, *, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
-    half = pa.fft.rfft(g, axis=axis, norm="backward" if norm is None else norm)
+    half = pa.fft.rfft(g, axis=axis, norm=_OTHER[_OTHER[norm]])
     return _like(pa.conj(half * _weights(y.shape[axis], half, axis)), x, [axis])
 
 
 def _ihfft(g: Any, y: Any, x: Any, *, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
     size = x.shape[axis] if n is None else n
     whole = _fitted(pa.conj(g), [size], [axis])
-    return _like(pa.fft.ifft(whole, axis=axis, norm="backward" if norm is None else norm), x, [axis])
+    return _like(pa.fft.ifft(whole, axis=axis, norm=_OTHER[_OTHER[norm]]), x, [axis])
 
 
 def _rfftn(g: Any, y: Any, x: Any, *, s: Any = None, axes: Any = None, norm: Any = None) -> Any:

@@ -35,9 +35,7 @@ class OwnGradients(Backend):
     ) -> tuple[Natives, Callable[[Natives], Natives]]:
         """See :meth:`portarray.backends.base.Backend.pulled`."""
         # A new tensor for each argument: one that stands for two has a gradient for each.
-        inputs = [
-            x.view_as(x) if x.requires_grad else x.detach().requires_grad_() for x in primals
-        ]
+        inputs = [x.view_as(x) if x.requires_grad else x.detach().requires_grad_() for x in primals]
         nested = _depth.now > 0 or any(x.requires_grad for x in primals)
         _depth.now += 1
         try:

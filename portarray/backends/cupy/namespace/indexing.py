@@ -83,7 +83,7 @@ def _check_within(indices: ndarray, size: int, axis: int) -> None:
 
 
 def add_at(x: ndarray, indices: ndarray, values: ndarray, /) -> ndarray:
-    """Return an array with rows added: ``out[indices[k]] += values[k]``, for all k, repeated or not."""
+    """Return x with ``values[k]`` added to row ``indices[k]``, for all k, repeated or not."""
     out = x.copy()
     cupy.add.at(out, indices, values)
     return out

@@ -144,5 +144,5 @@ def take_along_axis(x: jax.Array, indices: jax.Array, /, *, axis: int = -1) -> j
 
 
 def add_at(x: jax.Array, indices: jax.Array, values: jax.Array, /) -> jax.Array:
-    """Return an array with rows added: ``out[indices[k]] += values[k]``, for all k, repeated or not."""
+    """Return x with ``values[k]`` added to row ``indices[k]``, for all k, repeated or not."""
     return x.at[indices].add(values)

@@ -324,5 +324,5 @@ PLAIN: Rows = {"getitem": {"biufc": _getitem}}
 
 
 def add_at(x: mx.array, indices: mx.array, values: mx.array, /) -> mx.array:
-    """Return an array with rows added: ``out[indices[k]] += values[k]``, for all k, repeated or not."""
+    """Return x with ``values[k]`` added to row ``indices[k]``, for all k, repeated or not."""
     return x.at[indices].add(values)

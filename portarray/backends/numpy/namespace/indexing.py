@@ -101,7 +101,7 @@ def _check_bounds(shape: tuple[int, ...], key: tuple[Any, ...]) -> None:
 
 
 def add_at(x: Array, indices: Array, values: Array, /) -> Array:
-    """Return an array with rows added: ``out[indices[k]] += values[k]``, for all k, repeated or not."""
+    """Return x with ``values[k]`` added to row ``indices[k]``, for all k, repeated or not."""
     out = x.copy()
     if not indices.size:
         return out

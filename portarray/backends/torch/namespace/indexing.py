@@ -304,5 +304,5 @@ PLAIN: Rows = {"getitem": {"biufc": operator.getitem}}  # which raises for keys 
 
 
 def add_at(x: Tensor, indices: Tensor, values: Tensor, /) -> Tensor:
-    """Return an array with rows added: ``out[indices[k]] += values[k]``, for all k, repeated or not."""
+    """Return x with ``values[k]`` added to row ``indices[k]``, for all k, repeated or not."""
     return torch.index_add(x, 0, indices.to(torch.int64), values)
