@@ -154,15 +154,28 @@ from portarray.errors import (
     KernelVerificationError,
     KernelZeroDivisionError,
     LinAlgError,
+    NoGradientError,
     OutOfMemoryError,
     PortarrayError,
     PortarrayWarning,
     PreferenceError,
+    TracedArrayError,
     UnknownDeviceError,
 )
 
 if _typing.TYPE_CHECKING:
     from portarray import random
+    from portarray._transforms.gradients import (
+        checkpoint,
+        custom_vjp,
+        grad,
+        hvp,
+        jacobian,
+        jvp,
+        stop_gradient,
+        value_and_grad,
+        vjp,
+    )
 
     bfloat16: type[_typing.Any]
 
@@ -192,7 +205,18 @@ if not _typing.TYPE_CHECKING:  # a type checker would take every name to be ther
             return _dtypes.bfloat16().type
         if name == "random":
             return _importlib.import_module("portarray.random")
+        if name in _GRADIENTS:
+            gradients = _importlib.import_module("portarray._transforms.gradients")
+            return globals().setdefault(name, getattr(gradients, name))
         return _missing(name)
+
+
+_GRADIENTS = frozenset(
+    {
+        *("checkpoint", "custom_vjp", "grad", "hvp", "jacobian", "jvp", "stop_gradient"),
+        *("value_and_grad", "vjp"),
+    }
+)
 
 
 _base.NAMESPACE.append(_sys.modules[__name__])
@@ -359,6 +383,16 @@ __all__ = [
     "kernels",
     # Random numbers
     "random",
+    # Gradients
+    "checkpoint",
+    "custom_vjp",
+    "grad",
+    "hvp",
+    "jacobian",
+    "jvp",
+    "stop_gradient",
+    "value_and_grad",
+    "vjp",
     # Data types
     "bool",
     "int8",
@@ -418,10 +452,12 @@ __all__ = [
     "KernelVerificationError",
     "KernelZeroDivisionError",
     "LinAlgError",
+    "NoGradientError",
     "OutOfMemoryError",
     "PortarrayError",
     "PortarrayWarning",
     "PreferenceError",
+    "TracedArrayError",
     "UnknownDeviceError",
     "__version__",
 ]

@@ -114,9 +114,22 @@ MAY_IMPORT: dict[str, set[str]] = {
     "_kernel_language": {
         *("errors", "_config", "_devices", "_array", "backends.promotion", "backends.launching"),
     },
+    "_transforms": {
+        *("", "errors", "_array", "_devices", "_movement", "backends.assembly", "backends.base"),
+        *("backends.types",),
+    },
     "": {
         *("errors", "_version", "_config", "_devices", "_movement", "_array"),
-        *("_absent", "_api", "linalg", "fft", "kernels", "random", "_kernel_language"),
+        *(
+            "_absent",
+            "_api",
+            "linalg",
+            "fft",
+            "kernels",
+            "random",
+            "_kernel_language",
+            "_transforms",
+        ),
     },
     "_cli": {
         *("", "errors", "_version", "_config", "_devices", "_array", "_api", "_movement"),
@@ -128,6 +141,7 @@ NATIVE_ARRAYS = {
     "_array",
     "_movement",
     "_kernel_language",
+    "_transforms",
 }  # where an array's native part may be read
 
 # Distributions that only some parts need, and the parts that may import each.

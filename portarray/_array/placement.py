@@ -32,6 +32,9 @@ def moved(
     here = table.device
     if here is device and not copy:
         return x
+    if here._seen is not here:
+        found: Array = here._functions.moved(x, device, copy=copy, narrow=narrow)
+        return found
     target = table_for(table.dtype, device, narrow=narrow)
     native = x._native
     try:
