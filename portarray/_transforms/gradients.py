@@ -485,7 +485,7 @@ def _recorded(name: str, run: Function, args: tuple[Any, ...], backward: Functio
     def lower(x: Any) -> Any:
         native = x._native if type(x) is Array else None
         if native.__class__ is Tracer and native.trace is trace:
-            return untraced(native.value, native.device)
+            return untraced(native.value, native.home)
         return x
 
     inner = tuple(trees.mapped(lower, tree) for tree in args)

@@ -89,7 +89,7 @@ def _by_record(function: Function, inputs: Arrays, ended: str) -> Pulled:
     def value(x: Array) -> Array:
         native = x._native
         if native.__class__ is Tracer and native.trace is trace:
-            return untraced(native.value, native.device)
+            return untraced(native.value, native.home)
         return x
 
     def pull(cotangents: Arrays) -> Sequence[Array | None]:

@@ -38,7 +38,7 @@ class _Call(NamedTuple):
         if rule is None:
             raise NoGradientError(self.name)
         operands = [
-            wrap(x, own.device if own.__class__ is Tracer else self.device)
+            wrap(x, own.home if own.__class__ is Tracer else self.device)
             for own, x in zip(self.args, self.values, strict=True)
         ]
         results = [wrap(x, self.device) for x in self.results]

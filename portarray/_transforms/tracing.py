@@ -40,7 +40,7 @@ _levels = itertools.count(1)
 class Tracer:
     """A native array of a traced device: a value, and the place that a trace has for it."""
 
-    __slots__ = ("__weakref__", "device", "is_shared", "place", "trace", "value")
+    __slots__ = ("__weakref__", "home", "is_shared", "place", "trace", "value")
 
     # NumPy would make arrays of objects.
     __array_ufunc__ = None
@@ -49,7 +49,7 @@ class Tracer:
         self.value = value
         self.trace = trace
         self.place = place
-        self.device = device  # not the traced one
+        self.home = device  # not the traced one
         self.is_shared = False  # whether another array may share the memory
 
     @property
@@ -69,9 +69,14 @@ class Tracer:
         return self.value.dtype
 
     @property
+    def device(self) -> Any:
+        """The library's device."""
+        return self.home.native
+
+    @property
     def xp(self) -> NativeNamespace:
         """The namespace of this device's traced arrays."""
-        return namespace_of(self, self.device)
+        return namespace_of(self, self.home)
 
     def __getitem__(self, key: Any) -> Any:
         return self.xp.getitem(self, key)
