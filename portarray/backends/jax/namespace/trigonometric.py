@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from portarray.backends.composed import trigonometric as parts
+from portarray.backends.jax.namespace.exponential import wide_log1p
 from portarray.backends.jax.namespace.rows import by_parts, compiled, with_scalar
 from portarray.backends.types import Rows
 
@@ -42,6 +43,13 @@ def _halves(x: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
     return far, jnp.exp(jnp.where(far, size, 0) / 2), jnp.where(far, 0, x)
 
 
+@compiled
+def _wide_atanh(x: jax.Array, /) -> jax.Array:
+    """Return the inverse hyperbolic tangent of float64 numbers; XLA's own is as its log1p."""
+    size = jnp.abs(x)
+    return jnp.copysign(wide_log1p(2 * size / (1 - size)) / 2, x)
+
+
 ROWS: Rows = {
     "acos": {"f": jnp.acos, "c": by_parts(parts.acos_parts)},
     "acosh": {"f": jnp.acosh, "c": by_parts(parts.acosh_parts)},
@@ -49,7 +57,7 @@ ROWS: Rows = {
     "asinh": {"f": jnp.asinh, "c": by_parts(parts.asinh_parts)},
     "atan": {"f": jnp.atan, "c": by_parts(parts.atan_parts)},
     "atan2": {"f": jnp.atan2},
-    "atanh": {"f": jnp.atanh, "c": by_parts(parts.atanh_parts)},
+    "atanh": {"f": jnp.atanh, "float64": _wide_atanh, "c": by_parts(parts.atanh_parts)},
     "cos": {"f": jnp.cos, "c": by_parts(parts.cos_parts)},
     "cosh": {"f": _real_cosh, "c": by_parts(parts.cosh_parts)},
     "hypot": {"f": jnp.hypot},
