@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import cache
 from typing import Any
 
@@ -16,6 +17,7 @@ from portarray.backends import chapters, kinds
 Values = np.ndarray[Any, Any]
 
 STEP = 1e-6
+ALL = bool(os.environ.get("PORTARRAY_ALL_GRADIENTS"))
 
 
 def host(x: Any) -> Values:
@@ -59,6 +61,10 @@ def differences(number: int) -> Values:
 @pytest.mark.parametrize("number", range(len(CASES)), ids=[case.name for case in CASES])
 def test_gradients_are_those_of_differences(number: int, device: str) -> None:
     case = CASES[number]
+    # Rules are the same everywhere: NumPy's device has all cases, others a third of them each.
+    share = sum(map(ord, device)) % 3
+    if not (ALL or device.startswith("numpy") or number % 3 == share):
+        pytest.skip("on other devices; PORTARRAY_ALL_GRADIENTS=1 runs all")
     x = placed(case.x, device)
     wide = x.dtype == case.x.dtype
     if case.name == "astype" and not wide:
