@@ -349,6 +349,7 @@ def launches(repeats: int) -> dict[str, float]:
 FIRST = """
 import sys
 from time import perf_counter
+from typing import Any
 import numpy as np
 import portarray as pa, portarray.kernel_language as kl
 x = pa.ones(8, dtype=pa.float32, device=sys.argv[1])

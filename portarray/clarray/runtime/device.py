@@ -34,6 +34,7 @@ class Device:
     """An OpenCL device; one object each, compared with ``is``.
 
     In a ``with`` statement, which may be nested, it is the default device of the thread or task.
+    ``index`` is its place among all devices, -1 until they are known.
     ``dtypes`` are those it supports; ``host_memory`` tells whether it computes in host memory.
     ``lock`` is held while commands are enqueued, never while waiting. ``launched`` counts enqueued
     commands: add one after enqueueing without :meth:`Kernel.launch`.
@@ -73,10 +74,15 @@ class Device:
         opened.add(self)
 
     def __repr__(self) -> str:
-        return f"<clarray device {self.index}: {self.name} ({self.platform_name})>"
+        return f"<clarray device {self._number or '-'}: {self.name} ({self.platform_name})>"
 
     def __str__(self) -> str:
-        return f"clarray:{self.index}"
+        return f"clarray:{self._number}" if self._number else "clarray"
+
+    @property
+    def _number(self) -> str:
+        """The index as text, empty before all devices are known."""
+        return str(self.index) if self.index >= 0 else ""
 
     def __copy__(self) -> Device:
         return self

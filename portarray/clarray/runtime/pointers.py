@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
-from portarray.clarray.runtime import faults
+from portarray.clarray.runtime import faults, registry
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.programs import CODES, enqueue
-from portarray.clarray.runtime.registry import devices
 
 _SYSTEM = cl.device_svm_capabilities.FINE_GRAIN_SYSTEM
 
@@ -27,20 +26,20 @@ _at = ctypes.c_char.from_address
 _pointer = cl.SVM
 
 
-def takes_addresses(device: Device) -> bool:
+def takes_addresses(native: cl.Device) -> bool:
     """Tell whether kernels of a device can use any memory of the process."""
-    if device.kind != "cpu":
+    if not native.type & cl.device_type.CPU:
         return False
     try:
-        claimed = bool(device.native.svm_capabilities & _SYSTEM)
+        claimed = bool(native.svm_capabilities & _SYSTEM)
     except cl.Error:  # OpenCL 1.2
         claimed = False
-    return claimed or "Portable Computing Language" in device.platform_name
+    return claimed or "Portable Computing Language" in native.platform.name
 
 
 def host_device() -> Device | None:
     """Return the first device that can use any memory of the process, if there is one."""
-    return next(filter(takes_addresses, devices()), None)
+    return registry.first(takes_addresses)
 
 
 @cache
