@@ -11,8 +11,6 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
-import numpy as np
-
 from portarray.backends.launching import Launch, Launcher, Program, Range, group_for, group_on_cpu
 from portarray.clarray.errors import KernelError
 from portarray.clarray.runtime import pointers, registry
@@ -35,7 +33,7 @@ class _OpenCLLauncher:
     def __init__(self, device: Device) -> None:
         native = device.native
         self._device = device
-        self.float64 = np.dtype(np.float64) in device.dtypes
+        self.float64 = device.double
         self.atomics64 = _ATOMICS.issubset(native.extensions.split())
         self.max_group = int(native.max_work_group_size)
         self.local_memory = int(native.local_mem_size)
