@@ -65,6 +65,9 @@ def pointer_by(address: Callable[[Any], int]) -> Callable[[Any], Any]:
     return pointer
 
 
+Sizes = tuple[int, ...]
+
+
 def launch_of(
     device: Device,
     kernel: cl.Kernel,
@@ -72,24 +75,17 @@ def launch_of(
     arrays: int,
     values: Sequence[np.dtype[Any]],
     pointer: Callable[[Any], Any],
-) -> Callable[[Sequence[Any], Sequence[Any], tuple[int, ...], tuple[int, ...]], None]:
+) -> Callable[[Sequence[Any], Sequence[Any], Sizes, Sizes], None]:
     """Return a function that runs a kernel and waits for it; ``pointer`` is of one array."""
-    set_all = _setter(kernel, arrays, values, pointer)
-    queue = _queue(device)
+    submit = _submitter(kernel, _queue(device), arrays, values, pointer)
 
-    def launch(
-        arrays: Sequence[Any],
-        values: Sequence[Any],
-        ndrange: tuple[int, ...],
-        group: tuple[int, ...],
-    ) -> None:
+    def launch(arrays: Sequence[Any], values: Sequence[Any], ndrange: Sizes, group: Sizes) -> None:
         if len(ndrange) > 1:
             ndrange, group = ndrange[::-1], group[::-1]
         try:
             # The device's lock refuses in forked processes, where nothing would run.
             with device.lock:
-                set_all(arrays, values)
-                event = enqueue(queue, kernel, ndrange, group)
+                event = submit(arrays, values, ndrange, group)
             event.wait()
         except cl.Error as error:
             raise faults.translated(error, device, name) from error
@@ -97,13 +93,14 @@ def launch_of(
     return launch
 
 
-def _setter(
+def _submitter(
     kernel: cl.Kernel,
+    queue: cl.CommandQueue,
     arrays: int,
     values: Sequence[np.dtype[Any]],
     pointer: Callable[[Any], Any],
-) -> Callable[[Sequence[Any], Sequence[Any]], object]:
-    """Return what sets a kernel's arguments to arrays and values."""
+) -> Callable[[Sequence[Any], Sequence[Any], Sizes, Sizes], cl.Event]:
+    """Return what sets a kernel's arguments to arrays and values, and enqueues it."""
     plain: Any = kernel
     # Index and pointer alternating; index, type and value alternating. Written out: a loop takes a
     # tenth of a launch.
@@ -111,12 +108,16 @@ def _setter(
     parts = "".join(
         f"{n}, {CODES[dtype]!r}, values[{n - arrays}], " for n, dtype in enumerate(values, arrays)
     )
-    made: Callable[[Sequence[Any], Sequence[Any]], object] = eval(  # noqa: S307
-        f"lambda arrays, values: (set_pointers(({pointers})), set_values(({parts})))",
+    text = f"set_pointers(({pointers})), set_values(({parts})), enqueue(queue, kernel, size, group)"
+    made: Callable[[Sequence[Any], Sequence[Any], Sizes, Sizes], cl.Event] = eval(  # noqa: S307
+        f"lambda arrays, values, size, group: ({text})[2]",
         {
             "pointer": pointer,
             "set_pointers": plain._set_arg_multi,
             "set_values": plain._set_arg_buf_pack_multi,
+            "enqueue": enqueue,
+            "queue": queue,
+            "kernel": kernel,
         },
     )
     return made
