@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
+from functools import cache
 from types import ModuleType
 from typing import Any
 
@@ -42,6 +43,12 @@ _MANY_ITEMS = 64
 _ARRAY_ATTRIBUTES = ("shape", "ndim", "size", "dtype")
 
 
+@cache
+def method_of(node: type[ast.AST]) -> str:
+    """Return the method that reads nodes of a type."""
+    return f"_{node.__name__.lower()}"
+
+
 class Expressions:
     """Types the expressions of a function."""
 
@@ -53,7 +60,7 @@ class Expressions:
         refused = REFUSED.get(type(node))
         if refused is not None:
             raise Wrong(node, f"{refused} is not in the kernel language")
-        visit = getattr(self, f"_{type(node).__name__.lower()}", None)
+        visit = getattr(self, method_of(type(node)), None)
         if visit is None:
             raise Wrong(node, f"{type(node).__name__} is not in the kernel language")
         return visit(node)  # type: ignore[no-any-return]

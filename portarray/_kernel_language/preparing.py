@@ -133,10 +133,16 @@ def first_written(own: Definition) -> str | None:
             isinstance(one, ast.Call)
             and one.args
             and isinstance(one.args[0], ast.Name)
-            and "atomic" in ast.unparse(one.func)
+            and "atomic" in _name_of(one.func)
         ):
             written.add(one.args[0].id)
     return next((name for name in own.names if name in written), None)
+
+
+def _name_of(function: ast.expr) -> str:
+    if isinstance(function, ast.Attribute):
+        return function.attr
+    return function.id if isinstance(function, ast.Name) else ""
 
 
 def values_of(

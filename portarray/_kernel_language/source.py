@@ -8,6 +8,7 @@ import inspect
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import PurePath
 from types import FunctionType
 from typing import Any
@@ -40,11 +41,16 @@ class Source:
         """Return the line at a node, with its place, for comments."""
         line = self.line(at)
         text = self.lines[line - self.first].strip()
-        return f"{PurePath(self.filename).name}:{line}: {text}"
+        return f"{_file_name(self.filename)}:{line}: {text}"
 
     def line(self, at: ast.AST) -> int:
         """Return the line of the user's file that a node begins at."""
         return self.first + int(getattr(at, "lineno", 1)) - 1
+
+
+@cache
+def _file_name(path: str) -> str:
+    return PurePath(path).name
 
 
 def read(function: Any) -> Source:

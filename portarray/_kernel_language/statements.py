@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 from portarray._kernel_language import calls, operators, tree, types
-from portarray._kernel_language.expressions import Expressions
+from portarray._kernel_language.expressions import Expressions, method_of
 from portarray._kernel_language.scope import Scope, Wrong
 from portarray._kernel_language.types import Array, Constant, Scalar, Tuple
 from portarray._kernel_language.words import language_word
@@ -43,7 +44,7 @@ class Statements:
                 refused = _REFUSED.get(type(node))
                 if refused is not None:
                     raise Wrong(node, f"{refused} is not in the kernel language")
-                visit = getattr(self, f"_{type(node).__name__.lower()}", None)
+                visit = getattr(self, method_of(type(node)), None)
                 if visit is None:
                     raise Wrong(node, f"{type(node).__name__} is not in the kernel language")
                 found = visit(node)
@@ -235,7 +236,7 @@ class Statements:
         return tree.Store(node, array, index, operators.converted(node, value, array.dtype))
 
     def _augassign(self, node: ast.AugAssign) -> tree.Statement:
-        load = ast.copy_location(_loaded(node.target), node.target)
+        load = _loaded(node.target)
         binary = ast.copy_location(ast.BinOp(load, node.op, node.value), node)
         return self.assign(node, node.target, binary)
 
@@ -432,11 +433,9 @@ def _width(x: tree.Expr) -> int:
 
 
 def _loaded(target: ast.expr) -> ast.expr:
-    copied = ast.parse(ast.unparse(target), mode="eval").body
-    for one in ast.walk(copied):
-        if isinstance(one, ast.expr):
-            ast.copy_location(one, target)
-    return copied
+    loaded = copy.copy(target)
+    loaded.ctx = ast.Load()  # type: ignore[attr-defined]
+    return loaded
 
 
 def _leaves(body: list[ast.stmt]) -> bool:
