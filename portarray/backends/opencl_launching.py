@@ -81,9 +81,9 @@ class ArrayLauncher(_OpenCLLauncher):
 class _HostLauncher(_OpenCLLauncher):
     """Runs programs in host memory and waits for them."""
 
-    def __init__(self, device: Device, pointer: Callable[[Any], Any]) -> None:
+    def __init__(self, device: Device, address: Callable[[Any], int] | None) -> None:
         super().__init__(device)
-        self._pointer = pointer
+        self._address = address
 
     def build(self, program: Program) -> Launch:
         return pointers.launch_of(
@@ -92,7 +92,7 @@ class _HostLauncher(_OpenCLLauncher):
             program.name,
             len(program.arrays),
             program.values,
-            self._pointer,
+            self._address,
         )
 
 
@@ -117,8 +117,7 @@ def host_launcher(address: Callable[[Any], int] | None) -> Launcher | str:
     device = host_device()
     if isinstance(device, str):
         return device
-    pointer = pointers.pointer_to if address is None else pointers.pointer_by(address)
-    return _HostLauncher(device, pointer)
+    return _HostLauncher(device, address)
 
 
 def log_of(program: Program) -> str:

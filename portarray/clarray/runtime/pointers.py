@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -56,13 +56,10 @@ def pointer_to(x: np.ndarray[Any, Any]) -> Any:
         return _pointer(_at(x.__array_interface__["data"][0]))
 
 
-def pointer_by(address: Callable[[Any], int]) -> Callable[[Any], Any]:
-    """Return a function that returns a pointer to what lies at an array's address."""
-
-    def pointer(x: Any) -> Any:
-        return _pointer(_at(address(x)))
-
-    return pointer
+@lru_cache(maxsize=4096)
+def pointer_at(address: int) -> Any:
+    """Return a pointer to an address, for kernels."""
+    return _pointer(_at(address))
 
 
 Sizes = tuple[int, ...]
@@ -74,10 +71,13 @@ def launch_of(
     name: str,
     arrays: int,
     values: Sequence[np.dtype[Any]],
-    pointer: Callable[[Any], Any],
+    address: Callable[[Any], int] | None,
 ) -> Callable[[Sequence[Any], Sequence[Any], Sizes, Sizes], None]:
-    """Return a function that runs a kernel and waits for it; ``pointer`` is of one array."""
-    submit = _submitter(kernel, _queue(device), arrays, values, pointer)
+    """Return a function that runs a kernel and waits for it.
+
+    ``address`` is that of an array's first element; None where arrays are NumPy's.
+    """
+    submit = _submitter(kernel, _queue(device), arrays, values, address)
 
     def launch(arrays: Sequence[Any], values: Sequence[Any], ndrange: Sizes, group: Sizes) -> None:
         if len(ndrange) > 1:
@@ -98,13 +98,14 @@ def _submitter(
     queue: cl.CommandQueue,
     arrays: int,
     values: Sequence[np.dtype[Any]],
-    pointer: Callable[[Any], Any],
+    address: Callable[[Any], int] | None,
 ) -> Callable[[Sequence[Any], Sequence[Any], Sizes, Sizes], cl.Event]:
     """Return what sets a kernel's arguments to arrays and values, and enqueues it."""
     plain: Any = kernel
     # Index and pointer alternating; index, type and value alternating. Written out: a loop takes a
     # tenth of a launch.
-    pointers = "".join(f"{n}, pointer(arrays[{n}]), " for n in range(arrays))
+    pointer = "pointer_to({})" if address is None else "pointer_at(address({}))"
+    pointers = "".join(f"{n}, {pointer.format(f'arrays[{n}]')}, " for n in range(arrays))
     parts = "".join(
         f"{n}, {CODES[dtype]!r}, values[{n - arrays}], " for n, dtype in enumerate(values, arrays)
     )
@@ -112,7 +113,9 @@ def _submitter(
     made: Callable[[Sequence[Any], Sequence[Any], Sizes, Sizes], cl.Event] = eval(  # noqa: S307
         f"lambda arrays, values, size, group: ({text})[2]",
         {
-            "pointer": pointer,
+            "pointer_to": pointer_to,
+            "pointer_at": pointer_at,
+            "address": address,
             "set_pointers": plain._set_arg_multi,
             "set_values": plain._set_arg_buf_pack_multi,
             "enqueue": enqueue,
