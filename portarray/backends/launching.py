@@ -164,7 +164,8 @@ def group_on_cpu(ndrange: Range, units: int, most: int) -> Range:
     """
     total = math.prod(ndrange)
     each = total // units
-    size = max(64, min(512, 1 << max(each - 1, 0).bit_length()), min(8192, each // 16))
+    near = 1 << (max(each, 1) * 4 // 3).bit_length() - 1  # a power of two
+    size = max(64, min(512, near), min(8192, each // 16))
     return group_for(ndrange, min(size, most))
 
 

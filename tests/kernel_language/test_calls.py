@@ -84,3 +84,39 @@ def test_read_only_is_copied_each_time() -> None:
         np.testing.assert_array_equal(np.asarray(scaled(fixed, 2.0, x)), 2)
         host.flags.writeable = True
         np.testing.assert_array_equal(host, 0 if locked else 2)
+
+
+@pa.kernel
+def halved(x: Any) -> None:
+    i = kl.index()
+    half = 64
+    while half > 0:
+        half //= 2
+        x[i] += half
+
+
+@pa.kernel
+def guarded(y: Any, x: Any) -> None:
+    i = kl.index()
+    if 0 < i < x.size - 1 and x[i] > 0:
+        y[i] = x[i - 1] + x[i + 1]
+
+
+@pa.kernel
+def counted(x: Any, n: Any) -> None:
+    kl.atomic_add(x, kl.index(), n)
+
+
+def test_what_programs_are_fast_by() -> None:
+    x = pa.ones(8, dtype=pa.int32, device="numpy")
+    assert "i32 half;" in halved.source("opencl", x)  # halving makes no number larger
+    text = guarded.source("opencl", x, x)
+    # Only what guards a load is a branch.
+    assert "if (((0 < i) & (i < (x__n0 - 1))) && (x[i] > 0)) {" in text.replace(
+        "(1 * x__n0)", "x__n0"
+    )
+    # Compilers read nothing that a program has no use for.
+    texts = text, halved.source("opencl", x), counted.source("opencl", x, 3)
+    heads = [one[: one.index("#ifdef")].split() for one in texts]
+    parts = [[word for word in one if word.startswith("PA_USES")] for one in heads]
+    assert parts == [[], ["PA_USES_WHOLE"], ["PA_USES_ATOMICS"]]
