@@ -89,10 +89,10 @@ def test_read_only_is_copied_each_time() -> None:
 @pa.kernel
 def halved(x: Any) -> None:
     i = kl.index()
-    half = 64
-    while half > 0:
-        half //= 2
-        x[i] += half
+    part = 64
+    while part > 0:
+        part //= 2
+        x[i] += part
 
 
 @pa.kernel
@@ -109,7 +109,7 @@ def counted(x: Any, n: Any) -> None:
 
 def test_what_programs_are_fast_by() -> None:
     x = pa.ones(8, dtype=pa.int32, device="numpy")
-    assert "i32 half;" in halved.source("opencl", x)  # halving makes no number larger
+    assert "i32 part;" in halved.source("opencl", x)  # halving makes no number larger
     text = guarded.source("opencl", x, x)
     # Only what guards a load is a branch.
     assert "if (((0 < i) & (i < (x__n0 - 1))) && (x[i] > 0)) {" in text.replace(
