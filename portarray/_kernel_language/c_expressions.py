@@ -333,5 +333,10 @@ def _may_be_computed(x: tree.Expr) -> bool:
     return len(parts) <= _CHEAP and all(
         isinstance(one, (tree.Compare, tree.Variable, tree.Literal, tree.Size, tree.Place))
         or (isinstance(one, tree.Operation) and one.sign in ("+", "-", "*", "-x"))
+        or (isinstance(one, tree.Cast) and _is_whole(one.value))
         for one in parts
     )
+
+
+def _is_whole(x: tree.Expr) -> bool:
+    return isinstance(x.type, Scalar) and x.type.kind in "biu"
