@@ -11,6 +11,8 @@ from portarray.backends.launching import Launcher
 Range = tuple[int, ...]
 _GROUP = 64
 """Work-items in a group of the interpreter, where a device runs no kernels."""
+_AT_ONCE = 256
+"""Work-items of a group with barriers: a CPU keeps the variables of all of them on its stack."""
 _LARGEST = 2**31
 
 
@@ -52,6 +54,9 @@ def launch_ranges(
             asked = launcher.group(own)
         if barriers:
             asked = tuple(math.gcd(n, g) for n, g in zip(own, asked, strict=True))
+            while math.prod(asked) > _AT_ONCE:
+                axis = next(n for n, size in enumerate(asked) if size > 1)
+                asked = (*asked[:axis], asked[axis] // 2, *asked[axis + 1 :])
     if not isinstance(launcher, str) and math.prod(asked) > launcher.max_group:
         raise ValueError(
             f"group {asked} has {math.prod(asked)} work-items; the device takes up to "

@@ -120,3 +120,25 @@ def test_what_programs_are_fast_by() -> None:
     heads = [one[: one.index("#ifdef")].split() for one in texts]
     parts = [[word for word in one if word.startswith("PA_USES")] for one in heads]
     assert parts == [[], ["PA_USES_WHOLE"], ["PA_USES_ATOMICS"]]
+
+
+@pa.kernel
+def kept_over_a_barrier(y: Any, x: Any) -> None:
+    i = kl.index()
+    own = kl.private(1024, kl.float32)
+    for j in range(1024):
+        own[j] = x[i] + j
+    kl.barrier()
+    total = kl.float32(0)
+    for j in range(1024):
+        total += own[j]
+    y[i] = total
+
+
+def test_barriers_keep_the_stack_small(device: str) -> None:
+    place = pa.device(device)
+    if isinstance(reason := place._backend.launcher(place.native), str):
+        pytest.skip(reason)
+    x = pa.ones(1 << 15, dtype=pa.float32, device=device)
+    y = kept_over_a_barrier(pa.zeros_like(x), x)
+    assert np.unique(np.asarray(y)).tolist() == [1024 * 1025 / 2]
