@@ -41,7 +41,9 @@ class _OpenCLLauncher:
     def group(self, ndrange: Range) -> Range:
         device = self._device
         if device.kind == "cpu":
-            return group_on_cpu(ndrange, device.traits.units, self.max_group)
+            # PoCL keeps the private arrays of all work-items of a group on the stack.
+            most = 1024 if "Portable" in device.platform_name else self.max_group
+            return group_on_cpu(ndrange, device.traits.units, most)
         return group_for(ndrange, min(256, self.max_group))
 
     def writable(self, x: Any) -> Any:

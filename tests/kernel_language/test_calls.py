@@ -135,10 +135,23 @@ def kept_over_a_barrier(y: Any, x: Any) -> None:
     y[i] = total
 
 
-def test_barriers_keep_the_stack_small(device: str) -> None:
+@pa.kernel
+def kept(y: Any, x: Any) -> None:
+    i = kl.index()
+    own = kl.private(1024, kl.float32)
+    for j in range(1024):
+        own[j] = x[i] + j
+    total = kl.float32(0)
+    for j in range(1024):
+        total += own[(j + i) % 1024]
+    y[i] = total
+
+
+@pytest.mark.parametrize("kernel", [kept, kept_over_a_barrier], ids=["alone", "barrier"])
+def test_groups_keep_the_stack_small(device: str, kernel: Any) -> None:
     place = pa.device(device)
     if isinstance(reason := place._backend.launcher(place.native), str):
         pytest.skip(reason)
-    x = pa.ones(1 << 15, dtype=pa.float32, device=device)
-    y = kept_over_a_barrier(pa.zeros_like(x), x)
+    x = pa.ones(1 << 18, dtype=pa.float32, device=device)
+    y = kernel(pa.zeros_like(x), x)
     assert np.unique(np.asarray(y)).tolist() == [1024 * 1025 / 2]
