@@ -29,8 +29,7 @@ pickling and programs need not parse text.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -294,8 +293,7 @@ class KernelZeroDivisionError(KernelDebugError, ZeroDivisionError):
     """Division of integers by zero in an interpreted kernel, in debug mode; devices make it 0."""
 
 
-@dataclass(frozen=True, slots=True)
-class KernelProblem:
+class KernelProblem(NamedTuple):
     """One thing that is wrong in a kernel, and where.
 
     Parameters
