@@ -44,9 +44,9 @@ _ARRAY_ATTRIBUTES = ("shape", "ndim", "size", "dtype")
 
 
 @cache
-def method_of(node: type[ast.AST]) -> str:
-    """Return the method that reads nodes of a type."""
-    return f"_{node.__name__.lower()}"
+def method_of(node: str) -> str:
+    """Return the method that reads nodes of a type, by their names."""
+    return f"_{node.lower()}"
 
 
 class Expressions:
@@ -60,7 +60,7 @@ class Expressions:
         refused = REFUSED.get(type(node))
         if refused is not None:
             raise Wrong(node, f"{refused} is not in the kernel language")
-        visit = getattr(self, method_of(type(node)), None)
+        visit = getattr(self, method_of(type(node).__name__), None)
         if visit is None:
             raise Wrong(node, f"{type(node).__name__} is not in the kernel language")
         return visit(node)  # type: ignore[no-any-return]

@@ -44,7 +44,7 @@ class Statements:
                 refused = _REFUSED.get(type(node))
                 if refused is not None:
                     raise Wrong(node, f"{refused} is not in the kernel language")
-                visit = getattr(self, method_of(type(node)), None)
+                visit = getattr(self, method_of(type(node).__name__), None)
                 if visit is None:
                     raise Wrong(node, f"{type(node).__name__} is not in the kernel language")
                 found = visit(node)
