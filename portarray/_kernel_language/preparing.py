@@ -125,7 +125,7 @@ def read(
 def first_written(own: Definition) -> str | None:
     """Return the first parameter that is assigned to, as the text tells."""
     written = set()
-    for one in ast.walk(own.source.node):
+    for one in own.source.nodes():
         if isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Store):
             if isinstance(one.value, ast.Name):
                 written.add(one.value.id)

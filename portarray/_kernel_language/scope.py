@@ -75,7 +75,7 @@ class Scope:
         """Return the names that the function assigns to, but for those of arrays and constants."""
         stored = {
             one.id
-            for one in ast.walk(self.source.node)
+            for one in self.source.nodes()
             if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
         }
         return {

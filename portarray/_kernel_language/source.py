@@ -7,7 +7,7 @@ import builtins
 import inspect
 import textwrap
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import PurePath
 from types import FunctionType
@@ -26,6 +26,13 @@ class Source:
     first: int
     indent: int
     node: ast.FunctionDef
+    walked: list[ast.AST] = field(default_factory=list)
+
+    def nodes(self) -> list[ast.AST]:
+        """Return the nodes of the function's tree."""
+        if not self.walked:
+            self.walked.extend(ast.walk(self.node))
+        return self.walked
 
     def problem(self, at: ast.AST, message: str) -> KernelProblem:
         """Return a problem at a node."""
