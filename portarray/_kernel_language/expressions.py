@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from functools import cache
 from types import ModuleType
 from typing import Any
 
@@ -19,7 +18,7 @@ from portarray._kernel_language.constants import (
     usable,
 )
 from portarray._kernel_language.operators import scalar
-from portarray._kernel_language.scope import Scope, Value, Wrong
+from portarray._kernel_language.scope import Scope, Value, Wrong, visited
 from portarray._kernel_language.types import Array, Constant, Tuple
 
 _BINARY: Mapping[type[ast.AST], str] = {
@@ -43,12 +42,6 @@ _MANY_ITEMS = 64
 _ARRAY_ATTRIBUTES = ("shape", "ndim", "size", "dtype")
 
 
-@cache
-def method_of(node: str) -> str:
-    """Return the method that reads nodes of a type, by their names."""
-    return f"_{node.lower()}"
-
-
 class Expressions:
     """Types the expressions of a function."""
 
@@ -57,13 +50,7 @@ class Expressions:
 
     def value(self, node: ast.expr) -> Value:
         """Return what an expression stands for."""
-        refused = REFUSED.get(type(node))
-        if refused is not None:
-            raise Wrong(node, f"{refused} is not in the kernel language")
-        visit = getattr(self, method_of(type(node).__name__), None)
-        if visit is None:
-            raise Wrong(node, f"{type(node).__name__} is not in the kernel language")
-        return visit(node)  # type: ignore[no-any-return]
+        return visited(self, node, REFUSED)  # type: ignore[no-any-return]
 
     def expr(self, node: ast.expr) -> tree.Expr:
         """Return a value that can be computed: a number or a tuple of numbers."""

@@ -3,16 +3,33 @@
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from portarray._array.array import Array
-from portarray._kernel_language.preparing import CONVERSIONS, Prepared
+from portarray._kernel_language.preparing import CONVERSIONS, Captured, Prepared
 from portarray._kernel_language.ranges import Range
+
+T = TypeVar("T")
+_lock = threading.Lock()
 
 MOST_CALLS = 4096
 """Kinds of calls that a kernel remembers."""
+
+
+MOST_PROGRAMS = 1024
+"""Programs that a kernel remembers, such as one for each value of a static argument."""
+
+
+def remember(known: dict[Any, T], key: Any, value: T, most: int) -> None:
+    """Add to what is known; beyond so many the oldest goes."""
+    with _lock:
+        known.pop(key, None)
+        while len(known) >= most:
+            del known[next(iter(known))]
+        known[key] = value
 
 
 @dataclass(slots=True)
@@ -22,23 +39,24 @@ class Call:
     run: Callable[..., tuple[Any, Any] | None]
     """Of the arguments: launches, and returns what that did and the arguments that are written;
     None where an array must be copied first."""
-    constants: list[tuple[Callable[[str], Any], str, Any]]
+    constants: list[Captured]
 
 
-def remembered(
+def call_of(
     prepared: Prepared, names: list[str], values: list[Any], rounded: Range, items: Range
 ) -> Call:
     """Return what later calls of the same kind need."""
-    natives = "".join(f"x{place}._native, " for place in prepared.arrays)
+    draft = prepared.draft
+    natives = "".join(f"x{place}._native, " for place in draft.arrays)
     given = [f"values[{n}]" for n in range(len(values))]
-    for n, one in enumerate(prepared.printed.values):
+    for n, one in enumerate(draft.printed.values):
         if one.what == "argument":
             convert = CONVERSIONS.get(one.dtype.kind, int).__name__
             given[n] = f"{convert}(x{names.index(one.name)})"
     copied = " or ".join(
-        f"writable(x{place}._native) is not x{place}._native" for place in prepared.written
+        f"writable(x{place}._native) is not x{place}._native" for place in draft.written
     )
-    changed = ", ".join(f"x{place}" for place in prepared.written)
+    changed = ", ".join(f"x{place}" for place in draft.written)
     arguments = ", ".join(f"x{n}" for n in range(len(names)))
     launched = f"launch(({natives}), ({''.join(f'{one}, ' for one in given)}), rounded, items)"
     make = _written_out(
@@ -46,8 +64,8 @@ def remembered(
         f"lambda {arguments}: None if {copied} else ({launched}, ({changed}))"
     )
     return Call(
-        make(prepared.launch, prepared.launcher.writable, values, rounded, items),
-        prepared.constants,
+        make(prepared.launch, draft.launcher.writable, values, rounded, items),
+        draft.constants,
     )
 
 
