@@ -106,13 +106,30 @@ MAY_IMPORT: dict[str, set[str]] = {
     "fft": {"_absent", "_api", "_array"},
     "_verification": {"_devices", "_array", "_api"},
     "kernels": {"_absent", "errors", "_config", "_devices", "_array", "_api", "_verification"},
+    "random": {
+        *("_absent", "errors", "_config", "_devices", "_array", "_api"),
+        *("_kernel_language", "kernel_language"),
+    },
     "kernel_language": set(),  # names
     "_kernel_language": {
         *("errors", "_config", "_devices", "_array", "backends.promotion", "backends.launching"),
     },
+    "_transforms": {
+        *("", "errors", "_array", "_devices", "_movement", "backends.assembly", "backends.base"),
+        *("backends.types",),
+    },
     "": {
         *("errors", "_version", "_config", "_devices", "_movement", "_array"),
-        *("_absent", "_api", "linalg", "fft", "kernels", "_kernel_language"),
+        *(
+            "_absent",
+            "_api",
+            "linalg",
+            "fft",
+            "kernels",
+            "random",
+            "_kernel_language",
+            "_transforms",
+        ),
     },
     "_cli": {
         *("", "errors", "_version", "_config", "_devices", "_array", "_api", "_movement"),
@@ -124,6 +141,7 @@ NATIVE_ARRAYS = {
     "_array",
     "_movement",
     "_kernel_language",
+    "_transforms",
 }  # where an array's native part may be read
 
 # Distributions that only some parts need, and the parts that may import each.
@@ -382,8 +400,9 @@ NAMESPACES: dict[str, Any] = {
     "linalg.": pa.linalg,
     "fft.": pa.fft,
     "kernels.": pa.kernels,
+    "random.": pa.random,
 }
-OWN = {"", "kernels."}  # namespaces that have more than the standard's names
+OWN = {"", "kernels.", "random."}  # namespaces that have more than the standard's names
 
 
 def standard(prefix: str) -> set[str]:
@@ -444,7 +463,7 @@ def test_every_public_name_is_in_the_reference_once() -> None:
         f"portarray.{prefix}{name}"
         for prefix, namespace in NAMESPACES.items()
         for name in namespace.__all__
-        if prefix + name not in ("linalg", "fft", "kernels", "__version__")
+        if prefix + name not in ("linalg", "fft", "kernels", "random", "__version__")
         and prefix + name != "linalg.LinAlgError"  # which stands among the errors
     ]
     assert sorted(listed) == sorted(public)

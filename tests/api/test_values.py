@@ -346,3 +346,26 @@ def test_namespaces_of_native_arrays_say_what_they_take(device: str) -> None:
     for wrong in (xp.sum, xp.exp):
         with pytest.raises(TypeError, match="at least one array, got float"):
             wrong(1.0)
+
+
+def test_complex_signs_reach_both_ends_of_the_range(device: str) -> None:
+    """Signs of sizes beyond the largest number, below the smallest, and of infinities."""
+    largest, inf, nan = float(np.finfo(np.float32).max), np.inf, np.nan
+    pairs = {
+        (largest, largest): (0.5**0.5, 0.5**0.5),
+        (-largest, 0.0): (-1, 0),
+        (3e-38, -4e-38): (0.6, -0.8),
+        (0.0, -0.0): (0, 0),
+        (inf, -2.0): (1, -0.0),
+        (-2.5, inf): (-0.0, 1),
+        (inf, -inf): (nan, nan),
+        (nan, 1.0): (nan, nan),
+    }
+    z = np.asarray([complex(*pair) for pair in pairs], dtype=np.complex64)
+    got = _values(pa.sign(pa.asarray(z, device=device)))
+    expected = np.asarray([complex(*pair) for pair in pairs.values()], dtype=np.complex64)
+    for part in ("real", "imag"):
+        found, wanted = getattr(got, part), getattr(expected, part)
+        np.testing.assert_allclose(found, wanted, rtol=1e-6)
+        known = ~np.isnan(wanted)
+        np.testing.assert_array_equal(np.signbit(found[known]), np.signbit(wanted[known]))
