@@ -6,8 +6,9 @@ time of each counts. What is printed are ratios to Numba's ``njit(parallel=True)
 kernels do (``fastmath=False``); below 1 is faster. Only ratios of one run compare.
 
     python benchmarks/user_kernels.py [--json user_kernels.json] [--repeats N] [--threads 2]
+    python benchmarks/user_kernels.py --read user_kernels.json [--table user_kernels_table.txt]
 
-``--only NAME`` keeps the rows whose name contains NAME.
+``--only NAME`` keeps the rows whose name contains NAME; ``--read`` shows what was measured before.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, TypeVar
 
+import reports
 from promises import Target, show_targets
 
 SIZE = 1 << 24
@@ -208,7 +210,7 @@ def rows(only: str) -> list[Row]:
     found: list[Row] = []
 
     def put(x: Any, name: str) -> Any:
-        return pa.asarray(x, device=devices[name], copy=True)
+        return pa.asarray(x, device=devices[name], copy=name != "NumPy memory")
 
     def add(
         name: str,
@@ -232,8 +234,13 @@ def rows(only: str) -> list[Row]:
             out = run(*data)
             results[who] = np.asarray(data[0] if out is None else out).copy()
             actions[who] = partial(run, *data)
+            if who == "Numba":
+                shared = data
         for who in OURS:
-            data = tuple(put(x, who) if isinstance(x, np.ndarray) else x for x in inputs())
+            # In NumPy's memory the same arrays: where the system has put pages makes a difference.
+            given = shared if who == "NumPy memory" else inputs()
+            given[0][...] = 0
+            data = tuple(put(x, who) if isinstance(x, np.ndarray) else x for x in given)
             results[who] = np.asarray(kernel(*data)).copy()
 
             def action(data: Any = data, device: Any = devices[who]) -> None:
@@ -349,6 +356,7 @@ def launches(repeats: int) -> dict[str, float]:
 FIRST = """
 import sys
 from time import perf_counter
+from typing import Any
 import numpy as np
 import portarray as pa, portarray.kernel_language as kl
 x = pa.ones(8, dtype=pa.float32, device=sys.argv[1])
@@ -378,25 +386,33 @@ print(perf_counter() - begin)
 def first_calls(repeats: int) -> dict[str, dict[str, float]]:
     """Return the seconds of a kernel's first call in a new process, by device and cache."""
     found: dict[str, dict[str, float]] = {}
-    # In NumPy's memory OpenCL is not loaded before a process's first kernel.
-    for name in ("opencl", "numpy", "numpy, second kernel"):
-        device, *more = name.split(", ")
-        best: dict[str, float] = {}
-        for _ in range(repeats):
-            with tempfile.TemporaryDirectory() as folder:
-                file = Path(folder) / "first.py"
-                file.write_text(FIRST)
-                # Compiled programs, of the runtimes too, are kept below these.
-                kept = dict.fromkeys(
-                    ("HOME", "XDG_CACHE_HOME", "LOCALAPPDATA", "POCL_CACHE_DIR"), folder
-                )
-                for cache in ("nothing cached", "cached on disk"):
-                    run = subprocess.run(
-                        [sys.executable, str(file), device, *more],
-                        capture_output=True, text=True, check=True, env=os.environ | kept,
-                    )  # fmt: skip
-                    best[cache] = min(best.get(cache, float("inf")), float(run.stdout))
-        found[name] = best
+    with tempfile.TemporaryDirectory() as folder:
+        # Python's own compiled files are there, as those of installed packages.
+        kept = os.environ | {"PYTHONPYCACHEPREFIX": folder}
+        kept.pop("PYTHONDONTWRITEBYTECODE", None)
+        # In NumPy's memory OpenCL is not loaded before a process's first kernel.
+        for name in ("opencl", "numpy", "numpy, second kernel"):
+            first_call(name, kept)
+            turns = [first_call(name, kept) for _ in range(repeats)]
+            found[name] = {cache: min(turn[cache] for turn in turns) for cache in turns[0]}
+    return found
+
+
+def first_call(name: str, environment: Mapping[str, str]) -> dict[str, float]:
+    """Return the seconds of a kernel's first call, without and with a cache."""
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "first.py"
+        file.write_text(FIRST)
+        # Compiled programs, of the runtimes too, are kept below these.
+        below = ("HOME", "XDG_CACHE_HOME", "LOCALAPPDATA", "POCL_CACHE_DIR", "CLARRAY_CACHE_DIR")
+        for cache in ("nothing cached", "cached on disk"):
+            run = subprocess.run(
+                [sys.executable, str(file), *name.split(", ")],
+                capture_output=True, text=True, check=True,
+                env={**environment, **dict.fromkeys(below, folder)},
+            )  # fmt: skip
+            found[cache] = float(run.stdout)
     return found
 
 
@@ -452,6 +468,21 @@ def targets(
     return out
 
 
+def tables(report: Mapping[str, Any]) -> str:
+    """Return a report as Markdown: times as multiples of Numba's, then the targets."""
+    names = list(dict.fromkeys(one["candidate"] for one in report["rows"]))
+    ratios = {(one["row"], one["candidate"]): one["ratio"] for one in report["rows"]}
+    lines = [f"| kernel | {' | '.join(names)} |", f"| --- |{' --- |' * len(names)}"]
+    for row in dict.fromkeys(one["row"] for one in report["rows"]):
+        cells = [f"{ratios[row, name]:.2f}" if (row, name) in ratios else "" for name in names]
+        lines.append(f"| {row} | {' | '.join(cells)} |")
+    lines += ["", "| target | measured | |", "| --- | --- | --- |"]
+    for one in report["targets"]:
+        promise = f"{one['promise'][0].upper()}{one['promise'][1:]}"
+        lines.append(f"| {promise} | {one['figure']} | {'' if one['holds'] else 'missed'} |")
+    return "\n".join(lines) + "\n"
+
+
 def main() -> None:
     """Measure, print, and write JSON where it is asked for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
@@ -459,7 +490,12 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=20, help="turns of each candidate")
     parser.add_argument("--threads", type=int, default=2, help="threads of every candidate")
     parser.add_argument("--only", default="", help="only rows whose name contains this")
+    parser.add_argument("--read", type=Path, help="show the figures in this file instead")
+    parser.add_argument("--table", type=Path, help="also write them to this file as Markdown")
     options = parser.parse_args()
+    if options.read is not None:
+        finish(json.loads(options.read.read_text("utf-8")), None, options.table)
+        return
     for name in ("repeats", "threads"):
         if getattr(options, name) < 1:
             parser.error(f"--{name} {getattr(options, name)}: at least 1 is needed")
@@ -477,25 +513,30 @@ def main() -> None:
         print(f"launch: {name:<16} {one * 1e6:6.2f} us")
     first = first_calls(3) if options.only in "first" else {}
     front = front_end(options.repeats) if options.only in "front end" else {}
-    judged = targets(found, figures, tiny, first, front)
-    show_targets(judged)
-    if options.json is not None:
-        import portarray as pa
+    import portarray as pa
 
-        report = {
-            "machine": {
-                "python": platform.python_version(),
-                "machine": platform.machine(),
-                "device": str(pa.device("opencl").name),
-                "threads": options.threads,
-            },
-            "rows": [asdict(one) for one in figures],
-            "launch": tiny,
-            "first_call": first,
-            "front_end": front,
-            "targets": [asdict(one) for one in judged],
-        }
-        options.json.write_text(json.dumps(report, indent=2) + "\n")
+    report = {
+        "machine": {
+            "python": platform.python_version(),
+            "machine": platform.machine(),
+            "device": str(pa.device("opencl").name),
+            "threads": options.threads,
+        },
+        "rows": [asdict(one) for one in figures],
+        "launch": tiny,
+        "first_call": first,
+        "front_end": front,
+        "targets": [asdict(one) for one in targets(found, figures, tiny, first, front)],
+    }
+    finish(report, options.json, options.table)
+
+
+def finish(report: Mapping[str, Any], file: Path | None, table: Path | None) -> None:
+    """Print the targets, and write what is asked for."""
+    show_targets([Target(**one) for one in report["targets"]])
+    reports.write(report, file)
+    if table is not None:
+        table.write_text(tables(report), "utf-8")
 
 
 if __name__ == "__main__":

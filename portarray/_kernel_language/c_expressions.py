@@ -8,6 +8,9 @@ from portarray._kernel_language.c_types import HALVES, Types, c_name
 from portarray._kernel_language.setting import MAX_AXES
 from portarray._kernel_language.types import Array, Scalar, Tuple
 
+_CHEAP = 12
+"""Parts of a comparison that is computed whether its value is used or not."""
+
 
 class Expressions:
     """Prints the expressions of a function."""
@@ -208,6 +211,10 @@ class Expressions:
         if x.sign == "not":
             return f"(!{closed(self.text(x.operands[0]))})"
         sign = " && " if x.sign == "and" else " || "
+        # Where every operand may be computed, no branch stands between them: compilers that put
+        # work-items into vectors make masks of branches, which takes a third of a stencil's time.
+        if all(map(_may_be_computed, x.operands)):
+            sign = sign.replace("&&", "&").replace("||", "|")
         return f"({sign.join(self.text(one) for one in x.operands)})"
 
     def _select(self, x: tree.Select) -> str:
@@ -315,3 +322,22 @@ class Expressions:
             ]
             return f"make_{self.types.struct(kinds)}({', '.join(texts)})"
         return self.text(value)
+
+
+def _may_be_computed(x: tree.Expr) -> bool:
+    """Tell whether a comparison, or several, is cheap and safe where its value is not used."""
+    if isinstance(x, tree.Logic):
+        return all(map(_may_be_computed, x.operands))
+    if not isinstance(x, tree.Compare):
+        return False
+    parts = list(tree.walk(x))
+    return len(parts) <= _CHEAP and all(
+        isinstance(one, (tree.Compare, tree.Variable, tree.Literal, tree.Size, tree.Place))
+        or (isinstance(one, tree.Operation) and one.sign in ("+", "-", "*", "-x"))
+        or (isinstance(one, tree.Cast) and _is_whole(one.value))
+        for one in parts
+    )
+
+
+def _is_whole(x: tree.Expr) -> bool:
+    return isinstance(x.type, Scalar) and x.type.kind in "biu"

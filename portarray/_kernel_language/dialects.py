@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,6 +11,13 @@ from importlib.resources import files
 _FOLDER = files("portarray._kernel_language") / "preludes"
 RESERVED = frozenset((_FOLDER / "reserved.txt").read_text("utf-8").split())
 """Words that mean something in one of the languages; users' names that are one get a ``_``."""
+
+PARTS: Mapping[str, re.Pattern[str]] = {
+    "PA_USES_ATOMICS": re.compile(r"\bpa_atomic_"),
+    "PA_USES_WHOLE": re.compile(r"\bpa_(floordiv|mod|pow|shl|shr)_[iu]"),
+    "PA_USES_REAL": re.compile(r"\bpa_(floordiv|mod|sign|logaddexp)_f"),
+}
+"""Parts of preludes that are there for programs that define their name, and what uses them."""
 
 
 @dataclass(frozen=True)

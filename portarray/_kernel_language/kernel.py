@@ -97,18 +97,9 @@ class Kernel:
             and not config._kernel_debug
             and (not call.constants or current(call.constants))
         ):
-            natives = call.natives(args)
-            for n in call.written:
-                if call.writable(natives[n]) is not natives[n]:
-                    break
-            else:
-                values = call.values
-                if call.scalars:
-                    values = values.copy()
-                    for n, place, convert in call.scalars:
-                        values[n] = convert(args[place])
-                new = call.launch(natives, values, call.rounded, call.items)
-                changed = call.returned(args)
+            done = call.run(*args)
+            if done is not None:
+                new, changed = done
                 if new is None:
                     return changed
                 table = (changed[0] if type(changed) is tuple else changed)._table

@@ -150,7 +150,7 @@ def _bits(sign: str, x: Scalar, y: Scalar, right: tree.Expr) -> int:
     if sign == "*":
         return a + b
     if sign == "//":
-        return a + 1
+        return a  # by zero it is 0
     if sign == "%":
         return b
     if sign in ("&", "|", "^", ">>"):

@@ -134,7 +134,7 @@ def read(
 def first_written(own: Definition) -> str | None:
     """Return the first parameter that is assigned to, as the text tells."""
     written = set()
-    for one in ast.walk(own.source.node):
+    for one in own.source.nodes():
         if isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Store):
             if isinstance(one.value, ast.Name):
                 written.add(one.value.id)
@@ -142,10 +142,16 @@ def first_written(own: Definition) -> str | None:
             isinstance(one, ast.Call)
             and one.args
             and isinstance(one.args[0], ast.Name)
-            and "atomic" in ast.unparse(one.func)
+            and "atomic" in _name_of(one.func)
         ):
             written.add(one.args[0].id)
     return next((name for name in own.names if name in written), None)
+
+
+def _name_of(function: ast.expr) -> str:
+    if isinstance(function, ast.Attribute):
+        return function.attr
+    return function.id if isinstance(function, ast.Name) else ""
 
 
 def values_of(

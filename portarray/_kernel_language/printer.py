@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from portarray._kernel_language import tree, types
 from portarray._kernel_language.c_statements import Statements
 from portarray._kernel_language.c_types import HALVES, Types, c_name
-from portarray._kernel_language.dialects import Dialect
+from portarray._kernel_language.dialects import PARTS, Dialect
 from portarray._kernel_language.setting import MAX_AXES, Setting
 from portarray._kernel_language.types import Array, DType, Scalar
 
@@ -106,8 +106,12 @@ class _Kernel:
             "}",
             "",
         ]
-        double = "#define PA_DOUBLE 1\n" if self.types.has_double() else ""
-        whole = double + self.types.dialect.prelude + "\n" + "\n".join(text)
+        body_text = "\n".join(text)
+        wanted = [name for name, used in PARTS.items() if used.search(body_text)]
+        if self.types.has_double():
+            wanted.insert(0, "PA_DOUBLE")
+        defined = "".join(f"#define {name} 1\n" for name in wanted)
+        whole = f"{defined}{self.types.dialect.prelude}\n{body_text}"
         return Printed(self.types.name(function.name), whole, self.arrays, values)
 
     def parameters(self, values: list[Value]) -> list[tuple[str, str]]:

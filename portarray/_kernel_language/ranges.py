@@ -11,6 +11,8 @@ from portarray.backends.launching import Launcher
 Range = tuple[int, ...]
 _GROUP = 64
 """Work-items in a group of the interpreter, where a device runs no kernels."""
+_AT_ONCE = 256
+"""Work-items of a group with barriers: a CPU keeps the variables of all of them on its stack."""
 _LARGEST = 2**31
 
 
@@ -53,6 +55,9 @@ def launch_ranges(
             asked = fitted(own, launcher.group(own), launcher)
         if barriers:
             asked = tuple(math.gcd(n, g) for n, g in zip(own, asked, strict=True))
+            while math.prod(asked) > _AT_ONCE:
+                axis = next(n for n, size in enumerate(asked) if size > 1)
+                asked = (*asked[:axis], asked[axis] // 2, *asked[axis + 1 :])
     rounded = _rounded(own, asked)
     if barriers and rounded != own:
         raise ValueError(

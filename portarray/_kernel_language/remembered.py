@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 from portarray._array.array import Array
 from portarray._kernel_language.preparing import CONVERSIONS, Captured, Prepared
 from portarray._kernel_language.ranges import Range
-from portarray.backends.launching import Launch
 
 T = TypeVar("T")
 _lock = threading.Lock()
@@ -37,15 +36,9 @@ def remember(known: dict[Any, T], key: Any, value: T, most: int) -> None:
 class Call:
     """What calls share whose arguments differ in the elements of arrays and in scalars alone."""
 
-    natives: Callable[[tuple[Any, ...]], list[Any]]  # of the arguments
-    returned: Callable[[tuple[Any, ...]], Any]  # of the arguments, those that are written
-    written: list[int]  # places among the natives
-    writable: Callable[[Any], Any]
-    launch: Launch
-    values: list[Any]
-    scalars: list[tuple[int, int, type]]  # of values: place, place among the arguments, conversion
-    rounded: Range
-    items: Range
+    run: Callable[..., tuple[Any, Any] | None]
+    """Of the arguments: launches, and returns what that did and the arguments that are written;
+    None where an array must be copied first."""
     constants: list[Captured]
 
 
@@ -54,21 +47,25 @@ def call_of(
 ) -> Call:
     """Return what later calls of the same kind need."""
     draft = prepared.draft
+    natives = "".join(f"x{place}._native, " for place in draft.arrays)
+    given = [f"values[{n}]" for n in range(len(values))]
+    for n, one in enumerate(draft.printed.values):
+        if one.what == "argument":
+            convert = CONVERSIONS.get(one.dtype.kind, int).__name__
+            given[n] = f"{convert}(x{names.index(one.name)})"
+    copied = " or ".join(
+        f"writable(x{place}._native) is not x{place}._native" for place in draft.written
+    )
+    changed = ", ".join(f"x{place}" for place in draft.written)
+    arguments = ", ".join(f"x{n}" for n in range(len(names)))
+    launched = f"launch(({natives}), ({''.join(f'{one}, ' for one in given)}), rounded, items)"
+    make = _written_out(
+        f"lambda launch, writable, values, rounded, items: "
+        f"lambda {arguments}: None if {copied} else ({launched}, ({changed}))"
+    )
     return Call(
-        natives=items_of([f"args[{place}]._native" for place in draft.arrays], "[{}]"),
-        returned=items_of([f"args[{place}]" for place in draft.written]),
-        written=[n for n, place in enumerate(draft.arrays) if place in draft.written],
-        writable=draft.launcher.writable,
-        launch=prepared.launch,
-        values=values,
-        scalars=[
-            (n, names.index(one.name), CONVERSIONS.get(one.dtype.kind, int))
-            for n, one in enumerate(draft.printed.values)
-            if one.what == "argument"
-        ],
-        rounded=rounded,
-        items=items,
-        constants=draft.constants,
+        make(prepared.launch, draft.launcher.writable, values, rounded, items),
+        draft.constants,
     )
 
 
@@ -96,13 +93,7 @@ def call_key(
     return made
 
 
-def items_of(parts: Sequence[str], several: str = "({})") -> Callable[[tuple[Any, ...]], Any]:
-    """Return a function of arguments that returns parts of them."""
-    alone = len(parts) == 1 and several == "({})"
-    return _written_out(parts[0] if alone else several.format(", ".join(parts)))
-
-
 @functools.cache
-def _written_out(text: str) -> Callable[[tuple[Any, ...]], Any]:
-    made: Callable[[tuple[Any, ...]], Any] = eval(f"lambda args: {text}")  # noqa: S307
+def _written_out(text: str) -> Callable[..., Any]:
+    made: Callable[..., Any] = eval(text)  # noqa: S307
     return made

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, TypeAlias
 
 from portarray._kernel_language import source, tree
@@ -24,11 +25,16 @@ class Wrong(Exception):  # noqa: N818  (it becomes a Problem)
 
 def visited(reader: object, node: ast.AST, refused: Mapping[type[ast.AST], str]) -> Any:
     """Return what a reader's method for such nodes makes of one."""
-    visit = getattr(reader, f"_{type(node).__name__.lower()}", None)
+    visit = getattr(reader, _method_of(type(node).__name__), None)
     if visit is None or type(node) in refused:
         what = refused.get(type(node), type(node).__name__)
         raise Wrong(node, f"{what} is not in the kernel language")
     return visit(node)
+
+
+@cache
+def _method_of(node: str) -> str:
+    return f"_{node.lower()}"
 
 
 class Shared:
@@ -84,7 +90,7 @@ class Scope:
         """Return the names that the function assigns to, but for those of arrays and constants."""
         stored = {
             one.id
-            for one in ast.walk(self.source.node)
+            for one in self.source.nodes()
             if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
         }
         return {

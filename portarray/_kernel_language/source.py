@@ -7,7 +7,8 @@ import builtins
 import inspect
 import textwrap
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache
 from pathlib import PurePath
 from types import FunctionType
 from typing import Any
@@ -25,6 +26,13 @@ class Source:
     first: int
     indent: int
     node: ast.FunctionDef
+    walked: list[ast.AST] = field(default_factory=list)
+
+    def nodes(self) -> list[ast.AST]:
+        """Return the nodes of the function's tree."""
+        if not self.walked:
+            self.walked.extend(ast.walk(self.node))
+        return self.walked
 
     def problem(self, at: ast.AST, message: str) -> KernelProblem:
         """Return a problem at a node."""
@@ -40,11 +48,16 @@ class Source:
         """Return the line at a node, with its place, for comments."""
         line = self.line(at)
         text = self.lines[line - self.first].strip()
-        return f"{PurePath(self.filename).name}:{line}: {text}"
+        return f"{_file_name(self.filename)}:{line}: {text}"
 
     def line(self, at: ast.AST) -> int:
         """Return the line of the user's file that a node begins at."""
         return self.first + int(getattr(at, "lineno", 1)) - 1
+
+
+@cache
+def _file_name(path: str) -> str:
+    return PurePath(path).name
 
 
 def read(function: Any) -> Source:

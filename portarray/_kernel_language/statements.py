@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Iterator, Mapping
 
 import numpy as np
@@ -229,7 +230,7 @@ class Statements:
         return tree.Store(node, array, index, operators.converted(node, value, array.dtype))
 
     def _augassign(self, node: ast.AugAssign) -> tree.Statement:
-        load = ast.copy_location(_loaded(node.target), node.target)
+        load = _loaded(node.target)
         binary = ast.copy_location(ast.BinOp(load, node.op, node.value), node)
         return self.assign(node, node.target, binary)
 
@@ -426,11 +427,9 @@ def _width(x: tree.Expr) -> int:
 
 
 def _loaded(target: ast.expr) -> ast.expr:
-    copied = ast.parse(ast.unparse(target), mode="eval").body
-    for one in ast.walk(copied):
-        if isinstance(one, ast.expr):
-            ast.copy_location(one, target)
-    return copied
+    loaded = copy.copy(target)
+    loaded.ctx = ast.Load()  # type: ignore[attr-defined]
+    return loaded
 
 
 def _leaves(body: list[ast.stmt]) -> bool:

@@ -197,24 +197,29 @@ def strides_of(shape: Range) -> Range:
 def group_on_cpu(ndrange: Range, units: int, most: int) -> Range:
     """Return a group for a CPU with so many cores: small enough that each has one.
 
-    Groups below 64 work-items cost more. Those of 1,024 stream through memory faster than those of
-    256, where each core has many.
+    Groups below 64 work-items cost more. Large ones, where each core has many of them, stream
+    through whole rows of an array: with rows in parts the memory is read ahead in vain.
     """
     total = math.prod(ndrange)
-    size = max(64, min(256, total // units), min(1024, total // (16 * units)))
+    each = total // units
+    near = 1 << (max(each, 1) * 4 // 3).bit_length() - 1  # a power of two
+    size = max(64, min(512, near), min(8192, each // 16))
     return group_for(ndrange, min(size, most))
 
 
 def group_for(ndrange: Range, size: int) -> Range:
     """Return a group of up to ``size`` work-items that lie next to each other.
 
-    Powers of two, the last axis first.
+    Powers of two, the last axis first; at most an eighth of the work-items of large groups are
+    outside of the ndrange.
     """
     size = 1 << (size.bit_length() - 1)
     found = []
     left = size
     for length in reversed(ndrange):
         step = min(left, 1 << max(length - 1, 0).bit_length())
+        while step > 256 and -length % step > length // 8:
+            step //= 2
         found.append(step)
         left //= step
     return tuple(reversed(found))

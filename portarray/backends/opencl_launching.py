@@ -49,7 +49,7 @@ class _OpenCLLauncher:
         native = device.native
         self.name = f"{device.name} ({device.platform_name})"
         self._device = device
-        self.float64 = np.dtype(np.float64) in device.dtypes
+        self.float64 = device.double
         self.atomics64 = _ATOMICS.issubset(native.extensions.split())
         self.max_group = int(native.max_work_group_size)
         self.max_sizes = tuple(map(int, native.max_work_item_sizes[2::-1]))
@@ -58,7 +58,9 @@ class _OpenCLLauncher:
     def group(self, ndrange: Range) -> Range:
         device = self._device
         if device.kind == "cpu":
-            return group_on_cpu(ndrange, device.traits.units, self.max_group)
+            # PoCL keeps the private arrays of all work-items of a group on the stack.
+            most = 1024 if "Portable" in device.platform_name else self.max_group
+            return group_on_cpu(ndrange, device.traits.units, most)
         return group_for(ndrange, min(256, self.max_group))
 
     def writable(self, x: Any) -> Any:
@@ -117,7 +119,7 @@ class _HostLauncher(_OpenCLLauncher):
     def __init__(self, device: Device, address: Callable[[Any], int] | None) -> None:
         super().__init__(device)
         self._address = address or _address_of
-        self._pointer = pointers.pointer_to if address is None else pointers.pointer_by(address)
+        self._given = address
 
     def address(self, x: Any) -> tuple[Hashable, int]:
         """Return where an array's first element is."""
@@ -130,7 +132,7 @@ class _HostLauncher(_OpenCLLauncher):
             program.name,
             len(program.arrays),
             program.values,
-            self._pointer,
+            self._given,
         )
 
 

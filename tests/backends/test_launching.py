@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import os
 import subprocess
 import sys
@@ -16,7 +17,7 @@ import pytest
 
 import portarray as pa
 from portarray import _host_memory, errors
-from portarray.backends import launching, registry
+from portarray.backends import host_launching, launching, registry
 from portarray.backends.launching import Program
 
 C = {"int32": "int", "int64": "long", "float32": "float", "float64": "double"}
@@ -543,3 +544,92 @@ def test_other_backends_have_a_reason(fake: str) -> None:
     backend = registry.load_backend(fake)
     reason = backend.launcher(backend.native_device("cuda", 0))
     assert isinstance(reason, str)
+
+
+FIRST = """
+import sys
+import numpy as np
+import portarray as pa, portarray.kernel_language as kl
+
+@pa.kernel
+def double(y):
+    i = kl.index()
+    y[i] = 2.0 * y[i]
+
+y = double(pa.ones(8, dtype=pa.float32, device="numpy"))
+assert np.asarray(y).tolist() == [2.0] * 8
+from portarray.clarray.runtime import device, registry
+assert len(device.opened) == 1 and registry._devices is None
+loaded = {name.partition(".")[0] for name in sys.modules}
+assert not loaded & {"ml_dtypes", "torch", "jax", "mlx", "cupy", "dpnp"}, loaded
+clarray = {name.split(".")[2] for name in sys.modules if name.startswith("portarray.clarray.")}
+assert clarray == {"runtime", "errors"}, clarray
+from portarray import clarray
+assert np.asarray(clarray.ones(3)).tolist() == [1.0] * 3
+"""
+
+
+def test_a_first_kernel_in_host_memory_opens_one_device_and_imports_no_library(
+    tmp_path: Path,
+) -> None:
+    if isinstance(host_launching.host_launcher(), str):
+        pytest.skip("needs OpenCL's CPU runtime")
+    file = tmp_path / "first.py"
+    file.write_text(FIRST)
+    done = subprocess.run(
+        [sys.executable, str(file)], capture_output=True, text=True, timeout=120, check=False,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_launch_in_host_memory_asks_the_runtime_four_times(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    launcher = host_launching.host_launcher()
+    if isinstance(launcher, str):
+        pytest.skip(launcher)
+    from portarray.backends import opencl_launching
+    from portarray.clarray.runtime import pointers
+
+    asked: list[str] = []
+
+    class Runtime:
+        """A kernel and the event of its launch, which tell what they are asked for."""
+
+        def __getattr__(self, name: str) -> Any:
+            return lambda *given: asked.append(name)
+
+    def enqueue(queue: Any, kernel: Any, size: Any, group: Any) -> Any:
+        asked.append(f"enqueue {size} {group}")
+        return kernel
+
+    monkeypatch.setattr(pointers, "enqueue", enqueue)
+    device = opencl_launching.host_device()
+    assert not isinstance(device, str)
+    values = (np.dtype(np.float64), INT64)
+    kernel: Any = Runtime()
+    launch = pointers.launch_of(device, kernel, "k", 2, values, None)
+    x = np.ones(4, np.float32)
+    launch([x, x], [2.0, 4], (8, 64), (1, 64))
+    assert asked == ["_set_arg_multi", "_set_arg_buf_pack_multi", "enqueue (64, 8) (64, 1)", "wait"]
+
+
+@pytest.mark.parametrize("units", [1, 2, 8, 64])
+@pytest.mark.parametrize(
+    "ndrange",
+    [(1,), (1000,), (5000,), (1 << 24,), (4096, 4096), (4097, 4097), (1025, 3), (7, 9, 5)],
+)
+def test_groups_on_cpus(ndrange: tuple[int, ...], units: int) -> None:
+    group = launching.group_on_cpu(ndrange, units, 8192)
+    total, size = math.prod(ndrange), math.prod(group)
+    assert size <= 8192
+    assert size & (size - 1) == 0
+    rounded = math.prod(-(-n // g) * g for n, g in zip(ndrange, group, strict=True))
+    if total >= 64 * units:  # nearly each core has a group of its own
+        assert rounded // size >= 0.7 * units
+    if total >= 16 * 1024 * units:  # and many of them, with few work-items outside
+        assert rounded // size >= 8 * units
+        assert rounded <= 1.3 * total
+    if ndrange == (4096, 4096) and units <= 64:  # whole rows
+        assert group[-1] == 4096

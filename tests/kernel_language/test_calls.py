@@ -124,3 +124,74 @@ def test_read_only_is_copied_each_time() -> None:
         np.testing.assert_array_equal(np.asarray(scaled(fixed, 2.0, x)), 2)
         host.flags.writeable = True
         np.testing.assert_array_equal(host, 0 if locked else 2)
+
+
+@pa.kernel
+def halved(x: Any) -> None:
+    i = kl.index()
+    part = 64
+    while part > 0:
+        part //= 2
+        x[i] += part
+
+
+@pa.kernel
+def guarded(y: Any, x: Any) -> None:
+    i = kl.index()
+    if 0 < i < x.size - 1 and x[i] > 0:
+        y[i] = x[i - 1] + x[i + 1]
+
+
+@pa.kernel
+def counted(x: Any, n: Any) -> None:
+    kl.atomic_add(x, kl.index(), n)
+
+
+def test_what_programs_are_fast_by() -> None:
+    x = pa.ones(8, dtype=pa.int32, device="numpy")
+    assert "i32 part;" in halved.source("opencl", x)  # halving makes no number larger
+    text = guarded.source("opencl", x, x)
+    # Only what guards a load is a branch.
+    assert "if (((0 < i) & (i < (x__n0 - 1))) && (x[i] > 0)) {" in text.replace(
+        "(1 * x__n0)", "x__n0"
+    )
+    # Compilers read nothing that a program has no use for.
+    texts = text, halved.source("opencl", x), counted.source("opencl", x, 3)
+    heads = [one[: one.index("#ifdef")].split() for one in texts]
+    parts = [[word for word in one if word.startswith("PA_USES")] for one in heads]
+    assert parts == [[], ["PA_USES_WHOLE"], ["PA_USES_ATOMICS"]]
+
+
+@pa.kernel
+def kept_over_a_barrier(y: Any, x: Any) -> None:
+    i = kl.index()
+    own = kl.private(1024, kl.float32)
+    for j in range(1024):
+        own[j] = x[i] + j
+    kl.barrier()
+    total = kl.float32(0)
+    for j in range(1024):
+        total += own[j]
+    y[i] = total
+
+
+@pa.kernel
+def kept(y: Any, x: Any) -> None:
+    i = kl.index()
+    own = kl.private(1024, kl.float32)
+    for j in range(1024):
+        own[j] = x[i] + j
+    total = kl.float32(0)
+    for j in range(1024):
+        total += own[(j + i) % 1024]
+    y[i] = total
+
+
+@pytest.mark.parametrize("kernel", [kept, kept_over_a_barrier], ids=["alone", "barrier"])
+def test_groups_keep_the_stack_small(device: str, kernel: Any) -> None:
+    place = pa.device(device)
+    if isinstance(reason := place._backend.launcher(place.native), str):
+        pytest.skip(reason)
+    x = pa.ones(1 << 18, dtype=pa.float32, device=device)
+    y = kernel(pa.zeros_like(x), x)
+    assert np.unique(np.asarray(y)).tolist() == [1024 * 1025 / 2]

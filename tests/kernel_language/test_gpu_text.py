@@ -7,6 +7,7 @@ with the declarations of ``gpu_headers`` in place of their libraries.
 from __future__ import annotations
 
 import ctypes
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -150,18 +151,21 @@ def test_clang_accepts(dialect: str, check: Callable[[str], str]) -> None:
 
 def together(texts: list[str]) -> str:
     """Return programs with the same prelude as one."""
-    prelude = _common(texts)
-    parts = [prelude]
+    prelude = _prelude(texts[0])
+    heads = {line for text in texts for line in text[: text.index(prelude)].splitlines()}
+    parts = [*sorted(heads), prelude]
     for n, text in enumerate(texts):
         # C linkage is for finding a kernel by name.
-        body = text[len(prelude) :].replace('extern "C" __global__', "__global__")
+        body = text[text.index(prelude) + len(prelude) :].replace(
+            'extern "C" __global__', "__global__"
+        )
         parts.append(f"namespace case_{n} {{\n{body}\n}}")
     return "\n".join(parts)
 
 
-def _common(texts: list[str]) -> str:
-    """Return the lines that all texts begin with, up to the end of the prelude."""
+def _prelude(text: str) -> str:
+    """Return what a program has after the definitions that it begins with, up to its own text."""
+    begin = re.match(r"(#define \w+ 1\n)*", text)
+    assert begin is not None
     end = "#define pa_store_bf16(p, x) (*(p) = pa_bf16_bits(x))\n"
-    prelude = texts[0][: texts[0].index(end) + len(end)]
-    assert all(text.startswith(prelude) for text in texts)
-    return prelude
+    return text[begin.end() : text.index(end) + len(end)]

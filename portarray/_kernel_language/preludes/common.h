@@ -1,3 +1,6 @@
+/* Programs define PA_USES_... for the parts that they use: compilers spend as long on the rest as on
+   a small kernel. */
+#ifdef PA_USES_WHOLE
 #define PA_WHOLE(T, U, name, bits)                                                               \
     PA_FUNCTION T pa_floordiv_##name(T a, T b) {                                                  \
         if (b == 0) return 0;                                                                     \
@@ -47,6 +50,8 @@ PA_SHIFTS(u8, u8, u8, 8, 0)
 PA_SHIFTS(u16, u16, u16, 16, 0)
 PA_SHIFTS(u32, u32, u32, 32, 0)
 PA_SHIFTS(u64, u64, u64, 64, 0)
+#endif
+#ifdef PA_USES_REAL
 /* Python's // and % of floats, as NumPy computes them. */
 #define PA_DIVISION(T, name)                                                                     \
     PA_FUNCTION T pa_mod_##name(T a, T b) {                                                       \
@@ -73,6 +78,7 @@ PA_SHIFTS(u64, u64, u64, 64, 0)
 PA_DIVISION(f32, f32)
 #ifdef PA_DOUBLE
 PA_DIVISION(f64, f64)
+#endif
 #endif
 PA_FUNCTION f32 pa_load_bf16_bits(bf16 x) { return PA_FLOAT_BITS((u32)x << 16); }
 PA_FUNCTION bf16 pa_bf16_bits(f32 x) {

@@ -36,6 +36,7 @@ typedef unsigned char pa_bool;
 #define pa_isfinite(x) ((bool)isfinite(x))
 #define pa_signbit(x) ((bool)signbit(x))
 
+#ifdef PA_USES_ATOMICS
 /* An address says whether it is in shared memory: one function does for both. W is what the
    hardware's function takes. */
 #define PA_ATOMIC(name, function, T, short, W)                                                   \
@@ -83,4 +84,5 @@ PA_ATOMICS(u64, u64, u64)
 PA_ATOMIC(add, atomicAdd, f64, f64, f64)
 PA_FLOAT_ATOMICS(f64, f64, u64, global, __double_as_longlong, __longlong_as_double)
 PA_FLOAT_ATOMICS(f64, f64, u64, local, __double_as_longlong, __longlong_as_double)
+#endif
 #endif

@@ -134,6 +134,7 @@ PA_FUNCTION f32 lgamma(f32 x) {
     return 1.14472989f - precise::log(fabs(pa_sin_pi(x))) - pa_lgamma(1 - x);
 }
 
+#ifdef PA_USES_ATOMICS
 #define PA_ATOMIC(name, function, T, A, space, word)                                             \
     PA_FUNCTION T pa_atomic_##name##_##T##_##word(space T* p, T x) {                              \
         return function((space A*)p, x, memory_order_relaxed);                                    \
@@ -175,3 +176,4 @@ PA_ATOMICS(u32, atomic_uint, device, global)
 PA_ATOMICS(u32, atomic_uint, threadgroup, local)
 PA_F32_ATOMICS(device, global)
 PA_F32_ATOMICS(threadgroup, local)
+#endif

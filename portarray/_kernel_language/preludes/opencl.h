@@ -122,6 +122,7 @@ inline f32 pa_round_f16_f64(f64 x) {
     inline kind pa_atomic_compare_exchange_##kind##_##word(volatile space kind* p, kind e, kind x) { \
         return value_of(own##cmpxchg((volatile space bits*)p, bits_of(e), bits_of(x)));            \
     }
+#ifdef PA_USES_ATOMICS
 #define PA_ATOMICS(space, word)                                                                    \
     PA_INTEGER_ATOMICS(space, word, atomic_, i32)                                                  \
     PA_INTEGER_ATOMICS(space, word, atomic_, u32)                                                  \
@@ -137,5 +138,6 @@ PA_ATOMICS64(__local, local)
 #ifdef PA_DOUBLE
 PA_FLOAT_ATOMICS(__global, global, atom_, f64, u64, as_double, as_ulong)
 PA_FLOAT_ATOMICS(__local, local, atom_, f64, u64, as_double, as_ulong)
+#endif
 #endif
 #endif

@@ -10,7 +10,7 @@ import numpy as np
 from portarray.backends.base import Backend
 from portarray.backends.copying import copied
 from portarray.backends.host_launching import OverHost, host_launcher
-from portarray.backends.launching import Launcher, Layout, layout_of
+from portarray.backends.launching import Launcher, layout_of
 
 __all__ = ["Launching"]
 
@@ -21,8 +21,7 @@ class Launching(Backend):
     def launcher(self, device: str) -> Launcher | str:
         return _launcher()
 
-    def layout(self, x: np.ndarray[Any, Any]) -> Layout:
-        return layout_of(x)
+    layout = staticmethod(layout_of)  # each launch asks for each array's
 
 
 @cache

@@ -7,13 +7,13 @@ import threading
 import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from types import TracebackType
 from typing import Any, Literal
 
 import numpy as np
 import pyopencl as cl
 
-from portarray.clarray.dtypes import ALL, cl_type
 from portarray.clarray.runtime import faults
 from portarray.clarray.runtime.pool import Memory, Pool
 from portarray.clarray.runtime.programs import Kernel, Programs
@@ -34,7 +34,9 @@ class Device:
     """An OpenCL device; one object each, compared with ``is``.
 
     In a ``with`` statement, which may be nested, it is the default device of the thread or task.
-    ``dtypes`` are those it supports; ``host_memory`` tells whether it computes in host memory.
+    ``index`` is its place among all devices, -1 until they are known.
+    ``double`` tells whether it has double precision, ``host_memory`` whether it computes in host
+    memory.
     ``lock`` is held while commands are enqueued, never while waiting. ``launched`` counts enqueued
     commands: add one after enqueueing without :meth:`Kernel.launch`.
     """
@@ -51,8 +53,7 @@ class Device:
             if native.type & cl.device_type.GPU
             else "accelerator"
         )
-        has_double = "cl_khr_fp64" in native.extensions.split()
-        self.dtypes = frozenset(one for one in ALL if has_double or not cl_type(one).needs_double)
+        self.double = "cl_khr_fp64" in native.extensions.split()
         on_host = self.kind == "cpu" and not discrete
         self.traits = Traits(
             host_memory=on_host,
@@ -73,10 +74,24 @@ class Device:
         opened.add(self)
 
     def __repr__(self) -> str:
-        return f"<clarray device {self.index}: {self.name} ({self.platform_name})>"
+        return f"<clarray device {self._number or '-'}: {self.name} ({self.platform_name})>"
 
     def __str__(self) -> str:
-        return f"clarray:{self.index}"
+        return f"clarray:{self._number}" if self._number else "clarray"
+
+    @cached_property
+    def dtypes(self) -> frozenset[np.dtype[Any]]:
+        """The supported dtypes."""
+        # Here, as ml_dtypes takes longer to import than a driver to load a program, and kernels in
+        # memory of other libraries need none of this.
+        from portarray.clarray.dtypes import ALL, cl_type
+
+        return frozenset(one for one in ALL if self.double or not cl_type(one).needs_double)
+
+    @property
+    def _number(self) -> str:
+        """The index as text, empty before all devices are known."""
+        return str(self.index) if self.index >= 0 else ""
 
     def __copy__(self) -> Device:
         return self

@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
 import pyopencl as cl
 
-from portarray.clarray.runtime import faults
+from portarray.clarray.runtime import faults, registry
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.programs import CODES, enqueue
-from portarray.clarray.runtime.registry import devices
 
 _SYSTEM = cl.device_svm_capabilities.FINE_GRAIN_SYSTEM
 
@@ -27,20 +26,20 @@ _at = ctypes.c_char.from_address
 _pointer = cl.SVM
 
 
-def takes_addresses(device: Device) -> bool:
+def takes_addresses(native: cl.Device) -> bool:
     """Tell whether kernels of a device can use any memory of the process."""
-    if device.kind != "cpu":
+    if not native.type & cl.device_type.CPU:
         return False
     try:
-        claimed = bool(device.native.svm_capabilities & _SYSTEM)
+        claimed = bool(native.svm_capabilities & _SYSTEM)
     except cl.Error:  # OpenCL 1.2
         claimed = False
-    return claimed or "Portable Computing Language" in device.platform_name
+    return claimed or "Portable Computing Language" in native.platform.name
 
 
 def host_device() -> Device | None:
     """Return the first device that can use any memory of the process, if there is one."""
-    return next(filter(takes_addresses, devices()), None)
+    return registry.first(takes_addresses)
 
 
 @cache
@@ -57,13 +56,13 @@ def pointer_to(x: np.ndarray[Any, Any]) -> Any:
         return _pointer(_at(x.__array_interface__["data"][0]))
 
 
-def pointer_by(address: Callable[[Any], int]) -> Callable[[Any], Any]:
-    """Return a function that returns a pointer to what lies at an array's address."""
+@lru_cache(maxsize=4096)
+def pointer_at(address: int) -> Any:
+    """Return a pointer to an address, for kernels."""
+    return _pointer(_at(address))
 
-    def pointer(x: Any) -> Any:
-        return _pointer(_at(address(x)))
 
-    return pointer
+Sizes = tuple[int, ...]
 
 
 def launch_of(
@@ -72,25 +71,21 @@ def launch_of(
     name: str,
     arrays: int,
     values: Sequence[np.dtype[Any]],
-    pointer: Callable[[Any], Any],
-) -> Callable[[Sequence[Any], Sequence[Any], tuple[int, ...], tuple[int, ...]], None]:
-    """Return a function that runs a kernel and waits for it; ``pointer`` is of one array."""
-    set_all = _setter(kernel, arrays, values, pointer)
-    queue = _queue(device)
+    address: Callable[[Any], int] | None,
+) -> Callable[[Sequence[Any], Sequence[Any], Sizes, Sizes], None]:
+    """Return a function that runs a kernel and waits for it.
 
-    def launch(
-        arrays: Sequence[Any],
-        values: Sequence[Any],
-        ndrange: tuple[int, ...],
-        group: tuple[int, ...],
-    ) -> None:
+    ``address`` is that of an array's first element; None where arrays are NumPy's.
+    """
+    submit = _submitter(kernel, _queue(device), arrays, values, address)
+
+    def launch(arrays: Sequence[Any], values: Sequence[Any], ndrange: Sizes, group: Sizes) -> None:
         if len(ndrange) > 1:
             ndrange, group = ndrange[::-1], group[::-1]
         try:
             # The device's lock refuses in forked processes, where nothing would run.
             with device.lock:
-                set_all(arrays, values)
-                event = enqueue(queue, kernel, ndrange, group)
+                event = submit(arrays, values, ndrange, group)
             event.wait()
         except cl.Error as error:
             raise faults.translated(error, device, name) from error
@@ -98,26 +93,34 @@ def launch_of(
     return launch
 
 
-def _setter(
+def _submitter(
     kernel: cl.Kernel,
+    queue: cl.CommandQueue,
     arrays: int,
     values: Sequence[np.dtype[Any]],
-    pointer: Callable[[Any], Any],
-) -> Callable[[Sequence[Any], Sequence[Any]], object]:
-    """Return what sets a kernel's arguments to arrays and values."""
+    address: Callable[[Any], int] | None,
+) -> Callable[[Sequence[Any], Sequence[Any], Sizes, Sizes], cl.Event]:
+    """Return what sets a kernel's arguments to arrays and values, and enqueues it."""
     plain: Any = kernel
     # Index and pointer alternating; index, type and value alternating. Written out: a loop takes a
     # tenth of a launch.
-    pointers = "".join(f"{n}, pointer(arrays[{n}]), " for n in range(arrays))
+    pointer = "pointer_to({})" if address is None else "pointer_at(address({}))"
+    pointers = "".join(f"{n}, {pointer.format(f'arrays[{n}]')}, " for n in range(arrays))
     parts = "".join(
         f"{n}, {CODES[dtype]!r}, values[{n - arrays}], " for n, dtype in enumerate(values, arrays)
     )
-    made: Callable[[Sequence[Any], Sequence[Any]], object] = eval(  # noqa: S307
-        f"lambda arrays, values: (set_pointers(({pointers})), set_values(({parts})))",
+    text = f"set_pointers(({pointers})), set_values(({parts})), enqueue(queue, kernel, size, group)"
+    made: Callable[[Sequence[Any], Sequence[Any], Sizes, Sizes], cl.Event] = eval(  # noqa: S307
+        f"lambda arrays, values, size, group: ({text})[2]",
         {
-            "pointer": pointer,
+            "pointer_to": pointer_to,
+            "pointer_at": pointer_at,
+            "address": address,
             "set_pointers": plain._set_arg_multi,
             "set_values": plain._set_arg_buf_pack_multi,
+            "enqueue": enqueue,
+            "queue": queue,
+            "kernel": kernel,
         },
     )
     return made

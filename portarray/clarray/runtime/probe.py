@@ -103,6 +103,24 @@ def refusals_of(natives: list[cl.Device]) -> list[str]:
     return ["" if verdict in (None, WORKS) else str(verdict) for verdict in known]
 
 
+def begin_here(native: cl.Device) -> bool:
+    """Tell whether a driver is tried in this process first, and leave a mark that it is.
+
+    Intel's driver for CPUs knows every CPU that it accepts, and a child process takes longer than
+    everything else that a first kernel needs. A process that ends on the way leaves the mark: the
+    next one tries the driver in a child.
+    """
+    if not native.type & cl.device_type.CPU or "Intel" not in native.platform.name:
+        return False
+    file = verdict_file(native)
+    return not file.exists() and write(file, b"")
+
+
+def passed(native: cl.Device) -> None:
+    """Record that a driver works, which was tried in this process."""
+    write(verdict_file(native), WORKS.encode())
+
+
 def verdict_file(native: cl.Device) -> Path:
     """Return the file with the verdict on a device and this version of its driver."""
     platform = native.platform

@@ -133,7 +133,7 @@ class Programs:
         self._binaries = Binaries(device.native)
         # Without warnings: programs include files of which they use few functions.
         self._flags = ["-cl-std=CL1.2", "-w"]
-        if np.dtype(np.float64) in device.dtypes:
+        if device.double:
             self._flags.append("-DHAS_DOUBLE")
 
     def kernel(

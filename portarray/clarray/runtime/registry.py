@@ -6,6 +6,7 @@ import atexit
 import copyreg
 import os
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import pyopencl as cl
@@ -17,6 +18,7 @@ from portarray.clarray.runtime.pool import Memory
 
 _looking = threading.RLock()
 _devices: tuple[Device, ...] | None = None
+_ahead: dict[cl.Device, Device] = {}  # those that :func:`first` found
 _first: Device | None = None
 
 
@@ -36,30 +38,59 @@ def devices() -> tuple[Device, ...]:
     return found
 
 
+def first(wanted: Callable[[cl.Device], bool]) -> Device | None:
+    """Return the best functional device of those wanted; no other one is tried, nor opened."""
+    with _looking:
+        if _devices is not None:
+            return next((one for one in _devices if wanted(one.native)), None)
+        for native in filter(wanted, discovery.candidates()):
+            if native in _ahead:
+                return _ahead[native]
+            here = probe.begin_here(native)
+            device = _opened(native, "" if here else probe.refusals_of([native])[0])
+            if isinstance(device, Device):
+                if here:
+                    probe.passed(native)
+                _ahead[native] = device
+                return device
+    return None
+
+
 def _look() -> tuple[Device, ...]:
+    natives = discovery.candidates()
+    new = [native for native in natives if native not in _ahead]
+    refusals = dict(zip(new, probe.refusals_of(new), strict=True))
+    found: list[Device] = []
+    for native in natives:
+        device = _ahead[native] if native in _ahead else _opened(native, refusals[native])
+        if isinstance(device, Device):
+            device.index = len(found)
+            found.append(device)
+        else:
+            discovery.refuse(discovery.title(native), device)
+    return tuple(found)
+
+
+def _opened(native: cl.Device, refusal: str) -> Device | str:
+    """Return a device that works, or the reason why it does not."""
     memory_kind = os.environ.get("CLARRAY_MEMORY", "")
     if memory_kind not in ("", "discrete"):
         raise ValueError(
             f"CLARRAY_MEMORY={memory_kind!r}: it may be 'discrete', which treats every device as "
             f"one with memory of its own, or not set"
         )
-    natives = discovery.candidates()
-    found: list[Device] = []
-    for native, refusal in zip(natives, probe.refusals_of(natives), strict=True):
-        reason = refusal
-        if not reason:
-            try:
-                device = Device(native, len(found), discrete=memory_kind == "discrete")
-                reason = probe.check(device)
-            except Exception as error:  # noqa: BLE001 - a driver may raise anything; it is reported
-                reason = probe.reason_of(error)
-        if reason:
-            discovery.refuse(discovery.title(native), reason)
-        else:
-            found.append(device)
-            # A driver that is unloaded while its threads compute may crash.
-            atexit.register(device.finish)
-    return tuple(found)
+    if refusal:
+        return refusal
+    try:
+        device = Device(native, -1, discrete=memory_kind == "discrete")
+        reason = probe.check(device)
+    except Exception as error:  # noqa: BLE001 - a driver may raise anything; it is reported
+        return probe.reason_of(error)
+    if reason:
+        return reason
+    # A driver that is unloaded while its threads compute may crash.
+    atexit.register(device.finish)
+    return device
 
 
 def reasons() -> dict[str, str]:

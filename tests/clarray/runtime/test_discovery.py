@@ -299,3 +299,40 @@ def test_a_trial_that_others_end_is_no_verdict(
     assert len(told(process(TELL, **settings))["platforms"]) == len(devices())
     verdicts = sorted(file.read_text() for file in (cache / "verdicts").iterdir())
     assert verdicts == ["", *[probe.WORKS] * (len(devices()) - 1)]
+
+
+FIRST = """
+import os
+from portarray.clarray.runtime import pointers, probe, registry
+started = []
+start, check = probe._start, probe.check
+probe._start = lambda native: started.append(native) or start(native)
+probe.check = lambda device: os._exit(3) if "DIES" in os.environ else check(device)
+found = pointers.host_device()
+assert registry._devices is None and list(registry._ahead) == [found.native]
+assert registry.devices()[found.index] is found
+print(found.platform_name, len(started))
+"""
+
+
+@needs_linux
+@needs_intel
+def test_intels_driver_is_tried_in_the_first_process_unless_that_ended(
+    process: Process, cache: Path
+) -> None:
+    for file in (cache / "verdicts").iterdir():
+        file.unlink()
+    code = FIRST.replace("registry.devices()[found.index] is found", "True")
+    assert process(code, check=False, DIES="").returncode == 3
+    # The mark that it left makes the next process try in a child of its own.
+    assert process(code).stdout.split() == ["Intel(R)", "OpenCL", "1"]
+    (file,) = (cache / "verdicts").iterdir()
+    assert file.read_text() == probe.WORKS
+    file.unlink()
+    for _ in range(2):
+        assert process(code).stdout.split() == ["Intel(R)", "OpenCL", "0"]
+        assert file.read_text() == probe.WORKS
+
+
+def test_the_device_that_was_opened_ahead_is_one_of_all(process: Process) -> None:
+    process(FIRST)

@@ -1,0 +1,82 @@
+"""The benchmark of user kernels runs and shows what it measured. Figures are no matter."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import portarray as pa
+
+ROOT = Path(__file__).parents[2]
+FIGURES = ROOT / "docs" / "user_kernels.json"
+
+
+@pytest.fixture
+def benchmark(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    return importlib.import_module("user_kernels")
+
+
+def test_the_page_shows_the_figures(
+    benchmark: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = tmp_path / "table.txt"
+    command = ["user_kernels.py", "--read", str(FIGURES), "--table", str(table)]
+    monkeypatch.setattr(sys, "argv", command)
+    benchmark.main()
+    assert table.read_text("utf-8") == FIGURES.with_name("user_kernels_table.txt").read_text(
+        "utf-8"
+    )
+
+
+def test_targets_follow_from_the_figures(benchmark: ModuleType) -> None:
+    report = json.loads(FIGURES.read_text("utf-8"))
+    seconds = {(one["row"], one["candidate"]): one["seconds"] for one in report["rows"]}
+    figures = [benchmark.Measured(**one) for one in report["rows"]]
+    asked = {
+        "saxpy": ((1.05, "Numba"), (0.6, "NumPy")), "stencil": ((0.7, "Numba"),),
+        "mandelbrot": ((0.1, "Numba"),), "transpose": ((1.0, "Numba"),),
+        "reduction": ((1.0, "Numba"),),
+    }  # fmt: skip
+    rows = [
+        benchmark.Row(name, {}, tuple((who, *t[::-1]) for t in most for who in benchmark.OURS))
+        for name, most in asked.items()
+    ]
+    judged = benchmark.targets(
+        rows, figures, report["launch"], report["first_call"], report["front_end"]
+    )
+    told = {one["promise"]: one["holds"] for one in report["targets"]}
+    assert told == {one.promise: one.holds for one in judged}
+    ratio = seconds["stencil", "clarray"] / seconds["stencil", "Numba"]
+    assert told["stencil on clarray: at most 0.7 of Numba's time"] is (ratio <= 0.7)
+
+
+def test_what_it_compares_is_equal(benchmark: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("numba")
+    if "clarray" not in {device.library for device in pa.devices()}:
+        pytest.skip("needs an OpenCL device")
+    for name, size in (("SIZE", 1 << 18), ("SIDE", 64), ("IMAGE", 32)):
+        monkeypatch.setattr(benchmark, name, size)
+    rows = benchmark.rows("")
+    assert [row.name for row in rows] == [
+        "saxpy", "stencil", "mandelbrot", "transpose", "reduction"
+    ]  # fmt: skip
+    for row in rows:
+        assert {"Numba", *benchmark.OURS} <= set(row.actions)
+
+
+def test_first_calls_are_measured_in_processes_of_their_own(benchmark: ModuleType) -> None:
+    place: Any = pa.device("numpy")
+    if isinstance(reason := place._backend.launcher(place.native), str):
+        pytest.skip(reason)
+    for name in ("numpy", "numpy, second kernel"):
+        found = benchmark.first_call(name, os.environ)
+        assert set(found) == {"nothing cached", "cached on disk"}
+        assert all(0 < seconds < 60 for seconds in found.values())
