@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -20,15 +21,19 @@ def _expm1_parts(xp: Any, a: jax.Array, b: jax.Array) -> tuple[jax.Array, jax.Ar
     return jnp.where(real == 0, 0, real), imag
 
 
+# JAX has no types for it.
+_barrier: Callable[[jax.Array], jax.Array] = lax.optimization_barrier
+
+
 @compiled
 def wide_log1p(x: jax.Array, /) -> jax.Array:
     """Return ``log(1 + x)`` of float64 numbers, of which XLA's own has errors of 128 ULP.
 
     Kahan's formula, within 3 ULP; the barriers keep XLA from simplifying ``(1 + x) - 1``.
     """
-    shifted = lax.optimization_barrier(1 + x)
-    kept = lax.optimization_barrier(shifted - 1)
-    logarithm = lax.optimization_barrier(jnp.log(shifted))
+    shifted = _barrier(1 + x)
+    kept = _barrier(shifted - 1)
+    logarithm = _barrier(jnp.log(shifted))
     scaled = logarithm * (x / jnp.where(kept == 0, 1, kept))
     return jnp.where(kept == 0, x, jnp.where(shifted == jnp.inf, shifted, scaled))
 
