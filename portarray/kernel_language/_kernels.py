@@ -1,0 +1,205 @@
+"""The kernels of :mod:`portarray.kernel_language.algorithms`.
+
+Arrays have three axes: those before the one that is worked along, that one, those after it. It is
+worked along in *parts* of ``size`` elements, one after another, so that operators need not commute.
+On CPUs a work-item takes ``LANES`` parts at once, which do not wait for each other, and there are no
+barriers. On others a group takes a part, and each of its work-items ``ITEMS`` neighbours of it.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import portarray.kernel_language as kl
+from portarray._kernel_language import source
+from portarray._kernel_language.decorator import kernel
+from portarray._kernel_language.kernel import Kernel
+
+__all__ = [
+    "mapped",
+    "merged",
+    "scanned",
+    "scanned_by_groups",
+    "sorted_runs",
+    "totals",
+    "totals_by_groups",
+]
+
+
+@cache
+def mapped(are_arrays: tuple[bool, ...]) -> Kernel:
+    """Return the kernel that calls a function for each element; arguments are arrays or numbers."""
+    names = [f"x{n}" for n in range(len(are_arrays))]
+    values = [f"{x}[i]" if own else x for x, own in zip(names, are_arrays, strict=True)]
+    text = (
+        f"def mapped(out, function, dtype, {', '.join(names)}):\n"
+        f"    i = kl.index()\n"
+        f"    out[i] = dtype(function({', '.join(values)}))\n"
+    )
+    return kernel(static=("function", "dtype"))(source.generated(text, "mapped", {"kl": kl}))
+
+
+@kernel(static=("operator", "dtype", "LANES"))
+def totals(out: Any, x: Any, size: Any, operator: Any, dtype: Any, LANES: Any) -> None:
+    """Write what the elements of each part combine to."""
+    before, item, after = kl.index()
+    values = kl.private(LANES, out.dtype)
+    first = item * LANES
+    if (first + LANES) * size <= x.shape[1]:
+        for lane in kl.unroll(range(LANES)):
+            values[lane] = dtype(x[before, (first + lane) * size, after])
+        for k in range(first * size + 1, first * size + size):
+            for lane in kl.unroll(range(LANES)):
+                values[lane] = operator(values[lane], dtype(x[before, k + lane * size, after]))
+        for lane in kl.unroll(range(LANES)):
+            out[before, first + lane, after] = values[lane]
+    else:
+        for part in range(first, min(first + LANES, out.shape[1])):
+            total = dtype(x[before, part * size, after])
+            for k in range(part * size + 1, min((part + 1) * size, x.shape[1])):
+                total = operator(total, dtype(x[before, k, after]))
+            out[before, part, after] = total
+
+
+@kernel(static=("operator", "dtype", "LANES"))
+def scanned(out: Any, x: Any, ends: Any, size: Any, operator: Any, dtype: Any, LANES: Any) -> None:
+    """Write what the elements up to each one combine to; ``ends`` holds it for each part's last."""
+    before, item, after = kl.index()
+    values = kl.private(LANES, out.dtype)
+    first = item * LANES
+    if first > 0 and (first + LANES) * size <= x.shape[1]:
+        for lane in kl.unroll(range(LANES)):
+            values[lane] = ends[before, first + lane - 1, after]
+        for k in range(first * size, first * size + size):
+            for lane in kl.unroll(range(LANES)):
+                value = dtype(x[before, k + lane * size, after])
+                values[lane] = operator(values[lane], value)
+                out[before, k + lane * size, after] = values[lane]
+    else:
+        for part in range(first, min(first + LANES, ends.shape[1])):
+            total = dtype(x[before, part * size, after])
+            if part > 0:
+                total = operator(ends[before, part - 1, after], total)
+            out[before, part * size, after] = total
+            for k in range(part * size + 1, min((part + 1) * size, x.shape[1])):
+                total = operator(total, dtype(x[before, k, after]))
+                out[before, k, after] = total
+
+
+@kernel(static=("operator", "dtype", "GROUP", "ITEMS"))
+def totals_by_groups(out: Any, x: Any, operator: Any, dtype: Any, GROUP: Any, ITEMS: Any) -> None:
+    """Write what the elements of each part combine to; a group takes a part."""
+    before, after = kl.index(0), kl.index(2)
+    here, part = kl.local_index(1), kl.group_index(1)
+    shared = kl.local(GROUP, out.dtype)
+    first = part * (GROUP * ITEMS)
+    filled = (min(x.shape[1] - first, GROUP * ITEMS) + ITEMS - 1) // ITEMS
+    begin = first + here * ITEMS
+    if here < filled:
+        total = dtype(x[before, begin, after])
+        for k in range(begin + 1, min(begin + ITEMS, x.shape[1])):
+            total = operator(total, dtype(x[before, k, after]))
+        shared[here] = total
+    kl.barrier()
+    step = 1
+    while step < GROUP:
+        left = 2 * step * here
+        if left + step < filled:
+            shared[left] = operator(shared[left], shared[left + step])
+        kl.barrier()
+        step *= 2
+    if here == 0:
+        out[before, part, after] = shared[0]
+
+
+@kernel(static=("operator", "dtype", "GROUP", "ITEMS"))
+def scanned_by_groups(
+    out: Any, x: Any, ends: Any, operator: Any, dtype: Any, GROUP: Any, ITEMS: Any
+) -> None:
+    """Write what the elements up to each one combine to; ``ends`` holds it for each part's last."""
+    before, after = kl.index(0), kl.index(2)
+    here, part = kl.local_index(1), kl.group_index(1)
+    shared = kl.local((2, GROUP), out.dtype)  # what is read, and what is written, in turn
+    first = part * (GROUP * ITEMS)
+    filled = (min(x.shape[1] - first, GROUP * ITEMS) + ITEMS - 1) // ITEMS
+    begin = first + here * ITEMS
+    end = min(begin + ITEMS, x.shape[1])
+    if here < filled:
+        total = dtype(x[before, begin, after])
+        for k in range(begin + 1, end):
+            total = operator(total, dtype(x[before, k, after]))
+        shared[0, here] = total
+    kl.barrier()
+    step = 1
+    turn = 0
+    while step < GROUP:
+        if here < filled:
+            total = shared[turn, here]
+            if here >= step:
+                total = operator(shared[turn, here - step], total)
+            shared[1 - turn, here] = total
+        kl.barrier()
+        step *= 2
+        turn = 1 - turn
+    if here < filled:
+        total = dtype(x[before, begin, after])
+        if here > 0:
+            total = operator(shared[turn, here - 1], total)
+        if part > 0:
+            total = operator(ends[before, part - 1, after], total)
+        out[before, begin, after] = total
+        for k in range(begin + 1, end):
+            total = operator(total, dtype(x[before, k, after]))
+            out[before, k, after] = total
+
+
+@kernel(static=("less", "RUN"))
+def sorted_runs(keys: Any, places: Any, x: Any, less: Any, RUN: Any) -> None:
+    """Sort each ``RUN`` neighbours, by insertion; ``places`` is where they were."""
+    first = kl.index() * RUN
+    for i in range(first, min(first + RUN, x.shape[0])):
+        key = x[i]
+        k = i
+        while k > first and less(key, keys[k - 1]):
+            keys[k] = keys[k - 1]
+            places[k] = places[k - 1]
+            k -= 1
+        keys[k] = key
+        places[k] = i
+
+
+@kernel(static=("less",))
+def merged(
+    out: Any, out_places: Any, keys: Any, places: Any, width: Any, share: Any, less: Any
+) -> None:
+    """Merge neighbours of ``width`` sorted keys; a work-item writes ``share`` of them.
+
+    Where its part begins in the two is searched for: of equal keys the left ones come first.
+    """
+    begin = kl.index() * share
+    low = begin // (2 * width) * (2 * width)
+    middle = min(low + width, keys.shape[0])
+    high = min(low + 2 * width, keys.shape[0])
+    count = begin - low  # of keys that others write, from both
+    left, right = max(0, count - (high - middle)), min(count, middle - low)
+    while left < right:
+        half = (left + right) // 2
+        if less(keys[middle + count - 1 - half], keys[low + half]):
+            right = half
+        else:
+            left = half + 1
+    a = low + left
+    b = middle + count - left
+    for k in range(begin, min(begin + share, high)):
+        second = b < high
+        if second and a < middle:
+            second = less(keys[b], keys[a])
+        if second:
+            out[k] = keys[b]
+            out_places[k] = places[b]
+            b += 1
+        else:
+            out[k] = keys[a]
+            out_places[k] = places[a]
+            a += 1
