@@ -80,7 +80,7 @@ class Decorator:
             The helper. Called outside of kernels it is the plain function.
         """
         from portarray._kernel_language import source
-        from portarray._kernel_language.expressions import Helper
+        from portarray._kernel_language.words import Helper
 
         source.read(function)
         return Helper(function)  # type: ignore[arg-type, return-value]

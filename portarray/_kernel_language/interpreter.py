@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from portarray._kernel_language import arithmetic, tree, types
-from portarray._kernel_language.expressions import Setting
+from portarray._kernel_language.setting import Setting
 from portarray._kernel_language.source import Source
 from portarray._kernel_language.types import Array, DType, Scalar, Tuple
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -260,3 +261,77 @@ class Function:
     helpers: list[Function] = field(default_factory=list)
     written: set[str] = field(default_factory=set)
     barriers: bool = False
+
+
+def run_time_parameters(function: Function) -> dict[str, Scalar | Tuple]:
+    """Return the parameters of a helper that are values at run time."""
+    return {
+        name: given.type
+        for name, given in function.parameters.items()
+        if isinstance(given, Variable)
+    }
+
+
+def walk(x: object) -> Iterator[object]:
+    """Yield a node and everything below it.
+
+    Parameters
+    ----------
+    x : Node or other
+        A part of a tree.
+
+    Yields
+    ------
+    object
+        `x`, then its parts.
+    """
+    yield x
+    if not isinstance(x, Node):
+        return
+    for name in type(x).__dataclass_fields__:
+        one = getattr(x, name)
+        for part in one if isinstance(one, list) else (one,):
+            if isinstance(part, Node):
+                yield from walk(part)
+
+
+def arrays_of(function: Function) -> list[Array]:
+    """Return the arrays that a function reads or writes, in its helpers too."""
+    found: dict[str, Array] = {}
+    for given in function.parameters.values():
+        if isinstance(given, Array):
+            found[given.name] = given
+    for statement in function.body:
+        for one in walk(statement):
+            array = getattr(one, "array", None)
+            if isinstance(array, Array):
+                found[array.name] = array
+            if isinstance(one, HelperCall):
+                found |= {a.name: a for a in arrays_of(one.helper)}
+    return list(found.values())
+
+
+def helpers_of(function: Function) -> Iterator[Function]:
+    """Yield helpers, those first that others call."""
+    for one in function.helpers:
+        yield from helpers_of(one)
+        yield one
+
+
+def memories(body: Iterable[Statement]) -> Iterator[Array]:
+    """Yield the memory that statements ask for."""
+    for one in body:
+        if isinstance(one, Memory):
+            yield one.array
+        elif isinstance(one, Block):
+            yield from memories(one.body)
+
+
+def assigned_in(body: Iterable[Statement]) -> Iterator[str]:
+    """Yield the variables that statements assign to."""
+    for statement in body:
+        for one in walk(statement):
+            if isinstance(one, Assign):
+                yield from one.names
+            elif isinstance(one, For):
+                yield one.name

@@ -408,7 +408,7 @@ def test_divergent_barriers_are_told(lines: tuple[int, int | None], where: str) 
 
     kernel = no_barrier_of_two
     kernel.interpret(floats(2), floats(2), group=2)
-    ((made, _),) = kernel._as_python.values()
+    ((made, _),) = kernel._oracle.made.values()
     run = Run(
         dataclasses.replace(made, function=waits),
         {"y": np.zeros(2), "x": np.zeros(2)}, (2,), (2,), seed=None, debug=True,

@@ -1,0 +1,164 @@
+"""The types, names and literals of a program in a C-like language.
+
+Numbers are ``i8`` to ``u64``, ``f32`` and ``f64``; float16 and bfloat16 are stored as such, and
+computed in float32 and rounded after each operation, as NumPy does.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from portarray._kernel_language import tree, types
+from portarray._kernel_language.c_text import atom
+from portarray._kernel_language.dialects import RESERVED, Dialect
+from portarray._kernel_language.setting import Setting
+from portarray._kernel_language.types import Array, DType, Scalar, Tuple
+
+_SHORT = {"int": "i", "uint": "u", "float": "f"}
+HALVES = ("float16", "bfloat16")
+
+
+def c_name(dtype: DType) -> str:
+    """Return the name of a dtype in programs: of what memory holds."""
+    name = dtype.name
+    if name == "bool":
+        return "pa_bool"
+    if name == "bfloat16":
+        return "bf16"
+    word = name.rstrip("0123456789")
+    return _SHORT[word] + name[len(word) :]
+
+
+class Types:
+    """What the functions of a program share: its types and names, and which of them it uses.
+
+    Parameters
+    ----------
+    written
+        The names of the arrays that the kernel writes.
+    """
+
+    def __init__(self, setting: Setting, dialect: Dialect, written: set[str]) -> None:
+        self.setting = setting
+        self.dialect = dialect
+        self.written = written
+        self.default = types.strong(setting.default)
+        self.wide = setting.index_bits > 31
+        self.offset = "i64" if self.wide else "i32"
+        self.used: dict[tuple[str, str, int], DType] = {}  # sizes and strides that are read
+        self.tuples: dict[tuple[str, ...], str] = {}
+        self.small: dict[str, str] = {}  # functions that are needed besides the prelude's, by name
+
+    def name(self, name: str) -> str:
+        """Return a user's name, changed where it means something in the language."""
+        if name in RESERVED or name.startswith(("pa_", "PA_", "get_")) or not name.isascii():
+            return f"{name.encode('ascii', 'backslashreplace').decode().replace(chr(92), '_')}_"
+        return name
+
+    def settled(self, type_: Scalar) -> Scalar:
+        """Return the dtype in which a number is kept; a weak one has one too."""
+        if not type_.weak:
+            return type_
+        if type_.kind == "f":
+            return self.default
+        return types.strong(types.INT32 if type_.bits <= 31 else types.INT64)
+
+    def c_type(self, type_: Scalar | Tuple) -> str:
+        """Return the type of a variable."""
+        if isinstance(type_, Tuple):
+            return self.struct(tuple(self.c_type(one) for one in type_.items))
+        dtype = self.settled(type_).dtype
+        assert dtype is not None
+        if dtype.name in HALVES:
+            return "f32"
+        return "bool" if dtype.kind == "b" else c_name(dtype)
+
+    def struct(self, items: tuple[str, ...]) -> str:
+        """Return the type of a tuple."""
+        return self.tuples.setdefault(items, f"pa_tuple_{'_'.join(items)}")
+
+    def cast(self, text: str, own: Scalar, target: Scalar) -> str:
+        assert target.dtype is not None
+        assert own.dtype is not None
+        if target.kind == "b":
+            return f"({text} != 0)"
+        if target.dtype.name in HALVES:
+            if own.dtype == target.dtype:
+                return text
+            # Integers that float32 does not hold are rounded once.
+            wide = "f64" if own.dtype.itemsize > 4 and self.has_double() else "f32"
+            return f"pa_round_{c_name(target.dtype)}_{wide}(({wide}){text})"
+        name = c_name(target.dtype)
+        if own.dtype.name in HALVES and name == "f32":
+            return text
+        return f"({name}){text}" if atom(text) else f"({name})({text})"
+
+    def has_double(self) -> bool:
+        return np.dtype(np.float64) in self.setting.dtypes
+
+    def literal(self, value: bool | int | float, target: Scalar) -> str:
+        """Return a literal of a type."""
+        dtype = target.dtype
+        assert dtype is not None
+        if dtype.kind == "b":
+            return "true" if value else "false"
+        if target.kind == "f":
+            if dtype.name in HALVES:
+                with np.errstate(all="ignore"):
+                    value = float(np.asarray(value).astype(dtype))
+            number = float(value)
+            if math.isnan(number) or math.isinf(number):
+                word = "PA_NAN" if math.isnan(number) else "PA_INF"
+                text = f"(-{word})" if number < 0 else word
+                return f"(({c_name(dtype) if dtype.itemsize > 2 else 'f32'}){text})"
+            if dtype.itemsize == 8:
+                return repr(number) if number >= 0 else f"({number!r})"
+            short = repr(float(np.float32(number)))
+            return f"{short}f" if not short.startswith("-") else f"({short}f)"
+        whole = int(value)
+        limits = np.iinfo(dtype)
+        if whole == limits.min and whole < 0 and dtype.itemsize >= 4:
+            return f"({self.literal(whole + 1, target)} - 1)"
+        long = self.dialect.long_suffix
+        suffix = {"int64": long, "uint64": f"U{long}", "uint32": "U"}.get(dtype.name, "")
+        text = f"{whole}{suffix}"
+        return text if whole >= 0 else f"({text})"
+
+    def use(self, what: str, array: Array, axis: int) -> str:
+        """Return the name of an array's size, stride or offset, and note that it is read."""
+        self.used["offset" if what == "offset" else what, array.name, axis] = (
+            types.INT64 if self.wide else types.INT32
+        )
+        letter = {"size": "n", "stride": "s"}[what]
+        return f"{self.name(array.name)}__{letter}{axis}"
+
+    def inherited(self, helper: tree.Function, *, declare: bool = False) -> list[str]:
+        """Return a helper's arrays, their sizes and strides, and the work-item's place.
+
+        All that the kernel has: compilers drop what is not used.
+        """
+        out = []
+        arrays = {a.name: a for a in tree.arrays_of(helper)}
+        for name in sorted(arrays):
+            array = arrays[name]
+            own = self.name(name)
+            out.append(f"{self.pointer(array)} {own}" if declare else own)
+            if array.shape is None:
+                for axis in range(array.ndim):
+                    parts = [self.use("size", array, axis)]
+                    if array.strided:
+                        parts.append(self.use("stride", array, axis))
+                    out += [f"const {self.offset} {one}" if declare else one for one in parts]
+        for axis in range(self.setting.ndim):
+            for one in (f"pa_index{axis}", f"pa_ndrange{axis}"):
+                out.append(f"const {self.offset} {one}" if declare else one)
+        out += self.dialect.inherited_declared if declare else self.dialect.inherited
+        return out
+
+    def pointer(self, array: Array) -> str:
+        """Return the type of a pointer to an array's elements."""
+        space = f"PA_{array.space.upper()}"
+        const = "" if array.space != "global" or array.name in self.written else "const "
+        return f"{space} {const}{c_name(array.dtype)}*"

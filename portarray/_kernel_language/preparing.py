@@ -1,0 +1,175 @@
+"""Compiles kernels for the arguments of a call."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from portarray._array import dispatch
+from portarray._array.array import Array
+from portarray._kernel_language import source, tree, types
+from portarray._kernel_language.arguments import Asked, parameters
+from portarray._kernel_language.definition import Definition
+from portarray._kernel_language.dialects import DIALECTS, Dialect
+from portarray._kernel_language.frontend import read_kernel
+from portarray._kernel_language.printer import Printed, print_kernel
+from portarray._kernel_language.ranges import Range
+from portarray._kernel_language.scope import Shared
+from portarray._kernel_language.setting import Setting
+from portarray.backends.launching import Launch, Launcher, Program
+
+CONVERSIONS: Mapping[str, type] = {"b": bool, "f": float}
+"""What makes values of scalar arguments, by kind; int of others."""
+
+
+@dataclass(slots=True)
+class Prepared:
+    """A kernel compiled for the types of some arguments on a device."""
+
+    tree: tree.Function
+    setting: Setting
+    printed: Printed
+    launch: Launch
+    launcher: Launcher
+    arrays: list[int]  # places of the arrays among the arguments
+    written: list[int]  # places of those that are written
+    values: Callable[[list[Any], Range, tuple[Any, ...]], list[Any]]
+    ranges: dict[tuple[Range, Range | None], tuple[Range, Range]] = field(default_factory=dict)
+    constants: list[tuple[Callable[[str], Any], str, Any]] = field(default_factory=list)
+
+
+def prepare(own: Definition, asked: Asked) -> Prepared:
+    """Compile a kernel for a call."""
+    device = asked.device
+    launcher = device._backend.launcher(device.native)
+    if isinstance(launcher, str):
+        raise NotImplementedError(f"{device} runs no user kernels: {launcher}")
+    dialect = DIALECTS[launcher.dialect]
+    found, setting, shared = read(own, asked, launcher, dialect)
+    printed = print_kernel(found, setting, dialect, offsets=launcher.offsets)
+    shared_bytes = sum(
+        math.prod(one.shape or ()) * one.dtype.itemsize
+        for one in tree.memories(found.body)
+        if one.space == "local"
+    )
+    if shared_bytes > launcher.local_memory:
+        raise ValueError(
+            f"{own.name} has {shared_bytes} bytes of local memory; {device} has "
+            f"{launcher.local_memory} for a group"
+        )
+    written = [one.name in found.written for one in printed.arrays]
+    program = Program(
+        printed.name,
+        launcher.dialect,
+        printed.text,
+        tuple(one.dtype for one in printed.arrays),
+        tuple(written),
+        tuple(value.dtype for value in printed.values),
+    )
+    launch = launcher.build(program)
+    places = [own.names.index(one.name) for one in printed.arrays]
+    return Prepared(
+        tree=found,
+        setting=setting,
+        printed=printed,
+        launch=launch,
+        launcher=launcher,
+        arrays=places,
+        written=[place for place, own in zip(places, written, strict=True) if own],
+        values=values_of(printed, own.names, places),
+        constants=list(shared.constants.values()),
+    )
+
+
+def read(
+    own: Definition, asked: Asked, launcher: Any, dialect: Dialect
+) -> tuple[tree.Function, Setting, Shared]:
+    """Return the typed tree; the number of axes is found where no ndrange is given."""
+    device, axes = asked.device, asked.axes
+    double = np.dtype(np.float64)
+    dtypes = frozenset(dispatch.dtypes_of(device))
+    if not dialect.double:
+        dtypes -= {double}
+    default = dispatch.default_dtype(device, "f")
+    if default == double and double not in dtypes:
+        default = np.dtype(np.float32)
+
+    def setting(ndim: int) -> Setting:
+        return Setting(
+            default=default,
+            dtypes=dtypes,
+            ndim=max(ndim, 1),
+            index_bits=types.ALL_BITS if asked.large else types.INDEX_BITS,
+            atomics64=getattr(launcher, "atomics64", True),
+            device=str(device),
+        )
+
+    given = parameters(own, asked)
+    if axes < 0:
+        first = first_written(own)
+        by_name = dict(zip(own.names, asked.args, strict=True))
+        model = by_name.get(first) if first is not None else None
+        axes = model.ndim if type(model) is Array else 1  # else reading tells what is wrong
+    shared = Shared()
+    found = read_kernel(own.source, given, setting(axes), shared)
+    if not found.written:
+        raise TypeError(f"{own.name} writes into none of its arguments, so that it has no effect")
+    return found, setting(axes), shared
+
+
+def first_written(own: Definition) -> str | None:
+    """Return the first parameter that is assigned to, as the text tells."""
+    written = set()
+    for one in ast.walk(own.source.node):
+        if isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Store):
+            if isinstance(one.value, ast.Name):
+                written.add(one.value.id)
+        elif (
+            isinstance(one, ast.Call)
+            and one.args
+            and isinstance(one.args[0], ast.Name)
+            and "atomic" in ast.unparse(one.func)
+        ):
+            written.add(one.args[0].id)
+    return next((name for name in own.names if name in written), None)
+
+
+def values_of(
+    printed: Printed, names: list[str], places: list[int]
+) -> Callable[[list[Any], Range, tuple[Any, ...]], list[Any]]:
+    """Return what makes the values of a launch from layouts, ndrange and arguments."""
+    order = {names[place]: n for n, place in enumerate(places)}
+    parts = []
+    for one in printed.values:
+        if one.what == "argument":
+            place = names.index(one.name)
+            convert = CONVERSIONS.get(one.dtype.kind, int).__name__
+            parts.append(f"{convert}(args[{place}])")
+        elif one.what == "ndrange":
+            parts.append(f"ndrange[{one.axis}]")
+        else:
+            part = {"size": 0, "stride": 1, "offset": 2}[one.what]
+            at = f"layouts[{order[one.name]}][{part}]"
+            parts.append(at if one.what == "offset" else f"{at}[{one.axis}]")
+    # One function without look-ups by name: this is made once, and called at each launch.
+    made: Callable[[list[Any], Range, tuple[Any, ...]], list[Any]] = eval(  # noqa: S307
+        f"lambda layouts, ndrange, args: [{', '.join(parts)}]"
+    )
+    return made
+
+
+def current(constants: list[tuple[Callable[[str], Any], str, Any]]) -> bool:
+    """Tell whether the globals that a program was compiled with have these values still."""
+    for lookup, name, value in constants:
+        try:
+            now = lookup(name)
+        except source.Missing:
+            return False
+        if now is not value and (type(now) is not type(value) or now != value):
+            return False
+    return True

@@ -1,0 +1,34 @@
+"""The words of the kernel language: functions that mean something in kernels, by their names."""
+
+from __future__ import annotations
+
+import functools
+from types import FunctionType
+from typing import Any
+
+LANGUAGE = "portarray.kernel_language"
+"""The module of the language's own functions."""
+PLACES = ("index", "local_index", "group_index", "group_size", "group_count", "global_size")
+LINEAR = {"linear_index": "index", "local_linear_index": "local_index"}
+ATOMICS = {
+    "atomic_add": "add", "atomic_min": "min", "atomic_max": "max", "atomic_exchange": "exchange",
+    "atomic_compare_exchange": "compare_exchange",
+}  # fmt: skip
+
+
+class Helper:
+    """A function that kernels call; made by ``pa.kernel.function``."""
+
+    def __init__(self, function: FunctionType) -> None:
+        self.function = function
+        functools.update_wrapper(self, function)
+
+    def __call__(self, *args: Any) -> Any:
+        """Call the function as plain Python."""
+        return self.function(*args)
+
+
+def language_word(value: Any) -> str | None:
+    """Return the name of one of the language's own functions."""
+    own = isinstance(value, FunctionType) and value.__module__ == LANGUAGE
+    return value.__name__ if own else None
