@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 import inspect
 import linecache
 import textwrap
@@ -79,6 +80,7 @@ def read(function: Any, *, helper: bool = False) -> Source:
     return Source(function, filename, lines, first, indent, node)
 
 
+@functools.lru_cache(maxsize=256)  # it reads the whole file
 def _read_lambda(function: FunctionType) -> Source:
     """Return the text of a lambda as that of a function with one statement."""
     code = function.__code__

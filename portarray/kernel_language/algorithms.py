@@ -109,7 +109,7 @@ def map_kernel(function: Function, /, *arrays: Any, dtype: DType | None = None) 
     if not out.size:
         return out
     axes = len(shape)
-    if axes != 1 and (axes > 3 or not axes or _are_whole(several)):
+    if not 1 <= axes <= 3:
         several = [pa.reshape(x, (-1,)) for x in several]
         out = pa.reshape(out, (-1,))
     given = iter(several)
