@@ -13,6 +13,7 @@
     ├── KernelDebugError (RuntimeError)              what an interpreted kernel does wrong
     │   ├── KernelIndexError (IndexError)            an index outside an array
     │   └── KernelZeroDivisionError (ZeroDivisionError)  integers, in debug mode
+    ├── KernelSyntaxError (SyntaxError)              a function is not in the kernel language
     ├── KernelVerificationError (AssertionError)     a device computes another result
     ├── LinAlgError (numpy.linalg.LinAlgError)       matrices without an inverse, a factor, ...
     └── OutOfMemoryError (MemoryError)               with asked, free and total bytes
@@ -27,8 +28,8 @@ pickling and programs need not parse text.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,6 +41,12 @@ __all__ = [
     "HostFallbackError",
     "HostFallbackWarning",
     "KernelBuildError",
+    "KernelDebugError",
+    "KernelIndexError",
+    "KernelProblem",
+    "KernelSyntaxError",
+    "KernelVerificationError",
+    "KernelZeroDivisionError",
     "LinAlgError",
     "OutOfMemoryError",
     "PortarrayError",
@@ -284,6 +291,70 @@ class KernelIndexError(KernelDebugError, IndexError):
 
 class KernelZeroDivisionError(KernelDebugError, ZeroDivisionError):
     """Division of integers by zero in an interpreted kernel, in debug mode; devices make it 0."""
+
+
+class KernelProblem(NamedTuple):
+    """One thing that is wrong in a kernel, and where.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong.
+    filename : str
+        The file.
+    line : int
+        The line in it.
+    column, end : int
+        The columns from which and up to which, counted from 0.
+    text : str
+        That line.
+    """
+
+    message: str
+    filename: str
+    line: int
+    column: int
+    end: int
+    text: str
+
+    def shown(self) -> str:
+        """Return the place, the line with a caret, and the message."""
+        caret = " " * self.column + "^" * max(1, self.end - self.column)
+        lines = (
+            f'  File "{self.filename}", line {self.line}',
+            f"    {self.text.rstrip()}",
+            f"    {caret}",
+            self.message,
+        )
+        return "\n".join(lines)
+
+
+class KernelSyntaxError(PortarrayError, SyntaxError):
+    """What stands in a kernel is not in the kernel language, or does not fit its types.
+
+    All that is wrong in a kernel is told at once; the attributes of :class:`SyntaxError` say where
+    the first problem is.
+
+    Parameters
+    ----------
+    problems : sequence of KernelProblem
+        What is wrong: at least one, each with message, filename, line, column, end and text.
+    """
+
+    def __init__(self, problems: Sequence[KernelProblem]) -> None:
+        self.problems = tuple(problems)
+        first, *rest = self.problems
+        message = first.message
+        if rest:
+            more = "\n".join(one.shown() for one in rest)
+            message = f"{message}\nand {len(rest)} more:\n{more}"
+        super().__init__(
+            message,
+            (first.filename, first.line, first.column + 1, first.text, first.line, first.end + 1),
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.problems,)
 
 
 class KernelVerificationError(PortarrayError, AssertionError):

@@ -91,7 +91,7 @@ def _on(device: Device, examples: Any, tolerance: float) -> list[Compared]:
                 one.differences, one.problem = error.differences, str(error)
             except NotImplementedError as error:  # no programs run on the device
                 one.skipped = str(error)
-            except (PortarrayError, SyntaxError, TypeError, ValueError) as error:
+            except (PortarrayError, TypeError, ValueError) as error:
                 one.problem = f"{type(error).__name__}: {error}"
             out.append(one)
     return out

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,8 +11,10 @@ import numpy as np
 from portarray._array.array import Array
 from portarray._devices.device import Device
 from portarray._kernel_language import tree, types
+from portarray._kernel_language.constants import given, plain
 from portarray._kernel_language.definition import Definition
 from portarray._kernel_language.ranges import Range
+from portarray._kernel_language.scope import Wrong
 from portarray.backends.launching import Layout
 from portarray.errors import DeviceMismatchError
 
@@ -73,7 +74,7 @@ def key(own: Definition, x: Any, static: bool) -> Any:
                 f"{own.name}: a static argument must be hashable, such as a number, a "
                 f"dtype or a tuple, not {type(x).__name__}"
             )
-        return ("static", exact(x))
+        return ("static", exact(plain(x)))
     if isinstance(x, (bool, np.bool_)):
         return bool
     if isinstance(x, (int, np.integer)):
@@ -106,7 +107,10 @@ def parameters(own: Definition, asked: Asked) -> dict[str, Any]:
             strided = is_strided(shape, strides)
             found[name] = types.Array(name, x.dtype, len(shape), strided=strided)
         elif static or isinstance(x, (tuple, str, np.dtype, type)):
-            found[name] = static_value(node, x)
+            try:
+                found[name] = given(node, plain(x))
+            except Wrong as wrong:
+                raise TypeError(f"{own.name} got {name}={x!r}: {wrong}") from None
         elif isinstance(x, (bool, np.bool_)):
             found[name] = tree.Variable(node, types.TRUTH, name)
         elif isinstance(x, (int, np.integer)):
@@ -116,19 +120,6 @@ def parameters(own: Definition, asked: Asked) -> dict[str, Any]:
         else:
             found[name] = tree.Variable(node, types.WEAK_FLOAT, name)
     return found
-
-
-def static_value(node: ast.AST, x: Any) -> Any:
-    if isinstance(x, (bool, np.bool_)):
-        return tree.Literal(node, types.TRUTH, bool(x))
-    if isinstance(x, (int, np.integer)):
-        return tree.Literal(node, types.of_python(int(x)), int(x))
-    if isinstance(x, (float, np.floating)):
-        return tree.Literal(node, types.WEAK_FLOAT, float(x))
-    if isinstance(x, tuple) and x and all(isinstance(one, (bool, int, float)) for one in x):
-        items = [tree.Literal(node, types.of_python(one), one) for one in x]
-        return tree.Items(node, types.Tuple(tuple(i.type for i in items)), list(items))  # type: ignore[misc]
-    return types.Constant(x)
 
 
 def is_strided(shape: Range, strides: Range) -> bool:

@@ -11,11 +11,11 @@ import numpy as np
 
 from portarray._kernel_language import functions, operators, source, tree, types
 from portarray._kernel_language.constants import dtype_of, near
-from portarray._kernel_language.errors import KernelSyntaxError
 from portarray._kernel_language.operators import scalar
 from portarray._kernel_language.scope import Scope, Value, Wrong
 from portarray._kernel_language.types import Array, Constant, DType, Scalar, Tuple
 from portarray._kernel_language.words import ATOMICS, LINEAR, PLACES, Helper, language_word
+from portarray.errors import KernelSyntaxError
 
 if TYPE_CHECKING:
     from portarray._kernel_language.expressions import Expressions
@@ -249,7 +249,7 @@ def _helper_call(
 
 def _key(value: Value) -> Any:
     if isinstance(value, tree.Literal):
-        return ("literal", type(value.value), value.value)
+        return ("literal", value.type, type(value.value), value.value)
     if isinstance(value, tree.Items) and all(isinstance(i, tree.Literal) for i in value.items):
         return tuple(_key(one) for one in value.items)
     return value.type if isinstance(value, tree.Expr) else value

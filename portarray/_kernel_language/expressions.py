@@ -138,7 +138,7 @@ class Expressions:
             return tree.Logic(node, types.TRUTH, "not", [self.truth(node.operand)])
         x = self.number(node.operand)
         sign = _UNARY[type(node.op)]
-        if isinstance(x, tree.Literal) and not isinstance(x.value, bool) and sign != "~x":
+        if isinstance(x, tree.Literal) and scalar(x).weak and sign != "~x":
             value = -x.value if sign == "-x" else x.value
             return tree.Literal(node, types.of_python(value), value)
         work = scalar(x)
@@ -179,7 +179,10 @@ class Expressions:
             first, second = (one.value for one in values)  # type: ignore[union-attr]
             same = dtype_of(first) == dtype_of(second) if dtype_of(first) else first == second
             return tree.Literal(node, types.TRUTH, same == (sign == "=="))
-        if all(isinstance(one, tree.Literal) for one in values):
+        if all(isinstance(one, tree.Literal) for one in values) and (
+            values[0].type == values[1].type  # type: ignore[union-attr]
+            or all(one.type.kind != "f" for one in values)  # type: ignore[union-attr]
+        ):
             a, b = (one.value for one in values)  # type: ignore[union-attr]
             found = {"==": a == b, "!=": a != b, "<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}
             return tree.Literal(node, types.TRUTH, found[sign])

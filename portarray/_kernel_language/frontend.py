@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from portarray._kernel_language import source, tree
-from portarray._kernel_language.errors import KernelSyntaxError
 from portarray._kernel_language.scope import Scope, Shared, Value
 from portarray._kernel_language.setting import Setting
 from portarray._kernel_language.statements import Statements
+from portarray.errors import KernelSyntaxError
 
 _ROUNDS = 12
 

@@ -127,6 +127,8 @@ def _folded(sign: str, x: tree.Expr, y: tree.Expr) -> int | None:
     """Return the value of an operator on literal integers, for shapes."""
     if not (isinstance(x, tree.Literal) and isinstance(y, tree.Literal)):
         return None
+    if not (scalar(x).weak and scalar(y).weak):
+        return None
     a, b = x.value, y.value
     if type(a) is not int or type(b) is not int or sign not in ("+", "-", "*", "//", "%", "**"):
         return None

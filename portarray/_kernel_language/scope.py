@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from portarray._kernel_language import source, tree
-from portarray._kernel_language.errors import Problem
 from portarray._kernel_language.setting import Setting
 from portarray._kernel_language.types import Array, Constant, Scalar, Tuple
+from portarray.errors import KernelProblem
 
 Value: TypeAlias = "tree.Expr | Array | Constant"
 
@@ -61,7 +61,7 @@ class Scope:
     def begin(self, name: str) -> None:
         """Forget what one reading has found, but for the types."""
         self.result = tree.Function(name, dict(self.parameters), source=self.source)
-        self.problems: list[Problem] = []
+        self.problems: list[KernelProblem] = []
         self.constants: dict[str, Any] = {}
         self.memory: dict[str, Array] = {}
         self.assigned: set[str] = set()

@@ -14,7 +14,7 @@ from pathlib import PurePath
 from types import FunctionType
 from typing import Any
 
-from portarray._kernel_language.errors import KernelSyntaxError, Problem
+from portarray.errors import KernelProblem, KernelSyntaxError
 
 
 @dataclass(slots=True)
@@ -28,7 +28,7 @@ class Source:
     indent: int
     node: ast.FunctionDef
 
-    def problem(self, at: ast.AST, message: str) -> Problem:
+    def problem(self, at: ast.AST, message: str) -> KernelProblem:
         """Return a problem at a node."""
         line = getattr(at, "lineno", 1)
         text = self.lines[line - 1] if 0 < line <= len(self.lines) else ""
@@ -36,7 +36,7 @@ class Source:
         end = getattr(at, "end_col_offset", None)
         same = getattr(at, "end_lineno", line) == line
         last = end + self.indent if end is not None and same else len(text.rstrip())
-        return Problem(message, self.filename, self.first + line - 1, column, last, text)
+        return KernelProblem(message, self.filename, self.first + line - 1, column, last, text)
 
     def beside(self, at: ast.AST) -> str:
         """Return the line at a node, with its place, for comments."""

@@ -69,6 +69,16 @@ EXAMPLES: list[tuple[errors.PortarrayError, type[Exception], dict[str, Any]]] = 
         {"message": "1 // 0"},
     ),
     (
+        errors.KernelSyntaxError(
+            [
+                errors.KernelProblem("a list is not in it", "k.py", 7, 4, 6, "    []"),
+                errors.KernelProblem("nor is a dict", "k.py", 8, 4, 6, "    {}"),
+            ]
+        ),
+        SyntaxError,
+        {"filename": "k.py", "lineno": 7},
+    ),
+    (
         errors.KernelVerificationError("saxpy", "clarray:0", {"y": 40.0}, 16),
         AssertionError,
         {"kernel": "saxpy", "device": "clarray:0", "tolerance": 16},

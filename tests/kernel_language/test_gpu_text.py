@@ -20,7 +20,7 @@ import pytest
 from cases.case import Case, all_cases
 
 import portarray as pa
-from portarray._kernel_language.errors import KernelSyntaxError
+from portarray.errors import KernelSyntaxError
 
 HEADERS = Path(__file__).parent / "gpu_headers"
 FLOAT64 = np.dtype(np.float64)

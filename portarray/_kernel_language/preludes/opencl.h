@@ -90,70 +90,52 @@ inline f32 pa_round_f16_f64(f64 x) {
 }
 #endif
 
-#define PA_ATOMICS(space, word)                                                                  \
-    inline i32 pa_atomic_add_i32_##word(volatile space i32* p, i32 x) { return atomic_add(p, x); } \
-    inline u32 pa_atomic_add_u32_##word(volatile space u32* p, u32 x) { return atomic_add(p, x); } \
-    inline i32 pa_atomic_min_i32_##word(volatile space i32* p, i32 x) { return atomic_min(p, x); } \
-    inline u32 pa_atomic_min_u32_##word(volatile space u32* p, u32 x) { return atomic_min(p, x); } \
-    inline i32 pa_atomic_max_i32_##word(volatile space i32* p, i32 x) { return atomic_max(p, x); } \
-    inline u32 pa_atomic_max_u32_##word(volatile space u32* p, u32 x) { return atomic_max(p, x); } \
-    inline i32 pa_atomic_exchange_i32_##word(volatile space i32* p, i32 x) { return atomic_xchg(p, x); } \
-    inline u32 pa_atomic_exchange_u32_##word(volatile space u32* p, u32 x) { return atomic_xchg(p, x); } \
-    inline f32 pa_atomic_exchange_f32_##word(volatile space f32* p, f32 x) { return atomic_xchg(p, x); } \
-    inline i32 pa_atomic_compare_exchange_i32_##word(volatile space i32* p, i32 e, i32 x) { return atomic_cmpxchg(p, e, x); } \
-    inline u32 pa_atomic_compare_exchange_u32_##word(volatile space u32* p, u32 e, u32 x) { return atomic_cmpxchg(p, e, x); } \
-    inline f32 pa_atomic_compare_exchange_f32_##word(volatile space f32* p, f32 e, f32 x) {      \
-        return as_float(atomic_cmpxchg((volatile space u32*)p, as_uint(e), as_uint(x)));          \
-    }                                                                                             \
-    PA_F32_ATOMIC(space, word, add, old + x)                                                      \
-    PA_F32_ATOMIC(space, word, min, x < old ? x : old)                                            \
-    PA_F32_ATOMIC(space, word, max, x > old ? x : old)
-#define PA_F32_ATOMIC(space, word, name, made)                                                   \
-    inline f32 pa_atomic_##name##_f32_##word(volatile space f32* p, f32 x) {                     \
-        u32 seen = *(volatile space u32*)p, before;                                               \
-        do {                                                                                      \
-            const f32 old = as_float(seen);                                                       \
-            before = seen;                                                                        \
-            seen = atomic_cmpxchg((volatile space u32*)p, before, as_uint((f32)(made)));          \
-        } while (seen != before);                                                                 \
-        return as_float(seen);                                                                    \
+#define PA_INTEGER_ATOMIC(space, word, own, kind, name, function)                                  \
+    inline kind pa_atomic_##name##_##kind##_##word(volatile space kind* p, kind x) {               \
+        return own##function(p, x);                                                                \
     }
+#define PA_INTEGER_ATOMICS(space, word, own, kind)                                                 \
+    PA_INTEGER_ATOMIC(space, word, own, kind, add, add)                                            \
+    PA_INTEGER_ATOMIC(space, word, own, kind, min, min)                                            \
+    PA_INTEGER_ATOMIC(space, word, own, kind, max, max)                                            \
+    PA_INTEGER_ATOMIC(space, word, own, kind, exchange, xchg)                                      \
+    inline kind pa_atomic_compare_exchange_##kind##_##word(volatile space kind* p, kind e, kind x) { \
+        return own##cmpxchg(p, e, x);                                                              \
+    }
+#define PA_FLOAT_ATOMIC(space, word, own, kind, bits, value_of, bits_of, name, made)               \
+    inline kind pa_atomic_##name##_##kind##_##word(volatile space kind* p, kind x) {               \
+        bits seen = *(volatile space bits*)p, before;                                              \
+        do {                                                                                       \
+            const kind old = value_of(seen);                                                       \
+            before = seen;                                                                         \
+            seen = own##cmpxchg((volatile space bits*)p, before, bits_of((kind)(made)));           \
+        } while (seen != before);                                                                  \
+        return value_of(seen);                                                                     \
+    }
+#define PA_FLOAT_ATOMICS(space, word, own, kind, bits, value_of, bits_of)                          \
+    PA_FLOAT_ATOMIC(space, word, own, kind, bits, value_of, bits_of, add, old + x)                 \
+    PA_FLOAT_ATOMIC(space, word, own, kind, bits, value_of, bits_of, min, x < old ? x : old)       \
+    PA_FLOAT_ATOMIC(space, word, own, kind, bits, value_of, bits_of, max, x > old ? x : old)       \
+    inline kind pa_atomic_exchange_##kind##_##word(volatile space kind* p, kind x) {               \
+        return value_of(own##xchg((volatile space bits*)p, bits_of(x)));                           \
+    }                                                                                              \
+    inline kind pa_atomic_compare_exchange_##kind##_##word(volatile space kind* p, kind e, kind x) { \
+        return value_of(own##cmpxchg((volatile space bits*)p, bits_of(e), bits_of(x)));            \
+    }
+#define PA_ATOMICS(space, word)                                                                    \
+    PA_INTEGER_ATOMICS(space, word, atomic_, i32)                                                  \
+    PA_INTEGER_ATOMICS(space, word, atomic_, u32)                                                  \
+    PA_FLOAT_ATOMICS(space, word, atomic_, f32, u32, as_float, as_uint)
 PA_ATOMICS(__global, global)
 PA_ATOMICS(__local, local)
 #ifdef cl_khr_int64_base_atomics
-#define PA_ATOMICS64(space, word)                                                                \
-    inline i64 pa_atomic_add_i64_##word(volatile space i64* p, i64 x) { return atom_add(p, x); } \
-    inline u64 pa_atomic_add_u64_##word(volatile space u64* p, u64 x) { return atom_add(p, x); } \
-    inline i64 pa_atomic_min_i64_##word(volatile space i64* p, i64 x) { return atom_min(p, x); } \
-    inline u64 pa_atomic_min_u64_##word(volatile space u64* p, u64 x) { return atom_min(p, x); } \
-    inline i64 pa_atomic_max_i64_##word(volatile space i64* p, i64 x) { return atom_max(p, x); } \
-    inline u64 pa_atomic_max_u64_##word(volatile space u64* p, u64 x) { return atom_max(p, x); } \
-    inline i64 pa_atomic_exchange_i64_##word(volatile space i64* p, i64 x) { return atom_xchg(p, x); } \
-    inline u64 pa_atomic_exchange_u64_##word(volatile space u64* p, u64 x) { return atom_xchg(p, x); } \
-    inline i64 pa_atomic_compare_exchange_i64_##word(volatile space i64* p, i64 e, i64 x) { return atom_cmpxchg(p, e, x); } \
-    inline u64 pa_atomic_compare_exchange_u64_##word(volatile space u64* p, u64 e, u64 x) { return atom_cmpxchg(p, e, x); }
+#define PA_ATOMICS64(space, word)                                                                  \
+    PA_INTEGER_ATOMICS(space, word, atom_, i64)                                                    \
+    PA_INTEGER_ATOMICS(space, word, atom_, u64)
 PA_ATOMICS64(__global, global)
 PA_ATOMICS64(__local, local)
 #ifdef PA_DOUBLE
-#define PA_F64_ATOMIC(space, word, name, made)                                                   \
-    inline f64 pa_atomic_##name##_f64_##word(volatile space f64* p, f64 x) {                     \
-        u64 seen = *(volatile space u64*)p, before;                                               \
-        do {                                                                                      \
-            const f64 old = as_double(seen);                                                      \
-            before = seen;                                                                        \
-            seen = atom_cmpxchg((volatile space u64*)p, before, as_ulong((f64)(made)));           \
-        } while (seen != before);                                                                 \
-        return as_double(seen);                                                                   \
-    }
-#define PA_F64_ATOMICS(space, word)                                                              \
-    PA_F64_ATOMIC(space, word, add, old + x)                                                      \
-    PA_F64_ATOMIC(space, word, min, x < old ? x : old)                                            \
-    PA_F64_ATOMIC(space, word, max, x > old ? x : old)                                            \
-    PA_F64_ATOMIC(space, word, exchange, x)                                                       \
-    inline f64 pa_atomic_compare_exchange_f64_##word(volatile space f64* p, f64 e, f64 x) {      \
-        return as_double(atom_cmpxchg((volatile space u64*)p, as_ulong(e), as_ulong(x)));         \
-    }
-PA_F64_ATOMICS(__global, global)
-PA_F64_ATOMICS(__local, local)
+PA_FLOAT_ATOMICS(__global, global, atom_, f64, u64, as_double, as_ulong)
+PA_FLOAT_ATOMICS(__local, local, atom_, f64, u64, as_double, as_ulong)
 #endif
 #endif
