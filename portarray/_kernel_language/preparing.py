@@ -12,6 +12,7 @@ import numpy as np
 
 from portarray._array import dispatch
 from portarray._array.array import Array
+from portarray._devices.device import Device
 from portarray._kernel_language import source, tree, types
 from portarray._kernel_language.arguments import Asked, parameters
 from portarray._kernel_language.definition import Definition
@@ -111,7 +112,7 @@ def read(
 def setting_of(
     device: Device, launcher: Any, dialect: Dialect, ndim: int, *, large: bool = False
 ) -> Setting:
-    """Return what the front end asks of a device; its launcher may be the reason why it has none."""
+    """Return what the front end asks of a device, whose launcher may be a reason instead."""
     double = np.dtype(np.float64)
     dtypes = frozenset(dispatch.dtypes_of(device))
     if not dialect.double:

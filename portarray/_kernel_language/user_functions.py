@@ -15,13 +15,13 @@ from portarray._devices.device import Device
 from portarray._kernel_language import source, tree, types
 from portarray._kernel_language.definition import Definition, define
 from portarray._kernel_language.dialects import DIALECTS
-from portarray._kernel_language.errors import KernelSyntaxError
 from portarray._kernel_language.frontend import read_kernel
 from portarray._kernel_language.preparing import current, setting_of
 from portarray._kernel_language.scope import Shared
 from portarray._kernel_language.types import DType, Scalar, Tuple
 from portarray._kernel_language.words import Helper
 from portarray.backends import promotion
+from portarray.errors import KernelSyntaxError
 
 __all__ = ["combined", "helper_of", "returned", "swapped", "told"]
 
@@ -120,7 +120,9 @@ def combined(caller: str, helper: Helper, dtype: Any, device: Device) -> DType:
     if found.dtype != own if found.dtype is not None else not _holds(own, found):
         fix = f"kl.{own}(...) in it converts"
         if found.dtype is not None or found.kind != "f":
-            fix = f"pass dtype=, such as {found.dtype or 'int64'}, or convert by kl.{own}(...) in it"
+            fix = (
+                f"pass dtype=, such as {found.dtype or 'int64'}, or convert by kl.{own}(...) in it"
+            )
         raise TypeError(
             f"{caller}: {name} returns {found} for two numbers of {own}; an operator returns the "
             f"dtype that it is given: {fix}"
@@ -232,9 +234,7 @@ def _read(
         parameters[f"x{n}"] = tree.Variable(node, type_, f"x{n}")
     shared = Shared()
     try:
-        made = read_kernel(
-            own.source, parameters, setting_of(device, launcher, dialect, 1), shared
-        )
+        made = read_kernel(own.source, parameters, setting_of(device, launcher, dialect, 1), shared)
     except KernelSyntaxError as error:
         if error.problems[0].filename.startswith("<portarray"):
             raise TypeError(f"{caller}: {error.problems[0].message}") from None

@@ -1,9 +1,9 @@
 """The kernels of :mod:`portarray.kernel_language.algorithms`.
 
-Arrays have three axes: those before the one that is worked along, that one, those after it. It is
-worked along in *parts* of ``size`` elements, one after another, so that operators need not commute.
-On CPUs a work-item takes ``LANES`` parts at once, which do not wait for each other, and there are no
-barriers. On others a group takes a part, and each of its work-items ``ITEMS`` neighbours of it.
+Arrays have three axes: those before the one that is worked along, that one, those after it. The
+middle one is shared in *parts* of neighbours, so that operators need not commute. On CPUs a
+work-item takes some parts at once, ``lanes``, which do not wait for each other, and there are no
+barriers. On others a group takes a part, and each of its work-items some neighbours, ``items``.
 """
 
 from __future__ import annotations
@@ -40,44 +40,44 @@ def mapped(are_arrays: tuple[bool, ...]) -> Kernel:
     return kernel(static=("function", "dtype"))(source.generated(text, "mapped", {"kl": kl}))
 
 
-@kernel(static=("operator", "dtype", "LANES"))
-def totals(out: Any, x: Any, size: Any, operator: Any, dtype: Any, LANES: Any) -> None:
+@kernel(static=("operator", "dtype", "lanes"))
+def totals(out: Any, x: Any, size: Any, operator: Any, dtype: Any, lanes: Any) -> None:
     """Write what the elements of each part combine to."""
     before, item, after = kl.index()
-    values = kl.private(LANES, out.dtype)
-    first = item * LANES
-    if (first + LANES) * size <= x.shape[1]:
-        for lane in kl.unroll(range(LANES)):
+    values = kl.private(lanes, out.dtype)
+    first = item * lanes
+    if (first + lanes) * size <= x.shape[1]:
+        for lane in kl.unroll(range(lanes)):
             values[lane] = dtype(x[before, (first + lane) * size, after])
         for k in range(first * size + 1, first * size + size):
-            for lane in kl.unroll(range(LANES)):
+            for lane in kl.unroll(range(lanes)):
                 values[lane] = operator(values[lane], dtype(x[before, k + lane * size, after]))
-        for lane in kl.unroll(range(LANES)):
+        for lane in kl.unroll(range(lanes)):
             out[before, first + lane, after] = values[lane]
     else:
-        for part in range(first, min(first + LANES, out.shape[1])):
+        for part in range(first, min(first + lanes, out.shape[1])):
             total = dtype(x[before, part * size, after])
             for k in range(part * size + 1, min((part + 1) * size, x.shape[1])):
                 total = operator(total, dtype(x[before, k, after]))
             out[before, part, after] = total
 
 
-@kernel(static=("operator", "dtype", "LANES"))
-def scanned(out: Any, x: Any, ends: Any, size: Any, operator: Any, dtype: Any, LANES: Any) -> None:
+@kernel(static=("operator", "dtype", "lanes"))
+def scanned(out: Any, x: Any, ends: Any, size: Any, operator: Any, dtype: Any, lanes: Any) -> None:
     """Write what the elements up to each one combine to; ``ends`` holds it for each part's last."""
     before, item, after = kl.index()
-    values = kl.private(LANES, out.dtype)
-    first = item * LANES
-    if first > 0 and (first + LANES) * size <= x.shape[1]:
-        for lane in kl.unroll(range(LANES)):
+    values = kl.private(lanes, out.dtype)
+    first = item * lanes
+    if first > 0 and (first + lanes) * size <= x.shape[1]:
+        for lane in kl.unroll(range(lanes)):
             values[lane] = ends[before, first + lane - 1, after]
         for k in range(first * size, first * size + size):
-            for lane in kl.unroll(range(LANES)):
+            for lane in kl.unroll(range(lanes)):
                 value = dtype(x[before, k + lane * size, after])
                 values[lane] = operator(values[lane], value)
                 out[before, k + lane * size, after] = values[lane]
     else:
-        for part in range(first, min(first + LANES, ends.shape[1])):
+        for part in range(first, min(first + lanes, ends.shape[1])):
             total = dtype(x[before, part * size, after])
             if part > 0:
                 total = operator(ends[before, part - 1, after], total)
@@ -87,23 +87,23 @@ def scanned(out: Any, x: Any, ends: Any, size: Any, operator: Any, dtype: Any, L
                 out[before, k, after] = total
 
 
-@kernel(static=("operator", "dtype", "GROUP", "ITEMS"))
-def totals_by_groups(out: Any, x: Any, operator: Any, dtype: Any, GROUP: Any, ITEMS: Any) -> None:
+@kernel(static=("operator", "dtype", "group", "items"))
+def totals_by_groups(out: Any, x: Any, operator: Any, dtype: Any, group: Any, items: Any) -> None:
     """Write what the elements of each part combine to; a group takes a part."""
     before, after = kl.index(0), kl.index(2)
     here, part = kl.local_index(1), kl.group_index(1)
-    shared = kl.local(GROUP, out.dtype)
-    first = part * (GROUP * ITEMS)
-    filled = (min(x.shape[1] - first, GROUP * ITEMS) + ITEMS - 1) // ITEMS
-    begin = first + here * ITEMS
+    shared = kl.local(group, out.dtype)
+    first = part * (group * items)
+    filled = (min(x.shape[1] - first, group * items) + items - 1) // items
+    begin = first + here * items
     if here < filled:
         total = dtype(x[before, begin, after])
-        for k in range(begin + 1, min(begin + ITEMS, x.shape[1])):
+        for k in range(begin + 1, min(begin + items, x.shape[1])):
             total = operator(total, dtype(x[before, k, after]))
         shared[here] = total
     kl.barrier()
     step = 1
-    while step < GROUP:
+    while step < group:
         left = 2 * step * here
         if left + step < filled:
             shared[left] = operator(shared[left], shared[left + step])
@@ -113,18 +113,18 @@ def totals_by_groups(out: Any, x: Any, operator: Any, dtype: Any, GROUP: Any, IT
         out[before, part, after] = shared[0]
 
 
-@kernel(static=("operator", "dtype", "GROUP", "ITEMS"))
+@kernel(static=("operator", "dtype", "group", "items"))
 def scanned_by_groups(
-    out: Any, x: Any, ends: Any, operator: Any, dtype: Any, GROUP: Any, ITEMS: Any
+    out: Any, x: Any, ends: Any, operator: Any, dtype: Any, group: Any, items: Any
 ) -> None:
     """Write what the elements up to each one combine to; ``ends`` holds it for each part's last."""
     before, after = kl.index(0), kl.index(2)
     here, part = kl.local_index(1), kl.group_index(1)
-    shared = kl.local((2, GROUP), out.dtype)  # what is read, and what is written, in turn
-    first = part * (GROUP * ITEMS)
-    filled = (min(x.shape[1] - first, GROUP * ITEMS) + ITEMS - 1) // ITEMS
-    begin = first + here * ITEMS
-    end = min(begin + ITEMS, x.shape[1])
+    shared = kl.local((2, group), out.dtype)  # what is read, and what is written, in turn
+    first = part * (group * items)
+    filled = (min(x.shape[1] - first, group * items) + items - 1) // items
+    begin = first + here * items
+    end = min(begin + items, x.shape[1])
     if here < filled:
         total = dtype(x[before, begin, after])
         for k in range(begin + 1, end):
@@ -133,7 +133,7 @@ def scanned_by_groups(
     kl.barrier()
     step = 1
     turn = 0
-    while step < GROUP:
+    while step < group:
         if here < filled:
             total = shared[turn, here]
             if here >= step:
@@ -154,11 +154,11 @@ def scanned_by_groups(
             out[before, k, after] = total
 
 
-@kernel(static=("less", "RUN"))
-def sorted_runs(keys: Any, places: Any, x: Any, less: Any, RUN: Any) -> None:
-    """Sort each ``RUN`` neighbours, by insertion; ``places`` is where they were."""
-    first = kl.index() * RUN
-    for i in range(first, min(first + RUN, x.shape[0])):
+@kernel(static=("less", "run"))
+def sorted_runs(keys: Any, places: Any, x: Any, less: Any, run: Any) -> None:
+    """Sort each ``run`` neighbours, by insertion; ``places`` is where they were."""
+    first = kl.index() * run
+    for i in range(first, min(first + run, x.shape[0])):
         key = x[i]
         k = i
         while k > first and less(key, keys[k - 1]):

@@ -1,8 +1,8 @@
 """Algorithms that take a function of the user's, on every device that runs kernels.
 
 A function is one of the kernel language: written with ``def`` or as a lambda, marked with
-``@pa.kernel.function`` or not, or a function of :mod:`operator`, NumPy or portarray. What the library
-has itself, such as the sum, is the library's own.
+``@pa.kernel.function`` or not, or a function of :mod:`operator`, NumPy or portarray. What the
+library has itself, such as the sum, is the library's own.
 """
 
 from __future__ import annotations
@@ -151,8 +151,8 @@ def reduce(
     Returns
     -------
     Array
-        The reduced elements. Of addition, multiplication, minimum and maximum, and of "and" and "or"
-        of truth values, the library's own reduction.
+        The reduced elements. Of addition, multiplication, minimum and maximum, and of "and" and
+        "or" of truth values, the library's own reduction.
 
     Raises
     ------
@@ -299,7 +299,7 @@ def sort_by_key(
     Raises
     ------
     TypeError
-        If `less` is no function of two numbers that kernels can call and that returns a truth value.
+        If `less` is no function of two numbers that kernels can call, or returns no truth value.
     ValueError
         If `keys` has not one axis, or values have other lengths.
     KernelSyntaxError
@@ -437,7 +437,7 @@ class _Plan(NamedTuple):
 
 
 def _plan(x: pa.Array, *, twice: bool) -> _Plan:
-    """Return how to share the work; ``twice`` says that the elements of shared work are read twice."""
+    """Return how to share the work; ``twice`` says that what is shared is read twice."""
     before, n, after = x.shape
     others = before * after
     if others * n <= _FEW or n < 2 * _LEAST:
