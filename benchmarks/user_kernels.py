@@ -38,6 +38,7 @@ PARTS = 1024  # groups of the reduction
 IMAGE = 1024
 MOST = 200  # iterations of the Mandelbrot set
 TINY = 1000
+MANY_KEYS = 1 << 20
 
 OURS = ("clarray", "NumPy memory")
 
@@ -128,6 +129,16 @@ def kernels() -> dict[str, Any]:
     }  # fmt: skip
 
 
+def farther(a: Any, b: Any) -> Any:
+    """Return the one that is farther from zero: an operator that no library has."""
+    return a if abs(a) >= abs(b) else b
+
+
+def nearer(a: Any, b: Any) -> Any:
+    """Tell which key is nearer to zero."""
+    return abs(a) < abs(b)
+
+
 def compiled_loops() -> dict[str, Any]:
     """Return what Numba's users write."""
     import numpy as np
@@ -190,9 +201,37 @@ def compiled_loops() -> dict[str, Any]:
             out += x[i]
         return out
 
+    # Numba makes reductions of +, *, min and max alone; others are written by parts.
+    @jit
+    def farthest(x: Any) -> Any:
+        share = x.shape[0] // PARTS
+        parts = np.empty(PARTS, x.dtype)
+        for part in prange(PARTS):
+            own = x[part * share]
+            for k in range(part * share + 1, (part + 1) * share):
+                own = own if abs(own) >= abs(x[k]) else x[k]
+            parts[part] = own
+        own = parts[0]
+        for k in range(1, PARTS):
+            own = own if abs(own) >= abs(parts[k]) else parts[k]
+        return own
+
+    @jit
+    def farthest_so_far(out: Any, x: Any) -> None:
+        own = x[0]
+        for k in range(x.shape[0]):
+            own = own if abs(own) >= abs(x[k]) else x[k]
+            out[k] = own
+
+    @jit
+    def sorted_by_key(keys: Any, values: Any) -> Any:
+        places = np.argsort(np.abs(keys), kind="mergesort")
+        return values[places]
+
     return {
         "saxpy": saxpy, "stencil": stencil, "stencil_single": stencil_single,
-        "mandelbrot": mandelbrot, "transpose": transpose, "total": total,
+        "mandelbrot": mandelbrot, "transpose": transpose, "total": total, "farthest": farthest,
+        "farthest_so_far": farthest_so_far, "sorted_by_key": sorted_by_key,
     }  # fmt: skip
 
 
@@ -201,6 +240,7 @@ def rows(only: str) -> list[Row]:
     import numpy as np
 
     import portarray as pa
+    from portarray.kernel_language.algorithms import accumulate, reduce, sort_by_key
 
     ours, loops = kernels(), compiled_loops()
     rng = np.random.default_rng(7)
@@ -294,6 +334,62 @@ def rows(only: str) -> list[Row]:
         lambda parts, x: loops["total"](x), reduced, tuple((one, "Numba", 1.0) for one in OURS),
         1e-3,
     )  # fmt: skip
+
+    signed = x - np.float32(0.5)
+    add(
+        "own reduction", lambda: (signed,), lambda x: x[np.argmax(np.abs(x))], loops["farthest"],
+        lambda x: reduce(farther, x), tuple((one, "Numba", 1.0) for one in OURS),
+    )  # fmt: skip
+    add(
+        "own scan", lambda: (np.zeros_like(signed), signed), None, loops["farthest_so_far"],
+        lambda _, x: accumulate(farther, x), tuple((one, "Numba", 1.0) for one in OURS),
+    )  # fmt: skip
+
+    def sorted_numpy(keys: Any, values: Any) -> Any:
+        return values[np.argsort(np.abs(keys), kind="stable")]
+
+    some = signed[:MANY_KEYS]
+    add(
+        "own order", lambda: (some, np.arange(MANY_KEYS, dtype=np.int32)), sorted_numpy,
+        loops["sorted_by_key"], lambda keys, values: sort_by_key(keys, values, less=nearer)[1],
+        tuple((one, "Numba", 1.0) for one in OURS),
+    )  # fmt: skip
+    return found
+
+
+def built_in(repeats: int) -> dict[str, float]:
+    """Return the time of algorithms with an operator of the library, over that of its function."""
+    import operator
+
+    import numpy as np
+
+    import portarray as pa
+    from portarray._cli.bench.timing import side_by_side
+    from portarray.kernel_language.algorithms import accumulate, reduce, sort_by_key
+
+    values = np.random.default_rng(7).random(MANY_KEYS, np.float32)
+    found: dict[str, float] = {}
+    for name, device in (("clarray", "opencl"), ("NumPy memory", "numpy")):
+        x = pa.asarray(values, device=device, copy=True)
+        pairs: dict[str, tuple[Action, Action]] = {
+            "reduce(operator.add)": (partial(reduce, operator.add, x), partial(pa.sum, x)),
+            "reduce(max)": (partial(reduce, max, x), partial(pa.max, x)),
+            "accumulate(operator.add)": (
+                partial(accumulate, operator.add, x), partial(pa.cumulative_sum, x)
+            ),
+            "sort_by_key": (partial(sort_by_key, x), lambda x=x: pa.take(x, pa.argsort(x))),
+        }  # fmt: skip
+        for what, both in pairs.items():
+            actions: dict[str, Action] = {}
+            for who, run in zip(("ours", "own"), both, strict=True):
+
+                def action(run: Action = run, device: Any = x.device) -> None:
+                    run()
+                    pa.synchronize(device)
+
+                actions[who] = action
+            best = side_by_side(actions, repeats, 5e-3)
+            found[f"{what} on {name}"] = best["ours"] / best["own"]
     return found
 
 
@@ -424,6 +520,7 @@ def front_end(repeats: int) -> dict[str, float]:
 def targets(
     found: list[Row], figures: list[Measured], tiny: Mapping[str, float],
     first: Mapping[str, Mapping[str, float]], front: Mapping[str, float],
+    own: Mapping[str, float],
 ) -> list[Target]:  # fmt: skip
     """Judge the promises by the figures."""
     seconds = {(one.row, one.candidate): one.seconds for one in figures}
@@ -449,6 +546,9 @@ def targets(
     for name, took in front.items():
         promise = f"front end and printer of {name}: at most 2 ms"
         out.append(Target(promise, f"{took * 1e3:.2f} ms", took <= 2e-3))
+    for name, ratio in own.items():
+        promise = f"{name}: at most 1.05 of the library's own function"
+        out.append(Target(promise, f"{ratio:.3f}", ratio <= 1.05))
     return out
 
 
@@ -477,7 +577,8 @@ def main() -> None:
         print(f"launch: {name:<16} {one * 1e6:6.2f} us")
     first = first_calls(3) if options.only in "first" else {}
     front = front_end(options.repeats) if options.only in "front end" else {}
-    judged = targets(found, figures, tiny, first, front)
+    own = built_in(options.repeats) if options.only in "built in" else {}
+    judged = targets(found, figures, tiny, first, front, own)
     show_targets(judged)
     if options.json is not None:
         import portarray as pa
@@ -493,6 +594,7 @@ def main() -> None:
             "launch": tiny,
             "first_call": first,
             "front_end": front,
+            "built_in": own,
             "targets": [asdict(one) for one in judged],
         }
         options.json.write_text(json.dumps(report, indent=2) + "\n")

@@ -106,7 +106,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "fft": {"_absent", "_api", "_array"},
     "_verification": {"_devices", "_array", "_api"},
     "kernels": {"_absent", "errors", "_config", "_devices", "_array", "_api", "_verification"},
-    "kernel_language": set(),  # names
+    "kernel_language": {
+        "",
+        "_kernel_language",
+        "errors",
+        "typing",
+    },  # names, algorithms
     "_kernel_language": {
         *("errors", "_config", "_devices", "_array", "backends.promotion", "backends.launching"),
     },

@@ -84,14 +84,15 @@ def read(function: Any, *, helper: bool = False) -> Source:
 def _read_lambda(function: FunctionType) -> Source:
     """Return the text of a lambda as that of a function with one statement."""
     code = function.__code__
+    missing = TypeError(
+        "the text of a lambda is not to be had, so that kernels cannot call it; write it in a file "
+        "or a notebook's cell"
+    )
     try:
         lines, _ = inspect.findsource(code)
         module = ast.parse("".join(lines))
     except (OSError, SyntaxError):
-        raise TypeError(
-            "the text of a lambda is not to be had, so that kernels cannot call it; write it in a "
-            "file or a notebook's cell"
-        ) from None
+        raise missing from None
     names = list(code.co_varnames[: code.co_argcount])
     places = [(one[0], one[2]) for one in code.co_positions() if None not in one and one[3]]
     # Of several lambdas in a line, the innermost one that all instructions are in.
@@ -105,7 +106,9 @@ def _read_lambda(function: FunctionType) -> Source:
     ]
     if places and len(found) > 1:
         found = [max(found, key=lambda one: _start(one.body))]
-    if len(found) != 1:
+    if not found:
+        raise missing
+    if len(found) > 1:
         raise TypeError(
             f"line {code.co_firstlineno} of {code.co_filename} has several lambdas that look like "
             f"the one that is given; write it with def"
@@ -130,7 +133,7 @@ def _end(node: ast.expr) -> tuple[int, int]:
 
 def generated(text: str, name: str, names: dict[str, Any]) -> FunctionType:
     """Return a function of a text that is in no file, which tracebacks and errors show."""
-    filename = f"<portarray: {text.splitlines()[0]}>"
+    filename = f"<portarray: {'; '.join(text.split(chr(10)))}>"
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
     exec(compile(text, filename, "exec"), names)  # noqa: S102
     made: FunctionType = names[name]

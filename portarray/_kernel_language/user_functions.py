@@ -118,14 +118,10 @@ def combined(caller: str, helper: Helper, dtype: Any, device: Device) -> DType:
     found = _number(caller, helper, [own, own], device)
     name = helper.__name__  # type: ignore[attr-defined]
     if found.dtype != own if found.dtype is not None else not _holds(own, found):
-        fix = f"kl.{own}(...) in it converts"
-        if found.dtype is not None or found.kind != "f":
-            fix = (
-                f"pass dtype=, such as {found.dtype or 'int64'}, or convert by kl.{own}(...) in it"
-            )
+        other = found.dtype or dispatch.default_dtype(device, found.kind)
         raise TypeError(
             f"{caller}: {name} returns {found} for two numbers of {own}; an operator returns the "
-            f"dtype that it is given: {fix}"
+            f"dtype that it is given: pass dtype=, such as {other}, or convert with kl.{own}(...)"
         )
     return own
 
@@ -163,7 +159,9 @@ def _calling(function: Any, count: int) -> FunctionType:
     else:
         value = f"{name}({', '.join(names)})"
     text = f"def call_of_{name}({', '.join(names)}):\n    return {value}\n"
-    return source.generated(text, f"call_of_{name}", {name: function})
+    made = source.generated(text, f"call_of_{name}", {name: function})
+    made.__name__ = name  # as it is told of in errors
+    return made
 
 
 def _fixed(function: FunctionType, values: Sequence[Any]) -> FunctionType:

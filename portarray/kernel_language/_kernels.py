@@ -2,8 +2,9 @@
 
 Arrays have three axes: those before the one that is worked along, that one, those after it. The
 middle one is shared in *parts* of neighbours, so that operators need not commute. On CPUs a
-work-item takes some parts at once, ``lanes``, which do not wait for each other, and there are no
-barriers. On others a group takes a part, and each of its work-items some neighbours, ``items``.
+work-item takes some neighbours along an axis at once, ``lanes``, which do not wait for each other,
+and there are no barriers. On others a group takes a part, and each of its work-items some
+neighbours, ``items``.
 """
 
 from __future__ import annotations
@@ -40,51 +41,88 @@ def mapped(are_arrays: tuple[bool, ...]) -> Kernel:
     return kernel(static=("function", "dtype"))(source.generated(text, "mapped", {"kl": kl}))
 
 
-@kernel(static=("operator", "dtype", "lanes"))
-def totals(out: Any, x: Any, size: Any, operator: Any, dtype: Any, lanes: Any) -> None:
-    """Write what the elements of each part combine to."""
-    before, item, after = kl.index()
+@kernel(static=("operator", "dtype", "lanes", "axis"))
+def totals(
+    out: Any, x: Any, size: Any, operator: Any, dtype: Any, lanes: Any, axis: Any
+) -> None:  # fmt: skip
+    """Write what the elements of each part combine to; a part has ``size`` of them."""
+    before, part, after = kl.index()
     values = kl.private(lanes, out.dtype)
-    first = item * lanes
-    if (first + lanes) * size <= x.shape[1]:
-        for lane in kl.unroll(range(lanes)):
-            values[lane] = dtype(x[before, (first + lane) * size, after])
-        for k in range(first * size + 1, first * size + size):
-            for lane in kl.unroll(range(lanes)):
-                values[lane] = operator(values[lane], dtype(x[before, k + lane * size, after]))
-        for lane in kl.unroll(range(lanes)):
-            out[before, first + lane, after] = values[lane]
+    # By how much lanes differ along each axis.
+    d0, d1, d2 = int(axis == 0), int(axis == 1), int(axis == 2)
+    before *= lanes if axis == 0 else 1
+    part *= lanes if axis == 1 else 1
+    after *= lanes if axis == 2 else 1
+    begin = part * size
+    end = min(begin + size, x.shape[1])
+    if axis == 0:
+        filled = before + lanes <= x.shape[0]
+    elif axis == 1:
+        filled = begin + lanes * size <= x.shape[1]
     else:
-        for part in range(first, min(first + lanes, out.shape[1])):
-            total = dtype(x[before, part * size, after])
-            for k in range(part * size + 1, min((part + 1) * size, x.shape[1])):
-                total = operator(total, dtype(x[before, k, after]))
-            out[before, part, after] = total
+        filled = after + lanes <= x.shape[2]
+    if filled:
+        for n in kl.unroll(range(lanes)):
+            values[n] = dtype(x[before + n * d0, begin + n * d1 * size, after + n * d2])
+        for k in range(begin + 1, end):
+            for n in kl.unroll(range(lanes)):
+                value = dtype(x[before + n * d0, k + n * d1 * size, after + n * d2])
+                values[n] = operator(values[n], value)
+        for n in kl.unroll(range(lanes)):
+            out[before + n * d0, part + n * d1, after + n * d2] = values[n]
+    else:
+        for n in range(lanes):
+            i, p, j = before + n * d0, part + n * d1, after + n * d2
+            if i < out.shape[0] and p < out.shape[1] and j < out.shape[2]:
+                total = dtype(x[i, p * size, j])
+                for k in range(p * size + 1, min((p + 1) * size, x.shape[1])):
+                    total = operator(total, dtype(x[i, k, j]))
+                out[i, p, j] = total
 
 
-@kernel(static=("operator", "dtype", "lanes"))
-def scanned(out: Any, x: Any, ends: Any, size: Any, operator: Any, dtype: Any, lanes: Any) -> None:
+@kernel(static=("operator", "dtype", "lanes", "axis"))
+def scanned(
+    out: Any, x: Any, ends: Any, size: Any, operator: Any, dtype: Any, lanes: Any, axis: Any
+) -> None:
     """Write what the elements up to each one combine to; ``ends`` holds it for each part's last."""
-    before, item, after = kl.index()
+    before, part, after = kl.index()
     values = kl.private(lanes, out.dtype)
-    first = item * lanes
-    if first > 0 and (first + lanes) * size <= x.shape[1]:
-        for lane in kl.unroll(range(lanes)):
-            values[lane] = ends[before, first + lane - 1, after]
-        for k in range(first * size, first * size + size):
-            for lane in kl.unroll(range(lanes)):
-                value = dtype(x[before, k + lane * size, after])
-                values[lane] = operator(values[lane], value)
-                out[before, k + lane * size, after] = values[lane]
+    d0, d1, d2 = int(axis == 0), int(axis == 1), int(axis == 2)
+    before *= lanes if axis == 0 else 1
+    part *= lanes if axis == 1 else 1
+    after *= lanes if axis == 2 else 1
+    begin = part * size
+    end = min(begin + size, x.shape[1])
+    if axis == 0:
+        filled = before + lanes <= x.shape[0]
+    elif axis == 1:
+        filled = part > 0 and begin + lanes * size <= x.shape[1]
     else:
-        for part in range(first, min(first + lanes, ends.shape[1])):
-            total = dtype(x[before, part * size, after])
+        filled = after + lanes <= x.shape[2]
+    if filled:
+        for n in kl.unroll(range(lanes)):
+            i, k, j = before + n * d0, begin + n * d1 * size, after + n * d2
+            value = dtype(x[i, k, j])
             if part > 0:
-                total = operator(ends[before, part - 1, after], total)
-            out[before, part * size, after] = total
-            for k in range(part * size + 1, min((part + 1) * size, x.shape[1])):
-                total = operator(total, dtype(x[before, k, after]))
-                out[before, k, after] = total
+                value = operator(ends[i, part + n * d1 - 1, j], value)
+            values[n] = value
+            out[i, k, j] = value
+        for k in range(begin + 1, end):
+            for n in kl.unroll(range(lanes)):
+                i, m, j = before + n * d0, k + n * d1 * size, after + n * d2
+                values[n] = operator(values[n], dtype(x[i, m, j]))
+                out[i, m, j] = values[n]
+    else:
+        for n in range(lanes):
+            i, p, j = before + n * d0, part + n * d1, after + n * d2
+            if i < x.shape[0] and p < ends.shape[1] and j < x.shape[2]:
+                total = dtype(x[i, p * size, j])
+                if p > 0:
+                    total = operator(ends[i, p - 1, j], total)
+                out[i, p * size, j] = total
+                for k in range(p * size + 1, min((p + 1) * size, x.shape[1])):
+                    total = operator(total, dtype(x[i, k, j]))
+                    out[i, k, j] = total
 
 
 @kernel(static=("operator", "dtype", "group", "items"))

@@ -30,24 +30,22 @@ class _Own(NamedTuple):
     """The library's functions for an operator."""
 
     reduce: Function
-    scan: Function | None
+    scan: Function | None  # with which the reduction takes a dtype
     combine: Function
+    neutral: bool = True  # whether no elements are reduced to a neutral one
 
 
 def _named(*rows: tuple[tuple[Function, ...], _Own]) -> dict[Function, _Own]:
     return {function: own for functions, own in rows for function in functions}
 
 
-_SUM = _Own(pa.sum, pa.cumulative_sum, pa.add)
-_PRODUCT = _Own(pa.prod, pa.cumulative_prod, pa.multiply)
+_ALL, _ANY = _Own(pa.all, None, pa.logical_and), _Own(pa.any, None, pa.logical_or)
 _OF_NUMBERS = _named(
-    ((python.add, np.add, pa.add), _SUM),
-    ((python.mul, np.multiply, pa.multiply), _PRODUCT),
-    ((min, np.minimum, pa.minimum), _Own(pa.min, None, pa.minimum)),
-    ((max, np.maximum, pa.maximum), _Own(pa.max, None, pa.maximum)),
+    ((python.add, np.add, pa.add), _Own(pa.sum, pa.cumulative_sum, pa.add)),
+    ((python.mul, np.multiply, pa.multiply), _Own(pa.prod, pa.cumulative_prod, pa.multiply)),
+    ((min, np.minimum, pa.minimum), _Own(pa.min, None, pa.minimum, neutral=False)),
+    ((max, np.maximum, pa.maximum), _Own(pa.max, None, pa.maximum, neutral=False)),
 )
-_ALL = _Own(pa.all, None, pa.logical_and)
-_ANY = _Own(pa.any, None, pa.logical_or)
 _OF_TRUTHS = _named(
     ((python.and_, np.logical_and, np.bitwise_and, pa.logical_and, pa.bitwise_and), _ALL),
     ((python.or_, np.logical_or, np.bitwise_or, pa.logical_or, pa.bitwise_or), _ANY),
@@ -173,12 +171,14 @@ def reduce(
     Array([-5.,  4.], dtype=float64, device='numpy:cpu:0')
     """
     device = _device_of("reduce", [x], [x])
-    axes = _axes("reduce", axis, x.ndim)
     kept: DType = x.dtype if dtype is None else dtype
     own = _own(operator, kept)
+    if own is not None and initial is None and (x.size or own.neutral):
+        return _reduced_by(own, x, kept, axis=axis, keepdims=keepdims)
+    axes = _axes("reduce", axis, x.ndim)
     shape = tuple([n for k, n in enumerate(x.shape) if k not in axes])
     count = math.prod([x.shape[k] for k in axes])
-    if not count and (initial is not None or own not in (_SUM, _PRODUCT, _ALL, _ANY)):
+    if not count:
         if initial is None:
             raise ValueError(
                 f"reduce: an array of shape {x.shape} has no elements along {_told(axis)}, and the "
@@ -186,11 +186,8 @@ def reduce(
             )
         out = pa.full(shape, initial, dtype=kept, device=device)
     elif own is not None:
-        numbers = x if own.reduce not in (pa.min, pa.max) or kept == x.dtype else pa.astype(x, kept)
-        more = {"dtype": kept} if own in (_SUM, _PRODUCT) else {}
-        out = own.reduce(numbers, axis=axis, **more)
-        if initial is not None:
-            out = own.combine(pa.asarray(initial, dtype=kept, device=device), out)
+        out = _reduced_by(own, x, kept, axis=axis)
+        out = own.combine(pa.asarray(initial, dtype=kept, device=device), out)
     else:
         helper = user_functions.helper_of("reduce", operator, 2)
         kept = user_functions.combined("reduce", helper, kept, device)
@@ -395,10 +392,18 @@ def _own(operator: Function, dtype: DType) -> _Own | None:
     return found
 
 
+def _reduced_by(own: _Own, x: pa.Array, dtype: DType, **where: Any) -> pa.Array:
+    """Return the library's reduction."""
+    if own.scan is None:
+        if own.reduce in (pa.min, pa.max) and dtype != x.dtype:
+            x = pa.astype(x, dtype)
+    elif dtype != x.dtype or x.dtype.kind not in "fc":  # which are those of sums by themselves
+        where["dtype"] = dtype
+    return own.reduce(x, **where)  # type: ignore[no-any-return]
+
+
 # --- how kernels are run ----------------------------------------------------------------------
 
-_LANES = 8
-_SCAN_LANES = 4
 _SHARES = 64
 """Work-items among which a CPU's cores share the work: more than cores, as some begin late."""
 _MANY = 1 << 16
@@ -408,7 +413,7 @@ _LEAST = 64
 _FEW = 1 << 10
 """Elements that are not shared."""
 _ROW = 16
-"""Neighbouring results from which on neighbouring work-items take them."""
+"""Neighbouring results from which on lanes, or work-items, are neighbours in memory."""
 _GROUP = 128
 _ITEMS = 16
 _RUN = 16
@@ -431,46 +436,58 @@ class _Plan(NamedTuple):
     """How the work along the middle axis is shared."""
 
     size: int  # of a part
-    lanes: int = 1  # parts that a work-item takes at once
+    lanes: int = 1  # neighbours along an axis that a work-item takes at once
+    axis: int = 2
     by_groups: bool = False  # whether a group takes a part
-    group: tuple[int, ...] | None = None
 
 
 def _plan(x: pa.Array, *, twice: bool) -> _Plan:
-    """Return how to share the work; ``twice`` says that what is shared is read twice."""
+    """Return how to share the work; ``twice`` says that parts are read twice."""
     before, n, after = x.shape
     others = before * after
-    if others * n <= _FEW or n < 2 * _LEAST:
+    on_cpu = x.device.kind == "cpu"
+    if others * n <= _FEW:
         return _Plan(n)
-    if x.device.kind != "cpu":
-        if after < _ROW:
-            return _Plan(_GROUP * _ITEMS, 1, by_groups=True, group=(1, _GROUP, 1))
-        parts = min(_MANY // others, n // _LEAST)
-        return _Plan(n if parts < 2 else -(-n // parts))
-    if after >= _ROW:  # so that a core's work-items are neighbours
-        parts = min(_SHARES * _SHARES // others, n // _LEAST)
-        return _Plan(n if parts < 2 or (twice and others >= _SHARES) else -(-n // parts))
-    lanes = _SCAN_LANES if twice else _LANES
-    parts = min(-(-_SHARES // others) * lanes, n // _LEAST)
-    if parts < lanes or (twice and others >= _SHARES):
-        return _Plan(n, group=(1, 1, 1))
-    return _Plan(-(-n // parts), lanes, group=(1, 1, 1))
+    if not on_cpu and after < _ROW and n > _LEAST:
+        return _Plan(_GROUP * _ITEMS, by_groups=True)
+    lanes, axis, wanted = 1, 2, _MANY // others
+    if on_cpu:
+        # Many streams through memory at once meet in a cache's lines: fewer where they are written.
+        lanes = 4 if twice else 8
+        if after >= _ROW:
+            lanes = 64 if after >= 64 else _ROW
+            wanted = _SHARES // (before * -(-after // lanes))
+        elif before >= 2 * _ROW * lanes:
+            axis, wanted = 0, 1
+        else:
+            axis, wanted = 1, -(-_SHARES // others) * lanes
+    parts = min(wanted, n // _LEAST)
+    if parts < 2 or (axis == 1 and parts < lanes):
+        return _Plan(n, lanes, axis) if axis != 1 else _Plan(n)
+    return _Plan(-(-n // parts), lanes, axis)
+
+
+def _sizes(x: pa.Array, plan: _Plan) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
+    """Return the ndrange and the group of kernels that follow a plan."""
+    shape = [x.shape[0], -(-x.shape[1] // plan.size), x.shape[2]]
+    if plan.by_groups:
+        return (shape[0], shape[1] * _GROUP, shape[2]), (1, _GROUP, 1)
+    shape[plan.axis] = -(-shape[plan.axis] // plan.lanes)
+    # CPUs' compilers take work-items of a group for one vector, whose elements are far apart.
+    return tuple(shape), (1, 1, 1) if plan.lanes > 1 else None
 
 
 def _totals(helper: Helper, x: pa.Array, dtype: DType, plan: _Plan) -> pa.Array:
     """Return what the elements of each part combine to."""
-    before, n, after = x.shape
-    parts = -(-n // plan.size)
-    out = pa.empty((before, parts, after), dtype=dtype, device=x.device)
+    parts = -(-x.shape[1] // plan.size)
+    out = pa.empty((x.shape[0], parts, x.shape[2]), dtype=dtype, device=x.device)
+    size, group = _sizes(x, plan)
     if plan.by_groups:
-        size = (before, parts * _GROUP, after)
         return _kernels.totals_by_groups(  # type: ignore[no-any-return]
-            out, x, helper, dtype, _GROUP, _ITEMS, ndrange=size, group=plan.group
+            out, x, helper, dtype, _GROUP, _ITEMS, ndrange=size, group=group
         )
-    lanes = 1 if plan.lanes == 1 else _LANES
-    size = (before, -(-parts // lanes), after)
     return _kernels.totals(  # type: ignore[no-any-return]
-        out, x, plan.size, helper, dtype, lanes, ndrange=size, group=plan.group
+        out, x, plan.size, helper, dtype, plan.lanes, plan.axis, ndrange=size, group=group
     )
 
 
@@ -487,21 +504,19 @@ def _reduced(helper: Helper, x: pa.Array, dtype: DType) -> pa.Array:
 def _scanned(helper: Helper, x: pa.Array, dtype: DType) -> pa.Array:
     """Return what the elements up to each one combine to, along the middle axis."""
     plan = _plan(x, twice=True)
-    before, n, after = x.shape
-    parts = -(-n // plan.size)
-    if parts == 1:
-        ends = pa.empty((before, 1, after), dtype=dtype, device=x.device)  # which is not read
+    if plan.size >= x.shape[1]:
+        shape = (x.shape[0], 1, x.shape[2])
+        ends = pa.empty(shape, dtype=dtype, device=x.device)  # which is not read
     else:
         ends = _scanned(helper, _totals(helper, x, dtype, plan), dtype)
     out = pa.empty(x.shape, dtype=dtype, device=x.device)
+    size, group = _sizes(x, plan)
     if plan.by_groups:
-        size = (before, parts * _GROUP, after)
         return _kernels.scanned_by_groups(  # type: ignore[no-any-return]
-            out, x, ends, helper, dtype, _GROUP, _ITEMS, ndrange=size, group=plan.group
+            out, x, ends, helper, dtype, _GROUP, _ITEMS, ndrange=size, group=group
         )
-    size = (before, -(-parts // plan.lanes), after)
     return _kernels.scanned(  # type: ignore[no-any-return]
-        out, x, ends, plan.size, helper, dtype, plan.lanes, ndrange=size, group=plan.group
+        out, x, ends, plan.size, helper, dtype, plan.lanes, plan.axis, ndrange=size, group=group
     )
 
 

@@ -112,7 +112,7 @@ def check(found: pa.Array, want: Any, dtype: Any, device: str) -> None:
 def plan(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Share the work as is best on the device, or by groups, as on GPUs."""
     if request.param == "by groups":
-        whole = algorithms._Plan(8 * 3, by_groups=True, group=(1, 8, 1))
+        whole = algorithms._Plan(8 * 3, by_groups=True)
         monkeypatch.setattr(algorithms, "_GROUP", 8)
         monkeypatch.setattr(algorithms, "_ITEMS", 3)
         monkeypatch.setattr(algorithms, "_plan", lambda x, twice: whole)
@@ -338,6 +338,25 @@ def test_a_changed_global(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
         np.testing.assert_array_equal(np.asarray(found), np.asarray([1, 2, 3]) * value)
 
 
+@pytest.mark.one_device
+def test_lambdas(device: str) -> None:
+    """Each is told from others of its line, within others, and over several lines."""
+    launchable(device)
+    x = pa.asarray([2, 3], device=device)
+    several = [lambda a: a + 1, lambda a: a * 5, lambda a: 7, lambda a: a, (lambda a: -a)]
+    within = (lambda a: lambda a: a - 1)(0)
+    long = lambda a: (  # noqa: E731
+        a * a
+        if a > 2 else
+        -1
+    )  # fmt: skip
+    helper = pa.kernel.function(lambda a: a - 2)
+    by_helper = lambda a: helper(a) + 1  # noqa: E731
+    want = [[3, 4], [10, 15], [7, 7], [2, 3], [-2, -3], [1, 2], [-1, 9], [0, 1], [1, 2]]
+    for function, values in zip([*several, within, long, helper, by_helper], want, strict=True):
+        check(map_kernel(function, x), values, np.int64, device)
+
+
 class Adder:
     def __call__(self, a: Any, b: Any) -> Any:
         return a + b
@@ -357,6 +376,7 @@ ERRORS: list[tuple[Callable[[pa.Array], Any], type[Exception], str]] = [
     (lambda x: reduce(lambda a, b=1: a, x), TypeError, r"has 2 plain parameters"),
     (lambda x: reduce(lambda *a: a, x), TypeError, r"has 2 plain parameters"),
     (lambda x: reduce(no_text(), x), TypeError, r"reduce: the text of f is not to be had"),
+    (lambda x: reduce(eval("lambda a, b: a"), x), TypeError, r"text of a lambda is not to be had"),
     (lambda x: reduce(lambda a, b: a < b, x), TypeError, r"returns bool for two numbers of float"),
     (lambda x: reduce(lambda a, b: (a, b), x), TypeError, r"returns a tuple of 2"),
     (lambda x: reduce(np.gcd, x), TypeError, r"reduce: gcd is not in the kernel language"),
