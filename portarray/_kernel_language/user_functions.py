@@ -86,7 +86,7 @@ def swapped(helper: Helper) -> Helper:
 
 
 def returned(
-    caller: str, helper: Helper, given: Sequence[Any], device: Device, dtype: Any = None
+    caller: str, helper: Helper, given: Sequence[Any], device: Device, dtype: DType | None = None
 ) -> DType:
     """Return the dtype of what a function returns; an error where ``dtype`` does not hold it.
 
@@ -99,18 +99,16 @@ def returned(
     name = helper.__name__  # type: ignore[attr-defined]
     if dtype is None:
         return found.dtype or dispatch.default_dtype(device, found.kind)
-    wanted: DType = np.dtype(dtype)
-    if not _holds(wanted, found):
+    if not _holds(dtype, found):
         raise TypeError(
-            f"{caller}: {name} returns {found}, which {wanted} does not hold; leave dtype= out, or "
-            f"convert in the function, as with kl.{wanted}(...)"
+            f"{caller}: {name} returns {found}, which {dtype} does not hold; leave dtype= out, or "
+            f"convert in the function, as with kl.{dtype}(...)"
         )
-    return wanted
+    return dtype
 
 
-def combined(caller: str, helper: Helper, dtype: Any, device: Device) -> DType:
-    """Return a dtype whose numbers a function combines to one of the same dtype."""
-    own: DType = np.dtype(dtype)
+def combined(caller: str, helper: Helper, own: DType, device: Device) -> None:
+    """Raise an error unless a function combines numbers of a dtype to one of the same dtype."""
     if own.kind == "c":
         raise TypeError(
             f"{caller}: kernels have no complex numbers yet; pass pa.real(x) and pa.imag(x)"
@@ -123,7 +121,6 @@ def combined(caller: str, helper: Helper, dtype: Any, device: Device) -> DType:
             f"{caller}: {name} returns {found} for two numbers of {own}; an operator returns the "
             f"dtype that it is given: pass dtype=, such as {other}, or convert with kl.{own}(...)"
         )
-    return own
 
 
 def told(caller: str, helper: Helper, dtype: DType, device: Device) -> None:

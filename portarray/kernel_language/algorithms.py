@@ -15,11 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import portarray as pa
+from portarray._array import dtypes
 from portarray._kernel_language import user_functions
-from portarray._kernel_language.user_functions import Helper
+from portarray._kernel_language.words import Helper
 from portarray.errors import DeviceMismatchError
 from portarray.kernel_language import _kernels
-from portarray.typing import DType
+from portarray.typing import DType, DTypeLike
 
 __all__ = ["accumulate", "map_kernel", "reduce", "sort_by_key"]
 
@@ -58,7 +59,7 @@ _LESS: dict[Function, bool] = {  # whether the other way round
 }
 
 
-def map_kernel(function: Function, /, *arrays: Any, dtype: DType | None = None) -> pa.Array:
+def map_kernel(function: Function, /, *arrays: Any, dtype: DTypeLike | None = None) -> pa.Array:
     """Return a function's value for each element, or for each elements of several arrays.
 
     Parameters
@@ -98,10 +99,11 @@ def map_kernel(function: Function, /, *arrays: Any, dtype: DType | None = None) 
     device = _device_of("map_kernel", [x for x in arrays if isinstance(x, pa.Array)], arrays)
     helper = user_functions.helper_of("map_kernel", function, len(arrays))
     kinds = [x.dtype if isinstance(x, pa.Array) else x for x in arrays]
-    found = user_functions.returned("map_kernel", helper, kinds, device, dtype)
+    wanted = None if dtype is None else dtypes.canonical(dtype)
+    found = user_functions.returned("map_kernel", helper, kinds, device, wanted)
     several = [x for x in arrays if isinstance(x, pa.Array)]
     if any(x.shape != several[0].shape for x in several):
-        several = pa.broadcast_arrays(*several)
+        several = list(pa.broadcast_arrays(*several))
     shape = several[0].shape
     out = pa.empty(shape, dtype=found, device=device)
     if not out.size:
@@ -125,7 +127,7 @@ def reduce(
     axis: int | tuple[int, ...] | None = None,
     keepdims: bool = False,
     initial: Any = None,
-    dtype: DType | None = None,
+    dtype: DTypeLike | None = None,
 ) -> pa.Array:
     """Return what the elements along axes combine to.
 
@@ -171,7 +173,7 @@ def reduce(
     Array([-5.,  4.], dtype=float64, device='numpy:cpu:0')
     """
     device = _device_of("reduce", [x], [x])
-    kept: DType = x.dtype if dtype is None else dtype
+    kept = x.dtype if dtype is None else dtypes.canonical(dtype)
     own = _own(operator, kept)
     if own is not None and initial is None and (x.size or own.neutral):
         return _reduced_by(own, x, kept, axis=axis, keepdims=keepdims)
@@ -190,7 +192,7 @@ def reduce(
         out = own.combine(pa.asarray(initial, dtype=kept, device=device), out)
     else:
         helper = user_functions.helper_of("reduce", operator, 2)
-        kept = user_functions.combined("reduce", helper, kept, device)
+        user_functions.combined("reduce", helper, kept, device)
         out = pa.reshape(_reduced(helper, _around(x, axes), kept), shape)
         if initial is not None:
             first = pa.full(shape, initial, dtype=kept, device=device)
@@ -207,7 +209,7 @@ def accumulate(
     *,
     axis: int | None = None,
     initial: Any = None,
-    dtype: DType | None = None,
+    dtype: DTypeLike | None = None,
 ) -> pa.Array:
     """Return what the elements up to each one combine to, along an axis.
 
@@ -252,7 +254,7 @@ def accumulate(
     if axis is None and x.ndim != 1:
         raise ValueError(f"accumulate: an array of {x.ndim} axes needs axis=")
     (along,) = _axes("accumulate", 0 if axis is None else axis, x.ndim)
-    kept: DType = x.dtype if dtype is None else dtype
+    kept = x.dtype if dtype is None else dtypes.canonical(dtype)
     if initial is not None:
         shape = tuple([1 if k == along else n for k, n in enumerate(x.shape)])
         first = pa.full(shape, initial, dtype=kept, device=device)
@@ -261,7 +263,7 @@ def accumulate(
     if own is not None and own.scan is not None:
         return own.scan(x, axis=along, dtype=kept)  # type: ignore[no-any-return]
     helper = user_functions.helper_of("accumulate", operator, 2)
-    kept = user_functions.combined("accumulate", helper, kept, device)
+    user_functions.combined("accumulate", helper, kept, device)
     if not x.size:
         return pa.astype(x, kept)
     return pa.reshape(_scanned(helper, _around(x, (along,)), kept), x.shape)
@@ -350,7 +352,7 @@ def _device_of(name: str, arrays: Sequence[Any], given: Sequence[Any]) -> pa.Dev
             )
     if not arrays:
         raise TypeError(f"{name} got {given!r}, no array; it runs on the device of its arrays")
-    device = arrays[0].device
+    device: pa.Device = arrays[0].device
     for x in arrays:
         if x.device is not device:
             raise DeviceMismatchError(name, str(device), str(x.device))
