@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from types import BuiltinFunctionType, CellType, FunctionType
 from typing import Any
 
@@ -78,7 +78,7 @@ def helper_of(caller: str, function: Any, count: int) -> Helper:
     return found
 
 
-@cache
+@lru_cache(maxsize=_MOST)
 def swapped(helper: Helper) -> Helper:
     """Return a function that takes two arguments the other way round."""
     text = "def swapped(a, b):\n    return function(b, a)\n"
@@ -95,7 +95,7 @@ def returned(
     given
         Its arguments: the dtypes of arrays, and numbers.
     """
-    found = _number(caller, helper, given, device)
+    found = _number(caller, helper, given, device, dtype)
     name = helper.__name__  # type: ignore[attr-defined]
     if dtype is None:
         return found.dtype or dispatch.default_dtype(device, found.kind)
@@ -109,10 +109,6 @@ def returned(
 
 def combined(caller: str, helper: Helper, own: DType, device: Device) -> None:
     """Raise an error unless a function combines numbers of a dtype to one of the same dtype."""
-    if own.kind == "c":
-        raise TypeError(
-            f"{caller}: kernels have no complex numbers yet; pass pa.real(x) and pa.imag(x)"
-        )
     found = _number(caller, helper, [own, own], device)
     name = helper.__name__  # type: ignore[attr-defined]
     if found.dtype != own if found.dtype is not None else not _holds(own, found):
@@ -194,8 +190,14 @@ def _check_count(caller: str, function: FunctionType, count: int) -> None:
 # --- types --------------------------------------------------------------------------------------
 
 
-def _number(caller: str, helper: Helper, given: Sequence[Any], device: Device) -> Scalar:
+def _number(
+    caller: str, helper: Helper, given: Sequence[Any], device: Device, dtype: DType | None = None
+) -> Scalar:
     """Return the type of what a function returns, a number."""
+    if any(isinstance(one, np.dtype) and one.kind == "c" for one in (*given, dtype)):
+        raise TypeError(
+            f"{caller}: kernels have no complex numbers yet; pass pa.real(x) and pa.imag(x)"
+        )
     kinds = tuple([one if isinstance(one, np.dtype) else type(one) for one in given])
     key = (helper, kinds, device)
     found, constants = _types.get(key, (None, []))

@@ -41,18 +41,31 @@ def mapped(are_arrays: tuple[bool, ...]) -> Kernel:
     return kernel(static=("function", "dtype"))(source.generated(text, "mapped", {"kl": kl}))
 
 
+@kernel.function
+def place(
+    item: Any, parts: Any, afters: Any, s0: Any, s1: Any, s2: Any
+) -> tuple[Any, Any, Any]:  # fmt: skip
+    """Return where the first lane of a work-item, or a group, is along the three axes.
+
+    ``s0`` to ``s2`` are the lanes along each. There is one axis of work-items, as GPUs have few
+    groups along others.
+    """
+    parts = (parts + s1 - 1) // s1
+    afters = (afters + s2 - 1) // s2
+    rest = item // afters
+    return rest // parts * s0, rest % parts * s1, item % afters * s2
+
+
 @kernel(static=("operator", "dtype", "lanes", "axis"))
 def totals(
     out: Any, x: Any, size: Any, operator: Any, dtype: Any, lanes: Any, axis: Any
 ) -> None:  # fmt: skip
     """Write what the elements of each part combine to; a part has ``size`` of them."""
-    before, part, after = kl.index()
     values = kl.private(lanes, out.dtype)
+    s0, s1, s2 = lanes if axis == 0 else 1, lanes if axis == 1 else 1, lanes if axis == 2 else 1
+    before, part, after = place(kl.index(), out.shape[1], x.shape[2], s0, s1, s2)
     # By how much lanes differ along each axis.
     d0, d1, d2 = int(axis == 0), int(axis == 1), int(axis == 2)
-    before *= lanes if axis == 0 else 1
-    part *= lanes if axis == 1 else 1
-    after *= lanes if axis == 2 else 1
     begin = part * size
     end = min(begin + size, x.shape[1])
     if axis == 0:
@@ -85,12 +98,10 @@ def scanned(
     out: Any, x: Any, ends: Any, size: Any, operator: Any, dtype: Any, lanes: Any, axis: Any
 ) -> None:
     """Write what the elements up to each one combine to; ``ends`` holds it for each part's last."""
-    before, part, after = kl.index()
     values = kl.private(lanes, out.dtype)
+    s0, s1, s2 = lanes if axis == 0 else 1, lanes if axis == 1 else 1, lanes if axis == 2 else 1
+    before, part, after = place(kl.index(), ends.shape[1], x.shape[2], s0, s1, s2)
     d0, d1, d2 = int(axis == 0), int(axis == 1), int(axis == 2)
-    before *= lanes if axis == 0 else 1
-    part *= lanes if axis == 1 else 1
-    after *= lanes if axis == 2 else 1
     begin = part * size
     end = min(begin + size, x.shape[1])
     if axis == 0:
@@ -128,8 +139,8 @@ def scanned(
 @kernel(static=("operator", "dtype", "group", "items"))
 def totals_by_groups(out: Any, x: Any, operator: Any, dtype: Any, group: Any, items: Any) -> None:
     """Write what the elements of each part combine to; a group takes a part."""
-    before, after = kl.index(0), kl.index(2)
-    here, part = kl.local_index(1), kl.group_index(1)
+    here = kl.local_index()
+    before, part, after = place(kl.group_index(), out.shape[1], x.shape[2], 1, 1, 1)
     shared = kl.local(group, out.dtype)
     first = part * (group * items)
     filled = (min(x.shape[1] - first, group * items) + items - 1) // items
@@ -156,8 +167,8 @@ def scanned_by_groups(
     out: Any, x: Any, ends: Any, operator: Any, dtype: Any, group: Any, items: Any
 ) -> None:
     """Write what the elements up to each one combine to; ``ends`` holds it for each part's last."""
-    before, after = kl.index(0), kl.index(2)
-    here, part = kl.local_index(1), kl.group_index(1)
+    here = kl.local_index()
+    before, part, after = place(kl.group_index(), ends.shape[1], x.shape[2], 1, 1, 1)
     shared = kl.local((2, group), out.dtype)  # what is read, and what is written, in turn
     first = part * (group * items)
     filled = (min(x.shape[1] - first, group * items) + items - 1) // items

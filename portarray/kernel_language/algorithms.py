@@ -97,6 +97,10 @@ def map_kernel(function: Function, /, *arrays: Any, dtype: DTypeLike | None = No
     Array([ 0., -2.,  3.], dtype=float64, device='numpy:cpu:0')
     """
     device = _device_of("map_kernel", [x for x in arrays if isinstance(x, pa.Array)], arrays)
+    for x in arrays:
+        if not isinstance(x, (pa.Array, int, float, np.integer, np.floating, np.bool_)):
+            kind = f"{type(x).__module__}.{type(x).__qualname__}"
+            raise TypeError(f"map_kernel got {kind}; it takes portarray's arrays and real numbers")
     helper = user_functions.helper_of("map_kernel", function, len(arrays))
     kinds = [x.dtype if isinstance(x, pa.Array) else x for x in arrays]
     wanted = None if dtype is None else dtypes.canonical(dtype)
@@ -458,7 +462,7 @@ def _plan(x: pa.Array, *, twice: bool) -> _Plan:
         lanes = 4 if twice else 8
         if after >= _ROW:
             lanes = 64 if after >= 64 else _ROW
-            wanted = _SHARES // (before * -(-after // lanes))
+            wanted = (_SHARES if twice else 8 * _SHARES) // (before * -(-after // lanes))
         elif before >= 2 * _ROW * lanes:
             axis, wanted = 0, 1
         else:
@@ -469,14 +473,14 @@ def _plan(x: pa.Array, *, twice: bool) -> _Plan:
     return _Plan(-(-n // parts), lanes, axis)
 
 
-def _sizes(x: pa.Array, plan: _Plan) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
+def _sizes(x: pa.Array, plan: _Plan) -> tuple[int, int | None]:
     """Return the ndrange and the group of kernels that follow a plan."""
     shape = [x.shape[0], -(-x.shape[1] // plan.size), x.shape[2]]
     if plan.by_groups:
-        return (shape[0], shape[1] * _GROUP, shape[2]), (1, _GROUP, 1)
+        return math.prod(shape) * _GROUP, _GROUP
     shape[plan.axis] = -(-shape[plan.axis] // plan.lanes)
     # CPUs' compilers take work-items of a group for one vector, whose elements are far apart.
-    return tuple(shape), (1, 1, 1) if plan.lanes > 1 else None
+    return math.prod(shape), 1 if plan.lanes > 1 else None
 
 
 def _totals(helper: Helper, x: pa.Array, dtype: DType, plan: _Plan) -> pa.Array:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import portarray as pa
@@ -98,7 +98,8 @@ def folded(function: Callable[[Any, Any], Any], x: Values, axis: Any) -> Values:
     """Return the reduction in Python, along the axes as one."""
     axes = range(x.ndim) if axis is None else sorted(n % x.ndim for n in np.atleast_1d(axis))
     rest = [n for n in range(x.ndim) if n not in axes]
-    flat = x.transpose([*rest, *axes]).reshape(*[x.shape[n] for n in rest], -1)
+    count = int(np.prod([x.shape[n] for n in axes]))
+    flat = x.transpose([*rest, *axes]).reshape(*[x.shape[n] for n in rest], count)
     return np.frompyfunc(function, 2, 1).reduce(flat.astype(int).astype(object), axis=-1)
 
 
@@ -121,13 +122,21 @@ def plan(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
     return str(request.param)
 
 
-drawn = settings(max_examples=30, suppress_health_check=list(HealthCheck), deadline=None)
+def drawn(device: str) -> settings:
+    """Return how much is drawn: each program is compiled for each device."""
+    return settings(
+        max_examples=30 if device.startswith("numpy") else 6,
+        # Shrinking compiles programs for minutes.
+        phases=[Phase.explicit, Phase.reuse, Phase.generate],
+        suppress_health_check=list(HealthCheck),
+        deadline=None,
+    )
 
 
 def test_reduce(device: str, plan: str) -> None:
     launchable(device)
 
-    @drawn
+    @drawn(device)
     @given(data=st.data())
     def run(data: st.DataObject) -> None:
         x, y = data.draw(arrays(device))
@@ -152,7 +161,7 @@ def test_reduce(device: str, plan: str) -> None:
 def test_accumulate(device: str, plan: str) -> None:
     launchable(device)
 
-    @drawn
+    @drawn(device)
     @given(data=st.data())
     def run(data: st.DataObject) -> None:
         x, y = data.draw(arrays(device))
@@ -181,7 +190,7 @@ def test_sort_by_key(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(algorithms, "_FEW", 32)
     signed = [one for one in dtypes_of(device).values() if one.kind != "u"]
 
-    @drawn
+    @drawn(device)
     @given(data=st.data())
     def run(data: st.DataObject) -> None:
         count = data.draw(st.sampled_from(SIZES))
@@ -215,7 +224,7 @@ def test_sort_by_key(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_map_kernel(device: str) -> None:
     launchable(device)
 
-    @drawn
+    @drawn(device)
     @given(data=st.data())
     def run(data: st.DataObject) -> None:
         shape = tuple(data.draw(st.lists(st.sampled_from((0, 1, 2, 5, 30)), max_size=4)))
@@ -389,6 +398,11 @@ ERRORS: list[tuple[Callable[[pa.Array], Any], type[Exception], str]] = [
     (lambda x: reduce(lambda a, b: a + b, x > 1), TypeError, r"pass dtype=, such as int64"),
     (lambda x: accumulate(larger, pa.ones((2, 2))), ValueError, r"2 axes needs axis="),
     (lambda x: map_kernel(larger, x, [1.0]), TypeError, r"list"),
+    (lambda x: map_kernel(larger, x, "1"), TypeError, r"map_kernel got builtins.str; it takes"),
+    (lambda x: map_kernel(larger, x, 1j), TypeError, r"map_kernel got builtins.complex; it takes"),
+    (lambda x: map_kernel(lambda a: a, x * 1j), TypeError, r"map_kernel: kernels have no complex"),
+    (lambda x: map_kernel(lambda a: a, x, dtype=pa.complex64), TypeError, r"no complex numbers"),
+    (lambda x: sort_by_key(x * 1j, less=larger), TypeError, r"sort_by_key: kernels have no compl"),
     (lambda x: map_kernel(larger, 1, 2), TypeError, r"no array"),
     (lambda x: map_kernel(lambda a: a, x, x), TypeError, r"with 2 numbers"),
     (lambda x: sort_by_key(x, less=lambda a, b: a - b), TypeError, r"less returns a truth value"),
