@@ -106,12 +106,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "fft": {"_absent", "_api", "_array"},
     "_verification": {"_devices", "_array", "_api"},
     "kernels": {"_absent", "errors", "_config", "_devices", "_array", "_api", "_verification"},
-    "kernel_language": {
-        "",
-        "_kernel_language",
-        "errors",
-        "typing",
-    },  # names, algorithms
+    # names, and algorithms
+    "kernel_language": {"", "_array", "_kernel_language", "errors", "typing"},
     "_kernel_language": {
         *("errors", "_config", "_devices", "_array", "backends.promotion", "backends.launching"),
     },
