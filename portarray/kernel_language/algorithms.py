@@ -454,7 +454,7 @@ def _plan(x: pa.Array, *, twice: bool) -> _Plan:
     on_cpu = x.device.kind == "cpu"
     if others * n <= _FEW:
         return _Plan(n)
-    if not on_cpu and after < _ROW and n > _LEAST:
+    if not on_cpu and after < _ROW and (n > _FEW or (n > _LEAST and others < _MANY)):
         return _Plan(_GROUP * _ITEMS, by_groups=True)
     lanes, axis, wanted = 1, 2, _MANY // others
     if on_cpu:
