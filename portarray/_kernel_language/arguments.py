@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,7 @@ from portarray._devices.device import Device
 from portarray._kernel_language import tree, types
 from portarray._kernel_language.constants import given, plain
 from portarray._kernel_language.definition import Definition
-from portarray._kernel_language.ranges import Range
+from portarray._kernel_language.ranges import Range, checked
 from portarray._kernel_language.scope import Wrong
 from portarray.backends.launching import Layout
 from portarray.errors import DeviceMismatchError
@@ -27,12 +28,17 @@ class Asked:
     """What a call asks for."""
 
     args: tuple[Any, ...]  # all of them, in order
-    ndrange: Sequence[int] | None
+    ndrange: Range | None
+    group: Range | None
     layouts: list[Layout]  # of the arrays
     device: Device
     axes: int  # of the ndrange; -1 where none is given
     large: bool  # whether indices take more than 32 bits
     key: tuple[Any, ...]  # what a program is compiled for: device, axes, large, types
+
+    def sizes(self, written: Sequence[int]) -> Range:
+        """Return the ndrange, by default the shape of the first array that is written."""
+        return tuple(self.args[written[0]].shape) if self.ndrange is None else self.ndrange
 
 
 def asked(
@@ -40,6 +46,7 @@ def asked(
     args: tuple[Any, ...],
     named: Mapping[str, Any],
     ndrange: int | Sequence[int] | None,
+    group: int | Sequence[int] | None = None,
 ) -> Asked:
     """Return what a call asks for."""
     if named or len(args) != len(own.names):
@@ -61,9 +68,11 @@ def asked(
             keys.append(key(own, x, static))
     if device is None:
         raise TypeError(f"{own.name} got no arrays; it runs on the device of its arrays")
-    places = (ndrange,) if isinstance(ndrange, int) else ndrange
+    places = None if ndrange is None else checked(ndrange, "ndrange")
+    items = None if group is None else checked(group, "group")
     axes = -1 if places is None else len(places)
-    return Asked(args, places, layouts, device, axes, large, (device, axes, large, *keys))
+    large = large or (places is not None and math.prod(places) >= _SMALL)
+    return Asked(args, places, items, layouts, device, axes, large, (device, axes, large, *keys))
 
 
 def key(own: Definition, x: Any, static: bool) -> Any:
@@ -133,11 +142,11 @@ def is_strided(shape: Range, strides: Range) -> bool:
 
 
 def extent(shape: Range, strides: Range, offset: int) -> int:
-    """Return how far elements are from the pointer, at most."""
+    """Return how far elements are from the pointer, at most; no less than their number."""
     far = offset + 1
     for n, stride in zip(shape, strides, strict=True):
         far += n * abs(stride)
-    return far
+    return max(far, math.prod(shape))
 
 
 def hashable(x: Any) -> bool:

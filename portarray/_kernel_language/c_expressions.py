@@ -15,7 +15,10 @@ class Expressions:
     def __init__(self, function: tree.Function, types_: Types) -> None:
         self.function = function
         self.types = types_
-        self.changing: list[set[str]] = []  # what each enclosing loop assigns to
+        self.in_helper = function.result is not None
+        # What each enclosing loop assigns to; of a helper that loops call, what changes in them.
+        outer = types_.changing.get(id(function))
+        self.changing: list[set[str]] = [] if outer is None else [outer]
 
     def converted(self, x: tree.Expr, to: Scalar) -> str:
         """Return a value's text in another type."""
@@ -226,6 +229,7 @@ class Expressions:
     def branch(self, x: tree.Expr) -> str:
         """Return a condition's text, kept in its loop where it stays the same in it.
 
+        In a helper that is called in a loop too: compilers put its text there.
         Compilers would take it out of the loop and make two loops; Intel's for CPUs then takes it
         for the same in all work-items.
         """
@@ -236,18 +240,15 @@ class Expressions:
                 return f"(!{closed(self.branch(x.operands[0]))})"
             sign = " && " if x.sign == "and" else " || "
             return f"({sign.join(self.branch(one) for one in x.operands)})"
-        parts = list(tree.walk(x))
-        if any(
-            isinstance(one, (tree.Atomic, tree.HelperCall))
-            or (isinstance(one, tree.Variable) and one.name in self.changing[-1])
-            for one in parts
-        ):
+        if tree.changes(x, self.changing[-1]):
             return self.text(x)
+        # A helper's arguments may be a work-item's own, a kernel's are not.
+        kept = {*self.function.variables, *(self.function.parameters if self.in_helper else ())}
         own = any(
-            isinstance(one, tree.Load)
+            isinstance(one, (tree.Load, tree.HelperCall))
             or (isinstance(one, tree.Place) and one.what in ("index", "local_index"))
-            or (isinstance(one, tree.Variable) and one.name in self.function.variables)
-            for one in parts
+            or (isinstance(one, tree.Variable) and one.name in kept)
+            for one in tree.walk(x)
         )
         return f"PA_KEEP({opened(self.text(x))})" if own else self.text(x)
 

@@ -32,18 +32,13 @@ def c_name(dtype: DType) -> str:
 
 
 class Types:
-    """What the functions of a program share: its types and names, and which of them it uses.
+    """What the functions of a program share: its types and names, and which of them it uses."""
 
-    Parameters
-    ----------
-    written
-        The names of the arrays that the kernel writes.
-    """
-
-    def __init__(self, setting: Setting, dialect: Dialect, written: set[str]) -> None:
+    def __init__(self, kernel: tree.Function, setting: Setting, dialect: Dialect) -> None:
         self.setting = setting
         self.dialect = dialect
-        self.written = written
+        self.written = kernel.written
+        self.changing = tree.changing_in_helpers(kernel)
         self.default = types.strong(setting.default)
         self.wide = setting.index_bits > 31
         self.offset = "i64" if self.wide else "i32"

@@ -18,7 +18,7 @@ from portarray._kernel_language.constants import (
     usable,
 )
 from portarray._kernel_language.operators import scalar
-from portarray._kernel_language.scope import Scope, Value, Wrong
+from portarray._kernel_language.scope import Scope, Value, Wrong, visited
 from portarray._kernel_language.types import Array, Constant, Tuple
 
 _BINARY: Mapping[type[ast.AST], str] = {
@@ -50,13 +50,7 @@ class Expressions:
 
     def value(self, node: ast.expr) -> Value:
         """Return what an expression stands for."""
-        refused = REFUSED.get(type(node))
-        if refused is not None:
-            raise Wrong(node, f"{refused} is not in the kernel language")
-        visit = getattr(self, f"_{type(node).__name__.lower()}", None)
-        if visit is None:
-            raise Wrong(node, f"{type(node).__name__} is not in the kernel language")
-        return visit(node)  # type: ignore[no-any-return]
+        return visited(self, node, REFUSED)  # type: ignore[no-any-return]
 
     def expr(self, node: ast.expr) -> tree.Expr:
         """Return a value that can be computed: a number or a tuple of numbers."""

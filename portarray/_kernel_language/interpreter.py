@@ -59,7 +59,7 @@ def interpret(
     """
     shared = _Shared(setting, checked)
     function = None
-    for one in _all(kernel):
+    for one in [*tree.helpers_of(kernel), kernel]:
         printer = _Function(one, source_of(one), shared)
         function = printer.compiled()
         shared.names[f"__run_{one.name}"] = function
@@ -78,14 +78,6 @@ def interpret(
 
 def _both(first: Callable[[Any], Any], second: Callable[[Any], Any] | None) -> Callable[[Any], Any]:
     return first if second is None else lambda x: second(first(x))
-
-
-def _all(kernel: tree.Function) -> list[tree.Function]:
-    """Return helpers and the kernel, those first that others call."""
-    found: list[tree.Function] = []
-    for one in kernel.helpers:
-        found += [helper for helper in _all(one) if helper not in found]
-    return [*found, kernel]
 
 
 class _Shared:

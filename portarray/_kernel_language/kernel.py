@@ -10,15 +10,17 @@ from typing import Any
 from portarray._array import results
 from portarray._array.array import Array
 from portarray._config import config
-from portarray._kernel_language import arguments
+from portarray._kernel_language import arguments, remembered
 from portarray._kernel_language.arguments import Asked, hashable
 from portarray._kernel_language.definition import define
 from portarray._kernel_language.dialects import DIALECTS
-from portarray._kernel_language.oracle import Oracle, on_host
-from portarray._kernel_language.preparing import Prepared, current, prepare, read
+from portarray._kernel_language.host_copies import on_host
+from portarray._kernel_language.oracle import Oracle
+from portarray._kernel_language.plans import LaunchPlan, plan
+from portarray._kernel_language.preparing import Prepared, current, draft, prepare, read
 from portarray._kernel_language.printer import print_kernel
-from portarray._kernel_language.ranges import Range, checked, launch_ranges
-from portarray._kernel_language.remembered import MOST_CALLS, Call, call_key, remembered
+from portarray._kernel_language.ranges import launch_ranges
+from portarray._kernel_language.remembered import Call, call_key, call_of, remember
 from portarray._kernel_language.work_items import units_between
 from portarray.errors import KernelVerificationError
 
@@ -110,26 +112,21 @@ class Kernel:
                     return changed
                 table = (changed[0] if type(changed) is tuple else changed)._table
                 return _returned([results.wrapped(one, table) for one in new])
-        asked = arguments.asked(self._own, args, {}, ndrange)
+        asked = arguments.asked(self._own, args, {}, ndrange, group)
         if config._kernel_debug:
-            return _returned(self._oracle.run(asked, group, in_place=True))
+            return _returned(self._oracle.run(asked, in_place=True))
         prepared = self._prepared.get(asked.key)
-        if prepared is None or not current(prepared.constants):
-            prepared = self._prepared[asked.key] = prepare(self._own, asked)
-        return self._run(prepared, asked, group, shared)
+        if prepared is None or not current(prepared.draft.constants):
+            prepared = prepare(self._own, asked)
+            remember(self._prepared, asked.key, prepared, remembered.MOST_PROGRAMS)
+        return self._run(prepared, asked, shared)
 
-    def _run(
-        self,
-        prepared: Prepared,
-        asked: Asked,
-        group: int | Sequence[int] | None,
-        shared: Any,
-    ) -> Any:
-        args, layouts = asked.args, asked.layouts
-        natives = [args[place].native for place in prepared.arrays]
-        launcher = prepared.launcher
-        written = prepared.written
-        for n, place in enumerate(prepared.arrays):
+    def _run(self, prepared: Prepared, asked: Asked, shared: Any) -> Any:
+        args, layouts, made = asked.args, asked.layouts, prepared.draft
+        natives = [args[place].native for place in made.arrays]
+        launcher = made.launcher
+        written = made.written
+        for n, place in enumerate(made.arrays):
             if place in written:
                 native = natives[n]
                 other = launcher.writable(native)
@@ -137,27 +134,18 @@ class Kernel:
                     natives[n] = other
                     layouts[n] = asked.device._backend.layout(other)
                     shared = None
-        if asked.ndrange is None:
-            sizes: Range = tuple(args[written[0]].shape)
-            if 0 in sizes:
-                return _returned([args[place] for place in written])
-        else:
-            sizes = checked(asked.ndrange, "ndrange")
-        wanted = None if group is None else checked(group, "group")
-        ready = prepared.ranges.get((sizes, wanted))
-        if ready is None:
-            ready = launch_ranges(launcher, sizes, wanted, barriers=prepared.tree.barriers)
-            prepared.ranges[sizes, wanted] = ready
-        rounded, items = ready
+        sizes = asked.sizes(written)
+        if 0 in sizes:
+            return _returned([args[place] for place in written])
+        rounded, items = launch_ranges(launcher, sizes, asked.group, barriers=made.tree.barriers)
         values = prepared.values(layouts, sizes or (1,), args)
         if shared is not None and hashable(shared):
-            if len(self._calls) >= MOST_CALLS:
-                self._calls.clear()
-            self._calls[shared] = remembered(prepared, self._own.names, values, rounded, items)
+            call = call_of(prepared, self._own.names, values, rounded, items)
+            remember(self._calls, shared, call, remembered.MOST_CALLS)
         new = prepared.launch(natives, values, rounded, items)
         if new is None:
             changed = []
-            for n, place in enumerate(prepared.arrays):
+            for n, place in enumerate(made.arrays):
                 if place in written:
                     x = args[place]
                     if natives[n] is not x.native:
@@ -206,8 +194,8 @@ class Kernel:
         KernelDebugError
             If the kernel does what is wrong on any device.
         """
-        asked = arguments.asked(self._own, args, named, ndrange)
-        return _returned(self._oracle.run(asked, group, seed, in_place=False))
+        asked = arguments.asked(self._own, args, named, ndrange, group)
+        return _returned(self._oracle.run(asked, seed, in_place=False))
 
     def verify(
         self,
@@ -241,12 +229,13 @@ class Kernel:
         KernelVerificationError
             If a difference is larger.
         """
-        asked = arguments.asked(self._own, args, named, ndrange)
-        want = self._oracle.run(asked, group, in_place=False)
-        copies: dict[int, Array] = {}
-        passed = [
-            copies.setdefault(id(x.native), x.copy()) if type(x) is Array else x for x in asked.args
-        ]
+        asked = arguments.asked(self._own, args, named, ndrange, group)
+        want = self._oracle.run(asked, in_place=False)
+        passed = list(asked.args)
+        for places in self._oracle.same_arrays(asked):
+            copy = passed[places[0]].copy()
+            for place in places:
+                passed[place] = copy
         with config(kernel_debug=False):
             got = self(*passed, ndrange=ndrange, group=group)
         pairs = zip(got if type(got) is tuple else (got,), want, strict=True)
@@ -258,6 +247,54 @@ class Kernel:
         return found
 
     # --- what it is made of -----------------------------------------------------------------
+
+    def explain(
+        self,
+        *args: Any,
+        ndrange: int | Sequence[int] | None = None,
+        group: int | Sequence[int] | None = None,
+        **named: Any,
+    ) -> LaunchPlan:
+        """Say what a call would do; nothing is compiled or launched.
+
+        Parameters
+        ----------
+        *args
+            As in a call; none is changed.
+        ndrange, group : int or sequence of int, optional
+            As in a call.
+        **named
+            Arguments by their names.
+
+        Returns
+        -------
+        LaunchPlan
+            Device, language, where the program comes from, groups, the width of indices, local
+            memory, the type of each parameter, what is copied and why, and the constants of the
+            program. ``print`` shows it.
+
+        Raises
+        ------
+        KernelSyntaxError, DeviceMismatchError, TypeError, ValueError
+            Where the call would.
+
+        Examples
+        --------
+        >>> import portarray as pa
+        >>> import portarray.kernel_language as kl
+        >>> @pa.kernel
+        ... def twice(y, x):
+        ...     y[kl.index()] = 2 * x[kl.index()]
+        >>> x = pa.ones(3)
+        >>> plan = twice.explain(pa.zeros(3), x)
+        >>> plan.ndrange
+        (3,)
+        """
+        asked = arguments.asked(self._own, args, named, ndrange, group)
+        prepared = self._prepared.get(asked.key)
+        ready = prepared is not None and current(prepared.draft.constants)
+        made = prepared.draft if prepared is not None and ready else draft(self._own, asked)
+        return plan(self._own, asked, made, prepared=ready)
 
     def source(self, dialect: str, *args: Any, ndrange: Sequence[int] | None = None) -> str:
         """Return the program's text, with the lines of Python beside it.
@@ -283,7 +320,7 @@ class Kernel:
             asked = arguments.asked(self._own, args, {}, ndrange)
             found, setting, _ = read(self._own, asked, None, DIALECTS[dialect])
         elif self._prepared:
-            last = list(self._prepared.values())[-1]
+            last = list(self._prepared.values())[-1].draft
             found, setting = last.tree, last.setting
         else:
             raise ValueError(f"pass arguments: {self.__name__} has not been called yet")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
 from typing import Any
 
 import numpy as np
@@ -10,13 +10,14 @@ import numpy as np
 from portarray._array import conversion
 from portarray._array.array import Array
 from portarray._config import config
-from portarray._kernel_language import types
+from portarray._kernel_language import remembered, types
 from portarray._kernel_language.arguments import Asked
 from portarray._kernel_language.definition import Definition
 from portarray._kernel_language.dialects import DIALECTS
+from portarray._kernel_language.host_copies import copies
 from portarray._kernel_language.interpreter import Interpreted, interpret
 from portarray._kernel_language.preparing import current, read
-from portarray._kernel_language.ranges import Range, checked, launch_ranges
+from portarray._kernel_language.ranges import launch_ranges
 from portarray._kernel_language.work_items import Run
 
 
@@ -38,7 +39,8 @@ class Oracle:
             made = interpret(
                 found, setting, lambda one: one.source or self._own.source, checked=debug
             )
-            self.made[debug, asked.key] = made, list(shared.constants.values())
+            kept = made, list(shared.constants.values())
+            remembered.remember(self.made, (debug, asked.key), kept, remembered.MOST_PROGRAMS)
         return made
 
     def written(self, asked: Asked) -> list[int]:
@@ -51,42 +53,45 @@ class Oracle:
             if isinstance(one, types.Array) and one.name in program.written
         ]
 
-    def run(
-        self,
-        asked: Asked,
-        group: int | Sequence[int] | None,
-        seed: int | None = None,
-        *,
-        in_place: bool,
-    ) -> list[Array]:
+    def same_arrays(self, asked: Asked) -> list[list[int]]:
+        """Return the places of arrays, the same ones together; an error where others overlap."""
+        launcher = asked.device._backend.launcher(asked.device.native)
+        written = self.written(asked)
+        found: dict[int, list[int]] = {}
+        copied = copies(asked, launcher, written)
+        for place, x in copied.items():
+            found.setdefault(id(x), []).append(place)
+        for one, other in itertools.combinations(found.values(), 2):
+            changed = not {*one, *other}.isdisjoint(written)
+            if changed and np.shares_memory(copied[one[0]], copied[other[0]]):
+                names = " and ".join(sorted(self._own.names[place[0]] for place in (one, other)))
+                raise ValueError(
+                    f"{self._own.name}: {names} overlap in memory, and copies of them do not, "
+                    f"which verify runs the kernel on; pass copies"
+                )
+        return list(found.values())
+
+    def run(self, asked: Asked, seed: int | None = None, *, in_place: bool) -> list[Array]:
         """Return the arrays that the kernel writes: new ones, or those that were passed."""
         made = self.program(asked)
         device, args = asked.device, asked.args
         launcher = device._backend.launcher(device.native)
         written = self.written(asked)
-        sizes: Range = (
-            tuple(args[written[0]].shape)
-            if asked.ndrange is None
-            else checked(asked.ndrange, "ndrange")
-        )
-        wanted = None if group is None else checked(group, "group")
-        copies: dict[int, np.ndarray[Any, Any]] = {}
+        sizes = asked.sizes(written)
+        copied = copies(asked, launcher, written)
         values: dict[str, Any] = {}
-        for name, x in zip(self._own.names, args, strict=True):
-            if type(x) is Array:
-                same = id(x.native)
-                if same not in copies:
-                    copies[same] = np.array(on_host(x), order="C")
-                values[name] = copies[same]
+        for place, (name, x) in enumerate(zip(self._own.names, args, strict=True)):
+            if place in copied:
+                values[name] = copied[place]
             elif name in made.convert:
                 values[name] = made.convert[name](x)
         if 0 not in sizes:
-            _, items = launch_ranges(launcher, sizes, wanted, barriers=made.tree.barriers)
+            _, items = launch_ranges(launcher, sizes, asked.group, barriers=made.tree.barriers)
             Run(made, values, sizes or (1,), items, seed=seed, debug=config._kernel_debug).run()
         out = []
         for place in written:
             x = args[place]
-            new = conversion.asarray(copies[id(x.native)], device=device)
+            new = conversion.asarray(np.asarray(copied[place], order="C"), device=device)
             if (
                 in_place
                 and not isinstance(launcher, str)
@@ -97,8 +102,3 @@ class Oracle:
                 new = x
             out.append(new)
         return out
-
-
-def on_host(x: Array) -> np.ndarray[Any, Any]:
-    """Return an array's values, for reading only, also where NumPy cannot read its memory."""
-    return x.device._backend.read_host(x.native, x.device.native)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -24,28 +24,46 @@ from portarray._kernel_language.scope import Shared
 from portarray._kernel_language.setting import Setting
 from portarray.backends.launching import Launch, Launcher, Program
 
+Captured: TypeAlias = tuple[Callable[[str], Any], str, Any]
+"""What looks a name up, the name, and the value that a program was compiled with."""
+
 CONVERSIONS: Mapping[str, type] = {"b": bool, "f": float}
 """What makes values of scalar arguments, by kind; int of others."""
 
 
-@dataclass(slots=True)
-class Prepared:
-    """A kernel compiled for the types of some arguments on a device."""
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A program for the types of some arguments on a device, which is not compiled yet."""
 
     tree: tree.Function
     setting: Setting
     printed: Printed
-    launch: Launch
+    program: Program
     launcher: Launcher
     arrays: list[int]  # places of the arrays among the arguments
     written: list[int]  # places of those that are written
+    local_memory: int  # bytes of a group
+    constants: list[Captured]
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A kernel compiled for the types of some arguments on a device."""
+
+    draft: Draft
+    launch: Launch
     values: Callable[[list[Any], Range, tuple[Any, ...]], list[Any]]
-    ranges: dict[tuple[Range, Range | None], tuple[Range, Range]] = field(default_factory=dict)
-    constants: list[tuple[Callable[[str], Any], str, Any]] = field(default_factory=list)
 
 
 def prepare(own: Definition, asked: Asked) -> Prepared:
     """Compile a kernel for a call."""
+    made = draft(own, asked)
+    launch = made.launcher.build(made.program)
+    return Prepared(made, launch, values_of(made.printed, own.names, made.arrays))
+
+
+def draft(own: Definition, asked: Asked) -> Draft:
+    """Return the program for a call."""
     device = asked.device
     launcher = device._backend.launcher(device.native)
     if isinstance(launcher, str):
@@ -53,15 +71,15 @@ def prepare(own: Definition, asked: Asked) -> Prepared:
     dialect = DIALECTS[launcher.dialect]
     found, setting, shared = read(own, asked, launcher, dialect)
     printed = print_kernel(found, setting, dialect, offsets=launcher.offsets)
-    shared_bytes = sum(
+    local = sum(
         math.prod(one.shape or ()) * one.dtype.itemsize
         for one in tree.memories(found.body)
         if one.space == "local"
     )
-    if shared_bytes > launcher.local_memory:
+    if local > launcher.local_memory:
         raise ValueError(
-            f"{own.name} has {shared_bytes} bytes of local memory; {device} has "
-            f"{launcher.local_memory} for a group"
+            f"{own.name} has {local} bytes of local memory; {device} has {launcher.local_memory} "
+            f"for a group"
         )
     written = [one.name in found.written for one in printed.arrays]
     program = Program(
@@ -72,19 +90,10 @@ def prepare(own: Definition, asked: Asked) -> Prepared:
         tuple(written),
         tuple(value.dtype for value in printed.values),
     )
-    launch = launcher.build(program)
     places = [own.names.index(one.name) for one in printed.arrays]
-    return Prepared(
-        tree=found,
-        setting=setting,
-        printed=printed,
-        launch=launch,
-        launcher=launcher,
-        arrays=places,
-        written=[place for place, own in zip(places, written, strict=True) if own],
-        values=values_of(printed, own.names, places),
-        constants=list(shared.constants.values()),
-    )
+    changed = [place for place, is_written in zip(places, written, strict=True) if is_written]
+    constants = list(shared.constants.values())
+    return Draft(found, setting, printed, program, launcher, places, changed, local, constants)
 
 
 def read(
@@ -171,7 +180,7 @@ def values_of(
     return made
 
 
-def current(constants: list[tuple[Callable[[str], Any], str, Any]]) -> bool:
+def current(constants: Sequence[Captured]) -> bool:
     """Tell whether the globals that a program was compiled with have these values still."""
     for lookup, name, value in constants:
         try:

@@ -60,7 +60,7 @@ class _Kernel:
 
     def __init__(self, function: tree.Function, setting: Setting, dialect: Dialect) -> None:
         self.function = function
-        self.types = Types(setting, dialect, function.written)
+        self.types = Types(function, setting, dialect)
         self.statements = Statements(function, self.types)
         self.arrays = [p for p in function.parameters.values() if isinstance(p, Array)]
 
@@ -70,11 +70,8 @@ class _Kernel:
         index = types.INT64 if self.types.wide else types.INT32
         body = list(self.statements.block(function.body, 1))
         helpers: list[str] = []
-        done: set[int] = set()
         for one in tree.helpers_of(function):
-            if id(one) not in done:
-                done.add(id(one))
-                helpers += _helper(one, self.types)
+            helpers += _helper(one, self.types)
         values: list[Value] = []
         for (what, name, axis), dtype in self.types.used.items():
             if what in ("size", "stride"):

@@ -3,17 +3,34 @@
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from portarray._array.array import Array
-from portarray._kernel_language.preparing import CONVERSIONS, Prepared
+from portarray._kernel_language.preparing import CONVERSIONS, Captured, Prepared
 from portarray._kernel_language.ranges import Range
 from portarray.backends.launching import Launch
 
+T = TypeVar("T")
+_lock = threading.Lock()
+
 MOST_CALLS = 4096
 """Kinds of calls that a kernel remembers."""
+
+
+MOST_PROGRAMS = 1024
+"""Programs that a kernel remembers, such as one for each value of a static argument."""
+
+
+def remember(known: dict[Any, T], key: Any, value: T, most: int) -> None:
+    """Add to what is known; beyond so many the oldest goes."""
+    with _lock:
+        known.pop(key, None)
+        while len(known) >= most:
+            del known[next(iter(known))]
+        known[key] = value
 
 
 @dataclass(slots=True)
@@ -29,28 +46,29 @@ class Call:
     scalars: list[tuple[int, int, type]]  # of values: place, place among the arguments, conversion
     rounded: Range
     items: Range
-    constants: list[tuple[Callable[[str], Any], str, Any]]
+    constants: list[Captured]
 
 
-def remembered(
+def call_of(
     prepared: Prepared, names: list[str], values: list[Any], rounded: Range, items: Range
 ) -> Call:
     """Return what later calls of the same kind need."""
+    draft = prepared.draft
     return Call(
-        natives=items_of([f"args[{place}]._native" for place in prepared.arrays], "[{}]"),
-        returned=items_of([f"args[{place}]" for place in prepared.written]),
-        written=[n for n, place in enumerate(prepared.arrays) if place in prepared.written],
-        writable=prepared.launcher.writable,
+        natives=items_of([f"args[{place}]._native" for place in draft.arrays], "[{}]"),
+        returned=items_of([f"args[{place}]" for place in draft.written]),
+        written=[n for n, place in enumerate(draft.arrays) if place in draft.written],
+        writable=draft.launcher.writable,
         launch=prepared.launch,
         values=values,
         scalars=[
             (n, names.index(one.name), CONVERSIONS.get(one.dtype.kind, int))
-            for n, one in enumerate(prepared.printed.values)
+            for n, one in enumerate(draft.printed.values)
             if one.what == "argument"
         ],
         rounded=rounded,
         items=items,
-        constants=prepared.constants,
+        constants=draft.constants,
     )
 
 

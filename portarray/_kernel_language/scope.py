@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from portarray._kernel_language import source, tree
@@ -20,6 +20,15 @@ class Wrong(Exception):  # noqa: N818  (it becomes a Problem)
     def __init__(self, at: ast.AST, message: str) -> None:
         super().__init__(message)
         self.at = at
+
+
+def visited(reader: object, node: ast.AST, refused: Mapping[type[ast.AST], str]) -> Any:
+    """Return what a reader's method for such nodes makes of one."""
+    visit = getattr(reader, f"_{type(node).__name__.lower()}", None)
+    if visit is None or type(node) in refused:
+        what = refused.get(type(node), type(node).__name__)
+        raise Wrong(node, f"{what} is not in the kernel language")
+    return visit(node)
 
 
 class Shared:
@@ -94,22 +103,9 @@ class Scope:
 
     def uniform(self, x: tree.Expr) -> bool:
         """Tell whether a value is the same for all work-items of a group."""
-        if isinstance(x, tree.Place):
-            return x.what not in ("index", "local_index")
-        if isinstance(x, tree.Variable):
-            return x.name not in self.varying
-        if isinstance(x, (tree.Load, tree.Atomic, tree.HelperCall)):
-            return False
-        return all(self.uniform(one) for one in _parts(x))
-
-
-def _parts(x: tree.Expr) -> list[tree.Expr]:
-    """Return the values that a value is made of."""
-    found: list[tree.Expr] = []
-    for name in type(x).__dataclass_fields__:
-        one = getattr(x, name)
-        if isinstance(one, tree.Expr):
-            found.append(one)
-        elif isinstance(one, list):
-            found += [part for part in one if isinstance(part, tree.Expr)]
-    return found
+        return not any(
+            isinstance(one, (tree.Load, tree.Atomic, tree.HelperCall))
+            or (isinstance(one, tree.Place) and one.what in ("index", "local_index"))
+            or (isinstance(one, tree.Variable) and one.name in self.varying)
+            for one in tree.walk(x)
+        )

@@ -9,7 +9,7 @@ import numpy as np
 
 from portarray._kernel_language import calls, operators, tree, types
 from portarray._kernel_language.expressions import Expressions
-from portarray._kernel_language.scope import Scope, Wrong
+from portarray._kernel_language.scope import Scope, Wrong, visited
 from portarray._kernel_language.types import Array, Constant, Scalar, Tuple
 from portarray._kernel_language.words import language_word
 
@@ -40,13 +40,7 @@ class Statements:
         for node in body:
             self.scope.top = top
             try:
-                refused = _REFUSED.get(type(node))
-                if refused is not None:
-                    raise Wrong(node, f"{refused} is not in the kernel language")
-                visit = getattr(self, f"_{type(node).__name__.lower()}", None)
-                if visit is None:
-                    raise Wrong(node, f"{type(node).__name__} is not in the kernel language")
-                found = visit(node)
+                found = visited(self, node, _REFUSED)
             except Wrong as wrong:
                 self.scope.problems.append(self.scope.source.problem(wrong.at, str(wrong)))
                 for one in ast.walk(node):  # so that one mistake is told once

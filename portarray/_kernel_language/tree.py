@@ -311,11 +311,13 @@ def arrays_of(function: Function) -> list[Array]:
     return list(found.values())
 
 
-def helpers_of(function: Function) -> Iterator[Function]:
-    """Yield helpers, those first that others call."""
+def helpers_of(function: Function) -> list[Function]:
+    """Return a function's helpers and theirs, each once and those first that others call."""
+    found: dict[int, Function] = {}
     for one in function.helpers:
-        yield from helpers_of(one)
-        yield one
+        for each in (*helpers_of(one), one):
+            found.setdefault(id(each), each)
+    return list(found.values())
 
 
 def memories(body: Iterable[Statement]) -> Iterator[Array]:
@@ -335,3 +337,41 @@ def assigned_in(body: Iterable[Statement]) -> Iterator[str]:
                 yield from one.names
             elif isinstance(one, For):
                 yield one.name
+
+
+def changes(x: Expr, names: set[str]) -> bool:
+    """Tell whether a value may change where variables of these names do."""
+    return any(
+        isinstance(one, Atomic) or (isinstance(one, Variable) and one.name in names)
+        for one in walk(x)
+    )
+
+
+def changing_in_helpers(kernel: Function) -> dict[int, set[str]]:
+    """Return the variables that change from call to call, of helpers that are called in loops.
+
+    By the helpers' identities. Arguments that stay the same in one of the loops are not among them.
+    """
+    found: dict[int, set[str]] = {}
+    for caller in (kernel, *reversed(helpers_of(kernel))):  # callers first
+        for one in caller.body:
+            for call, changing in _calls_in_loops(one, found.get(id(caller))):
+                names = zip(run_time_parameters(call.helper), call.arguments, strict=True)
+                here = {name for name, x in names if changes(x, changing)}
+                here |= set(assigned_in(call.helper.body))
+                found[id(call.helper)] = found.get(id(call.helper), here) & here
+    return found
+
+
+def _calls_in_loops(x: object, changing: set[str] | None) -> Iterator[tuple[HelperCall, set[str]]]:
+    """Yield calls of helpers in loops, with the variables that the innermost loop changes."""
+    if not isinstance(x, Node):
+        return
+    if isinstance(x, (For, While)):
+        changing = {*assigned_in(x.body), *([x.name] if isinstance(x, For) else [])}
+    if isinstance(x, HelperCall) and changing is not None:
+        yield x, changing
+    for name in type(x).__dataclass_fields__:
+        one = getattr(x, name)
+        for part in one if isinstance(one, list) else (one,):
+            yield from _calls_in_loops(part, changing)

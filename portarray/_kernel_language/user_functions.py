@@ -17,6 +17,7 @@ from portarray._kernel_language.definition import Definition, define
 from portarray._kernel_language.dialects import DIALECTS
 from portarray._kernel_language.frontend import read_kernel
 from portarray._kernel_language.preparing import current, setting_of
+from portarray._kernel_language.remembered import remember
 from portarray._kernel_language.scope import Shared
 from portarray._kernel_language.types import DType, Scalar, Tuple
 from portarray._kernel_language.words import Helper
@@ -72,9 +73,8 @@ def helper_of(caller: str, function: Any, count: int) -> Helper:
             source.read(made, helper=True)
         except TypeError as error:
             raise TypeError(f"{caller}: {error}") from None
-        if len(_helpers) >= _MOST:
-            _helpers.clear()
-        found = _helpers[key] = Helper(made)
+        found = Helper(made)
+        remember(_helpers, key, found, _MOST)
     return found
 
 
@@ -203,9 +203,7 @@ def _number(
     found, constants = _types.get(key, (None, []))
     if found is None or not current(constants):
         found, constants = _read(caller, helper, kinds, device)
-        if len(_types) >= _MOST:
-            _types.clear()
-        _types[key] = found, constants
+        remember(_types, key, (found, constants), _MOST)
     if isinstance(found, Tuple):
         name = helper.__name__  # type: ignore[attr-defined]
         raise TypeError(

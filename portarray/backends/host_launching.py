@@ -7,7 +7,7 @@ and their cache on disk are clarray's. OpenCL is imported when a kernel is run f
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 from portarray.backends.launching import Launch, Launcher, Program, Range
@@ -15,7 +15,7 @@ from portarray.backends.launching import Launch, Launcher, Program, Range
 __all__ = ["OverHost", "host_launcher", "log_of"]
 
 _WANTED = "kernels in host memory run through OpenCL's CPU runtime"
-_FIX = "pip install portarray[opencl]"
+_FIX = 'pip install "portarray[opencl]"'
 
 
 def host_launcher(address: Callable[[Any], int] | None = None) -> Launcher | str:
@@ -28,7 +28,10 @@ def host_launcher(address: Callable[[Any], int] | None = None) -> Launcher | str
     """
     if importlib.util.find_spec("pyopencl") is None:
         return f"{_WANTED}: {_FIX}"
-    from portarray.backends import opencl_launching  # imports OpenCL
+    try:
+        from portarray.backends import opencl_launching  # imports OpenCL
+    except ImportError as error:  # of pyopencl: without the system's loader, for one
+        return f"{_WANTED}, and pyopencl cannot be imported ({error.__cause__ or error}): {_FIX}"
 
     found = opencl_launching.host_launcher(address)
     return f"{_WANTED}, and {found}: {_FIX}" if isinstance(found, str) else found
@@ -50,6 +53,9 @@ class OverHost:
 
     def __init__(self, host: Launcher) -> None:
         self._host = host
+        self.name = host.name
+        self.max_sizes = host.max_sizes
+        self.max_groups = host.max_groups
         self.dialect = host.dialect
         self.offsets = host.offsets
         self.float64 = host.float64
@@ -64,6 +70,18 @@ class OverHost:
     def writable(self, x: Any) -> Any:
         """Return the array."""
         return x
+
+    def copied(self, x: Any, *, written: bool) -> str:
+        """Return why an array is copied."""
+        return ""
+
+    def address(self, x: Any) -> tuple[Hashable, int]:
+        """Return where an array's first element is."""
+        return self._host.address(x)
+
+    def origin(self, program: Program) -> str:
+        """Return where building takes a program from."""
+        return self._host.origin(program)
 
     def build(self, program: Program) -> Launch:
         """Compile a program and return what runs its kernel."""

@@ -8,7 +8,7 @@ parameters are pointers to the elements of arrays, then values. A backend's
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Protocol
@@ -16,6 +16,11 @@ from typing import Any, Protocol
 import numpy as np
 
 __all__ = [
+    "ANY_GROUPS",
+    "COMPILER",
+    "DISK",
+    "GPU_GROUPS",
+    "MEMORY",
     "Launch",
     "Launcher",
     "Layout",
@@ -27,6 +32,13 @@ __all__ = [
 ]
 
 Range = tuple[int, ...]
+
+MEMORY, DISK, COMPILER = "in memory", "in the cache on disk", "to be compiled"
+"""Where programs come from."""
+
+ANY_GROUPS: Range = (2**31 - 1,) * 3
+GPU_GROUPS: Range = (65_535, 65_535, 2**31 - 1)
+"""The largest numbers of groups along three axes: of OpenCL, and of CUDA and HIP."""
 
 Layout = tuple[Range, Range, int]
 """Shape, strides and offset of an array; strides and offset are counted in elements."""
@@ -74,8 +86,14 @@ class Launcher(Protocol):
     whole, and the program must be passed their offsets as values; without, to the first element.
     ``immutable`` tells that launches return new arrays and leave their arguments unchanged.
     ``float64`` and ``atomics64`` tell what the device supports, ``max_group`` the largest number of
-    work-items in a group, ``local_memory`` the bytes that a group shares.
+    work-items in a group, ``max_sizes`` and ``max_groups`` its largest sizes and the largest
+    numbers of groups along three axes,
+    ``local_memory`` the bytes that a group shares. ``name`` is for people.
     """
+
+    @property
+    def name(self) -> str:
+        """What computes, as its driver names it."""
 
     @property
     def dialect(self) -> str:
@@ -102,6 +120,14 @@ class Launcher(Protocol):
         """The largest number of work-items in a group."""
 
     @property
+    def max_sizes(self) -> Range:
+        """The largest sizes of a group along three axes, the neighbouring one last."""
+
+    @property
+    def max_groups(self) -> Range:
+        """The largest numbers of groups along three axes, the neighbouring one last."""
+
+    @property
     def local_memory(self) -> int:
         """Bytes of memory that a group shares."""
 
@@ -113,6 +139,18 @@ class Launcher(Protocol):
 
         Called for each written array of each call, before :meth:`Backend.layout`.
         """
+
+    def copied(self, x: Any, *, written: bool) -> str:
+        """Return why an array is copied, empty if it is not; changes nothing."""
+
+    def address(self, x: Any) -> tuple[Hashable, int]:
+        """Return what an array's memory is, and the address in it of the first element.
+
+        Arrays overlap where both agree; never asked of immutable ones.
+        """
+
+    def origin(self, program: Program) -> str:
+        """Return where building takes a program from: ``MEMORY``, ``DISK`` or ``COMPILER``."""
 
     def build(self, program: Program) -> Launch:
         """Compile a program, or load it from a cache, and return what runs its kernel.

@@ -7,13 +7,24 @@ module when a kernel is run first.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from portarray.backends.launching import Launch, Launcher, Program, Range, group_for, group_on_cpu
+from portarray.backends.launching import (
+    ANY_GROUPS,
+    COMPILER,
+    DISK,
+    MEMORY,
+    Launch,
+    Launcher,
+    Program,
+    Range,
+    group_for,
+    group_on_cpu,
+)
 from portarray.clarray.errors import KernelError
 from portarray.clarray.runtime import pointers, registry
 from portarray.clarray.runtime.device import Device
@@ -32,12 +43,16 @@ class _OpenCLLauncher:
     offsets = False
     immutable = False
 
+    max_groups = ANY_GROUPS
+
     def __init__(self, device: Device) -> None:
         native = device.native
+        self.name = f"{device.name} ({device.platform_name})"
         self._device = device
         self.float64 = np.dtype(np.float64) in device.dtypes
         self.atomics64 = _ATOMICS.issubset(native.extensions.split())
         self.max_group = int(native.max_work_group_size)
+        self.max_sizes = tuple(map(int, native.max_work_item_sizes[2::-1]))
         self.local_memory = int(native.local_mem_size)
 
     def group(self, ndrange: Range) -> Range:
@@ -48,6 +63,15 @@ class _OpenCLLauncher:
 
     def writable(self, x: Any) -> Any:
         return x
+
+    def copied(self, x: Any, *, written: bool) -> str:
+        return ""
+
+    def origin(self, program: Program) -> str:
+        return {True: MEMORY, False: DISK, None: COMPILER}[self._device.programs.kept(program.text)]
+
+    @abstractmethod
+    def address(self, x: Any) -> tuple[Hashable, int]: ...
 
     @abstractmethod
     def build(self, program: Program) -> Launch: ...
@@ -67,6 +91,13 @@ class ArrayLauncher(_OpenCLLauncher):
 
     offsets = True
 
+    def address(self, x: Any) -> tuple[Hashable, int]:
+        """Return where an array's first element is; several storages may wrap one host memory."""
+        first = x.offset * x.dtype.itemsize
+        if x.storage.shared and x.storage.host is not None:
+            return None, first + x.storage.host.ctypes.data
+        return id(x.storage), first
+
     def build(self, program: Program) -> Launch:
         """Compile a program and return what runs its kernel."""
         native = self._kernel(program)
@@ -83,9 +114,14 @@ class ArrayLauncher(_OpenCLLauncher):
 class _HostLauncher(_OpenCLLauncher):
     """Runs programs in host memory and waits for them."""
 
-    def __init__(self, device: Device, pointer: Callable[[Any], Any]) -> None:
+    def __init__(self, device: Device, address: Callable[[Any], int] | None) -> None:
         super().__init__(device)
-        self._pointer = pointer
+        self._address = address or _address_of
+        self._pointer = pointers.pointer_to if address is None else pointers.pointer_by(address)
+
+    def address(self, x: Any) -> tuple[Hashable, int]:
+        """Return where an array's first element is."""
+        return None, self._address(x)
 
     def build(self, program: Program) -> Launch:
         return pointers.launch_of(
@@ -96,6 +132,11 @@ class _HostLauncher(_OpenCLLauncher):
             program.values,
             self._pointer,
         )
+
+
+def _address_of(x: np.ndarray[Any, Any]) -> int:
+    address: int = x.__array_interface__["data"][0]
+    return address
 
 
 @cache
@@ -119,8 +160,7 @@ def host_launcher(address: Callable[[Any], int] | None) -> Launcher | str:
     device = host_device()
     if isinstance(device, str):
         return device
-    pointer = pointers.pointer_to if address is None else pointers.pointer_by(address)
-    return _HostLauncher(device, pointer)
+    return _HostLauncher(device, address)
 
 
 def log_of(program: Program) -> str:

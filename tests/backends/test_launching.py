@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import gc
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +16,7 @@ import pytest
 
 import portarray as pa
 from portarray import _host_memory, errors
-from portarray.backends import host_launching, launching, registry
+from portarray.backends import launching, registry
 from portarray.backends.launching import Program
 
 C = {"int32": "int", "int64": "long", "float32": "float", "float64": "double"}
@@ -482,11 +486,57 @@ def test_traced_functions_call_programs_back(size: int) -> None:
     np.testing.assert_array_equal(np.asarray(twice[1]), 2 * (3 * (2 * y) + x + 1))
 
 
-def test_without_opencl_the_reason_has_the_fix(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(host_launching.importlib.util, "find_spec", lambda name: None)
-    reason = host_launching.host_launcher()
-    assert isinstance(reason, str)
-    assert "pip install portarray[opencl]" in reason
+WITHOUT_OPENCL = """
+import importlib.util, sys
+sys.path.insert(0, {folder!r})
+import portarray as pa, portarray.kernel_language as kl
+from kernel_of_a_process import twice
+for library in {libraries!r}:
+    if importlib.util.find_spec(library.partition(":")[0]) is None:
+        continue
+    y = pa.ones(3, device=library)
+    try:
+        twice(y)
+    except NotImplementedError as error:
+        told = str(error)
+    assert told.endswith('pip install "portarray[opencl]"') and {why!r} in told, told
+    assert told.startswith(str(y.device)), told
+    assert twice.interpret(y).tolist() == [2, 2, 2]
+"""
+
+
+@pytest.mark.parametrize(
+    ("why", "libraries"),
+    [
+        ("through OpenCL's CPU runtime: pip", ["numpy"]),  # pyopencl is not installed
+        ("libOpenCL.so.1 is missing", ["numpy"]),
+        ("no OpenCL device here", ["numpy", "torch:cpu:0", "jax:cpu:0", "mlx:cpu:0"]),
+    ],
+)
+def test_without_opencl_calls_tell_the_fix(tmp_path: Path, why: str, libraries: list[str]) -> None:
+    (tmp_path / "kernel_of_a_process.py").write_text(
+        "import portarray as pa, portarray.kernel_language as kl\n"
+        "@pa.kernel\ndef twice(y):\n    y[kl.index()] = 2 * y[kl.index()]\n"
+    )
+    code = WITHOUT_OPENCL.format(folder=str(tmp_path), libraries=libraries, why=why)
+    settings = {}
+    if "runtime" in why:
+        code = f"import sys; sys.modules['pyopencl'] = None\n{code}"
+    elif "libOpenCL" in why:
+        (tmp_path / "pyopencl.py").write_text("raise ImportError('libOpenCL.so.1 is missing')")
+    else:
+        empty = tmp_path / "vendors"
+        empty.mkdir()
+        settings = {"OCL_ICD_VENDORS": str(empty), "OCL_ICD_FILENAMES": ""}
+    found = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **settings},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert found.returncode == 0, found.stderr
 
 
 def test_other_backends_have_a_reason(fake: str) -> None:

@@ -59,6 +59,46 @@ def test_calls_in_turn(device: str) -> None:
                         np.testing.assert_array_equal(*signs)
 
 
+COUNT, WEIGHTS = np.int64(4), (np.float32(0.1), np.int64(3), np.bool_(True))
+
+
+@pa.kernel(static=("n", "several"))
+def numpys_numbers(y: Any, n: Any, several: Any) -> None:
+    i = kl.index()
+    kept = kl.private((COUNT, n), kl.float32)
+    if n == 3 and COUNT == 4:
+        kept[3, n - 1] = WEIGHTS[0] * several[0]
+    if several[1]:
+        y[i] = kept[COUNT - 1, 2] + WEIGHTS[1] + (1 if WEIGHTS[2] else 0)
+
+
+def test_numpys_scalars_as_constants(device: str) -> None:
+    """Those around a kernel are sizes and parts of tuples, and have their dtypes."""
+    place = pa.device(device)
+    if isinstance(reason := place._backend.launcher(place.native), str):
+        pytest.skip(reason)
+    y = pa.zeros(2, dtype=pa.float32, device=device)
+    want = np.full(2, np.float32(0.1) * np.float32(0.5) + 4, np.float32)
+    for n, several in ((3, (0.5, 1)), (np.int64(3), (np.float32(0.5), np.int16(1)))):
+        for got in (numpys_numbers(y, n, several), numpys_numbers.interpret(y, n, several)):
+            np.testing.assert_array_equal(np.asarray(got), want)
+    with pytest.raises(TypeError, match="several=1j: complex numbers are not"):
+        numpys_numbers(y, 3, 1j)
+
+
+def test_a_kernel_may_have_any_name(device: str) -> None:
+    """OpenCL has no kernel of the name ``main``."""
+    place = pa.device(device)
+    if isinstance(reason := place._backend.launcher(place.native), str):
+        pytest.skip(reason)
+
+    @pa.kernel
+    def main(y: Any, half: Any) -> None:
+        y[kl.index()] = half
+
+    assert main(pa.zeros(2, device=device), 3).tolist() == [3, 3]
+
+
 def test_changed_global(monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = pa.ones(3, device="numpy"), pa.zeros(3, device="numpy")
     place = pa.device("numpy")

@@ -448,3 +448,106 @@ def test_branches_that_a_loop_does_not_change_are_those_of_each_work_item(device
     y = pa.zeros(16, dtype=pa.float32, device=device)
     z = pa.zeros(16, dtype=pa.float32, device=device)
     assert same_branch_in_a_loop.verify(y, z, x, 7, tolerance=1) is not None
+    assert same_branch_in_helpers.verify(y, z, x, 7, tolerance=1) is not None
+
+
+@pa.kernel.function
+def is_third(i):
+    return i % 3 == 0
+
+
+@pa.kernel.function
+def halved(total, v, i, k):
+    if math.isinf(v):
+        return total
+    if is_third(i):
+        return total * 0.5 + 1
+    return total if k < 0 or v > i else total * 1
+
+
+@pa.kernel
+def same_branch_in_helpers(y, z, x, n):
+    i = kl.index()
+    total = 1.5
+    for k in range(len(x)):
+        total = halved(total * 0.5 + n, x[i], i, k)
+        if is_third(i + 1):
+            total = total + 1
+    y[i] = total
+    z[i] = halved(total, x[i], i, 7)
+
+
+@pa.kernel
+def helpers_outside_loops(y, z, x, n):
+    i = kl.index()
+    y[i] = halved(1.5, x[i], i, n)
+    for k in range(3):
+        z[i] = k
+
+
+def test_branches_in_helpers_that_loops_call_are_kept_there() -> None:
+    x, y = pa.ones(16, dtype=pa.float32, device="numpy"), pa.ones(16, device="numpy")
+    text = same_branch_in_helpers.source("opencl", y, y, x, 7)
+    body = text[text.index("halved_1(") :]
+    for kept in ("pa_isinf(v)", "is_third_2(i, ", "v > (f32)i"):
+        assert f"PA_KEEP({kept}" in body, kept
+    assert "PA_KEEP(k < 0" not in body  # which changes
+    text = helpers_outside_loops.source("opencl", y, y, x, 7)
+    assert "PA_KEEP" not in text[text.index("halved_1(") :]
+
+
+OVERLAPS = {
+    "apart": lambda whole: (whole[:4], whole[4:8]),
+    "same": lambda whole: (whole[2:6], whole[2:6]),
+    "interleaved": lambda whole: (whole[:8:2], whole[1:9:2]),
+    "reversed": lambda whole: (whole[:4], whole[7:3:-1]),
+    "mirrored": lambda whole: (whole[3:7], whole[6:2:-1]),
+    "shifted": lambda whole: (whole[:4], whole[1:5]),
+    "wider": lambda whole: (whole[:4], whole[0:8:2]),
+}
+
+
+@pytest.mark.parametrize("views", OVERLAPS.values(), ids=OVERLAPS)
+def test_overlapping_arrays_are_one_memory(device: str, views: Any) -> None:
+    """What one work-item writes into one of them it reads from the other."""
+    place = pa.device(device)
+    if isinstance(launcher := place._backend.launcher(place.native), str):
+        pytest.skip("no programs run here")
+    host = np.arange(10, dtype=np.float32)
+    whole = pa.asarray(host, device=device, copy=True)
+    y, x = views(whole)
+    want = one_by_one.interpret(y, x, ndrange=1)
+    np.testing.assert_array_equal(np.asarray(whole), host)
+    got = one_by_one(y, x, ndrange=1)
+    np.testing.assert_array_equal(np.asarray(want), np.asarray(got))
+    # And as NumPy's views, one element after the other.
+    y, x = views(host)
+    if launcher.immutable or (place.library == "torch" and x.strides[0] < 0):  # which copies
+        y, x = y.copy(), x.copy()
+    for i in range(4):
+        y[i] = x[i] + 10
+    np.testing.assert_array_equal(np.asarray(got), y)
+
+
+@pa.kernel
+def one_by_one(y, x):
+    for i in range(4):
+        y[i] = x[i] + 10
+
+
+def test_verify_refuses_overlapping_arrays() -> None:
+    place = pa.device("numpy")
+    if isinstance(place._backend.launcher(place.native), str):
+        pytest.skip("no programs run here")
+    whole = pa.zeros(9, device="numpy")
+    assert one_by_one.verify(whole[:4], whole[4:], ndrange=1) == {"y": 0}
+    assert one_by_one.verify(whole[:4], whole[:4], ndrange=1) == {"y": 0}
+    assert one_by_one.verify(whole[:8:2], whole[1:9:2], ndrange=1) == {"y": 0}
+    assert sum_of_two.verify(pa.zeros(3, device="numpy"), whole[:4], whole[1:]) == {"y": 0}
+    with pytest.raises(ValueError, match="x and y overlap in memory"):
+        one_by_one.verify(whole[:4], whole[3:], ndrange=1)
+
+
+@pa.kernel
+def sum_of_two(y, x, z):
+    y[kl.index()] = x[kl.index()] + z[kl.index()]

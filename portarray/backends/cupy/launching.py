@@ -5,7 +5,7 @@ Written to CuPy's documentation (``cupy.RawModule``, ``cupy.RawKernel``); not ru
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -14,6 +14,8 @@ from cupy.cuda import runtime
 
 from portarray.backends.base import Backend
 from portarray.backends.launching import (
+    COMPILER,
+    GPU_GROUPS,
     Launch,
     Launcher,
     Layout,
@@ -52,14 +54,17 @@ class _Launcher:
     dialect = "hip" if runtime.is_hip else "cuda"
     offsets = False
     immutable = False
+    max_groups = GPU_GROUPS
     float64 = True
     atomics64 = True
 
     def __init__(self, device: Any, scope: AbstractContextManager[Any] | None) -> None:
         self._device = device
         self._scope = nullcontext() if scope is None else scope
+        self.name = f"{self.dialect} device {device.id}"
         figures = device.attributes
         self.max_group = int(figures["MaxThreadsPerBlock"])
+        self.max_sizes = tuple([int(figures[f"MaxBlockDim{axis}"]) for axis in "ZYX"])
         self.local_memory = int(figures["MaxSharedMemoryPerBlock"])
 
     def group(self, ndrange: Range) -> Range:
@@ -68,6 +73,15 @@ class _Launcher:
     def writable(self, x: Any) -> Any:
         return x
 
+    def copied(self, x: Any, *, written: bool) -> str:
+        return ""
+
+    def address(self, x: Any) -> tuple[Hashable, int]:
+        return None, int(x.data.ptr)
+
+    def origin(self, program: Program) -> str:
+        return COMPILER  # CuPy's own cache on disk does not say what it has
+
     def build(self, program: Program) -> Launch:
         try:
             with self._scope:
@@ -75,8 +89,7 @@ class _Launcher:
                 module.compile()
                 kernel = module.get_function(program.name)
         except cupy.cuda.compiler.CompileException as error:
-            name = f"{self.dialect} device {self._device.id}"
-            raise KernelBuildError(program.name, name, str(error), program.text) from error
+            raise KernelBuildError(program.name, self.name, str(error), program.text) from error
         scope = self._scope
         kinds = [dtype.type for dtype in program.values]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import cache
 from typing import Any
 
@@ -17,6 +17,8 @@ from dpnp.tensor import Device
 from portarray.backends.base import Backend
 from portarray.backends.host_launching import log_of
 from portarray.backends.launching import (
+    ANY_GROUPS,
+    COMPILER,
     Launch,
     Launcher,
     Layout,
@@ -68,13 +70,16 @@ class _Launcher:
     dialect = "opencl"
     offsets = True
     immutable = False
+    max_groups = ANY_GROUPS
 
     def __init__(self, queue: dpctl.SyclQueue) -> None:
         self._queue = queue
         self._device = device = queue.sycl_device
+        self.name = f"{device.name} ({device.sycl_platform.name})"
         self.float64 = bool(device.has_aspect_fp64)
         self.atomics64 = bool(device.has_aspect_atomic64)
         self.max_group = int(device.max_work_group_size)
+        self.max_sizes = tuple(map(int, device.max_work_item_sizes3d))
         self.local_memory = int(device.local_mem_size)
 
     def group(self, ndrange: Range) -> Range:
@@ -85,6 +90,16 @@ class _Launcher:
     def writable(self, x: dpnp.ndarray) -> dpnp.ndarray:
         """Return the array, or a copy where it may not be written, such as broadcast ones."""
         return x if x.get_array().flags.writable else dpnp.copy(x, order="C")
+
+    def copied(self, x: dpnp.ndarray, *, written: bool) -> str:
+        return "it is read-only" if written and not x.get_array().flags.writable else ""
+
+    def address(self, x: dpnp.ndarray) -> tuple[Hashable, int]:
+        memory = x.get_array()
+        return None, memory.usm_data._pointer + memory._element_offset * memory.itemsize
+
+    def origin(self, program: Program) -> str:
+        return COMPILER
 
     def build(self, program: Program) -> Launch:
         queue = self._queue

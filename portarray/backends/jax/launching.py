@@ -47,6 +47,10 @@ class _Launcher(OverHost):
 
     immutable = True
 
+    def copied(self, x: jax.Array, *, written: bool) -> str:
+        """Return why an array is copied."""
+        return "JAX's arrays never change, and the result is a new one" if written else ""
+
     def __init__(self, host: Launcher, device: jax.Device) -> None:
         super().__init__(host)
         self._device = device

@@ -47,6 +47,12 @@ class _Launcher(OverHost):
 
     immutable = True
 
+    def copied(self, x: mx.array, *, written: bool) -> str:
+        """Return why an array is copied."""
+        if written:
+            return "MLX's arrays never change, and the result is a new one"
+        return "only if MLX keeps its elements in another order than C's"
+
     def build(self, program: Program) -> Launch:
         inner = self._host.build(program)
         written = program.written

@@ -37,3 +37,7 @@ class _Launcher(OverHost):
     def writable(self, x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """Return the array, or a copy where it may not be written, as assignments do."""
         return x if x.flags.writeable else copied(x, order="C")
+
+    def copied(self, x: np.ndarray[Any, Any], *, written: bool) -> str:
+        """Return why an array is copied."""
+        return "it is read-only" if written and not x.flags.writeable else ""

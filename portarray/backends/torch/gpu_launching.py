@@ -9,13 +9,21 @@ as 32 bits and floating-point numbers as 64.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
-from portarray.backends.launching import Launch, Launcher, Program, Range, group_for
+from portarray.backends.launching import (
+    COMPILER,
+    GPU_GROUPS,
+    Launch,
+    Launcher,
+    Program,
+    Range,
+    group_for,
+)
 from portarray.errors import KernelBuildError
 
 __all__ = ["gpu_launcher"]
@@ -39,12 +47,15 @@ class _Launcher:
     dialect = "hip" if torch.version.hip else "cuda"
     offsets = False
     immutable = False
+    max_sizes = (64, 1024, 1024)  # of all of CUDA's devices; PyTorch does not say
+    max_groups = GPU_GROUPS
     float64 = True
     atomics64 = True
 
     def __init__(self, device: torch.device) -> None:
         figures: Any = torch.cuda.get_device_properties(device)
         self._device = device
+        self.name = str(figures.name)
         # Without fmad each operation is rounded, as in NumPy; HIP's programs say so themselves.
         self._options = (
             [f"--offload-arch={figures.gcnArchName}"]
@@ -62,6 +73,18 @@ class _Launcher:
         """Return the tensor; a gradient that needs its old values will be refused."""
         torch.autograd.graph.increment_version(x)
         return x
+
+    def copied(self, x: torch.Tensor, *, written: bool) -> str:
+        """Return why a tensor is copied."""
+        return ""
+
+    def address(self, x: torch.Tensor) -> tuple[Hashable, int]:
+        """Return where a tensor's first element is."""
+        return None, x.data_ptr()
+
+    def origin(self, program: Program) -> str:
+        """Return where building takes a program from."""
+        return COMPILER
 
     def build(self, program: Program) -> Launch:
         """Compile a program and return what runs its kernel."""

@@ -70,6 +70,13 @@ class Binaries:
             key.update(part.encode() + b"\0")
         return cache_folder("programs") / f"{key.hexdigest()}.bin"
 
+    def has(self, file: Path) -> bool:
+        """Tell whether a program is in a file."""
+        try:
+            return binary_of(_small_files.read(file)) not in (None, _WANTED)
+        except OSError:
+            return False
+
     def load(self, context: cl.Context, file: Path, options: str) -> cl._cl._Program | None:
         """Return the program in a file; None if it must be built."""
         try:

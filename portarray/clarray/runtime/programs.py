@@ -40,6 +40,10 @@ CODES = {
 """pyopencl's codes for arguments that are values."""
 
 
+_MOST = 4096
+"""Programs that are kept in memory."""
+
+
 @cache
 def source_of(name: str) -> str:
     """Return the text of ``kernels/NAME.cl``."""
@@ -165,6 +169,13 @@ class Programs:
                     kernel=name,
                 ) from error
 
+    def kept(self, text: str, options: tuple[str, ...] = ()) -> bool | None:
+        """Tell whether a program is in memory (True) or on disk (False); None if it is not kept."""
+        if (text, options) in self._programs:
+            return True
+        flags = " ".join((*self._flags, *options))
+        return False if self._binaries.has(self._binaries.file(text, flags)) else None
+
     def _program(self, text: str, name: str, options: tuple[str, ...]) -> cl._cl._Program:
         key = (text, options)
         found = self._programs.get(key)
@@ -175,6 +186,8 @@ class Programs:
             if found is None:
                 found = self._build(text, name, flags)
                 self._binaries.store(file, found)
+            while len(self._programs) >= _MOST:  # the oldest; kernels keep what they need
+                del self._programs[next(iter(self._programs))]
             self._programs[key] = found
         return found
 

@@ -1,0 +1,169 @@
+"""What a call of a kernel would do, without doing it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from portarray._array.array import Array
+from portarray._config import config
+from portarray._kernel_language.arguments import Asked, is_strided
+from portarray._kernel_language.constants import plain
+from portarray._kernel_language.definition import Definition
+from portarray._kernel_language.preparing import Draft
+from portarray._kernel_language.ranges import Range, launch_ranges
+from portarray.backends.launching import MEMORY
+
+_LANGUAGES = {"opencl": "OpenCL C", "cuda": "CUDA", "hip": "HIP", "metal": "Metal"}
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterPlan:
+    """What becomes of one argument of a call.
+
+    Parameters
+    ----------
+    name : str
+        The parameter.
+    role : {"written", "read", "value", "static"}
+        Arrays are written or only read; a value is passed at each launch; a static one is a
+        constant of the program.
+    type : str
+        The dtype, and how many axes; what a static one is.
+    copied : str
+        Why an array is copied, empty if the kernel uses its memory.
+    """
+
+    name: str
+    role: str
+    type: str
+    copied: str = ""
+
+    def __str__(self) -> str:
+        """Return it in one line, without the name."""
+        if self.role in ("value", "static"):
+            return f"{self.role}: {self.type}"
+        how = f"copied: {self.copied}" if self.copied else "as it is"
+        return f"{self.role}: {self.type}, {how}"
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchPlan:
+    """What a call of a kernel would do, as :meth:`Kernel.explain` returns it.
+
+    Parameters
+    ----------
+    kernel, device : str
+        Their names.
+    computes : str
+        What computes, as its driver names it.
+    dialect : {"opencl", "cuda", "hip", "metal"}
+        The language of the program.
+    program : str
+        Where the program is: ``"in memory"``, ``"in the cache on disk"`` or ``"to be compiled"``;
+        or that the interpreter runs the kernel.
+    ndrange, group, rounded : tuple of int
+        Work-items by axis: all of them, those of a group, and those that are launched. Of an
+        ndrange of more than three axes a launch has one. `group` and `rounded` are empty if there
+        is no element, so that nothing is launched.
+    index_bits : int
+        Whether indices are computed in 32 or 64 bits.
+    local_memory : int
+        Bytes that the work-items of a group share.
+    parameters : tuple of ParameterPlan
+        The arguments, in the order of the parameters.
+    constants : mapping of str to object
+        Numbers and tuples of the names around the kernel and its helpers, which are constants of
+        the program.
+    """
+
+    kernel: str
+    device: str
+    computes: str
+    dialect: str
+    program: str
+    ndrange: Range
+    group: Range
+    rounded: Range
+    index_bits: int
+    local_memory: int
+    parameters: tuple[ParameterPlan, ...]
+    constants: Mapping[str, Any]
+
+    def __str__(self) -> str:
+        """Return a line for each part."""
+        size = f"{self.ndrange}: no work-items, nothing is launched"
+        if self.group:
+            size = f"{self.ndrange} in groups of {self.group}"
+            if self.rounded != self.ndrange:
+                size += f", launched as {self.rounded}"
+        rows = {
+            "computes": f"{self.computes}, {_LANGUAGES[self.dialect]}",
+            "program": self.program,
+            "ndrange": size,
+            "indices": f"{self.index_bits} bits",
+        }
+        if self.local_memory:
+            rows["local memory"] = f"{self.local_memory} bytes of each group"
+        told = list(rows.items())
+        told += [(one.name, str(one)) for one in self.parameters]
+        if self.constants:
+            told.append(("constants", ", ".join(f"{n} = {x!r}" for n, x in self.constants.items())))
+        width = max(len(name) for name, _ in told)
+        lines = [f"  {name:{width}}  {text}" for name, text in told]
+        return "\n".join([f"{self.kernel} on {self.device}", *lines])
+
+
+def plan(own: Definition, asked: Asked, draft: Draft, *, prepared: bool) -> LaunchPlan:
+    """Return what a call would do.
+
+    Parameters
+    ----------
+    prepared
+        Whether the kernel has been compiled for such a call.
+    """
+    launcher, setting = draft.launcher, draft.setting
+    sizes = asked.sizes(draft.written)
+    group: Range = ()
+    rounded: Range = ()
+    if 0 not in sizes:
+        barriers = draft.tree.barriers
+        rounded, group = launch_ranges(launcher, sizes, asked.group, barriers=barriers)
+    program = MEMORY if prepared else launcher.origin(draft.program)
+    if config._kernel_debug:
+        program = "none: the interpreter runs the kernel, as config.kernel_debug is set"
+    return LaunchPlan(
+        kernel=own.name,
+        device=str(asked.device),
+        computes=launcher.name,
+        dialect=launcher.dialect,
+        program=program,
+        ndrange=sizes,
+        group=group,
+        rounded=rounded,
+        index_bits=64 if setting.index_bits > 31 else 32,
+        local_memory=draft.local_memory,
+        parameters=_parameters(own, asked, draft),
+        constants={name: value for _, name, value in draft.constants},
+    )
+
+
+def _parameters(own: Definition, asked: Asked, draft: Draft) -> tuple[ParameterPlan, ...]:
+    values = {one.name: one.dtype for one in draft.printed.values if one.what == "argument"}
+    layout = asked.device._backend.layout
+    found = []
+    for place, (name, x) in enumerate(zip(own.names, asked.args, strict=True)):
+        if place in draft.arrays:
+            assert type(x) is Array
+            shape, strides, _ = layout(x.native)
+            axes = f"{len(shape)} {'axis' if len(shape) == 1 else 'axes'}"
+            kind = f"{x.dtype}, {axes}{', strided' if is_strided(shape, strides) else ''}"
+            written = place in draft.written
+            copied = draft.launcher.copied(x.native, written=written)
+            found.append(ParameterPlan(name, "written" if written else "read", kind, copied))
+        elif name in values:
+            found.append(ParameterPlan(name, "value", str(values[name])))
+        else:
+            found.append(ParameterPlan(name, "static", repr(plain(x))))
+    return tuple(found)

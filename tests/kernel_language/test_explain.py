@@ -1,0 +1,113 @@
+"""What ``kernel.explain`` says, held against what calls do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import portarray as pa
+import portarray.kernel_language as kl
+from portarray.errors import DeviceMismatchError, KernelSyntaxError
+
+SCALE = 0.5
+OFFSETS = (1, 2)
+
+
+@pa.kernel.function
+def shifted(v: Any) -> Any:
+    return v + OFFSETS[1]
+
+
+@pa.kernel(static=("n",))
+def explained(y: Any, a: Any, x: Any, k: Any, n: Any, dtype: Any) -> None:
+    i, j = kl.index()
+    shared = kl.local((n, 4), dtype)
+    shared[kl.local_index(0) % n, 0] = a
+    y[i, j] = shifted(SCALE * x[i, j]) + k
+
+
+@pa.kernel
+def counted(y: Any) -> None:
+    y[0] = kl.index() + kl.index()
+
+
+@pytest.fixture
+def place(device: str) -> pa.Device:
+    found = pa.device(device)
+    if isinstance(reason := found._backend.launcher(found.native), str):
+        pytest.skip(reason)
+    return found
+
+
+def test_explained(place: pa.Device) -> None:
+    host = np.arange(60, dtype=np.float32).reshape(6, 10)
+    x = pa.asarray(host, device=place)[:, ::2]
+    y = pa.zeros((6, 5), dtype=pa.float32, device=place)
+    given = (y, 2.0, x, 3, np.int64(2), pa.float32)
+    plan = explained.explain(*given, group=(2, 3))
+    np.testing.assert_array_equal(np.asarray(y), 0)
+    assert (plan.kernel, plan.device) == ("explained", str(place))
+    assert (plan.ndrange, plan.group, plan.rounded) == ((6, 5), (2, 3), (6, 6))
+    assert (plan.dialect, plan.index_bits, plan.local_memory) == ("opencl", 32, 32)
+    assert plan.constants == {"SCALE": 0.5, "OFFSETS": (1, 2)}
+    found = {one.name: (one.role, one.type.partition(",")[0]) for one in plan.parameters}
+    default = str(pa.result_type(pa.asarray(1.0, device=place), 1.0))
+    assert found == {
+        "y": ("written", "float32"),
+        "a": ("value", default),
+        "x": ("read", "float32"),
+        "k": ("value", "int32"),
+        "n": ("static", "2"),
+        "dtype": ("static", repr(pa.float32)),
+    }
+    got = explained(*given, group=(2, 3))
+    np.testing.assert_array_equal(np.asarray(got), host[:, ::2] / 2 + 5)
+    assert bool(plan.parameters[0].copied) == (got is not y)
+    again = explained.explain(*given, group=(2, 3))
+    assert again.program == "in memory"
+    text = str(again)
+    assert text.splitlines()[0] == f"explained on {place}"
+    for part in ("(6, 5) in groups of (2, 3), launched as (6, 6)", "32 bits", "SCALE = 0.5"):
+        assert part in text
+    with pa.config(kernel_debug=True):
+        assert "interpreter" in explained.explain(*given).program
+    empty = explained.explain(y[:0], 2.0, x[:0], 3, 2, pa.float32)
+    assert (empty.ndrange, empty.group) == ((0, 5), ())
+    assert "nothing is launched" in str(empty)
+
+
+def test_wide_indices(place: pa.Device) -> None:
+    """Sums of two places fit their type, however many work-items there are."""
+    y = pa.zeros(1, dtype=pa.float32, device=place)
+    for size, bits in ((2**30 - 1, 32), (2**30, 64), (2**31 - 1, 64)):
+        plan = counted.explain(y, ndrange=size)
+        assert plan.index_bits == bits
+        assert size <= plan.rounded[0] <= 2**31
+
+
+def test_read_only_arrays_are_copied() -> None:
+    found = pa.device("numpy")
+    if isinstance(reason := found._backend.launcher(found.native), str):
+        pytest.skip(reason)
+    y = pa.asarray(np.zeros(3, np.float32), device="numpy", copy=False)
+    host = np.zeros(3, np.float32)
+    host.flags.writeable = False
+    locked = pa.asarray(host, device="numpy", copy=False)
+    assert counted.explain(locked, ndrange=1).parameters[0].copied == "it is read-only"
+    assert counted.explain(y, ndrange=1).parameters[0].copied == ""
+
+
+def test_what_a_call_refuses_is_refused(place: pa.Device) -> None:
+    y = pa.zeros((3, 3), dtype=pa.int32, device=place)
+    with pytest.raises(TypeError, match="no arrays"):
+        counted.explain(1)
+    with pytest.raises(ValueError, match="positive"):
+        counted.explain(y, ndrange=0)
+    with pytest.raises(KernelSyntaxError):
+        explained.explain(y, 1.0, y, 1, 2, pa.int32)
+    other = pa.zeros(3, device="numpy")
+    if other.device is not y.device:
+        with pytest.raises(DeviceMismatchError):
+            explained.explain(y, 1.0, other, 1, 2, pa.int32)
