@@ -146,6 +146,7 @@ def compiled_loops() -> dict[str, Any]:
     # Not everywhere that types are checked Numba is installed.
     numba: Any = importlib.import_module("numba")
     jit: Callable[[Function], Function] = numba.njit(parallel=True, fastmath=False)
+    serial: Callable[[Function], Function] = numba.njit(fastmath=False)  # what it cannot share
     tenth, four, two = np.float32(0.1), np.float32(4), np.float32(2)
     zero, left, low, three = np.float32(0), np.float32(-2), np.float32(-1.5), np.float32(3)
     one, prange = np.int32(1), numba.prange
@@ -216,14 +217,16 @@ def compiled_loops() -> dict[str, Any]:
             own = own if abs(own) >= abs(parts[k]) else parts[k]
         return own
 
-    @jit
-    def farthest_so_far(out: Any, x: Any) -> None:
+    @serial
+    def farthest_so_far(x: Any) -> Any:
+        out = np.empty_like(x)
         own = x[0]
         for k in range(x.shape[0]):
             own = own if abs(own) >= abs(x[k]) else x[k]
             out[k] = own
+        return out
 
-    @jit
+    @serial
     def sorted_by_key(keys: Any, values: Any) -> Any:
         places = np.argsort(np.abs(keys), kind="mergesort")
         return values[places]
@@ -341,8 +344,8 @@ def rows(only: str) -> list[Row]:
         lambda x: reduce(farther, x), tuple((one, "Numba", 1.0) for one in OURS),
     )  # fmt: skip
     add(
-        "own scan", lambda: (np.zeros_like(signed), signed), None, loops["farthest_so_far"],
-        lambda _, x: accumulate(farther, x), tuple((one, "Numba", 1.0) for one in OURS),
+        "own scan", lambda: (signed,), None, loops["farthest_so_far"],
+        lambda x: accumulate(farther, x), tuple((one, "Numba", 1.0) for one in OURS),
     )  # fmt: skip
 
     def sorted_numpy(keys: Any, values: Any) -> Any:
@@ -370,17 +373,18 @@ def built_in(repeats: int) -> dict[str, float]:
     def in_order(x: Any) -> Any:
         return pa.take(x, pa.argsort(x))
 
-    values = np.random.default_rng(7).random(MANY_KEYS, np.float32)
+    values = np.random.default_rng(7).random(SIZE, np.float32)
     found: dict[str, float] = {}
     for name, device in (("clarray", "opencl"), ("NumPy memory", "numpy")):
         x = pa.asarray(values, device=device, copy=True)
+        keys = x[:MANY_KEYS]
         pairs: dict[str, tuple[Action, Action]] = {
             "reduce(operator.add)": (partial(reduce, operator.add, x), partial(pa.sum, x)),
             "reduce(max)": (partial(reduce, max, x), partial(pa.max, x)),
             "accumulate(operator.add)": (
                 partial(accumulate, operator.add, x), partial(pa.cumulative_sum, x)
             ),
-            "sort_by_key": (partial(sort_by_key, x), partial(in_order, x)),
+            "sort_by_key": (partial(sort_by_key, keys), partial(in_order, keys)),
         }  # fmt: skip
         for what, both in pairs.items():
             actions: dict[str, Action] = {}
