@@ -47,6 +47,7 @@ SHARES = {
     "kernels": 25,
     "model": 15,
     "user kernels": 15,
+    "random": 5,
     "suite": 50,
     "programs": 20,
     "official": 40,
@@ -227,9 +228,10 @@ def measure(check: Check, devices: list[str], official: Path | None) -> None:
 
 
 def suites(check: Check, devices: list[str], official: Path | None) -> None:
-    """Run user kernels, our suite, programs, and the official suite where there is a copy."""
+    """Run what compares with NumPy and references, the official suite where there is a copy."""
     options = {
         "user kernels": ("own_kernels.py",),
+        "random": ("random_keys.py",),
         "suite": ("suite.py",),
         "programs": ("suite.py", "--programs"),
         "official": ("suite.py", "--official", str(official)),
@@ -343,7 +345,7 @@ def show(report: dict[str, Any], absent: dict[str, str]) -> int:
         return 0
     for device in report["checked"]:
         print(f"  {device}")
-        for name in ("user kernels", "suite", "programs", "official"):
+        for name in ("user kernels", "random", "suite", "programs", "official"):
             part = report[name].get(device, report[name])
             failures += len(part.get("failures", ()))
             # Asked for by name or found functional, and yet nothing could be run on it.

@@ -6,6 +6,7 @@
 Array(14., dtype=float64, device='numpy:cpu:0')
 """
 
+import importlib as _importlib
 import sys as _sys
 import typing as _typing
 
@@ -153,14 +154,29 @@ from portarray.errors import (
     KernelVerificationError,
     KernelZeroDivisionError,
     LinAlgError,
+    NoGradientError,
     OutOfMemoryError,
     PortarrayError,
     PortarrayWarning,
     PreferenceError,
+    TracedArrayError,
     UnknownDeviceError,
 )
 
 if _typing.TYPE_CHECKING:
+    from portarray import random
+    from portarray._transforms.gradients import (
+        checkpoint,
+        custom_vjp,
+        grad,
+        hvp,
+        jacobian,
+        jvp,
+        stop_gradient,
+        value_and_grad,
+        vjp,
+    )
+
     bfloat16: type[_typing.Any]
 
 # NumPy's scalar types, as in NumPy's own namespace: x.dtype == pa.float32 holds both ways round.
@@ -184,10 +200,23 @@ if not _typing.TYPE_CHECKING:  # a type checker would take every name to be ther
     _missing = _in_module(__name__)
 
     def __getattr__(name):
-        """Import ml_dtypes for bfloat16 only when it is asked for."""
+        """Import what most programs do without when it is asked for."""
         if name == "bfloat16":
             return _dtypes.bfloat16().type
+        if name == "random":
+            return _importlib.import_module("portarray.random")
+        if name in _GRADIENTS:
+            gradients = _importlib.import_module("portarray._transforms.gradients")
+            return globals().setdefault(name, getattr(gradients, name))
         return _missing(name)
+
+
+_GRADIENTS = frozenset(
+    {
+        *("checkpoint", "custom_vjp", "grad", "hvp", "jacobian", "jvp", "stop_gradient"),
+        *("value_and_grad", "vjp"),
+    }
+)
 
 
 _base.NAMESPACE.append(_sys.modules[__name__])
@@ -352,6 +381,18 @@ __all__ = [
     # Core kernels and user kernels
     "kernel",
     "kernels",
+    # Random numbers
+    "random",
+    # Gradients
+    "checkpoint",
+    "custom_vjp",
+    "grad",
+    "hvp",
+    "jacobian",
+    "jvp",
+    "stop_gradient",
+    "value_and_grad",
+    "vjp",
     # Data types
     "bool",
     "int8",
@@ -411,10 +452,12 @@ __all__ = [
     "KernelVerificationError",
     "KernelZeroDivisionError",
     "LinAlgError",
+    "NoGradientError",
     "OutOfMemoryError",
     "PortarrayError",
     "PortarrayWarning",
     "PreferenceError",
+    "TracedArrayError",
     "UnknownDeviceError",
     "__version__",
 ]

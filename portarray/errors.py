@@ -16,6 +16,8 @@
     ├── KernelSyntaxError (SyntaxError)              a function is not in the kernel language
     ├── KernelVerificationError (AssertionError)     a device computes another result
     ├── LinAlgError (numpy.linalg.LinAlgError)       matrices without an inverse, a factor, ...
+    ├── NoGradientError (TypeError)                  a function, or its arguments, have no gradient
+    ├── TracedArrayError (TypeError)                 values asked for where gradients would be lost
     └── OutOfMemoryError (MemoryError)               with asked, free and total bytes
 
     PortarrayWarning (UserWarning)
@@ -48,10 +50,12 @@ __all__ = [
     "KernelVerificationError",
     "KernelZeroDivisionError",
     "LinAlgError",
+    "NoGradientError",
     "OutOfMemoryError",
     "PortarrayError",
     "PortarrayWarning",
     "PreferenceError",
+    "TracedArrayError",
     "UnknownDeviceError",
 ]
 
@@ -410,6 +414,38 @@ class LinAlgError(PortarrayError, np.linalg.LinAlgError):
         self.reason = reason
         self.device = device
         super().__init__(f"{function}{f' on {device}' if device else ''}: {reason}")
+
+
+class NoGradientError(PortarrayError, TypeError):
+    """A function has no gradient, or none for its arguments.
+
+    Parameters
+    ----------
+    function : str
+        The function.
+    reason : str
+        Why, and what to do; empty where it never has one.
+    """
+
+    def __init__(self, function: str, reason: str = "") -> None:
+        self.function = function
+        self.reason = reason
+        why = reason or "use pa.stop_gradient on its operand, or pa.custom_vjp for a rule of yours"
+        super().__init__(f"{function} has no gradient: {why}")
+
+
+class TracedArrayError(PortarrayError, TypeError):
+    """An array of which a gradient is being taken is used where that would be lost.
+
+    Parameters
+    ----------
+    reason : str
+        What is wrong, and what to do.
+    """
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(reason)
 
 
 class OutOfMemoryError(PortarrayError, MemoryError):

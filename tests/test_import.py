@@ -13,6 +13,7 @@ NOT_IMPORTED = (
     # array libraries
     *("torch", "jax", "cupy", "mlx", "dpnp", "dpctl", "pyopencl", "array_api_compat"),
     # what only some of portarray's users need
+    *("portarray.random", "portarray._kernel_language.kernel"),
     *("ml_dtypes", "optree", "safetensors", "platformdirs", "scipy", "sklearn", "click", "rich"),
     *("portarray_conformance", "importlib.metadata", "tomllib"),
 )

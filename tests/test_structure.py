@@ -106,14 +106,31 @@ MAY_IMPORT: dict[str, set[str]] = {
     "fft": {"_absent", "_api", "_array"},
     "_verification": {"_devices", "_array", "_api"},
     "kernels": {"_absent", "errors", "_config", "_devices", "_array", "_api", "_verification"},
+    "random": {
+        *("_absent", "errors", "_config", "_devices", "_array", "_api"),
+        *("_kernel_language", "kernel_language"),
+    },
     # names, and algorithms
     "kernel_language": {"", "_array", "_kernel_language", "errors", "typing"},
     "_kernel_language": {
         *("errors", "_config", "_devices", "_array", "backends.promotion", "backends.launching"),
     },
+    "_transforms": {
+        *("", "errors", "_array", "_devices", "_movement", "backends.assembly", "backends.base"),
+        *("backends.types",),
+    },
     "": {
         *("errors", "_version", "_config", "_devices", "_movement", "_array"),
-        *("_absent", "_api", "linalg", "fft", "kernels", "_kernel_language"),
+        *(
+            "_absent",
+            "_api",
+            "linalg",
+            "fft",
+            "kernels",
+            "random",
+            "_kernel_language",
+            "_transforms",
+        ),
     },
     "_cli": {
         *("", "errors", "_version", "_config", "_devices", "_array", "_api", "_movement"),
@@ -125,6 +142,7 @@ NATIVE_ARRAYS = {
     "_array",
     "_movement",
     "_kernel_language",
+    "_transforms",
 }  # where an array's native part may be read
 
 # Distributions that only some parts need, and the parts that may import each.
@@ -383,8 +401,9 @@ NAMESPACES: dict[str, Any] = {
     "linalg.": pa.linalg,
     "fft.": pa.fft,
     "kernels.": pa.kernels,
+    "random.": pa.random,
 }
-OWN = {"", "kernels."}  # namespaces that have more than the standard's names
+OWN = {"", "kernels.", "random."}  # namespaces that have more than the standard's names
 
 
 def standard(prefix: str) -> set[str]:
@@ -445,7 +464,7 @@ def test_every_public_name_is_in_the_reference_once() -> None:
         f"portarray.{prefix}{name}"
         for prefix, namespace in NAMESPACES.items()
         for name in namespace.__all__
-        if prefix + name not in ("linalg", "fft", "kernels", "__version__")
+        if prefix + name not in ("linalg", "fft", "kernels", "random", "__version__")
         and prefix + name != "linalg.LinAlgError"  # which stands among the errors
     ]
     assert sorted(listed) == sorted(public)

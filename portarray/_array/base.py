@@ -63,7 +63,7 @@ class ArrayBase(metaclass=_Uncalled):
     @property
     def device(self) -> Device:
         """The device that holds the array."""
-        return self._table.device
+        return self._table.device._seen
 
     @property
     def native(self) -> Any:

@@ -205,7 +205,7 @@ def where(condition: Any, x1: Any, x2: Any) -> Array:
         raise refused(condition, "where", scalars=False)
     table, natives = common("where", (x1, x2))
     if condition._table.device is not table.device:
-        dispatch.check_device("where", condition._table, table)
+        table = dispatch.meeting("where", table, condition._table)
     return called("where", table, (condition._native, *natives), {})  # type: ignore[no-any-return]
 
 
@@ -225,19 +225,15 @@ def apply(name: str, arrays: Sequence[Any], /, *more: Any, **options: Any) -> Ar
     """
     if len(arrays) == 1 and type(arrays[0]) is base.array_type:
         x = arrays[0]
-        found: Array = called(
-            name, x._table, (x._native, *more), _native_options(name, x._table, options)
-        )
+        table = _unwrapped(name, x._table, options)
+        found: Array = called(name, table, (x._native, *more), options)
         return found
     _refuse_others(name, arrays[:1])
-    table: DispatchTable | None = None
+    first: DispatchTable | None = None
     natives: list[Any] = []
     for x in arrays:
         if type(x) is base.array_type:
-            if table is None:
-                table = x._table
-            else:
-                dispatch.check_device(name, table, x._table)
+            first = x._table if first is None else dispatch.meeting(name, first, x._table)
             natives.append(x._native)
         elif x is None:
             natives.append(None)
@@ -246,9 +242,10 @@ def apply(name: str, arrays: Sequence[Any], /, *more: Any, **options: Any) -> Ar
             if value is NotImplemented:
                 raise refused(x, name)
             natives.append(value)
-    assert table is not None  # the first one is an array
+    assert first is not None  # the first one is an array
     natives.extend(more)
-    return called(name, table, natives, _native_options(name, table, options))  # type: ignore[no-any-return]
+    table = _unwrapped(name, first, options)
+    return called(name, table, natives, options)  # type: ignore[no-any-return]
 
 
 def promoted(name: str, arrays: Sequence[Any], /, **options: Any) -> Array:
@@ -256,7 +253,8 @@ def promoted(name: str, arrays: Sequence[Any], /, **options: Any) -> Array:
     if name not in _WITH_SCALARS:
         _refuse_others(name, arrays)
     table, natives = common(name, arrays)
-    found: Array = called(name, table, natives, _native_options(name, table, options))
+    table = _unwrapped(name, table, options)
+    found: Array = called(name, table, natives, options)
     return found
 
 
@@ -264,7 +262,8 @@ def sequence(name: str, arrays: Sequence[Any], /, **options: Any) -> Array:
     """Call a function that takes one list of arrays, promoted (``concat``, ``stack``)."""
     _refuse_others(name, arrays)
     table, natives = common(name, arrays)
-    found: Array = called(name, table, (natives,), _native_options(name, table, options))
+    table = _unwrapped(name, table, options)
+    found: Array = called(name, table, (natives,), options)
     return found
 
 
@@ -275,9 +274,10 @@ def spread(name: str, arrays: Sequence[Any], /, **options: Any) -> tuple[Array, 
         raise ValueError(f"{name} needs at least one array, got none")
     table = arrays[0]._table
     for x in arrays:
-        dispatch.check_device(name, table, x._table)
+        table = dispatch.meeting(name, table, x._table)
     natives = [x._native for x in arrays]
-    found: tuple[Array, ...] = called(name, table, natives, _native_options(name, table, options))
+    table = _unwrapped(name, table, options)
+    found: tuple[Array, ...] = called(name, table, natives, options)
     return found
 
 
@@ -292,17 +292,17 @@ _WITH_SCALARS = frozenset(("isin", "searchsorted"))
 """The functions with options of which an operand may be a Python scalar."""
 
 
-def _native_options(name: str, table: DispatchTable, options: dict[str, Any]) -> dict[str, Any]:
-    """Unwrap the arrays and the dtype in a call's options, in place."""
+def _unwrapped(name: str, table: DispatchTable, options: dict[str, Any]) -> DispatchTable:
+    """Unwrap the arrays and the dtype in a call's options, in place; return the call's table."""
     for key, value in options.items():
         if value is None or value is False:
             continue
         if type(value) is base.array_type:
-            dispatch.check_device(name, table, value._table)
+            table = dispatch.meeting(name, table, value._table)
             options[key] = value._native
         elif key == "dtype":
             options[key] = dispatch.table_of(table.device, dtypes.canonical(value)).native
-    return options
+    return table
 
 
 def create(

@@ -78,6 +78,8 @@ def astype(x: Any, dtype: object, /, *, copy: bool = True, device: object = None
     wanted = dtypes.canonical(dtype)
     table = x._table
     where = table.device if device is None else selection.resolve(device)
+    if where is table.device._seen:
+        where = table.device
     if wanted == table.dtype:
         return placement.moved(x, where, copy=True if copy else None)
     if table.kind == "c" and dtypes.kind_of(wanted) not in "bc":

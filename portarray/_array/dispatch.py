@@ -26,7 +26,7 @@ from portarray.errors import DeviceMismatchError, HostFallbackError, HostFallbac
 __all__ = [
     "Functions",
     "DispatchTable",
-    "check_device",
+    "meeting",
     "default_dtype",
     "functions_of",
     "learned",
@@ -229,10 +229,20 @@ def table_of(device: Device, dtype: np.dtype[Any]) -> DispatchTable:
         raise dtypes.missing(dtype, device, set(available)) from None
 
 
-def check_device(name: str, table: DispatchTable, other: DispatchTable) -> None:
-    """Raise if two arrays of a call are on different devices."""
-    if table.device is not other.device:
-        raise DeviceMismatchError(name, str(table.device), str(other.device))
+def meeting(name: str, table: DispatchTable, other: DispatchTable) -> DispatchTable:
+    """Return the table for a call with arrays of two: the first one, traced if either is.
+
+    Raises
+    ------
+    DeviceMismatchError
+        If they are on different devices.
+    """
+    device, another = table.device, other.device
+    if device is another or device._seen is another:
+        return table
+    if another._seen is device:
+        return table_of(another, table.dtype)
+    raise DeviceMismatchError(name, str(device), str(another))
 
 
 def learned(table: DispatchTable, name: str, result: DispatchTable, *, scalar: bool) -> Learned:

@@ -76,7 +76,7 @@ def _values(x: Array) -> np.ndarray[Any, Any]:
 
 def _peek(x: Array) -> np.ndarray[Any, Any]:
     try:
-        return x.device._backend.printable(x._native, x.device.native)
+        return x._table.device._backend.printable(x._native, x.device.native)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
         results.reraise(error, "printing", x.device)
 

@@ -83,17 +83,19 @@ def setitem(x: Array, key: Any, value: Any) -> None:
     table = x._table
     native_key = _native_key(x, key)
     if type(value) is base.array_type:
-        dispatch.check_device("assignment", table, value._table)
+        table = dispatch.meeting("assignment", table, value._table)
         if value._table.kind == "c" and table.kind != "c":
             raise TypeError(
                 f"complex values cannot be assigned into a {table.dtype} array; "
                 f"take pa.real(value) first"
             )
-        native = value._native if value._table is table else table.cast(value._native)
+        same = value._table.dtype == table.dtype
+        native = value._native if same else table.cast(value._native)
     else:
         native = _fill_value(value, x)
     try:
         x._native = table.functions["setitem"](x._native, native_key, native)
+        x._table = table
     except Exception as error:  # noqa: BLE001  (translated and raised again)
         _refused(error, "assignment", table, x._native, native_key, native)
 
@@ -197,7 +199,7 @@ def _native_part(x: Array, part: Any) -> Any:
     if isinstance(part, slice):
         return _native_slice(part, x._native.shape)
     if type(part) is base.array_type:
-        dispatch.check_device("indexing", x._table, part._table)
+        dispatch.meeting("indexing", x._table, part._table)
         if part._table.kind not in "biu":
             raise IndexError(
                 f"arrays used as indices must be of integer or boolean dtype, not {part.dtype}; "

@@ -136,7 +136,7 @@ def _on_host(function: Any, inputs: tuple[Any, ...]) -> Any:
     tables = [x._table for x in inputs if isinstance(x, base.array_type)]
     device = tables[0].device
     for table in tables:
-        dispatch.check_device(f"ufunc {function.__name__}", tables[0], table)
+        dispatch.meeting(f"ufunc {function.__name__}", tables[0], table)
     _check_on_host(device)
     values = [call.read(x) if isinstance(x, base.array_type) else x for x in inputs]
     result = function(*values)

@@ -71,12 +71,12 @@ class Kernel:
         """Check the arguments and call the version that serves them."""
         self.check(self.name, arrays, options)
         table: DispatchTable = arrays[self._leads]._table  # type: ignore[union-attr]  # it was checked
+        table, natives = self.natives(table, arrays, options)
         known = self._by_tables if config._tuned_kernels else self._generic
         try:
             function = known[table]
         except KeyError:
             function = known[table] = self._serve(table, tuned=config._tuned_kernels)
-        natives = self.natives(table, arrays, options)
         try:
             result = function(*natives, **options)
         except Exception as error:  # noqa: BLE001  (translated and raised again)
@@ -92,8 +92,8 @@ class Kernel:
 
     def natives(
         self, table: DispatchTable, arrays: Sequence[Array | None], options: dict[str, Any]
-    ) -> list[Any]:
-        """Return the native arrays; arrays and dtypes in options are unwrapped in place.
+    ) -> tuple[DispatchTable, list[Any]]:
+        """Return the call's table and native arrays; options are unwrapped in place.
 
         All must be on the table's device; the kernel checks their dtypes.
         """
@@ -103,23 +103,25 @@ class Kernel:
                 natives.append(None)
             else:
                 if x._table is not table:
-                    dispatch.check_device(self.name, table, x._table)
+                    table = dispatch.meeting(self.name, table, x._table)
                 natives.append(x._native)
         for key, value in options.items():
             kind = type(value)
             if kind in _PLAIN:
                 continue
             if kind is base.array_type:
-                dispatch.check_device(self.name, table, value._table)
+                table = dispatch.meeting(self.name, table, value._table)
                 options[key] = value._native
             elif kind is tuple:
                 for part in value:
                     if part._table is not table:
-                        dispatch.check_device(self.name, table, part._table)
+                        table = dispatch.meeting(self.name, table, part._table)
                 options[key] = tuple([part._native for part in value])
             elif isinstance(value, np.dtype):
                 options[key] = dispatch.table_of(table.device, value).native
-        return natives
+        if table.device._seen is not table.device:  # the generic version uses operators
+            natives = table.device._functions.lifted(natives)
+        return table, natives
 
     def table(self, arrays: Sequence[Any]) -> DispatchTable:
         """Return the table of the array that determines the version."""
@@ -169,7 +171,7 @@ def version(
         why = "pa.config(tuned_kernels=False) asks for the generic version"
         return None, tuple((row, why) for row in kernel.candidates(table))
     given = dict(options)
-    natives = kernel.natives(table, arrays, given)
+    table, natives = kernel.natives(table, arrays, given)
     device = table.device
     refused: list[tuple[TunedKernel, str]] = []
     for row in kernel.candidates(table):

@@ -93,8 +93,10 @@ def common(name: str, operands: Sequence[Any]) -> tuple[DispatchTable, list[Any]
             if table is None:
                 table = other
             elif table is not other:
-                dispatch.check_device(name, table, other)
-                table = dispatch.table_of(table.device, dtypes.promote(table.dtype, other.dtype))
+                table = dispatch.meeting(name, table, other)
+                if table.dtype != other.dtype:
+                    common = dtypes.promote(table.dtype, other.dtype)
+                    table = dispatch.table_of(table.device, common)
             values.append(x)
         else:
             value = scalar(x)
@@ -108,7 +110,7 @@ def common(name: str, operands: Sequence[Any]) -> tuple[DispatchTable, list[Any]
             table = _table_with_scalar(table, x)
     comparing = table.kind in "iu" and name in promotion.COMPARISONS
     natives = [
-        (x._native if x._table is table else table.cast(x._native))
+        (x._native if x._table.dtype == table.dtype else table.cast(x._native))
         if type(x) is base.array_type
         else x
         if comparing

@@ -32,6 +32,9 @@ def moved(
     here = table.device
     if here is device and not copy:
         return x
+    if here._seen is not here:
+        found: Array = here._functions.moved(x, device, copy=copy, narrow=narrow)
+        return found
     target = table_for(table.dtype, device, narrow=narrow)
     native = x._native
     try:
@@ -156,3 +159,8 @@ def canonical_values(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """
     dtype = dtypes.canonical(values.dtype)
     return values if values.dtype.num == dtype.num else values.view(dtype)
+
+
+def is_traced(x: Array) -> bool:
+    """Tell whether an array has no values yet, because its library traces a function."""
+    return x._table.device._backend.is_traced(x._native)

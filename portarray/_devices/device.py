@@ -111,6 +111,7 @@ class Device:
         "_enter",
         "_exit",
         "_functions",
+        "_seen",
         "_tables",
         "_text",
         "index",
@@ -132,6 +133,7 @@ class Device:
     _by_dtype: Any
     _functions: Any
     _by_setting: Any
+    _seen: Device
     _text: str
 
     def __init__(self) -> None:
@@ -198,6 +200,7 @@ def make(
     }
     for slot, value in values.items():
         object.__setattr__(device, slot, value)
+    object.__setattr__(device, "_seen", device)  # of traced devices another
     return device
 
 

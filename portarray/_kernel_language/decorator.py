@@ -6,9 +6,16 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 if TYPE_CHECKING:
+    from portarray._devices.device import Device
     from portarray._kernel_language.kernel import Kernel
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+def why_not(device: Device) -> str:
+    """Return why a device runs no kernels, or an empty string."""
+    launcher = device._backend.launcher(device.native)
+    return launcher if isinstance(launcher, str) else ""
 
 
 class Decorator:

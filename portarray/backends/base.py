@@ -43,7 +43,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -191,6 +191,13 @@ class Backend(ABC):
         """
         return nullcontext()
 
+    def is_traced(self, x: Any) -> bool:
+        """Tell whether a native array has no values yet: the library is tracing a function.
+
+        **Should** for libraries with transformations; by default none has.
+        """
+        return False
+
     def synchronize(self, device: Any) -> None:  # noqa: B027 - optional
         """Wait for all work on a native device. **Should** if calls are asynchronous."""
 
@@ -249,6 +256,34 @@ class Backend(ABC):
         wrong shapes and values, IndexError for indices.
         """
         return None
+
+    # Gradients
+
+    def pulled(
+        self,
+        function: Callable[[Sequence[Any]], Sequence[Any]],
+        primals: Sequence[Any],
+        *,
+        once: bool,
+    ) -> tuple[Sequence[Any], Callable[[Sequence[Any]], Sequence[Any]]] | None:
+        """Call a function of native arrays and return its results and what pulls cotangents back.
+
+        **May**, for libraries whose own gradients cost less than a record of the calls; None, the
+        default, has the calls recorded. ``once`` says that cotangents are pulled back at most once.
+        Raises :class:`~portarray.backends.types.NoOwnGradient` where the library refuses.
+        """
+        return None
+
+    def pulls(self, x: Any) -> bool:
+        """Tell whether an array depends on what a running :meth:`pulled` takes derivatives of.
+
+        **Must**, with :meth:`pulled`.
+        """
+        return False
+
+    def stopped(self, x: Any) -> Any:
+        """Return a native array as a constant for the library's own gradients. **May**."""
+        return x
 
     # User kernels
 

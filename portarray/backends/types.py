@@ -11,6 +11,7 @@ __all__ = [
     "Description",
     "Kind",
     "MemoryFigures",
+    "NoOwnGradientError",
     "Rows",
     "Served",
     "TunedKernel",
@@ -30,6 +31,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 Rows = Mapping[str, Mapping[str, Callable[..., Any]]]
 """Functions by name and by kinds or dtype names; see chapters.row."""
+
+
+class NoOwnGradientError(Exception):
+    """A library's own gradients do not reach through a function; the calls are recorded instead."""
 
 
 class BackendInfo(NamedTuple):

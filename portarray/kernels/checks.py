@@ -303,8 +303,8 @@ def attention(name: str, arrays: Arrays, options: Options) -> None:
 
 def _mask(name: str, q: Any, mask: Any, scores: tuple[int, ...]) -> None:
     _array_only(name, mask)
-    dispatch.check_device(name, q._table, mask._table)
-    if mask._table.kind != "b" and mask._table is not q._table:
+    dispatch.meeting(name, q._table, mask._table)
+    if mask._table.kind != "b" and mask.dtype != q.dtype:
         raise TypeError(
             f"{name} got a mask of {mask.dtype} with q of {q.dtype}; a mask is bool, True where a "
             f"query attends to a key, or of q's dtype and added to the scores. "
@@ -320,7 +320,7 @@ def _mask(name: str, q: Any, mask: Any, scores: tuple[int, ...]) -> None:
 def _key_length(name: str, q: Any, length: Any, k: Any, keys: int) -> Any:
     """Return a number of keys as an int where it is one, after checking it."""
     if type(length) is _array.Array:
-        dispatch.check_device(name, q._table, length._table)
+        dispatch.meeting(name, q._table, length._table)
         if length.ndim or length._table.kind not in "iu":
             raise TypeError(
                 f"{name} got key_length of shape {length.shape} and {length.dtype}; "
@@ -413,11 +413,12 @@ def _same_table(name: str, first: str, x: Any, second: str, y: Any) -> None:
     if type(y) is not _array.Array:
         raise refused(y, name, scalars=False)
     if y._table is not x._table:
-        dispatch.check_device(name, x._table, y._table)
-        raise TypeError(
-            f"{name} got {first} of {x.dtype} and {second} of {y.dtype}; the arrays of one call "
-            f"share a dtype, convert one of them: pa.astype({second}, pa.{x.dtype})"
-        )
+        dispatch.meeting(name, x._table, y._table)
+        if y.dtype != x.dtype:
+            raise TypeError(
+                f"{name} got {first} of {x.dtype} and {second} of {y.dtype}; the arrays of one "
+                f"call share a dtype, convert one of them: pa.astype({second}, pa.{x.dtype})"
+            )
 
 
 def _number(value: Any, name: str) -> float:

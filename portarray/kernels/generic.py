@@ -97,8 +97,8 @@ def gelu(xp: Any, x: Any, /, *, approximate: str) -> Any:
 
 
 def relu(xp: Any, x: Any, /) -> Any:
-    """Return the larger of x and 0."""
-    return xp.maximum(x, 0.0)
+    """Return the larger of x and 0, whose gradient at 0 is 0."""
+    return xp.where(x <= 0, 0.0, x)
 
 
 def _sigmoid(xp: Any, x: Any) -> Any:

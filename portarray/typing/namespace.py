@@ -79,5 +79,8 @@ class BackendNamespace(Namespace[A], Protocol[A]):
         That is x itself where the library's arrays are mutable.
         """
 
+    def add_at(self, x: A, indices: A, values: A, /) -> A:
+        """Return x with ``values[k]`` added to row ``indices[k]``, for all k, repeated or not."""
+
     def item(self, x: A, /) -> Scalar:
         """Return the element of an array of one element."""

@@ -16,7 +16,13 @@ import portarray as pa
 from portarray import _elsewhere
 
 ROOT = Path(__file__).parents[2]
-MODULES: dict[str, Any] = {"": pa, "linalg": pa.linalg, "fft": pa.fft, "kernels": pa.kernels}
+MODULES: dict[str, Any] = {
+    "": pa,
+    "linalg": pa.linalg,
+    "fft": pa.fft,
+    "kernels": pa.kernels,
+    "random": pa.random,
+}
 TEXTS = [
     *(row for table in _elsewhere.FUNCTIONS.values() for row in table.items()),
     *_elsewhere.ATTRIBUTES.items(),

@@ -41,6 +41,16 @@ EXAMPLES: list[tuple[errors.PortarrayError, type[Exception], dict[str, Any]]] = 
     ),
     (errors.HostFallbackError("sort", "fake:cuda:0"), RuntimeError, {"function": "sort"}),
     (
+        errors.NoGradientError("linalg.svd", "some vectors are arbitrary"),
+        TypeError,
+        {"function": "linalg.svd", "reason": "some vectors are arbitrary"},
+    ),
+    (
+        errors.TracedArrayError("a gradient would be lost"),
+        TypeError,
+        {"reason": "a gradient would be lost"},
+    ),
+    (
         errors.LinAlgError("linalg.inv", "a matrix is singular", "jax:cpu:0"),
         ValueError,
         {"function": "linalg.inv", "device": "jax:cpu:0"},

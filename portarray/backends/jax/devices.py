@@ -216,6 +216,9 @@ class Devices(Backend):
             last = jax.device_put(np.zeros((), np.int32), device)
             (last + last).block_until_ready()
 
+    def is_traced(self, x: Any) -> bool:
+        return tracing.is_traced(x)
+
     @staticmethod
     def eager() -> AbstractContextManager[Any]:
         """Return a context in which arrays are concrete even while JAX traces a function."""

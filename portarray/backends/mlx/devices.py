@@ -179,6 +179,14 @@ class Devices(Backend):
                 free = max(total - used - pooled, 0)
         return MemoryFigures(total=total, free=free, used=used, pooled=pooled)
 
+    def is_traced(self, x: mx.array) -> bool:
+        """Tell whether an array has no values yet: MLX does not say, but refuses to compute it."""
+        try:
+            mx.eval(x)
+        except ValueError:
+            return True
+        return False
+
     def synchronize(self, device: mx.Device) -> None:
         mx.synchronize(device)
 

@@ -1,6 +1,7 @@
 """PyTorch as a backend."""
 
 from portarray.backends.torch.devices import Devices
+from portarray.backends.torch.gradients import OwnGradients
 from portarray.backends.torch.launching import Launching
 from portarray.backends.torch.transfer import Transfer
 from portarray.backends.torch.tuned import TUNED
@@ -8,7 +9,7 @@ from portarray.backends.torch.tuned import TUNED
 __all__ = ["BACKEND"]
 
 
-class TorchBackend(Devices, Transfer, Launching):
+class TorchBackend(Devices, Transfer, Launching, OwnGradients):
     """PyTorch behind portarray."""
 
     # LAPACK's balancing of NaN and infinity, before general eigenvalues, ends the process.

@@ -217,6 +217,10 @@ class Devices(Backend):
             )
         return machine.memory()
 
+    def is_traced(self, x: torch.Tensor) -> bool:
+        wrapped: bool = torch._C._functorch.is_functorch_wrapped_tensor(x)
+        return wrapped or x.__class__ is not torch.Tensor
+
     def synchronize(self, device: torch.device) -> None:
         if device.type == "cuda":
             torch.cuda.synchronize(device)

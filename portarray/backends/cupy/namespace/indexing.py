@@ -80,3 +80,10 @@ def _check_bounds(x: ndarray, key: Key) -> bool:
 def _check_within(indices: ndarray, size: int, axis: int) -> None:
     if indices.size and kernels.outside(indices, size).item():
         raise IndexError(f"an index is out of bounds for axis {axis} with length {size}")
+
+
+def add_at(x: ndarray, indices: ndarray, values: ndarray, /) -> ndarray:
+    """Return x with ``values[k]`` added to row ``indices[k]``, for all k, repeated or not."""
+    out = x.copy()
+    cupy.add.at(out, indices, values)
+    return out

@@ -141,3 +141,8 @@ def take_along_axis(x: jax.Array, indices: jax.Array, /, *, axis: int = -1) -> j
     """Return elements at indices that are matched with x along an axis; other axes broadcast."""
     _check_within(indices, x.shape[axis], axis)
     return jnp.take_along_axis(x, indices, axis=axis)
+
+
+def add_at(x: jax.Array, indices: jax.Array, values: jax.Array, /) -> jax.Array:
+    """Return x with ``values[k]`` added to row ``indices[k]``, for all k, repeated or not."""
+    return x.at[indices].add(values)

@@ -321,3 +321,8 @@ def _getitem(x: mx.array, key: Any) -> mx.array:
 
 
 PLAIN: Rows = {"getitem": {"biufc": _getitem}}
+
+
+def add_at(x: mx.array, indices: mx.array, values: mx.array, /) -> mx.array:
+    """Return x with ``values[k]`` added to row ``indices[k]``, for all k, repeated or not."""
+    return x.at[indices].add(values)

@@ -301,3 +301,8 @@ ROWS: Rows = {
     "take_along_axis": {unsigned.NAMES: moving(take_along_axis)},
 }
 PLAIN: Rows = {"getitem": {"biufc": operator.getitem}}  # which raises for keys that it lacks
+
+
+def add_at(x: Tensor, indices: Tensor, values: Tensor, /) -> Tensor:
+    """Return x with ``values[k]`` added to row ``indices[k]``, for all k, repeated or not."""
+    return torch.index_add(x, 0, indices.to(torch.int64), values)

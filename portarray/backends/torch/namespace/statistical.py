@@ -159,7 +159,11 @@ def std(
     x: Tensor, /, *, axis: Axes | None = None, correction: float = 0.0, keepdims: bool = False
 ) -> Tensor:
     """Return standard deviations; NaN where no degrees of freedom are left."""
-    return torch.sqrt(var(x, axis=axis, correction=correction, keepdims=keepdims))
+    square = var(x, axis=axis, correction=correction, keepdims=keepdims)
+    if x.requires_grad:  # of equal elements they are 0
+        none = square == 0
+        return torch.where(none, 0, torch.sqrt(torch.where(none, 1, square)))
+    return torch.sqrt(square)
 
 
 def var(

@@ -15,10 +15,17 @@ atan2 = torch.atan2
 atanh = torch.atanh
 cos = torch.cos
 cosh = torch.cosh
-hypot = torch.hypot
 sin = torch.sin
 sinh = torch.sinh
 tan = torch.tan
+
+
+def hypot(x1: Tensor, x2: Tensor, /) -> Tensor:
+    """Return ``sqrt(x1**2 + x2**2)``, with gradients of 0 at 0, where PyTorch's own are NaN."""
+    if not (x1.requires_grad or x2.requires_grad):
+        return torch.hypot(x1, x2)
+    none = (x1 == 0) & (x2 == 0)
+    return torch.where(none, 0, torch.hypot(torch.where(none, 1, x1), x2))
 
 
 def _wide_complex_acos(x: Tensor) -> Tensor:

@@ -1,0 +1,142 @@
+"""Calls of functions of arrays that can be run backwards: by a record, or by the library's own."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from portarray._array.array import Array
+from portarray._transforms.tape import GradientTrace
+from portarray._transforms.tracing import Tracer, untraced
+from portarray.backends.types import NoOwnGradientError
+
+__all__ = ["Pulled", "called"]
+
+Arrays = Sequence[Array]
+Function = Callable[[Arrays], Arrays]
+
+
+@dataclass(frozen=True, slots=True)
+class Pulled:
+    """What a function of arrays returned, and what runs it backwards.
+
+    Attributes
+    ----------
+    outputs : sequence of Array
+        What it returned.
+    pull : callable
+        Takes the cotangents of the outputs and returns those of the inputs, None for zeros.
+    value : callable
+        Returns an array that the function kept as one outside of it.
+    """
+
+    outputs: Arrays
+    pull: Callable[[Arrays], Sequence[Array | None]]
+    value: Callable[[Array], Array]
+
+
+class _Records(threading.local):
+    """How many functions are being called whose calls are recorded."""
+
+    now = 0
+
+
+_records = _Records()
+
+
+def called(function: Function, inputs: Arrays, ended: str, *, once: bool) -> Pulled:
+    """Call a function of arrays.
+
+    Parameters
+    ----------
+    function : callable
+        Takes and returns arrays.
+    inputs : sequence of Array
+        What it takes.
+    ended : str
+        What the error says if an array that it kept is used afterwards.
+    once : bool
+        Whether cotangents are pulled back at most once.
+    """
+    backend = inputs[0].device._backend
+    # A record follows arrays of all libraries, a library's own gradients its arrays alone.
+    if not _records.now and all(
+        x.device._backend is backend and x._native.__class__ is not Tracer for x in inputs
+    ):
+        try:
+            found = _by_library(function, inputs, ended, once=once)
+        except NoOwnGradientError:
+            found = None
+        if found is not None:
+            return found
+    return _by_record(function, inputs, ended)
+
+
+def _by_record(function: Function, inputs: Arrays, ended: str) -> Pulled:
+    trace = GradientTrace()
+    followed = [trace.follow(x) for x in inputs]
+    _records.now += 1
+    try:
+        outputs = function([x for x, _ in followed])
+    finally:
+        trace.ended = ended
+        _records.now -= 1
+
+    def value(x: Array) -> Array:
+        native = x._native
+        if native.__class__ is Tracer and native.trace is trace:
+            return untraced(native.value, native.device)
+        return x
+
+    def pull(cotangents: Arrays) -> Sequence[Array | None]:
+        given: dict[int, Array] = {}
+        for y, g in zip(outputs, cotangents, strict=True):
+            native = y._native
+            if native.__class__ is Tracer and native.trace is trace:
+                known = given.get(native.place)
+                given[native.place] = g if known is None else known + g
+        with np.errstate(all="ignore"):  # infinite derivatives are answers, as of sqrt at 0
+            found = trace.backward(given)
+        return [found.get(place) for _, place in followed]
+
+    return Pulled([value(y) for y in outputs], pull, value)
+
+
+def _by_library(function: Function, inputs: Arrays, ended: str, *, once: bool) -> Pulled | None:
+    devices = [x.device for x in inputs]
+    backend = devices[0]._backend
+    natives = [x._native for x in inputs]
+    outputs: list[Array] = []
+
+    def of_natives(natives: Sequence[Any]) -> Sequence[Any]:
+        pairs = zip(natives, devices, strict=True)
+        outputs[:] = function([untraced(x, device) for x, device in pairs])
+        return [y._native for y in outputs]
+
+    found = backend.pulled(of_natives, natives, once=once)
+    if found is None:
+        return None
+    results, pull_natives = found
+
+    def value(x: Array) -> Array:
+        if not backend.owns(x._native):
+            return x
+        stopped: Array = untraced(backend.stopped(x._native), x.device)
+        return stopped
+
+    def pull(cotangents: Arrays) -> Sequence[Array | None]:
+        try:
+            parts = pull_natives([g._native for g in cotangents])
+        except NoOwnGradientError:  # found out on the way back: once more, recorded
+            return _by_record(function, inputs, ended).pull(cotangents)
+        return [
+            None if x is None else untraced(x, device)
+            for x, device in zip(parts, devices, strict=True)
+        ]
+
+    wrapped = [untraced(x, y.device) for x, y in zip(results, outputs, strict=True)]
+    return Pulled(wrapped, pull, value)

@@ -1,0 +1,8 @@
+"""The gradients of the standard's functions, by name."""
+
+from __future__ import annotations
+
+from portarray._transforms.rules import elementwise, matrices, reductions, shapes, transforms
+from portarray._transforms.rules.table import RULES
+
+__all__ = ["RULES", "elementwise", "matrices", "reductions", "shapes", "transforms"]

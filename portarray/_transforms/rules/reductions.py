@@ -1,0 +1,192 @@
+"""Gradients of sums, products, extremes, cumulative functions and sorting."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from portarray._transforms.rules.table import RULES, conj, define, of_operands
+from portarray._transforms.standard import pa
+
+
+def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
+    """Return axes as numbers from 0; all for None."""
+    if axis is None:
+        return tuple(range(ndim))
+    return tuple(n % ndim for n in ((axis,) if isinstance(axis, int) else axis))
+
+
+def spread(g: Any, x: Any, axis: Any) -> Any:
+    """Return what belongs to a reduced array with its axes kept, at size 1."""
+    axes = axes_of(axis, x.ndim)
+    return pa.reshape(g, tuple(1 if n in axes else size for n, size in enumerate(x.shape)))
+
+
+def _count(x: Any, axis: Any) -> int:
+    count = 1
+    for n in axes_of(axis, x.ndim):
+        count *= x.shape[n]
+    return count
+
+
+def _like(g: Any, x: Any) -> Any:
+    return pa.broadcast_to(g, x.shape)
+
+
+def _sum(g: Any, y: Any, x: Any, /, *, axis: Any = None, **_: Any) -> Any:
+    return pa.astype(_like(spread(g, x, axis), x), x.dtype, copy=False)
+
+
+def _mean(g: Any, y: Any, x: Any, /, *, axis: Any = None, **_: Any) -> Any:
+    return _like(spread(g, x, axis) / _count(x, axis), x)
+
+
+def _var(g: Any, y: Any, x: Any, /, *, axis: Any = None, correction: float = 0, **_: Any) -> Any:
+    return _deviations(spread(g, x, axis), x, axis, correction)
+
+
+def _deviations(g: Any, x: Any, axis: Any, correction: float) -> Any:
+    kept = axes_of(axis, x.ndim)
+    centred = x - pa.mean(x, axis=kept, keepdims=True)
+    return g * (2 / (_count(x, axis) - correction)) * centred
+
+
+def _std(g: Any, y: Any, x: Any, /, *, axis: Any = None, correction: float = 0, **_: Any) -> Any:
+    deviation = spread(y, x, axis)
+    none = deviation == 0
+    half = pa.where(none, 0, spread(g, x, axis) / (2 * pa.where(none, 1, deviation)))
+    return _deviations(half, x, axis, correction)
+
+
+def _extreme(g: Any, y: Any, x: Any, /, *, axis: Any = None, **_: Any) -> Any:
+    # Equal extremes share.
+    there = pa.astype(x == spread(y, x, axis), x.dtype)
+    return spread(g, x, axis) * there / pa.sum(there, axis=axes_of(axis, x.ndim), keepdims=True)
+
+
+def _flat(x: Any, axis: Any) -> tuple[Any, Any]:
+    """Return x with some axes joined at the end, and what undoes that."""
+    axes = axes_of(axis, x.ndim)
+    others = tuple(n for n in range(x.ndim) if n not in axes)
+    moved = pa.permute_dims(x, (*others, *axes))
+    joined = pa.reshape(moved, (*(x.shape[n] for n in others), _count(x, axis)))
+    back = [0] * x.ndim
+    for n, place in enumerate((*others, *axes)):
+        back[place] = n
+
+    def undo(flat: Any) -> Any:
+        return pa.permute_dims(pa.reshape(flat, moved.shape), tuple(back))
+
+    return joined, undo
+
+
+def excluding(x: Any) -> Any:
+    """Return the products of all other elements along the last axis, zeros or not."""
+    n = x.shape[-1]
+    before = pa.cumulative_prod(x, axis=-1, include_initial=True)[..., :n]
+    after = pa.flip(
+        pa.cumulative_prod(pa.flip(x, axis=-1), axis=-1, include_initial=True)[..., :n], axis=-1
+    )
+    return before * after
+
+
+def _prod(g: Any, y: Any, x: Any, /, *, axis: Any = None, **_: Any) -> Any:
+    flat, undo = _flat(pa.astype(x, y.dtype, copy=False), axis)
+    return pa.astype(spread(g, x, axis) * conj(undo(excluding(flat))), x.dtype, copy=False)
+
+
+def _cumulative_sum(
+    g: Any, y: Any, x: Any, /, *, axis: int | None = None, include_initial: bool = False, **_: Any
+) -> Any:
+    axis = 0 if axis is None else axis % x.ndim
+    if include_initial:
+        g = _without_first(g, axis)
+    back = pa.flip(pa.cumulative_sum(pa.flip(g, axis=axis), axis=axis), axis=axis)
+    return pa.astype(back, x.dtype, copy=False)
+
+
+def _without_first(x: Any, axis: int) -> Any:
+    return x[(slice(None),) * axis + (slice(1, None), ...)]
+
+
+def _cumulative_prod(
+    g: Any, y: Any, x: Any, /, *, axis: int | None = None, include_initial: bool = False, **_: Any
+) -> Any:
+    axis = 0 if axis is None else axis % x.ndim
+    if include_initial:
+        g = _without_first(g, axis)
+    g, factors = (
+        pa.moveaxis(g, axis, -1),
+        conj(pa.moveaxis(pa.astype(x, y.dtype, copy=False), axis, -1)),
+    )
+    n = factors.shape[-1]
+    before = pa.cumulative_prod(factors, axis=-1, include_initial=True)[..., :n]
+    # r[k] = g[k] + x[k+1] * r[k+1], from the end, in steps of doubled length.
+    total = g
+    factor = pa.concat([factors[..., 1:], pa.zeros_like(factors[..., :1])], axis=-1)
+    step = 1
+    while step < n:
+        later = pa.concat([total[..., step:], pa.zeros_like(total[..., :step])], axis=-1)
+        total = total + factor * later
+        further = pa.concat([factor[..., step:], pa.zeros_like(factor[..., :step])], axis=-1)
+        factor = factor * further
+        step *= 2
+    return pa.astype(pa.moveaxis(before * total, -1, axis), x.dtype, copy=False)
+
+
+def _sort(
+    g: Any, y: Any, x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True
+) -> Any:
+    order = pa.argsort(x, axis=axis, descending=descending, stable=stable)
+    return pa.take_along_axis(g, pa.argsort(order, axis=axis), axis=axis)
+
+
+def _diff(
+    gs: Any, ys: Any, wanted: Any, x: Any, *, axis: int = -1, n: int = 1,
+    prepend: Any = None, append: Any = None,
+) -> Any:  # fmt: skip
+    (g,) = gs
+    axis = axis % x.ndim
+    for _ in range(n):
+        shape = list(g.shape)
+        shape[axis] = 1
+        edge = pa.zeros(tuple(shape), dtype=g.dtype, device=g.device)
+        g = pa.concat([edge, g], axis=axis) - pa.concat([g, edge], axis=axis)
+    start = 0 if prepend is None else prepend.shape[axis] if prepend.ndim else 1
+    key = (slice(None),) * axis + (slice(start, start + x.shape[axis]), ...)
+    return (g[key],)
+
+
+def _clip(g: Any, y: Any, x: Any, lower: Any = None, upper: Any = None) -> Any:
+    inside = None
+    if lower is not None:
+        inside = x >= lower
+    if upper is not None:
+        below = x <= upper
+        inside = below if inside is None else inside & below
+    return g if inside is None else pa.where(inside, g, 0)
+
+
+define(
+    {
+        "cumulative_prod": _cumulative_prod,
+        "cumulative_sum": _cumulative_sum,
+        "max": _extreme,
+        "mean": _mean,
+        "min": _extreme,
+        "prod": _prod,
+        "sort": _sort,
+        "std": _std,
+        "sum": _sum,
+        "var": _var,
+    }
+)
+RULES["diff"] = _diff
+RULES["clip"] = of_operands(
+    lambda g, y, x, min=None, max=None: _clip(g, y, x, min, max),
+    lambda g, y, x, min=None, max=None: pa.where(
+        (x < min) & (True if max is None else min < max), g, 0
+    ),
+    lambda g, y, x, min=None, max=None: pa.where(
+        x > max if min is None else (x > max) | (min >= max), g, 0
+    ),
+)

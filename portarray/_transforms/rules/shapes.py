@@ -1,0 +1,204 @@
+"""Gradients of functions that move elements: joining, reshaping, indexing."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from portarray._array import call
+from portarray._array.array import Array
+from portarray._transforms.rules.table import RULES, define, summed_to
+from portarray._transforms.standard import pa
+
+
+def _permuted(g: Any, y: Any, x: Any, axes: Any) -> Any:
+    places = [0] * len(axes)
+    for n, axis in enumerate(axes):
+        places[axis % len(axes)] = n
+    return pa.permute_dims(g, tuple(places))
+
+
+def _roll(g: Any, y: Any, x: Any, shift: Any, axis: Any = None) -> Any:
+    back = tuple(-n for n in shift) if isinstance(shift, tuple) else -shift
+    return pa.roll(g, back, axis=axis)
+
+
+def _repeat(g: Any, y: Any, x: Any, repeats: Any, *, axis: Any = None) -> Any:
+    flat = x if axis is not None else pa.reshape(x, (-1,))
+    n = 0 if axis is None else axis % x.ndim
+    length = flat.shape[n]
+    if isinstance(repeats, Array) and repeats.size > 1:
+        ends = pa.cumulative_sum(repeats, include_initial=True)
+        sums = pa.cumulative_sum(pa.moveaxis(g, n, 0), axis=0, include_initial=True)
+        taken = pa.take(sums, ends, axis=0)
+        return pa.reshape(pa.moveaxis(taken[1:, ...] - taken[:-1, ...], 0, n), x.shape)
+    times = g.shape[n] // length if length else 1
+    shape = (*flat.shape[:n], length, times, *flat.shape[n + 1 :])
+    return pa.reshape(pa.sum(pa.reshape(g, shape), axis=n + 1), x.shape)
+
+
+def _tile(g: Any, y: Any, x: Any, repeats: Any) -> Any:
+    repeats = tuple(repeats) if isinstance(repeats, (tuple, list)) else (repeats,)
+    shape = x.shape
+    repeats = (1,) * (len(shape) - len(repeats)) + repeats
+    shape = (1,) * (len(repeats) - len(shape)) + shape
+    parts = [n for pair in zip(repeats, shape, strict=True) for n in pair]
+    return pa.reshape(
+        pa.sum(pa.reshape(g, tuple(parts)), axis=tuple(range(0, len(parts), 2))), x.shape
+    )
+
+
+define(
+    {
+        "astype": lambda g, y, x, *_, **__: _as(g, x),
+        "asarray": lambda g, y, x, *_, **__: _as(g, x),
+        "broadcast_to": lambda g, y, x, *_, **__: g,
+        "expand_dims": lambda g, y, x, *_, **__: pa.reshape(g, x.shape),
+        "fft.fftshift": lambda g, y, x, **options: pa.fft.ifftshift(g, **options),
+        "fft.ifftshift": lambda g, y, x, **options: pa.fft.fftshift(g, **options),
+        "flip": lambda g, y, x, *, axis=None: pa.flip(g, axis=axis),
+        "matrix_transpose": lambda g, y, x: pa.matrix_transpose(g),
+        "moveaxis": lambda g, y, x, source, destination: pa.moveaxis(g, destination, source),
+        "permute_dims": _permuted,
+        "repeat": _repeat,
+        "reshape": lambda g, y, x, *_, **__: pa.reshape(g, x.shape),
+        "roll": _roll,
+        "squeeze": lambda g, y, x, *_, **__: pa.reshape(g, x.shape),
+        "tile": _tile,
+        "to_device": lambda g, y, x, back: _as(pa.to_device(g, back), x),
+        "tril": lambda g, y, x, *, k=0: pa.tril(g, k=k),
+        "triu": lambda g, y, x, *, k=0: pa.triu(g, k=k),
+    }
+)
+
+
+def _as(g: Any, x: Any) -> Any:
+    if pa.isdtype(g.dtype, "complex floating") and not pa.isdtype(x.dtype, "complex floating"):
+        g = pa.real(g)
+    return pa.astype(g, x.dtype)
+
+
+def _concat(gs: Any, ys: Any, wanted: Any, arrays: Any, *, axis: int | None = 0) -> Any:
+    (g,) = gs
+    if axis is None:
+        axis = 0
+        flat = True
+    else:
+        flat = False
+    found = []
+    start = 0
+    for x in arrays:
+        length = x.size if flat else x.shape[axis]
+        key = [slice(None)] * g.ndim
+        key[axis] = slice(start, start + length)
+        found.append(pa.reshape(g[tuple(key)], x.shape))
+        start += length
+    return (found,)
+
+
+def _stack(gs: Any, ys: Any, wanted: Any, arrays: Any, *, axis: int = 0) -> Any:
+    return (list(pa.unstack(gs[0], axis=axis)),)
+
+
+def _unstack(gs: Any, ys: Any, wanted: Any, x: Any, *, axis: int = 0) -> Any:
+    filled = [pa.zeros_like(y) if g is None else g for g, y in zip(gs, ys, strict=True)]
+    return (pa.stack(filled, axis=axis),)
+
+
+def _broadcast_arrays(gs: Any, ys: Any, wanted: Any, *arrays: Any) -> Any:
+    return [None if g is None else summed_to(g, x.shape) for g, x in zip(gs, arrays, strict=True)]
+
+
+def _meshgrid(gs: Any, ys: Any, wanted: Any, *arrays: Any, indexing: str = "xy") -> Any:
+    found: list[Any] = []
+    for n, (g, x) in enumerate(zip(gs, arrays, strict=True)):
+        if g is None:
+            found.append(None)
+            continue
+        axis = 1 - n if indexing == "xy" and n < 2 and len(arrays) > 1 else n
+        others = tuple(m for m in range(g.ndim) if m != axis)
+        found.append(pa.reshape(pa.sum(g, axis=others), x.shape))
+    return found
+
+
+def _getitem(gs: Any, ys: Any, wanted: Any, x: Any, key: Any) -> Any:
+    parts = key if isinstance(key, tuple) else (key,)
+    if any(_is_index_array(part) for part in parts):
+        places = pa.reshape(pa.arange(x.size, device=x.device), x.shape)[key]
+        flat = pa.zeros((x.size,), dtype=x.dtype, device=x.device)
+        return (pa.reshape(_added(flat, places, pa.reshape(gs[0], (-1,))), x.shape),)
+    out = pa.zeros_like(x)
+    out[key] = gs[0]
+    return (out,)
+
+
+def _is_index_array(part: Any) -> bool:
+    return isinstance(part, Array) and not pa.isdtype(part.dtype, "bool")
+
+
+def _added(x: Any, indices: Any, values: Any) -> Any:
+    """Return x with values added to the rows at indices, repeated or not."""
+    return call.apply("add_at", (x, pa.reshape(indices, (-1,)), values))
+
+
+def _take(g: Any, y: Any, x: Any, indices: Any, axis: int | None = None) -> Any:
+    axis = 0 if axis is None else axis % x.ndim
+    n = indices.ndim
+    rows = pa.permute_dims(g, (*range(axis, axis + n), *range(axis), *range(axis + n, g.ndim)))
+    others = (*x.shape[:axis], *x.shape[axis + 1 :])
+    out = pa.zeros((x.shape[axis], *others), dtype=x.dtype, device=x.device)
+    out = _added(out, _wrapped(indices, x.shape[axis]), pa.reshape(rows, (indices.size, *others)))
+    return pa.moveaxis(out, 0, axis)
+
+
+def _wrapped(indices: Any, size: int) -> Any:
+    """Return indices counted from 0."""
+    return pa.where(indices < 0, indices + size, indices)
+
+
+def _take_along_axis(g: Any, y: Any, x: Any, indices: Any, axis: int = -1) -> Any:
+    axis %= x.ndim
+    shape = (*g.shape[:axis], x.shape[axis], *g.shape[axis + 1 :])
+    places = pa.reshape(pa.arange(math.prod(shape), device=x.device), shape)
+    places = pa.take_along_axis(places, pa.broadcast_to(indices, g.shape), axis=axis)
+    out = pa.zeros((math.prod(shape),), dtype=x.dtype, device=x.device)
+    return pa.reshape(_added(out, places, pa.reshape(g, (-1,))), shape)
+
+
+define(
+    {
+        "add_at": (
+            lambda g, y, x, indices, values: g,
+            None,
+            lambda g, y, x, indices, values: pa.take(g, indices, axis=0),
+        ),
+        "take": (_take, None),
+        "take_along_axis": (_take_along_axis, None),
+    }
+)
+
+
+def _setitem(gs: Any, ys: Any, wanted: Any, x: Any, key: Any, value: Any) -> Any:
+    (g,) = gs
+    kept = None
+    if wanted[0]:
+        kept = pa.asarray(g, copy=True)
+        kept[key] = 0
+    part = None
+    if wanted[2]:
+        part = g[key]
+        part = summed_to(part, value.shape)
+    return (kept, None, part)
+
+
+RULES.update(
+    {
+        "broadcast_arrays": _broadcast_arrays,
+        "concat": _concat,
+        "getitem": _getitem,
+        "meshgrid": _meshgrid,
+        "setitem": _setitem,
+        "stack": _stack,
+        "unstack": _unstack,
+    }
+)

@@ -1,0 +1,179 @@
+"""Reverse mode: what a function calls is recorded with its values, then run through backwards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from portarray._array.array import Array
+from portarray._devices.device import Device
+from portarray._transforms import tracing, trees
+from portarray._transforms.rules import RULES
+from portarray._transforms.standard import pa
+from portarray._transforms.tracing import Trace, Tracer
+from portarray.errors import NoGradientError
+
+__all__ = ["GradientTrace", "wrap"]
+
+
+class _Call(NamedTuple):
+    """A call of a function of the standard, or of a function with a rule of its own."""
+
+    name: str
+    rule: Callable[..., Sequence[Any]] | None  # of a function that is recorded as a whole
+    device: Device  # of the results
+    args: Sequence[Any]  # operands, with the tracers of this trace
+    values: Sequence[Any]  # the same without them
+    options: Mapping[str, Any]
+    results: Sequence[Any]  # native arrays
+    places: Sequence[int]  # of the results, 0 for those without a gradient
+
+    def pull(self, cotangents: Sequence[Array | None], wanted: Sequence[bool]) -> Sequence[Any]:
+        """Return the cotangents of the operands."""
+        if self.rule is not None:
+            return self.rule(cotangents)
+        rule = RULES.get(self.name)
+        if rule is None:
+            raise NoGradientError(self.name)
+        operands = [
+            wrap(x, own.device if own.__class__ is Tracer else self.device)
+            for own, x in zip(self.args, self.values, strict=True)
+        ]
+        results = [wrap(x, self.device) for x in self.results]
+        return rule(cotangents, results, wanted, *operands, **self.options)
+
+
+class GradientTrace(Trace):
+    """The calls between the inputs of a function and its value."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: list[_Call] = []
+        self._places = 0
+
+    def follow(self, x: Array) -> tuple[Array, int]:
+        """Return an array that this trace follows, and its place."""
+        self._places += 1
+        return tracing.traced(x, self, self._places), self._places
+
+    def record(
+        self,
+        name: str,
+        device: Device,
+        args: tuple[Any, ...],
+        options: Mapping[str, Any],
+        values: Sequence[Any],
+        result: Any,
+    ) -> Any:
+        """Return the result with tracers for what has a gradient."""
+        if name in _CONSTANT:
+            return result
+        if isinstance(result, (tuple, list)):
+            places = [self._place(one) for one in result]
+            if any(places):
+                self.calls.append(_Call(name, None, device, args, values, options, result, places))
+            pairs = zip(result, places, strict=True)
+            return tuple([Tracer(one, self, n, device) if n else one for one, n in pairs])
+        place = self._place(result)
+        if not place:
+            return result
+        self.calls.append(_Call(name, None, device, args, values, options, (result,), (place,)))
+        return Tracer(result, self, place, device)
+
+    def record_whole(
+        self, name: str, inputs: Sequence[Array], output: Any, rule: Callable[..., Any]
+    ) -> Any:
+        """Return the traced output of a function of trees, recorded as one call.
+
+        ``rule`` takes the cotangents of the output, a tree like it, and returns those of the
+        arguments, whose arrays in order are the inputs.
+        """
+        leaves = [x for _, x in trees.arrays(output)]
+        natives = [x._native if type(x) is Array else None for x in leaves]
+        if any(map(self._follows, natives)):
+            raise ValueError(
+                f"{name} uses an array from outside of which a gradient is taken; pass it as an "
+                f"argument"
+            )
+        places = [self._place(x) for x in natives]
+
+        def ruled(cotangents: Sequence[Any]) -> Sequence[Any]:
+            each = iter(cotangents)
+
+            def one(x: Any) -> Any:
+                g = next(each)
+                return pa.zeros_like(x) if g is None and type(x) is Array else g
+
+            return rule(trees.mapped(one, output))  # type: ignore[no-any-return]
+
+        args = tuple([x._native for x in inputs])
+        device = inputs[0].device
+        self.calls.append(_Call(name, ruled, device, args, args, {}, natives, places))
+        each = iter(zip(natives, places, strict=True))
+
+        def traced(x: Any) -> Any:
+            native, place = next(each)
+            return wrap(Tracer(native, self, place, x.device), x.device) if place else x
+
+        return trees.mapped(traced, output)
+
+    def _place(self, x: Any) -> int:
+        if not _is_floating(x):
+            return 0
+        self._places += 1
+        return self._places
+
+    def backward(self, cotangents: Mapping[int, Array]) -> dict[int, Array]:
+        """Return the cotangents of the places that those of some results depend on."""
+        found = dict(cotangents)
+        for call in reversed(self.calls):
+            given = [found.pop(place, None) if place else None for place in call.places]
+            if not any(one is not None for one in given):
+                continue
+            wanted = [self._follows(x) for x in call.args]
+            parts = call.pull(given, wanted)
+            for x, needed, part in zip(call.args, wanted, parts, strict=False):
+                if needed and part is not None:
+                    self._add(found, x, part)
+        return found
+
+    def _follows(self, x: Any) -> bool:
+        if x.__class__ is Tracer:
+            return x.trace is self and x.place > 0
+        return x.__class__ in (list, tuple) and any(map(self._follows, x))
+
+    def _add(self, found: dict[int, Array], x: Any, part: Any) -> None:
+        if x.__class__ is Tracer:
+            if x.trace is self and x.place:
+                known = found.get(x.place)
+                found[x.place] = part if known is None else known + part
+        elif x.__class__ in (list, tuple):
+            for one, own in zip(x, part, strict=True):
+                self._add(found, one, own)
+
+
+def wrap(x: Any, device: Device) -> Any:
+    """Return native arrays of a device, tracers among them, as arrays; in lists and tuples too."""
+    kind = x.__class__
+    if kind is Tracer or device._backend.owns(x) or isinstance(x, np.generic):
+        return tracing.untraced(x, device)
+    return kind([wrap(one, device) for one in x]) if kind in (list, tuple) else x
+
+
+_CONSTANT = frozenset(("empty_like", "full_like", "ones_like", "zeros_like"))
+"""Functions whose results do not depend on the values of their operands."""
+
+_FLOATING: dict[Any, bool] = {}
+
+
+def _is_floating(x: Any) -> bool:
+    dtype = getattr(x, "dtype", None)
+    if dtype is None:
+        return False
+    known = _FLOATING.get(dtype)
+    if known is None:
+        text = str(dtype)
+        known = _FLOATING[dtype] = "float" in text or "complex" in text
+    return known

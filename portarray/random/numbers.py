@@ -1,0 +1,415 @@
+"""Random bits, floating-point numbers and integers."""
+
+from __future__ import annotations
+
+import math
+from operator import index
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from portarray._api import arguments
+from portarray._api.data_type import astype
+from portarray._api.manipulation.shapes import reshape
+from portarray._array import dispatch, dtypes
+from portarray._array.array import Array
+from portarray.random import drawing, programs
+from portarray.random.drawing import Draw
+from portarray.random.keys import one_key
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from portarray.typing import DTypeLike
+
+    DType = np.dtype[Any]
+
+__all__ = ["bits", "exponential", "integers", "normal", "uniform"]
+
+# How uniform numbers are made of 32 bits: bits that are left out, and the distance of neighbours.
+_STEPS = {"float16": (21, 2.0**-11), "bfloat16": (24, 2.0**-8), "float32": (8, 2.0**-24)}
+_BITS32 = Draw(programs.fill_bits32, programs.bits32, programs.U32)
+_BITS64 = Draw(programs.fill_bits64, programs.bits64, programs.U64)
+
+
+def bits(key: Array, shape: int | Sequence[int] = (), *, dtype: DTypeLike = np.uint32) -> Array:
+    """Return random bits, as unsigned integers.
+
+    Parameters
+    ----------
+    key : Array
+        The key, which is not used again.
+    shape : int or sequence of int, default: ()
+        Shape of the result.
+    dtype : dtype, default: uint32
+        uint8, uint16, uint32 or uint64.
+
+    Returns
+    -------
+    Array
+        Bits, on the key's device: those of ``jax.random.bits``.
+
+    Raises
+    ------
+    TypeError
+        If the dtype is no unsigned integer, or the key no key.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> pa.random.bits(pa.random.key(42), 2).tolist()
+    [2098992034, 2919706841]
+    """
+    key = one_key(key, "bits")
+    wanted = dtypes.canonical(dtype)
+    if wanted.kind != "u":
+        raise TypeError(
+            f"bits got dtype {wanted}; it makes unsigned integers, uint8 to uint64: "
+            f"use pa.random.integers for others"
+        )
+    dispatch.table_of(key.device, wanted)
+    if wanted.itemsize == 8:
+        return _drawn(_BITS64, key, shape, wanted)
+    if wanted.itemsize == 4:
+        return _drawn(_BITS32, key, shape, wanted)
+    return astype(_drawn(_BITS32, key, shape, programs.U32) & int(np.iinfo(wanted).max), wanted)
+
+
+def uniform(
+    key: Array,
+    shape: int | Sequence[int] = (),
+    *,
+    dtype: DTypeLike | None = None,
+    low: float = 0.0,
+    high: float = 1.0,
+) -> Array:
+    """Return numbers that are uniformly distributed from ``low`` to ``high``, which is not one.
+
+    Parameters
+    ----------
+    key : Array
+        The key, which is not used again.
+    shape : int or sequence of int, default: ()
+        Shape of the result.
+    dtype : dtype, optional
+        A real floating-point dtype; the default one of the key's device if None.
+    low, high : float, default: 0.0, 1.0
+        The range.
+
+    Returns
+    -------
+    Array
+        Numbers on the key's device, the same on every device. Before they are scaled to the range
+        they are multiples of 2**-53 in float64, 2**-24 in float32, 2**-11 in float16 and 2**-8 in
+        bfloat16, all equally probable.
+
+    Raises
+    ------
+    TypeError
+        If the dtype is no real floating-point one, the key no key, or a bound no number.
+    ValueError
+        If ``low`` is not less than ``high`` in the dtype, or the range overflows it.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.random.uniform(pa.random.key(0), (2, 3), low=-1.0)
+    >>> x.shape, bool(pa.all((x >= -1) & (x < 1)))
+    ((2, 3), True)
+    """
+    key = one_key(key, "uniform")
+    wanted = _floating(key, dtype, "uniform")
+    least, most = (_rounded(one, wanted, name) for one, name in ((low, "low"), (high, "high")))
+    if not least < most:
+        raise ValueError(
+            f"low is {low!r} and high is {high!r}; in {wanted} low must be less than high"
+        )
+    width = _rounded(most - least, wanted, "high - low")
+    scalar = wanted.type
+    below = float(np.nextafter(scalar(most), scalar(least)))
+    if wanted.itemsize == 8:
+        draw = Draw(
+            programs.fill_uniform64, programs.uniform64, programs.F64, (width, least, below)
+        )
+    else:
+        shift, step = _STEPS[wanted.name]
+        draw = Draw(
+            programs.fill_uniform32,
+            programs.uniform32,
+            programs.F32,
+            (shift, step, width, least, below),
+        )
+    return _drawn(draw, key, shape, wanted)
+
+
+def normal(
+    key: Array,
+    shape: int | Sequence[int] = (),
+    *,
+    dtype: DTypeLike | None = None,
+    loc: float = 0.0,
+    scale: float = 1.0,
+) -> Array:
+    """Return numbers of the normal distribution.
+
+    Parameters
+    ----------
+    key : Array
+        The key, which is not used again.
+    shape : int or sequence of int, default: ()
+        Shape of the result.
+    dtype : dtype, optional
+        A real floating-point dtype; the default one of the key's device if None.
+    loc, scale : float, default: 0.0, 1.0
+        Mean and standard deviation.
+
+    Returns
+    -------
+    Array
+        Numbers on the key's device: quantiles of equally probable numbers, 2**64 in float64 and
+        2**32 in the other dtypes, so that they reach to 9.1 and 6.2 standard deviations.
+
+    Raises
+    ------
+    TypeError
+        If the dtype is no real floating-point one, the key no key, or a parameter no number.
+    ValueError
+        If ``scale`` is negative, or a parameter is not finite.
+
+    Notes
+    -----
+    The error of the standard normal numbers is at most 4 units in the last place, and they are the
+    same on all devices that round ``+ - * /`` and the square root correctly. Others, and functions
+    that a library compiles as a whole, may differ from them by 4 units in the last place.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.random.normal(pa.random.key(0), 1000, loc=3.0)
+    >>> round(float(pa.mean(x)), 1)
+    3.0
+    """
+    key = one_key(key, "normal")
+    wanted = _floating(key, dtype, "normal")
+    values = (_spread(scale, wanted), _rounded(loc, wanted, "loc"))
+    if wanted.itemsize == 8:
+        draw = Draw(programs.fill_normal64, programs.normal64, programs.F64, values)
+    else:
+        draw = Draw(programs.fill_normal32, programs.normal32, programs.F32, values)
+    return _drawn(draw, key, shape, wanted)
+
+
+def exponential(
+    key: Array,
+    shape: int | Sequence[int] = (),
+    *,
+    dtype: DTypeLike | None = None,
+    scale: float = 1.0,
+) -> Array:
+    """Return numbers of the exponential distribution, which are positive.
+
+    Parameters
+    ----------
+    key : Array
+        The key, which is not used again.
+    shape : int or sequence of int, default: ()
+        Shape of the result.
+    dtype : dtype, optional
+        A real floating-point dtype; the default one of the key's device if None.
+    scale : float, default: 1.0
+        Mean.
+
+    Returns
+    -------
+    Array
+        Numbers on the key's device; as for :func:`normal`, they are quantiles, up to 45 in float64
+        and to 22.9 in the other dtypes.
+
+    Raises
+    ------
+    TypeError
+        If the dtype is no real floating-point one, the key no key, or the scale no number.
+    ValueError
+        If ``scale`` is negative or not finite.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x = pa.random.exponential(pa.random.key(0), 1000)
+    >>> bool(pa.all(x > 0)), round(float(pa.mean(x)), 1)
+    (True, 1.0)
+    """
+    key = one_key(key, "exponential")
+    wanted = _floating(key, dtype, "exponential")
+    values = (_spread(scale, wanted),)
+    if wanted.itemsize == 8:
+        draw = Draw(programs.fill_exponential64, programs.exponential64, programs.F64, values)
+    else:
+        draw = Draw(programs.fill_exponential32, programs.exponential32, programs.F32, values)
+    return _drawn(draw, key, shape, wanted)
+
+
+def integers(
+    key: Array,
+    low: int,
+    high: int | None = None,
+    shape: int | Sequence[int] = (),
+    *,
+    dtype: DTypeLike | None = None,
+    endpoint: bool = False,
+) -> Array:
+    """Return integers from ``low`` up to, but not including, ``high``, all equally probable.
+
+    Parameters
+    ----------
+    key : Array
+        The key, which is not used again.
+    low : int
+        The smallest integer; if `high` is None, the integers are from 0 up to, but not including,
+        `low`.
+    high : int, optional
+        The end of the range.
+    shape : int or sequence of int, default: ()
+        Shape of the result.
+    dtype : dtype, optional
+        An integer dtype; the default one of the key's device if None.
+    endpoint : bool, default: False
+        Whether `high` is one of the integers.
+
+    Returns
+    -------
+    Array
+        Integers on the key's device, the same on every device and in every dtype that holds them.
+
+    Raises
+    ------
+    TypeError
+        If the dtype is no integer one, the key no key, or a bound no integer.
+    ValueError
+        If there is no integer in the range, or one that the dtype does not hold.
+
+    Notes
+    -----
+    A range of n integers takes 64 random bits x where n is at most 2**32, else 96:
+    ``floor(n * x / 2**64)``. No integer's probability differs by more than 2**-32 of itself from
+    1/n, and in ranges of a power of two by nothing.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> dice = pa.random.integers(pa.random.key(0), 1, 6, (1000,), endpoint=True)
+    >>> pa.unique_values(dice).tolist()
+    [1, 2, 3, 4, 5, 6]
+    """
+    key = one_key(key, "integers")
+    wanted = dispatch.default_dtype(key.device, "i") if dtype is None else dtypes.canonical(dtype)
+    if wanted.kind not in "iu":
+        fix = "pa.random.integers(key, 2, shape=shape).astype(pa.bool)"
+        raise TypeError(
+            f"integers got dtype {wanted}; it makes integers"
+            + (f": use {fix}" if wanted.kind == "b" else ": use pa.random.uniform for others")
+        )
+    dispatch.table_of(key.device, wanted)
+    least, most = (0, low) if high is None else (low, high)
+    least, most = _integer(least, "low"), _integer(most, "low" if high is None else "high")
+    if not arguments.flag(endpoint, "endpoint"):
+        most -= 1
+    if most < least:
+        raise ValueError(
+            f"there is no integer from {least} to {most}; "
+            + ("low must be positive" if high is None else "low must be less than high")
+            + (", or equal to it" if endpoint else "")
+        )
+    limits = np.iinfo(wanted)
+    if least < limits.min or most > limits.max:
+        raise ValueError(
+            f"integers from {least} to {most} do not fit {wanted} ({limits.min} to {limits.max}); "
+            f"pass another dtype="
+        )
+    count = most - least + 1
+    return _placed(_drawn(_offsets(count), key, shape, None), least, wanted)
+
+
+def _offsets(count: int) -> Draw:
+    """Return the draw of integers below a number."""
+    if count == 2**64:
+        return _BITS64
+    if count == 2**32:
+        return Draw(programs.fill_first_words, programs.first_words, programs.U32)
+    if count < 2**32:
+        n1, n0 = divmod(count, 2**16)
+        return Draw(programs.fill_integers, programs.integers, programs.U32, (n0, n1))
+    n1, n0 = divmod(count, 2**32)
+    return Draw(
+        programs.fill_wide_integers, programs.wide_integers, programs.U64, (n0, n1), counters=2
+    )
+
+
+def _placed(offsets: Array, least: int, dtype: DType) -> Array:
+    """Return offsets plus the least integer, modulo a power of two that makes no difference."""
+    if dtype.itemsize == 8 and offsets.dtype.itemsize == 4:
+        found = astype(offsets, dtype)
+        return found + least if least else found
+    if least:
+        offsets = offsets + least % (1 << (8 * offsets.dtype.itemsize))
+    if dtype.kind == "i" and dtype.itemsize < 4:  # with its sign, which narrower ones keep
+        offsets = astype(offsets, dtypes.STANDARD["int32"])
+    return astype(offsets, dtype)
+
+
+# --- arguments ----------------------------------------------------------------------------------
+
+
+def _drawn(draw: Draw, key: Array, shape: int | Sequence[int], dtype: DType | None) -> Array:
+    sizes = arguments.shape(shape)
+    found = drawing.at(draw, key, 0, math.prod(sizes))
+    if len(sizes) != 1:
+        found = reshape(found, sizes)
+    return found if dtype is None or dtype == draw.dtype else astype(found, dtype)
+
+
+def _floating(key: Array, dtype: DTypeLike | None, function: str) -> DType:
+    """Return the dtype of the numbers, which the key's device has."""
+    if dtype is None:
+        return dispatch.default_dtype(key.device, "f")
+    wanted = dtypes.canonical(dtype)
+    if dtypes.kind_of(wanted) != "f":
+        fix = "use pa.random.integers" if wanted.kind in "iu" else "make it of two real arrays"
+        raise TypeError(
+            f"{function} got dtype {wanted}; it makes real floating-point numbers"
+            + ("" if wanted.kind == "b" else f": {fix}")
+        )
+    dispatch.table_of(key.device, wanted)
+    return wanted
+
+
+def _rounded(value: Any, dtype: DType, name: str) -> float:
+    """Return a finite number as the dtype has it."""
+    if type(value) is Array and value.ndim:
+        raise TypeError(
+            f"{name} is an array of shape {value.shape}; it must be a number: scale and move the "
+            f"numbers of the range or spread 1 by your arrays"
+        )
+    number = float(arguments.real_number(value, name))
+    with np.errstate(over="ignore"):
+        found = float(dtype.type(number))
+    if not math.isfinite(found):
+        raise ValueError(f"{name} is {number!r}; it must be finite in {dtype}")
+    return found
+
+
+def _spread(value: Any, dtype: DType) -> float:
+    found = _rounded(value, dtype, "scale")
+    if found < 0:
+        raise ValueError(f"scale is {value!r}; it must not be negative")
+    return found
+
+
+def _integer(value: Any, name: str) -> int:
+    try:
+        return +index(value)
+    except TypeError:
+        raise TypeError(
+            f"{name} is {value!r}; it must be an integer"
+            + (": pass int(value)" if isinstance(value, float) else "")
+        ) from None

@@ -1,0 +1,314 @@
+"""``pa.grad`` and its relatives: trees, nesting, rules of one's own, several devices, mistakes."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import portarray as pa
+
+Values = np.ndarray[Any, Any]
+
+
+def host(x: Any) -> Values:
+    return np.asarray(pa.to_device(x, "numpy"))
+
+
+def asarray(values: Any, device: str) -> Any:
+    return pa.asarray(values, dtype=pa.float32, device=device)
+
+
+class Layer(NamedTuple):
+    weight: Any
+    bias: Any
+
+
+def test_trees_and_several_arguments(device: str) -> None:
+    x = asarray([1.0, 3.0], device)
+    tree = {"layers": [Layer(x, x * 2)], "scale": asarray(2.0, device), "none": None}
+
+    def loss(tree: Any, y: Any, *, power: int) -> Any:
+        layer = tree["layers"][0]
+        value = pa.sum((layer.weight * y + layer.bias) ** power) * tree["scale"]
+        return value, {"y": y * 2, "count": 3}
+
+    both = pa.value_and_grad(loss, argnums=(0, -1), has_aux=True)
+    (value, aux), (gradient, of_y) = both(tree, x, power=2)
+    inner = host(x) * host(x) + 2 * host(x)
+    assert float(value) == 2 * (inner**2).sum()
+    np.testing.assert_allclose(host(gradient["layers"][0].weight), 4 * inner * host(x))
+    np.testing.assert_allclose(host(gradient["layers"][0].bias), 4 * inner)
+    assert type(gradient["layers"][0]) is Layer
+    assert gradient["none"] is None
+    assert float(gradient["scale"]) == (inner**2).sum()
+    np.testing.assert_allclose(host(of_y), 4 * inner * host(x))
+    np.testing.assert_array_equal(host(aux["y"]), 2 * host(x))
+    assert aux["count"] == 3
+
+
+def test_derivatives_nest(device: str) -> None:
+    x = asarray([0.5, 2.0], device)
+
+    def cube(x: Any) -> Any:
+        return pa.sum(x**3)
+
+    second = pa.grad(lambda x: pa.sum(pa.grad(cube)(x)))
+    third = pa.grad(lambda x: pa.sum(second(x)))
+    np.testing.assert_allclose(host(second(x)), 6 * host(x), rtol=1e-6)
+    np.testing.assert_allclose(host(third(x)), [6.0, 6.0], rtol=1e-6)
+    # What an inner gradient takes from outside is a constant there, and not outside.
+    mixed = pa.grad(lambda x: pa.grad(lambda y: pa.sum(x[0] * y * y))(x[1])[()])
+    np.testing.assert_allclose(host(mixed(x)), [4.0, 1.0], rtol=1e-6)
+
+
+def test_products_with_jacobians(device: str) -> None:
+    x, v = asarray([1.0, 3.0], device), asarray([1.0, 10.0], device)
+
+    def function(x: Any) -> Any:
+        return {"product": x * x[0], "sum": pa.sum(x)}
+
+    jacobian = np.array([[2.0, 0.0], [3.0, 1.0]])
+    output, pull = pa.vjp(function, x)
+    np.testing.assert_allclose(host(output["product"]), [1.0, 3.0])
+    for _ in range(2):  # as often as one likes
+        (pulled,) = pull({"product": v, "sum": asarray(5.0, device)})
+        np.testing.assert_allclose(host(pulled), host(v) @ jacobian + 5)
+    output, tangents = pa.jvp(function, (x,), (v,))
+    np.testing.assert_allclose(host(tangents["product"]), jacobian @ host(v))
+    assert float(tangents["sum"]) == 11
+    np.testing.assert_allclose(host(pa.jacobian(lambda x: x * x[0])(x)), jacobian)
+    (hessian_product,) = pa.hvp(lambda x: pa.sum(x**3), (x,), (v,))
+    np.testing.assert_allclose(host(hessian_product), [6.0, 180.0], rtol=1e-6)
+
+
+def test_programs_with_branches_loops_and_assignments(device: str) -> None:
+    def program(x: Any) -> Any:
+        y = x
+        for _ in range(3):
+            if float(pa.sum(y)) > 0:
+                y = y * x
+        y += x
+        y *= 2
+        y -= 1
+        z = pa.zeros(3, dtype=x.dtype, device=x.device)
+        z[1:] = y
+        z[0] = x[1]
+        return pa.sum(z)
+
+    x = asarray([1.0, 3.0], device)
+    before = host(x).copy()
+    np.testing.assert_allclose(host(pa.grad(program)(x)), [10.0, 219.0])
+    np.testing.assert_array_equal(host(x), before)
+
+
+def test_constants_and_rules_of_ones_own(device: str) -> None:
+    x = asarray([0.5, 3.0], device)
+    stopped = pa.grad(lambda x: pa.sum(x * pa.stop_gradient({"x": x})["x"]))(x)
+    np.testing.assert_array_equal(host(stopped), host(x))
+
+    @pa.custom_vjp
+    def clipped(x: Any, tree: Any) -> Any:
+        return pa.clip(x, -1.0, 1.0) * tree["y"]
+
+    @clipped.defvjp
+    def passed(kept: Any, g: Any) -> Any:
+        x, tree = kept
+        return g * tree["y"] * x, None
+
+    tree = {"y": asarray([2.0, 4.0], device)}
+    assert host(clipped(x, tree)).tolist() == [1.0, 4.0]
+    gradient = pa.grad(lambda x: pa.sum(clipped(x, tree)))
+    np.testing.assert_allclose(host(gradient(x)), [1.0, 12.0])
+    second = pa.grad(lambda x: pa.sum(gradient(x)))
+    np.testing.assert_allclose(host(second(x)), [2.0, 4.0])
+
+
+def test_checkpoints_compute_again(device: str) -> None:
+    calls = []
+
+    def layer(x: Any, tree: Any) -> Any:
+        calls.append(x.shape)
+        return pa.sin(x) * tree["scale"] * x
+
+    x = asarray([0.5, 3.0], device)
+    tree = {"scale": asarray(2.0, device), "count": pa.asarray(3, device=device)}
+    kept = pa.checkpoint(layer)
+    plain = pa.grad(lambda x, s: pa.sum(layer(x, {**tree, "scale": s})), argnums=(0, 1))
+    again = pa.grad(lambda x, s: pa.sum(kept(x, {**tree, "scale": s})), argnums=(0, 1))
+    expected = plain(x, tree["scale"])
+    calls.clear()
+    for one, other in zip(again(x, tree["scale"]), expected, strict=True):
+        np.testing.assert_allclose(host(one), host(other), rtol=1e-5)
+    assert len(calls) >= 2
+    second = [
+        pa.grad(lambda x, f=f: pa.sum(pa.grad(lambda x: pa.sum(f(x, tree)))(x) * x))(x)
+        for f in (layer, kept)
+    ]
+    np.testing.assert_allclose(host(second[0]), host(second[1]), rtol=1e-5)
+    with pytest.raises(ValueError, match="checkpoint uses an array from outside"):
+        pa.grad(lambda x: pa.sum(pa.checkpoint(lambda y: y * x)(x)))(x)
+
+
+def test_gradients_cross_devices(device: str) -> None:
+    other = "clarray" if device.startswith("numpy") else "numpy"
+    if not pa.functional(other):
+        pytest.skip(f"no {other} here")
+    x = asarray([1.0, 3.0], device)
+    squared = pa.grad(lambda x: pa.sum(pa.to_device(x, other) ** 2))(x)
+    assert squared.device is pa.device(device)
+    np.testing.assert_allclose(host(squared), 2 * host(x))
+    back = pa.grad(lambda x: pa.sum(pa.to_device(pa.to_device(x, other) ** 2, device) * x))(x)
+    np.testing.assert_allclose(host(back), 3 * host(x) ** 2)
+    weights = (x, pa.to_device(x, other))
+    both = pa.grad(lambda w: pa.sum(pa.to_device(w[0] ** 2, other) * w[1]))(weights)
+    np.testing.assert_allclose(host(both[0]), 2 * host(x) ** 2)
+    np.testing.assert_allclose(host(both[1]), host(x) ** 2)
+
+
+def test_complex_gradients_point_where_the_function_grows(device: str) -> None:
+    z = pa.asarray([1 + 2j, -3 + 1j], dtype=pa.complex64, device=device)
+    gradient = pa.grad(lambda z: pa.sum(pa.abs(z) ** 2))(z)
+    np.testing.assert_allclose(host(gradient), 2 * host(z), rtol=1e-6)
+    x = asarray([1.0, 2.0], device)  # real parameters have real gradients
+    of_real = pa.grad(lambda x: pa.sum(pa.real(x * z * z)))(x)
+    np.testing.assert_allclose(host(of_real), (host(z) ** 2).real, rtol=1e-6)
+
+
+EDGES = {
+    "abs": (pa.abs, [0.0, -0.0, 1.0], [0, 0, 1]),
+    "sqrt": (pa.sqrt, [0.0, 4.0], [np.inf, 0.25]),
+    "sign": (pa.sign, [0.0, 2.0], [0, 0]),
+    "max": (pa.max, [1.0, 2.0, 2.0], [0, 0.5, 0.5]),
+    "min": (pa.min, [1.0, 1.0, 2.0], [0.5, 0.5, 0]),
+    "maximum": (lambda x: pa.maximum(x, 1.0), [0.0, 1.0, 2.0], [0, 0.5, 1]),
+    "clip": (lambda x: pa.clip(x, 0.0, 1.0), [-1.0, 0.0, 0.5, 1.0, 2.0], [0, 1, 1, 1, 0]),
+    "prod, one zero": (pa.prod, [0.0, 2.0, 3.0], [6, 0, 0]),
+    "prod, two zeros": (pa.prod, [0.0, 0.0, 3.0], [0, 0, 0]),
+    "cumulative_prod": (pa.cumulative_prod, [2.0, 0.0, 3.0, 0.0, 4.0], [1, 8, 0, 0, 0]),
+    "vector_norm": (pa.linalg.vector_norm, [0.0, 0.0], [0, 0]),
+    "vector_norm inf": (lambda x: pa.linalg.vector_norm(x, ord=pa.inf), [1.0, -1.0], [0.5, -0.5]),
+    "hypot": (lambda x: pa.hypot(x, x), [0.0, 1.0], [0, np.sqrt(2)]),
+    "atan2": (lambda x: pa.atan2(x, 2 * x), [0.0, 1.0], [0, 0]),
+    "std": (pa.std, [1.0, 1.0, 1.0], [0, 0, 0]),
+    "power 0": (lambda x: x**0, [0.0, 2.0], [0, 0]),
+    "power 2": (lambda x: x**2, [0.0, 3.0], [0, 6]),
+    "power of 0": (lambda x: 0.0**x, [1.0, 2.0], [0, 0]),
+    "relu": (pa.kernels.relu, [-1.0, 0.0, 2.0], [0, 0, 1]),
+    "sort": (pa.sort, [1.0, 1.0, 0.0], [1, 1, 1]),
+}
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_edges_have_one_answer(name: str, device: str) -> None:
+    function, values, expected = EDGES[name]
+    got = pa.grad(lambda x: pa.sum(function(x)))(asarray(values, device))
+    np.testing.assert_allclose(host(got), expected, rtol=1e-6)
+
+
+def test_mistakes_are_named(device: str) -> None:
+    x = asarray([1.0, 3.0], device)
+    kept: list[Any] = []
+
+    def leaking(x: Any) -> Any:
+        kept.append(x)
+        return pa.sum(x)
+
+    for call, error, message in (
+        (lambda: pa.grad(3), TypeError, "grad takes a function, not int"),
+        (lambda: pa.grad(lambda x: x)(x), TypeError, r"one real number.*shape \(2,\).*pa.vjp"),
+        (lambda: pa.grad(lambda x: None)(x), TypeError, "returned NoneType"),
+        (lambda: pa.grad(lambda x: float(pa.sum(x)))(x), TypeError, "returned float"),
+        (lambda: pa.grad(pa.sum, argnums=3)(x), ValueError, "argnums=3, but there are 1"),
+        (
+            lambda: pa.grad(lambda p: pa.sum(p["x"]))({"x": x, "n": 3}),
+            TypeError,
+            r"p\['n'\] is int; derivatives are taken with respect to arrays",
+        ),
+        (
+            lambda: pa.grad(lambda n: pa.sum(n))(pa.asarray([1, 2], device=device)),
+            TypeError,
+            r"n is an array .* int.*pa.astype\(n, pa.float32\)",
+        ),
+        (lambda: pa.grad(lambda p: 0)(()), TypeError, "p holds no arrays"),
+        (
+            lambda: pa.grad(lambda x: pa.sum(pa.linalg.svd(x)[0]))(
+                asarray(np.ones((3, 2)), device)
+            ),
+            pa.NoGradientError,
+            "full_matrices=False",
+        ),
+        (lambda: pa.vjp(lambda x: x, x)[1](x[:1]), ValueError, r"shape \(1,\).*shape \(2,\)"),
+        (lambda: pa.vjp(lambda x: x, x)[1](()), ValueError, "1 arrays, and there are 0"),
+        (
+            lambda: pa.grad(lambda x: pa.sum(x), has_aux=True)(x),
+            TypeError,
+            "has_aux=True needs a function that returns a pair",
+        ),
+    ):
+        with pytest.raises(error, match=message):
+            call()
+    pa.grad(leaking)(x)
+    if not device.startswith("torch"):  # whose own gradients leave an array as any other
+        with pytest.raises(pa.TracedArrayError, match="grad traced in leaking is used after"):
+            kept[0] * 2
+        with pytest.raises(pa.TracedArrayError, match=r"use pa\.stop_gradient"):
+            pa.grad(lambda x: pa.sum(pa.asarray(x.tolist(), device=x.device) * x))(x)
+        assert kept[0].shape == (2,)
+        assert kept[0].device is pa.device(device)
+        assert "3." in repr(kept[0])
+    ones = pa.ones(2, dtype=x.dtype, device="clarray" if device.startswith("numpy") else "numpy")
+    with pytest.raises(pa.DeviceMismatchError):
+        pa.grad(lambda x: pa.sum(x * ones))(x)
+
+
+def test_assignments_that_a_view_would_share_are_refused(device: str) -> None:
+    def through_view(x: Any) -> Any:
+        y = x * 1
+        part = y[1:]
+        part += 1
+        return pa.sum(y * y)
+
+    def to_base(x: Any) -> Any:
+        y = x * 1
+        rows = pa.reshape(y, (1, 2))
+        y[0] = 5.0
+        return pa.sum(rows * x)
+
+    x = asarray([1.0, 3.0], device)
+    for function in (through_view, to_base):
+        shape = pa.grad(function)
+        # JAX's arrays never change; PyTorch's own gradients follow what is written.
+        if device.startswith(("jax", "torch")):
+            assert shape(x).shape == x.shape
+        else:
+            with pytest.raises(pa.TracedArrayError, match="a view of another or has views"):
+                shape(x)
+
+    def to_copy(x: Any) -> Any:
+        part = pa.asarray(x[1:], copy=True)
+        part += 1
+        return pa.sum(part * part)
+
+    assert host(pa.grad(to_copy)(x)).tolist() == [0.0, 8.0]
+
+
+def test_nothing_is_left_behind(device: str) -> None:
+    x = asarray([1.0, 3.0], device)
+
+    class Held:
+        pass
+
+    held = Held()
+    alive = weakref.ref(held)
+
+    def loss(x: Any, held: Any = held) -> Any:
+        return pa.sum(pa.exp(pa.sin(x * 2)))
+
+    pa.grad(loss)(x)
+    del held, loss
+    gc.collect()
+    assert alive() is None
