@@ -40,6 +40,7 @@ PARTS = 1024  # groups of the reduction
 IMAGE = 1024
 MOST = 200  # iterations of the Mandelbrot set
 TINY = 1000
+MANY_KEYS = 1 << 20
 
 OURS = ("clarray", "NumPy memory")
 
@@ -130,6 +131,16 @@ def kernels() -> dict[str, Any]:
     }  # fmt: skip
 
 
+def farther(a: Any, b: Any) -> Any:
+    """Return the one that is farther from zero: an operator that no library has."""
+    return a if abs(a) >= abs(b) else b
+
+
+def nearer(a: Any, b: Any) -> Any:
+    """Tell which key is nearer to zero."""
+    return abs(a) < abs(b)
+
+
 def compiled_loops() -> dict[str, Any]:
     """Return what Numba's users write."""
     import numpy as np
@@ -137,6 +148,7 @@ def compiled_loops() -> dict[str, Any]:
     # Not everywhere that types are checked Numba is installed.
     numba: Any = importlib.import_module("numba")
     jit: Callable[[Function], Function] = numba.njit(parallel=True, fastmath=False)
+    serial: Callable[[Function], Function] = numba.njit(fastmath=False)  # what it cannot share
     tenth, four, two = np.float32(0.1), np.float32(4), np.float32(2)
     zero, left, low, three = np.float32(0), np.float32(-2), np.float32(-1.5), np.float32(3)
     one, prange = np.int32(1), numba.prange
@@ -192,9 +204,39 @@ def compiled_loops() -> dict[str, Any]:
             out += x[i]
         return out
 
+    # Numba makes reductions of +, *, min and max alone; others are written by parts.
+    @jit
+    def farthest(x: Any) -> Any:
+        share = x.shape[0] // PARTS
+        parts = np.empty(PARTS, x.dtype)
+        for part in prange(PARTS):
+            own = x[part * share]
+            for k in range(part * share + 1, (part + 1) * share):
+                own = own if abs(own) >= abs(x[k]) else x[k]
+            parts[part] = own
+        own = parts[0]
+        for k in range(1, PARTS):
+            own = own if abs(own) >= abs(parts[k]) else parts[k]
+        return own
+
+    @serial
+    def farthest_so_far(x: Any) -> Any:
+        out = np.empty_like(x)
+        own = x[0]
+        for k in range(x.shape[0]):
+            own = own if abs(own) >= abs(x[k]) else x[k]
+            out[k] = own
+        return out
+
+    @serial
+    def sorted_by_key(keys: Any, values: Any) -> Any:
+        places = np.argsort(np.abs(keys), kind="mergesort")
+        return values[places]
+
     return {
         "saxpy": saxpy, "stencil": stencil, "stencil_single": stencil_single,
-        "mandelbrot": mandelbrot, "transpose": transpose, "total": total,
+        "mandelbrot": mandelbrot, "transpose": transpose, "total": total, "farthest": farthest,
+        "farthest_so_far": farthest_so_far, "sorted_by_key": sorted_by_key,
     }  # fmt: skip
 
 
@@ -203,6 +245,7 @@ def rows(only: str) -> list[Row]:
     import numpy as np
 
     import portarray as pa
+    from portarray.kernel_language.algorithms import accumulate, reduce, sort_by_key
 
     ours, loops = kernels(), compiled_loops()
     rng = np.random.default_rng(7)
@@ -301,6 +344,66 @@ def rows(only: str) -> list[Row]:
         lambda parts, x: loops["total"](x), reduced, tuple((one, "Numba", 1.0) for one in OURS),
         1e-3,
     )  # fmt: skip
+
+    signed = x - np.float32(0.5)
+    add(
+        "own reduction", lambda: (signed,), lambda x: x[np.argmax(np.abs(x))], loops["farthest"],
+        lambda x: reduce(farther, x), tuple((one, "Numba", 1.0) for one in OURS),
+    )  # fmt: skip
+    add(
+        "own scan", lambda: (signed,), None, loops["farthest_so_far"],
+        lambda x: accumulate(farther, x), tuple((one, "Numba", 1.0) for one in OURS),
+    )  # fmt: skip
+
+    def sorted_numpy(keys: Any, values: Any) -> Any:
+        return values[np.argsort(np.abs(keys), kind="stable")]
+
+    some = signed[:MANY_KEYS]
+    add(
+        "own order", lambda: (some, np.arange(MANY_KEYS, dtype=np.int32)), sorted_numpy,
+        loops["sorted_by_key"], lambda keys, values: sort_by_key(keys, values, less=nearer)[1],
+        tuple((one, "Numba", 1.0) for one in OURS),
+    )  # fmt: skip
+    return found
+
+
+def built_in(repeats: int) -> dict[str, float]:
+    """Return the time of algorithms with an operator of the library, over that of its function."""
+    import operator
+
+    import numpy as np
+
+    import portarray as pa
+    from portarray._cli.bench.timing import side_by_side
+    from portarray.kernel_language.algorithms import accumulate, reduce, sort_by_key
+
+    def in_order(x: Any) -> Any:
+        return pa.take(x, pa.argsort(x))
+
+    values = np.random.default_rng(7).random(SIZE, np.float32)
+    found: dict[str, float] = {}
+    for name, device in (("clarray", "opencl"), ("NumPy memory", "numpy")):
+        x = pa.asarray(values, device=device, copy=True)
+        keys = x[:MANY_KEYS]
+        pairs: dict[str, tuple[Action, Action]] = {
+            "reduce(operator.add)": (partial(reduce, operator.add, x), partial(pa.sum, x)),
+            "reduce(max)": (partial(reduce, max, x), partial(pa.max, x)),
+            "accumulate(operator.add)": (
+                partial(accumulate, operator.add, x), partial(pa.cumulative_sum, x)
+            ),
+            "sort_by_key": (partial(sort_by_key, keys), partial(in_order, keys)),
+        }  # fmt: skip
+        for what, both in pairs.items():
+            actions: dict[str, Action] = {}
+            for who, run in zip(("ours", "own"), both, strict=True):
+
+                def action(run: Action = run, device: Any = x.device) -> None:
+                    run()
+                    pa.synchronize(device)
+
+                actions[who] = action
+            best = side_by_side(actions, repeats, 5e-3)
+            found[f"{what} on {name}"] = best["ours"] / best["own"]
     return found
 
 
@@ -440,6 +543,7 @@ def front_end(repeats: int) -> dict[str, float]:
 def targets(
     found: list[Row], figures: list[Measured], tiny: Mapping[str, float],
     first: Mapping[str, Mapping[str, float]], front: Mapping[str, float],
+    own: Mapping[str, float],
 ) -> list[Target]:  # fmt: skip
     """Judge the promises by the figures."""
     seconds = {(one.row, one.candidate): one.seconds for one in figures}
@@ -465,6 +569,9 @@ def targets(
     for name, took in front.items():
         promise = f"front end and printer of {name}: at most 2 ms"
         out.append(Target(promise, f"{took * 1e3:.2f} ms", took <= 2e-3))
+    for name, ratio in own.items():
+        promise = f"{name}: at most 1.05 of the library's own function"
+        out.append(Target(promise, f"{ratio:.3f}", ratio <= 1.05))
     return out
 
 
@@ -513,6 +620,7 @@ def main() -> None:
         print(f"launch: {name:<16} {one * 1e6:6.2f} us")
     first = first_calls(3) if options.only in "first" else {}
     front = front_end(options.repeats) if options.only in "front end" else {}
+    own = built_in(options.repeats) if options.only in "built in" else {}
     import portarray as pa
 
     report = {
@@ -526,7 +634,8 @@ def main() -> None:
         "launch": tiny,
         "first_call": first,
         "front_end": front,
-        "targets": [asdict(one) for one in targets(found, figures, tiny, first, front)],
+        "built_in": own,
+        "targets": [asdict(one) for one in targets(found, figures, tiny, first, front, own)],
     }
     finish(report, options.json, options.table)
 

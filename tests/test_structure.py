@@ -110,7 +110,8 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("_absent", "errors", "_config", "_devices", "_array", "_api"),
         *("_kernel_language", "kernel_language"),
     },
-    "kernel_language": set(),  # names
+    # names, and algorithms
+    "kernel_language": {"", "_array", "_kernel_language", "errors", "typing"},
     "_kernel_language": {
         *("errors", "_config", "_devices", "_array", "backends.promotion", "backends.launching"),
     },

@@ -40,6 +40,7 @@ def main(name: str, compute: Callable[[pa.Device], Any], draw: Callable[[Axes, A
     parser = argparse.ArgumentParser(prog=f"python -m examples.kernels.{name}")
     parser.add_argument("--device", default="auto", help="where it is computed: clarray, torch")
     parser.add_argument("--output", type=Path, help="write the picture, instead of showing it")
+    parser.add_argument("--small", action="store_true", help="write few pixels in few colours")
     options = parser.parse_args()
     try:
         from matplotlib import pyplot as plt
@@ -61,5 +62,16 @@ def main(name: str, compute: Callable[[pa.Device], Any], draw: Callable[[Axes, A
     if options.output is None:
         plt.show()
     else:
-        figure.savefig(options.output, dpi=100)
+        figure.savefig(options.output, dpi=60 if options.small else 100)
+        if options.small:
+            _use_few_colours(options.output)
         print(f"the picture: {options.output}")
+
+
+def _use_few_colours(path: Path) -> None:
+    """Write a picture anew with 96 colours, in a fourth of the bytes."""
+    from PIL import Image  # which matplotlib needs too
+
+    with Image.open(path) as image:
+        few = image.convert("RGB").quantize(96)
+    few.save(path, optimize=True)

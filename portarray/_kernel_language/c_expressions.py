@@ -109,21 +109,32 @@ class Expressions:
         return out
 
     def index(self, x: tree.Expr) -> str:
-        """Return an index in the width of indices.
+        """Return an index in the width of indices, or of 64 bits.
 
-        Sums, differences and products modulo 2**32 are right where the whole is in bounds.
+        Sums, differences and products modulo 2**32 are right where the whole is in bounds. Values
+        that are kept in 64 bits stay so: Intel's CPU compiler takes the places of neighbouring
+        work-items for neighbours where their 64-bit distance, cut to 32 bits, changes in a loop.
         """
         assert isinstance(x.type, Scalar)
         if isinstance(x, tree.Literal):
             return str(x.value)
-        if not self.types.wide and x.type.weak and x.type.bits > 31:
-            if isinstance(x, tree.Operation) and x.sign in ("+", "-", "*"):
-                first, second = (self.index(one) for one in x.operands)
-                return f"(i32)((u32){closed(first)} {x.sign} (u32){closed(second)})"
-            return f"(i32){closed(self.text(x))}"
-        if self.types.settled(x.type).dtype == (types.INT64 if self.types.wide else types.INT32):
-            return closed(self.text(x))
-        return f"({self.types.offset}){closed(self.text(x))}"
+        if not self.types.wide and x.type.weak and x.type.bits > 31 and self.is_narrow(x):
+            assert isinstance(x, tree.Operation)
+            first, second = (self.index(one) for one in x.operands)
+            return f"(i32)((u32){closed(first)} {x.sign} (u32){closed(second)})"
+        kept = self.types.settled(x.type).dtype
+        assert kept is not None
+        wanted = types.INT64 if self.types.wide or kept.itemsize == 8 else types.INT32
+        value = closed(self.text(x))
+        return value if kept == wanted else f"(i{8 * wanted.itemsize}){value}"
+
+    def is_narrow(self, x: tree.Expr) -> bool:
+        """Tell whether an integer is made of values of at most 32 bits."""
+        if isinstance(x, tree.Operation) and x.sign in ("+", "-", "*") and len(x.operands) == 2:
+            return all(self.is_narrow(one) for one in x.operands)
+        assert isinstance(x.type, Scalar)
+        kept = self.types.settled(x.type).dtype
+        return isinstance(x, tree.Literal) or (kept is not None and kept.itemsize <= 4)
 
     def _operation(self, x: tree.Operation) -> str:
         operands = x.operands

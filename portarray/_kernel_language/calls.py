@@ -207,7 +207,7 @@ def _helper_call(
     function = target.function
     if function in scope.shared.running:
         raise Wrong(node, f"{function.__name__} calls itself; recursion is not in the language")
-    found = source.read(function)
+    found = source.read(function, helper=True)
     names = [one.arg for one in found.node.args.args]
     if len(names) != len(given):
         raise Wrong(node, f"{function.__name__} takes {len(names)} arguments, got {len(given)}")
@@ -229,7 +229,7 @@ def _helper_call(
         scope.shared.running.append(function)
         try:
             scope.shared.count += 1
-            name = f"{function.__name__}_{scope.shared.count}"
+            name = f"{found.node.name}_{scope.shared.count}"
             inner = Scope(found, parameters, scope.setting, scope.shared, helper=True)
             made = scope.shared.read(inner, name)
         finally:

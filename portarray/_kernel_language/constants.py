@@ -58,9 +58,7 @@ def is_number(value: Any) -> bool:
 
 def dtype_of(value: Any) -> DType | None:
     """Return the dtype that a constant is, as ``pa.float32`` or ``numpy.float32``."""
-    if value in (int, float, bool, complex) or isinstance(value, str):
-        return None
-    if isinstance(value, np.dtype):
+    if isinstance(value, np.dtype):  # which may equal int and float
         return value
     if isinstance(value, type) and issubclass(value, np.generic):
         return np.dtype(value)

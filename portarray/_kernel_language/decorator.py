@@ -89,7 +89,7 @@ class Decorator:
         from portarray._kernel_language import source
         from portarray._kernel_language.words import Helper
 
-        source.read(function)
+        source.read(function, helper=True)
         return Helper(function)  # type: ignore[arg-type, return-value]
 
     def __repr__(self) -> str:

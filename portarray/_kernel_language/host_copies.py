@@ -30,6 +30,11 @@ class Span:
     strides: Range  # in bytes
 
 
+def on_host(x: Array) -> Values:
+    """Return an array's values, for reading only, also where NumPy cannot read its memory."""
+    return x.device._backend.read_host(x.native, x.device.native)
+
+
 def copies(asked: Asked, launcher: Launcher | str, written: list[int]) -> dict[int, Values]:
     """Return copies of the arrays by their places; one for those that are the same."""
     out: dict[int, Values] = {}
@@ -43,7 +48,7 @@ def copies(asked: Asked, launcher: Launcher | str, written: list[int]) -> dict[i
         base = np.empty(size, np.uint8)
         for same in alike.values():
             x = asked.args[same[0].place]
-            made: Values = np.array(x, order="C")
+            made: Values = np.array(on_host(x), order="C")
             if len(alike) > 1:
                 values, start = made, same[0].first - low
                 made = np.ndarray(x.shape, x.dtype, base, start, same[0].strides)

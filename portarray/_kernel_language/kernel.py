@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from types import FunctionType
 from typing import Any
 
-import numpy as np
-
 from portarray._array import results
 from portarray._array.array import Array
 from portarray._config import config
@@ -16,6 +14,7 @@ from portarray._kernel_language import arguments, remembered
 from portarray._kernel_language.arguments import Asked, hashable
 from portarray._kernel_language.definition import define
 from portarray._kernel_language.dialects import DIALECTS
+from portarray._kernel_language.host_copies import on_host
 from portarray._kernel_language.oracle import Oracle
 from portarray._kernel_language.plans import LaunchPlan, plan
 from portarray._kernel_language.preparing import Prepared, current, draft, prepare, read
@@ -231,7 +230,7 @@ class Kernel:
         with config(kernel_debug=False):
             got = self(*passed, ndrange=ndrange, group=group)
         pairs = zip(got if type(got) is tuple else (got,), want, strict=True)
-        values = [units_between(np.asarray(x), np.asarray(y)) for x, y in pairs]
+        values = [units_between(on_host(x), on_host(y)) for x, y in pairs]
         names = [self._own.names[place] for place in self._oracle.written(asked)]
         found = dict(zip(names, values, strict=True))
         if not max(values) <= tolerance:

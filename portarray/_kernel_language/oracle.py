@@ -10,7 +10,7 @@ import numpy as np
 from portarray._array import conversion
 from portarray._array.array import Array
 from portarray._config import config
-from portarray._kernel_language import remembered, source, types
+from portarray._kernel_language import remembered, types
 from portarray._kernel_language.arguments import Asked
 from portarray._kernel_language.definition import Definition
 from portarray._kernel_language.dialects import DIALECTS
@@ -36,11 +36,8 @@ class Oracle:
             launcher = asked.device._backend.launcher(asked.device.native)
             dialect = DIALECTS["opencl" if isinstance(launcher, str) else launcher.dialect]
             found, setting, shared = read(self._own, asked, launcher, dialect)
-            sources = {
-                id(one): source.read(function) for (function, *_), one in shared.helpers.items()
-            }
             made = interpret(
-                found, setting, lambda one: sources.get(id(one), self._own.source), checked=debug
+                found, setting, lambda one: one.source or self._own.source, checked=debug
             )
             kept = made, list(shared.constants.values())
             remembered.remember(self.made, (debug, asked.key), kept, remembered.MOST_PROGRAMS)

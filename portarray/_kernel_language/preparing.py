@@ -12,6 +12,7 @@ import numpy as np
 
 from portarray._array import dispatch
 from portarray._array.array import Array
+from portarray._devices.device import Device
 from portarray._kernel_language import source, tree, types
 from portarray._kernel_language.arguments import Asked, parameters
 from portarray._kernel_language.definition import Definition
@@ -99,24 +100,10 @@ def read(
     own: Definition, asked: Asked, launcher: Any, dialect: Dialect
 ) -> tuple[tree.Function, Setting, Shared]:
     """Return the typed tree; the number of axes is found where no ndrange is given."""
-    device, axes = asked.device, asked.axes
-    double = np.dtype(np.float64)
-    dtypes = frozenset(dispatch.dtypes_of(device))
-    if not dialect.double:
-        dtypes -= {double}
-    default = dispatch.default_dtype(device, "f")
-    if default == double and double not in dtypes:
-        default = np.dtype(np.float32)
+    axes = asked.axes
 
     def setting(ndim: int) -> Setting:
-        return Setting(
-            default=default,
-            dtypes=dtypes,
-            ndim=max(ndim, 1),
-            index_bits=types.ALL_BITS if asked.large else types.INDEX_BITS,
-            atomics64=getattr(launcher, "atomics64", True),
-            device=str(device),
-        )
+        return setting_of(asked.device, launcher, dialect, ndim, large=asked.large)
 
     given = parameters(own, asked)
     if axes < 0:
@@ -129,6 +116,27 @@ def read(
     if not found.written:
         raise TypeError(f"{own.name} writes into none of its arguments, so that it has no effect")
     return found, setting(axes), shared
+
+
+def setting_of(
+    device: Device, launcher: Any, dialect: Dialect, ndim: int, *, large: bool = False
+) -> Setting:
+    """Return what the front end asks of a device, whose launcher may be a reason instead."""
+    double = np.dtype(np.float64)
+    dtypes = frozenset(dispatch.dtypes_of(device))
+    if not dialect.double:
+        dtypes -= {double}
+    default = dispatch.default_dtype(device, "f")
+    if default == double and double not in dtypes:
+        default = np.dtype(np.float32)
+    return Setting(
+        default=default,
+        dtypes=dtypes,
+        ndim=max(ndim, 1),
+        index_bits=types.ALL_BITS if large else types.INDEX_BITS,
+        atomics64=getattr(launcher, "atomics64", True),
+        device=str(device),
+    )
 
 
 def first_written(own: Definition) -> str | None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
+import linecache
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import PurePath
 from types import FunctionType
 from typing import Any
@@ -60,15 +61,17 @@ def _file_name(path: str) -> str:
     return PurePath(path).name
 
 
-def read(function: Any) -> Source:
-    """Return the text of a function; an error for what has none."""
+def read(function: Any, *, helper: bool = False) -> Source:
+    """Return the text of a function; an error for what has none. A helper may be a lambda."""
     if not isinstance(function, FunctionType):
         raise TypeError(
             f"pa.kernel takes a function that is written with def, not {_named(function)}"
         )
     name = function.__qualname__
     if function.__name__ == "<lambda>":
-        raise TypeError("pa.kernel takes a function that is written with def, not a lambda")
+        if not helper:
+            raise TypeError("pa.kernel takes a function that is written with def, not a lambda")
+        return _read_lambda(function)
     try:
         lines, first = inspect.getsourcelines(function)
     except (OSError, TypeError):
@@ -87,6 +90,66 @@ def read(function: Any) -> Source:
         what = "an async function" if isinstance(node, ast.AsyncFunctionDef) else "no def statement"
         raise KernelSyntaxError([place.problem(node, f"{name} is {what}; kernels are plain ones")])
     return Source(function, filename, lines, first, indent, node)
+
+
+@lru_cache(maxsize=256)  # it reads the whole file
+def _read_lambda(function: FunctionType) -> Source:
+    """Return the text of a lambda as that of a function with one statement."""
+    code = function.__code__
+    missing = TypeError(
+        "the text of a lambda is not to be had, so that kernels cannot call it; write it in a file "
+        "or a notebook's cell"
+    )
+    try:
+        lines, _ = inspect.findsource(code)
+        module = ast.parse("".join(lines))
+    except (OSError, SyntaxError):
+        raise missing from None
+    names = list(code.co_varnames[: code.co_argcount])
+    places = [(one[0], one[2]) for one in code.co_positions() if None not in one and one[3]]
+    # Of several lambdas in a line, the innermost one that all instructions are in.
+    found = [
+        one
+        for one in ast.walk(module)
+        if isinstance(one, ast.Lambda)
+        and one.lineno == code.co_firstlineno
+        and [arg.arg for arg in one.args.args] == names
+        and all(_start(one.body) <= place < _end(one.body) for place in places)
+    ]
+    if places and len(found) > 1:
+        found = [max(found, key=lambda one: _start(one.body))]
+    if not found:
+        raise missing
+    if len(found) > 1:
+        raise TypeError(
+            f"line {code.co_firstlineno} of {code.co_filename} has several lambdas that look like "
+            f"the one that is given; write it with def"
+        )
+    (own,) = found
+    node = ast.parse("def unnamed():\n    return 0").body[0]
+    assert isinstance(node, ast.FunctionDef)
+    node.args, node.body = own.args, [ast.copy_location(ast.Return(own.body), own.body)]
+    ast.copy_location(node, own)
+    return Source(function, code.co_filename, lines, 1, 0, node)
+
+
+def _start(node: ast.expr) -> tuple[int, int]:
+    return node.lineno, node.col_offset
+
+
+def _end(node: ast.expr) -> tuple[int, int]:
+    assert node.end_lineno is not None
+    assert node.end_col_offset is not None
+    return node.end_lineno, node.end_col_offset
+
+
+def generated(text: str, name: str, names: dict[str, Any]) -> FunctionType:
+    """Return a function of a text that is in no file, which tracebacks and errors show."""
+    filename = f"<portarray: {'; '.join(text.split(chr(10)))}>"
+    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+    exec(compile(text, filename, "exec"), names)  # noqa: S102
+    made: FunctionType = names[name]
+    return made
 
 
 def _named(value: Any) -> str:

@@ -298,9 +298,11 @@ class Backend(ABC):
         """Return shape, strides and offset of an array in elements, for its launcher's programs.
 
         **Should**, with :meth:`launcher`, and from attributes only. The offset is 0 unless the
-        launcher's pointers are to memory blocks (``offsets``).
+        launcher's pointers are to memory blocks (``offsets``). By default that of a contiguous
+        array: the interpreter of kernels needs no other.
         """
-        raise NotImplementedError(f"{self.info.title} has no launcher that would need layouts")
+        shape = tuple(x.shape)
+        return shape, tuple([math.prod(shape[axis + 1 :]) for axis in range(len(shape))]), 0
 
     # Host memory and other devices
 

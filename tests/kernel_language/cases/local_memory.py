@@ -33,6 +33,23 @@ def sum_of_groups(y, x):
         y[kl.group_index()] = shared[0]
 
 
+def sum_of_neighbours(y, x, filled):
+    """Add to places whose distance, of 64 bits, doubles in each turn of a loop."""
+    here = kl.local_index()
+    shared = kl.local(16, kl.int32)
+    shared[here] = x[kl.index()]
+    kl.barrier()
+    step = 1
+    while step < 16:
+        left = 2 * step * here
+        if left + step < filled:
+            shared[left] += shared[left + step]
+        kl.barrier()
+        step *= 2
+    if here == 0:
+        y[kl.group_index()] = shared[0]
+
+
 def running_sum_of_groups(y, x):
     i = kl.index()
     here = kl.local_index()
@@ -258,6 +275,13 @@ def _mirrored(y, x):
 
 
 CASES = [
+    Case(
+        sum_of_neighbours,
+        lambda rng: (np.zeros(4, np.int32), rng.integers(0, 99, 64).astype(np.int32), 16),
+        lambda y, x, filled: (x.reshape(4, 16).sum(axis=1).astype(np.int32),),
+        ndrange=(64,),
+        group=(16,),
+    ),
     Case(
         reverse_in_groups,
         lambda rng: (np.zeros(64, np.float32), of_x(rng, 64)),

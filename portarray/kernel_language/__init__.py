@@ -2,10 +2,12 @@
 
 The names mean something inside functions that :func:`portarray.kernel` compiles. Called anywhere
 else they raise, except for the dtypes, which are NumPy's scalar types.
+:mod:`portarray.kernel_language.algorithms` has algorithms that take a function.
 """
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -49,11 +51,15 @@ uint8, uint16, uint32, uint64 = np.uint8, np.uint16, np.uint32, np.uint64
 float16, float32, float64 = np.float16, np.float32, np.float64
 
 if TYPE_CHECKING:
+    from portarray.kernel_language import algorithms as algorithms
+
     bfloat16: type[Any]
 
 
 def __getattr__(name: str) -> Any:
-    """Import ml_dtypes for bfloat16 only when it is asked for."""
+    """Import ml_dtypes for bfloat16, and the algorithms, only when they are asked for."""
+    if name == "algorithms":
+        return importlib.import_module(f"{__name__}.algorithms")
     if name == "bfloat16":
         import ml_dtypes
 
