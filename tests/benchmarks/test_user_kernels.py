@@ -50,7 +50,12 @@ def test_targets_follow_from_the_figures(benchmark: ModuleType) -> None:
         for name, most in asked.items()
     ]
     judged = benchmark.targets(
-        rows, figures, report["launch"], report["first_call"], report["front_end"]
+        rows,
+        figures,
+        report["launch"],
+        report["first_call"],
+        report["front_end"],
+        report.get("built_in", {}),
     )
     told = {one["promise"]: one["holds"] for one in report["targets"]}
     assert told == {one.promise: one.holds for one in judged}
