@@ -67,12 +67,13 @@ def test_what_it_compares_is_equal(benchmark: ModuleType, monkeypatch: pytest.Mo
     pytest.importorskip("numba")
     if "clarray" not in {device.library for device in pa.devices()}:
         pytest.skip("needs an OpenCL device")
-    for name, size in (("SIZE", 1 << 18), ("SIDE", 64), ("IMAGE", 32)):
+    for name, size in (("SIZE", 1 << 18), ("SIDE", 64), ("IMAGE", 32), ("MANY_KEYS", 1 << 14)):
         monkeypatch.setattr(benchmark, name, size)
     rows = benchmark.rows("")
     assert [row.name for row in rows] == [
-        "saxpy", "stencil", "mandelbrot", "transpose", "reduction"
-    ]  # fmt: skip
+        *("saxpy", "stencil", "mandelbrot", "transpose", "reduction"),
+        *("own reduction", "own scan", "own order"),
+    ]
     for row in rows:
         assert {"Numba", *benchmark.OURS} <= set(row.actions)
 
