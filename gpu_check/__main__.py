@@ -48,6 +48,7 @@ SHARES = {
     "model": 15,
     "user kernels": 15,
     "random": 5,
+    "gradients": 5,
     "suite": 50,
     "programs": 20,
     "official": 40,
@@ -232,6 +233,7 @@ def suites(check: Check, devices: list[str], official: Path | None) -> None:
     options = {
         "user kernels": ("own_kernels.py",),
         "random": ("random_keys.py",),
+        "gradients": ("derivatives.py",),
         "suite": ("suite.py",),
         "programs": ("suite.py", "--programs"),
         "official": ("suite.py", "--official", str(official)),
@@ -345,7 +347,7 @@ def show(report: dict[str, Any], absent: dict[str, str]) -> int:
         return 0
     for device in report["checked"]:
         print(f"  {device}")
-        for name in ("user kernels", "random", "suite", "programs", "official"):
+        for name in ("user kernels", "random", "gradients", "suite", "programs", "official"):
             part = report[name].get(device, report[name])
             failures += len(part.get("failures", ()))
             # Asked for by name or found functional, and yet nothing could be run on it.

@@ -369,3 +369,20 @@ CASES = [
     *transforms(),
     *kernels(),
 ]
+
+
+def _weights(shape: tuple[int, ...], *, is_complex: bool) -> Values:
+    rng = np.random.default_rng(7)
+    drawn: Values = rng.normal(size=shape)
+    return drawn + 1j * rng.normal(size=shape) if is_complex else drawn
+
+
+def weighted(case: Case, x: Any) -> Any:
+    """Return the elements of a function's result, weighted and summed."""
+    y = case.function(x)
+    if not pa.isdtype(y.dtype, "complex floating"):
+        return pa.sum(
+            y * pa.asarray(_weights(y.shape, is_complex=False), dtype=y.dtype, device=y.device)
+        )
+    w = pa.asarray(_weights(y.shape, is_complex=True), dtype=y.dtype, device=y.device)
+    return pa.sum(pa.real(pa.conj(w) * y))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gradient_cases import CASES, Case, placed
+from gradient_cases import CASES, placed, weighted
 
 import portarray as pa
 from portarray._transforms.rules import RULES
@@ -24,23 +24,6 @@ def host(x: Any) -> Values:
     return np.asarray(pa.to_device(x, "numpy"))
 
 
-def weights(shape: tuple[int, ...], *, is_complex: bool) -> Values:
-    rng = np.random.default_rng(7)
-    drawn: Values = rng.normal(size=shape)
-    return drawn + 1j * rng.normal(size=shape) if is_complex else drawn
-
-
-def loss(case: Case, x: Any) -> Any:
-    """Return the elements of a function's result, weighted and summed."""
-    y = case.function(x)
-    if not pa.isdtype(y.dtype, "complex floating"):
-        return pa.sum(
-            y * pa.asarray(weights(y.shape, is_complex=False), dtype=y.dtype, device=y.device)
-        )
-    w = pa.asarray(weights(y.shape, is_complex=True), dtype=y.dtype, device=y.device)
-    return pa.sum(pa.real(pa.conj(w) * y))
-
-
 @cache
 def differences(number: int) -> Values:
     """Return central differences of a case's loss, in NumPy's float64."""
@@ -53,7 +36,7 @@ def differences(number: int) -> Values:
             for sign in (1, -1):
                 moved = case.x.copy()
                 moved[place] += sign * STEP * unit
-                ends.append(float(loss(case, pa.asarray(moved, device="numpy"))))
+                ends.append(float(weighted(case, pa.asarray(moved, device="numpy"))))
             found[place] += unit * (ends[0] - ends[1]) / (2 * STEP)
     return found
 
@@ -69,7 +52,7 @@ def test_gradients_are_those_of_differences(number: int, device: str) -> None:
     wide = x.dtype == case.x.dtype
     if case.name == "astype" and not wide:
         pytest.skip("the device has no complex128")
-    got = pa.grad(lambda x: loss(case, x))(x)
+    got = pa.grad(lambda x: weighted(case, x))(x)
     assert got.device is pa.device(device)
     assert got.dtype == x.dtype
     expected = differences(number)
