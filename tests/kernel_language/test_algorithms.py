@@ -267,7 +267,9 @@ BUILT_IN = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("function", "name"), BUILT_IN, ids=lambda one: str(one))
+@pytest.mark.parametrize(
+    ("function", "name"), BUILT_IN, ids=lambda one: getattr(one, "__name__", one)
+)
 def test_the_librarys_own(
     function: Any, name: str, device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
