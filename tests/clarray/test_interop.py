@@ -160,8 +160,8 @@ def test_dpnp_and_clarray_in_one_process(device: Device, tmp_path: Path) -> None
     program = """
 import dpnp
 import numpy as np
+from portarray.clarray import from_dlpack
 from portarray.clarray.engine.transfer import to_numpy
-from portarray.clarray.interop import from_dlpack
 given = dpnp.arange(6.0)
 x = from_dlpack(given)
 assert to_numpy(x).tolist() == [0, 1, 2, 3, 4, 5]

@@ -180,9 +180,9 @@ def test_views_survive_the_interpreters_end(device: Device) -> None:
     on_host(device)
     program = (
         "import numpy as np, sys\n"
+        "from portarray.clarray import asarray\n"
         "from portarray.clarray.runtime.registry import devices\n"
-        "from portarray.clarray.engine.transfer import from_numpy\n"
-        f"x = from_numpy(np.arange(5.0), devices()[{device.index}])\n"
+        f"x = asarray(np.arange(5.0), device=devices()[{device.index}])\n"
         "sys.kept = np.from_dlpack(x), x.__dlpack__(), np.asarray(x)\n"
     )
     done = subprocess.run(
