@@ -270,7 +270,7 @@ class Backend(ABC):
 
         **May**, for libraries whose own gradients cost less than a record of the calls; None, the
         default, has the calls recorded. ``once`` says that cotangents are pulled back at most once.
-        Raises :class:`~portarray.backends.types.NoOwnGradient` where the library refuses.
+        Raises :class:`~portarray.backends.types.NoOwnGradientError` where the library refuses.
         """
         return None
 

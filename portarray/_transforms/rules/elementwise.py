@@ -51,12 +51,13 @@ def _turning(a: Any, b: Any) -> tuple[Any, Any]:
     return a / square, b / square
 
 
-def _copysign(g: Any, y: Any, x1: Any, x2: Any) -> Any:
-    return (
-        pa.where(x1 == 0, 0, g * pa.copysign(1, x2) * pa.sign(x1))
-        if isinstance(x2, Array)
-        else pa.where(x1 == 0, 0, g * math.copysign(1, x2) * pa.sign(x1))
-    )
+def _sign(g: Any, y: Any, x: Any) -> Any:
+    if not pa.isdtype(x.dtype, "complex floating"):
+        return pa.zeros_like(g)
+    # z/|z|: what of g is perpendicular to the direction y, over the size.
+    size = pa.abs(x)
+    size = pa.where(size == 0, 1, size)
+    return 1j * y * pa.imag(conj(y) * g) / size
 
 
 define(
@@ -75,7 +76,10 @@ define(
         "atanh": lambda g, y, x: g / conj((1 - x) * (1 + x)),
         "ceil": _zero,
         "conj": lambda g, y, x: pa.conj(g),
-        "copysign": (_copysign, lambda g, y, a, b: pa.zeros_like(g)),
+        "copysign": (
+            lambda g, y, a, b: g * pa.sign(y) * pa.sign(a),
+            lambda g, y, a, b: pa.zeros_like(g),
+        ),
         "cos": lambda g, y, x: -g * conj(pa.sin(x)),
         "cosh": lambda g, y, x: g * conj(pa.sinh(x)),
         "divide": (lambda g, y, a, b: g / conj(b), lambda g, y, a, b: -g * conj(y / b)),
@@ -114,7 +118,7 @@ define(
         "reciprocal": lambda g, y, x: -g * conj(y * y),
         "remainder": (lambda g, y, a, b: g, lambda g, y, a, b: -g * pa.floor_divide(a, b)),
         "round": _zero,
-        "sign": lambda g, y, x: _sign(g, y, x),
+        "sign": _sign,
         "sin": lambda g, y, x: g * conj(pa.cos(x)),
         "sinh": lambda g, y, x: g * conj(pa.cosh(x)),
         "sqrt": lambda g, y, x: g / conj(2 * y),
@@ -130,12 +134,3 @@ define(
         ),
     }
 )
-
-
-def _sign(g: Any, y: Any, x: Any) -> Any:
-    if not pa.isdtype(x.dtype, "complex floating"):
-        return pa.zeros_like(g)
-    # z/|z|: what of g is perpendicular to the direction y, over the size.
-    size = pa.abs(x)
-    size = pa.where(size == 0, 1, size)
-    return 1j * y * pa.imag(conj(y) * g) / size

@@ -105,10 +105,6 @@ def _inverse(g: Any, y: Any, x: Any) -> Any:
     return -(_adjoint(y) @ g @ _adjoint(y))
 
 
-def _columns(a: Any, b: Any) -> bool:
-    return bool(b.ndim == 1)
-
-
 def _solve(gs: Any, ys: Any, wanted: Any, a: Any, b: Any) -> Any:
     (g,), (y,) = gs, ys
     vector = b.ndim == 1
