@@ -41,15 +41,19 @@ class _Pulled:
         for n in followed:
             _check_parameters(what, function, n, args[n])
 
+        name = self.name
+        returned: dict[str, Any] = {}  # not self, which keeps what keeps of_arrays
+
         def of_arrays(arrays: Sequence[Array]) -> list[Array]:
             each = iter(arrays)
             given = list(args)
             for n in followed:
                 given[n] = trees.mapped(lambda _: next(each), args[n])
             output = function(*given, **named)
+            returned["aux"] = None
             if has_aux:
-                output, self.aux = _pair(what, self.name, output)
-            self.output = output
+                output, returned["aux"] = _pair(what, name, output)
+            returned["output"] = output
             return _arrays(output)
 
         leaves = [x for tree in self.inputs for x in _arrays(tree)]
@@ -61,13 +65,11 @@ class _Pulled:
             once=once,
         )
         outputs = iter(self._called.outputs)
-        self.output = trees.mapped(lambda x: next(outputs) if type(x) is Array else x, self.output)
-        value = self._called.value
-        self.aux = (
-            trees.mapped(lambda x: value(x) if type(x) is Array else x, self.aux)
-            if has_aux
-            else None
+        self.output = trees.mapped(
+            lambda x: next(outputs) if type(x) is Array else x, returned["output"]
         )
+        value = self._called.value
+        self.aux = trees.mapped(lambda x: value(x) if type(x) is Array else x, returned["aux"])
 
     def pull(self, cotangents: Any) -> tuple[Any, ...]:
         """Return the cotangents of the followed arguments."""
@@ -528,7 +530,8 @@ def checkpoint(function: Function, /) -> Function:
     @functools.wraps(function)
     def kept(*args: Any) -> Any:
         def run(*inner: Any) -> tuple[Any, Any]:
-            return (kept if _is_traced(inner) else function)(*inner), None
+            # Another wrapper, since a function that calls itself holds itself.
+            return (checkpoint(function) if _is_traced(inner) else function)(*inner), None
 
         def backward(_: Any, g: Any, inner: tuple[Any, ...]) -> Sequence[Any]:
             def of_arrays(arrays: Sequence[Array]) -> list[Array]:

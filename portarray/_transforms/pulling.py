@@ -73,17 +73,17 @@ def called(function: Function, inputs: Arrays, ended: str, *, once: bool) -> Pul
             found = None
         if found is not None:
             return found
-    return _by_record(function, inputs, ended)
+    return _by_record(function, inputs, ended, once=once)
 
 
-def _by_record(function: Function, inputs: Arrays, ended: str) -> Pulled:
+def _by_record(function: Function, inputs: Arrays, ended: str, *, once: bool) -> Pulled:
     trace = GradientTrace()
     followed = [trace.follow(x) for x in inputs]
     _records.now += 1
     try:
         outputs = function([x for x, _ in followed])
     finally:
-        trace.ended = ended
+        calls = trace.end(ended)
         _records.now -= 1
 
     def value(x: Array) -> Array:
@@ -100,7 +100,7 @@ def _by_record(function: Function, inputs: Arrays, ended: str) -> Pulled:
                 known = given.get(native.place)
                 given[native.place] = g if known is None else known + g
         with np.errstate(all="ignore"):  # infinite derivatives are answers, as of sqrt at 0
-            found = trace.backward(given)
+            found = trace.backward(calls, given, once=once)
         return [found.get(place) for _, place in followed]
 
     return Pulled([value(y) for y in outputs], pull, value)
@@ -132,7 +132,7 @@ def _by_library(function: Function, inputs: Arrays, ended: str, *, once: bool) -
         try:
             parts = pull_natives([g._native for g in cotangents])
         except NoOwnGradientError:  # found out on the way back: once more, recorded
-            return _by_record(function, inputs, ended).pull(cotangents)
+            return _by_record(function, inputs, ended, once=once).pull(cotangents)
         return [
             None if x is None else untraced(x, device)
             for x, device in zip(parts, devices, strict=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -125,10 +125,25 @@ class GradientTrace(Trace):
         self._places += 1
         return self._places
 
-    def backward(self, cotangents: Mapping[int, Array]) -> dict[int, Array]:
-        """Return the cotangents of the places that those of some results depend on."""
+    def end(self, message: str) -> list[_Call]:
+        """Record no more, and return the calls.
+
+        They hold tracers, which hold this trace: were it to hold them too, memory would be freed
+        by the garbage collector alone, which counts objects and not their bytes.
+        """
+        self.ended = message
+        calls, self.calls = self.calls, []
+        return calls
+
+    def backward(
+        self, calls: list[_Call], cotangents: Mapping[int, Array], *, once: bool
+    ) -> dict[int, Array]:
+        """Return the cotangents of the places that those of some results depend on.
+
+        ``once`` empties the list of calls, so that each frees what it kept.
+        """
         found = dict(cotangents)
-        for call in reversed(self.calls):
+        for call in _popped(calls) if once else reversed(calls):
             given = [found.pop(place, None) if place else None for place in call.places]
             if not any(one is not None for one in given):
                 continue
@@ -152,6 +167,11 @@ class GradientTrace(Trace):
         elif x.__class__ in (list, tuple):
             for one, own in zip(x, part, strict=True):
                 self._add(found, one, own)
+
+
+def _popped(calls: list[_Call]) -> Iterator[_Call]:
+    while calls:
+        yield calls.pop()
 
 
 def wrap(x: Any, device: Device) -> Any:

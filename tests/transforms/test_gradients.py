@@ -312,3 +312,49 @@ def test_nothing_is_left_behind(device: str) -> None:
     del held, loss
     gc.collect()
     assert alive() is None
+
+
+def second(x: Any) -> Any:
+    return pa.grad(lambda x: pa.sum(pa.grad(lambda y: pa.sum(pa.tanh(y)))(x)))(x)
+
+
+def pulled(x: Any) -> Any:
+    y, pull = pa.vjp(lambda x: {"y": pa.tanh(x)}, x)
+    return pull(y)
+
+
+def failed(x: Any) -> Any:
+    try:
+        pa.grad(lambda x: pa.tanh(x)[0, 1, 2])(x)
+    except IndexError:
+        return None
+
+
+KEEPERS = {
+    "aux": pa.value_and_grad(lambda x: (pa.sum(pa.tanh(x)), x * 2), has_aux=True),
+    "checkpoint": pa.grad(lambda x: pa.sum(pa.checkpoint(pa.tanh)(x * 2))),
+    "across devices": pa.grad(lambda x: pa.sum(pa.tanh(x).to_device("numpy"))),
+    "second": second,
+    "vjp": pulled,
+    "failed": failed,
+}
+
+
+@pytest.mark.parametrize("name", KEEPERS)
+def test_memory_is_freed_without_the_garbage_collector(name: str, device: str) -> None:
+    """It counts objects, of which there are few, while gigabytes of results wait for it."""
+    x = asarray([0.5, 2.0], device)
+    KEEPERS[name](x)  # what libraries make once
+    gc.collect()
+    gc.disable()
+    try:
+        KEEPERS[name](x)
+        gc.set_debug(gc.DEBUG_SAVEALL)
+        gc.collect()
+        kept = [type(one).__name__ for one in gc.garbage]
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+        gc.enable()
+    arrays = {"Array", "ArrayImpl", "Tensor", "Tracer", "array", "dpnp_array", "ndarray"}
+    assert arrays.isdisjoint(kept)
