@@ -49,6 +49,8 @@ GROWTH = 200
 """After how many steps without an overflow the loss scale is doubled."""
 
 FIRST_SCALE = 2.0**15
+PROGRESS = ("step", "skipped", "scale", "good", "evaluations")
+"""Attributes of a trainer that a checkpoint keeps beside arrays."""
 
 Tree = list[Parameters]
 State = dict[str, Tree]
@@ -242,6 +244,15 @@ def shares_of(batch: int, weights: Sequence[int]) -> list[slice]:
     return found
 
 
+def fits(state: State, found: Any) -> bool:
+    """Tell whether a tree has the arrays of a state, in shapes and dtypes."""
+
+    def kinds(tree: Any) -> Any:
+        return optree.tree_map(lambda x: (x.shape, str(x.dtype)), tree)
+
+    return bool(kinds(state) == kinds(found))
+
+
 class Worker:
     """A device with the examples on it, and the key that batches are drawn with."""
 
@@ -315,9 +326,10 @@ class Trainer:
         self.step = 0
         self.skipped = 0  # steps with an overflow
         self.scale = FIRST_SCALE if config.half else 1.0
-        self._good = 0  # steps since the scale was changed
+        self.good = 0  # steps since the scale was changed
         self._losses: list[float] = []
         self._recent: list[pa.Array] = []  # losses that nobody has asked for
+        self.evaluations: list[tuple[int, float, float]] = []  # step, loss and accuracy
 
         how = {"half": config.half, "checkpointing": checkpointing}
         self._gradients = compiled(partial(gradients, self.model, **how), compile)
@@ -356,13 +368,18 @@ class Trainer:
 
     def _rescaled(self, finite: bool) -> bool:
         """Halve the loss scale after an overflow, or double it after a long time without one."""
-        self._good += 1
+        self.good += 1
         if not finite:
-            self.scale, self._good = self.scale / 2, 0
+            self.scale, self.good = self.scale / 2, 0
             self.skipped += 1
-        elif self._good == GROWTH:
-            self.scale, self._good = self.scale * 2, 0
+        elif self.good == GROWTH:
+            self.scale, self.good = self.scale * 2, 0
         return finite
+
+    def batch(self, step: int) -> Batch:
+        """Return the batch of a step, which is counted from 0, on the first device."""
+        size = self.config.batch
+        return self._first.data.batch(self._first.key, step, size, slice(0, size))
 
     def _part(self, worker: Worker, rows: slice, parameters: Tree) -> tuple[pa.Array, Tree]:
         """Return a worker's part of the loss and of the gradients, on the first device."""
@@ -383,13 +400,14 @@ class Trainer:
         return self.state["parameters"]
 
     def evaluate(self) -> tuple[float, float]:
-        """Return loss and accuracy on the examples held out."""
+        """Return loss and accuracy on the examples held out, and remember them."""
         inputs, targets = self._first.data.held_out
-        half = self.config.half
-        logits = forward(self.model, self._parameters, inputs, half=half)
+        logits = forward(self.model, self._parameters, inputs, half=self.config.half)
         targets = targets.to_device(logits.device)
         right = pa.astype(pa.argmax(logits, axis=-1) == targets, logits.dtype)
-        return float(pa.kernels.cross_entropy(logits, targets)), float(pa.mean(right))
+        found = float(pa.kernels.cross_entropy(logits, targets)), float(pa.mean(right))
+        self.evaluations.append((self.step, *found))
+        return found
 
     @property
     def losses(self) -> list[float]:
@@ -407,12 +425,7 @@ class Trainer:
 
     def save(self, path: str | Path) -> None:
         """Save all that the next steps depend on; the file is written whole or not at all."""
-        progress = {
-            "step": self.step,
-            "skipped": self.skipped,
-            "scale": self.scale,
-            "good": self._good,
-        }
+        progress = {name: getattr(self, name) for name in PROGRESS}
         losses = np.asarray(self.losses, dtype=self.config.dtype)
         about = {"facts": json.dumps(self._facts()), "progress": json.dumps(progress)}
         pa.save(path, {**self.state, "losses": losses}, metadata=about)
@@ -436,7 +449,10 @@ class Trainer:
                 f"{path} is a checkpoint of another training: {', '.join(other)}. Ask for the "
                 f"same, or start anew without resuming"
             )
-        self._losses, self._recent = found.pop("losses").tolist(), []
+        losses = found.pop("losses", None)
+        if losses is None or not fits(self.state, found):
+            raise TrainingError(f"{path} says that it is such a checkpoint, but its arrays differ")
+        self._losses, self._recent = losses.tolist(), []
         self.state = {
             part: [
                 {name: pa.asarray(x, device=place, copy=True) for name, x in own.items()}
@@ -444,6 +460,5 @@ class Trainer:
             ]
             for part, tree in found.items()
         }
-        progress = json.loads(about["progress"])
-        self.step, self.skipped = progress["step"], progress["skipped"]
-        self.scale, self._good = progress["scale"], progress["good"]
+        for name, value in json.loads(about["progress"]).items():
+            setattr(self, name, value)

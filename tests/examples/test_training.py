@@ -1,0 +1,313 @@
+"""Training on every device, on several at once and across devices: one curve, whole checkpoints."""
+
+from __future__ import annotations
+
+import gc
+import json
+import tracemalloc
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import optree
+import pytest
+
+import portarray as pa
+
+for needed in ("click", "matplotlib", "rich", "safetensors", "sklearn"):
+    pytest.importorskip(needed, reason=f"{needed}, which examples/training needs, is not installed")
+
+from click.testing import CliRunner, Result  # noqa: E402
+
+from examples.training.command import train as command  # noqa: E402
+from examples.training.curves import draw  # noqa: E402
+from examples.training.errors import TrainingError  # noqa: E402
+from examples.training.train import Config, Trainer, gradients, places  # noqa: E402
+
+SIZES = {
+    "mlp": {"batch": 16, "width": 16, "steps": 40},
+    "text": {"batch": 4, "width": 16, "depth": 1, "heads": 2, "context": 8, "steps": 40},
+}
+
+
+def config(model: str, precision: str = "float64", **sizes: Any) -> Config:
+    return Config.of(model, precision=precision, **{**SIZES[model], **sizes})
+
+
+def losses(of: Config, devices: list[str], steps: int, **options: Any) -> list[float]:
+    with Trainer(of, devices, **options) as trainer:
+        while trainer.step < steps:
+            trainer.train()
+        return trainer.losses
+
+
+@cache
+def on_numpy(of: Config, steps: int) -> list[float]:
+    return losses(of, ["numpy"], steps)
+
+
+def bits(trainer: Trainer) -> list[Any]:
+    """Return all arrays of a state, as NumPy's."""
+    return [np.array(x) for x in optree.tree_leaves(pa.to_device(trainer.state, "numpy"))]
+
+
+@cache
+def by_plain_pytorch(of: Config, steps: int) -> list[float]:
+    from examples.training.plain_torch import train
+
+    return train(of, steps)[0]
+
+
+@pytest.mark.parametrize(("model", "steps"), [("mlp", 40), ("text", 8)])
+def test_losses_are_those_of_plain_pytorch(model: str, steps: int, device: str) -> None:
+    pytest.importorskip("torch", reason="PyTorch, which this is compared with, is not installed")
+    of = config(model)
+    wanted = by_plain_pytorch(of, steps)
+    np.testing.assert_allclose(losses(of, [device], steps), wanted, rtol=1e-9)
+    assert wanted[-1] < wanted[0] - 0.5
+
+
+@pytest.mark.parametrize("precision", ["float32", "mixed"])
+def test_in_smaller_dtypes_the_curve_is_near(precision: str, device: str) -> None:
+    wanted = on_numpy(config("mlp"), 40)
+    off = 1e-5 if precision == "float32" else 1e-2
+    np.testing.assert_allclose(losses(config("mlp", precision), [device], 40), wanted, rtol=off)
+
+
+def test_training_goes_on_where_it_was_saved(device: str, tmp_path: Path) -> None:
+    path = tmp_path / "training.safetensors"
+    of = config("mlp", "mixed")
+    with Trainer(of, [device]) as whole, Trainer(of, [device]) as begun:
+        whole.scale = begun.scale = 2.0**40  # more than float16 holds: some steps are left out
+        for _ in range(6):
+            whole.train()
+        for _ in range(3):
+            begun.train()
+        begun.save(path)
+    with Trainer(of, [device]) as resumed:
+        resumed.load(path)
+        while resumed.step < 6:
+            resumed.train()
+    assert resumed.losses == whole.losses
+    assert (resumed.scale, resumed.good) == (whole.scale, whole.good)
+    assert resumed.skipped == whole.skipped > 0
+    for x, y in zip(bits(resumed), bits(whole), strict=True):
+        np.testing.assert_array_equal(x, y)
+
+
+def test_a_checkpoint_goes_to_another_device(device: str, tmp_path: Path) -> None:
+    path = tmp_path / "training.safetensors"
+    with Trainer(config("mlp"), [device]) as trainer:
+        for _ in range(3):
+            trainer.train()
+        trainer.save(path)
+    with Trainer(config("mlp"), ["numpy"]) as resumed:
+        resumed.load(path)
+        while resumed.step < 8:
+            resumed.train()
+    np.testing.assert_allclose(resumed.losses, on_numpy(config("mlp"), 8), rtol=1e-9)
+
+
+@pytest.mark.parametrize("model", ["mlp", "text"])
+def test_devices_share_batches(model: str, device: str) -> None:
+    of = config(model)
+    others = [device] if device != "numpy:cpu:0" else []
+    shares = [3, 1][: len(others) + 1]
+    found = losses(of, ["numpy", *others], 4, shares=shares)
+    np.testing.assert_allclose(found, on_numpy(of, 4), rtol=1e-9)
+
+
+def test_several_libraries_share_batches_that_do_not_divide() -> None:
+    devices = ["numpy", *filter(pa.functional, ("torch", "jax", "mlx"))]
+    of = config("mlp", batch=17)
+    np.testing.assert_allclose(losses(of, devices, 4), on_numpy(of, 4), rtol=1e-9)
+
+
+def test_gradients_cross_a_split_model(device: str) -> None:
+    other = next((str(one) for one in pa.devices() if str(one) != device), None)
+    if other is None:
+        pytest.skip("there is one device alone")
+    of = config("mlp")
+    for devices in ([device, other], [other, device]):
+        found = losses(of, devices, 4, split=True)
+        np.testing.assert_allclose(found, on_numpy(of, 4), rtol=1e-9)
+    with Trainer(of, [device, other], split=True) as trainer:
+        assert {str(x.device) for x in optree.tree_leaves(trainer.state)} == {device, other}
+
+
+def test_checkpointing_gives_the_same_gradients(device: str) -> None:
+    of = config("text")
+    found = losses(of, [device], 3, checkpointing=True)
+    np.testing.assert_allclose(found, on_numpy(of, 3), rtol=1e-9)
+
+
+def test_checkpointing_takes_less_memory() -> None:
+    of = config("text", "float32", depth=6, width=32, batch=16, context=32)
+    peaks = []
+    with Trainer(of, ["numpy"]) as trainer:
+        batch = trainer.batch(0)
+        for checkpointing in (False, True):
+            gc.collect()
+            tracemalloc.start()
+            gradients(
+                trainer.model, trainer.state["parameters"], batch, checkpointing=checkpointing
+            )
+            peaks.append(tracemalloc.get_traced_memory()[1])
+            tracemalloc.stop()
+    assert peaks[1] < 0.5 * peaks[0]
+
+
+@pytest.fixture
+def no_collector() -> Iterator[None]:
+    """Without the garbage collector memory is freed as soon as nobody needs it, or not at all."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("no_collector")
+@pytest.mark.parametrize("library", ["numpy", "clarray"])
+def test_a_thousand_steps_leave_nothing_behind(library: str) -> None:
+    if not pa.functional(library):
+        pytest.skip(f"{library} is not functional here")
+    device = pa.device(library)
+    with Trainer(config("mlp", "float32", steps=1000), [device]) as trainer:
+
+        def size() -> tuple[int, int]:
+            assert trainer.losses
+            used = pa.memory(device).used or 0
+            return used, tracemalloc.get_traced_memory()[0] + used
+
+        while trainer.step < 100:
+            trainer.train()
+            trainer.losses  # noqa: B018  (read as the command does)
+        tracemalloc.start()
+        first = size()
+        while trainer.step < 1000:
+            trainer.train()
+            if trainer.step % 10 == 0:
+                trainer.losses  # noqa: B018
+        last = size()
+        tracemalloc.stop()
+    assert last[0] == first[0]
+    # 900 floats in a list, and one epoch's order more or less.
+    assert last[1] - first[1] < 150_000
+
+
+def test_an_overflow_changes_nothing_but_the_scale() -> None:
+    with Trainer(config("mlp", "mixed"), ["numpy"]) as trainer:
+        trainer.scale = 2.0**60
+        before = bits(trainer)
+        trainer.train()
+        assert (trainer.scale, trainer.skipped, trainer.step) == (2.0**59, 1, 1)
+        assert all(map(np.array_equal, bits(trainer), before))
+        trainer.scale = 2.0**10
+        trainer.good = 199
+        trainer.train()
+        assert (trainer.scale, trainer.good, trainer.skipped) == (2.0**11, 0, 1)
+        assert not all(map(np.array_equal, bits(trainer), before))
+
+
+def test_every_example_is_in_each_epoch() -> None:
+    with Trainer(config("mlp", batch=599), ["numpy"]) as trainer:
+        images = trainer._first.data.inputs  # type: ignore[attr-defined]
+        for epoch in range(2):
+            found = pa.concat([trainer.batch(2 * epoch + n)[0] for n in range(2)])
+            assert sorted(found.tolist()) == sorted(images.tolist())
+
+
+def run(*options: str) -> Result:
+    every = ("mlp", "--device", "numpy", "--batch", "16", "--width", "16", "--steps", "6")
+    return CliRunner().invoke(command, [*every, *options], catch_exceptions=False)
+
+
+def test_digits_are_told_apart(tmp_path: Path) -> None:
+    curves, file = tmp_path / "curves.svg", tmp_path / "model.safetensors"
+    options = ("--curves", str(curves), "--checkpoint", str(file), "--memory", "--json")
+    sizes = ("--steps", "300", "--width", "256", "--batch", "64")
+    result = run(*options, *sizes)
+    assert result.exit_code == 0, result.stderr
+    found = json.loads(result.stdout)
+    assert found["held_out_accuracy"] >= 0.97
+    assert (found["step"], len(found["losses"])) == (300, 300)
+    assert found["devices"] == "numpy:cpu:0"
+    assert curves.read_text("utf-8").count("<svg") == 1
+    assert "accuracy, held out" in curves.read_text("utf-8")
+    again = run("--checkpoint", str(file), "--resume", "--device", "numpy", *sizes, "--json")
+    assert json.loads(again.stdout)["losses"] == found["losses"]
+
+
+def test_curves_are_the_same_bytes_again(tmp_path: Path) -> None:
+    for name in "ab":
+        draw(tmp_path / name, "mlp", [2.0, 1.0], [(2, 1.5, 0.5)])
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_a_stopped_training_goes_on(tmp_path: Path) -> None:
+    file = str(tmp_path / "model.safetensors")
+    whole = json.loads(run("--json").stdout)
+    stopped = json.loads(run("--json", "--checkpoint", file, "--stop", "2").stdout)
+    assert stopped["losses"] == whole["losses"][:2]
+    resumed = json.loads(run("--json", "--checkpoint", file, "--resume").stdout)
+    assert resumed["losses"] == whole["losses"]
+    assert "accuracy" in run("--checkpoint", file, "--resume").stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--device", "abacus"), "'abacus' names no device"),
+        (("--devices", "numpy,numpy"), "a device is named twice"),
+        (("--devices", "numpy", "--shares", "0"), "a positive number"),
+        (("--devices", "numpy", "--shares", "one"), "give positive integers"),
+        (("--shares", "1"), "--shares belongs to --devices"),
+        (("--devices", "numpy", "--split", "numpy"), "take one"),
+        (("--resume",), "--resume needs --checkpoint"),
+        (("--resume", "--checkpoint", "no.safetensors"), "No such file"),
+        (("--checkpoint", "no/model.safetensors"), "no such folder"),
+        (("--batch", "0"), "batch is 0; it must be positive"),
+        (("--width", "18"), "cannot be divided among 4 heads"),
+        (("--every", "0"), "it must be positive"),
+    ],
+)
+def test_what_cannot_be_is_said(options: tuple[str, ...], message: str) -> None:
+    result = run(*options)
+    assert result.exit_code != 0
+    assert message in result.stderr
+
+
+def test_other_checkpoints_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "model.safetensors"
+    with Trainer(config("mlp"), ["numpy"]) as trainer:
+        trainer.save(file)
+        for other in (config("text"), config("mlp", width=32), config("mlp", "float32")):
+            with Trainer(other, ["numpy"]) as wrong, pytest.raises(TrainingError, match="another"):
+                wrong.load(file)
+        with pytest.raises(TrainingError, match="width 16 instead of 32"):
+            Trainer(config("mlp", width=32), ["numpy"]).load(file)
+        whole = file.read_bytes()
+        for length in (0, 7, 100, len(whole) // 2, len(whole) - 1):
+            file.write_bytes(whole[:length])
+            with pytest.raises(TrainingError, match="no whole checkpoint"):
+                trainer.load(file)
+        pa.save(file, {"weight": pa.ones(2)})
+        with pytest.raises(TrainingError, match="no checkpoint of this program"):
+            trainer.load(file)
+        about = {"facts": json.dumps(trainer._facts()), "progress": "{}"}
+        pa.save(file, {"losses": pa.ones(2), "m": [], "v": [], "parameters": []}, metadata=about)
+        with pytest.raises(TrainingError, match="its arrays differ"):
+            trainer.load(file)
+    assert trainer.step == 0
+
+
+def test_a_small_batch_and_a_small_model_cannot_be_divided() -> None:
+    devices = [str(one) for one in pa.devices()][:2]
+    if len(devices) < 2:
+        pytest.skip("there is one device alone")
+    with pytest.raises(TrainingError, match="a batch of 1 rows leaves none"):
+        Trainer(config("mlp", batch=1), devices)
+    with pytest.raises(TrainingError, match="cannot be split among 2 devices"):
+        places([pa.device(one) for one in devices], 1)
