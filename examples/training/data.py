@@ -7,8 +7,9 @@ devices that work together draw the same batch, and each takes its own rows of i
 from __future__ import annotations
 
 import zlib
+from functools import cache
 from importlib import resources
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from sklearn.datasets import load_digits
@@ -34,6 +35,16 @@ class Data(Protocol):
         ...
 
 
+Values = np.ndarray[Any, np.dtype[Any]]
+
+
+@cache
+def images_and_digits() -> tuple[Values, Values]:
+    """Return scikit-learn's file, which takes a while to read."""
+    images, digits = load_digits(return_X_y=True)
+    return images, digits
+
+
 class Digits:
     """1,797 images of 8 by 8 and their digits; every third is held out."""
 
@@ -41,11 +52,11 @@ class Digits:
     pixels = 64
 
     def __init__(self, device: pa.Device, dtype: DType) -> None:
-        images, digits = load_digits(return_X_y=True)
+        images, digits = images_and_digits()
         apart = np.arange(len(images)) % 3 == 0
         self.checksum = zlib.crc32(images.tobytes())
 
-        def chosen(which: np.ndarray) -> Batch:
+        def chosen(which: Values) -> Batch:
             return (
                 pa.asarray((images[which] / 8.0 - 1.0).astype(dtype), device=device, copy=True),
                 pa.asarray(digits[which].astype(np.int64), device=device, copy=True),
@@ -90,10 +101,10 @@ class Text:
         self.context = context
         codes = {character: n for n, character in enumerate(self.alphabet)}
 
-        def encoded(texts: list[str]) -> np.ndarray:
+        def encoded(texts: list[str]) -> Values:
             return np.asarray([codes[one] for text in texts for one in text], dtype=np.int64)
 
-        def here(values: np.ndarray) -> pa.Array:
+        def here(values: Values) -> pa.Array:
             return pa.asarray(values, device=device, copy=True)
 
         self.codes = here(encoded([page[: len(page) * 9 // 10] for page in pages]))

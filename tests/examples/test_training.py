@@ -60,20 +60,21 @@ def by_plain_pytorch(of: Config, steps: int) -> list[float]:
     return train(of, steps)[0]
 
 
-@pytest.mark.parametrize(("model", "steps"), [("mlp", 40), ("text", 8)])
-def test_losses_are_those_of_plain_pytorch(model: str, steps: int, device: str) -> None:
+@pytest.mark.parametrize(
+    ("of", "steps", "off"),
+    [(config("mlp"), 40, 1e-9), (config("text", "float32"), 8, 1e-5)],
+    ids=["mlp", "text"],
+)
+def test_losses_are_those_of_plain_pytorch(of: Config, steps: int, off: float, device: str) -> None:
     pytest.importorskip("torch", reason="PyTorch, which this is compared with, is not installed")
-    of = config(model)
     wanted = by_plain_pytorch(of, steps)
-    np.testing.assert_allclose(losses(of, [device], steps), wanted, rtol=1e-9)
-    assert wanted[-1] < wanted[0] - 0.5
+    np.testing.assert_allclose(losses(of, [device], steps), wanted, rtol=off)
+    assert wanted[-1] < wanted[0]
 
 
-@pytest.mark.parametrize("precision", ["float32", "mixed"])
-def test_in_smaller_dtypes_the_curve_is_near(precision: str, device: str) -> None:
+def test_mixed_precision_has_nearly_the_same_curve(device: str) -> None:
     wanted = on_numpy(config("mlp"), 40)
-    off = 1e-5 if precision == "float32" else 1e-2
-    np.testing.assert_allclose(losses(config("mlp", precision), [device], 40), wanted, rtol=off)
+    np.testing.assert_allclose(losses(config("mlp", "mixed"), [device], 40), wanted, rtol=1e-2)
 
 
 def test_training_goes_on_where_it_was_saved(device: str, tmp_path: Path) -> None:
@@ -110,9 +111,8 @@ def test_a_checkpoint_goes_to_another_device(device: str, tmp_path: Path) -> Non
     np.testing.assert_allclose(resumed.losses, on_numpy(config("mlp"), 8), rtol=1e-9)
 
 
-@pytest.mark.parametrize("model", ["mlp", "text"])
-def test_devices_share_batches(model: str, device: str) -> None:
-    of = config(model)
+def test_devices_share_batches(device: str) -> None:
+    of = config("mlp", batch=64)
     others = [device] if device != "numpy:cpu:0" else []
     shares = [3, 1][: len(others) + 1]
     found = losses(of, ["numpy", *others], 4, shares=shares)
@@ -120,9 +120,9 @@ def test_devices_share_batches(model: str, device: str) -> None:
 
 
 def test_several_libraries_share_batches_that_do_not_divide() -> None:
-    devices = ["numpy", *filter(pa.functional, ("torch", "jax", "mlx"))]
-    of = config("mlp", batch=17)
-    np.testing.assert_allclose(losses(of, devices, 4), on_numpy(of, 4), rtol=1e-9)
+    devices = ["numpy", *filter(pa.functional, ("torch", "mlx"))]
+    for of in (config("mlp", batch=17), config("text", batch=5)):
+        np.testing.assert_allclose(losses(of, devices, 4), on_numpy(of, 4), rtol=1e-9)
 
 
 def test_gradients_cross_a_split_model(device: str) -> None:
@@ -138,9 +138,9 @@ def test_gradients_cross_a_split_model(device: str) -> None:
 
 
 def test_checkpointing_gives_the_same_gradients(device: str) -> None:
-    of = config("text")
+    of = config("text", "float32")
     found = losses(of, [device], 3, checkpointing=True)
-    np.testing.assert_allclose(found, on_numpy(of, 3), rtol=1e-9)
+    np.testing.assert_allclose(found, on_numpy(of, 3), rtol=1e-5)
 
 
 def test_checkpointing_takes_less_memory() -> None:
@@ -159,6 +159,12 @@ def test_checkpointing_takes_less_memory() -> None:
     assert peaks[1] < 0.5 * peaks[0]
 
 
+def resident() -> int:
+    """Return the memory of this process in bytes, 0 where Linux does not say it."""
+    file = Path("/proc/self/statm")
+    return int(file.read_text().split()[1]) * 4096 if file.exists() else 0
+
+
 @pytest.fixture
 def no_collector() -> Iterator[None]:
     """Without the garbage collector memory is freed as soon as nobody needs it, or not at all."""
@@ -169,32 +175,27 @@ def no_collector() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("no_collector")
-@pytest.mark.parametrize("library", ["numpy", "clarray"])
-def test_a_thousand_steps_leave_nothing_behind(library: str) -> None:
+@pytest.mark.parametrize(("library", "steps"), [("numpy", 1000), ("clarray", 200)])
+def test_steps_leave_nothing_behind(library: str, steps: int) -> None:
     if not pa.functional(library):
         pytest.skip(f"{library} is not functional here")
     device = pa.device(library)
-    with Trainer(config("mlp", "float32", steps=1000), [device]) as trainer:
 
-        def size() -> tuple[int, int]:
-            assert trainer.losses
-            used = pa.memory(device).used or 0
-            return used, tracemalloc.get_traced_memory()[0] + used
-
-        while trainer.step < 100:
-            trainer.train()
-            trainer.losses  # noqa: B018  (read as the command does)
-        tracemalloc.start()
-        first = size()
-        while trainer.step < 1000:
+    def sizes(trainer: Trainer, last: int) -> tuple[int, int, int]:
+        """Return how many objects there are, the library's account, and the process's memory."""
+        while trainer.step < last:
             trainer.train()
             if trainer.step % 10 == 0:
-                trainer.losses  # noqa: B018
-        last = size()
-        tracemalloc.stop()
-    assert last[0] == first[0]
-    # 900 floats in a list, and one epoch's order more or less.
-    assert last[1] - first[1] < 150_000
+                assert trainer.losses  # read as the command does
+        return len(gc.get_objects()), pa.memory(device).used or 0, resident()
+
+    with Trainer(config("mlp", "float32", steps=1000), [device]) as trainer:
+        objects, used, memory = sizes(trainer, 100)
+        more, used_then, memory_then = sizes(trainer, 100 + steps)
+    assert more - objects < 50
+    assert used_then <= used + 20_000  # one epoch's order more
+    # A step's arrays are 80 kB.
+    assert memory_then - memory < 20_000 * steps
 
 
 def test_an_overflow_changes_nothing_but_the_scale() -> None:
@@ -213,7 +214,7 @@ def test_an_overflow_changes_nothing_but_the_scale() -> None:
 
 def test_every_example_is_in_each_epoch() -> None:
     with Trainer(config("mlp", batch=599), ["numpy"]) as trainer:
-        images = trainer._first.data.inputs  # type: ignore[attr-defined]
+        images = trainer._first.data.inputs
         for epoch in range(2):
             found = pa.concat([trainer.batch(2 * epoch + n)[0] for n in range(2)])
             assert sorted(found.tolist()) == sorted(images.tolist())
