@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import pytest
 
-from portarray.clarray import Array as Array  # tests import internal modules, which lack its methods
+import portarray.clarray.namespace  # noqa: F401 - internal modules alone lack the arrays' methods
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.registry import devices, reasons
 
