@@ -82,7 +82,7 @@ class Tracer:
         return self.xp.getitem(self, key)
 
     def __array__(self, *args: Any, **options: Any) -> Any:
-        raise TracedArrayError(_READ)
+        raise TracedArrayError(self.trace.unreadable)
 
 
 def _operator(name: str, *, reflected: bool = False) -> Function:
@@ -108,7 +108,17 @@ for _word, _name in (
 
 
 class Trace(ABC):
-    """What records the calls on traced arrays of one level."""
+    """What records the calls on traced arrays of one level.
+
+    ``unreadable`` and ``shared`` are the errors where values are read, and where something is
+    assigned to an array that may share memory with another; with ``reads_numbers`` arrays without
+    axes may be read. With ``whole_kernels`` core kernels are recorded as one call each.
+    """
+
+    unreadable: str
+    shared: str
+    reads_numbers = False
+    whole_kernels = False
 
     def __init__(self) -> None:
         self.level = next(_levels)
@@ -118,6 +128,7 @@ class Trace(ABC):
     def record(
         self,
         name: str,
+        function: Function,
         device: Device,
         args: tuple[Any, ...],
         options: Mapping[str, Any],
@@ -126,8 +137,8 @@ class Trace(ABC):
     ) -> Any:
         """Return the traced result of a call.
 
-        ``args`` are the operands, with tracers of this trace among them, ``values`` the same
-        without.
+        ``function`` takes native arrays; ``args`` are the operands, with tracers of this trace
+        among them, ``values`` the same without.
         """
 
 
@@ -165,7 +176,7 @@ def recording(name: str, function: Function, device: Device) -> Function:
             result = recorded(*values, **inner)
         else:
             result = function(*values, **inner)
-        return trace.record(name, device, args, options, values, result)
+        return trace.record(name, function, device, args, options, values, result)
 
     return recorded
 
@@ -304,11 +315,7 @@ def _refusing_shared(recorded: Function) -> Function:
 
     def setitem(x: Any, key: Any, value: Any) -> Any:
         if x.__class__ is Tracer and x.is_shared:
-            raise TracedArrayError(
-                "a gradient is being taken of this array, which is a view of another or has views, "
-                "and what is assigned to one would not reach the other: assign to a copy, "
-                "pa.asarray(x, copy=True)"
-            )
+            raise TracedArrayError(x.trace.shared)
         return recorded(x, key, value)
 
     return setitem
@@ -336,23 +343,19 @@ class TracedBackend(Backend):
 
     def read_host(self, x: Any, device: Any) -> np.ndarray[Any, Any]:
         """Return a number; the values of arrays are refused."""
-        if x.__class__ is Tracer:
-            if x.shape:
-                raise TracedArrayError(_READ)
-            x = lowered(x)
+        shape = x.shape
+        while x.__class__ is Tracer:
+            if shape or not x.trace.reads_numbers:
+                raise TracedArrayError(x.trace.unreadable)
+            x = x.value
         return self._untraced.read_host(x, device)
-
-
-_READ = (
-    "a gradient is being taken of this array, which would be lost where its values are read: "
-    "use pa.stop_gradient(x) for an array of its values alone"
-)
 
 
 def _passed_on(name: str) -> Function:
     def hook(self: TracedBackend, *args: Any, **options: Any) -> Any:
-        if any(x.__class__ is Tracer for x in args):
-            raise TracedArrayError(_READ)
+        for x in args:
+            if x.__class__ is Tracer:
+                raise TracedArrayError(x.trace.unreadable)
         return getattr(self._untraced, name)(*args, **options)
 
     return hook
