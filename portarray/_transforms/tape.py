@@ -69,6 +69,10 @@ class GradientTrace(Trace):
         self._places += 1
         return tracing.traced(x, self, self._places), self._places
 
+    def takes_whole(self, name: str) -> bool:
+        """Tell whether a core kernel has a gradient of its own."""
+        return name in RULES
+
     def record(
         self,
         name: str,

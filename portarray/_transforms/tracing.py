@@ -112,17 +112,20 @@ class Trace(ABC):
 
     ``unreadable`` and ``shared`` are the errors where values are read, and where something is
     assigned to an array that may share memory with another; with ``reads_numbers`` arrays without
-    axes may be read. With ``whole_kernels`` core kernels are recorded as one call each.
+    axes may be read.
     """
 
     unreadable: str
     shared: str
     reads_numbers = False
-    whole_kernels = False
 
     def __init__(self) -> None:
         self.level = next(_levels)
         self.ended = ""
+
+    def takes_whole(self, name: str) -> bool:
+        """Tell whether a core kernel is recorded as one call, not as those of its generic one."""
+        return False
 
     @abstractmethod
     def record(
@@ -264,6 +267,21 @@ class TracedFunctions(NativeFunctions):
 
         return untraced(recording("to_device", move, device)(x._native, back=home), device)
 
+    def whole(self, name: str, function: Function, generic: Function) -> Function:
+        """Return a core kernel: as one call where the trace takes it so, else its generic version.
+
+        ``function`` takes arrays of the device that are not traced.
+        """
+        recorded = recording(name, function, self.home)
+
+        def called(*args: Any, **options: Any) -> Any:
+            trace = innermost((args, tuple(options.values())))
+            if trace is not None and trace.takes_whole(name):
+                return recorded(*args, **options)
+            return generic(*args, **options)
+
+        return called
+
     def lifted(self, natives: Sequence[Any]) -> list[Any]:
         """Return native arrays as tracers, so that their operators are those of tracers."""
         trace = innermost(natives)
@@ -336,6 +354,10 @@ class TracedBackend(Backend):
     def owns(self, x: object) -> bool:
         """Tell whether an object is a tracer or one of the library's arrays."""
         return x.__class__ is Tracer or self._untraced.owns(x)
+
+    def is_traced(self, x: Any) -> bool:
+        """Tell whether values are not to be had."""
+        return x.__class__ is Tracer or self._untraced.is_traced(x)
 
     def printable(self, x: Any, device: Any) -> np.ndarray[Any, Any]:
         """Return an array's values for printing, which loses nothing."""

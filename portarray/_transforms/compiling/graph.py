@@ -102,8 +102,6 @@ class Capture(Trace):
         "pa.compile traces this array, which is a view of another or has views, and what is "
         "assigned to one would not reach the other: assign to a copy, pa.asarray(x, copy=True)"
     )
-    whole_kernels = True
-
     def __init__(self) -> None:
         super().__init__()
         self.values: list[Value] = []
@@ -117,9 +115,13 @@ class Capture(Trace):
 
     def argument(self, x: Any) -> Any:
         """Return an argument as a traced array."""
-        place = self._value(x._native, x.device, None)
-        self.inputs.append(place)
-        return tracing.traced(x, self, place)
+        number = self._value(x._native, x.device, None)
+        self.inputs.append(number)
+        return tracing.traced(x, self, number + 1)
+
+    def takes_whole(self, name: str) -> bool:
+        """Tell that core kernels are calls."""
+        return True
 
     def _value(self, native: Any, device: Device, node: Node | None) -> int:
         table = dispatch.tables_of(device)[native.dtype]
@@ -156,12 +158,14 @@ class Capture(Trace):
             if key is not None:
                 self._known[key] = node
         pairs = zip(natives, node.outputs, strict=True)
-        tracers = [Tracer(x, self, place, device) for x, place in pairs]
+        tracers = [Tracer(x, self, number + 1, device) for x, number in pairs]
         return tuple(tracers) if several else tracers[0]
 
     def _argument(self, x: Any, device: Device) -> Any:
         if x.__class__ is Tracer:
-            return Ref(x.place) if x.trace is self else self._borrow(x)
+            if x.trace is not self:
+                return self._borrow(x)
+            return Ref(x.place - 1) if x.place else self._constant(x.value, device)
         if x.__class__ in (list, tuple):
             return x.__class__([self._argument(one, device) for one in x])
         if hasattr(x, "dtype") and hasattr(x, "shape") and not isinstance(x, np.generic):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
@@ -21,11 +22,12 @@ class Compiling(Backend):
         Inductor is handed PyTorch's own operations: Dynamo, which would find them, checks at each
         call what is known here already, and takes several times as long as a small program.
         """
-        import torch._inductor
-        from torch.fx.experimental.proxy_tensor import make_fx
-
         given = [x.detach().contiguous() for x in natives]
-        with torch.no_grad():
+        with torch.no_grad(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about PyTorch's own modules
+            import torch._inductor
+            from torch.fx.experimental.proxy_tensor import make_fx
+
             # Fake tensors have no values, so that calls which read them are refused.
             trace = make_fx(function, tracing_mode="fake", _allow_non_fake_inputs=True)
             graph = trace(*given)
