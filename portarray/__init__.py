@@ -165,6 +165,8 @@ from portarray.errors import (
 
 if _typing.TYPE_CHECKING:
     from portarray import random
+    from portarray._transforms.compiling.compiled import compile
+    from portarray._transforms.control import cond, scan, while_loop
     from portarray._transforms.gradients import (
         checkpoint,
         custom_vjp,
@@ -205,18 +207,22 @@ if not _typing.TYPE_CHECKING:  # a type checker would take every name to be ther
             return _dtypes.bfloat16().type
         if name == "random":
             return _importlib.import_module("portarray.random")
-        if name in _GRADIENTS:
-            gradients = _importlib.import_module("portarray._transforms.gradients")
-            return globals().setdefault(name, getattr(gradients, name))
+        for module, names in _TRANSFORMS.items():
+            if name in names:
+                found = _importlib.import_module(f"portarray._transforms.{module}")
+                return globals().setdefault(name, getattr(found, name))
         return _missing(name)
 
 
-_GRADIENTS = frozenset(
-    {
+_TRANSFORMS = {
+    "gradients": (
         *("checkpoint", "custom_vjp", "grad", "hvp", "jacobian", "jvp", "stop_gradient"),
         *("value_and_grad", "vjp"),
-    }
-)
+    ),
+    "compiling.compiled": ("compile",),
+    "control": ("cond", "scan", "while_loop"),
+}
+"""Functions that are imported when they are asked for, by their modules."""
 
 
 _base.NAMESPACE.append(_sys.modules[__name__])

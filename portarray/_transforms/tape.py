@@ -48,6 +48,17 @@ class _Call(NamedTuple):
 class GradientTrace(Trace):
     """The calls between the inputs of a function and its value."""
 
+    unreadable = (
+        "a gradient is being taken of this array, which would be lost where its values are read: "
+        "use pa.stop_gradient(x) for an array of its values alone"
+    )
+    shared = (
+        "a gradient is being taken of this array, which is a view of another or has views, and "
+        "what is assigned to one would not reach the other: assign to a copy, "
+        "pa.asarray(x, copy=True)"
+    )
+    reads_numbers = True
+
     def __init__(self) -> None:
         super().__init__()
         self.calls: list[_Call] = []
@@ -58,9 +69,14 @@ class GradientTrace(Trace):
         self._places += 1
         return tracing.traced(x, self, self._places), self._places
 
+    def takes_whole(self, name: str) -> bool:
+        """Tell whether a core kernel has a gradient of its own."""
+        return name in RULES
+
     def record(
         self,
         name: str,
+        function: Callable[..., Any],
         device: Device,
         args: tuple[Any, ...],
         options: Mapping[str, Any],
