@@ -14,7 +14,7 @@ from itertools import pairwise
 import portarray as pa
 from portarray.typing import DType
 
-__all__ = ["Model", "Parameters", "initial", "multilayer_perceptron", "transformer"]
+__all__ = ["Block", "Model", "Parameters", "initial", "multilayer_perceptron", "transformer"]
 
 Parameters = dict[str, pa.Array]
 Block = Callable[[Parameters, pa.Array], pa.Array]

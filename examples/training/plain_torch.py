@@ -47,7 +47,7 @@ def train(config: Config, steps: int) -> tuple[list[float], float]:
             begin = time.perf_counter()
         adam.zero_grad()
         loss = functional.cross_entropy(model(parameters, inputs).flatten(0, -2), targets.flatten())
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         adam.step()
         rates.step()
         losses.append(loss.detach())

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import optree
@@ -23,6 +23,7 @@ import portarray as pa
 from examples.training.data import Batch, Data, Digits, Text
 from examples.training.errors import TrainingError
 from examples.training.models import (
+    Block,
     Model,
     Parameters,
     initial,
@@ -35,7 +36,9 @@ __all__ = ["MODELS", "PRECISIONS", "Config", "Trainer"]
 MODELS = ("mlp", "text")
 DEFAULTS: dict[str, dict[str, Any]] = {"text": {"batch": 32, "rate": 4e-3, "width": 64}}
 
-PRECISIONS = {
+Half = Literal["float16", "bfloat16"] | None
+
+PRECISIONS: dict[str, tuple[Literal["float32", "float64"], Half]] = {
     "float32": ("float32", None),
     "float64": ("float64", None),
     "mixed": ("float32", "float16"),
@@ -98,7 +101,7 @@ class Config:
         return np.dtype(PRECISIONS[self.precision][0])
 
     @property
-    def half(self) -> str | None:
+    def half(self) -> Half:
         """The dtype of the model's arithmetic where it is another."""
         return PRECISIONS[self.precision][1]
 
@@ -111,7 +114,7 @@ def forward(
     parameters: Tree,
     x: pa.Array,
     *,
-    half: str | None = None,
+    half: Half = None,
     checkpointing: bool = False,
 ) -> pa.Array:
     """Return what the last block makes of inputs, in the parameters' dtype.
@@ -127,7 +130,7 @@ def forward(
     return x if half is None else pa.astype(x, some.dtype)
 
 
-def lowered(block: Callable[[Parameters, pa.Array], pa.Array], half: str) -> Any:
+def lowered(block: Block, half: Literal["float16", "bfloat16"]) -> Block:
     """Return a block that computes in a smaller dtype; integers stay as they are."""
 
     def run(own: Parameters, x: pa.Array) -> pa.Array:
@@ -144,7 +147,7 @@ def gradients(
     batch: Batch,
     scale: pa.Array | None = None,
     *,
-    half: str | None = None,
+    half: Half = None,
     checkpointing: bool = False,
 ) -> tuple[pa.Array, Tree]:
     """Return the loss of a batch and its gradients, which are multiplied by a scale.
@@ -159,7 +162,8 @@ def gradients(
         return (found if scale is None else found * scale.to_device(logits.device)), found
 
     (_, found), slopes = pa.value_and_grad(loss, has_aux=True)(parameters)
-    return found, slopes
+    result: tuple[pa.Array, Tree] = found, slopes
+    return result
 
 
 def adam(state: State, slopes: Tree, rate: Any, root: Any) -> State:
@@ -303,9 +307,8 @@ class Trainer:
         if len(set(self.devices)) < len(self.devices):
             raise TrainingError(f"{', '.join(map(str, self.devices))}: a device is named twice")
         for one in self.devices:
-            for name in (config.dtype, config.half):
-                if name is not None:
-                    pa.empty((), dtype=name, device=one)  # refused where a device lacks it
+            for dtype in (config.dtype, config.half or config.dtype):
+                pa.empty((), dtype=dtype, device=one)  # refused where a device lacks it
         self._shares = shares_of(config.batch, shares or [1] * len(workers))
         # Threads of their own: what MLX is asked for in a thread it computes in that thread alone.
         self._threads = [ThreadPoolExecutor(1) for _ in workers[1:]]
@@ -331,8 +334,9 @@ class Trainer:
         self._recent: list[pa.Array] = []  # losses that nobody has asked for
         self.evaluations: list[tuple[int, float, float]] = []  # step, loss and accuracy
 
-        how = {"half": config.half, "checkpointing": checkpointing}
-        self._gradients = compiled(partial(gradients, self.model, **how), compile)
+        self._gradients = compiled(
+            partial(gradients, self.model, half=config.half, checkpointing=checkpointing), compile
+        )
         self._adam = compiled(adam, compile)
         self._compile = compile
 
@@ -361,7 +365,7 @@ class Trainer:
             slopes, finite = unscaled(slopes, self.scale)
             if not self._rescaled(all(map(bool, finite))):
                 return
-        rates = corrected(schedule(self.config, self.step - 1), self.step)
+        rates: Sequence[Any] = corrected(schedule(self.config, self.step - 1), self.step)
         if self._compile:  # numbers are constants of what is compiled, arrays are not
             rates = [pa.asarray(x, dtype=loss.dtype, device=loss.device) for x in rates]
         self.state = self._adam(self.state, slopes, *rates)
@@ -388,12 +392,12 @@ class Trainer:
         scale = None
         if config.half is not None:
             scale = pa.asarray(self.scale, dtype=config.dtype, device=worker.device)
-        found = self._gradients(parameters, batch, scale)
-        if not self._others:
-            return found
-        # The loss is a mean over rows: each worker counts by how many it has.
-        weight = (rows.stop - rows.start) / config.batch
-        return pa.to_device(mapped(lambda x: x * weight, found), self.devices[0])
+        found: tuple[pa.Array, Tree] = self._gradients(parameters, batch, scale)
+        if self._others:
+            # The loss is a mean over rows: each worker counts by how many it has.
+            weight = (rows.stop - rows.start) / config.batch
+            found = pa.to_device(mapped(lambda x: x * weight, found), self.devices[0])
+        return found
 
     @property
     def _parameters(self) -> Tree:
