@@ -126,7 +126,7 @@ def forward(
         if x.device != some.device:
             x = x.to_device(some.device)
         run = block if half is None else lowered(block, half)
-        x = (pa.checkpoint(run) if checkpointing else run)(own, x)
+        x = pa.checkpoint(run)(own, x) if checkpointing else run(own, x)
     return x if half is None else pa.astype(x, some.dtype)
 
 
@@ -166,16 +166,18 @@ def gradients(
     return result
 
 
-def adam(state: State, slopes: Tree, rate: Any, root: Any) -> State:
-    """Return parameters and moments after a step of Adam (arXiv:1412.6980)."""
+def adam(
+    p: Parameters, m: Parameters, v: Parameters, slopes: Parameters, rate: Any, root: Any
+) -> tuple[Parameters, Parameters, Parameters]:
+    """Return a block's parameters and moments after a step of Adam (arXiv:1412.6980)."""
     first, second = BETAS
 
     def moved(p: pa.Array, m: pa.Array, v: pa.Array) -> pa.Array:
         return p - rate * m / (pa.sqrt(v) / root + EPSILON)
 
-    m = mapped(lambda m, g: first * m + (1 - first) * g, state["m"], slopes)
-    v = mapped(lambda v, g: second * v + (1 - second) * (g * g), state["v"], slopes)
-    return {"parameters": mapped(moved, state["parameters"], m, v), "m": m, "v": v}
+    m = mapped(lambda m, g: first * m + (1 - first) * g, m, slopes)
+    v = mapped(lambda v, g: second * v + (1 - second) * (g * g), v, slopes)
+    return mapped(moved, p, m, v), m, v
 
 
 def corrected(rate: float, step: int) -> tuple[float, float]:
@@ -365,10 +367,17 @@ class Trainer:
             slopes, finite = unscaled(slopes, self.scale)
             if not self._rescaled(all(map(bool, finite))):
                 return
-        rates: Sequence[Any] = corrected(schedule(self.config, self.step - 1), self.step)
-        if self._compile:  # numbers are constants of what is compiled, arrays are not
-            rates = [pa.asarray(x, dtype=loss.dtype, device=loss.device) for x in rates]
-        self.state = self._adam(self.state, slopes, *rates)
+        rates = corrected(schedule(self.config, self.step - 1), self.step)
+        blocks = [
+            self._adam(*own, *(self._rates(rates, place) if self._compile else rates))
+            for place, *own in zip(self._places, *self.state.values(), slopes, strict=True)
+        ]
+        tree = [list(one) for one in zip(*blocks, strict=True)]
+        self.state = dict(zip(self.state, tree, strict=True))
+
+    def _rates(self, rates: Sequence[float], place: pa.Device) -> list[pa.Array]:
+        """Return numbers as arrays, which are arguments of what is compiled, not constants."""
+        return [pa.asarray(one, dtype=self.config.dtype, device=place) for one in rates]
 
     def _rescaled(self, finite: bool) -> bool:
         """Halve the loss scale after an overflow, or double it after a long time without one."""

@@ -11,6 +11,7 @@ from portarray._array.array import Array
 from portarray._array.operands import refused
 from portarray._transforms import pulling, tracing, trees
 from portarray._transforms.standard import pa
+from portarray._transforms.tape import GradientTrace
 from portarray._transforms.tracing import Tracer, lowered, untraced
 from portarray.backends.types import NoOwnGradientError
 
@@ -478,10 +479,10 @@ def _recorded(name: str, run: Function, args: tuple[Any, ...], backward: Functio
     array of the arguments.
     """
     leaves = [x for tree in args for _, x in trees.arrays(tree) if type(x) is Array]
-    trace: Any = tracing.innermost([x._native for x in leaves])
-    if trace is None:
-        if any(x.device._backend.pulls(x._native) for x in leaves):
-            raise NoOwnGradientError(f"{name} has a rule of its own")
+    trace = tracing.innermost([x._native for x in leaves])
+    if trace is None and any(x.device._backend.pulls(x._native) for x in leaves):
+        raise NoOwnGradientError(f"{name} has a rule of its own")
+    if not isinstance(trace, GradientTrace):  # others record the calls within
         return run(*args)[0]
 
     def lower(x: Any) -> Any:
@@ -495,10 +496,10 @@ def _recorded(name: str, run: Function, args: tuple[Any, ...], backward: Functio
     return trace.record_whole(name, leaves, output, lambda g: backward(kept, g, inner))
 
 
-def _is_traced(args: Sequence[Any]) -> bool:
-    return any(
-        type(x) is Array and x._native.__class__ is Tracer for _, x in trees.arrays(tuple(args))
-    )
+def _is_followed(args: Sequence[Any]) -> bool:
+    """Tell whether a gradient is taken of one of the arguments."""
+    natives = [x._native for _, x in trees.arrays(tuple(args)) if type(x) is Array]
+    return isinstance(tracing.innermost(natives), GradientTrace)
 
 
 def checkpoint(function: Function, /) -> Function:
@@ -531,7 +532,7 @@ def checkpoint(function: Function, /) -> Function:
     def kept(*args: Any) -> Any:
         def run(*inner: Any) -> tuple[Any, Any]:
             # Another wrapper, since a function that calls itself holds itself.
-            return (checkpoint(function) if _is_traced(inner) else function)(*inner), None
+            return (checkpoint(function) if _is_followed(inner) else function)(*inner), None
 
         def backward(_: Any, g: Any, inner: tuple[Any, ...]) -> Sequence[Any]:
             def of_arrays(arrays: Sequence[Array]) -> list[Array]:
@@ -621,7 +622,7 @@ class custom_vjp:  # noqa: N801  (used as a decorator, as in JAX)
         def run(*inner: Any) -> tuple[Any, Any]:
             if self._forward is not None:
                 return self._forward(*inner)  # type: ignore[no-any-return]
-            return (self if _is_traced(inner) else self._function)(*inner), inner
+            return (self if _is_followed(inner) else self._function)(*inner), inner
 
         def backward(kept: Any, g: Any, inner: tuple[Any, ...]) -> Sequence[Any]:
             found = derivative(kept, g)

@@ -341,7 +341,9 @@ def test_threads_and_memory(device: str) -> None:
     x = asarray(np.arange(100.0), device)
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda n: float(compiled(x + n)), range(64)))
-    np.testing.assert_allclose(found, [((host(x) + n) ** 2 + 1).sum() for n in range(64)], rtol=1e-5)
+    np.testing.assert_allclose(
+        found, [((host(x) + n) ** 2 + 1).sum() for n in range(64)], rtol=1e-5
+    )
     y = asarray(np.arange(100.0), device)
     told = weakref.ref(y)
     compiled(y)

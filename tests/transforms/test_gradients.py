@@ -153,6 +153,25 @@ def test_checkpoints_compute_again(device: str) -> None:
         pa.grad(lambda x: pa.sum(pa.checkpoint(lambda y: y * x)(x)))(x)
 
 
+def test_checkpoints_and_rules_within_compiled_functions(device: str) -> None:
+    x = asarray([0.5, 2.0], device)
+
+    @pa.custom_vjp
+    def triple(x: Any) -> Any:
+        return x * 3
+
+    triple.defvjp(lambda kept, g: (g * 7,))
+
+    def function(x: Any) -> Any:
+        return pa.sum(triple(pa.checkpoint(pa.tanh)(x)))
+
+    np.testing.assert_allclose(
+        float(pa.compile(function)(x)), 3 * np.tanh(host(x)).sum(), rtol=1e-6
+    )
+    gradient = pa.compile(pa.grad(function))(x)
+    np.testing.assert_allclose(host(gradient), 7 / np.cosh(host(x)) ** 2, rtol=1e-5)
+
+
 def test_gradients_cross_devices(device: str) -> None:
     other = "clarray" if device.startswith("numpy") else "numpy"
     if not pa.functional(other):
