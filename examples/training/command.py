@@ -104,8 +104,10 @@ def train(
     except (TrainingError, PortarrayError, OSError) as error:
         raise click.ClickException(str(error)) from error
     except KeyboardInterrupt:
-        saved = f"; {checkpoint} has what was saved last" if checkpoint else ""
-        ERRORS.print(f"interrupted{saved}")
+        ERRORS.print(
+            "interrupted"
+            + ("" if checkpoint is None else "; go on with --resume, from what was saved last")
+        )
         sys.exit(130)
     print(json.dumps(report) if as_json else _sentence(report))
 

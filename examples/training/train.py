@@ -55,6 +55,7 @@ FIRST_SCALE = 2.0**15
 PROGRESS = ("step", "skipped", "scale", "good", "evaluations")
 """Attributes of a trainer that a checkpoint keeps beside arrays."""
 
+Number = float | pa.Array
 Tree = list[Parameters]
 State = dict[str, Tree]
 """Parameters, and Adam's moments m and v: each a list with a dict of arrays for each block."""
@@ -167,7 +168,7 @@ def gradients(
 
 
 def adam(
-    p: Parameters, m: Parameters, v: Parameters, slopes: Parameters, rate: Any, root: Any
+    p: Parameters, m: Parameters, v: Parameters, slopes: Parameters, rate: Number, root: Number
 ) -> tuple[Parameters, Parameters, Parameters]:
     """Return a block's parameters and moments after a step of Adam (arXiv:1412.6980)."""
     first, second = BETAS
@@ -361,23 +362,24 @@ class Trainer:
         for part in parts:
             more, other = part.result()
             loss, slopes = loss + more, mapped(pa.add, slopes, other)
-        self._recent.append(loss)
-        self.step += 1
         if self.config.half is not None:
             slopes, finite = unscaled(slopes, self.scale)
-            if not self._rescaled(all(map(bool, finite))):
-                return
-        rates = corrected(schedule(self.config, self.step - 1), self.step)
-        blocks = [
-            self._adam(*own, *(self._rates(rates, place) if self._compile else rates))
-            for place, *own in zip(self._places, *self.state.values(), slopes, strict=True)
-        ]
-        tree = [list(one) for one in zip(*blocks, strict=True)]
-        self.state = dict(zip(self.state, tree, strict=True))
+        if self.config.half is None or self._rescaled(all(map(bool, finite))):
+            self._update(slopes)
+        self._recent.append(loss)
+        self.step += 1
 
-    def _rates(self, rates: Sequence[float], place: pa.Device) -> list[pa.Array]:
-        """Return numbers as arrays, which are arguments of what is compiled, not constants."""
-        return [pa.asarray(one, dtype=self.config.dtype, device=place) for one in rates]
+    def _update(self, slopes: Tree) -> None:
+        """Make a step of Adam."""
+        rates = corrected(schedule(self.config, self.step), self.step + 1)
+        blocks = []
+        for place, *own in zip(self._places, *self.state.values(), slopes, strict=True):
+            numbers: Sequence[Number] = rates
+            if self._compile:  # arrays are arguments of what is compiled, numbers its constants
+                numbers = [pa.asarray(x, dtype=self.config.dtype, device=place) for x in rates]
+            blocks.append(self._adam(*own, *numbers))
+        trees = map(list, zip(*blocks, strict=True))
+        self.state = dict(zip(self.state, trees, strict=True))
 
     def _rescaled(self, finite: bool) -> bool:
         """Halve the loss scale after an overflow, or double it after a long time without one."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import io
 import json
+import sys
 import tracemalloc
 from collections.abc import Iterator
 from functools import cache
@@ -20,6 +22,7 @@ for needed in ("click", "matplotlib", "rich", "safetensors", "sklearn"):
     pytest.importorskip(needed, reason=f"{needed}, which examples/training needs, is not installed")
 
 from click.testing import CliRunner, Result  # noqa: E402
+from rich.console import Console  # noqa: E402
 
 from examples.training.command import train as command  # noqa: E402
 from examples.training.curves import draw  # noqa: E402
@@ -246,6 +249,37 @@ def test_digits_are_told_apart(tmp_path: Path) -> None:
     assert "accuracy, held out" in curves.read_text("utf-8")
     again = run("--checkpoint", str(file), "--resume", "--device", "numpy", *sizes, "--json")
     assert json.loads(again.stdout)["losses"] == found["losses"]
+
+
+def test_a_terminal_shows_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = io.StringIO()
+    monkeypatch.setattr(
+        sys.modules["examples.training.command"],
+        "ERRORS",
+        Console(file=screen, force_terminal=True, width=100),
+    )
+    assert run("--steps", "10").exit_code == 0
+    for shown in ("10/10", "held out: loss", "accuracy"):
+        assert shown in screen.getvalue()
+
+
+def test_an_interruption_says_where_to_go_on(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    train = Trainer.train
+
+    def interrupted(self: Trainer) -> None:
+        if self.step == 3:
+            raise KeyboardInterrupt
+        train(self)
+
+    monkeypatch.setattr(Trainer, "train", interrupted)
+    file = str(tmp_path / "model.safetensors")
+    result = run("--checkpoint", file, "--every", "2")
+    assert result.exit_code == 130
+    monkeypatch.undo()
+    resumed = json.loads(run("--checkpoint", file, "--resume", "--json").stdout)
+    assert resumed["losses"] == json.loads(run("--json").stdout)["losses"]
 
 
 def test_curves_are_the_same_bytes_again(tmp_path: Path) -> None:
