@@ -263,7 +263,7 @@ def test_branches_and_loops(device: str) -> None:
             pa.compile(lambda x, b=bad: pa.cond(x[0] > 0, b, lambda x: x, x))(x)
     with pytest.raises(TypeError, match="truth value"):
         pa.cond(x, pa.sin, pa.cos, x)
-    with pytest.raises(ValueError, match="lengths?"):
+    with pytest.raises(ValueError, match="one length"):
         pa.scan(lambda s, x: (s, x), one, {"a": x, "b": one})
 
 
@@ -313,8 +313,8 @@ def test_mistakes_are_told(device: str) -> None:
         pa.compile(lambda x: 3)(x)
     with pytest.raises(TypeError, match="compile takes a function, not int"):
         pa.compile(3)
-    with pytest.raises(ValueError, match="optimize='fast'"):
-        pa.compile(keeping, optimize="fast")
+    with pytest.raises(ValueError, match="precision='fast'"):
+        pa.compile(keeping, precision="fast")
     with pytest.raises(pa.errors.UnknownDeviceError):
         pa.compile(keeping, device="nowhere")
 
@@ -341,7 +341,9 @@ def test_threads_and_memory(device: str) -> None:
     x = asarray(np.arange(100.0), device)
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda n: float(compiled(x + n)), range(64)))
-    np.testing.assert_allclose(found, [((host(x) + n) ** 2 + 1).sum() for n in range(64)], rtol=1e-5)
+    np.testing.assert_allclose(
+        found, [((host(x) + n) ** 2 + 1).sum() for n in range(64)], rtol=1e-5
+    )
     y = asarray(np.arange(100.0), device)
     told = weakref.ref(y)
     compiled(y)
@@ -363,3 +365,65 @@ def test_methods_are_compiled_for_each_object(device: str) -> None:
     x = asarray([1.0, 2.0], device)
     for scale in (2.0, 3.0):
         np.testing.assert_array_equal(host(Model(scale)(x)), host(x) * scale)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_precision(device: str) -> None:
+    rng = np.random.default_rng(3)
+    a, b = rng.normal(size=(2, 30, 30)).astype("f4")
+    x, y = asarray(a, device), asarray(b, device)
+
+    def function(x: Any, y: Any) -> Any:
+        return pa.sum(x @ y, axis=-1) * 1e-3, pa.exp(x)
+
+    exact, exponential = pa.compile(function)(x, y)
+    with pa.precision("mixed"):
+        compiled = pa.compile(function)
+        sums, same = compiled(x, y)
+    assert_alike(same, exponential)
+    assert sums.dtype == pa.float32
+    apart = np.abs(host(sums) - host(exact)) / np.max(np.abs(host(exact)))
+    assert 0 < np.max(apart) < 0.02
+    # A product of operands out of float16's range; what is asked for now is what is computed.
+    huge, _ = pa.compile(function, precision="mixed")(x * 1e6, y * 1e-9)
+    np.testing.assert_allclose(host(huge), host(sums) * 1e-3, rtol=0.1, atol=1e-6)
+    assert_alike(compiled(x, y)[0], exact)
+    names = {dtype.name for dtype in pa.device(device).dtypes} & {"float16", "bfloat16"}
+    for name in names:
+        rough, _ = pa.compile(function, precision=name)(x, y)
+        assert rough.dtype == pa.float32
+        assert 0 < np.max(np.abs(host(rough) - host(exact))) < 0.05
+    for name in {"float16", "bfloat16"} - names:
+        with pytest.raises(pa.errors.DTypeNotSupportedError, match=name):
+            pa.compile(function, precision=name)(x, y)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_verification(device: str) -> None:
+    x = asarray([0.3, 2.1], device)
+    fine = pa.compile(lambda x: {"y": pa.exp(x), "n": pa.sum(pa.astype(x, pa.int32))}, verify=True)
+    for _ in range(2):
+        np.testing.assert_allclose(host(fine(x)["y"]), np.exp([0.3, 2.1]), rtol=1e-6)
+    with pytest.raises(pa.errors.VerificationError, match="not finite: inf"):
+        fine(x * 100)
+
+    def cancelling(x: Any) -> Any:
+        return (x + 1e6) - 1e6
+
+    with pytest.raises(
+        pa.errors.VerificationError, match=r"differs from that of float64.*by up to"
+    ):
+        pa.compile(cancelling, verify=True)(x)
+    pa.verify(pa.tanh, x, examples=5)
+    with pytest.raises(pa.errors.VerificationError, match="argument 0") as told:
+        pa.verify(cancelling, x, devices=[device], examples=5)
+    assert told.value.device == device
+    with pytest.raises(pa.errors.VerificationError, match="not finite") as told:
+        pa.verify(pa.reciprocal, x, property="finite")
+    np.testing.assert_array_equal(host(told.value.inputs[0]), [0.0, 0.0])
+    with pytest.raises(pa.errors.VerificationError, match="property does not hold"):
+        pa.verify(pa.sin, x, property=lambda x, y: pa.all(y >= x))
+    with pytest.raises(TypeError, match="verify takes arrays"):
+        pa.verify(pa.sin, 3.0)
+    with pytest.raises(ValueError, match="property='right'"):
+        pa.verify(pa.sin, x, property="right")

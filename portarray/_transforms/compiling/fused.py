@@ -107,7 +107,7 @@ def _bytes(graph: Graph, x: Ref | Constant) -> int:
 
 def _prepared(graph: Graph, made: KernelText, device: Device) -> tuple[Any, ...]:
     """Compile a kernel for arrays in C order."""
-    function = source.generated(made.text, "fused", {"kl": kl, "pa": pa})
+    function = source.generated(made.text, "fused", {"kl": kl, "math": math, "pa": pa})
     own = define(function, ())
     dtypes = [graph.values[n].dtype for n in made.outputs]
     dtypes += [_dtype(graph, x, device) for x in made.arrays]
@@ -194,9 +194,9 @@ def _why_not(graph: Graph, node: Node) -> str:
     if scalars:
         return "kernels have no complex numbers"
     if node.name in REDUCTIONS:
-        if any(dtype == bool for dtype in dtypes) or "where" in node.options:
+        if any(dtype.kind == "b" for dtype in dtypes) or "where" in node.options:
             return "a reduction of truth values"
-    elif set(node.options) - {"copy", "device"}:
+    elif set(node.options) - {"approximate", "copy", "device"}:
         return f"with {', '.join(node.options)}"
     return ""
 

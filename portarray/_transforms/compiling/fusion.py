@@ -263,9 +263,7 @@ def outputs(graph: Graph, group: Group, kept: Iterable[int]) -> list[int]:
     for n, node in enumerate(graph.nodes):
         if n not in inside:
             needed.update(node.inputs())
-    return [
-        number for n in group.nodes for number in graph.nodes[n].outputs if number in needed
-    ]
+    return [number for n in group.nodes for number in graph.nodes[n].outputs if number in needed]
 
 
 def is_alias(node: Node) -> bool:

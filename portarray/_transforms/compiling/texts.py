@@ -90,7 +90,7 @@ class _Writer:
                 if number is not None:
                     dtype = np.dtype(number.dtype)
                     value = expressions.literal(number)
-                    found.append(value if dtype == bool else expressions.cast(value, dtype))
+                    found.append(value if dtype.kind == "b" else expressions.cast(value, dtype))
                 else:
                     own = self._own_axes(node, x, axes)
                     key = (x.number if x.__class__ is Ref else x, own)
@@ -104,7 +104,7 @@ class _Writer:
         self.operands[node.outputs[0]] = found
 
     def _own_axes(self, node: Node, x: Ref | Constant, axes: Axes) -> Axes:
-        shape = self.graph.values[x.number].shape if x.__class__ is Ref else x.native.shape
+        shape = self.graph.values[x.number].shape if isinstance(x, Ref) else x.native.shape
         if node.name in REDUCTIONS:
             return tuple([n if size > 1 else -1 for n, size in enumerate(shape)])
         aligned = axes[len(axes) - len(shape) :]
@@ -160,7 +160,10 @@ class _Writer:
         ndrange: tuple[int, ...] = tuple(self.sizes)
         group = None
         if self.group.inner is not None:
-            ndrange, group = (math.prod(self.sizes[: self.first_inner]) * self.lanes,), (self.lanes,)
+            ndrange, group = (
+                (math.prod(self.sizes[: self.first_inner]) * self.lanes,),
+                (self.lanes,),
+            )
         return KernelText(
             text,
             self.outputs,
@@ -197,7 +200,8 @@ class _Writer:
                 lines.append(f"v{number} = {texts[0]}")
             else:
                 dtype = self.graph.values[number].dtype
-                lines.append(f"v{number} = {expressions.expression(node.name, texts, dtype)}")
+                text = expressions.expression(node.name, texts, dtype, node.options)
+                lines.append(f"v{number} = {text}")
         return lines
 
     def _levels(self) -> dict[int, int]:
@@ -230,9 +234,7 @@ class _Writer:
         body: list[str] = []
         for level in range(passes + 1):
             ready = [
-                n
-                for n in row_values
-                if levels[n] == level and self.made[n].name not in REDUCTIONS
+                n for n in row_values if levels[n] == level and self.made[n].name not in REDUCTIONS
             ]
             body += self._computed(ready, names)
             reduced = [
@@ -300,9 +302,10 @@ class _Writer:
         else:
             step = self.lanes // 2
             while step:
+                both = how.combine.format(f"{part}[lane]", f"{part}[lane + {step}]")
                 lines += [
                     f"if lane < {step}:",
-                    f"    {part}[lane] = {how.combine.format(f'{part}[lane]', f'{part}[lane + {step}]')}",
+                    f"    {part}[lane] = {both}",
                     "kl.barrier()",
                 ]
                 step //= 2
