@@ -156,6 +156,48 @@ def test_strided_arguments(device: str, fuses: None) -> None:
     assert_alike(compiled(x, x[0, :]), pa.exp(x) * x[0, :] + x)
 
 
+def test_empty_and_single_numbers(device: str, fuses: None) -> None:
+    def function(x: Any) -> Any:
+        return pa.sum(pa.exp(x) * 2 - x, axis=-1), pa.exp(x) + x
+
+    compiled = pa.compile(function)
+    for shape in ((3, 0), (0, 3), (1, 1), (1,)):
+        x = asarray(np.ones(shape), device)
+        for got, want in zip(compiled(x), function(x), strict=True):
+            assert_alike(got, want)
+    one = pa.compile(lambda x: pa.exp(x) * 2 + x)
+    assert_alike(one(asarray(2.0, device)), pa.exp(asarray(2.0, device)) * 2 + 2)
+
+
+def test_unusual_host_memory(fuses: None) -> None:
+    records = np.zeros(10, dtype=[("flag", "u1"), ("value", "f4")])
+    unaligned = np.zeros(41, dtype="u1")[1:].view("f4")
+    for x in (records["value"], unaligned, np.arange(10, dtype="f4")[::-1]):
+        x[...] = np.arange(10)
+        x.flags.writeable = False
+        compiled = pa.compile(lambda x: pa.exp(x) * 2 + x)
+        found = compiled(pa.asarray(x, device="numpy"))
+        np.testing.assert_allclose(host(found), np.exp(x) * 2 + x, rtol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(64, 100), (4096,), (2, 3, 64), (7, 11)])
+def test_totals_are_part_of_a_kernel(shape: tuple[int, ...], device: str, fuses: None) -> None:
+    rng = np.random.default_rng(1)
+    x, y = (asarray(rng.normal(size=shape), device) for _ in range(2))
+
+    def function(x: Any, y: Any) -> Any:
+        e = (x - y) ** 2
+        whole = pa.sum(pa.astype(x * 10, pa.int32))
+        return pa.mean(e), pa.max(e * 2, keepdims=True), whole, x / pa.sum(pa.exp(x)), e
+
+    compiled = pa.compile(function)
+    for got, want in zip(compiled(x, y), function(x, y), strict=True):
+        assert_alike(got, want)
+    told = compiled.explain(x, y)
+    if told.kernels and shape != (7, 11):
+        assert any("mean" in kernel.calls for kernel in told.kernels)
+
+
 def test_arguments_are_trees(device: str) -> None:
     x = asarray([1.0, 2.0], device)
 

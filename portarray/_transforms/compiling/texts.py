@@ -136,8 +136,13 @@ class _Writer:
                 self.first_inner = len(self.sizes)
         if not self.sizes:
             self.sizes, self.first_inner = [1], 1
+        if group.parts:
+            self.place = dict.fromkeys(self.place, 0)
+            self.sizes, self.first_inner = [group.parts, self.sizes[0] // group.parts], 1
 
     def _places(self, axes: Axes) -> list[int]:
+        if self.group.parts:
+            return [0, 1] if self.group.is_full(axes) else []
         return sorted({self.place[axis] for axis in axes if axis >= 0})
 
     def _shape(self, axes: Axes) -> tuple[int, ...]:
@@ -145,6 +150,16 @@ class _Writer:
 
     def _index(self, axes: Axes) -> str:
         return ", ".join(self.index[n] for n in self._places(axes)) or "0"
+
+    def _output_shape(self, number: int) -> tuple[int, ...]:
+        if self.group.parts and not self._is_full(number):
+            return (self.group.parts,)
+        return self._shape(self.group.axes[number])
+
+    def _output_index(self, number: int) -> str:
+        if self.group.parts and not self._is_full(number):
+            return "row"
+        return self._index(self.group.axes[number])
 
     def _is_full(self, number: int) -> bool:
         return self.group.is_full(self.group.axes[number])
@@ -167,7 +182,7 @@ class _Writer:
         return KernelText(
             text,
             self.outputs,
-            [self._shape(self.group.axes[number]) for number in self.outputs],
+            [self._output_shape(number) for number in self.outputs],
             [x for _, x, _ in self.arrays.values()],
             [self._shape(axes) for _, _, axes in self.arrays.values()],
             ndrange,
@@ -276,7 +291,7 @@ class _Writer:
             body.append("if lane == 0:")
             for n in stored:
                 at = self.outputs.index(n)
-                body.append(f"    o{at}[{self._index(self.group.axes[n])}] = v{n}")
+                body.append(f"    o{at}[{self._output_index(n)}] = v{n}")
         lines += [f"{name} = kl.local(({lanes},), kl.{kind})" for kind, name in shared.items()]
         return lines + body
 
@@ -311,7 +326,7 @@ class _Writer:
                 step //= 2
             lines.append(f"{r} = {part}[0]")
         lines.append("kl.barrier()")
-        end = how.end.format(r, n=self.row)
+        end = how.end.format(r, n=self.row * max(self.group.parts, 1))
         own = self.graph.values[number].dtype
         lines.append(f"v{number} = {end if own == kind else expressions.cast(end, own)}")
         return lines
