@@ -161,6 +161,7 @@ from portarray.errors import (
     PreferenceError,
     TracedArrayError,
     UnknownDeviceError,
+    VerificationError,
 )
 
 if _typing.TYPE_CHECKING:
@@ -178,6 +179,8 @@ if _typing.TYPE_CHECKING:
         value_and_grad,
         vjp,
     )
+    from portarray._transforms.precision import precision
+    from portarray._transforms.verification import verify
 
     bfloat16: type[_typing.Any]
 
@@ -221,6 +224,8 @@ _TRANSFORMS = {
     ),
     "compiling.compiled": ("compile",),
     "control": ("cond", "scan", "while_loop"),
+    "precision": ("precision",),
+    "verification": ("verify",),
 }
 """Functions that are imported when they are asked for, by their modules."""
 
@@ -389,16 +394,22 @@ __all__ = [
     "kernels",
     # Random numbers
     "random",
-    # Gradients
+    # Gradients and compilation
     "checkpoint",
+    "compile",
+    "cond",
     "custom_vjp",
     "grad",
     "hvp",
     "jacobian",
     "jvp",
+    "precision",
+    "scan",
     "stop_gradient",
     "value_and_grad",
+    "verify",
     "vjp",
+    "while_loop",
     # Data types
     "bool",
     "int8",
@@ -465,5 +476,6 @@ __all__ = [
     "PreferenceError",
     "TracedArrayError",
     "UnknownDeviceError",
+    "VerificationError",
     "__version__",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from portarray._array.array import Array
@@ -136,8 +137,8 @@ def _looped(condition: Function, body: Function, initial: Any, leaves: Sequence[
     read, native = home._backend.read_host, home.native
     count, split = len(leaves), len(leaves) + len(outer_of_test)
 
-    def loop(state: Sequence[Any], others: Sequence[Any]) -> tuple[Any, ...]:
-        state = tuple(state)
+    def loop(initial: Sequence[Any], others: Sequence[Any]) -> tuple[Any, ...]:
+        state = tuple(initial)
         of_test, of_step = others[: split - count], others[split - count :]
         while read(test(*state, *of_test)[0], native):
             state = step(*state, *of_step)
@@ -220,13 +221,15 @@ def scan(function: Function, initial: Any, xs: Any, /) -> tuple[Any, Any]:
     state = initial
     found = []
     for n in range(lengths.pop()):
-        state, value = function(
-            state, trees.mapped(lambda x: x[n, ...] if type(x) is Array else x, xs)
-        )
+        state, value = function(state, trees.mapped(partial(_place, n), xs))
         found.append(value)
     columns = zip(*([x for _, x in trees.arrays(one)] for one in found), strict=True)
     stacked = iter([pa.stack(list(column)) for column in columns])
     return state, trees.mapped(lambda _: next(stacked), found[0])
+
+
+def _place(n: int, x: Any) -> Any:
+    return x[n, ...] if type(x) is Array else x
 
 
 def _capture_of(arrays: Sequence[Any]) -> Capture | None:

@@ -15,6 +15,7 @@ from portarray._config import config
 from portarray._devices.device import Device
 from portarray._kernel_language import source
 from portarray._kernel_language.remembered import remember
+from portarray._transforms import precision as precisions
 from portarray._transforms import tracing, trees
 from portarray._transforms.compiling import programs
 from portarray._transforms.compiling.explanation import Explanation
@@ -22,6 +23,7 @@ from portarray._transforms.compiling.graph import Capture
 from portarray._transforms.compiling.signatures import builder, setting, signature
 from portarray._transforms.standard import pa
 from portarray._transforms.tracing import Tracer
+from portarray._transforms.verification import check_close, check_finite
 from portarray.errors import TracedArrayError
 
 __all__ = ["Compiled"]
@@ -101,14 +103,24 @@ class Compiled:
         The function.
     device : Device or None
         Where arguments are moved first.
-    optimize : {"default", "aggressive"}
-        How.
+    precision : {"float16", "bfloat16", "mixed"} or None
+        What it computes in.
+    verify : bool
+        Whether results are compared with those of float64 on NumPy.
     """
 
-    def __init__(self, function: Function, device: Device | None, optimize: str) -> None:
+    def __init__(
+        self,
+        function: Function,
+        device: Device | None,
+        precision: str | None,
+        *,
+        verify: bool,
+    ) -> None:
         self._function = function
         self._device = device
-        self._optimize = optimize
+        self._precision = precision
+        self._verify = verify
         self._programs: dict[Any, _Program] = {}
         self._recent: tuple[Function, int] = (_never, -1)
         self._making = threading.RLock()
@@ -126,38 +138,60 @@ class Compiled:
         """Call the function."""
         # Most calls take arrays alone, and are like one before.
         recent, count = self._recent
-        if len(args) == count and not named:
+        if len(args) == count and not named and precisions.now() is None:
             found = recent(*args)
             if found is not _OTHER:
                 return found
+        args, named, arrays, key = self._asked(args, named)
+        program = self._programs.get(key)
+        if program is not None:
+            self._shorten(args, named, program)
+            return self._checked(program(arrays))
+        if any(x._native.__class__ is Tracer for x in arrays):
+            return self._function(*args, **named)  # the trace around records its calls
+        program = self._made(args, named, arrays, key)
+        output = program(arrays)
+        if self._verify:
+            calls = program.told.calls
+            check_close(self.__name__, self._function, args, named, output, calls)
+        return self._checked(output)
+
+    def _checked(self, output: Any) -> Any:
+        if self._verify:
+            check_finite(self.__name__, output)
+        return output
+
+    def _asked(self, args: Any, named: Any) -> tuple[Any, Any, list[Array], tuple[Any, ...]]:
+        """Return the arguments of a call, their arrays, and what the program depends on."""
         if self._device is not None:
             args, named = self._moved((args, named))
         arrays: list[Array] = []
-        parts: list[Any] = [setting()]
+        parts: list[Any] = [setting(), self._precision or precisions.now()]
         for x in args:
             signature(x, arrays, parts)
         if named:
             signature(named, arrays, parts)
         key = tuple(parts)
         try:
-            program = self._programs.get(key)
+            hash(key)
         except TypeError:
             raise self._unhashable(parts) from None
-        if program is not None:
-            self._shorten(args, named, program)
-            return program(arrays)
-        if any(x._native.__class__ is Tracer for x in arrays):
-            return self._function(*args, **named)  # the trace around records its calls
+        return args, named, arrays, key
+
+    def _made(
+        self, args: Any, named: Any, arrays: Sequence[Array], key: tuple[Any, ...]
+    ) -> _Program:
         with self._making:
             program = self._programs.get(key)
             if program is None:
-                program = self._make(args, named, arrays)
+                program = self._make(args, named, arrays, self._precision or precisions.now())
                 remember(self._programs, key, program, MOST_PROGRAMS)
-        return program(arrays)
+        return program
 
     def _shorten(self, args: Sequence[Any], named: Any, program: _Program) -> None:
         """Remember a program for calls with arrays alone like this one."""
-        plain = not named and self._device is None
+        plain = not named and self._device is None and not self._verify
+        plain = plain and self._precision is None and precisions.now() is None
         if plain and all(x.__class__ is Array and x._table.known_type is not None for x in args):
             self._recent = program.caller(args), len(args)
 
@@ -175,26 +209,12 @@ class Compiled:
             The calls, the kernels that they became, what was not fused and why, and how long
             compiling took. ``print`` shows it.
         """
-        if self._device is not None:
-            args, named = self._moved((args, named))
-        arrays: list[Array] = []
-        parts: list[Any] = [setting()]
-        for x in args:
-            signature(x, arrays, parts)
-        if named:
-            signature(named, arrays, parts)
-        with self._making:
-            program = self._programs.get(tuple(parts))
-            if program is None:
-                program = self._make(args, named, arrays)
-                remember(self._programs, tuple(parts), program, MOST_PROGRAMS)
-        return program.told
+        args, named, arrays, key = self._asked(args, named)
+        return self._made(args, named, arrays, key).told
 
     def _moved(self, tree: Any) -> Any:
-        device = self._device
-        return trees.mapped(
-            lambda x: x.to_device(device) if type(x) is Array else x, tree
-        )
+        device: Any = self._device
+        return trees.mapped(lambda x: x.to_device(device) if type(x) is Array else x, tree)
 
     def _unhashable(self, parts: Sequence[Any]) -> TypeError:
         wrong = next((x for x in parts if not _is_hashable(x)), None)
@@ -205,12 +225,16 @@ class Compiled:
             f"value such as a number, a string or a tuple"
         )
 
-    def _make(self, args: Any, named: Any, arrays: Sequence[Array]) -> _Program:
+    def _make(
+        self, args: Any, named: Any, arrays: Sequence[Array], precision: str | None
+    ) -> _Program:
         """Trace the function and compile what it calls."""
         begin = time.perf_counter()
-        capture = Capture()
+        capture = Capture(precision)
+        narrow = precision if precision in ("float16", "bfloat16") else None
         followed: list[Array] = []
         before: list[Any] = []
+        widest: list[Any] = []
 
         def follow(x: Any) -> Any:
             if type(x) is not Array:
@@ -218,11 +242,17 @@ class Compiled:
             made = capture.argument(x)
             followed.append(made)
             before.append(made._native)
+            if narrow is not None and x._table.kind == "f" and x.dtype.itemsize > 2:
+                widest.append(x.dtype)
+                return pa.astype(made, narrow)
             return made
 
         given, options = trees.mapped(follow, (tuple(args), named))
         try:
             output = self._function(*given, **options)
+            if widest:
+                wide = max(widest, key=lambda dtype: dtype.itemsize)
+                output = trees.mapped(lambda x: _widened(x, wide), output)
         finally:
             capture.ended = (
                 f"an array that pa.compile traced in {self.__name__} is used after it has "
@@ -243,7 +273,7 @@ class Compiled:
         graph = capture.graph([x._native for x in leaves])
         tables = [_table(x) for x in leaves]
         natives = [x._native for x in arrays]
-        run, told = programs.program(graph, self.__name__, natives, optimize=self._optimize)
+        run, told = programs.program(graph, self.__name__, natives)
         told.seconds = time.perf_counter() - begin
         template = trees.mapped(lambda x: _LEAF if type(x) is Array else x, output)
         return _Program(run, tables, builder(template, lambda x: x is _LEAF), told)
@@ -251,6 +281,13 @@ class Compiled:
 
 def _never(*_: Any) -> Any:
     return _OTHER
+
+
+def _widened(x: Any, dtype: Any) -> Any:
+    """Return an array of halves in the dtype of the arguments."""
+    if type(x) is Array and x._table.kind == "f" and x.dtype.itemsize == 2:
+        return pa.astype(x, dtype)
+    return x
 
 
 _LEAF: Any = type("Leaf", (), {"__repr__": lambda _: "<array>"})()
@@ -271,21 +308,77 @@ def _is_hashable(x: Any) -> bool:
     return True
 
 
-def compile(  # noqa: A001  (torch's and MLX's name)
+def compile(
     function: Function | None = None,
     /,
     *,
     device: Any = None,
-    optimize: str = "default",
+    precision: str | None = None,
+    verify: bool = False,
 ) -> Any:
     """Return a function that is traced once for each kind of arguments, and runs compiled.
 
-    See :class:`Compiled`.
+    The first call with arguments of some shapes and dtypes makes the calls of the function on
+    traced arrays, whose graph is compiled: by ``jax.jit``, ``mx.compile`` or PyTorch's Inductor on
+    their devices; elsewhere calls that follow each other become single kernels. Later calls run the
+    program.
+
+    Parameters
+    ----------
+    function : callable
+        Takes and returns arrays, and trees of them. What else it takes is a constant, for each of
+        whose values it is compiled; so are arrays that it uses from outside, as they are when it is
+        traced. Without a function, a decorator is returned.
+    device : device, optional
+        Where arguments are moved first; by default they stay where they are.
+    precision : {"float16", "bfloat16", "mixed"}, optional
+        What is computed in: floating-point arguments are converted, and results converted back. In
+        ``"mixed"`` precision only the operands of matrix products are rounded, to bfloat16, or
+        float16 with scaling where a device lacks it; sums are in float32. By default what
+        :class:`precision` says, else the dtypes of the arguments.
+    verify : bool, default: False
+        Whether the first result for each kind of arguments is compared with that of the function in
+        float64 on NumPy, and every result must be finite.
+
+    Returns
+    -------
+    callable
+        The compiled function. Its ``explain(*args)`` says what a call runs.
+
+    Raises
+    ------
+    TracedArrayError
+        If the function reads values of arrays, returns an array whose shape depends on values,
+        changes an argument in place, or keeps an array.
+    TypeError
+        If it returns no arrays, or an argument is neither an array nor hashable.
+    VerificationError
+        If a result is wrong, with `verify`.
+
+    See Also
+    --------
+    cond, while_loop, scan : Branches and loops that depend on values.
+
+    Notes
+    -----
+    The function itself is called while it is traced, so that what it prints is printed once. A
+    gradient of a compiled function is that of the function; compile the gradient, as in
+    ``pa.compile(pa.grad(f))``. Results may differ from those of the calls by rounding.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> @pa.compile
+    ... def normalized(x):
+    ...     return (x - pa.mean(x)) / pa.std(x)
+    >>> normalized(pa.asarray([1.0, 2.0, 3.0]))
+    Array([-1.22474487,  0.        ,  1.22474487], dtype=float64, device='numpy:cpu:0')
+    >>> normalized.explain(pa.asarray([1.0, 2.0, 3.0])).calls
+    4
     """
     if function is None:
-        return functools.partial(compile, device=device, optimize=optimize)
+        return functools.partial(compile, device=device, precision=precision, verify=verify)
     if not callable(function):
         raise TypeError(f"compile takes a function, not {type(function).__name__}")
-    if optimize not in ("default", "aggressive"):
-        raise ValueError(f"optimize={optimize!r}; use 'default' or 'aggressive'")
-    return Compiled(function, None if device is None else pa.device(device), optimize)
+    where = None if device is None else pa.device(device)
+    return Compiled(function, where, precisions.checked(precision), verify=verify)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -15,13 +16,16 @@ __all__ = ["ELEMENTWISE", "REDUCTIONS", "Reduction", "expression", "literal"]
 ELEMENTWISE = frozenset(
     {
         *OPERATORS, *COMPARISONS, *NAMESPACE, "astype", "clip", "conj", "logical_and",
-        "logical_not", "logical_or", "logical_xor", "real", "where",
+        "kernels.gelu", "kernels.relu", "kernels.silu", "logical_not", "logical_or",
+        "logical_xor", "real", "where",
     }
 )  # fmt: skip
 """Functions that have the same text for each element."""
 
 
-def expression(name: str, operands: Sequence[str], dtype: np.dtype) -> str:  # type: ignore[type-arg]
+def expression(
+    name: str, operands: Sequence[str], dtype: np.dtype[Any], options: Mapping[str, Any]
+) -> str:
     """Return the text of a call whose operands are texts; the dtype is that of the result."""
     if name in ("conj", "real", "positive"):
         return operands[0]
@@ -31,12 +35,32 @@ def expression(name: str, operands: Sequence[str], dtype: np.dtype) -> str:  # t
         x, low, high = (*operands, "None", "None")[:3]
         x = x if low == "None" else f"pa.maximum({x}, {low})"
         return x if high == "None" else f"pa.minimum({x}, {high})"
+    if name in _KERNELS:
+        half = dtype.itemsize == 2
+        x = f"kl.float32({operands[0]})" if half else operands[0]
+        text = _KERNELS[name][options.get("approximate", "")].format(x)
+        return cast(text, dtype) if half else text
     return f"pa.{name}({', '.join(operands)})"
 
 
-def cast(x: str, dtype: np.dtype) -> str:  # type: ignore[type-arg]
+_KERNELS: Mapping[str, Mapping[str, str]] = {
+    "kernels.relu": {"": "pa.where({0} <= 0, 0, {0})"},
+    "kernels.silu": {"": "({0} / (1 + pa.exp(-{0})))"},
+    "kernels.gelu": {
+        # The error function's complement is as precise far below 0 as it is at 0.
+        "none": "({0} * 0.5 * math.erfc({0} * -0.7071067811865476))",
+        "tanh": (
+            "({0} / (1 + pa.exp(pa.clip({0}, -30.0, 30.0) * (-1.5957691216057308 "
+            "- 0.07135481282553505 * pa.square(pa.clip({0}, -30.0, 30.0))))))"
+        ),
+    },
+}
+"""Core kernels that are elementwise."""
+
+
+def cast(x: str, dtype: np.dtype[Any]) -> str:
     """Return the text of a conversion."""
-    return f"({x} != 0)" if dtype == bool else f"kl.{dtype.name}({x})"
+    return f"({x} != 0)" if dtype.kind == "b" else f"kl.{dtype.name}({x})"
 
 
 def literal(value: complex) -> str:
@@ -57,16 +81,16 @@ def literal(value: complex) -> str:
 class Reduction:
     """How a reduction begins, combines two numbers, and ends."""
 
-    begin: Callable[[np.dtype], str]  # type: ignore[type-arg]
+    begin: Callable[[np.dtype[Any]], str]
     combine: str
     end: str = "{0}"
 
 
-def _lowest(dtype: np.dtype) -> str:  # type: ignore[type-arg]
+def _lowest(dtype: np.dtype[Any]) -> str:
     return literal(-math.inf if dtype.kind not in "iu" else np.iinfo(dtype).min)
 
 
-def _highest(dtype: np.dtype) -> str:  # type: ignore[type-arg]
+def _highest(dtype: np.dtype[Any]) -> str:
     return literal(math.inf if dtype.kind not in "iu" else np.iinfo(dtype).max)
 
 

@@ -46,10 +46,21 @@ class Fused:
         self._assign = namespace.setitem
         self._layout = device._backend.layout
         self._native = device.native
-        self._made = [(value.shape, value.native_dtype) for value in values]
+        shapes = [
+            own if _is_total(own, value.shape) else value.shape
+            for own, value in zip(made.output_shapes, values, strict=True)
+        ]
+        self._made = [
+            (shape, value.native_dtype) for shape, value in zip(shapes, values, strict=True)
+        ]
+        self._totals = [
+            (n, _total(graph, number, namespace))
+            for n, number in enumerate(made.outputs)
+            if _is_total(made.output_shapes[n], values[n].shape)
+        ]
         self._shapes = [_layout(shape) for shape in (*made.output_shapes, *made.array_shapes)]
         self._own_shapes = [
-            *(value.shape for value in values),
+            *shapes,
             *(_shape(graph, x) for x in made.arrays),
         ]
         self._launch, self._values, self._rounded, self._items = _prepared(graph, made, device)
@@ -72,16 +83,44 @@ class Fused:
             arrays.insert(len(made) + n, x)
         layouts = []
         for n, (x, shape) in enumerate(zip(arrays, self._own_shapes, strict=True)):
-            _, strides, offset = self._layout(x)
-            if arguments.is_strided(shape, strides):
-                copy = self._empty(shape, dtype=x.dtype, device=self._native)  # in C order
+            offset = self._offset(x, shape)
+            if offset is None:
+                arrays[n] = copy = self._empty(shape, dtype=x.dtype, device=self._native)
                 self._assign(copy, (...,), x)
-                arrays[n] = copy
-                _, _, offset = self._layout(copy)
+                offset = self._offset(copy, shape)
             own, steps = self._shapes[n]
             layouts.append((own, steps, offset))
         self._launch(arrays, self._values(layouts, self._sizes, ()), self._rounded, self._items)
+        for n, total in self._totals:
+            made[n] = total(made[n])
         return made
+
+    def _offset(self, x: Any, shape: tuple[int, ...]) -> int | None:
+        """Return the offset of an array in C order, None for others."""
+        try:
+            _, strides, offset = self._layout(x)
+        except ValueError:  # strides that are no multiples of the size of an element
+            return None
+        return None if arguments.is_strided(shape, strides) else offset
+
+
+def _is_total(own: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+    """Tell whether a kernel computes parts of a total."""
+    return math.prod(own) != math.prod(shape)
+
+
+def _total(graph: Graph, number: int, namespace: Any) -> Callable[[Any], Any]:
+    """Return what combines the totals of parts."""
+    value = graph.values[number]
+    assert value.node is not None
+    name = "sum" if value.node.name == "mean" else value.node.name
+    reduce = getattr(namespace, name)
+    options = {"dtype": value.native_dtype} if name in ("sum", "prod") else {}
+
+    def total(parts: Any) -> Any:
+        return namespace.reshape(reduce(parts, **options), value.shape)
+
+    return total
 
 
 def _layout(shape: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -107,7 +146,7 @@ def _bytes(graph: Graph, x: Ref | Constant) -> int:
 
 def _prepared(graph: Graph, made: KernelText, device: Device) -> tuple[Any, ...]:
     """Compile a kernel for arrays in C order."""
-    function = source.generated(made.text, "fused", {"kl": kl, "pa": pa})
+    function = source.generated(made.text, "fused", {"kl": kl, "math": math, "pa": pa})
     own = define(function, ())
     dtypes = [graph.values[n].dtype for n in made.outputs]
     dtypes += [_dtype(graph, x, device) for x in made.arrays]
@@ -140,7 +179,7 @@ def fused_steps(graph: Graph) -> tuple[list[Any], list[FusedKernel], dict[str, s
         return _why_not(graph, node)
 
     def worth(group: Group, calls: int) -> bool:
-        if calls < 2:
+        if calls < 2 or not math.prod(group.domain):
             return False
         cheap = graph.nodes[group.nodes[0]].device.library == "numpy"
         return not cheap or calls * math.prod(group.domain) > SMALL_WORK
@@ -194,9 +233,9 @@ def _why_not(graph: Graph, node: Node) -> str:
     if scalars:
         return "kernels have no complex numbers"
     if node.name in REDUCTIONS:
-        if any(dtype == bool for dtype in dtypes) or "where" in node.options:
+        if any(dtype.kind == "b" for dtype in dtypes) or "where" in node.options:
             return "a reduction of truth values"
-    elif set(node.options) - {"copy", "device"}:
+    elif set(node.options) - {"approximate", "copy", "device"}:
         return f"with {', '.join(node.options)}"
     return ""
 

@@ -2,7 +2,8 @@
 
 A group of nodes computes values of one *domain*, the shape of its largest ones. They are *full*, or
 have one element for each *row*: what is left where trailing axes, the same in the whole group, are
-reduced. The axes of each value are mapped to those of the domain.
+reduced. The axes of each value are mapped to those of the domain. Where all axes are reduced, the
+domain is cut into parts, whose *totals* are combined after the kernel.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from portarray._transforms.compiling.expressions import REDUCTIONS
-from portarray._transforms.compiling.graph import Graph, Node, Ref
+from portarray._transforms.compiling.graph import Constant, Graph, Node, Ref
 
 __all__ = ["Axes", "Group", "fuse", "is_alias", "outputs"]
 
@@ -24,6 +25,9 @@ MOST_ARRAYS = 24
 """Arrays that a kernel takes."""
 LONGEST_ROW = 1 << 16
 """Elements of a row, whose sums are those of a few neighbours' sums each."""
+FEWEST_PARTS, MOST_PARTS = 16, 1024
+"""Into how many parts a domain is cut: so many can be computed at once."""
+SHORTEST_PART = 256
 
 _ALIASES = frozenset(("reshape", "expand_dims", "squeeze", "broadcast_to"))
 
@@ -36,6 +40,7 @@ class Group:
     inner: int | None = None  # the first axis of the domain that is reduced
     nodes: list[int] = field(default_factory=list)
     axes: dict[int, Axes] = field(default_factory=dict)  # of the values that it computes
+    parts: int = 0  # into which the domain is cut for totals, 0 where there are none
 
     def is_full(self, axes: Axes) -> bool:
         """Tell whether a value has all axes of the domain."""
@@ -125,7 +130,7 @@ class _Finder:
         if node.name in REDUCTIONS:
             shape = self._shape_of(node.args[0])
         group = Group(shape)
-        return group if self._place(group, n, node) else None
+        return group if self._place(group, n, node) and self._can_have_totals(group) else None
 
     def _joined(self, groups: list[Group], n: int, node: Node) -> Group | None:
         first = groups[0]
@@ -134,12 +139,15 @@ class _Finder:
             if one.domain != first.domain or one.inner not in (None, inner):
                 return None
         members = [m for one in groups for m in one.nodes]
-        whole = Group(first.domain, inner, members, {})
+        parts = max(one.parts for one in groups)
+        whole = Group(first.domain, inner, members, {}, parts)
         for one in groups:
             whole.axes.update(one.axes)
         if not self._place(whole, n, node):
             return None
-        return None if self._is_cyclic(whole) or self._arrays(whole) > MOST_ARRAYS else whole
+        if self._is_cyclic(whole) or self._arrays(whole) > MOST_ARRAYS:
+            return None
+        return whole if self._can_have_totals(whole) else None
 
     def _place(self, group: Group, n: int, node: Node) -> bool:
         """Add a node to a group if its values have a place there."""
@@ -151,6 +159,8 @@ class _Finder:
             axes = self._elementwise(group, node)
         if axes is None or not group.takes(axes):
             return False
+        if group.parts and node.name not in REDUCTIONS and not group.is_full(axes):
+            return False  # a total is known after the kernel
         group.axes[node.outputs[0]] = axes
         group.nodes.append(n)
         return True
@@ -203,9 +213,17 @@ class _Finder:
             return None
         inner = reduced[0]
         long = [n for n, size in enumerate(group.domain) if size > 1]
-        if reduced != [n for n in long if n >= inner] or inner == long[0]:
+        if reduced != [n for n in long if n >= inner] or group.inner not in (None, inner):
             return None
-        if group.inner not in (None, inner) or math.prod(group.domain[inner:]) > LONGEST_ROW:
+        length = math.prod(group.domain[inner:])
+        if inner == long[0]:
+            parts = min(length & -length, MOST_PARTS)
+            while parts > FEWEST_PARTS and length // parts < SHORTEST_PART:
+                parts //= 2
+            if parts < FEWEST_PARTS or length // parts > LONGEST_ROW:
+                return None
+            group.parts = parts
+        elif length > LONGEST_ROW:
             return None
         group.inner = inner
         keepdims = node.options.get("keepdims", False)
@@ -216,6 +234,24 @@ class _Finder:
                 if keepdims or n not in gone
             ]
         )  # fmt: skip
+
+    def _can_have_totals(self, group: Group) -> bool:
+        """Tell whether the parts of a domain can be gone through, where it is cut into some.
+
+        All arrays have all axes, or none, and nothing in the kernel depends on a total.
+        """
+        if not group.parts:
+            return True
+        for n in group.nodes:
+            node = self.graph.nodes[n]
+            for x in node.args:
+                own = group.axes.get(x.number) if x.__class__ is Ref else None
+                if own is not None and not group.is_full(own):
+                    return False
+                size = math.prod(self._shape_of(x)) if x.__class__ in (Ref, Constant) else 1
+                if size not in (1, math.prod(group.domain)):
+                    return False
+        return True
 
     def _is_cyclic(self, group: Group) -> bool:
         """Tell whether something outside of a group depends on it, and it on that."""
@@ -263,9 +299,7 @@ def outputs(graph: Graph, group: Group, kept: Iterable[int]) -> list[int]:
     for n, node in enumerate(graph.nodes):
         if n not in inside:
             needed.update(node.inputs())
-    return [
-        number for n in group.nodes for number in graph.nodes[n].outputs if number in needed
-    ]
+    return [number for n in group.nodes for number in graph.nodes[n].outputs if number in needed]
 
 
 def is_alias(node: Node) -> bool:

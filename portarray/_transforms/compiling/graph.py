@@ -11,6 +11,7 @@ import numpy as np
 from portarray._array import dispatch
 from portarray._devices.device import Device
 from portarray._transforms import tracing
+from portarray._transforms.precision import PRODUCTS, mixed_product
 from portarray._transforms.tracing import Trace, Tracer
 from portarray.errors import TracedArrayError
 
@@ -102,8 +103,10 @@ class Capture(Trace):
         "pa.compile traces this array, which is a view of another or has views, and what is "
         "assigned to one would not reach the other: assign to a copy, pa.asarray(x, copy=True)"
     )
-    def __init__(self) -> None:
+
+    def __init__(self, precision: str | None = None) -> None:
         super().__init__()
+        self._is_mixed = precision == "mixed"
         self.values: list[Value] = []
         self.nodes: list[Node] = []
         self.inputs: list[int] = []
@@ -152,6 +155,8 @@ class Capture(Trace):
         key = _key((name, device, function, given, tuple(named.items())))
         node = self._known.get(key) if key is not None else None
         if node is None:
+            if self._is_mixed and name in PRODUCTS:
+                function = mixed_product(function, device)
             node = Node(name, function, device, given, named, several=several)
             node.outputs = [self._value(x, device, node) for x in natives]
             self.nodes.append(node)
@@ -216,7 +221,9 @@ def _is_same(known: Any, x: Any, device: Device) -> bool:
     return old.dtype == new.dtype and old.shape == new.shape and old.tobytes() == new.tobytes()
 
 
-_BY_VALUES = frozenset(("nonzero", "unique_all", "unique_counts", "unique_inverse", "unique_values"))
+_BY_VALUES = frozenset(
+    ("nonzero", "unique_all", "unique_counts", "unique_inverse", "unique_values")
+)
 """Functions whose results have shapes that depend on values."""
 
 

@@ -15,9 +15,7 @@ __all__ = ["program"]
 Function = Callable[..., Any]
 
 
-def program(
-    graph: Graph, name: str, natives: Sequence[Any], *, optimize: str
-) -> tuple[Function, Explanation]:
+def program(graph: Graph, name: str, natives: Sequence[Any]) -> tuple[Function, Explanation]:
     """Return a function of the graph's inputs, native arrays, and what there is to say of it."""
     devices = graph.devices()
     told = Explanation(name, devices, "portarray", graph.calls)

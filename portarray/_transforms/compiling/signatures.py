@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -57,12 +58,36 @@ def setting() -> tuple[Any, ...]:
 def builder(tree: Any, is_leaf: Callable[[Any], bool]) -> Callable[[Sequence[Any]], Any]:
     """Return what puts a tree together with others instead of its leaves, in order.
 
-    Leaves that are no arrays stay.
+    What is no leaf and no container stays.
     """
-    if is_leaf(tree):
-        return lambda leaves: leaves[0]
-    if tree.__class__ is tuple and all(map(is_leaf, tree)):
-        return tuple
+    names: dict[str, Any] = {}
+    count = itertools.count()
+
+    def text(x: Any) -> str | None:
+        if is_leaf(x):
+            return f"leaves[{next(count)}]"
+        kind = x.__class__
+        if kind is dict:
+            parts = [text(child) for child in x.values()]
+            pairs = zip(map(named, x), parts, strict=True)
+            return None if None in parts else f"{{{', '.join(f'{k}: {v}' for k, v in pairs)}}}"
+        if kind is tuple or kind is list:
+            parts = [text(child) for child in x]
+            if None in parts:
+                return None
+            inside = "".join(f"{part}, " for part in parts)
+            return f"({inside})" if kind is tuple else f"[{inside}]"
+        return named(x) if node_type(x) is None else None
+
+    def named(x: Any) -> str:
+        name = f"c{len(names)}"
+        names[name] = x
+        return name
+
+    whole = text(tree)
+    if whole is not None:
+        made: Callable[[Sequence[Any]], Any] = eval(f"lambda leaves: {whole}", names)  # noqa: S307
+        return made
 
     def build(leaves: Sequence[Any]) -> Any:
         each = iter(leaves)

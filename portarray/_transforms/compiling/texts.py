@@ -90,7 +90,7 @@ class _Writer:
                 if number is not None:
                     dtype = np.dtype(number.dtype)
                     value = expressions.literal(number)
-                    found.append(value if dtype == bool else expressions.cast(value, dtype))
+                    found.append(value if dtype.kind == "b" else expressions.cast(value, dtype))
                 else:
                     own = self._own_axes(node, x, axes)
                     key = (x.number if x.__class__ is Ref else x, own)
@@ -104,7 +104,7 @@ class _Writer:
         self.operands[node.outputs[0]] = found
 
     def _own_axes(self, node: Node, x: Ref | Constant, axes: Axes) -> Axes:
-        shape = self.graph.values[x.number].shape if x.__class__ is Ref else x.native.shape
+        shape = self.graph.values[x.number].shape if isinstance(x, Ref) else x.native.shape
         if node.name in REDUCTIONS:
             return tuple([n if size > 1 else -1 for n, size in enumerate(shape)])
         aligned = axes[len(axes) - len(shape) :]
@@ -136,8 +136,13 @@ class _Writer:
                 self.first_inner = len(self.sizes)
         if not self.sizes:
             self.sizes, self.first_inner = [1], 1
+        if group.parts:
+            self.place = dict.fromkeys(self.place, 0)
+            self.sizes, self.first_inner = [group.parts, self.sizes[0] // group.parts], 1
 
     def _places(self, axes: Axes) -> list[int]:
+        if self.group.parts:
+            return [0, 1] if self.group.is_full(axes) else []
         return sorted({self.place[axis] for axis in axes if axis >= 0})
 
     def _shape(self, axes: Axes) -> tuple[int, ...]:
@@ -145,6 +150,16 @@ class _Writer:
 
     def _index(self, axes: Axes) -> str:
         return ", ".join(self.index[n] for n in self._places(axes)) or "0"
+
+    def _output_shape(self, number: int) -> tuple[int, ...]:
+        if self.group.parts and not self._is_full(number):
+            return (self.group.parts,)
+        return self._shape(self.group.axes[number])
+
+    def _output_index(self, number: int) -> str:
+        if self.group.parts and not self._is_full(number):
+            return "row"
+        return self._index(self.group.axes[number])
 
     def _is_full(self, number: int) -> bool:
         return self.group.is_full(self.group.axes[number])
@@ -160,11 +175,14 @@ class _Writer:
         ndrange: tuple[int, ...] = tuple(self.sizes)
         group = None
         if self.group.inner is not None:
-            ndrange, group = (math.prod(self.sizes[: self.first_inner]) * self.lanes,), (self.lanes,)
+            ndrange, group = (
+                (math.prod(self.sizes[: self.first_inner]) * self.lanes,),
+                (self.lanes,),
+            )
         return KernelText(
             text,
             self.outputs,
-            [self._shape(self.group.axes[number]) for number in self.outputs],
+            [self._output_shape(number) for number in self.outputs],
             [x for _, x, _ in self.arrays.values()],
             [self._shape(axes) for _, _, axes in self.arrays.values()],
             ndrange,
@@ -197,7 +215,8 @@ class _Writer:
                 lines.append(f"v{number} = {texts[0]}")
             else:
                 dtype = self.graph.values[number].dtype
-                lines.append(f"v{number} = {expressions.expression(node.name, texts, dtype)}")
+                text = expressions.expression(node.name, texts, dtype, node.options)
+                lines.append(f"v{number} = {text}")
         return lines
 
     def _levels(self) -> dict[int, int]:
@@ -230,9 +249,7 @@ class _Writer:
         body: list[str] = []
         for level in range(passes + 1):
             ready = [
-                n
-                for n in row_values
-                if levels[n] == level and self.made[n].name not in REDUCTIONS
+                n for n in row_values if levels[n] == level and self.made[n].name not in REDUCTIONS
             ]
             body += self._computed(ready, names)
             reduced = [
@@ -274,7 +291,7 @@ class _Writer:
             body.append("if lane == 0:")
             for n in stored:
                 at = self.outputs.index(n)
-                body.append(f"    o{at}[{self._index(self.group.axes[n])}] = v{n}")
+                body.append(f"    o{at}[{self._output_index(n)}] = v{n}")
         lines += [f"{name} = kl.local(({lanes},), kl.{kind})" for kind, name in shared.items()]
         return lines + body
 
@@ -300,15 +317,16 @@ class _Writer:
         else:
             step = self.lanes // 2
             while step:
+                both = how.combine.format(f"{part}[lane]", f"{part}[lane + {step}]")
                 lines += [
                     f"if lane < {step}:",
-                    f"    {part}[lane] = {how.combine.format(f'{part}[lane]', f'{part}[lane + {step}]')}",
+                    f"    {part}[lane] = {both}",
                     "kl.barrier()",
                 ]
                 step //= 2
             lines.append(f"{r} = {part}[0]")
         lines.append("kl.barrier()")
-        end = how.end.format(r, n=self.row)
+        end = how.end.format(r, n=self.row * max(self.group.parts, 1))
         own = self.graph.values[number].dtype
         lines.append(f"v{number} = {end if own == kind else expressions.cast(end, own)}")
         return lines

@@ -25,16 +25,16 @@ class Compiling(Backend):
         given = [x.detach().contiguous() for x in natives]
         with torch.no_grad(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about PyTorch's own modules
-            import torch._inductor
+            from torch import _inductor
             from torch.fx.experimental.proxy_tensor import make_fx
 
             # Fake tensors have no values, so that calls which read them are refused.
             trace = make_fx(function, tracing_mode="fake", _allow_non_fake_inputs=True)
             graph = trace(*given)
-            run: Callable[..., Any] = torch._inductor.compile(graph, given)
+            run: Callable[..., Any] = _inductor.compile(graph, given)
 
         def compiled(*natives: Any) -> Any:
-            if torch.is_grad_enabled() and any([x.requires_grad for x in natives]):
+            if torch.is_grad_enabled() and any(x.requires_grad for x in natives):
                 return function(*natives)  # autograd is to see the calls
             return run(*[x if x.is_contiguous() else x.contiguous() for x in natives])
 
