@@ -59,7 +59,7 @@ class Digits:
         def chosen(which: Values) -> Batch:
             return (
                 pa.asarray((images[which] / 8.0 - 1.0).astype(dtype), device=device, copy=True),
-                pa.asarray(digits[which].astype(np.int64), device=device, copy=True),
+                pa.asarray(digits[which].astype(np.int32), device=device, copy=True),
             )
 
         self.inputs, self.targets = chosen(~apart)
@@ -102,7 +102,7 @@ class Text:
         codes = {character: n for n, character in enumerate(self.alphabet)}
 
         def encoded(texts: list[str]) -> Values:
-            return np.asarray([codes[one] for text in texts for one in text], dtype=np.int64)
+            return np.asarray([codes[one] for text in texts for one in text], dtype=np.int32)
 
         def here(values: Values) -> pa.Array:
             return pa.asarray(values, device=device, copy=True)
@@ -120,6 +120,6 @@ class Text:
         """Return windows that begin anywhere, and the same one character later."""
         last = self.codes.shape[0] - self.context
         key = pa.random.fold_in(key, step)
-        starts = pa.random.integers(key, 0, last, (size, 1), dtype=pa.int64)
-        windows = starts[rows, :] + pa.arange(self.context, dtype=pa.int64, device=starts.device)
+        starts = pa.random.integers(key, 0, last, (size, 1), dtype=pa.int32)
+        windows = starts[rows, :] + pa.arange(self.context, dtype=pa.int32, device=starts.device)
         return self.codes[windows], self.codes[windows + 1]

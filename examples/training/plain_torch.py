@@ -46,7 +46,9 @@ def train(config: Config, steps: int) -> tuple[list[float], float]:
         if step == 1:
             begin = time.perf_counter()
         adam.zero_grad()
-        loss = functional.cross_entropy(model(parameters, inputs).flatten(0, -2), targets.flatten())
+        loss = functional.cross_entropy(
+            model(parameters, inputs).flatten(0, -2), targets.flatten().long()
+        )
         loss.backward()  # type: ignore[no-untyped-call]
         adam.step()
         rates.step()

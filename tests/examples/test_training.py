@@ -75,6 +75,16 @@ def test_losses_are_those_of_plain_pytorch(of: Config, steps: int, off: float, d
     assert wanted[-1] < wanted[0]
 
 
+@pytest.mark.parametrize("model", ["mlp", "text"])
+def test_there_are_no_64_bit_types_but_float64(model: str) -> None:
+    """JAX has none unless it is told to."""
+    with Trainer(config(model, "float32"), ["numpy"]) as trainer:
+        trainer.train()
+        data = trainer._first.data
+        every = optree.tree_leaves([trainer.batch(0), data.held_out, trainer.state])
+    assert {x.dtype.name for x in every} <= {"float32", "int32"}
+
+
 def test_mixed_precision_has_nearly_the_same_curve(device: str) -> None:
     wanted = on_numpy(config("mlp"), 40)
     np.testing.assert_allclose(losses(config("mlp", "mixed"), [device], 40), wanted, rtol=1e-2)
