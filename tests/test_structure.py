@@ -117,7 +117,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "_transforms": {
         *("", "errors", "_array", "_devices", "_movement", "backends.assembly", "backends.base"),
-        *("backends.types",),
+        *("backends.types", "_config", "_kernel_language", "kernel_language"),
     },
     "": {
         *("errors", "_version", "_config", "_devices", "_movement", "_array"),

@@ -61,7 +61,7 @@ class precision:  # noqa: N801  (used as a function)
     >>> x = pa.full((2, 2), 1.001, dtype=pa.float32)
     >>> with pa.precision("mixed"):
     ...     product(x, x)[0, 0]
-    Array(2., dtype=float32, device='numpy:cpu:0')
+    Array(2.0039082, dtype=float32, device='numpy:cpu:0')
     """
 
     def __init__(self, value: str | None) -> None:

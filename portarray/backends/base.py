@@ -101,6 +101,10 @@ class Backend(ABC):
     converts_on_copy: ClassVar[bool] = False
     """Whether :meth:`from_host_converted` converts without a temporary copy. **May**."""
 
+    launch_cost: ClassVar[int] = 0
+    """Elements times calls up to which the library's own calls cost less than the launch of a
+    kernel that computes them all. **May**."""
+
     tuned_kernels: ClassVar[Mapping[str, tuple[TunedKernel, ...]]] = {}
     """The library's tuned versions of core kernels, by kernel name, in the order in which they are
     tried. **May**."""
