@@ -26,7 +26,7 @@ from portarray import _small_files
 from portarray._opencl.folders import cache_folder, write
 from portarray.clarray.runtime import discovery
 from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.processor import processor
+from portarray._opencl.processor import processor
 
 TIMEOUT = 120.0
 """Seconds until a trial counts as hanging."""
