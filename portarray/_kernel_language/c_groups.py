@@ -99,9 +99,7 @@ class Groups:
         for one in arrays:
             name, size = self.types.name(one.name), math.prod(one.shape or ())
             runs = uses.get(one.name, [])
-            if one.space == "private" and (
-                len(runs) > 1 or any(run.in_loop for run in runs)
-            ):
+            if one.space == "private" and (len(runs) > 1 or any(run.in_loop for run in runs)):
                 self.held.add(one.name)
                 self.taken.append((c_name(one.dtype), f"{name}__all", f"pa_items * {size}"))
             elif one.space == "private" and small:
@@ -145,9 +143,7 @@ class Groups:
             run.body.append(one)
         return out
 
-    def _begin(
-        self, parts: list[_Part], given: list[tuple[str, str]], *, in_loop: bool
-    ) -> None:
+    def _begin(self, parts: list[_Part], given: list[tuple[str, str]], *, in_loop: bool) -> None:
         """Give variables values before anything else."""
         if not parts or not isinstance(parts[0], _Run):
             parts.insert(0, _Run(in_loop=in_loop))
@@ -222,7 +218,11 @@ class Groups:
                 value = f" = {own}__all[pa_n]" if name in self.held else ""
                 yield f"{inner}{kind} {own}{value};"
         for name, array in self.arrays.items():
-            own, kind, size = self.types.name(name), c_name(array.dtype), math.prod(array.shape or ())
+            own, kind, size = (
+                self.types.name(name),
+                c_name(array.dtype),
+                math.prod(array.shape or ()),
+            )
             if name in names and name in self.held:
                 yield f"{inner}{kind}* const {own} = {own}__all + (i64)pa_n * {size};"
             elif name in names and name in self.on_stack:
@@ -254,7 +254,9 @@ class Groups:
 
     def _read(self, expressions: Sequence[tree.Expr], pad: str) -> Iterator[str]:
         """Yield the variables of expressions, which are the same for all work-items."""
-        used = {x.name for one in expressions for x in tree.walk(one) if isinstance(x, tree.Variable)}
+        used = {
+            x.name for one in expressions for x in tree.walk(one) if isinstance(x, tree.Variable)
+        }
         for name in self.function.variables:
             if name in used:
                 own, kind = self.types.name(name), self.types.c_type(self.function.variables[name])

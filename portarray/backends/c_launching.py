@@ -48,9 +48,7 @@ class _CLauncher:
     max_groups = ANY_GROUPS
     local_memory = 1 << 18  # in no memory of its own
 
-    def __init__(
-        self, command: tuple[str, ...], address: Callable[[Any], int] | None
-    ) -> None:
+    def __init__(self, command: tuple[str, ...], address: Callable[[Any], int] | None) -> None:
         self.name = f"{processor().name} ({command[0]})"
         self._programs = _programs(command)
         self._address = address
@@ -127,9 +125,7 @@ def _submitter(
     pack = struct.Struct("".join(f"{code}0q" for code in [*codes, *"iiiiiiq"])).pack
     # Written out: a loop takes a tenth of a launch.
     pointer = "pointer_to({})" if address is None else "cast('void *', address({}))"
-    pointers = "".join(
-        f", {pointer.format(f'arrays[{n}]')}" for n in range(len(program.arrays))
-    )
+    pointers = "".join(f", {pointer.format(f'arrays[{n}]')}" for n in range(len(program.arrays)))
     made: Callable[[Sequence[Any], Sequence[Any], Range, Range], int] = eval(  # noqa: S307
         "lambda arrays, values, size, group: run(pack(*values, *pads[len(size)], *size, "
         f"*pads[len(size)], *group, together[0]){pointers})",

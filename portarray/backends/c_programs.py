@@ -21,7 +21,7 @@ from typing import Any
 import cffi
 
 from portarray import _small_files
-from portarray._opencl.folders import cache_folder, remove, trim, write
+from portarray._opencl.folders import cache_folder, trim, write
 from portarray._opencl.processor import processor
 from portarray.backends.launching import COMPILER, DISK, MEMORY
 

@@ -35,7 +35,7 @@ def host_launcher(address: Callable[[Any], int] | None = None) -> Launcher | str
     instead = _through_c(address)
     if not isinstance(instead, str):
         return instead
-    return f"{_WANTED}{found}, or a C compiler's programs, and {instead}: {_FIX}"
+    return f"{_WANTED}{found}, or programs of a C compiler ({instead}): {_FIX}"
 
 
 def _through_opencl(address: Callable[[Any], int] | None) -> Launcher | str:
@@ -51,7 +51,7 @@ def _through_opencl(address: Callable[[Any], int] | None) -> Launcher | str:
 
 def _through_c(address: Callable[[Any], int] | None) -> Launcher | str:
     if importlib.util.find_spec("cffi") is None:
-        return "cffi is not installed"
+        return 'cffi is missing: pip install "portarray[c]"'
     from portarray.backends import c_launching  # imports cffi
 
     return c_launching.host_launcher(address)
