@@ -327,6 +327,7 @@ class Groups:
             plain=False,
         )
         items = "const i64 pa_items = (i64)pa_size_0 * pa_size_1 * pa_size_2;"
+        entry = ["const char* pa_values", *pointers]
         n = len(values)
         given = [f"    PA_GIVEN({kind}, {name}, {k});" for k, (kind, name) in enumerate(values)]
         for d in range(3):
@@ -352,7 +353,7 @@ class Groups:
             f"    {items}",
             *body,
             "}",
-            f"PA_ENTRY i32 pa_run_{len(pointers)}({', '.join(['const char* pa_values', *pointers])}) {{",
+            f"PA_ENTRY i32 pa_run_{len(pointers)}({', '.join(entry)}) {{",
             *given,
             f"    {items}",
             "    const i64 pa_groups = (i64)pa_count_0 * pa_count_1 * pa_count_2;",

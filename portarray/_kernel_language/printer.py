@@ -1,7 +1,9 @@
 """Prints typed trees as programs of C-like languages.
 
-One printer for all dialects: what differs between OpenCL C, CUDA, HIP, Metal and C are the macros and
-functions of their preludes (``preludes/*.h``), in which all names begin with ``pa_`` or ``PA_``.
+One printer for all dialects: what differs between OpenCL C, CUDA, HIP, Metal and C are the macros
+and functions of their preludes (``preludes/*.h``), in which all names begin with ``pa_`` or
+``PA_``. Around the body of a kernel C has loops, which :mod:`portarray._kernel_language.c_groups`
+prints.
 """
 
 from __future__ import annotations
