@@ -59,8 +59,9 @@ def test_case(number: int) -> None:
     test_cases.test_case(number, "numpy:cpu:0")
 
 
-def test_drawn_kernels(tmp_path: Path) -> None:
-    test_drawn.test_drawn_kernels("numpy:cpu:0", tmp_path)
+@pytest.mark.parametrize("groups", [False, True], ids=["alone", "groups"])
+def test_drawn_kernels(groups: bool, tmp_path: Path) -> None:
+    test_drawn.run(pa.device("numpy"), max(test_drawn.COUNT // 4, 2), groups, tmp_path)
 
 
 # --- threads ------------------------------------------------------------------------------------
