@@ -43,6 +43,13 @@ _WANTED = (
 )
 """What not all compilers have; the first that works is taken."""
 
+_PLAIN = """__attribute__((visibility("default"))) void pa_plain(int* x) {
+    #pragma omp parallel
+    __atomic_fetch_add(x, 1, __ATOMIC_RELAXED);
+}
+"""
+"""A program that is right."""
+
 _LIMIT = 256 << 20
 """Bytes of all files together; the least recently used are removed first."""
 
@@ -116,32 +123,37 @@ class Programs:
                     with suppress(OSError):
                         os.utime(one)
                 return found
-        with tempfile.TemporaryDirectory(prefix="portarray-", ignore_cleanup_errors=True) as folder:
-            made = Path(folder) / file.name
-            self._build(text, made)
-            content = made.read_bytes()
-            found = ffi.dlopen(str(made))
+        found, content = self._built(text)
         if write(file, content):
             write(_digest_file(file), _digest(content))
             trim(file.parent, _LIMIT)
         return found
 
-    def _build(self, text: str, made: Path) -> None:
-        log = self._run(text, made)
-        while log is not None:
+    def _built(self, text: str) -> tuple[Any, bytes]:
+        """Return a new program, as it is loaded and as it is kept."""
+        while True:
+            found = self._tried(text)
+            if not isinstance(found, str):
+                return found
             last = self._wanted == len(_WANTED) - 1
-            if last or self._run("", made) is None:  # so it is the program that is wrong
-                raise BuildError(log)
+            if last or not isinstance(self._tried(_PLAIN), str):  # the program is wrong
+                raise BuildError(found)
             self._wanted += 1
-            log = self._run(text, made)
 
-    def _run(self, text: str, made: Path) -> str | None:
-        """Run the compiler; return its log if it fails."""
-        command = [*self._command, *_FLAGS, *_WANTED[self._wanted], "-", "-o", str(made), "-lm"]
-        done = subprocess.run(command, input=text.encode(), capture_output=True, check=False)
-        if done.returncode == 0:
-            return None
-        return done.stderr.decode(errors="replace") or f"it ended with {done.returncode}"
+    def _tried(self, text: str) -> tuple[Any, bytes] | str:
+        """Compile and load a program with the options that are next; return why that fails."""
+        # The library stays when its file is gone.
+        with tempfile.TemporaryDirectory(prefix="portarray-", ignore_cleanup_errors=True) as folder:
+            made = Path(folder) / "program.so"
+            command = [*self._command, *_FLAGS, *_WANTED[self._wanted], "-", "-o", str(made), "-lm"]
+            done = subprocess.run(command, input=text.encode(), capture_output=True, check=False)
+            if done.returncode:
+                log = done.stderr.decode(errors="replace")
+                return log or f"the compiler ended with {done.returncode}"
+            try:
+                return ffi.dlopen(str(made)), made.read_bytes()
+            except OSError as error:  # without OpenMP's library, for one
+                return str(error)
 
 
 def _file(key: str) -> Path:

@@ -52,8 +52,10 @@ def _through_opencl(address: Callable[[Any], int] | None) -> Launcher | str:
 def _through_c(address: Callable[[Any], int] | None) -> Launcher | str:
     if importlib.util.find_spec("cffi") is None:
         return 'cffi is missing: pip install "portarray[c]"'
-    from portarray.backends import c_launching  # imports cffi
-
+    try:
+        from portarray.backends import c_launching  # imports cffi
+    except ImportError as error:
+        return f"cffi cannot be imported: {error}"
     return c_launching.host_launcher(address)
 
 

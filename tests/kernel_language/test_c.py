@@ -38,25 +38,57 @@ CHOSEN = [
 ]
 
 
+WITH_BFLOAT16 = [
+    number
+    for number, case in enumerate(test_cases.CASES)
+    if any(dtype.name == "bfloat16" for dtype in case.dtypes())
+]
+
+
 @pytest.fixture(autouse=True)
-def through_c(monkeypatch: pytest.MonkeyPatch) -> Iterator[pa.Device]:
-    """Let kernels in NumPy's memory go through the C compiler."""
-    # The reason that is none: OpenCL has none.
+def through_c(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let kernels in host memory go through the C compiler."""
     monkeypatch.setattr(host_launching, "_through_opencl", lambda address: "")
-    launching._launcher.cache_clear()
-    place = pa.device("numpy")
-    reason = place._backend.launcher(place.native)
-    if isinstance(reason, str):
-        launching._launcher.cache_clear()
-        pytest.skip(reason)
-    assert reason.dialect == "c"
-    yield place
-    launching._launcher.cache_clear()
+    forget()
+    launcher = launching._launcher()
+    if isinstance(launcher, str):
+        forget()
+        pytest.skip(launcher)
+    assert launcher.dialect == "c"
+    yield
+    forget()
+
+
+def forget() -> None:
+    """Let launchers be looked for anew."""
+    for name in ("numpy", "torch"):
+        module = sys.modules.get(f"portarray.backends.{name}.launching")
+        if module is not None:
+            module._launcher.cache_clear()
 
 
 @pytest.mark.parametrize("number", CHOSEN, ids=[test_cases.CASES[n].name for n in CHOSEN])
 def test_case(number: int) -> None:
     test_cases.test_case(number, "numpy:cpu:0")
+
+
+def test_bfloat16() -> None:
+    """NumPy has none; PyTorch's addresses are passed in another way."""
+    pytest.importorskip("torch")
+    place = pa.device("torch:cpu")
+    forget()
+    launcher = place._backend.launcher(place.native)
+    assert not isinstance(launcher, str)
+    assert launcher.dialect == "c"
+    assert WITH_BFLOAT16
+    for number in WITH_BFLOAT16[:: 1 if len(CHOSEN) == len(test_cases.CASES) else 4]:
+        # Without its rule of which cases are run on such devices.
+        case = test_cases.CASES[number]
+        arguments = case.placed(lambda array: pa.asarray(array, device=place, copy=True))
+        kernel = pa.kernel(case.kernel, static=case.static)
+        want = kernel.interpret(*arguments, ndrange=case.ndrange, group=case.group)
+        got = kernel(*arguments, ndrange=case.ndrange, group=case.group)
+        case.check(test_cases.as_numpy(got), want=test_cases.as_numpy(want))
 
 
 @pytest.mark.parametrize("groups", [False, True], ids=["alone", "groups"])
@@ -163,7 +195,7 @@ def converted(y: Any, x: Any) -> None:
 def test_compilers_without_half_precision(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every float16, and float64 of each place between two of them."""
     monkeypatch.setenv("CC", f"{os.environ.get('CC', 'cc')} -U__FLT16_MANT_DIG__")
-    launching._launcher.cache_clear()
+    forget()
     kernel = pa.kernel(converted.__wrapped__)
     every = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
     wide = pa.zeros(every.size, dtype=pa.float32, device="numpy")
@@ -204,7 +236,7 @@ def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def run_again() -> str:
     """Run a kernel in a launcher of its own; return where its program was."""
-    launching._launcher.cache_clear()
+    forget()
     from portarray.backends import c_launching
 
     c_launching._programs.cache_clear()
@@ -246,7 +278,7 @@ def test_what_the_compiler_says_is_in_the_error(
     fresh: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CC", command(fresh, "echo the disk is full >&2; exit 1"))
-    launching._launcher.cache_clear()
+    forget()
     kernel = pa.kernel(converted.__wrapped__)
     y = pa.zeros(3, device="numpy")
     with pytest.raises(KernelBuildError, match="the disk is full") as error:
