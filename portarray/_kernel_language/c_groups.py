@@ -87,7 +87,6 @@ class Groups:
         self.held = {
             name for name in function.variables if len(uses.get(name, ())) > 1 or name in shared
         }
-        self.in_runs: dict[str, list[Array]] = {}  # arrays on the stack, by name
         self._place_memory(uses)
 
     def _place_memory(self, uses: dict[str, list[_Run]]) -> None:
@@ -95,7 +94,6 @@ class Groups:
         private = [one for one in arrays if one.space == "private"]
         small = sum(map(_bytes, private)) <= _ON_STACK
         self.on_stack: set[str] = set()
-        self.alone = True  # whether no two work-items share memory that they write
         for one in arrays:
             name, size = self.types.name(one.name), math.prod(one.shape or ())
             runs = uses.get(one.name, [])
@@ -106,7 +104,6 @@ class Groups:
                 self.on_stack.add(one.name)
             else:
                 self.taken.append((c_name(one.dtype), name, str(size)))
-                self.alone &= one.space != "private"
         self.arrays = {one.name: one for one in arrays}
         for name in self.function.variables:
             if name in self.held:
@@ -196,10 +193,10 @@ class Groups:
     def _run(self, run: _Run, depth: int) -> Iterator[str]:
         self.count += 1
         names = set(_names(run))
-        atomic = any(isinstance(x, tree.Atomic) for one in run.body for x in _deep(one))
+        apart = self._apart(run, names)
         pad = "    " * depth
         for d in reversed(range(self.axes)):
-            if d == 0 and self.alone and not atomic:
+            if d == 0 and apart:
                 yield f"{pad}PA_APART"
             loop = f"for (i32 pa_local_{d} = 0; pa_local_{d} < pa_end_{d}; ++pa_local_{d})"
             yield f"{pad}{loop}{' {' if d == 0 else ''}"
@@ -238,6 +235,22 @@ class Groups:
             if name in self.held and name in changed:
                 yield f"{inner}{self.types.name(name)}__all[pa_n] = {self.types.name(name)};"
         yield f"{pad}}}"
+
+    def _apart(self, run: _Run, names: set[str]) -> bool:
+        """Tell whether compilers may take work-items for independent of each other.
+
+        Those of one run have no others' memory but for atomic functions, and private arrays and
+        tuples that are in one place for all of them.
+        """
+        one_place = any(
+            array.space == "private" and name in names and name not in self.held
+            for name, array in self.arrays.items()
+        )
+        return not one_place and not any(
+            isinstance(x, (tree.Atomic, tree.Items, tree.Item))
+            for one in run.body
+            for x in _deep(one)
+        )
 
     def _places(self, pad: str) -> Iterator[str]:
         """Yield where a work-item is in the ndrange."""
