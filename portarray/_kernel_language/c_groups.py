@@ -1,8 +1,8 @@
 """Prints kernels for processors that know no work-items: groups are loops.
 
-Between two barriers all work-items of a group run in a loop, one after another. Statements with a
-barrier in them are the group's, which their conditions are the same for: they stand outside of such
-loops. What a work-item keeps from one loop to the next has an element for each work-item.
+Between two barriers all work-items of a group run in a loop, one after another. Loops and branches
+with a barrier in them stand outside of such loops: their conditions are the same for all work-items
+of a group. A variable that outlasts such a loop has an element for each work-item.
 """
 
 from __future__ import annotations
@@ -215,11 +215,8 @@ class Groups:
                 value = f" = {own}__all[pa_n]" if name in self.held else ""
                 yield f"{inner}{kind} {own}{value};"
         for name, array in self.arrays.items():
-            own, kind, size = (
-                self.types.name(name),
-                c_name(array.dtype),
-                math.prod(array.shape or ()),
-            )
+            own, size = self.types.name(name), math.prod(array.shape or ())
+            kind = c_name(array.dtype)
             if name in names and name in self.held:
                 yield f"{inner}{kind}* const {own} = {own}__all + (i64)pa_n * {size};"
             elif name in names and name in self.on_stack:
