@@ -117,6 +117,7 @@ from portarray._api.trigonometric import (
     tanh,
 )
 from portarray._api.utility import all, any, diff
+from portarray._array import adoption as _adoption
 from portarray._array import base as _base
 from portarray._array import dtypes as _dtypes
 from portarray._array.array import Array
@@ -140,6 +141,7 @@ from portarray._devices.summary import summary
 from portarray._kernel_language.decorator import kernel
 from portarray._movement.routes import TransferPlan
 from portarray._version import __version__
+from portarray.backends import registry as _registry
 from portarray.errors import (
     DeviceMismatchError,
     DeviceNotFunctionalError,
@@ -220,6 +222,8 @@ _GRADIENTS = frozenset(
 
 
 _base.NAMESPACE.append(_sys.modules[__name__])
+_registry.when_loaded(_adoption.introduce)
+asarray._torchdynamo_inline = _adoption.read_first  # type: ignore[attr-defined]
 
 __all__ = [
     # Constants

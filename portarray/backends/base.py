@@ -49,7 +49,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from portarray.backends.types import BackendInfo, Description, MemoryFigures, TunedKernel
+from portarray.backends.types import (
+    Arrays,
+    BackendInfo,
+    Description,
+    MemoryFigures,
+    TunedKernel,
+)
 
 if TYPE_CHECKING:
     from portarray.backends.launching import Launcher, Layout
@@ -284,6 +290,14 @@ class Backend(ABC):
     def stopped(self, x: Any) -> Any:
         """Return a native array as a constant for the library's own gradients. **May**."""
         return x
+
+    # The library's own transformations
+
+    def adopt(self, arrays: Arrays) -> None:  # noqa: B027 - optional
+        """Make portarray's arrays known to the library's transformations of functions.
+
+        **Should** for libraries that have any; called once, when the backend is loaded.
+        """
 
     # User kernels
 

@@ -7,12 +7,13 @@ import jax.numpy
 from portarray.backends.jax.devices import Devices
 from portarray.backends.jax.launching import Launching
 from portarray.backends.jax.transfer import Transfer
+from portarray.backends.jax.trees import Trees
 from portarray.backends.jax.tuned import TUNED
 
 __all__ = ["BACKEND"]
 
 
-class JAXBackend(Devices, Transfer, Launching):
+class JAXBackend(Devices, Transfer, Launching, Trees):
     """JAX behind portarray."""
 
     standard: ClassVar[Any] = jax.numpy
