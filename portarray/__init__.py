@@ -141,7 +141,6 @@ from portarray._devices.summary import summary
 from portarray._kernel_language.decorator import kernel
 from portarray._movement.routes import TransferPlan
 from portarray._version import __version__
-from portarray.backends import registry as _registry
 from portarray.errors import (
     DeviceMismatchError,
     DeviceNotFunctionalError,
@@ -222,8 +221,7 @@ _GRADIENTS = frozenset(
 
 
 _base.NAMESPACE.append(_sys.modules[__name__])
-_registry.when_loaded(_adoption.introduce)
-asarray._torchdynamo_inline = _adoption.read_first  # type: ignore[attr-defined]
+_adoption.begin()
 
 __all__ = [
     # Constants

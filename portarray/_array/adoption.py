@@ -18,10 +18,17 @@ if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray.backends.base import Backend
 
-__all__ = ["introduce"]
+__all__ = ["begin"]
 
 
-def introduce(backend: Backend) -> None:
+def begin() -> None:
+    """Have each backend told what its library has to know, once it is loaded."""
+    registry.when_loaded(_introduce)
+    asarray: Any = base.NAMESPACE[0].asarray
+    asarray._torchdynamo_inline = _read_first
+
+
+def _introduce(backend: Backend) -> None:
     """Make arrays known to the transformations of a backend's library."""
     title, library = backend.info.title, backend.info.library
 
@@ -32,9 +39,9 @@ def introduce(backend: Backend) -> None:
             return native
         if table.device._seen is not table.device:
             raise TypeError(
-                f"portarray follows this array, to take a gradient, and {title} is to transform "
-                f"a function of it: nest pa.grad and the like in {title}'s, or the other way round "
-                f"with {title}'s gradients alone"
+                f"portarray records the calls on this array, for a gradient, and does not record "
+                f"functions that {title} transforms: take the gradient with {title}, or call "
+                f"pa.grad in the function that {title} transforms"
             )
         raise TypeError(
             f"{title} transforms functions of its own arrays, and this array is on {table.device}; "
@@ -46,11 +53,13 @@ def introduce(backend: Backend) -> None:
         assert where is not None
         return dispatch.tables_of(discovery.get_device(library, *where))
 
-    backend.adopt(Arrays(base.array_type, unwrap, _wrap, _native, _stored, _put, tables, _functions, _others))
+    backend.adopt(
+        Arrays(base.array_type, unwrap, _wrap, _native, _stored, _put, tables, _functions, _others)
+    )
 
 
-def read_first(obj: Any, /, **options: Any) -> Any:
-    """What PyTorch's compiler reads in the place of ``asarray`` until the backend is loaded."""
+def _read_first(obj: Any, /, **options: Any) -> Any:
+    """Make an array, as PyTorch's compiler reads it until the backend is loaded."""
     _load()
     return _loaded(obj, **options)
 
