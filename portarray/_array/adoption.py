@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from portarray._array import base, dispatch, placement, results
 from portarray._devices import discovery
+from portarray._movement import pytree
 from portarray.backends import registry
 from portarray.backends.types import Arrays
 
@@ -23,6 +24,7 @@ __all__ = ["begin"]
 
 def begin() -> None:
     """Have each backend told what its library has to know, once it is loaded."""
+    pytree.LEAVES.add(base.array_type)
     registry.when_loaded(_introduce)
     asarray: Any = base.NAMESPACE[0].asarray
     asarray._torchdynamo_inline = _read_first

@@ -49,7 +49,7 @@ class Arrays(NamedTuple):
         Returns the native array of an array; TypeError if it is another library's.
     wrap : callable
         Returns a native array, or whatever a transformation has in its place, as an array.
-    native, stored, put : callable
+    bare, stored, put : callable
         Attributes alone: the native array of an array; an array of a native one and its table; and
         another native array for an array.
     tables : callable
@@ -62,7 +62,7 @@ class Arrays(NamedTuple):
     array_type: type
     unwrap: Callable[[Any], Any]
     wrap: Callable[[Any], Any]
-    native: Callable[[Any], Any]
+    bare: Callable[[Any], Any]
     stored: Callable[[Any, Any], Any]
     put: Callable[[Any, Any], None]
     tables: Callable[[Any], Mapping[Any, Any]]

@@ -127,3 +127,31 @@ FUNCTIONS: dict[str, Function] = {
     "attention": lambda x: pa.kernels.attention(*[pa.reshape(x, (1, 1, 2, 3))] * 3),
     "embedding": _embedded,
 }
+
+
+def loss(function: Function) -> Function:
+    """Return a function of one number that has a gradient wherever the given one has."""
+
+    def of_one(x: Any) -> Any:
+        y = pa.astype(function(x), x.dtype)
+        return pa.sum(y * y + y)
+
+    return of_one
+
+
+def placed(device: str) -> Any:
+    """Return :data:`X` on a device, in single precision where it has no other."""
+    return pa.asarray(X, device=device, narrow=True)
+
+
+def expected(name: str) -> Any:
+    """Return the gradient of :func:`loss` by NumPy's device."""
+    return np.asarray(pa.grad(loss(FUNCTIONS[name]))(placed("numpy")))
+
+
+def assert_close(got: Any, wanted: Any, *, bound: float) -> None:
+    """Compare two arrays on the host, beside the largest element."""
+    got, wanted = (np.asarray(pa.to_device(pa.asarray(x), "numpy")) for x in (got, wanted))
+    assert got.shape == wanted.shape
+    size = 1 + np.max(np.abs(wanted), initial=0)
+    np.testing.assert_allclose(got, wanted, rtol=0, atol=bound * size)

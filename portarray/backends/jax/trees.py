@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import jax
+import numpy as np
 
 from portarray.backends.base import Backend
 from portarray.backends.types import Arrays
@@ -23,6 +24,9 @@ class Trees(Backend):
             return (unwrap(x),), None
 
         def unflatten(_: None, leaves: Any) -> Any:
-            return wrap(leaves[0])
+            (leaf,) = leaves
+            if isinstance(leaf, (np.ndarray, np.generic)) and leaf.dtype != jax.dtypes.float0:
+                leaf = jax.numpy.asarray(leaf)  # JAX counts them among its own
+            return wrap(leaf)
 
         jax.tree_util.register_pytree_node(arrays.array_type, flatten, unflatten)

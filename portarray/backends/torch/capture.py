@@ -160,7 +160,7 @@ def _assigning(self: Any, key: Any, value: Any) -> None:
 
 
 def _tensor(x: Any) -> Any:
-    native = _state.arrays.native(x)
+    native = _state.arrays.bare(x)
     if not isinstance(native, Tensor):
         raise TypeError(
             "torch.compile captures calls on devices of PyTorch, and this array is on another; "
@@ -269,5 +269,5 @@ def _settled(x: Any) -> Any:
 
 def _natives(result: Any) -> Any:
     if isinstance(result, _state.arrays.array_type):
-        return _state.arrays.native(result)
+        return _state.arrays.bare(result)
     return tuple([_natives(one) for one in result]) if isinstance(result, tuple) else result
