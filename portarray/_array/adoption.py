@@ -9,28 +9,18 @@ from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from portarray._array import base, dispatch, placement, results
+from portarray._array import base, dispatch, placement, results, warm
 from portarray._devices import discovery
-from portarray._movement import pytree
-from portarray.backends import registry
 from portarray.backends.types import Arrays
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
     from portarray.backends.base import Backend
 
-__all__ = ["begin"]
+__all__ = ["introduce"]
 
 
-def begin() -> None:
-    """Have each backend told what its library has to know, once it is loaded."""
-    pytree.LEAVES.add(base.array_type)
-    registry.when_loaded(_introduce)
-    asarray: Any = base.NAMESPACE[0].asarray
-    asarray._torchdynamo_inline = _read_first
-
-
-def _introduce(backend: Backend) -> None:
+def introduce(backend: Backend) -> None:
     """Make arrays known to the transformations of a backend's library."""
     title, library = backend.info.title, backend.info.library
 
@@ -58,25 +48,6 @@ def _introduce(backend: Backend) -> None:
     backend.adopt(
         Arrays(base.array_type, unwrap, _wrap, _native, _stored, _put, tables, _functions, _others)
     )
-
-
-def _read_first(obj: Any, /, **options: Any) -> Any:
-    """Make an array, as PyTorch's compiler reads it until the backend is loaded."""
-    _load()
-    return _loaded(obj, **options)
-
-
-def _load() -> None:
-    global _loaded
-    for _ in registry.imported_backends():  # among them that of the compiler's library
-        pass
-    asarray: Any = base.NAMESPACE[0].asarray
-    _loaded = asarray._torchdynamo_inline
-
-
-# Called while the compiler reads.
-_load._dynamo_marked_constant = True  # type: ignore[attr-defined]
-_loaded: Any = None
 
 
 def _wrap(x: Any) -> Array:
@@ -128,9 +99,11 @@ def _functions() -> dict[str, Callable[..., Any]]:
 
 
 def _others() -> list[Callable[..., Any]]:
-    """Return the other public functions."""
+    """Return the other public functions, and those that all calls come through."""
     known = set(_functions())
-    return [function for name, function in _public() if name not in known]
+    found: list[Callable[..., Any]] = [f for name, f in _public() if name not in known]
+    found += [f for f in vars(warm).values() if isinstance(f, FunctionType)]
+    return [*found, results.wrapped]
 
 
 def _public() -> Iterator[tuple[str, FunctionType]]:

@@ -16,7 +16,11 @@ torch = pytest.importorskip("torch")
 
 import portarray as pa  # noqa: E402
 
-pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+# PyTorch's own.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::UserWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
 
 BOUND = 1e-6
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import SymFloat, SymInt, Tensor
 from torch.utils import _pytree as pytree
@@ -44,6 +45,8 @@ class Capture(Backend):
             _skip(function)
         for function in arrays.others():
             _skip(function)
+            function._torchdynamo_disable = True  # type: ignore[attr-defined]
+            function._torchdynamo_disable_msg = _MESSAGE  # type: ignore[attr-defined]
 
     def is_traced(self, x: Any) -> bool:
         """See :meth:`portarray.backends.base.Backend.is_traced`."""
@@ -96,13 +99,17 @@ class _State:
 _state = _State()
 
 _READ = frozenset(
-    f"Array.__{name}__"
+    f"Array.{name}"
     for name in (
-        *("array", "array_namespace", "array_ufunc", "complex", "contains", "copy", "deepcopy"),
-        *("dlpack", "dlpack_device", "format", "iter", "len", "reduce_ex", "repr", "str"),
+        *("__array__", "__array_namespace__", "__array_ufunc__", "__complex__", "__contains__"),
+        *("__copy__", "__deepcopy__", "__dlpack__", "__dlpack_device__", "__format__", "__iter__"),
+        *("__len__", "__reduce_ex__", "__repr__", "__str__", "all", "any", "astype", "copy"),
+        *("max", "mean", "min", "reshape", "squeeze", "sum", "to_device", "tolist"),
     )
 )
-"""Methods that Dynamo reads itself, as far as it gets."""
+"""Methods that Dynamo reads itself: they call functions, or are out of its reach."""
+
+_MESSAGE = "portarray's functions are captured whole, and this one does not compute arrays alone"
 
 _VALUES: dict[str, Function] = {
     "Array.__bool__": lambda self: bool(_tensor(self)),
@@ -110,7 +117,6 @@ _VALUES: dict[str, Function] = {
     "Array.__float__": lambda self: float(_tensor(self)),
     "Array.__index__": lambda self: int(_tensor(self)),
     "Array.item": lambda self: _tensor(self).item(),
-    "Array.tolist": lambda self: _tensor(self).tolist(),
 }
 """Methods that need an array's values: PyTorch says what it makes of them."""
 
@@ -124,7 +130,7 @@ def _in_place_of(name: str) -> Function:
         return _VALUES[name]
     read: Any = _calling
     if name in _ANSWERED:
-        read = _asking
+        read = _asking_several if name in _state.named else _asking
     elif name in _state.named:
         read = _naming
     elif name == "Array.__setitem__":
@@ -146,8 +152,19 @@ def _naming(*args: Any, **options: Any) -> Any:
 
 
 def _asking(*args: Any) -> Any:
-    arrays = _state.arrays.array_type
-    return _answered("NAME", *[x.dtype if isinstance(x, arrays) else x for x in args])
+    return _answered("NAME", *_dtypes(args))
+
+
+def _asking_several(*args: Any) -> Any:
+    name, given = "NAME", _dtypes(args)
+    kind: Any = _state.named[name]
+    parts = [_part(name, n, *given) for n in range(len(kind._fields))]
+    # See below for the sum.
+    return kind(*[x + 0 if isinstance(x, (int, float)) else x for x in parts])
+
+
+def _dtypes(args: Any) -> Any:
+    return [x.dtype if isinstance(x, _state.arrays.array_type) else x for x in args]
 
 
 def _changing(self: Any, other: Any) -> Any:
@@ -193,6 +210,9 @@ def _form(x: Any, given: list[Any], others: list[Any]) -> Any:
         return ("list", tuple([_form(one, given, others) for one in x]))
     if isinstance(x, tuple):
         return ("tuple", tuple([_form(one, given, others) for one in x]))
+    if isinstance(x, np.ndarray):
+        given.append(torch.as_tensor(x))
+        return "host"
     if isinstance(x, slice):
         return ("slice", tuple([_form(one, given, others) for one in (x.start, x.stop, x.step)]))
     # Numbers may be symbols: sizes that vary.
@@ -211,6 +231,9 @@ def _wrapped(result: Any) -> Any:
 
 # --- what is called while Dynamo reads -----------------------------------------------------------
 
+_TAKE_HOST = frozenset(("asarray", "Array.__getitem__", "Array.__setitem__"))
+"""Functions that take NumPy's arrays, which are tensors for Dynamo; others refuse tensors too."""
+
 _calls: list[tuple[str, Any, tuple[Any, ...]]] = []
 _tables: dict[Any, Any] = {}
 _made_whole: Any = None  # once Dynamo, which takes a second to import, has met a call
@@ -218,6 +241,10 @@ _made_whole: Any = None  # once Dynamo, which takes a second to import, has met 
 
 def _answered(name: str, *args: Any) -> Any:
     return _state.functions[name](*args)
+
+
+def _part(name: str, number: int, *args: Any) -> Any:
+    return _state.functions[name](*args)[number]
 
 
 def _noted(name: str, form: Any, number: int, *others: Any) -> int:
@@ -234,8 +261,8 @@ def _noted(name: str, form: Any, number: int, *others: Any) -> int:
 
 
 # Their results are constants for Dynamo.
-_answered._dynamo_marked_constant = True  # type: ignore[attr-defined]
-_noted._dynamo_marked_constant = True  # type: ignore[attr-defined]
+for _function in (_answered, _part, _noted):
+    _function._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 def _made(number: int, *given: Any) -> Any:
@@ -246,6 +273,9 @@ def _made(number: int, *given: Any) -> Any:
     def filled(form: Any) -> Any:
         if form == "array":
             return _state.arrays.wrap(next(every))
+        if form == "host":
+            values = next(every)
+            return _state.arrays.wrap(values) if name in _TAKE_HOST else values
         if form == "given":
             return _settled(next(every))
         if form == "other":
