@@ -152,6 +152,37 @@ def test_what_needs_values_is_no_graph(x: pa.Array) -> None:
     assert_close(torch.compile(branching, backend="eager")(x), branching(x), bound=0)
 
 
+BREAK: dict[str, Callable[[Any], Any]] = {
+    "mask": lambda x: x[x > 0],
+    "tolist": lambda x: x * x.tolist()[0][0],
+    "other device": lambda x: pa.to_device(pa.to_device(x * 2, "numpy"), "torch:cpu") + x,
+    "method": lambda x: (x * 2).to_device("numpy").to_device("torch:cpu") + x,
+    "gradient": lambda x: pa.grad(lambda x: pa.sum(x * x))(x) + x,
+    "random": lambda x: x + pa.random.uniform(pa.random.key(1, device=x.device), (2, 3)),
+}
+
+
+@pytest.mark.parametrize("name", BREAK)
+def test_what_breaks_the_graph_computes_the_same(name: str, x: pa.Array) -> None:
+    with pytest.raises(torch._dynamo.exc.Unsupported):
+        compiled(BREAK[name])(x)
+    torch._dynamo.reset()
+    got = torch.compile(BREAK[name], backend="eager")(x)
+    assert_close(got, BREAK[name](x), bound=BOUND)
+
+
+def test_constants_of_the_host(x: pa.Array) -> None:
+    values, index = np.asarray([1.0, 2.0, 3.0]), np.asarray([2, 0])
+
+    def function(x: Any) -> Any:
+        y = x + pa.asarray(values, device=x.device) + pa.asarray([0.5, 1.0, 2.0], device=x.device)
+        limits = pa.finfo(x.dtype)
+        y[:, index] = y[:, np.asarray([0, 1])] * limits.eps
+        return pa.astype(y, pa.result_type(x, pa.float32)) * limits.bits
+
+    assert_close(compiled(function)(x.copy()), function(x.copy()), bound=BOUND)
+
+
 def test_matrix_products_by_operator_break_the_graph(x: pa.Array) -> None:
     """Dynamo knows ``@`` of tensors alone: where it learns more, the table above takes it in."""
 

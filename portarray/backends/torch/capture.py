@@ -19,6 +19,7 @@ from torch import SymFloat, SymInt, Tensor
 from torch.utils import _pytree as pytree
 
 from portarray.backends.base import Backend
+from portarray.backends.torch.tracing import is_traced
 from portarray.backends.types import Arrays
 
 __all__ = ["Capture"]
@@ -34,7 +35,7 @@ class Capture(Backend):
         _register_tree(arrays)
         _state.arrays = arrays
         _state.functions = arrays.functions()
-        results = {
+        results: dict[str, Any] = {
             name: getattr(function, "__globals__", {}).get(function.__annotations__.get("return"))
             for name, function in _state.functions.items()
         }
@@ -50,8 +51,7 @@ class Capture(Backend):
 
     def is_traced(self, x: Any) -> bool:
         """See :meth:`portarray.backends.base.Backend.is_traced`."""
-        is_plain = type(x) is Tensor or type(x) is torch.nn.Parameter
-        return not is_plain or torch._C._functorch.is_functorch_wrapped_tensor(x)
+        return is_traced(x)
 
 
 class _Other(NamedTuple):
@@ -152,19 +152,20 @@ def _naming(*args: Any, **options: Any) -> Any:
 
 
 def _asking(*args: Any) -> Any:
-    return _answered("NAME", *_dtypes(args))
+    return _answered("NAME", *_dtypes(*args))
 
 
 def _asking_several(*args: Any) -> Any:
-    name, given = "NAME", _dtypes(args)
+    name, given = "NAME", _dtypes(*args)
     kind: Any = _state.named[name]
     parts = [_part(name, n, *given) for n in range(len(kind._fields))]
     # See below for the sum.
     return kind(*[x + 0 if isinstance(x, (int, float)) else x for x in parts])
 
 
-def _dtypes(args: Any) -> Any:
-    return [x.dtype if isinstance(x, _state.arrays.array_type) else x for x in args]
+def _dtypes(*args: Any) -> list[Any]:
+    kind: Any = _state.arrays.array_type
+    return [x.dtype if isinstance(x, kind) else x for x in args]
 
 
 def _changing(self: Any, other: Any) -> Any:
@@ -261,8 +262,9 @@ def _noted(name: str, form: Any, number: int, *others: Any) -> int:
 
 
 # Their results are constants for Dynamo.
-for _function in (_answered, _part, _noted):
-    _function._dynamo_marked_constant = True  # type: ignore[attr-defined]
+_answered._dynamo_marked_constant = True  # type: ignore[attr-defined]
+_part._dynamo_marked_constant = True  # type: ignore[attr-defined]
+_noted._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 def _made(number: int, *given: Any) -> Any:
