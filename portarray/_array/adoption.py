@@ -86,7 +86,7 @@ _CHAPTERS = (
 def _functions() -> dict[str, Callable[..., Any]]:
     """Return the public functions of the standard and the kernels, and the methods, by name."""
     places = (*[f"portarray._api.{name}" for name in _CHAPTERS], "portarray.kernels")
-    found = {
+    found: dict[str, Callable[..., Any]] = {
         name: function
         for name, function in _public()
         if function.__module__.startswith(places) or name == "device"
