@@ -86,7 +86,10 @@ def test_other_transformations(x: pa.Array) -> None:
     assert_close(each, 2 * x, bound=BOUND)
     # Arrays of other libraries are no trees for PyTorch, and pass through.
     host = placed("numpy")
-    assert torch.utils._pytree.tree_map(lambda leaf: leaf * 2, {"x": host})["x"] is host
+    tree = {"x": host}
+    assert torch.utils._pytree.tree_map(lambda leaf: leaf * 2, tree)["x"] is host
+    specs = [torch.utils._pytree.tree_structure({"x": one}) for one in (host, host, host + 1)]
+    assert specs[0] == specs[1] != specs[2]
 
 
 def test_gradients_of_compiled_functions(x: pa.Array) -> None:

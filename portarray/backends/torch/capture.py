@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import FunctionType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -54,10 +54,19 @@ class Capture(Backend):
         return is_traced(x)
 
 
-class _Other(NamedTuple):
-    """An array of another library, which is no tree for PyTorch."""
+class _Other:
+    """An array of another library, which is no tree for PyTorch; equal to itself alone."""
 
-    array: Any
+    __slots__ = ("array",)
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Other) and other.array is self.array
+
+    def __hash__(self) -> int:
+        return id(self.array)
 
 
 def _register_tree(arrays: Arrays) -> None:
@@ -252,6 +261,11 @@ def _noted(name: str, form: Any, number: int, *others: Any) -> int:
     """Note a call and return its number."""
     global _made_whole
     if _made_whole is None:
+        if not hasattr(torch._dynamo, "nonstrict_trace"):
+            raise RuntimeError(
+                f"torch.compile captures portarray's functions with PyTorch 2.7 and newer, and "
+                f"this is {torch.__version__}"
+            )
         _made_whole = torch._dynamo.nonstrict_trace(_made)
     named = [getattr(x, "native", None) for x in others[number:]]
     for place in (*others[:number], *named):
