@@ -49,7 +49,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from portarray.backends.types import BackendInfo, Description, MemoryFigures, TunedKernel
+from portarray.backends.types import (
+    Arrays,
+    BackendInfo,
+    Description,
+    MemoryFigures,
+    TunedKernel,
+)
 
 if TYPE_CHECKING:
     from portarray.backends.launching import Launcher, Layout
@@ -299,6 +305,14 @@ class Backend(ABC):
         What is raised here, or in the first call, is the reason why the function is not compiled.
         """
         return None
+
+    # The library's own transformations
+
+    def adopt(self, arrays: Arrays) -> None:  # noqa: B027 - optional
+        """Make portarray's arrays known to the library's transformations of functions.
+
+        **Should** for libraries that have any; called once, when the backend is loaded.
+        """
 
     # User kernels
 
