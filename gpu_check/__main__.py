@@ -49,6 +49,7 @@ SHARES = {
     "user kernels": 15,
     "random": 5,
     "gradients": 5,
+    "others": 5,
     "suite": 50,
     "programs": 20,
     "official": 40,
@@ -234,6 +235,7 @@ def suites(check: Check, devices: list[str], official: Path | None) -> None:
         "user kernels": ("own_kernels.py",),
         "random": ("random_keys.py",),
         "gradients": ("derivatives.py",),
+        "others": ("others.py",),
         "suite": ("suite.py",),
         "programs": ("suite.py", "--programs"),
         "official": ("suite.py", "--official", str(official)),
@@ -347,7 +349,9 @@ def show(report: dict[str, Any], absent: dict[str, str]) -> int:
         return 0
     for device in report["checked"]:
         print(f"  {device}")
-        for name in ("user kernels", "random", "gradients", "suite", "programs", "official"):
+        for name in (
+            *("user kernels", "random", "gradients", "others", "suite", "programs", "official"),
+        ):
             part = report[name].get(device, report[name])
             failures += len(part.get("failures", ()))
             # Asked for by name or found functional, and yet nothing could be run on it.

@@ -119,6 +119,7 @@ from portarray._api.trigonometric import (
 from portarray._api.utility import all, any, diff
 from portarray._array import base as _base
 from portarray._array import dtypes as _dtypes
+from portarray._array import interop as _interop
 from portarray._array.array import Array
 from portarray._array.info import __array_namespace_info__
 from portarray._array.interop import VERSION as __array_api_version__  # noqa: N811  (the standard's name)
@@ -231,6 +232,7 @@ _TRANSFORMS = {
 
 
 _base.NAMESPACE.append(_sys.modules[__name__])
+_interop.begin()
 
 __all__ = [
     # Constants

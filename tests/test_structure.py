@@ -33,7 +33,13 @@ MAY_IMPORT: dict[str, set[str]] = {
     "backends": set(),  # the package itself: empty
     "backends.types": set(),
     "backends.launching": set(),
-    "backends.host_launching": {"backends.launching", "backends.opencl_launching"},
+    "backends.host_launching": {
+        *("backends.launching", "backends.opencl_launching", "backends.c_launching"),
+    },
+    "backends.c_programs": {"backends.launching", "_small_files", "_opencl"},
+    "backends.c_launching": {
+        *("backends.launching", "backends.machine", "backends.c_programs", "errors"),
+    },
     "backends.opencl_launching": {"backends.launching", "clarray", "errors"},
     "backends.base": {"backends.types"},
     "backends.contract": {"backends.base"},
@@ -117,7 +123,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "_transforms": {
         *("", "errors", "_array", "_devices", "_movement", "backends.assembly", "backends.base"),
-        *("backends.types",),
+        *("backends.types", "_config", "_kernel_language", "kernel_language"),
     },
     "": {
         *("errors", "_version", "_config", "_devices", "_movement", "_array"),
@@ -301,6 +307,7 @@ def test_backends_know_nothing_of_the_array() -> None:
                     *("portarray.backends", "portarray.clarray"),
                     *("portarray._opencl", "portarray._host_memory", "portarray._dlpack"),
                     *("portarray.kernels.generic", "portarray.errors", "portarray._config"),
+                    "portarray._small_files",
                 )
             )
         ]

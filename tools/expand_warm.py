@@ -84,7 +84,7 @@ def operator(name: str) -> Callable[[Array, Any], Array]:
                 @warm table.learned[name](self._native, other._native) else cold.learn(name, table, self._native, other._native)
         elif kind in table.scalars or (kind is int and table.low <= other <= table.high):
             @warm table.learned_with_scalar[name](self._native, other) else cold.learn_with_scalar(name, table, self._native, other)
-        elif cold.is_foreign(other):
+        elif cold.is_foreign(other, name):
             return NotImplemented
         return cold.binary(name, self, other)
 
@@ -99,7 +99,7 @@ def reflected(name: str) -> Callable[[Array, Any], Array]:
         kind = type(other)
         if kind in table.scalars or (kind is int and table.low <= other <= table.high):
             @warm table.learned_with_scalar[name](other, self._native) else cold.learn_with_scalar(name, table, other, self._native)
-        if cold.is_foreign(other):
+        if cold.is_foreign(other, name):
             return NotImplemented
         return cold.binary(name, other, self)
 

@@ -15,6 +15,7 @@ from portarray._array import base, dispatch, dtypes
 from portarray._array.operands import common, from_scalar, refused, scalar
 from portarray._array.results import countable, reraise, wrapped
 from portarray._devices import selection
+from portarray.backends import registry
 from portarray.backends.promotion import COMPARISONS
 
 if TYPE_CHECKING:
@@ -369,11 +370,21 @@ def host_view(x: Array, *, copy: bool | None = None) -> np.ndarray[Any, Any]:
         reraise(error, "reading", device, asked=x.nbytes)
 
 
-def is_foreign(other: Any) -> bool:
-    """Tell whether an operand's own class handles the operation (pandas, xarray, units, ...).
+def is_foreign(other: Any, name: str) -> bool:
+    """Tell whether an operand's own class is left to handle the operation.
 
-    Lists and other libraries' arrays are refused with an error instead.
+    Those of pandas, xarray or units; arrays of libraries that portarray does not drive; and what a
+    library has in an array's place while it transforms a function. Lists and arrays of the
+    libraries that portarray drives are refused with an error that tells what to do, and so is
+    whatever is an array where Python would answer itself (``==``), if nobody does.
     """
     if isinstance(other, (base.array_type, *dtypes.SCALARS, np.ndarray, list, tuple)):
         return False
-    return not (hasattr(other, "__dlpack__") or hasattr(other, "__array_namespace__"))
+    if not (hasattr(other, "__dlpack__") or hasattr(other, "__array_namespace__")):
+        return True
+    if name in ("equal", "not_equal"):
+        return False
+    backend = registry.owner(other)
+    if backend is None:
+        return hasattr(type(other), "__radd__")
+    return type(other) is not backend.array_type and backend.is_traced(other)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,8 @@ from portarray._array import base, call, conversion, dispatch, operands, placeme
 from portarray._devices import selection
 from portarray._dlpack import host_capsule
 from portarray._elsewhere import RENAMED
-from portarray._movement import routes
+from portarray._movement import pytree, routes
+from portarray.backends import registry
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "VERSION",
+    "begin",
     "dlpack",
     "dlpack_device",
     "namespace",
@@ -206,3 +209,37 @@ def _two_integers(name: str, value: Any) -> tuple[int, int] | None:
 def dlpack_device(x: Array) -> tuple[int, int]:
     """Return DLPack's device type and index."""
     return x._table.device._backend.dlpack_device(x._native)  # refuses a traced array
+
+
+# --- other libraries' transformations, see adoption.py ------------------------------------------
+
+
+def begin() -> None:
+    """Have the library of each backend told of arrays and functions, once it is loaded."""
+    pytree.LEAVES.add(base.array_type)
+    registry.when_loaded(lambda backend: _adoption().introduce(backend))
+    asarray: Any = base.NAMESPACE[0].asarray
+    asarray._torchdynamo_inline = _read_first
+
+
+def _adoption() -> Any:
+    return importlib.import_module("portarray._array.adoption")
+
+
+def _read_first(obj: Any, /, **options: Any) -> Any:
+    """Make an array, as PyTorch's compiler reads it until the backend is loaded."""
+    _load()
+    return _loaded(obj, **options)
+
+
+def _load() -> None:
+    global _loaded
+    for _ in registry.imported_backends():  # among them that of the compiler's library
+        pass
+    asarray: Any = base.NAMESPACE[0].asarray
+    _loaded = asarray._torchdynamo_inline
+
+
+# Called while the compiler reads.
+_load._dynamo_marked_constant = True  # type: ignore[attr-defined]
+_loaded: Any = None

@@ -36,7 +36,7 @@ def inplace(name: str) -> Callable[[Array, Any], Array]:
                     if second is not other:
                         reraise(error, name, own.device, call=((first, second), {}))
                 # Below a scalar is converted, as one beyond 64 bits has to be.
-        elif cold.is_foreign(other):
+        elif cold.is_foreign(other, name):
             return NotImplemented  # type: ignore[no-any-return]
         table, (first, second) = common(name, (self, other))
         if table.kind != own.kind:
@@ -85,7 +85,7 @@ def _growth(name: str, first: Any, second: Any) -> str:
 def matmul(x1: Any, x2: Any) -> Array:
     """Compute ``x1 @ x2``; scalars are refused."""
     for x in (x1, x2):
-        if cold.is_foreign(x):
+        if cold.is_foreign(x, "matmul"):
             return NotImplemented  # type: ignore[no-any-return]
         if type(x) is not base.array_type:
             raise refused(x, "matmul")

@@ -128,7 +128,7 @@ def operator(name: str) -> Callable[[Array, Any], Array]:
                 out._table = result
                 return out
             return cold.finished(native, result)
-        elif cold.is_foreign(other):
+        elif cold.is_foreign(other, name):
             return NotImplemented
         return cold.binary(name, self, other)
 
@@ -156,7 +156,7 @@ def reflected(name: str) -> Callable[[Array, Any], Array]:
                 out._table = result
                 return out
             return cold.finished(native, result)
-        if cold.is_foreign(other):
+        if cold.is_foreign(other, name):
             return NotImplemented
         return cold.binary(name, other, self)
 

@@ -35,6 +35,7 @@ class Dialect:
     long_suffix: str = "L"  # of literals of 64 bits
     long_places: bool = False  # whether places in memory of several axes are computed in 64 bits
     double: bool = True  # whether the language has double precision
+    loops: bool = False  # whether programs run work-items in loops, as the language knows none
 
     @cached_property
     def prelude(self) -> str:
@@ -52,6 +53,9 @@ class Dialect:
         text = self.signature.format(name=name, parameters=", ".join(given))
         return f"{self.plain}\n{text}" if plain and self.plain else text
 
+
+# Where a work-item of a loop is; axis 0 is the neighbouring one.
+PLACES = tuple(f"pa_{what}_{d}" for what in ("local", "group", "size", "count") for d in range(3))
 
 _CUDA = 'extern "C" __global__ void {name}({parameters}) {{'
 
@@ -81,5 +85,14 @@ DIALECTS: Mapping[str, Dialect] = {
             *("uint3 pa_group_size", "uint3 pa_group_count"),
         ),
         double=False,
+    ),
+    "c": Dialect(
+        "c",
+        "static void {name}({parameters}) {{",
+        inherited=PLACES,
+        inherited_declared=tuple(f"const i32 {name}" for name in PLACES),
+        long_suffix="LL",
+        long_places=True,
+        loops=True,
     ),
 }

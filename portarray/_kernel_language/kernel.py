@@ -292,7 +292,7 @@ class Kernel:
 
         Parameters
         ----------
-        dialect : {"opencl", "cuda", "hip", "metal"}
+        dialect : {"opencl", "cuda", "hip", "metal", "c"}
             The language.
         *args
             Arguments as in a call, whose types the program is for. By default those of the last

@@ -15,7 +15,7 @@ from portarray._kernel_language.preparing import Draft
 from portarray._kernel_language.ranges import Range, launch_ranges
 from portarray.backends.launching import MEMORY
 
-_LANGUAGES = {"opencl": "OpenCL C", "cuda": "CUDA", "hip": "HIP", "metal": "Metal"}
+_LANGUAGES = {"opencl": "OpenCL C", "cuda": "CUDA", "hip": "HIP", "metal": "Metal", "c": "C"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class LaunchPlan:
         Their names.
     computes : str
         What computes, as its driver names it.
-    dialect : {"opencl", "cuda", "hip", "metal"}
+    dialect : {"opencl", "cuda", "hip", "metal", "c"}
         The language of the program.
     program : str
         Where the program is: ``"in memory"``, ``"in the cache on disk"`` or ``"to be compiled"``;

@@ -1,7 +1,9 @@
 """Prints typed trees as programs of C-like languages.
 
-One printer for all dialects: what differs between OpenCL C, CUDA, HIP and Metal are the macros and
-functions of their preludes (``preludes/*.h``), in which all names begin with ``pa_`` or ``PA_``.
+One printer for all dialects: what differs between OpenCL C, CUDA, HIP, Metal and C are the macros
+and functions of their preludes (``preludes/*.h``), in which all names begin with ``pa_`` or
+``PA_``. Around the body of a kernel C has loops, which :mod:`portarray._kernel_language.c_groups`
+prints.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from portarray._kernel_language import tree, types
+from portarray._kernel_language.c_groups import Groups
 from portarray._kernel_language.c_statements import Statements
 from portarray._kernel_language.c_types import HALVES, Types, c_name
 from portarray._kernel_language.dialects import PARTS, Dialect
@@ -68,7 +71,8 @@ class _Kernel:
         function = self.function
         ndim = self.types.setting.ndim
         index = types.INT64 if self.types.wide else types.INT32
-        body = list(self.statements.block(function.body, 1))
+        groups = Groups(function, self.types) if self.types.dialect.loops else None
+        body = groups.body() if groups else list(self.statements.block(function.body, 1))
         helpers: list[str] = []
         for one in tree.helpers_of(function):
             helpers += _helper(one, self.types)
@@ -89,23 +93,21 @@ class _Kernel:
             f"{self.types.pointer(one)} {self.types.name(one.name)}{'__buffer' if offsets else ''}"
             for one in self.arrays
         ]
-        text = [
-            *self.structs(),
-            *self.types.small.values(),
-            "",
-            *helpers,
-            self.types.dialect.head(
-                self.types.name(function.name),
-                pointers,
-                self.parameters(values),
-                plain=_rotates(function),
-            ),
-            *self.prologue(values, offsets=offsets),
-            *self.statements.declarations(),
-            *body,
-            "}",
-            "",
-        ]
+        parameters = self.parameters(values)
+        if groups is None:
+            name = self.types.name(function.name)
+            plain = _rotates(function)
+            entry = [
+                self.types.dialect.head(name, pointers, parameters, plain=plain),
+                *self.prologue(values, offsets=offsets),
+                *self.statements.declarations(),
+                *body,
+                "}",
+                "",
+            ]
+        else:
+            entry = groups.program(body, pointers, parameters)
+        text = [*self.structs(), *self.types.small.values(), "", *helpers, *entry]
         body_text = "\n".join(text)
         wanted = [name for name, used in PARTS.items() if used.search(body_text)]
         if self.types.has_double():

@@ -22,6 +22,10 @@ NAMESPACE = "portarray"
 """optree's namespace in which classes are found that are registered for portarray alone."""
 
 
+LEAVES: set[type] = set()
+"""Classes of leaves, even where a library takes them for trees."""
+
+
 class NodeType(Protocol):
     """How values of one class are flattened and unflattened."""
 
@@ -40,7 +44,7 @@ def node_type(value: Any) -> NodeType | None:
     import optree  # most programs move no trees
 
     cls = type(value)
-    if value is None:
+    if value is None or cls in LEAVES:
         return None
     if cls in _BUILT_IN:
         return _BUILT_IN[cls]

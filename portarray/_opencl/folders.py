@@ -13,7 +13,7 @@ from pathlib import Path
 
 from portarray import _small_files
 
-__all__ = ["cache_folder", "remove", "write"]
+__all__ = ["cache_folder", "remove", "trim", "write"]
 
 _warned: set[str] = set()
 
@@ -61,3 +61,19 @@ def remove(file: Path) -> None:
     """Remove a file, if it is still there and may be removed."""
     with contextlib.suppress(OSError):
         file.unlink(missing_ok=True)
+
+
+def trim(folder: Path, limit: int) -> None:
+    """Remove the least recently used files beyond so many bytes."""
+    found = []
+    with contextlib.suppress(OSError):
+        for entry in os.scandir(folder):
+            with contextlib.suppress(OSError):  # another process removed it
+                status = entry.stat()
+                found.append((status.st_mtime, status.st_size, entry.path))
+    over = sum(size for _, size, _ in found) - limit
+    for _, size, path in sorted(found):
+        if over <= 0:
+            return
+        remove(Path(path))
+        over -= size

@@ -54,7 +54,7 @@ def cond(predicate: Any, true: Function, false: Function, /, *operands: Any) -> 
     Examples
     --------
     >>> import portarray as pa
-    >>> f = pa.compile(lambda x: pa.cond(pa.sum(x) > 0, pa.sqrt, pa.abs, x))
+    >>> f = pa.compile(lambda x: pa.cond(pa.sum(x) > 0, pa.exp, pa.abs, x))
     >>> f(pa.asarray([-4.0, 1.0]))
     Array([4., 1.], dtype=float64, device='numpy:cpu:0')
     """

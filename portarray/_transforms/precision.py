@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from portarray._array import dispatch, dtypes
 from portarray._devices.device import Device
 
-__all__ = ["PRODUCTS", "half_of", "mixed_product", "now", "precision"]
+__all__ = ["PRODUCTS", "Precision", "half_of", "mixed_product", "now", "precision"]
 
 Function = Callable[..., Any]
+Precision = Literal["float16", "bfloat16", "mixed"]
 
 PRODUCTS = frozenset(
     (
@@ -61,10 +62,10 @@ class precision:  # noqa: N801  (used as a function)
     >>> x = pa.full((2, 2), 1.001, dtype=pa.float32)
     >>> with pa.precision("mixed"):
     ...     product(x, x)[0, 0]
-    Array(2., dtype=float32, device='numpy:cpu:0')
+    Array(2.0039082, dtype=float32, device='numpy:cpu:0')
     """
 
-    def __init__(self, value: str | None) -> None:
+    def __init__(self, value: Precision | None) -> None:
         self._value = checked(value)
         self._before: list[str | None] = []
 

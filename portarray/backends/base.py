@@ -49,7 +49,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from portarray.backends.types import BackendInfo, Description, MemoryFigures, TunedKernel
+from portarray.backends.types import (
+    Arrays,
+    BackendInfo,
+    Description,
+    MemoryFigures,
+    TunedKernel,
+)
 
 if TYPE_CHECKING:
     from portarray.backends.launching import Launcher, Layout
@@ -100,6 +106,10 @@ class Backend(ABC):
 
     converts_on_copy: ClassVar[bool] = False
     """Whether :meth:`from_host_converted` converts without a temporary copy. **May**."""
+
+    launch_cost: ClassVar[int] = 0
+    """Elements times calls up to which the library's own calls cost less than the launch of a
+    kernel that computes them all. **May**."""
 
     tuned_kernels: ClassVar[Mapping[str, tuple[TunedKernel, ...]]] = {}
     """The library's tuned versions of core kernels, by kernel name, in the order in which they are
@@ -295,6 +305,14 @@ class Backend(ABC):
         What is raised here, or in the first call, is the reason why the function is not compiled.
         """
         return None
+
+    # The library's own transformations
+
+    def adopt(self, arrays: Arrays) -> None:  # noqa: B027 - optional
+        """Make portarray's arrays known to the library's transformations of functions.
+
+        **Should** for libraries that have any; called once, when the backend is loaded.
+        """
 
     # User kernels
 

@@ -1,7 +1,8 @@
 """Launchers for arrays in host memory: OpenCL's CPU runtime computes in the memory of any library.
 
 The device is the first of clarray's that takes addresses of the process, so that compiled programs
-and their cache on disk are clarray's. OpenCL is imported when a kernel is run first.
+and their cache on disk are clarray's. OpenCL is imported when a kernel is run first. Where no such
+device is found, a C compiler makes the programs, and they are called through cffi.
 """
 
 from __future__ import annotations
@@ -21,20 +22,41 @@ _FIX = 'pip install "portarray[opencl]"'
 def host_launcher(address: Callable[[Any], int] | None = None) -> Launcher | str:
     """Return a launcher for arrays in host memory, or the reason why there is none.
 
+    Through OpenCL, else through a C compiler.
+
     Parameters
     ----------
     address : callable, optional
         Returns the address of a native array's first element; by default arrays are NumPy's.
     """
+    found = _through_opencl(address)
+    if not isinstance(found, str):
+        return found
+    instead = _through_c(address)
+    if not isinstance(instead, str):
+        return instead
+    return f"{_WANTED}{found}, or programs of a C compiler ({instead}): {_FIX}"
+
+
+def _through_opencl(address: Callable[[Any], int] | None) -> Launcher | str:
     if importlib.util.find_spec("pyopencl") is None:
-        return f"{_WANTED}: {_FIX}"
+        return ""
     try:
         from portarray.backends import opencl_launching  # imports OpenCL
     except ImportError as error:  # of pyopencl: without the system's loader, for one
-        return f"{_WANTED}, and pyopencl cannot be imported ({error.__cause__ or error}): {_FIX}"
-
+        return f" (pyopencl cannot be imported: {error.__cause__ or error})"
     found = opencl_launching.host_launcher(address)
-    return f"{_WANTED}, and {found}: {_FIX}" if isinstance(found, str) else found
+    return f" ({found})" if isinstance(found, str) else found
+
+
+def _through_c(address: Callable[[Any], int] | None) -> Launcher | str:
+    if importlib.util.find_spec("cffi") is None:
+        return 'cffi is missing: pip install "portarray[c]"'
+    try:
+        from portarray.backends import c_launching  # imports cffi
+    except ImportError as error:
+        return f"cffi cannot be imported: {error}"
+    return c_launching.host_launcher(address)
 
 
 def log_of(program: Program) -> str:

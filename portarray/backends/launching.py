@@ -60,7 +60,7 @@ class Program:
     name : str
         The kernel's name in the text.
     dialect : str
-        ``"opencl"``, ``"cuda"``, ``"hip"`` or ``"metal"``.
+        ``"opencl"``, ``"cuda"``, ``"hip"``, ``"metal"`` or ``"c"``.
     text : str
         The source.
     arrays : tuple of numpy.dtype

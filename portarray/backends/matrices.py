@@ -94,6 +94,7 @@ def checked(name: str, function: Function, functions: NativeFunctions) -> Functi
             looks
             and config.check_linalg
             and type(out) is backend.array_type
+            and not backend.is_traced(out)
             and not (readable and _known_finite(backend, out))
         ):
             _look(name, functions, out, *args, **options)
@@ -114,7 +115,7 @@ def _misshapen(name: str, x: Any, *others: Any) -> str:
 
 def _known_finite(backend: Backend, x: Any) -> bool:
     """Tell whether matrices in host memory are finite; False where nothing may wait for them."""
-    if type(x) is not backend.array_type or not config.check_linalg:
+    if type(x) is not backend.array_type or not config.check_linalg or backend.is_traced(x):
         return False
     values = backend.to_host(x, copy=None)  # of PyTorch's lazy conjugates there is no view
     # One pass without a temporary; where it overflows the numbers themselves are looked at.

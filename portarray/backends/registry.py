@@ -10,7 +10,7 @@ import importlib.util
 import re
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from portarray.backends.base import Backend
@@ -27,6 +27,7 @@ __all__ = [
     "plugin_errors",
     "remove_backend",
     "backend_infos",
+    "when_loaded",
 ]
 
 RESERVED = (*PLATFORMS, "auto", "gpu")
@@ -39,6 +40,7 @@ _packages: dict[str, str] = {}  # library to the package of its backend
 _infos: dict[str, BackendInfo] = {}
 _backends: dict[str, Backend] = {}  # by package; kept if a backend is removed and added again
 _owners: dict[type, Backend] = {}  # by array class
+_listeners: list[Callable[[Backend], None]] = []
 _errors: dict[str, str] = {}
 _unloadable: dict[str, str] = {}  # by package: the import error
 _built_in_names: frozenset[str] | None = None  # listed on first use
@@ -98,7 +100,15 @@ def load_backend(library: str) -> Backend:
             chapters = f"{package}.namespace"
             new = kind(_infos[library], chapters if importlib.util.find_spec(chapters) else "")
         backend = _backends.setdefault(package, new)  # another thread may have loaded it
+        if backend is new:
+            for listener in _listeners:
+                listener(new)
     return backend
+
+
+def when_loaded(listener: Callable[[Backend], None]) -> None:
+    """Have a function called with each backend once it is loaded."""
+    _listeners.append(listener)
 
 
 @contextmanager

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, NamedTuple, TypeVar
 
 __all__ = [
     "PLATFORMS",
+    "Arrays",
     "BackendInfo",
     "Description",
     "Kind",
@@ -35,6 +36,38 @@ Rows = Mapping[str, Mapping[str, Callable[..., Any]]]
 
 class NoOwnGradientError(Exception):
     """A library's own gradients do not reach through a function; the calls are recorded instead."""
+
+
+class Arrays(NamedTuple):
+    """portarray's arrays and functions, for the transformations of a backend's library.
+
+    Attributes
+    ----------
+    array_type : type
+        The class of arrays.
+    unwrap : callable
+        Returns the native array of an array; TypeError if it is another library's.
+    wrap : callable
+        Returns a native array, or whatever a transformation has in its place, as an array.
+    bare, stored, put : callable
+        Attributes alone: the native array of an array; an array of a native one and its table; and
+        another native array for an array.
+    tables : callable
+        The tables of a native device by native dtype.
+    functions, others : callable
+        The public functions of the standard and the kernels, and the methods, by name; and the
+        other public functions.
+    """
+
+    array_type: type
+    unwrap: Callable[[Any], Any]
+    wrap: Callable[[Any], Any]
+    bare: Callable[[Any], Any]
+    stored: Callable[[Any, Any], Any]
+    put: Callable[[Any, Any], None]
+    tables: Callable[[Any], Mapping[Any, Any]]
+    functions: Callable[[], Mapping[str, Callable[..., Any]]]
+    others: Callable[[], Iterable[Callable[..., Any]]]
 
 
 class BackendInfo(NamedTuple):

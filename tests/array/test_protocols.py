@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+import operator
 import pickle
 from typing import Any
 
@@ -317,6 +318,26 @@ def test_operands_whose_class_has_its_own_say(anywhere: str) -> None:
         x * three
     with pytest.raises(TypeError, match=r"Length; make an array of it first"):
         pa.add(x, three)
+
+
+class Unknown(Length):
+    """An array of a library that nobody here drives."""
+
+    def __array_namespace__(self) -> object:
+        return operator
+
+    def __radd__(self, other: pa.Array) -> str:
+        return f"{other.shape} and mine"
+
+
+def test_arrays_of_unknown_libraries_have_their_own_say(anywhere: str) -> None:
+    x = pa.asarray([1.0, 2.0], device=anywhere)
+    mine: Any = Unknown(3.0)
+    assert x + mine == "(2,) and mine"
+    with pytest.raises(TypeError, match=r"unsupported operand .* 'Array' and 'Unknown'"):
+        x * mine
+    with pytest.raises(TypeError, match=r"Unknown; make an array of it first"):
+        operator.eq(x, mine)  # Python's own answer would be False
 
 
 def test_dlpack_of_host_memory_has_no_streams(sharing: str) -> None:

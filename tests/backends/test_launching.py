@@ -5,10 +5,12 @@ from __future__ import annotations
 import gc
 import math
 import os
+import shutil
 import subprocess
 import sys
 import threading
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -496,6 +498,10 @@ for library in {libraries!r}:
     if importlib.util.find_spec(library.partition(":")[0]) is None:
         continue
     y = pa.ones(3, device=library)
+    if not {why!r}:
+        assert twice.explain(y).dialect == "c"
+        assert twice(y).tolist() == [2, 2, 2]
+        continue
     try:
         twice(y)
     except NotImplementedError as error:
@@ -505,30 +511,42 @@ for library in {libraries!r}:
     assert twice.interpret(y).tolist() == [2, 2, 2]
 """
 
+LIBRARIES = ["numpy", "torch:cpu:0", "jax:cpu:0", "mlx:cpu:0"]
+
 
 @pytest.mark.parametrize(
-    ("why", "libraries"),
+    ("missing", "compiler", "why", "libraries"),
     [
-        ("through OpenCL's CPU runtime: pip", ["numpy"]),  # pyopencl is not installed
-        ("libOpenCL.so.1 is missing", ["numpy"]),
-        ("no OpenCL device here", ["numpy", "torch:cpu:0", "jax:cpu:0", "mlx:cpu:0"]),
+        ("pyopencl", "/nowhere/cc", "programs of a C compiler (CC=/nowhere/cc is not", ["numpy"]),
+        ("pyopencl cffi", "", 'cffi is missing: pip install "portarray[c]"', ["numpy"]),
+        ("loader", "/nowhere/cc", "libOpenCL.so.1 is missing", ["numpy"]),
+        ("drivers", "/nowhere/cc", "no OpenCL device here", LIBRARIES),
+        ("pyopencl", "", "", ["numpy"]),
+        ("loader", "", "", ["numpy"]),
+        ("drivers", "", "", LIBRARIES),
     ],
 )
-def test_without_opencl_calls_tell_the_fix(tmp_path: Path, why: str, libraries: list[str]) -> None:
+def test_without_opencl(
+    tmp_path: Path, missing: str, compiler: str, why: str, libraries: list[str]
+) -> None:
+    """A C compiler does instead; without one calls tell the fix."""
+    if not why and (find_spec("cffi") is None or shutil.which(os.environ.get("CC", "cc")) is None):
+        pytest.skip("needs cffi and a C compiler")
     (tmp_path / "kernel_of_a_process.py").write_text(
         "import portarray as pa, portarray.kernel_language as kl\n"
         "@pa.kernel\ndef twice(y):\n    y[kl.index()] = 2 * y[kl.index()]\n"
     )
     code = WITHOUT_OPENCL.format(folder=str(tmp_path), libraries=libraries, why=why)
-    settings = {}
-    if "runtime" in why:
-        code = f"import sys; sys.modules['pyopencl'] = None\n{code}"
-    elif "libOpenCL" in why:
+    settings = {"CC": compiler} if compiler else {}
+    if missing == "loader":
         (tmp_path / "pyopencl.py").write_text("raise ImportError('libOpenCL.so.1 is missing')")
-    else:
+    elif missing == "drivers":
         empty = tmp_path / "vendors"
         empty.mkdir()
-        settings = {"OCL_ICD_VENDORS": str(empty), "OCL_ICD_FILENAMES": ""}
+        settings |= {"OCL_ICD_VENDORS": str(empty), "OCL_ICD_FILENAMES": ""}
+    else:
+        names = "".join(f"sys.modules[{name!r}] = None; " for name in missing.split())
+        code = f"import sys; {names}\n{code}"
     found = subprocess.run(
         [sys.executable, "-c", code],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **settings},

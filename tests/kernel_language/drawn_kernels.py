@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 T = TypeVar("T")
 SIZE = 16
+GROUP = 8
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 EXACT = ("abs({})", "pa.floor({})", "pa.ceil({})", "pa.trunc({})", "pa.round({})", "pa.square({})")
 ROUNDED = (
@@ -61,6 +62,7 @@ class Program:
     text: str
     arguments: list[Any]
     exact: bool
+    group: int | None = None
 
     def __repr__(self) -> str:  # as Hypothesis shows it
         given = ", ".join(repr(one) for one in self.arguments)
@@ -81,6 +83,9 @@ class Writer:
     lines: list[str] = field(default_factory=list)
     loops: int = 0
     deep: int = 0
+    shared: dict[str, str] = field(default_factory=dict)  # dtypes to memory of a group
+    counted: list[str] = field(default_factory=list)  # conditions that are the same for a group
+    own: int = 0  # whether what is added is not for all work-items
 
     def one(self, *things: T) -> T:
         found: T = self.draw(st.sampled_from(things))
@@ -226,6 +231,7 @@ class Writer:
             self.locals_[f"v{n}"] = dtype
         for _ in range(statements):
             self.statement(2)
+        self.ends()
         for name, dtype in self.outputs.items():
             if rounded and "float" in dtype:
                 value = self.one(*ROUNDED).format(self.value(dtype, 1))
@@ -235,6 +241,9 @@ class Writer:
                 self.add(f"{name}[i] = {self.value(dtype, 2)}" + (f" + {weak[0]}" if weak else ""))
             else:
                 self.add(f"{name}[i] = {self.value(dtype, 3)}")
+
+    def ends(self) -> None:
+        """Add what some work-items end by."""
 
     def first(self, dtype: str) -> str:
         if dtype == "weak int":
@@ -306,6 +315,101 @@ class Writer:
             self.block(depth)
 
 
+class GroupWriter(Writer):
+    """Draws a text in which the work-items of a group exchange values, and wait for each other."""
+
+    def body(self, statements: int, rounded: bool) -> None:
+        self.add("here = kl.local_index()")
+        for n, dtype in enumerate(self.known()):
+            self.shared[dtype] = f"shared{n}"
+            self.add(f"shared{n} = kl.local({GROUP}, kl.{dtype})")
+            self.add(f"own{n} = kl.private(3, kl.{dtype})")
+            self.add("for k in range(3):")
+            self.add(f"    own{n}[k] = kl.{dtype}(k)")
+        super().body(statements, rounded)
+
+    def statement(self, depth: int) -> None:
+        """Add a statement that all work-items reach, or one of their own."""
+        if self.own or not self.often(3):
+            self.own += 1
+            super().statement(depth)
+            self.own -= 1
+            return
+        choice = self.draw(st.integers(0, 7)) if depth else 0
+        if choice <= 2:
+            self.exchange()
+        elif choice == 3:
+            self.add(f"if {self.even()}:")
+            self.block(depth)
+            if self.often(2):
+                self.add("else:")
+                self.block(depth)
+        elif choice == 4 and self.often(2):
+            self.add(f"if {self.even()}:")
+            self.add("    return")
+        elif choice in (4, 5, 6):
+            counter = f"g{self.loops}"
+            self.loops += 1
+            bounds = self.one("3", "1, 4", "2, -1, -1", "n % 4", "kl.group_index() + 1")
+            self.add(f"for {counter} in range({bounds}):")
+            self.together(counter, depth)
+        else:
+            counter = f"h{self.loops}"
+            self.loops += 1
+            self.add(f"{counter} = 0")
+            self.add(f"while {counter} < {self.one('3', 'n % 5', 'kl.group_index() + 2')}:")
+            self.deep += 1
+            self.add(f"{counter} += 1")
+            self.deep -= 1
+            self.together(counter, depth)
+
+    def ends(self) -> None:
+        """Add what some work-items end by."""
+        self.exchange()
+        if not self.often(3):
+            self.add(f"if {self.truth(1)}:")
+            self.add("    return")
+
+    def even(self) -> str:
+        """Return a condition that is the same for a group."""
+        return self.one("n > 3", "kl.group_index() == 1", "n % 2 == 0", "len(a) > 3", *self.counted)
+
+    def together(self, counter: str, depth: int) -> None:
+        """Add the body of a loop that all work-items of a group run equally often."""
+        self.counters.append(counter)
+        self.counted.append(f"{counter} == 1")
+        self.block(depth)
+        self.deep += 1
+        if self.often(2):
+            self.add(f"if {self.even()}:")
+            self.add(f"    {self.one('break', 'continue')}")
+            self.statement(depth - 1)
+        self.exchange()
+        if self.often(2):
+            self.own += 1
+            self.add(f"if {self.truth(1)}:")
+            self.add("    continue")
+            self.statement(depth - 1)
+            self.own -= 1
+        self.deep -= 1
+        self.counters.remove(counter)
+        self.counted.remove(f"{counter} == 1")
+
+    def exchange(self) -> None:
+        """Add a value that each work-item gets from another one."""
+        dtype = self.one(*self.known())
+        shared = self.shared[dtype]
+        own = shared.replace("shared", "own")
+        other = self.one("(here + 1)", "(here + 3)", f"({GROUP} - 1 - here)", "(here ^ 2)", "0")
+        self.add("kl.barrier()")
+        self.add(f"{shared}[here] = {self.value(dtype, 1)}")
+        self.add("kl.barrier()")
+        self.add(f"{own}[{self.one('0', '1', 'n % 3', 'here % 3')}] = {shared}[{other} % {GROUP}]")
+        for name, kind in self.locals_.items():
+            if kind == dtype:
+                self.add(f"{name} = {own}[{self.one('0', '1', '2')}]")
+
+
 def elements(dtype: np.dtype[Any], seed: int) -> np.ndarray[Any, Any]:
     """Return values of a dtype, its largest and smallest ones among them."""
     rng = np.random.default_rng(seed)
@@ -325,20 +429,20 @@ def elements(dtype: np.dtype[Any], seed: int) -> np.ndarray[Any, Any]:
 
 
 @st.composite
-def programs(draw: Any, dtypes: tuple[str, ...], default: str) -> Program:
-    """Draw a kernel for a device that has these dtypes."""
+def programs(draw: Any, dtypes: tuple[str, ...], default: str, *, groups: bool = False) -> Program:
+    """Draw a kernel for a device that has these dtypes, one with barriers if it has groups."""
     wanted = [draw(st.sampled_from(dtypes)) for _ in range(3)]
     arrays = dict(zip("abc", wanted, strict=True))
     outputs = {f"y{n}": draw(st.sampled_from(wanted)) for n in range(2)}
     exact = draw(st.integers(0, 3)) > 0
-    writer = Writer(draw, dtypes, arrays, outputs, default)
+    writer = (GroupWriter if groups else Writer)(draw, dtypes, arrays, outputs, default)
     writer.body(draw(st.integers(1, 4)), rounded=not exact)
     text = HEAD.format(parameters=", ".join([*outputs, *arrays, "n"]), body="\n".join(writer.lines))
     seed = draw(st.integers(0, 1000))
     values = [np.zeros(SIZE, np.dtype(of(own))) for own in outputs.values()]
     values += [elements(np.dtype(of(own)), seed + n) for n, own in enumerate(wanted)]
     count = draw(st.sampled_from([0, 1, 5, 16, 1000, 2**29, -4]))
-    return Program(text, [*values, count], exact)
+    return Program(text, [*values, count], exact, GROUP if groups else None)
 
 
 def of(name: str) -> Any:

@@ -40,7 +40,7 @@ def check(program: Program, device: Any, folder: Path) -> None:
         pa.asarray(x, device=device) if hasattr(x, "dtype") else x for x in program.arguments
     ]
     try:
-        kernel.verify(*arguments, tolerance=0 if program.exact else 64)
+        kernel.verify(*arguments, group=program.group, tolerance=0 if program.exact else 64)
     except Exception as error:
         error.add_note(program.text)
         raise
@@ -51,12 +51,17 @@ def dtypes_of(device: Any) -> tuple[str, ...]:
     return tuple(name for name in names if "complex" not in name)
 
 
-def test_drawn_kernels(device: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("groups", [False, True], ids=["alone", "groups"])
+def test_drawn_kernels(device: str, groups: bool, tmp_path: Path) -> None:
     place = pa.device(device)
     reason = place._backend.launcher(place.native)
     if isinstance(reason, str):
         pytest.skip(reason)
-    count = COUNT if device.startswith("numpy") else max(COUNT // 10, 2)
+    run(place, COUNT if device.startswith("numpy") else max(COUNT // 10, 2), groups, tmp_path)
+
+
+def run(place: pa.Device, count: int, groups: bool, folder: Path) -> None:
+    """Draw so many kernels for a device, with barriers or without, and check each."""
     default = dispatch.default_dtype(place, "f").name
 
     @settings(
@@ -66,8 +71,8 @@ def test_drawn_kernels(device: str, tmp_path: Path) -> None:
         suppress_health_check=list(HealthCheck),
         deadline=None,
     )
-    @given(program=programs(dtypes_of(place), default))
+    @given(program=programs(dtypes_of(place), default, groups=groups))
     def drawn(program: Program) -> None:
-        check(program, place, tmp_path)
+        check(program, place, folder)
 
     drawn()

@@ -50,7 +50,9 @@ def test_explained(place: pa.Device) -> None:
     np.testing.assert_array_equal(np.asarray(y), 0)
     assert (plan.kernel, plan.device) == ("explained", str(place))
     assert (plan.ndrange, plan.group, plan.rounded) == ((6, 5), (2, 3), (6, 6))
-    assert (plan.dialect, plan.index_bits, plan.local_memory) == ("opencl", 32, 32)
+    launcher = place._backend.launcher(place.native)
+    assert (plan.computes, plan.dialect) == (launcher.name, launcher.dialect)
+    assert (plan.index_bits, plan.local_memory) == (32, 32)
     assert plan.constants == {"SCALE": 0.5, "OFFSETS": (1, 2)}
     found = {one.name: (one.role, one.type.partition(",")[0]) for one in plan.parameters}
     default = str(pa.result_type(pa.asarray(1.0, device=place), 1.0))

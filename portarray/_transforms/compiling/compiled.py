@@ -6,7 +6,7 @@ import functools
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 from portarray._array import base
 from portarray._array.array import Array
@@ -21,12 +21,16 @@ from portarray._transforms.compiling import programs
 from portarray._transforms.compiling.explanation import Explanation
 from portarray._transforms.compiling.graph import Capture
 from portarray._transforms.compiling.signatures import builder, setting, signature
+from portarray._transforms.precision import Precision
 from portarray._transforms.standard import pa
 from portarray._transforms.tracing import Tracer
 from portarray._transforms.verification import check_close, check_finite
 from portarray.errors import TracedArrayError
 
-__all__ = ["Compiled"]
+if TYPE_CHECKING:
+    from portarray.typing import DeviceLike
+
+__all__ = ["Compiled", "compile"]
 
 Function = Callable[..., Any]
 
@@ -308,14 +312,30 @@ def _is_hashable(x: Any) -> bool:
     return True
 
 
+@overload
+def compile(
+    function: Function,
+    /,
+    *,
+    device: DeviceLike | None = None,
+    precision: Precision | None = None,
+    verify: bool = False,
+) -> Compiled: ...
+@overload
+def compile(
+    *,
+    device: DeviceLike | None = None,
+    precision: Precision | None = None,
+    verify: bool = False,
+) -> Callable[[Function], Compiled]: ...
 def compile(
     function: Function | None = None,
     /,
     *,
-    device: Any = None,
-    precision: str | None = None,
+    device: DeviceLike | None = None,
+    precision: Precision | None = None,
     verify: bool = False,
-) -> Any:
+) -> Compiled | Callable[[Function], Compiled]:
     """Return a function that is traced once for each kind of arguments, and runs compiled.
 
     The first call with arguments of some shapes and dtypes makes the calls of the function on

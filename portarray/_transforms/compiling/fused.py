@@ -24,8 +24,6 @@ from portarray._transforms.standard import pa
 
 __all__ = ["Fused", "fused_steps"]
 
-SMALL_WORK = 30_000
-"""Elements times calls up to which NumPy's own calls cost less than a launch."""
 CPU_LANES = 16
 """Work-items of a row on CPUs: the numbers in a wide register."""
 GPU_LANES = 256
@@ -181,8 +179,8 @@ def fused_steps(graph: Graph) -> tuple[list[Any], list[FusedKernel], dict[str, s
     def worth(group: Group, calls: int) -> bool:
         if calls < 2 or not math.prod(group.domain):
             return False
-        cheap = graph.nodes[group.nodes[0]].device.library == "numpy"
-        return not cheap or calls * math.prod(group.domain) > SMALL_WORK
+        backend = graph.nodes[group.nodes[0]].device._backend
+        return calls * math.prod(group.domain) > backend.launch_cost
 
     groups, others = fusion.fuse(graph, fusable, worth)
     reasons.update(others)

@@ -8,12 +8,13 @@ from portarray.backends.jax.compiling import Compiling
 from portarray.backends.jax.devices import Devices
 from portarray.backends.jax.launching import Launching
 from portarray.backends.jax.transfer import Transfer
+from portarray.backends.jax.trees import Trees
 from portarray.backends.jax.tuned import TUNED
 
 __all__ = ["BACKEND"]
 
 
-class JAXBackend(Devices, Transfer, Launching, Compiling):
+class JAXBackend(Devices, Transfer, Launching, Compiling, Trees):
     """JAX behind portarray."""
 
     standard: ClassVar[Any] = jax.numpy

@@ -19,7 +19,7 @@ import numpy as np
 
 from portarray.backends import machine
 from portarray.backends.base import Backend
-from portarray.backends.mlx import limits
+from portarray.backends.mlx import limits, tracing
 from portarray.backends.types import Description, MemoryFigures
 
 __all__ = ["CPU_DTYPES", "Devices", "LONGEST", "dtypes", "memory"]
@@ -153,7 +153,7 @@ class Devices(Backend):
             # Only with check_linalg=False: otherwise the function itself has waited.
             return np.linalg.LinAlgError(f"a matrix of an earlier call is singular ({error})")
         if not (isinstance(error, RuntimeError) and _OTHER_THREAD in str(error)):
-            return None
+            return tracing.explained(error)
         return RuntimeError(
             f"MLX computes an array in the thread that asked for it, when its values are needed, "
             f"and no other thread can ({error}). Compute it there before it is handed on: "
@@ -181,11 +181,7 @@ class Devices(Backend):
 
     def is_traced(self, x: mx.array) -> bool:
         """Tell whether an array has no values yet: MLX does not say, but refuses to compute it."""
-        try:
-            mx.eval(x)
-        except ValueError:
-            return True
-        return False
+        return tracing.is_traced(x)
 
     def synchronize(self, device: mx.Device) -> None:
         mx.synchronize(device)

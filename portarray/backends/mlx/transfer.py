@@ -18,6 +18,7 @@ from portarray.backends.base import Backend
 from portarray.backends.copying import copied
 from portarray.backends.mlx import devices, filling, limits
 from portarray.backends.mlx.devices import Devices
+from portarray.backends.mlx.tracing import evaluated, is_traced
 
 __all__ = ["Transfer", "check_shape", "evaluated", "from_dlpack", "from_host", "to_host", "under"]
 
@@ -149,11 +150,12 @@ class Transfer(Backend):
         """
         if not copy:
             return x
-        if filling.serves(x.nbytes):
+        if filling.serves(x.nbytes) and not is_traced(x):
             return Transfer.from_host(Transfer.to_host(x, copy=None), device, copy=True)
         limits.check(x.shape, x.nbytes)
         with under(device):
-            return evaluated(mx.array(x))
+            made = mx.array(x)
+            return made if is_traced(made) else evaluated(made)
 
     @staticmethod
     def from_dlpack(x: Any, device: mx.Device | None, *, copy: bool | None) -> mx.array:
@@ -288,16 +290,6 @@ def check_shape(shape: tuple[int, ...]) -> None:
                 f"an axis of {size} elements is longer than MLX's arrays have, {devices.LONGEST}; "
                 f"split it over several axes or arrays"
             )
-
-
-def evaluated(x: mx.array) -> mx.array:
-    """Evaluate an array and return it; raises errors of the computation.
-
-    NumPy and memoryview try several protocols: the first would raise, the next read uninitialized
-    memory.
-    """
-    mx.eval(x)
-    return x
 
 
 def _over_gpu_memory(

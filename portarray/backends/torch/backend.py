@@ -1,5 +1,6 @@
 """PyTorch as a backend."""
 
+from portarray.backends.torch.capture import Capture
 from portarray.backends.torch.compiling import Compiling
 from portarray.backends.torch.devices import Devices
 from portarray.backends.torch.gradients import OwnGradients
@@ -10,7 +11,7 @@ from portarray.backends.torch.tuned import TUNED
 __all__ = ["BACKEND"]
 
 
-class TorchBackend(Devices, Transfer, Launching, OwnGradients, Compiling):
+class TorchBackend(Devices, Transfer, Launching, OwnGradients, Compiling, Capture):
     """PyTorch behind portarray."""
 
     # LAPACK's balancing of NaN and infinity, before general eigenvalues, ends the process.

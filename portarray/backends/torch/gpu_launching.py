@@ -1,7 +1,8 @@
-"""User kernels on PyTorch's GPUs: CUDA and ROCm through the run-time compiler that PyTorch loads.
+"""User kernels on PyTorch's GPUs: CUDA, ROCm and Metal through the compilers that PyTorch loads.
 
 Written to the source of ``torch.cuda._utils`` and the documentation of NVRTC and of CUDA's driver
-interface; not run on a GPU so far. The libraries are PyTorch's, under CUDA's names for ROCm too.
+interface, and to what PyTorch's own compiler does with ``torch.mps.compile_shader``; not run on a
+GPU so far. The libraries are PyTorch's, under CUDA's names for ROCm too.
 PyTorch's own compilation needs the toolkit's headers, and its own call of a kernel passes integers
 as 32 bits and floating-point numbers as 64.
 """
@@ -16,6 +17,7 @@ import numpy as np
 import torch
 
 from portarray.backends.launching import (
+    ANY_GROUPS,
     COMPILER,
     GPU_GROUPS,
     Launch,
@@ -34,6 +36,8 @@ _NEEDED = ("_get_gpu_rtc_library", "_get_gpu_runtime_library", "_cuda_load_modul
 
 def gpu_launcher(device: torch.device) -> Launcher | str:
     """Return the launcher of a GPU, or the reason why there is none."""
+    if device.type == "mps" and hasattr(torch.mps, "compile_shader"):
+        return _MetalLauncher(device)
     if device.type != "cuda":
         return f"programs on PyTorch's {device.type!r} devices are not supported yet"
     if not all(hasattr(_utils, name) for name in _NEEDED):
@@ -41,29 +45,14 @@ def gpu_launcher(device: torch.device) -> Launcher | str:
     return _Launcher(device)
 
 
-class _Launcher:
-    """Runs programs on PyTorch's current stream; does not wait."""
+class _OnGpu:
+    """What launchers on GPUs have in common."""
 
-    dialect = "hip" if torch.version.hip else "cuda"
     offsets = False
     immutable = False
-    max_sizes = (64, 1024, 1024)  # of all of CUDA's devices; PyTorch does not say
-    max_groups = GPU_GROUPS
-    float64 = True
-    atomics64 = True
 
     def __init__(self, device: torch.device) -> None:
-        figures: Any = torch.cuda.get_device_properties(device)
         self._device = device
-        self.name = str(figures.name)
-        # Without fmad each operation is rounded, as in NumPy; HIP's programs say so themselves.
-        self._options = (
-            [f"--offload-arch={figures.gcnArchName}"]
-            if torch.version.hip
-            else [f"--gpu-architecture=sm_{figures.major}{figures.minor}", "--fmad=false"]
-        )
-        self.max_group = int(getattr(figures, "max_threads_per_block", 1024))
-        self.local_memory = int(getattr(figures, "shared_memory_per_block", 48 << 10))
 
     def group(self, ndrange: Range) -> Range:
         """Return a fast group size."""
@@ -85,6 +74,68 @@ class _Launcher:
     def origin(self, program: Program) -> str:
         """Return where building takes a program from."""
         return COMPILER
+
+    def _error(self, program: Program, log: str) -> KernelBuildError:
+        return KernelBuildError(program.name, str(self._device), log, program.text)
+
+
+class _MetalLauncher(_OnGpu):
+    """Runs programs on PyTorch's stream of Metal; does not wait."""
+
+    name = "Metal"
+    dialect = "metal"
+    max_group = 1024
+    max_sizes: Range = (1024, 1024, 1024)
+    max_groups = ANY_GROUPS
+    local_memory = 32 << 10  # of all of Apple's GPUs
+    float64 = False
+    atomics64 = False
+
+    def build(self, program: Program) -> Launch:
+        """Compile a program and return what runs its kernel."""
+        try:
+            kernel = getattr(torch.mps.compile_shader(program.text), program.name)
+        except (RuntimeError, SyntaxError) as error:
+            raise self._error(program, str(error)) from error
+        # Integers are passed in 64 bits, of which the first bytes are the smaller ones' values.
+        unsigned = [dtype == np.uint64 for dtype in program.values]
+
+        def launch(arrays: Sequence[Any], values: Sequence[Any], size: Range, group: Range) -> None:
+            passed = [
+                value - 2**64 if long and value >= 2**63 else value + 0  # no truth values
+                for value, long in zip(values, unsigned, strict=True)
+            ]
+            kernel(
+                *arrays,
+                *passed,
+                threads=[*size[::-1], 1, 1][:3],
+                group_size=[*group[::-1], 1, 1][:3],
+            )
+
+        return launch
+
+
+class _Launcher(_OnGpu):
+    """Runs programs on PyTorch's current stream; does not wait."""
+
+    dialect = "hip" if torch.version.hip else "cuda"
+    max_sizes = (64, 1024, 1024)  # of all of CUDA's devices; PyTorch does not say
+    max_groups = GPU_GROUPS
+    float64 = True
+    atomics64 = True
+
+    def __init__(self, device: torch.device) -> None:
+        super().__init__(device)
+        figures: Any = torch.cuda.get_device_properties(device)
+        self.name = str(figures.name)
+        # Without fmad each operation is rounded, as in NumPy; HIP's programs say so themselves.
+        self._options = (
+            [f"--offload-arch={figures.gcnArchName}"]
+            if torch.version.hip
+            else [f"--gpu-architecture=sm_{figures.major}{figures.minor}", "--fmad=false"]
+        )
+        self.max_group = int(getattr(figures, "max_threads_per_block", 1024))
+        self.local_memory = int(getattr(figures, "shared_memory_per_block", 48 << 10))
 
     def build(self, program: Program) -> Launch:
         """Compile a program and return what runs its kernel."""
@@ -136,6 +187,3 @@ class _Launcher:
         if failed:
             raise self._error(program, found.value.decode(errors="replace"))
         return found.raw
-
-    def _error(self, program: Program, log: str) -> KernelBuildError:
-        return KernelBuildError(program.name, str(self._device), log, program.text)

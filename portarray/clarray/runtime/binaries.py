@@ -15,8 +15,8 @@ from pathlib import Path
 import pyopencl as cl
 
 from portarray import _small_files
-from portarray._opencl.folders import cache_folder, remove, write
-from portarray.clarray.runtime.processor import processor
+from portarray._opencl.folders import cache_folder, remove, trim, write
+from portarray._opencl.processor import processor
 
 FORMAT = b"clarray program 1\n"
 """The header of files; a new number invalidates them."""
@@ -116,19 +116,4 @@ class Binaries:
                 look = self._stored % OFTEN == 0
                 self._stored += 1
             if look:
-                self._trim(file.parent)
-
-    def _trim(self, folder: Path) -> None:
-        """Remove the least recently used files beyond the limit."""
-        found = []
-        with contextlib.suppress(OSError):
-            for entry in os.scandir(folder):
-                with contextlib.suppress(OSError):  # another process removed it
-                    status = entry.stat()
-                    found.append((status.st_mtime, status.st_size, entry.path))
-        over = sum(size for _, size, _ in found) - self._limit
-        for _, size, path in sorted(found):
-            if over <= 0:
-                return
-            remove(Path(path))
-            over -= size
+                trim(file.parent, self._limit)

@@ -24,9 +24,9 @@ import pyopencl as cl
 
 from portarray import _small_files
 from portarray._opencl.folders import cache_folder, write
+from portarray._opencl.processor import processor
 from portarray.clarray.runtime import discovery
 from portarray.clarray.runtime.device import Device
-from portarray.clarray.runtime.processor import processor
 
 TIMEOUT = 120.0
 """Seconds until a trial counts as hanging."""

@@ -158,6 +158,17 @@ def private_in_a_loop(y, x):
             y[i, row, k] = counts[k]
 
 
+def places_of_its_own(y, x, first, second):
+    i = kl.index()
+    own = kl.private(4, kl.float32)
+    own[0] = 10.0
+    own[1] = 20.0
+    own[2] = 30.0
+    own[3] = 40.0
+    own[first[i]] = x[i]
+    y[i] = own[second[i]] + own[3 - second[i]]
+
+
 def of_x(rng, *shape):
     return rng.standard_normal(shape).astype(np.float32)
 
@@ -200,6 +211,13 @@ def _longest(y, x, z):
 
 def _counts(y, x):
     return ((x[..., None] == np.arange(4)).sum(axis=2).astype(y.dtype),)
+
+
+def _places(y, x, first, second):
+    own = np.tile(np.asarray([10, 20, 30, 40], np.float32), (x.size, 1))
+    every = np.arange(x.size)
+    own[every, first] = x
+    return (own[every, second] + own[every, 3 - second],)
 
 
 CASES = [
@@ -285,5 +303,15 @@ CASES = [
         ),
         _counts,
         ndrange=(5,),
+    ),
+    Case(
+        places_of_its_own,
+        lambda rng: (
+            np.zeros(100, np.float32),
+            of_x(rng, 100),
+            rng.integers(0, 4, 100).astype(np.int32),
+            rng.integers(0, 4, 100).astype(np.int32),
+        ),
+        _places,
     ),
 ]

@@ -10,11 +10,13 @@ from portarray.backends.composed import exponential as shared
 from portarray.backends.mlx.namespace import floating
 from portarray.backends.mlx.namespace.floating import REAL, by_parts, on_gpus
 from portarray.backends.mlx.namespace.scalars import inplace
+from portarray.backends.mlx.tracing import is_traced
 from portarray.backends.types import Rows
 
 
 def _signed_pow(x1: mx.array, x2: mx.array) -> mx.array:
-    if bool(mx.any(mx.less(x2, 0))):
+    negative = mx.any(mx.less(x2, 0))
+    if not is_traced(negative) and bool(negative):
         raise ValueError("integers have no negative powers; convert x1 to a floating-point dtype")
     return mx.power(x1, x2)
 

@@ -18,6 +18,7 @@ import numpy as np
 from portarray.backends.keys import separates
 from portarray.backends.mlx import limits, transfer
 from portarray.backends.mlx.namespace.scalars import Scalar, array_of, on_cpu
+from portarray.backends.mlx.tracing import is_traced
 from portarray.backends.types import Rows
 
 Key = tuple[Any, ...]
@@ -191,16 +192,26 @@ def _merged(x: mx.array, advanced: list[Any]) -> tuple[mx.array, list[Any]]:
 def _within(index: mx.array, size: int) -> mx.array:
     """Return an index array of a dtype that MLX's gathering mixes with others, once looked at."""
     if index.size:
-        if index.ndim == 1 and index.size <= _SHORT:
-            values: Any = index.tolist()
-            extremes = min(values), max(values)
-        else:
-            values = transfer.to_host(index, copy=None)
-            extremes = values.min(), values.max()
+        try:
+            extremes = _extremes(index)
+        except (TypeError, ValueError):
+            if not is_traced(index):
+                raise
+            # MLX would read beyond the array.
+            return mx.clip(index.astype(mx.int64), -size, size - 1)
         for extreme in extremes:
             if not -size <= int(extreme) < size:
                 raise IndexError(f"index {extreme} is out of bounds for an axis of length {size}")
     return index if index.dtype == mx.int64 else index.astype(mx.int64)
+
+
+def _extremes(index: mx.array) -> tuple[Any, Any]:
+    """Return the least and the largest index."""
+    if index.ndim == 1 and index.size <= _SHORT:
+        values: Any = index.tolist()
+        return min(values), max(values)
+    values = transfer.to_host(index, copy=None)
+    return values.min(), values.max()
 
 
 def _gather(x: mx.array, advanced: list[Any]) -> mx.array:

@@ -27,6 +27,7 @@ from portarray.backends.composed.results import (
     SVDResult,
 )
 from portarray.backends.mlx.namespace.scalars import refuse_double
+from portarray.backends.mlx.tracing import is_traced
 
 _FACTORIZED = (mx.float32, mx.float64, mx.complex64)
 
@@ -66,6 +67,8 @@ def _computed(name: str, result: mx.array) -> mx.array:
     if not config.check_linalg:
         return result
     try:
+        if is_traced(result):
+            return result
         mx.eval(result)
     except RuntimeError as error:
         if "failed with error code" not in str(error):
@@ -86,7 +89,8 @@ def cholesky(x: mx.array, /, *, upper: bool = False) -> mx.array:
     # https://github.com/ml-explore/mlx/blob/v0.32.2/mlx/backend/cpu/cholesky.cpp
     if config.check_linalg:
         sizes = mx.real(mx.diagonal(factor, 0, -2, -1))
-        if not mx.all(sizes > 0).item():
+        positive = mx.all(sizes > 0)
+        if not is_traced(positive) and not positive.item():
             raise np.linalg.LinAlgError("cholesky of an indefinite matrix")
     return factor
 

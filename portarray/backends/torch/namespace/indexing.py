@@ -21,6 +21,7 @@ from portarray.backends.torch.namespace import unsigned
 from portarray.backends.torch.namespace.creation import asarray
 from portarray.backends.torch.namespace.overlap import share_memory
 from portarray.backends.torch.namespace.unsigned import UNSIGNED, bits, moving, signed
+from portarray.backends.torch.tracing import is_traced
 from portarray.backends.types import Rows
 
 Key = tuple[Any, ...]
@@ -281,7 +282,7 @@ def _check_bounds(x: Tensor, advanced: Key) -> None:
             axis += index.ndim
             continue
         size = x.shape[axis]
-        if isinstance(index, Tensor) and index.numel():
+        if isinstance(index, Tensor) and index.numel() and not is_traced(index):
             for extreme in map(int, torch.aminmax(index)):
                 if not -size <= extreme < size:
                     raise IndexError(

@@ -1,0 +1,116 @@
+"""Arrays inside the transformations of other libraries: ``jax.jit``, ``torch.compile`` and others.
+
+What a library has to know of arrays and functions; its backend tells it, once it is loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+from portarray._array import base, dispatch, placement, results, warm
+from portarray._devices import discovery
+from portarray.backends.types import Arrays
+
+if TYPE_CHECKING:
+    from portarray._array.array import Array
+    from portarray.backends.base import Backend
+
+__all__ = ["introduce"]
+
+
+def introduce(backend: Backend) -> None:
+    """Make arrays known to the transformations of a backend's library."""
+    title, library = backend.info.title, backend.info.library
+
+    def unwrap(x: Array) -> Any:
+        table = getattr(x, "_table", None)
+        native = x._native
+        if table is None or backend.owns(native):
+            return native
+        if table.device._seen is not table.device:
+            raise TypeError(
+                f"portarray records the calls on this array, for a gradient, and does not record "
+                f"functions that {title} transforms: take the gradient with {title}, or call "
+                f"pa.grad in the function that {title} transforms"
+            )
+        raise TypeError(
+            f"{title} transforms functions of its own arrays, and this array is on {table.device}; "
+            f"move it first: x.to_device({library!r})"
+        )
+
+    def tables(device: Any) -> Any:
+        where = backend.device_of_native(device)
+        assert where is not None
+        return dispatch.tables_of(discovery.get_device(library, *where))
+
+    backend.adopt(
+        Arrays(base.array_type, unwrap, _wrap, _native, _stored, _put, tables, _functions, _others)
+    )
+
+
+def _wrap(x: Any) -> Array:
+    """Return a native array as an array; others are carried, as pytrees are made of any leaves."""
+    if type(x) is base.array_type:  # a Jacobian, where pytrees are pytrees' leaves
+        return x
+    device = placement.device_of(x)
+    return _stored(x, None) if device is None else results.wrap(x, device)
+
+
+def _native(x: Array) -> Any:
+    return x._native
+
+
+def _stored(native: Any, table: Any) -> Array:
+    # PyTorch's compiler reads this, and knows no other way to make an object.
+    out: Array = object.__new__(base.array_type)
+    out._native = native
+    if table is not None:
+        out._table = table
+    return out
+
+
+def _put(x: Array, native: Any) -> None:
+    x._native = native
+
+
+_CHAPTERS = (
+    *("arithmetic", "bitwise", "comparison", "complex", "creation", "data_type", "exponential"),
+    *("fft", "indexing", "linalg", "linear_algebra", "logical", "manipulation", "rounding"),
+    *("searching", "sets", "sorting", "statistical", "trigonometric", "utility"),
+)
+"""The chapters of the standard in ``portarray/_api``; the others move arrays, or say something."""
+
+
+def _functions() -> dict[str, Callable[..., Any]]:
+    """Return the public functions of the standard and the kernels, and the methods, by name."""
+    places = (*[f"portarray._api.{name}" for name in _CHAPTERS], "portarray.kernels")
+    found: dict[str, Callable[..., Any]] = {
+        name: function
+        for name, function in _public()
+        if function.__module__.startswith(places) or name == "device"
+    }
+    for name, value in vars(base.array_type).items():
+        method = value.fget if isinstance(value, property) else value
+        if isinstance(method, FunctionType):
+            found[f"Array.{name}"] = method
+    return found
+
+
+def _others() -> list[Callable[..., Any]]:
+    """Return the other public functions, and those that all calls come through."""
+    known = set(_functions())
+    found: list[Callable[..., Any]] = [f for name, f in _public() if name not in known]
+    found += [f for f in vars(warm).values() if isinstance(f, FunctionType)]
+    return [*found, results.wrapped]
+
+
+def _public() -> Iterator[tuple[str, FunctionType]]:
+    pa: Any = base.NAMESPACE[0]
+    for prefix in ("", "fft.", "linalg.", "kernels."):
+        part = vars(pa)[prefix[:-1]] if prefix else pa
+        for name in part.__all__:
+            function = vars(part).get(name)
+            if isinstance(function, FunctionType):
+                yield prefix + name, function

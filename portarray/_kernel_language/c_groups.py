@@ -1,0 +1,519 @@
+"""Prints kernels for processors that know no work-items: groups are loops.
+
+Between two barriers all work-items of a group run in a loop, one after another. Loops and branches
+with a barrier in them stand outside of such loops: their conditions are the same for all work-items
+of a group. A variable that outlasts such a loop has an element for each work-item.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from portarray._kernel_language import tree
+from portarray._kernel_language.c_statements import Statements
+from portarray._kernel_language.c_types import Types, c_name
+from portarray._kernel_language.dialects import PLACES
+from portarray._kernel_language.setting import MAX_AXES
+from portarray._kernel_language.types import Array, Scalar
+
+_ON_STACK = 32 * 1024
+"""Bytes of private arrays that a work-item has on its thread's stack."""
+_WORTH = 16 * 1024
+"""Work-items without loops that are worth a second thread."""
+
+# What a work-item does until the loop that it is in goes on, ends, or the kernel does.
+_CONTINUE, _BREAK, _RETURN = 1, 2, 3
+
+
+@dataclass(slots=True)
+class _Run:
+    """What work-items do between two barriers; before that, variables get values."""
+
+    body: list[tree.Statement] = field(default_factory=list)
+    given: list[tuple[str, str]] = field(default_factory=list)
+    in_loop: bool = False
+
+
+@dataclass(slots=True)
+class _Loop:
+    """A loop around barriers, and the name of its counter."""
+
+    node: tree.For | tree.While
+    body: list[_Part]
+    counter: str
+
+
+@dataclass(slots=True)
+class _Branch:
+    """A branch with barriers in it."""
+
+    node: tree.If
+    first: list[_Part]
+    second: list[_Part]
+
+
+_Part = _Run | _Loop | _Branch
+
+
+class Groups:
+    """Prints the body of a kernel, and the function that runs all its groups."""
+
+    def __init__(self, function: tree.Function, types_: Types) -> None:
+        self.function = function
+        self.types = types_
+        self.statements = _InRuns(function, types_)
+        self.axes = types_.setting.ndim if types_.setting.ndim <= MAX_AXES else 1
+        self.count = 0
+        self.taken: list[tuple[str, str, str]] = []  # memory of a group: type, name, count
+
+        self.parts = self._parts(function.body, in_loop=False)
+        given = [
+            (name, self.statements.given(name))
+            for name in function.variables
+            if name in function.parameters
+        ]
+        if given:
+            self._begin(self.parts, given, in_loop=False)
+        runs = list(_runs(self.parts))
+        self.left = function.barriers and any(_leaves(run.body) for run in runs)
+        uses: dict[str, list[_Run]] = {}
+        for run in runs:
+            for name in set(_names(run)):
+                uses.setdefault(name, []).append(run)
+        shared = set(_shared(self.parts))
+        # Names of variables and private arrays that outlast a run.
+        self.held = {
+            name for name in function.variables if len(uses.get(name, ())) > 1 or name in shared
+        }
+        self._place_memory(uses)
+
+    def _place_memory(self, uses: dict[str, list[_Run]]) -> None:
+        arrays = list(tree.memories(self.function.body))
+        private = [one for one in arrays if one.space == "private"]
+        small = sum(map(_bytes, private)) <= _ON_STACK
+        self.on_stack: set[str] = set()
+        for one in arrays:
+            name, size = self.types.name(one.name), math.prod(one.shape or ())
+            runs = uses.get(one.name, [])
+            if one.space == "private" and (len(runs) > 1 or any(run.in_loop for run in runs)):
+                self.held.add(one.name)
+                self.taken.append((c_name(one.dtype), f"{name}__all", f"pa_items * {size}"))
+            elif one.space == "private" and small:
+                self.on_stack.add(one.name)
+            else:
+                self.taken.append((c_name(one.dtype), name, str(size)))
+        self.arrays = {one.name: one for one in arrays}
+        for name in self.function.variables:
+            if name in self.held:
+                kind = self.types.c_type(self.function.variables[name])
+                self.taken.append((kind, f"{self.types.name(name)}__all", "pa_items"))
+        if self.left:
+            self.taken.append(("u8", "pa_left", "pa_items"))
+
+    # --- parts ------------------------------------------------------------------------------
+
+    def _parts(self, body: Iterable[tree.Statement], *, in_loop: bool) -> list[_Part]:
+        """Return statements, divided at barriers."""
+        out: list[_Part] = []
+        run: _Run | None = None
+        for one in _flat(body):
+            if _waits(one):
+                run = None
+                if isinstance(one, (tree.For, tree.While)):
+                    self.count += 1
+                    inner = self._parts(one.body, in_loop=True)
+                    counter = f"pa_counter{self.count}"
+                    if isinstance(one, tree.For):
+                        self._begin(inner, [(one.name, counter)], in_loop=True)
+                    out.append(_Loop(one, inner, counter))
+                elif isinstance(one, tree.If):
+                    first = self._parts(one.first, in_loop=in_loop)
+                    out.append(_Branch(one, first, self._parts(one.second, in_loop=in_loop)))
+                continue
+            if isinstance(one, (tree.Memory, tree.Print)):
+                continue
+            if run is None:
+                run = _Run(in_loop=in_loop)
+                out.append(run)
+            run.body.append(one)
+        return out
+
+    def _begin(self, parts: list[_Part], given: list[tuple[str, str]], *, in_loop: bool) -> None:
+        """Give variables values before anything else."""
+        if not parts or not isinstance(parts[0], _Run):
+            parts.insert(0, _Run(in_loop=in_loop))
+        first = parts[0]
+        assert isinstance(first, _Run)
+        first.given = [*given, *first.given]
+
+    # --- text -------------------------------------------------------------------------------
+
+    def body(self) -> list[str]:
+        """Return the lines of the function that runs one group, without its head."""
+        kind = self.types.offset
+        lines = [f"    PA_TAKE({one}, {name}, {count});" for one, name, count in self.taken]
+        for d in range(3):
+            if d < self.axes:
+                lines.append(f"    const {kind} pa_first_{d} = ({kind})pa_group_{d} * pa_size_{d};")
+                end = f"pa_size_{d}"
+                if not self.function.barriers:
+                    end = f"({end} < {self._length(d)} - pa_first_{d}"
+                    end += f" ? pa_size_{d} : (i32)({self._length(d)} - pa_first_{d}))"
+                lines.append(f"    const i32 pa_end_{d} = {end};")
+            else:
+                lines.append(f"    const i32 pa_local_{d} = 0;")
+        if self.left:
+            lines.append("    for (i32 pa_n = 0; pa_n < pa_items; ++pa_n) pa_left[pa_n] = 0;")
+        return [*lines, *self._block(self.parts, 1)]
+
+    def _length(self, d: int) -> str:
+        """Return how many work-items there are along an axis."""
+        ndim = self.types.setting.ndim
+        if ndim <= MAX_AXES:
+            return f"pa_ndrange{ndim - 1 - d}"
+        return f"({' * '.join(f'pa_ndrange{axis}' for axis in range(ndim))})"
+
+    def _block(self, parts: list[_Part], depth: int) -> Iterator[str]:
+        for part in parts:
+            if isinstance(part, _Run):
+                yield from self._run(part, depth)
+            else:
+                pad = "    " * depth
+                yield from self.statements.beside(part.node, pad)
+                # Where barriers are ahead, all work-items have left or none.
+                yield f"{pad}if (!pa_left[0]) {{" if self.left else f"{pad}{{"
+                if isinstance(part, _Loop):
+                    yield from self._loop(part, depth + 1)
+                else:
+                    yield from self._branch(part, depth + 1)
+                yield f"{pad}}}"
+
+    def _run(self, run: _Run, depth: int) -> Iterator[str]:
+        self.count += 1
+        names = set(_names(run))
+        apart = self._apart(run, names)
+        pad = "    " * depth
+        for d in reversed(range(self.axes)):
+            if d == 0 and apart:
+                yield f"{pad}PA_APART"
+            loop = f"for (i32 pa_local_{d} = 0; pa_local_{d} < pa_end_{d}; ++pa_local_{d})"
+            yield f"{pad}{loop}{' {' if d == 0 else ''}"
+        inner = pad + "    "
+        if self.function.barriers:
+            place = "pa_local_0"
+            if self.axes > 1:
+                place = "(pa_local_2 * pa_size_1 + pa_local_1) * pa_size_0 + pa_local_0"
+            yield f"{inner}const i32 pa_n = {place};"
+            if self.left:
+                yield f"{inner}if (pa_left[pa_n]) continue;"
+        yield from self._places(inner)
+        for name in self.function.variables:
+            if name in names:
+                own, kind = self.types.name(name), self.types.c_type(self.function.variables[name])
+                value = f" = {own}__all[pa_n]" if name in self.held else ""
+                yield f"{inner}{kind} {own}{value};"
+        for name, array in self.arrays.items():
+            own, size = self.types.name(name), math.prod(array.shape or ())
+            kind = c_name(array.dtype)
+            if name in names and name in self.held:
+                yield f"{inner}{kind}* const {own} = {own}__all + (i64)pa_n * {size};"
+            elif name in names and name in self.on_stack:
+                yield f"{inner}{kind} {own}[{size}];"
+        for name, value in run.given:
+            yield f"{inner}{self.types.name(name)} = {value};"
+        self.statements.next = f"pa_next{self.count}"
+        self.statements.left = self.left
+        yield from self.statements.block(run.body, depth + 1)
+        yield f"{inner}{self.statements.next}:;"
+        changed = {*tree.assigned_in(run.body), *(name for name, _ in run.given)}
+        for name in self.function.variables:
+            if name in self.held and name in changed:
+                yield f"{inner}{self.types.name(name)}__all[pa_n] = {self.types.name(name)};"
+        yield f"{pad}}}"
+
+    def _apart(self, run: _Run, names: set[str]) -> bool:
+        """Tell whether compilers may take work-items for independent of each other.
+
+        Those of one run have no others' memory but for atomic functions, and private arrays and
+        tuples that are in one place for all of them.
+        """
+        one_place = any(
+            array.space == "private" and name in names and name not in self.held
+            for name, array in self.arrays.items()
+        )
+        return not one_place and not any(
+            isinstance(x, (tree.Atomic, tree.Items, tree.Item))
+            for one in run.body
+            for x in _deep(one)
+        )
+
+    def _places(self, pad: str) -> Iterator[str]:
+        """Yield where a work-item is in the ndrange."""
+        ndim, kind = self.types.setting.ndim, self.types.offset
+        if ndim <= MAX_AXES:
+            for d in reversed(range(ndim)):
+                yield f"{pad}const {kind} pa_index{ndim - 1 - d} = pa_first_{d} + pa_local_{d};"
+            return
+        yield f"{pad}{kind} pa_rest = pa_first_0 + pa_local_0;"
+        for axis in range(ndim - 1, 0, -1):
+            yield f"{pad}const {kind} pa_index{axis} = pa_rest % pa_ndrange{axis};"
+            yield f"{pad}pa_rest /= pa_ndrange{axis};"
+        yield f"{pad}const {kind} pa_index0 = pa_rest;"
+
+    def _read(self, expressions: Sequence[tree.Expr], pad: str) -> Iterator[str]:
+        """Yield the variables of expressions, which are the same for all work-items."""
+        used = {
+            x.name for one in expressions for x in tree.walk(one) if isinstance(x, tree.Variable)
+        }
+        for name in self.function.variables:
+            if name in used:
+                own, kind = self.types.name(name), self.types.c_type(self.function.variables[name])
+                yield f"{pad}const {kind} {own} = {own}__all[0];"
+
+    def _branch(self, part: _Branch, depth: int) -> Iterator[str]:
+        pad = "    " * depth
+        self.count += 1
+        name = f"pa_branch{self.count}"
+        yield f"{pad}bool {name};"
+        yield f"{pad}{{"
+        yield from self._read([part.node.condition], pad + "    ")
+        yield f"{pad}    {name} = {self.statements.values.text(part.node.condition)};"
+        yield f"{pad}}}"
+        yield f"{pad}if ({name}) {{"
+        yield from self._block(part.first, depth + 1)
+        yield f"{pad}}} else {{"
+        yield from self._block(part.second, depth + 1)
+        yield f"{pad}}}"
+
+    def _loop(self, part: _Loop, depth: int) -> Iterator[str]:
+        pad = "    " * depth
+        inner = pad + "    "
+        node = part.node
+        values = self.statements.values
+        if isinstance(node, tree.While):
+            yield f"{pad}for (;;) {{"
+            yield f"{inner}{{"
+            yield from self._read([node.condition], inner + "    ")
+            yield f"{inner}    if (!({values.text(node.condition)})) break;"
+            yield f"{inner}}}"
+        else:
+            type_ = self.function.variables[node.name]
+            assert isinstance(type_, Scalar)
+            kind, name = self.types.c_type(type_), part.counter
+            bounds = {"begin": node.start, "stop": node.stop, "step": node.step}
+            yield f"{pad}{kind} {', '.join(f'{name}_{what}' for what in bounds)};"
+            yield f"{pad}{{"
+            yield from self._read(list(bounds.values()), inner)
+            for what, value in bounds.items():
+                yield f"{inner}{name}_{what} = {values.converted(value, type_)};"
+            yield f"{pad}}}"
+            up, down = f"{name} < {name}_stop", f"{name} > {name}_stop"
+            test = f"({name}_step > 0 && {up}) || ({name}_step < 0 && {down})"
+            yield f"{pad}for ({kind} {name} = {name}_begin; {test}; {name} += {name}_step) {{"
+        yield from self._block(part.body, depth + 1)
+        if not self.left:
+            yield f"{pad}}}"
+            return
+        every = "for (i32 pa_n = 0; pa_n < pa_items; ++pa_n)"
+        yield f"{inner}{every} if (pa_left[pa_n] == {_CONTINUE}) pa_left[pa_n] = 0;"
+        yield f"{inner}if (pa_left[0]) break;"
+        yield f"{pad}}}"
+        yield f"{pad}{every} if (pa_left[pa_n] == {_BREAK}) pa_left[pa_n] = 0;"
+
+    # --- the program ------------------------------------------------------------------------
+
+    def program(
+        self, body: Sequence[str], pointers: Sequence[str], values: Sequence[tuple[str, str]]
+    ) -> list[str]:
+        """Return the kernel's functions: of one group, and of all of them."""
+        own = self.types.name(self.function.name)
+        places = PLACES[3:]  # those of the group
+        head = self.types.dialect.head(
+            own,
+            [*pointers, *(f"const i32 {one}" for one in places), "char* pa_memory"],
+            values,
+            plain=False,
+        )
+        items = "const i64 pa_items = (i64)pa_size_0 * pa_size_1 * pa_size_2;"
+        entry = ["const char* pa_values", *pointers]
+        n = len(values)
+        given = [f"    PA_GIVEN({kind}, {name}, {k});" for k, (kind, name) in enumerate(values)]
+        for d in range(3):
+            given.append(f"    PA_GIVEN(i32, pa_range_{d}, {n + 2 - d});")
+            given.append(f"    PA_GIVEN(i32, pa_size_{d}, {n + 5 - d});")
+            given.append(f"    const i32 pa_count_{d} = pa_range_{d} / pa_size_{d};")
+        given.append(f"    PA_GIVEN(i64, pa_together, {n + 6});")
+        memory = " + ".join(f"PA_BYTES({kind}, {count})" for kind, _, count in self.taken) or "0"
+        passed = [
+            *(one.rpartition(" ")[2].lstrip("*") for one in pointers),
+            "(i32)(pa_g % pa_count_0)",
+            "(i32)(pa_g / pa_count_0 % pa_count_1)",
+            "(i32)(pa_g / pa_count_0 / pa_count_1)",
+            *places[3:],
+            "pa_memory",
+            *(name for _, name in values),
+        ]
+        loops = any(
+            isinstance(x, (tree.For, tree.While)) for one in self.function.body for x in _deep(one)
+        )
+        return [
+            head,
+            f"    {items}",
+            *body,
+            "}",
+            f"PA_ENTRY i32 pa_run_{len(pointers)}({', '.join(entry)}) {{",
+            *given,
+            f"    {items}",
+            "    const i64 pa_groups = (i64)pa_count_0 * pa_count_1 * pa_count_2;",
+            f"    const i64 pa_bytes = {memory};",
+            "    const i64 pa_chunk = 1 + pa_groups / 512;",
+            "    i32 pa_failed = 0;",
+            "    #pragma omp parallel if (pa_together && pa_groups > 1"
+            f"{'' if loops else f' && pa_groups * pa_items >= {_WORTH}'})",
+            "    {",
+            "        char* const pa_memory = pa_bytes ? __builtin_malloc(pa_bytes) : 0;",
+            "        #pragma omp for schedule(dynamic, pa_chunk)",
+            "        for (i64 pa_g = 0; pa_g < pa_groups; ++pa_g) {",
+            "            if (pa_bytes && !pa_memory) {",
+            "                __atomic_store_n(&pa_failed, 1, __ATOMIC_RELAXED);",
+            "                continue;",
+            "            }",
+            f"            {own}({', '.join(passed)});",
+            "        }",
+            "        __builtin_free(pa_memory);",
+            "    }",
+            "    return pa_failed;",
+            "}",
+            "",
+        ]
+
+
+class _InRuns(Statements):
+    """Prints the statements of a run: a work-item leaves it for its end."""
+
+    next = ""
+    left = False
+
+    def beside(self, node: tree.Node, pad: str) -> Iterator[str]:
+        """Yield the line of Python that a statement is from."""
+        assert self.function.source is not None
+        yield f"{pad}// {self.function.source.beside(node.at)}"
+
+    def given(self, name: str) -> str:
+        """Return the value that a variable has as a parameter."""
+        before, after = self.function.parameters[name].type, self.function.variables[name]
+        value = f"{self.types.name(name)}__given"
+        if isinstance(before, Scalar) and isinstance(after, Scalar):
+            before, after = self.types.settled(before), self.types.settled(after)
+            return value if before == after else self.types.cast(value, before, after)
+        return value
+
+    def _do_return(self, x: tree.Return, depth: int) -> Iterator[str]:
+        yield from self._leave(_RETURN, depth)
+
+    def _do_jump(self, x: tree.Jump, depth: int) -> Iterator[str]:
+        if self.values.changing:  # in a loop of the work-item's own
+            yield from super()._do_jump(x, depth)
+        else:
+            yield from self._leave(_CONTINUE if x.word == "continue" else _BREAK, depth)
+
+    def _leave(self, why: int, depth: int) -> Iterator[str]:
+        pad = "    " * depth
+        if self.left:
+            yield f"{pad}pa_left[pa_n] = {why};"
+        yield f"{pad}goto {self.next};"
+
+
+def _flat(body: Iterable[tree.Statement]) -> Iterator[tree.Statement]:
+    for one in body:
+        if isinstance(one, tree.Block):
+            yield from _flat(one.body)
+        else:
+            yield one
+
+
+def _waits(x: tree.Statement) -> bool:
+    return any(isinstance(one, tree.Barrier) for one in tree.walk(x))
+
+
+def _runs(parts: Iterable[_Part]) -> Iterator[_Run]:
+    for part in parts:
+        if isinstance(part, _Run):
+            yield part
+        elif isinstance(part, _Loop):
+            yield from _runs(part.body)
+        else:
+            yield from _runs(part.first)
+            yield from _runs(part.second)
+
+
+def _shared(parts: Iterable[_Part]) -> Iterator[str]:
+    """Yield the variables that are read for all work-items at once."""
+    for part in parts:
+        if isinstance(part, _Run):
+            continue
+        read: list[tree.Expr]
+        if isinstance(part, _Branch):
+            read = [part.node.condition]
+            yield from _shared(part.first)
+            yield from _shared(part.second)
+        elif isinstance(part.node, tree.While):
+            read = [part.node.condition]
+            yield from _shared(part.body)
+        else:
+            read = [part.node.start, part.node.stop, part.node.step]
+            yield from _shared(part.body)
+        yield from (x.name for one in read for x in tree.walk(one) if isinstance(x, tree.Variable))
+
+
+def _names(run: _Run) -> Iterator[str]:
+    """Yield the names of variables and arrays that a run uses."""
+    yield from (name for name, _ in run.given)
+    for statement in run.body:
+        for one in tree.walk(statement):
+            if isinstance(one, tree.Variable):
+                yield one.name
+            elif isinstance(one, tree.Assign):
+                yield from one.names
+            elif isinstance(one, tree.For):
+                yield one.name
+            elif isinstance(one, tree.HelperCall):
+                yield from (array.name for array in tree.arrays_of(one.helper))
+            elif isinstance(one, (tree.Load, tree.Store, tree.Atomic)):
+                yield one.array.name
+
+
+def _deep(x: object) -> Iterator[object]:
+    """Yield a part of a tree, everything below it, and what the helpers that it calls have."""
+    for one in tree.walk(x):
+        yield one
+        if isinstance(one, tree.HelperCall):
+            for statement in one.helper.body:
+                yield from _deep(statement)
+
+
+def _leaves(body: Iterable[tree.Statement]) -> bool:
+    """Tell whether a work-item may leave a run before its end."""
+    return any(
+        isinstance(one, (tree.Return, tree.Jump)) for statement in body for one in _own(statement)
+    )
+
+
+def _own(x: tree.Statement) -> Iterator[tree.Statement]:
+    """Yield a statement and those in it, without the jumps of loops in it."""
+    yield x
+    if isinstance(x, tree.If):
+        for one in (*x.first, *x.second):
+            yield from _own(one)
+    elif isinstance(x, tree.Block):
+        for one in x.body:
+            yield from _own(one)
+    elif isinstance(x, (tree.For, tree.While)):
+        for one in x.body:
+            yield from (each for each in _own(one) if not isinstance(each, tree.Jump))
+
+
+def _bytes(array: Array) -> int:
+    return math.prod(array.shape or ()) * array.dtype.itemsize

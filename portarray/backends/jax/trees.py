@@ -1,0 +1,32 @@
+"""portarray's arrays as pytrees of JAX, whose leaves are the native arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpy as np
+
+from portarray.backends.base import Backend
+from portarray.backends.types import Arrays
+
+__all__ = ["Trees"]
+
+
+class Trees(Backend):
+    """The hook of JAX's transformations."""
+
+    def adopt(self, arrays: Arrays) -> None:
+        """See :meth:`portarray.backends.base.Backend.adopt`."""
+        unwrap, wrap = arrays.unwrap, arrays.wrap
+
+        def flatten(x: Any) -> tuple[tuple[Any], None]:
+            return (unwrap(x),), None
+
+        def unflatten(_: None, leaves: Any) -> Any:
+            (leaf,) = leaves
+            if isinstance(leaf, (np.ndarray, np.generic)) and leaf.dtype != jax.dtypes.float0:
+                leaf = jax.numpy.asarray(leaf)  # JAX counts them among its own
+            return wrap(leaf)
+
+        jax.tree_util.register_pytree_node(arrays.array_type, flatten, unflatten)

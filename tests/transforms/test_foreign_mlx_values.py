@@ -1,0 +1,91 @@
+"""What MLX's transformations have no values for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from foreign_cases import Function, assert_close, placed
+
+mx = pytest.importorskip("mlx.core")
+
+import portarray as pa  # noqa: E402
+
+BOUND = 2e-4  # float32
+
+
+@pytest.fixture(name="x")
+def _x() -> pa.Array:
+    return pa.astype(placed("mlx:cpu"), pa.float32)  # MLX has no complex128
+
+
+def native(function: Function) -> Callable[[Any], Any]:
+    """Return a function of MLX's arrays from one of portarray's."""
+    return lambda x: function(pa.asarray(x)).native
+
+
+@pytest.fixture(autouse=True)
+def _on_the_processor() -> Any:
+    before = mx.default_device()
+    mx.set_default_device(mx.cpu)
+    yield
+    mx.set_default_device(before)
+
+
+def test_indices_that_are_not_known(x: pa.Array) -> None:
+    def function(x: Any) -> Any:
+        return pa.take(x, pa.argsort(x[0]), axis=1) + x[:, pa.argmax(x, axis=1)][:, :1]
+
+    got = pa.asarray(mx.compile(native(function))(x.native))
+    assert_close(got, function(x), bound=BOUND)
+
+    def beyond(index: Any) -> Any:
+        return x[0][pa.asarray(index)].native
+
+    # Nobody looks at them: those out of bounds are the nearest within.
+    found = mx.compile(beyond)(mx.array([0, 99, -99]))
+    assert_close(pa.asarray(found), np.asarray(x[0])[[0, 2, 0]], bound=0)
+    with pytest.raises(IndexError, match="out of bounds"):
+        beyond(mx.array([0, 99]))
+
+
+def test_compiled_steps_of_training(x: pa.Array) -> None:
+    def step(w: Any, x: Any) -> Any:
+        def of_one(w: Any) -> Any:
+            return pa.mean(pa.tanh(pa.asarray(x) @ pa.asarray(w)) ** 2).native
+
+        value, gradient = mx.value_and_grad(of_one)(w)
+        return value, w - 0.1 * gradient
+
+    w = pa.ones((3, 2), dtype=x.dtype, device=x.device)
+    value, changed = mx.compile(step)(w.native, x.native)
+
+    def ours(w: Any) -> Any:
+        return pa.mean(pa.tanh(x @ w) ** 2)
+
+    assert_close(pa.asarray(value), ours(w), bound=BOUND)
+    assert_close(pa.asarray(changed), w - 0.1 * pa.grad(ours)(w), bound=BOUND)
+
+
+NEED_VALUES: dict[str, Function] = {
+    "bool": lambda x: x if bool(x[0, 0] > 0) else x * 2,
+    "float": lambda x: x * float(x[0, 0]),
+    "item": lambda x: x * x[0, 0].item(),
+    "tolist": lambda x: pa.asarray(x.tolist(), device=x.device),
+    "numpy": lambda x: pa.asarray(np.asarray(x), device=x.device),
+    "other device": lambda x: x.to_device("numpy"),
+    "mask": lambda x: x[x > 0],
+    "nonzero": lambda x: pa.nonzero(x)[0],
+    "repeat": lambda x: pa.repeat(x, pa.astype(x[0] > 0, pa.int64), axis=1),
+    "unique": pa.unique_values,
+}
+
+
+@pytest.mark.parametrize("name", NEED_VALUES)
+def test_what_needs_values_says_so(name: str, x: pa.Array) -> None:
+    with pytest.raises(TypeError, match="values, and they are not known while MLX transforms"):
+        mx.compile(native(NEED_VALUES[name]))(x.native)
+    function = native(NEED_VALUES[name])
+    function(x.native)  # nothing is left behind
