@@ -140,8 +140,8 @@ def loss(function: Function) -> Function:
 
 
 def placed(device: str) -> Any:
-    """Return :data:`X` on a device, in single precision where it has no other."""
-    return pa.asarray(X, device=device, narrow=True)
+    """Return a copy of :data:`X` on a device, in single precision where it has no other."""
+    return pa.asarray(X, device=device, narrow=True, copy=True)
 
 
 def expected(name: str) -> Any:
