@@ -11,6 +11,7 @@ from portarray._array.array import Array
 from portarray._array.operands import refused
 from portarray._transforms import pulling, tracing, trees
 from portarray._transforms.standard import pa
+from portarray._transforms.tape import ValueTrace
 from portarray._transforms.tracing import Tracer, lowered, untraced
 from portarray.backends.types import NoOwnGradientError
 
@@ -499,6 +500,15 @@ def _is_traced(args: Sequence[Any]) -> bool:
     )
 
 
+def _unchanged(function: Function, args: tuple[Any, ...]) -> Any:
+    """Call a function of trees whose assignments do not reach its arguments."""
+    trace = ValueTrace()
+    follow = trace.follow
+    output = function(*trees.mapped(lambda x: follow(x) if type(x) is Array else x, args))
+    trace.ended = _ENDED
+    return trees.mapped(lambda x: trace.value(x) if type(x) is Array else x, output)
+
+
 def checkpoint(function: Function, /) -> Function:
     """Return a function that keeps nothing for its gradient but its arguments.
 
@@ -528,7 +538,7 @@ def checkpoint(function: Function, /) -> Function:
     @functools.wraps(function)
     def kept(*args: Any) -> Any:
         def run(*inner: Any) -> tuple[Any, Any]:
-            return (kept if _is_traced(inner) else function)(*inner), None
+            return (kept(*inner) if _is_traced(inner) else _unchanged(function, inner)), None
 
         def backward(_: Any, g: Any, inner: tuple[Any, ...]) -> Sequence[Any]:
             def of_arrays(arrays: Sequence[Array]) -> list[Array]:

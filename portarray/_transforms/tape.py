@@ -15,7 +15,7 @@ from portarray._transforms.standard import pa
 from portarray._transforms.tracing import Trace, Tracer
 from portarray.errors import NoGradientError
 
-__all__ = ["GradientTrace", "wrap"]
+__all__ = ["GradientTrace", "ValueTrace", "wrap"]
 
 
 class _Call(NamedTuple):
@@ -152,6 +152,37 @@ class GradientTrace(Trace):
         elif x.__class__ in (list, tuple):
             for one, own in zip(x, part, strict=True):
                 self._add(found, one, own)
+
+
+class ValueTrace(Trace):
+    """Calls of which nothing is recorded: assignments leave the arrays that it follows alone."""
+
+    def follow(self, x: Array) -> Array:
+        """Return an array that this trace follows."""
+        return tracing.traced(x, self, 0)
+
+    def value(self, x: Array) -> Array:
+        """Return an array without this trace."""
+        native = x._native
+        if native.__class__ is Tracer and native.trace is self:
+            return tracing.untraced(tracing.current(native).value, native.home)
+        return x
+
+    def record(
+        self,
+        name: str,
+        device: Device,
+        args: tuple[Any, ...],
+        options: Mapping[str, Any],
+        values: Sequence[Any],
+        result: Any,
+    ) -> Any:
+        """Return the result with tracers."""
+        if isinstance(result, (tuple, list)):
+            return tuple([self.record(name, device, args, options, values, one) for one in result])
+        return (
+            Tracer(result, self, 0, device) if getattr(result, "ndim", None) is not None else result
+        )
 
 
 def wrap(x: Any, device: Device) -> Any:

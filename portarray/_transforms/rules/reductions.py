@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from portarray._transforms.rules.table import RULES, conj, define, of_operands
+from portarray._transforms.rules.table import RULES, as_operand, conj, define, of_operands
 from portarray._transforms.standard import pa
 
 
@@ -33,7 +33,7 @@ def _like(g: Any, x: Any) -> Any:
 
 
 def _sum(g: Any, y: Any, x: Any, /, *, axis: Any = None, **_: Any) -> Any:
-    return pa.astype(_like(spread(g, x, axis), x), x.dtype, copy=False)
+    return as_operand(_like(spread(g, x, axis), x), x)
 
 
 def _mean(g: Any, y: Any, x: Any, /, *, axis: Any = None, **_: Any) -> Any:
@@ -91,7 +91,7 @@ def excluding(x: Any) -> Any:
 
 def _prod(g: Any, y: Any, x: Any, /, *, axis: Any = None, **_: Any) -> Any:
     flat, undo = _flat(pa.astype(x, y.dtype, copy=False), axis)
-    return pa.astype(spread(g, x, axis) * conj(undo(excluding(flat))), x.dtype, copy=False)
+    return as_operand(spread(g, x, axis) * conj(undo(excluding(flat))), x)
 
 
 def _cumulative_sum(
@@ -101,7 +101,7 @@ def _cumulative_sum(
     if include_initial:
         g = _without_first(g, axis)
     back = pa.flip(pa.cumulative_sum(pa.flip(g, axis=axis), axis=axis), axis=axis)
-    return pa.astype(back, x.dtype, copy=False)
+    return as_operand(back, x)
 
 
 def _without_first(x: Any, axis: int) -> Any:
@@ -130,7 +130,7 @@ def _cumulative_prod(
         further = pa.concat([factor[..., step:], pa.zeros_like(factor[..., :step])], axis=-1)
         factor = factor * further
         step *= 2
-    return pa.astype(pa.moveaxis(before * total, -1, axis), x.dtype, copy=False)
+    return as_operand(pa.moveaxis(before * total, -1, axis), x)
 
 
 def _sort(
