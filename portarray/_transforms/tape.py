@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from portarray._array import dispatch
 from portarray._array.array import Array
 from portarray._devices.device import Device
 from portarray._transforms import tracing, trees
@@ -70,6 +72,10 @@ class GradientTrace(Trace):
         """Return the result with tracers for what has a gradient."""
         if name in _CONSTANT:
             return result
+        values = [
+            _kept(x, device) if own is x and getattr(x, "shape", ()) else x
+            for own, x in zip(args, values, strict=True)
+        ]
         if isinstance(result, (tuple, list)):
             places = [self._place(one) for one in result]
             if any(places):
@@ -191,6 +197,18 @@ def wrap(x: Any, device: Device) -> Any:
     if kind is Tracer or device._backend.owns(x) or isinstance(x, np.generic):
         return tracing.untraced(x, device)
     return kind([wrap(one, device) for one in x]) if kind in (list, tuple) else x
+
+
+_COPIED = 4096
+"""Elements of an operand without a gradient of which a copy is recorded."""
+
+
+def _kept(x: Any, device: Device) -> Any:
+    """Return a constant as it is now: a small array may be written into before the way back."""
+    backend = device._backend
+    if backend.immutable or not backend.owns(x) or math.prod(x.shape) > _COPIED:
+        return x
+    return dispatch.functions_of(device).namespace.asarray(x, copy=True)
 
 
 _CONSTANT = frozenset(("empty_like", "full_like", "ones_like", "zeros_like"))

@@ -317,11 +317,13 @@ def _same_part(shape: tuple[int, ...], one: Any, other: Any) -> bool:
     steps = np.cumprod((1, *shape[:0:-1]))[::-1]
     every = np.lib.stride_tricks.as_strided(np.zeros((), np.int8), shape, steps, writeable=False)
     first, second = every[one], every[other]
-    return bool(
-        first.shape == second.shape
-        and first.strides == second.strides
-        and first.__array_interface__["data"] == second.__array_interface__["data"]
+    if first.shape != second.shape or not first.size:
+        return first.shape == second.shape
+    apart = any(
+        n > 1 and a != b for n, a, b in zip(first.shape, first.strides, second.strides, strict=True)
     )
+    start, another = (part.__array_interface__["data"][0] for part in (first, second))
+    return not apart and bool(start == another)
 
 
 def _share(x: Tracer, other: Tracer) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import random
 import re
 import time
@@ -55,6 +56,8 @@ NOT_CALLED = frozenset(
 )
 SYMMETRIC = re.compile(r"xp\.linalg\.(cholesky|eigh|eigvalsh)\((\w+)")
 ITEMS = re.compile(r"xp\.linalg\.(svd|qr|eigh|slogdet)\((\w+|\w+ \+ xp\.conj\(\w+\.mT\)).*\)$")
+# Central differences do not see steps and waves that are shorter than theirs.
+TINY = re.compile(r"\de-\d")
 COMPLEX = re.compile(r"complex|fft|eig|\dj|\.conj|\.imag")
 
 
@@ -99,7 +102,9 @@ class _Drafted(Generator):
     def emit(self, statement: str) -> bool:
         """Add a statement if it does what programs with gradients may do."""
         statement = _rewritten(statement, self.rng)
-        if read_statement(statement).function in NOT_CALLED:
+        if read_statement(statement).function in NOT_CALLED or TINY.search(statement):
+            return False
+        if self._repeats(statement):
             return False
         known, overlapped = dict(self.arrays), set(self.overlapped)
         count = len(self.statements)
@@ -113,6 +118,24 @@ class _Drafted(Generator):
             self.machine.run(one, self.variables)
             self.aliases.step(one, failed=False)
         return False
+
+    def _repeats(self, statement: str) -> bool:
+        """Tell whether a statement assigns to one place several times: which stays is open."""
+        node = ast.parse(statement).body[0]
+        target = node.target if isinstance(node, ast.AugAssign) else None
+        target = node.targets[0] if isinstance(node, ast.Assign) else target
+        if not isinstance(target, ast.Subscript):
+            return False
+        info = self.arrays.get(ast.unparse(target.value))
+        if info is None:
+            return False
+        numbers = f"xp.reshape(xp.arange({values.size_of(info.shape)}), {info.shape!r})"
+        target.value = ast.parse(numbers, mode="eval").body
+        try:
+            places = np.asarray(eval(ast.unparse(target), self.variables))  # noqa: S307 - own text
+        except (IndexError, TypeError, ValueError):
+            return False
+        return len(np.unique(places)) < places.size
 
     def _keeps(self, statement: str, place: int) -> bool:
         after = self.steps[place].after

@@ -1,4 +1,4 @@
-"""Runs the suite of gradients on a device: each function's, the second derivatives, and programs."""
+"""Gradients and second derivatives of each function on a device, compared with differences."""
 
 from __future__ import annotations
 

@@ -325,4 +325,6 @@ PLAIN: Rows = {"getitem": {"biufc": _getitem}}
 
 def add_at(x: mx.array, indices: mx.array, values: mx.array, /) -> mx.array:
     """Return x with ``values[k]`` added to row ``indices[k]``, for all k, repeated or not."""
+    if not indices.size:
+        return mx.array(x)  # MLX takes updates without elements for too large ones
     return x.at[indices].add(values)
