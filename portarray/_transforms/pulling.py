@@ -73,10 +73,10 @@ def called(function: Function, inputs: Arrays, ended: str, *, once: bool) -> Pul
             found = None
         if found is not None:
             return found
-    return _by_record(function, inputs, ended)
+    return _by_record(function, inputs, ended, once=once)
 
 
-def _by_record(function: Function, inputs: Arrays, ended: str) -> Pulled:
+def _by_record(function: Function, inputs: Arrays, ended: str, *, once: bool) -> Pulled:
     trace = GradientTrace()
     followed = [trace.follow(x) for x in inputs]
     _records.now += 1
@@ -101,6 +101,8 @@ def _by_record(function: Function, inputs: Arrays, ended: str) -> Pulled:
                 given[native.place] = g if known is None else known + g
         with np.errstate(all="ignore"):  # infinite derivatives are answers, as of sqrt at 0
             found = trace.backward(given)
+        if once:
+            trace.calls.clear()  # its arrays refer to it: memory would wait for the collector
         return [found.get(place) for _, place in followed]
 
     return Pulled([value(y) for y in outputs], pull, value)
@@ -132,7 +134,7 @@ def _by_library(function: Function, inputs: Arrays, ended: str, *, once: bool) -
         try:
             parts = pull_natives([g._native for g in cotangents])
         except NoOwnGradientError:  # found out on the way back: once more, recorded
-            return _by_record(function, inputs, ended).pull(cotangents)
+            return _by_record(function, inputs, ended, once=once).pull(cotangents)
         return [
             None if x is None else untraced(x, device)
             for x, device in zip(parts, devices, strict=True)

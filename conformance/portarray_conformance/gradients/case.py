@@ -39,12 +39,16 @@ class Case(NamedTuple):
         Draws arguments.
     twice
         Whether its second derivative can be computed in floating-point numbers.
+    own
+        Whether libraries' own gradients are right there; see docs/gradients.md for those that
+        differ.
     """
 
     name: str
     function: str
     make: Callable[[Draw], Drawn]
     twice: bool = True
+    own: bool = True
 
     def drawn(self, seed: int, example: int) -> Drawn:
         """Return the arguments that a seed draws: the same each time, whatever else is drawn."""

@@ -25,9 +25,8 @@ from portarray_conformance.programs.values import Flavor
 from portarray_conformance.run import Result, shorten
 from portarray_conformance.target import Target, portarray_target
 
-__all__ = ["PROGRAMS", "draw_program", "run_programs"]
+__all__ = ["draw_program", "run_programs"]
 
-PROGRAMS = 100
 FEWEST, MOST = 3, 8
 TRIES = 60
 # Larger results are not used, nor are functions of them.
@@ -102,7 +101,8 @@ class _Drafted(Generator):
     def emit(self, statement: str) -> bool:
         """Add a statement if it does what programs with gradients may do."""
         statement = _rewritten(statement, self.rng)
-        if read_statement(statement).function in NOT_CALLED or TINY.search(statement):
+        read = read_statement(statement)
+        if read.code is None or read.function in NOT_CALLED or TINY.search(statement):
             return False
         if self._repeats(statement):
             return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import time
 import traceback
 import warnings
@@ -30,7 +31,7 @@ from portarray_conformance.gradients.shapes import indexing, shapes
 from portarray_conformance.run import Result, Status, describe
 from portarray_conformance.target import Target
 
-__all__ = ["CASES", "run_cases"]
+__all__ = ["CASES", "cases_of", "run_cases"]
 
 CASES: tuple[Case, ...] = (
     *elementwise(),
@@ -51,6 +52,25 @@ SINGLE = 0.25
 COMPLEX_WITHIN = ("fft.", "linalg.eig")
 """Functions that may have complex results of real arrays."""
 FIRST, SECOND = "gradients", "second derivatives"
+
+
+def cases_of(functions: Sequence[str] | None) -> list[Case]:
+    """Return the cases of some functions, or all.
+
+    Raises
+    ------
+    ValueError
+        If there are none of a function.
+    """
+    if functions is None:
+        return list(CASES)
+    known = {case.function for case in CASES}
+    for name in functions:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise ValueError(f"no case looks at the gradient of {name!r}{hint}")
+    return [case for case in CASES if case.function in functions]
 
 
 class _Reference(NamedTuple):
@@ -136,7 +156,7 @@ def _gradients(reference: _Reference, target: Target, way: _Way) -> Sequence[Any
     places = tuple(followed(drawn))
     value = _losses(drawn)
     args = _on(drawn, target, way)
-    if way.name == "beside another device":
+    if way.name == BESIDE:
         other = pa.ones(2, device="numpy")
         # Of arrays of several libraries the record is taken everywhere.
         found = pa.grad(lambda *every: value(*every[:-1]), (*places, len(args)))(*args, other)
@@ -174,12 +194,13 @@ def _products(reference: _Reference, target: Target, way: _Way) -> Sequence[Any]
     return pa.hvp(of_followed, [args[n] for n in places], directions)  # type: ignore[no-any-return]
 
 
-WAYS = ("grad", "grad", "grad", "beside another device", "checkpoint", "vjp")
+BESIDE = "beside another device"
+WAYS = ("grad", "grad", "grad", BESIDE, "checkpoint", "vjp")
 
 
 def _way(target: Target, case: Case, seed: int, example: int) -> _Way:
     draw = Draw(np.random.default_rng((seed, example, len(case.name))))
-    name = draw.of(*WAYS)
+    name = draw.of(*WAYS) if case.own else BESIDE
     wide = has(target.device, "float64")
     if any(x.dtype.kind == "c" for x in case.drawn(seed, example).args):
         wide = has(target.device, "complex128")
@@ -223,7 +244,7 @@ def _check(target: Target, case: Case, order: str, seed: int, example: int) -> N
     bound = NARROW if way.narrow else WIDE
     got = _gradients(reference, target, way)
     _compare(got, reference.found, args, way, bound, target, "central differences")
-    pytorch = _by_pytorch(case, seed, example)
+    pytorch = _by_pytorch(case, seed, example) if case.own else None
     if pytorch is not None:
         _compare(got, pytorch, args, way, bound, target, "PyTorch's float64 gradient")
 
