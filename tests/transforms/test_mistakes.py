@@ -128,13 +128,13 @@ def test_arrays_that_outlive_their_trace_are_refused_where_they_are_used(device:
         return pa.sum(again * y)
 
     pa.grad(pa.checkpoint(leaking))(x)  # of which no library has its own
-    pa.grad(leaking)(x)
     with pytest.raises(pa.TracedArrayError, match=r"checkpoint traced .* return it") as caught:
         pa.grad(user)(x)
     assert raised_in("user", caught.value) == "again = kept[0] * 2"
     if device.startswith("torch"):
         return  # whose own gradients leave an array as any other
-    del kept[0]
+    kept.clear()
+    pa.grad(leaking)(x)
     for use in (
         lambda: kept[0] * 2,
         lambda: float(kept[0][0]),
@@ -192,10 +192,6 @@ def test_small_constants_count_as_they_are_when_used(device: str) -> None:
         return pa.sum(y * count)
 
     x = asarray([1.0, 3.0], device)
-    if device.startswith("torch"):  # whose own gradients know that it was changed, and refuse
-        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
-            pa.grad(counted)(x)
-        x = pa.to_device(x, "numpy")
     assert host(pa.grad(counted)(x)).tolist() == [24.0, 6.0]
 
 
