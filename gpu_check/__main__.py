@@ -233,7 +233,7 @@ def suites(check: Check, devices: list[str], official: Path | None) -> None:
     options = {
         "user kernels": ("own_kernels.py",),
         "random": ("random_keys.py",),
-        "gradients": ("derivatives.py",),
+        "gradients": ("suite.py", "--gradients"),
         "suite": ("suite.py",),
         "programs": ("suite.py", "--programs"),
         "official": ("suite.py", "--official", str(official)),

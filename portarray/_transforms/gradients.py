@@ -598,7 +598,8 @@ class custom_vjp:  # noqa: N801  (used as a decorator, as in JAX)
     Parameters
     ----------
     function : callable
-        Takes arrays, and trees of them, as positional arguments, and returns a tree of arrays.
+        Takes arrays, and trees of them, as positional arguments, and returns a tree of arrays. It
+        must not change its arguments in place.
 
     Examples
     --------

@@ -20,7 +20,7 @@ from portarray_conformance.gradients.differences import KinkError, along, has, l
 from portarray_conformance.programs import arguments, values
 from portarray_conformance.programs.generator import Generator, Rules, call
 from portarray_conformance.programs.program import BUILTINS, Snap, target_machine
-from portarray_conformance.programs.statements import Aliases, read_statement
+from portarray_conformance.programs.statements import Aliases, Statement, read_statement
 from portarray_conformance.programs.values import Flavor
 from portarray_conformance.run import Result, shorten
 from portarray_conformance.target import Target, portarray_target
@@ -35,6 +35,7 @@ LARGEST_GRADIENT = 1e4
 # How often a call without floating-point results is kept.
 OTHER = 0.2
 DIRECTIONS = 2
+NEAR = 1e-3
 SHRINK_SECONDS = 10.0
 CHAPTER = "gradients of programs"
 WIDE, NARROW = 1e-6, 3e-3
@@ -57,6 +58,11 @@ SYMMETRIC = re.compile(r"xp\.linalg\.(cholesky|eigh|eigvalsh)\((\w+)")
 ITEMS = re.compile(r"xp\.linalg\.(svd|qr|eigh|slogdet)\((\w+|\w+ \+ xp\.conj\(\w+\.mT\)).*\)$")
 # Central differences do not see steps and waves that are shorter than theirs.
 TINY = re.compile(r"\de-\d")
+# Where derivatives are infinite, which times zero is NaN: what functions are not called near.
+EDGES = {
+    **dict.fromkeys(("asin", "acos", "acosh", "atanh"), 1.0),
+    **dict.fromkeys(("sqrt", "pow", "**", "in-place **", "linalg.vector_norm"), 0.0),
+}
 COMPLEX = re.compile(r"complex|fft|eig|\dj|\.conj|\.imag")
 
 
@@ -104,7 +110,7 @@ class _Drafted(Generator):
         read = read_statement(statement)
         if read.code is None or read.function in NOT_CALLED or TINY.search(statement):
             return False
-        if self._repeats(statement):
+        if self._repeats(statement) or self._at_edge(read):
             return False
         known, overlapped = dict(self.arrays), set(self.overlapped)
         count = len(self.statements)
@@ -118,6 +124,20 @@ class _Drafted(Generator):
             self.machine.run(one, self.variables)
             self.aliases.step(one, failed=False)
         return False
+
+    def _at_edge(self, read: Statement) -> bool:
+        """Tell whether a function's derivative is infinite at one of its operands."""
+        edge = EDGES.get(read.function)
+        if edge is None or not self.steps:
+            return False
+        given = (self.steps[-1].after.get(name) for name in read.read)
+        return any(
+            one is not None
+            and one.kind == "array"
+            and one.value.dtype.kind in "fc"
+            and bool(np.any(np.abs(np.abs(one.value) - edge) < NEAR))
+            for one in given
+        )
 
     def _repeats(self, statement: str) -> bool:
         """Tell whether a statement assigns to one place several times: which stays is open."""
