@@ -169,7 +169,7 @@ def _check_directions(what: str, primals: Any, tangents: Any) -> tuple[Any, Any]
     return tuple(primals), tuple(tangents)
 
 
-def _numbers(what: str, argnums: int | Sequence[int], args: Sequence[Any]) -> tuple[int, ...]:
+def _numbers(what: str, argnums: Any, args: Sequence[Any]) -> tuple[int, ...]:
     if not isinstance(argnums, (int, Sequence)) or not all(
         isinstance(n, int) for n in (() if isinstance(argnums, int) else argnums)
     ):

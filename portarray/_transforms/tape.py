@@ -72,10 +72,7 @@ class GradientTrace(Trace):
         """Return the result with tracers for what has a gradient."""
         if name in _CONSTANT:
             return result
-        values = [
-            _kept(x, device) if own is x and getattr(x, "shape", ()) else x
-            for own, x in zip(args, values, strict=True)
-        ]
+        values = [_kept(x, device) if own is x else x for own, x in zip(args, values, strict=True)]
         if isinstance(result, (tuple, list)):
             places = [self._place(one) for one in result]
             if any(places):
@@ -206,7 +203,7 @@ _COPIED = 4096
 def _kept(x: Any, device: Device) -> Any:
     """Return a constant as it is now: a small array may be written into before the way back."""
     backend = device._backend
-    if backend.immutable or not backend.owns(x) or math.prod(x.shape) > _COPIED:
+    if backend.immutable or not backend.owns(x) or not x.shape or math.prod(x.shape) > _COPIED:
         return x
     return dispatch.functions_of(device).namespace.asarray(x, copy=True)
 

@@ -318,7 +318,7 @@ def _same_part(shape: tuple[int, ...], one: Any, other: Any) -> bool:
     every = np.lib.stride_tricks.as_strided(np.zeros((), np.int8), shape, steps, writeable=False)
     first, second = every[one], every[other]
     if first.shape != second.shape or not first.size:
-        return first.shape == second.shape
+        return bool(first.shape == second.shape)
     apart = any(
         n > 1 and a != b for n, a, b in zip(first.shape, first.strides, second.strides, strict=True)
     )

@@ -99,12 +99,11 @@ class Draw:
 
     def indices(self, length: int, *shape: int) -> Values:
         """Return indices into an axis, some of them more than once."""
-        found: Values = self.rng.integers(-length, length, shape)
-        return found
+        return np.asarray(self.rng.integers(-length, length, shape))
 
     def real(self, *shape: int) -> Values:
         """Return numbers of both signs."""
-        return self.positive(*shape) * self.rng.choice([-1.0, 1.0], shape)
+        return np.asarray(self.positive(*shape) * self.rng.choice([-1.0, 1.0], shape))
 
     def positive(self, *shape: int) -> Values:
         """Return positive numbers."""

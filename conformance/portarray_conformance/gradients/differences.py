@@ -142,7 +142,7 @@ def autograd(drawn: Drawn) -> list[Values] | None:
         with device, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             y = loss(drawn.function(*args))
-            found = torch.autograd.grad(y.native, natives, allow_unused=True)
+            found: Sequence[Any] = torch.autograd.grad(y.native, natives, allow_unused=True)
     except (RuntimeError, NotImplementedError, ValueError):
         return None  # it has none, or a function of NumPy serves there
     return [

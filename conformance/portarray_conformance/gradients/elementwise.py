@@ -49,7 +49,13 @@ def binary(title: str, name: str, first: Number, second: Number) -> Case:
 
 
 def with_number(title: str, name: str, number: Number, *numbers: Any) -> Iterator[Case]:
-    """Yield the cases of a function of an array and a Python number, on either side."""
+    """Yield the cases of a function of an array and a Python number, on either side.
+
+    Yields
+    ------
+    Case
+        In the order of reports.
+    """
     function = standard(name)
 
     def after(d: Draw) -> Drawn:
@@ -65,7 +71,13 @@ def with_number(title: str, name: str, number: Number, *numbers: Any) -> Iterato
 
 
 def elementwise() -> Iterator[Case]:
-    """Yield the cases of elementwise functions."""
+    """Yield the cases of elementwise functions.
+
+    Yields
+    ------
+    Case
+        In the order of reports.
+    """
     for name in REAL:
         yield unary(name, name, Draw.real)
     for name in POSITIVE:
@@ -132,7 +144,13 @@ AXES = {
 
 
 def reductions() -> Iterator[Case]:
-    """Yield the cases of reductions, cumulative functions and sorting."""
+    """Yield the cases of reductions, cumulative functions and sorting.
+
+    Yields
+    ------
+    Case
+        In the order of reports.
+    """
     for name in ("max", "mean", "min", "prod", "std", "sum", "var"):
         for title, drawer in AXES.items():
             yield Case(f"{name} over {title}", name, _reduction(name, drawer, Draw.real))
@@ -194,13 +212,13 @@ def _cumulative(name: str, number: Number) -> Any:
 
 def _sort(d: Draw) -> Drawn:
     shape = d.shape(1)
-    options = {"axis": d.axis(len(shape)), "descending": d.flag()}
+    options: dict[str, Any] = {"axis": d.axis(len(shape)), "descending": d.flag()}
     return Drawn(lambda x: pa.sort(x, **options), (d.real(*shape),))
 
 
 def _diff(d: Draw) -> Drawn:
     shape = (d.size(3, 4), d.size(3, 4))
-    options = {"axis": d.axis(2), "n": d.size(0, 2)}
+    options: dict[str, Any] = {"axis": d.axis(2), "n": d.size(0, 2)}
     return Drawn(lambda x: pa.diff(x, **options), (d.real(*shape),))
 
 

@@ -36,7 +36,13 @@ PRODUCTS = {
 
 
 def products() -> Iterator[Case]:
-    """Yield the cases of products."""
+    """Yield the cases of products.
+
+    Yields
+    ------
+    Case
+        In the order of reports.
+    """
     for kind, number in kinds():
         for title, (first, second) in PRODUCTS.items():
 
@@ -176,7 +182,13 @@ def _definite(x: Any) -> Any:
 
 
 def linear_algebra() -> Iterator[Case]:
-    """Yield the cases of what takes one matrix, or solves for another."""
+    """Yield the cases of what takes one matrix, or solves for another.
+
+    Yields
+    ------
+    Case
+        In the order of reports.
+    """
     for kind, number in kinds():
         for name in ("inv", "det", "pinv"):
             yield Case(f"{kind}{name}", f"linalg.{name}", _square(getattr(pa.linalg, name), number))
@@ -213,9 +225,9 @@ def linear_algebra() -> Iterator[Case]:
             yield Case(
                 f"{kind}vector_norm {order}", "linalg.vector_norm", _vector_norm(order, number)
             )
-        for order in ("fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf):
+        for which in ("fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf):
             yield Case(
-                f"{kind}matrix_norm {order}", "linalg.matrix_norm", _matrix_norm(order, number)
+                f"{kind}matrix_norm {which}", "linalg.matrix_norm", _matrix_norm(which, number)
             )
     # Its second derivative is a difference of terms that are as large as the inverse.
     yield Case("det, singular", "linalg.det", _singular, twice=False, own=False)

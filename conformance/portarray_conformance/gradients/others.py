@@ -14,7 +14,13 @@ NORMS = ("backward", "ortho", "forward")
 
 
 def transforms() -> Iterator[Case]:
-    """Yield the cases of ``fft``."""
+    """Yield the cases of ``fft``.
+
+    Yields
+    ------
+    Case
+        In the order of reports.
+    """
     for kind, number in kinds():
         for name in ("fft", "ifft", "hfft", "irfft"):
             yield Case(f"{kind}fft.{name}", f"fft.{name}", _along_an_axis(name, number))
@@ -61,7 +67,13 @@ def _shift(name: str) -> Any:
 
 
 def kernels() -> Iterator[Case]:
-    """Yield the cases of core kernels."""
+    """Yield the cases of core kernels.
+
+    Yields
+    ------
+    Case
+        In the order of reports.
+    """
     for name, make in (
         ("gelu", _gelu),
         ("relu", _of_rows),

@@ -14,7 +14,13 @@ __all__ = ["indexing", "shapes"]
 
 
 def shapes() -> Iterator[Case]:
-    """Yield the cases of functions of the chapter on manipulation, and their like."""
+    """Yield the cases of functions of the chapter on manipulation, and their like.
+
+    Yields
+    ------
+    Case
+        In the order of reports.
+    """
     for name, make in (
         ("concat", _concat),
         ("stack", _stack),
@@ -202,7 +208,13 @@ KEYS: dict[str, Any] = {
 
 
 def indexing() -> Iterator[Case]:
-    """Yield the cases of indexing and assignment."""
+    """Yield the cases of indexing and assignment.
+
+    Yields
+    ------
+    Case
+        In the order of reports.
+    """
     for title, key in KEYS.items():
 
         def read(d: Draw, key: Any = key) -> Drawn:
@@ -239,7 +251,8 @@ def _assigned(x: Any, key: Any, y: Any) -> Any:
 
 def _mask_of_rows(d: Draw) -> Drawn:
     mask = d.rng.random(3) < 0.5
-    return Drawn(lambda x, mask: x[mask, 1:] if d.flag else x[mask], (d.real(3, 4), mask))
+    key = d.of((), (slice(1, None),), (..., None))
+    return Drawn(lambda x, mask: x[(mask, *key)], (d.real(3, 4), mask))
 
 
 def _mask_assigned(d: Draw) -> Drawn:

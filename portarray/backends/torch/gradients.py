@@ -54,7 +54,7 @@ class OwnGradients(Backend):
                 return [None] * len(inputs)
             deeper = nested or _depth.now > 0 or any(_needs(cotangents[n]) for n in followed)
             try:
-                found = torch.autograd.grad(
+                found: Sequence[Tensor | None] = torch.autograd.grad(
                     [results[n] for n in followed],
                     inputs,
                     [cotangents[n] for n in followed],
