@@ -161,10 +161,13 @@ from portarray.errors import (
     PreferenceError,
     TracedArrayError,
     UnknownDeviceError,
+    VerificationError,
 )
 
 if _typing.TYPE_CHECKING:
     from portarray import random
+    from portarray._transforms.compiling.compiled import compile
+    from portarray._transforms.control import cond, scan, while_loop
     from portarray._transforms.gradients import (
         checkpoint,
         custom_vjp,
@@ -176,6 +179,8 @@ if _typing.TYPE_CHECKING:
         value_and_grad,
         vjp,
     )
+    from portarray._transforms.precision import precision
+    from portarray._transforms.verification import verify
 
     bfloat16: type[_typing.Any]
 
@@ -205,18 +210,24 @@ if not _typing.TYPE_CHECKING:  # a type checker would take every name to be ther
             return _dtypes.bfloat16().type
         if name == "random":
             return _importlib.import_module("portarray.random")
-        if name in _GRADIENTS:
-            gradients = _importlib.import_module("portarray._transforms.gradients")
-            return globals().setdefault(name, getattr(gradients, name))
+        for module, names in _TRANSFORMS.items():
+            if name in names:
+                found = _importlib.import_module(f"portarray._transforms.{module}")
+                return globals().setdefault(name, getattr(found, name))
         return _missing(name)
 
 
-_GRADIENTS = frozenset(
-    {
+_TRANSFORMS = {
+    "gradients": (
         *("checkpoint", "custom_vjp", "grad", "hvp", "jacobian", "jvp", "stop_gradient"),
         *("value_and_grad", "vjp"),
-    }
-)
+    ),
+    "compiling.compiled": ("compile",),
+    "control": ("cond", "scan", "while_loop"),
+    "precision": ("precision",),
+    "verification": ("verify",),
+}
+"""Functions that are imported when they are asked for, by their modules."""
 
 
 _base.NAMESPACE.append(_sys.modules[__name__])
@@ -383,16 +394,22 @@ __all__ = [
     "kernels",
     # Random numbers
     "random",
-    # Gradients
+    # Gradients and compilation
     "checkpoint",
+    "compile",
+    "cond",
     "custom_vjp",
     "grad",
     "hvp",
     "jacobian",
     "jvp",
+    "precision",
+    "scan",
     "stop_gradient",
     "value_and_grad",
+    "verify",
     "vjp",
+    "while_loop",
     # Data types
     "bool",
     "int8",
@@ -459,5 +476,6 @@ __all__ = [
     "PreferenceError",
     "TracedArrayError",
     "UnknownDeviceError",
+    "VerificationError",
     "__version__",
 ]

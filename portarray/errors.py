@@ -17,7 +17,8 @@
     ├── KernelVerificationError (AssertionError)     a device computes another result
     ├── LinAlgError (numpy.linalg.LinAlgError)       matrices without an inverse, a factor, ...
     ├── NoGradientError (TypeError)                  a function, or its arguments, have no gradient
-    ├── TracedArrayError (TypeError)                 values asked for where gradients would be lost
+    ├── TracedArrayError (TypeError)                 values asked for that a trace does not have
+    ├── VerificationError (AssertionError)           a function's result is wrong
     └── OutOfMemoryError (MemoryError)               with asked, free and total bytes
 
     PortarrayWarning (UserWarning)
@@ -57,6 +58,7 @@ __all__ = [
     "PreferenceError",
     "TracedArrayError",
     "UnknownDeviceError",
+    "VerificationError",
 ]
 
 
@@ -435,7 +437,7 @@ class NoGradientError(PortarrayError, TypeError):
 
 
 class TracedArrayError(PortarrayError, TypeError):
-    """An array of which a gradient is being taken is used where that would be lost.
+    """A traced array is used where the trace would be lost: of a gradient, or of a compilation.
 
     Parameters
     ----------
@@ -446,6 +448,33 @@ class TracedArrayError(PortarrayError, TypeError):
     def __init__(self, reason: str) -> None:
         self.reason = reason
         super().__init__(reason)
+
+
+class VerificationError(PortarrayError, AssertionError):
+    """A function's results are not what they should be.
+
+    Parameters
+    ----------
+    function : str
+        Name of the function.
+    device : str
+        Text of the device.
+    reason : str
+        What is wrong.
+    inputs : tuple
+        The smallest arguments that show it, where they were drawn.
+    """
+
+    def __init__(self, function: str, device: str, reason: str, inputs: tuple[Any, ...] = ()):
+        self.function = function
+        self.device = device
+        self.reason = reason
+        self.inputs = inputs
+        told = "".join(f"\n  argument {n}: {x!r}" for n, x in enumerate(inputs))
+        super().__init__(f"{function} on {device}: {reason}{told}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.function, self.device, self.reason, self.inputs)
 
 
 class OutOfMemoryError(PortarrayError, MemoryError):

@@ -172,7 +172,7 @@ def dlpack(
                 f"pass None"
             )
         stream = None
-    own = backend.dlpack_device(x._native)
+    own = dlpack_device(x)
     wanted = dl_device or own
     if wanted not in (own, routes.HOST):
         raise BufferError(
@@ -205,4 +205,4 @@ def _two_integers(name: str, value: Any) -> tuple[int, int] | None:
 
 def dlpack_device(x: Array) -> tuple[int, int]:
     """Return DLPack's device type and index."""
-    return x.device._backend.dlpack_device(x._native)
+    return x._table.device._backend.dlpack_device(x._native)  # refuses a traced array

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -139,6 +140,20 @@ class Kernel:
 
     def _picking(self, table: DispatchTable, rows: Sequence[TunedKernel]) -> Function:
         generic, xp = self.generic, namespace(table.device)
+        home = table.device._seen
+        if home is not table.device:  # a trace records it
+            own = dispatch.table_of(home, table.dtype)
+
+            def untraced(*args: Any, **options: Any) -> Any:
+                known = self._by_tables if config._tuned_kernels else self._generic
+                if own not in known:
+                    known[own] = self._serve(own, tuned=config._tuned_kernels)
+                return known[own](*args, **options)
+
+            traced: Function = table.device._functions.whole(
+                f"kernels.{self.name}", untraced, partial(generic, xp)
+            )
+            return traced
         versions = [
             (row.function(generic) if row.wraps_generic else row.function, row.refuses)
             for row in rows

@@ -95,7 +95,7 @@ class _Pulled:
 
 
 def _arrays(tree: Any) -> list[Array]:
-    return [x for _, x in trees.arrays(tree) if type(x) is Array]
+    return trees.leaves(tree)
 
 
 def _pair(what: str, name: str, output: Any) -> tuple[Any, Any]:
@@ -122,6 +122,8 @@ def _parameter(function: Function, n: int) -> str:
 
 def _check_parameters(what: str, function: Function, n: int, tree: Any) -> None:
     """Raise if a followed argument holds something else than arrays of floating-point dtypes."""
+    if type(tree) is Array and _is_floating(tree):
+        return
     leaves = list(trees.arrays(tree))
     for path, x in leaves:
         if _is_floating(x):

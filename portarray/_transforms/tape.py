@@ -50,6 +50,18 @@ class _Call(NamedTuple):
 class GradientTrace(Trace):
     """The calls between the inputs of a function and its value."""
 
+    unreadable = (
+        "a gradient is being taken of this array, which would be lost where its values are read: "
+        "use pa.stop_gradient(x) for an array of its values alone"
+    )
+    shared = (
+        "this array shares memory with another, into which something was assigned while a "
+        "gradient is being taken: a view of it, or what it is a view of. The record does not see "
+        "that change here. Assign to a copy, pa.asarray(x, copy=True), or make the view after the "
+        "assignment"
+    )
+    reads_numbers = True
+
     def __init__(self) -> None:
         super().__init__()
         self.calls: list[_Call] = []
@@ -60,9 +72,14 @@ class GradientTrace(Trace):
         self._places += 1
         return tracing.traced(x, self, self._places), self._places
 
+    def takes_whole(self, name: str) -> bool:
+        """Tell whether a core kernel has a gradient of its own."""
+        return name in RULES
+
     def record(
         self,
         name: str,
+        function: Callable[..., Any],
         device: Device,
         args: tuple[Any, ...],
         options: Mapping[str, Any],
@@ -160,6 +177,14 @@ class GradientTrace(Trace):
 class ValueTrace(Trace):
     """Calls of which nothing is recorded: assignments leave the arrays that it follows alone."""
 
+    unreadable = GradientTrace.unreadable
+    shared = GradientTrace.shared
+    reads_numbers = True
+
+    def takes_whole(self, name: str) -> bool:
+        """Tell that core kernels are calls."""
+        return True
+
     def follow(self, x: Array) -> Array:
         """Return an array that this trace follows."""
         return tracing.traced(x, self, 0)
@@ -174,6 +199,7 @@ class ValueTrace(Trace):
     def record(
         self,
         name: str,
+        function: Callable[..., Any],
         device: Device,
         args: tuple[Any, ...],
         options: Mapping[str, Any],

@@ -85,7 +85,7 @@ class Tracer:
         return self.xp.getitem(self, key)
 
     def __array__(self, *args: Any, **options: Any) -> Any:
-        raise TracedArrayError(_READ)
+        raise TracedArrayError(self.trace.unreadable)
 
 
 def _operator(name: str, *, reflected: bool = False) -> Function:
@@ -111,16 +111,30 @@ for _word, _name in (
 
 
 class Trace(ABC):
-    """What records the calls on traced arrays of one level."""
+    """What records the calls on traced arrays of one level.
+
+    ``unreadable`` and ``shared`` are the errors where values are read, and where something was
+    assigned to an array that may share memory with another; with ``reads_numbers`` arrays without
+    axes may be read.
+    """
+
+    unreadable: str
+    shared: str
+    reads_numbers = False
 
     def __init__(self) -> None:
         self.level = next(_levels)
         self.ended = ""
 
+    def takes_whole(self, name: str) -> bool:
+        """Tell whether a core kernel is recorded as one call, not as those of its generic one."""
+        return False
+
     @abstractmethod
     def record(
         self,
         name: str,
+        function: Function,
         device: Device,
         args: tuple[Any, ...],
         options: Mapping[str, Any],
@@ -129,8 +143,8 @@ class Trace(ABC):
     ) -> Any:
         """Return the traced result of a call.
 
-        ``args`` are the operands, with tracers of this trace among them, ``values`` the same
-        without.
+        ``function`` takes native arrays; ``args`` are the operands, with tracers of this trace
+        among them, ``values`` the same without.
         """
 
 
@@ -142,7 +156,7 @@ def recording(name: str, function: Function, device: Device) -> Function:
         for x in args:
             if x.__class__ is Tracer:
                 if x.is_stale:
-                    raise TracedArrayError(STALE)
+                    raise TracedArrayError(x.trace.shared)
                 if trace is None or x.trace.level > trace.level:
                     trace = x.trace
             elif x.__class__ is list or x.__class__ is tuple:
@@ -170,7 +184,7 @@ def recording(name: str, function: Function, device: Device) -> Function:
             result = recorded(*values, **inner)
         else:
             result = function(*values, **inner)
-        return trace.record(name, device, args, options, values, result)
+        return trace.record(name, function, device, args, options, values, result)
 
     return recorded
 
@@ -180,7 +194,7 @@ def innermost(values: Any, trace: Trace | None = None) -> Trace | None:
     for x in values:
         if x.__class__ is Tracer:
             if x.is_stale:
-                raise TracedArrayError(STALE)
+                raise TracedArrayError(x.trace.shared)
             if trace is None or x.trace.level > trace.level:
                 trace = x.trace
         elif x.__class__ is list or x.__class__ is tuple:
@@ -259,6 +273,21 @@ class TracedFunctions(NativeFunctions):
             return there._native
 
         return untraced(recording("to_device", move, device)(x._native, back=home), device)
+
+    def whole(self, name: str, function: Function, generic: Function) -> Function:
+        """Return a core kernel: as one call where the trace takes it so, else its generic version.
+
+        ``function`` takes arrays of the device that are not traced.
+        """
+        recorded = recording(name, function, self.home)
+
+        def called(*args: Any, **options: Any) -> Any:
+            trace = innermost((args, tuple(options.values())))
+            if trace is not None and trace.takes_whole(name):
+                return recorded(*args, **options)
+            return generic(*args, **options)
+
+        return called
 
     def lifted(self, natives: Sequence[Any]) -> list[Any]:
         """Return native arrays as tracers, so that their operators are those of tracers."""
@@ -363,16 +392,8 @@ def _writing(recorded: Function) -> Function:
 def current(x: Tracer) -> Tracer:
     """Return a tracer, of which the memory was not written into through another array."""
     if x.is_stale:
-        raise TracedArrayError(STALE)
+        raise TracedArrayError(x.trace.shared)
     return x
-
-
-STALE = (
-    "this array shares memory with another, into which something was assigned while a gradient is "
-    "being taken: a view of it, or what it is a view of. The record does not see that change here. "
-    "Assign to a copy, pa.asarray(x, copy=True), or make the view after the assignment"
-)
-"""Error where an array is used although its memory was written into through another one."""
 
 
 class TracedBackend(Backend):
@@ -391,29 +412,29 @@ class TracedBackend(Backend):
         """Tell whether an object is a tracer or one of the library's arrays."""
         return x.__class__ is Tracer or self._untraced.owns(x)
 
+    def is_traced(self, x: Any) -> bool:
+        """Tell whether values are not to be had."""
+        return x.__class__ is Tracer or self._untraced.is_traced(x)
+
     def printable(self, x: Any, device: Any) -> np.ndarray[Any, Any]:
         """Return an array's values for printing, which loses nothing."""
         return self._untraced.printable(lowered(x), device)
 
     def read_host(self, x: Any, device: Any) -> np.ndarray[Any, Any]:
         """Return a number; the values of arrays are refused."""
-        if x.__class__ is Tracer:
-            if x.shape:
-                raise TracedArrayError(_READ)
-            x = lowered(current(x))
+        shape = x.shape
+        while x.__class__ is Tracer:
+            if shape or not x.trace.reads_numbers:
+                raise TracedArrayError(x.trace.unreadable)
+            x = current(x).value
         return self._untraced.read_host(x, device)
-
-
-_READ = (
-    "a gradient is being taken of this array, which would be lost where its values are read: "
-    "use pa.stop_gradient(x) for an array of its values alone"
-)
 
 
 def _passed_on(name: str) -> Function:
     def hook(self: TracedBackend, *args: Any, **options: Any) -> Any:
-        if any(x.__class__ is Tracer for x in args):
-            raise TracedArrayError(_READ)
+        for x in args:
+            if x.__class__ is Tracer:
+                raise TracedArrayError(x.trace.unreadable)
         return getattr(self._untraced, name)(*args, **options)
 
     return hook

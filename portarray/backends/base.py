@@ -43,7 +43,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -284,6 +284,17 @@ class Backend(ABC):
     def stopped(self, x: Any) -> Any:
         """Return a native array as a constant for the library's own gradients. **May**."""
         return x
+
+    def compiled(
+        self, function: Callable[..., Any], natives: Sequence[Any], names: Collection[str]
+    ) -> Any:
+        """Return a function of native arrays, which returns a tuple of them, compiled.
+
+        **May**, for libraries with a compiler; None, the default, has portarray fuse what it can.
+        ``natives`` are arguments of a call, ``names`` the functions of the standard that it calls.
+        What is raised here, or in the first call, is the reason why the function is not compiled.
+        """
+        return None
 
     # User kernels
 

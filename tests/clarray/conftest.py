@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import pytest
 
+import portarray.clarray.namespace  # noqa: F401 - internal modules alone lack the arrays' methods
 from portarray.clarray.runtime.device import Device
 from portarray.clarray.runtime.registry import devices, reasons
 

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from portarray._transforms.rules import elementwise, matrices, reductions, shapes, transforms
+from portarray._transforms.rules import (
+    elementwise,
+    kernels,
+    matrices,
+    reductions,
+    shapes,
+    transforms,
+)
 from portarray._transforms.rules.table import RULES
 
-__all__ = ["RULES", "elementwise", "matrices", "reductions", "shapes", "transforms"]
+__all__ = ["RULES", "elementwise", "kernels", "matrices", "reductions", "shapes", "transforms"]

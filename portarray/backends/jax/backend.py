@@ -4,6 +4,7 @@ from typing import Any, ClassVar
 
 import jax.numpy
 
+from portarray.backends.jax.compiling import Compiling
 from portarray.backends.jax.devices import Devices
 from portarray.backends.jax.launching import Launching
 from portarray.backends.jax.transfer import Transfer
@@ -12,7 +13,7 @@ from portarray.backends.jax.tuned import TUNED
 __all__ = ["BACKEND"]
 
 
-class JAXBackend(Devices, Transfer, Launching):
+class JAXBackend(Devices, Transfer, Launching, Compiling):
     """JAX behind portarray."""
 
     standard: ClassVar[Any] = jax.numpy

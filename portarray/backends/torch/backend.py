@@ -1,5 +1,6 @@
 """PyTorch as a backend."""
 
+from portarray.backends.torch.compiling import Compiling
 from portarray.backends.torch.devices import Devices
 from portarray.backends.torch.gradients import OwnGradients
 from portarray.backends.torch.launching import Launching
@@ -9,7 +10,7 @@ from portarray.backends.torch.tuned import TUNED
 __all__ = ["BACKEND"]
 
 
-class TorchBackend(Devices, Transfer, Launching, OwnGradients):
+class TorchBackend(Devices, Transfer, Launching, OwnGradients, Compiling):
     """PyTorch behind portarray."""
 
     # LAPACK's balancing of NaN and infinity, before general eigenvalues, ends the process.

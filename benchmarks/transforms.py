@@ -1,0 +1,298 @@
+"""What gradients and compiled functions cost, beside PyTorch's, JAX's and MLX's own.
+
+Candidates take turns in one process, and the shortest time of each counts; every candidate waits
+until its result is there. Only ratios of one run compare.
+
+    python benchmarks/transforms.py [--json transforms.json] [--repeats N] [--threads 1]
+
+``step`` is one step of training a network of three layers with gradient descent, for 128 examples
+and 256 units, and for 8 examples and 32 units: through ``pa.grad``, ``compiled`` with
+``pa.compile``, beside plain PyTorch (JAX's ``jit`` and MLX's ``compile`` on their devices).
+``chain`` is six operations on 16 million numbers; ``softmax``, ``rms_norm`` and ``gelu`` are
+written in functions of the standard and compiled, beside the tuned kernels; ``replay`` is a
+compiled function of three calls on 20 numbers, beside the calls.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import reports
+from promises import Target, show_targets
+
+Action = Callable[[], object]
+RATE = 0.1
+WIDTHS = ((256, 128), (32, 8))
+LONG = 1 << 24
+
+
+class Figure(NamedTuple):
+    """Milliseconds of portarray and of what a user would take instead."""
+
+    row: str
+    device: str
+    ours: float
+    peer: str
+    theirs: float
+
+    @property
+    def ratio(self) -> float:
+        """Return the share of the peer's time."""
+        return self.ours / self.theirs
+
+
+def numbers(width: int, batch: int) -> tuple[list[Any], Any, Any]:
+    """Return parameters, examples and targets, in NumPy."""
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    sizes = [(64, width), (width, width), (width, 10)]
+    weights = [rng.normal(size=size).astype("f4") * 0.1 for size in sizes]
+    parameters = [*weights, *(np.zeros(size[1], "f4") for size in sizes)]
+    x = rng.normal(size=(batch, 64)).astype("f4")
+    return parameters, x, np.eye(10, dtype="f4")[rng.integers(0, 10, batch)]
+
+
+def loss_of(relu: Any, mean: Any) -> Callable[..., Any]:
+    """Return the loss of a network, as it is written for every library."""
+
+    def loss(p: Sequence[Any], x: Any, y: Any) -> Any:
+        h = relu(x @ p[0] + p[3])
+        h = relu(h @ p[1] + p[4])
+        difference = h @ p[2] + p[5] - y
+        return mean(difference * difference)
+
+    return loss
+
+
+def stepping(gradient: Any) -> Callable[..., Any]:
+    """Return a step of gradient descent."""
+
+    def step(p: Sequence[Any], x: Any, y: Any) -> list[Any]:
+        return [q - RATE * g for q, g in zip(p, gradient(p, x, y), strict=True)]
+
+    return step
+
+
+def peers(library: str, width: int, batch: int) -> Iterator[tuple[str, Action]]:
+    """Yield a step of training as a library's user writes it, and PyTorch's."""
+    values, x, y = numbers(width, batch)
+    if library != "jax":
+        yield "PyTorch", torchs(values, x, y)
+    if library == "jax":
+        import jax
+
+        wait: Any = jax.block_until_ready
+        own = jax.jit(stepping(jax.grad(loss_of(jax.nn.relu, jax.numpy.mean))))
+        placed = jax.tree.map(jax.numpy.asarray, (values, x, y))
+        yield "jax.jit", lambda: wait(own(*placed))
+    if library == "mlx":
+        import mlx.core as mx
+
+        made = [mx.array(one) for one in values], mx.array(x), mx.array(y)
+        with mx.stream(mx.cpu):
+            compiled = mx.compile(stepping(mx.grad(loss_of(lambda x: mx.maximum(x, 0), mx.mean))))
+        yield "mx.compile", lambda: mx.eval(compiled(*made))
+
+
+def torchs(values: Any, x: Any, y: Any) -> Action:
+    """Return PyTorch's step, not compiled."""
+    import torch
+
+    p = [torch.tensor(one, requires_grad=True) for one in values]
+    x, y = torch.tensor(x), torch.tensor(y)
+    loss = loss_of(torch.relu, torch.mean)
+
+    def step() -> Any:
+        gradient = torch.autograd.grad(loss(p, x, y), p)
+        with torch.no_grad():
+            return [q - RATE * g for q, g in zip(p, gradient, strict=True)]
+
+    return step
+
+
+def steps(device: Any) -> Iterator[tuple[str, list[tuple[str, Action]]]]:
+    """Yield rows of training steps: ours first."""
+    import portarray as pa
+
+    for width, batch in WIDTHS:
+        values, x, y = numbers(width, batch)
+        placed = [pa.asarray(one, device=device) for one in values]
+        given = placed, pa.asarray(x, device=device), pa.asarray(y, device=device)
+        step = stepping(pa.grad(loss_of(pa.kernels.relu, pa.mean)))
+        compiled = pa.compile(step)
+        for name, function in (("step", step), ("compiled step", compiled)):
+            own = partial(finished, function, given, device)
+            yield f"{name} {width}", [("portarray", own), *peers(device.library, width, batch)]
+
+
+def finished(function: Any, args: Any, device: Any) -> None:
+    """Call a function and wait for its result."""
+    import portarray as pa
+
+    out = function(*args)
+    natives = [one.native for one in (out if isinstance(out, list) else [out])]
+    if device.library == "mlx":
+        import mlx.core as mx
+
+        mx.eval(natives)
+    elif device.library == "jax":
+        import jax
+
+        wait: Any = jax.block_until_ready
+        wait(natives)
+    elif device.library != "numpy":
+        pa.synchronize(device)
+
+
+def fused(device: Any) -> Iterator[tuple[str, list[tuple[str, Action]]]]:
+    """Yield rows of functions that become one kernel."""
+    import numpy as np
+
+    import portarray as pa
+
+    rng = np.random.default_rng(0)
+
+    def chain(x: Any) -> Any:
+        return pa.sqrt(pa.abs(x * x + 1.0)) * 0.5 - pa.tanh(x)
+
+    def softmax(x: Any) -> Any:
+        e = pa.exp(x - pa.max(x, axis=-1, keepdims=True))
+        return e / pa.sum(e, axis=-1, keepdims=True)
+
+    def rms_norm(x: Any, w: Any) -> Any:
+        return x * w / pa.sqrt(pa.mean(x * x, axis=-1, keepdims=True) + 1e-5)
+
+    def gelu(x: Any) -> Any:
+        return 0.5 * x * (1.0 + pa.tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)))
+
+    long = rng.normal(size=LONG).astype("f4")
+    x = pa.asarray(long, device=device)
+    rows: list[tuple[str, Action]] = [
+        ("portarray", partial(finished, pa.compile(chain), (x,), device))
+    ]
+    rows.append(("calls", partial(finished, chain, (x,), device)))
+    rows.append(("torch.compile", torch_chain(long)))
+    yield "chain", rows
+    matrix = pa.asarray(rng.normal(size=(4096, 1024)).astype("f4"), device=device)
+    w = pa.asarray(rng.normal(size=1024).astype("f4"), device=device)
+    tuned: dict[str, tuple[Any, tuple[Any, ...], Any]] = {
+        "softmax": (softmax, (matrix,), pa.kernels.softmax),
+        "rms_norm": (rms_norm, (matrix, w), pa.kernels.rms_norm),
+        "gelu": (gelu, (matrix,), partial(pa.kernels.gelu, approximate="tanh")),
+    }
+    for name, (function, args, kernel) in tuned.items():
+        own = partial(finished, pa.compile(function), args, device)
+        yield name, [("portarray", own), ("tuned kernel", partial(finished, kernel, args, device))]
+
+
+def torch_chain(values: Any) -> Action:
+    """Return the chain by torch.compile."""
+    import torch
+
+    x = torch.tensor(values)
+    compiled = torch.compile(lambda x: torch.sqrt(torch.abs(x * x + 1.0)) * 0.5 - torch.tanh(x))
+    return lambda: compiled(x)
+
+
+def replays(device: Any) -> Iterator[tuple[str, list[tuple[str, Action]]]]:
+    """Yield the row of a small function."""
+    import numpy as np
+
+    import portarray as pa
+
+    x = pa.asarray(np.ones((5, 4), "f4"), device=device)
+
+    def small(x: Any) -> Any:
+        return pa.sin(x) * 2.0 + 1.0
+
+    compiled = pa.compile(small)
+    yield "replay", [("portarray", lambda: compiled(x)), ("calls", lambda: small(x))]
+
+
+def measured(devices: Sequence[Any], repeats: int, only: str) -> Iterator[Figure]:
+    """Measure row after row."""
+    from portarray._cli.bench.timing import side_by_side
+
+    for device in devices:
+        rows = [*steps(device), *replays(device)]
+        if device.library in ("numpy", "clarray", "cupy", "dpnp"):
+            rows += list(fused(device))
+        for name, candidates in rows:
+            if only and only not in name:
+                continue
+            best = side_by_side(dict(candidates), repeats, 1e-3)
+            ours = best.pop("portarray")
+            for peer, theirs in best.items():
+                yield Figure(name, str(device), ours * 1e3, peer, theirs * 1e3)
+
+
+TARGETS = (
+    ("torch:cpu:0", "step 256", "PyTorch", 1.1),
+    ("torch:cpu:0", "step 32", "PyTorch", 1.1),
+    ("jax:cpu:0", "compiled step 256", "jax.jit", 1.1),
+    ("jax:cpu:0", "compiled step 32", "jax.jit", 1.1),
+    ("mlx:cpu:0", "compiled step 256", "mx.compile", 1.15),
+    ("mlx:cpu:0", "compiled step 32", "mx.compile", 1.15),
+    ("numpy:cpu:0", "step 256", "PyTorch", 1.3),
+    ("numpy:cpu:0", "step 32", "PyTorch", 1.5),
+    ("numpy:cpu:0", "compiled step 256", "PyTorch", 0.8),
+    ("clarray:opencl:0", "compiled step 256", "PyTorch", 0.8),
+    ("clarray:opencl:0", "chain", "torch.compile", 0.75),
+    ("numpy:cpu:0", "chain", "calls", 0.35),
+    ("clarray:opencl:0", "softmax", "tuned kernel", 1.3),
+    ("clarray:opencl:0", "rms_norm", "tuned kernel", 1.3),
+    ("clarray:opencl:0", "gelu", "tuned kernel", 1.3),
+    ("numpy:cpu:0", "replay", "calls", 1.0),
+    ("clarray:opencl:0", "replay", "calls", 1.0),
+)
+"""Device, row, peer, and the share of its time that is promised."""
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--device", action="append", help="measure this device and no other")
+    parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    parser.add_argument("--only", default="", help="rows whose name contains this")
+    parser.add_argument("--repeats", type=int, default=30, help="turns of each candidate")
+    parser.add_argument("--threads", type=int, default=1, help="threads of the libraries")
+    options = parser.parse_args()
+    os.environ["OMP_NUM_THREADS"] = str(options.threads)
+    import torch
+
+    import portarray as pa
+
+    torch.set_num_threads(options.threads)
+    wanted = options.device or ["numpy", "torch", "mlx", "jax", "clarray"]
+    figures = []
+    for figure in measured([pa.device(one) for one in wanted], options.repeats, options.only):
+        figures.append(figure)
+        print(
+            f"{figure.device:<18} {figure.row:<18} {figure.ours:9.4f} ms  "
+            f"{figure.ratio:6.2f} of {figure.peer}",
+            flush=True,
+        )
+    found = {(one.device, one.row, one.peer): one.ratio for one in figures}
+    show_targets(
+        [
+            Target(
+                f"{row} on {device} at most {most} of {peer}",
+                f"{found[device, row, peer]:.2f}",
+                found[device, row, peer] <= most,
+            )
+            for device, row, peer, most in TARGETS
+            if (device, row, peer) in found
+        ]
+    )
+    rows = [one._asdict() for one in figures]
+    reports.write({"threads": options.threads, "figures": rows}, options.json)
+
+
+if __name__ == "__main__":
+    main()

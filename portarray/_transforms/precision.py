@@ -1,0 +1,128 @@
+"""The precision that compiled functions compute in."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from portarray._array import dispatch, dtypes
+from portarray._devices.device import Device
+
+__all__ = ["PRODUCTS", "half_of", "mixed_product", "now", "precision"]
+
+Function = Callable[..., Any]
+
+PRODUCTS = frozenset(
+    (
+        *("kernels.linear", "kernels.matmul", "linalg.matmul", "linalg.tensordot", "matmul"),
+        "tensordot",
+    )
+)
+"""Functions whose operands are halves in mixed precision."""
+
+
+_FLOAT16 = np.dtype(np.float16)
+
+
+class _Now(threading.local):
+    value: str | None = None
+
+
+_now = _Now()
+
+
+def now() -> str | None:
+    """Return the precision that is asked for where a compiled function asks for none."""
+    return _now.value
+
+
+def checked(value: Any) -> str | None:
+    """Return a precision; an error for what is none."""
+    if value in (None, "float16", "bfloat16", "mixed"):
+        return value  # type: ignore[no-any-return]
+    raise ValueError(f"precision={value!r}; use 'float16', 'bfloat16', 'mixed' or None")
+
+
+class precision:  # noqa: N801  (used as a function)
+    """Have compiled functions compute in lower precision; a context manager.
+
+    Parameters
+    ----------
+    value : {"float16", "bfloat16", "mixed"} or None
+        See :func:`portarray.compile`. None computes in the dtypes of the arguments.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> product = pa.compile(lambda x, y: x @ y)
+    >>> x = pa.full((2, 2), 1.001, dtype=pa.float32)
+    >>> with pa.precision("mixed"):
+    ...     product(x, x)[0, 0]
+    Array(2., dtype=float32, device='numpy:cpu:0')
+    """
+
+    def __init__(self, value: str | None) -> None:
+        self._value = checked(value)
+        self._before: list[str | None] = []
+
+    def __enter__(self) -> None:
+        """Begin."""
+        self._before.append(_now.value)
+        _now.value = self._value
+
+    def __exit__(self, *error: object) -> None:
+        """End."""
+        _now.value = self._before.pop()
+
+
+def half_of(device: Device) -> Any:
+    """Return the dtype of products in mixed precision: bfloat16, or float16 where it lacks that."""
+    available = dispatch.dtypes_of(device)
+    bfloat16 = dtypes.bfloat16()
+    if bfloat16 in available:
+        return available[bfloat16]
+    return dispatch.table_of(device, _FLOAT16)
+
+
+def mixed_product(function: Function, device: Device) -> Function:
+    """Return a product of float32 arrays whose operands are rounded to halves first.
+
+    Sums are in float32: processors multiply the rounded numbers in float32, and graphics cards add
+    products of halves so. float16 has a small range: there operands are scaled by powers of two
+    first, so that the largest number of each is near 1, and the product is scaled back.
+    """
+    half = half_of(device)
+    single = dispatch.table_of(device, dtypes.STANDARD["float32"])
+    xp = dispatch.functions_of(device).namespace
+    owns = device._backend.owns
+    is_small = half.dtype == _FLOAT16
+    on_cpu = device.kind == "cpu"
+
+    def power_of(x: Any) -> Any:
+        largest = xp.max(xp.abs(x))
+        largest = xp.where(largest > 0, largest, xp.ones_like(largest))
+        return xp.pow(2.0, xp.floor(xp.log2(largest)))
+
+    def product(*args: Any, **options: Any) -> Any:
+        given: list[Any] = []
+        scale: Any = None
+        for n, x in enumerate(args):
+            if not owns(x) or x.dtype != single.native:
+                given.append(x)
+                continue
+            if is_small and n < 2:
+                power = power_of(x)
+                x = xp.divide(x, power)
+                scale = power if scale is None else xp.multiply(scale, power)
+            elif scale is not None:  # what is added to the product
+                x = xp.divide(x, scale)
+            rounded = xp.astype(x, half.native)
+            given.append(xp.astype(rounded, single.native) if on_cpu else rounded)
+        out = function(*given, **options)
+        out = out if on_cpu else xp.astype(out, single.native)
+        return out if scale is None else xp.multiply(out, scale)
+
+    return product

@@ -1,0 +1,68 @@
+"""Gradients of core kernels that have a shorter one than that of their generic versions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from portarray._transforms.rules.table import define
+from portarray._transforms.standard import pa
+
+_FAR = 40.0
+"""Where the normal distribution's density is 0 in every dtype, and its square finite."""
+
+
+def _in_single(part: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a gradient that is computed in float32 where the dtype is a half."""
+
+    def computed(g: Any, y: Any, x: Any, **options: Any) -> Any:
+        dtype = x.dtype
+        if dtype.itemsize > 2:
+            return part(g, y, x, **options)
+        wide = [pa.astype(one, pa.float32) for one in (g, y, x)]
+        return pa.astype(part(*wide, **options), dtype)
+
+    return computed
+
+
+def _relu(g: Any, y: Any, x: Any) -> Any:
+    return pa.where(x > 0, g, 0)
+
+
+def _silu(g: Any, y: Any, x: Any) -> Any:
+    s = 1 / (1 + pa.exp(-x))
+    return g * (s + y * (1 - s))
+
+
+def _gelu(g: Any, y: Any, x: Any, *, approximate: str) -> Any:
+    near = pa.clip(x, -_FAR, _FAR)
+    if approximate == "tanh":
+        c = math.sqrt(2 / math.pi)
+        t = pa.tanh(c * (near + 0.044715 * near**3))
+        slope = c * (1 + 3 * 0.044715 * near * near)
+        return g * 0.5 * (1 + t + near * (1 - t * t) * slope)
+    # The distribution is y / x, and 1/2 at 0.
+    below = pa.clip(y, -_FAR, _FAR) / pa.where(near == 0, 1, near)
+    below = pa.where(near == 0, 0.5, below)
+    density = pa.exp(near * near * -0.5) * (1 / math.sqrt(2 * math.pi))
+    return g * (below + near * density)
+
+
+def _softmax(g: Any, y: Any, x: Any, *, axis: int) -> Any:
+    return y * (g - pa.sum(g * y, axis=axis, keepdims=True))
+
+
+def _log_softmax(g: Any, y: Any, x: Any, *, axis: int) -> Any:
+    return g - pa.exp(y) * pa.sum(g, axis=axis, keepdims=True)
+
+
+define(
+    {
+        "kernels.gelu": _in_single(_gelu),
+        "kernels.log_softmax": _in_single(_log_softmax),
+        "kernels.relu": _in_single(_relu),
+        "kernels.silu": _in_single(_silu),
+        "kernels.softmax": _in_single(_softmax),
+    }
+)
