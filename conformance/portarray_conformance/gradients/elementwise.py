@@ -130,10 +130,9 @@ def _clipped_below(x: Any) -> Any:
 
 def _clip(d: Draw) -> Drawn:
     shape = d.shape(1)
-    return Drawn(
-        lambda x, low, high: pa.clip(x, low, high),
-        (d.real(*shape), d.real(*d.partner(shape)), d.real(*d.partner(shape))),
-    )
+    shapes = [shape, d.partner(shape), d.partner(shape)]
+    x, low, high = (d.real(*shapes[n]) for n in d.rng.permutation(3))
+    return Drawn(lambda x, low, high: pa.clip(x, low, high), (x, low, high))
 
 
 AXES = {
