@@ -59,7 +59,7 @@ SYMMETRIC = re.compile(r"xp\.linalg\.(cholesky|eigh|eigvalsh)\((\w+)")
 ITEMS = re.compile(r"xp\.linalg\.(svd|qr|eigh|slogdet)\((\w+|\w+ \+ xp\.conj\(\w+\.mT\)).*\)$")
 # Central differences do not see steps and waves that are shorter than theirs; orders of norms may
 # be infinite.
-EXTREME = re.compile(r"\de-\d|(?<!ord=)(?<!ord=-)\binf\b|\bnan\b")
+EXTREME = re.compile(r"\de-?\d|(?<!ord=)(?<!ord=-)\binf\b|\bnan\b")
 # Where derivatives are infinite, which times zero is NaN: what functions are not called near.
 EDGES = {
     **dict.fromkeys(("asin", "acos", "acosh", "atanh"), 1.0),
@@ -158,8 +158,9 @@ class _Drafted(Generator):
     def _repeats(self, statement: str) -> bool:
         """Tell whether a statement assigns to one place several times: which stays is open."""
         node = ast.parse(statement).body[0]
-        target = node.target if isinstance(node, ast.AugAssign) else None
-        target = node.targets[0] if isinstance(node, ast.Assign) else target
+        target: ast.expr | None = node.target if isinstance(node, ast.AugAssign) else None
+        if isinstance(node, ast.Assign):
+            target = node.targets[0]
         if not isinstance(target, ast.Subscript):
             return False
         info = self.arrays.get(ast.unparse(target.value))
