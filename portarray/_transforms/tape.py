@@ -208,10 +208,11 @@ class ValueTrace(Trace):
     ) -> Any:
         """Return the result with tracers."""
         if isinstance(result, (tuple, list)):
-            return tuple([self.record(name, device, args, options, values, one) for one in result])
-        return (
-            Tracer(result, self, 0, device) if getattr(result, "ndim", None) is not None else result
-        )
+            return tuple([self._followed(one, device) for one in result])
+        return self._followed(result, device)
+
+    def _followed(self, x: Any, device: Device) -> Any:
+        return x if getattr(x, "ndim", None) is None else Tracer(x, self, 0, device)
 
 
 def wrap(x: Any, device: Device) -> Any:
