@@ -28,13 +28,10 @@ def clip(x: Tensor, /, min: Bound = None, max: Bound = None) -> Tensor:
         low, high = _as_tensor(x, low), _as_tensor(x, high)
         if x.requires_grad or any(y is not None and y.requires_grad for y in (low, high)):
             # PyTorch's derivative by a bound fails where the other one has more axes.
-            x, low, high = _broadcast(x, low, high)
+            given = [y for y in (x, low, high) if y is not None]
+            every = iter(torch.broadcast_tensors(*given))  # type: ignore[no-untyped-call]
+            x, low, high = (next(every), *(y if y is None else next(every) for y in (low, high)))
     return torch.clamp(x, low, high)  # type: ignore[arg-type]
-
-
-def _broadcast(x: Tensor, *bounds: Tensor | None) -> list[Tensor | None]:
-    shape = torch.broadcast_shapes(x.shape, *(y.shape for y in bounds if y is not None))
-    return [None if y is None else y.expand(shape) for y in (x, *bounds)]
 
 
 def _clip_unsigned(x: Tensor, /, min: Bound = None, max: Bound = None) -> Tensor:
