@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from portarray._transforms.rules.table import RULES, as_operand, conj, define, of_operands
@@ -47,7 +48,8 @@ def _var(g: Any, y: Any, x: Any, /, *, axis: Any = None, correction: float = 0, 
 def _deviations(g: Any, x: Any, axis: Any, correction: float) -> Any:
     kept = axes_of(axis, x.ndim)
     centred = x - pa.mean(x, axis=kept, keepdims=True)
-    return g * (2 / (_count(x, axis) - correction)) * centred
+    freedom = _count(x, axis) - correction
+    return g * (2 / freedom if freedom else math.inf) * centred
 
 
 def _std(g: Any, y: Any, x: Any, /, *, axis: Any = None, correction: float = 0, **_: Any) -> Any:
