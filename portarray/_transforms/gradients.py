@@ -534,7 +534,7 @@ def _unchanged(function: Function, args: tuple[Any, ...]) -> Any:
     """Call a function of trees whose assignments do not reach its arguments."""
     trace = ValueTrace()
     follow = trace.follow
-    output = function(*trees.mapped(lambda x: follow(x) if type(x) is Array else x, args))
+    output = function(*trees.mapped(lambda x: follow(x) if _is_floating(x) else x, args))
     trace.ended = _ENDED
     return trees.mapped(lambda x: trace.value(x) if type(x) is Array else x, output)
 

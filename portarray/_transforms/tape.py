@@ -212,7 +212,8 @@ class ValueTrace(Trace):
         return self._followed(result, device)
 
     def _followed(self, x: Any, device: Device) -> Any:
-        return x if getattr(x, "ndim", None) is None else Tracer(x, self, 0, device)
+        # Others are constants in a record too, and keys of arrays that no trace follows.
+        return Tracer(x, self, 0, device) if _is_floating(x) else x
 
 
 def wrap(x: Any, device: Device) -> Any:
