@@ -234,7 +234,7 @@ def suites(check: Check, devices: list[str], official: Path | None) -> None:
     options = {
         "user kernels": ("own_kernels.py",),
         "random": ("random_keys.py",),
-        "gradients": ("derivatives.py",),
+        "gradients": ("suite.py", "--gradients"),
         "others": ("others.py",),
         "suite": ("suite.py",),
         "programs": ("suite.py", "--programs"),

@@ -1,4 +1,4 @@
-"""One suite on one device: ours, programs, or the official one; as much as the time allows."""
+"""One suite on one device: ours, programs, gradients or the official one; as time allows."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from pathlib import Path
 from part import Writer, arguments
 from portarray_conformance import Result, all_cases, portarray_target
 from portarray_conformance import run as run_ours
+from portarray_conformance.gradients import CASES, run_cases
+from portarray_conformance.gradients import run_programs as run_gradients_of_programs
 from portarray_conformance.programs.suite import run_programs
 
 FIRST = 5  # inputs of each case in the first round: every name is reached before any is deepened
@@ -51,6 +53,22 @@ def programs(device: str, write: Writer, seconds: float) -> None:
             return
 
 
+def gradients(device: str, write: Writer, seconds: float) -> None:
+    """Run every case of the suite of gradients, then drawn programs, until the time is over."""
+    until = time.monotonic() + seconds
+    target = portarray_target(device)
+    for case in CASES:
+        for result in run_cases(target, [case], examples=1, seed=0):
+            write(row(result))
+        if time.monotonic() > until:
+            return
+    for seed in range(1_000_000):
+        for result in run_gradients_of_programs(target, PROGRAMS, seed):
+            write(row(result))
+        if time.monotonic() > until:
+            return
+
+
 def official(device: str, folder: Path, write: Writer, seconds: float) -> None:
     """Run the official suite once, with as many inputs as the time may allow."""
     # Late: it needs pytest and its plugins, which our suite does without.
@@ -85,6 +103,7 @@ def _options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("device")
     parser.add_argument("--official", type=Path, metavar="FOLDER")
     parser.add_argument("--programs", action="store_true")
+    parser.add_argument("--gradients", action="store_true")
 
 
 if __name__ == "__main__":
@@ -93,4 +112,5 @@ if __name__ == "__main__":
         if given.official is not None:
             official(given.device, given.official, out, given.seconds)
         else:
-            (programs if given.programs else ours)(given.device, out, given.seconds)
+            drawn = programs if given.programs else gradients if given.gradients else ours
+            drawn(given.device, out, given.seconds)

@@ -10,6 +10,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import click
 from platformdirs import user_cache_path
@@ -43,6 +44,8 @@ __all__ = ["conformance"]
 
 # Width of tables where there is no terminal to ask.
 PLAIN_WIDTH = 100
+# Programs of the suite of gradients: that package needs portarray, and is imported when asked for.
+GRADIENT_PROGRAMS = 100
 # Failures that are told in full at the end; the report holds them all.
 MOST_FAILURES = 40
 
@@ -66,6 +69,7 @@ class _Plan:
     expected: list[ExpectedFailure]
     programs: int = 0
     threads: int = 1
+    gradients: bool = False
 
 
 class _NoWatch(PlainWatch):
@@ -107,11 +111,12 @@ def conformance() -> None:
 )
 @click.option(
     "--suite",
-    type=click.Choice(["ours", "official", "programs"]),
+    type=click.Choice(["ours", "official", "programs", "gradients"]),
     default="ours",
     show_default=True,
     help="ours: installed with this command, works offline. official: data-apis/array-api-tests "
-    "at its pinned revision. programs: several calls one after another, drawn at random.",
+    "at its pinned revision. programs: several calls one after another, drawn at random. "
+    "gradients: portarray's derivatives of each function, and of drawn programs.",
 )
 @click.option(
     "--suite-dir",
@@ -143,7 +148,8 @@ def conformance() -> None:
     "--programs",
     type=click.IntRange(min=1),
     metavar="N",
-    help=f"Programs drawn for each target, with --suite programs.  [default: {PROGRAMS}]",
+    help=f"Programs drawn for each target, with --suite programs or gradients.  "
+    f"[default: {PROGRAMS}, or {GRADIENT_PROGRAMS} of gradients]",
 )
 @click.option(
     "--only",
@@ -209,6 +215,7 @@ def run_command(
       portarray conformance run --suite official --examples 200 --seed 1
       portarray conformance run --suite programs --programs 10000 --device torch
       portarray conformance run --suite programs --seed 3 --only 17 --device torch
+      portarray conformance run --suite gradients --examples 20 --seed 1 --device torch
 
     \b
     Exit status:
@@ -221,8 +228,14 @@ def run_command(
     os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(notes))
     if suite_dir is not None and suite != "official":
         raise click.UsageError("--suite-dir is the official suite's: add --suite official.")
-    if suite != "programs" and not programs is only is threads is None:
-        raise click.UsageError("--programs, --only and --threads need --suite programs.")
+    if suite != "programs" and not only is threads is None:
+        raise click.UsageError("--only and --threads need --suite programs.")
+    if suite not in ("programs", "gradients") and programs is not None:
+        raise click.UsageError("--programs needs --suite programs or --suite gradients.")
+    if suite == "gradients" and modules:
+        raise click.UsageError(
+            "--suite gradients tests portarray's own derivatives: name a --device, not a --module."
+        )
     names = None if functions is None else _names(functions)
     targets = _targets(devices, modules)
     if only is not None:
@@ -236,9 +249,12 @@ def run_command(
         seed=seed,
         quick=quick,
         expected=_expected(expected_file, suite),
-        programs=programs or PROGRAMS if suite == "programs" else 0,
+        programs=_programs(suite, programs, names),
         threads=threads or 1,
+        gradients=suite == "gradients",
     )
+    if plan.gradients:
+        _gradient_cases(names)  # whether there are such functions
     if folder is not None:
         _make_folder(folder)
     console = Console(highlight=False)
@@ -247,7 +263,7 @@ def run_command(
     report = Report(
         suite=suite,
         seed=seed,
-        examples=plan.programs or plan.examples,
+        examples=plan.examples if plan.gradients else plan.programs or plan.examples,
         targets=[],
         versions=versions(targets),
         warnings=list(plan.official.warnings) if plan.official else [],
@@ -269,6 +285,42 @@ def run_command(
         click.echo(f"Report: {folder / 'conformance.html'} and conformance.json beside it")
     if report.bad or not any(_ran(target) for target in report.targets):
         raise SystemExit(1)
+
+
+def _programs(suite: str, asked: int | None, names: list[str] | None) -> int:
+    """Return how many programs are drawn for each target."""
+    if suite == "programs":
+        return asked or PROGRAMS
+    if suite == "gradients" and names is None:
+        return asked or GRADIENT_PROGRAMS
+    return asked or 0
+
+
+def _gradient_cases(names: list[str] | None) -> list[Any]:
+    # Only here: other namespaces are tested without portarray.
+    from portarray_conformance.gradients import cases_of
+
+    try:
+        return list(cases_of(names))
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--functions") from error
+
+
+def _run_gradients(plan: _Plan, target: Target, view: Watch) -> list[Result]:
+    """Run the suite of gradients on one device."""
+    from portarray_conformance import gradients  # only here, as above
+
+    cases = _gradient_cases(plan.functions)
+    view.begin(target.label, sum(2 if case.twice else 1 for case in cases) + plan.programs)
+    results = gradients.run_cases(
+        target,
+        cases,
+        examples=plan.examples,
+        seed=plan.seed,
+        on_start=view.start,
+        on_result=view.result,
+    )
+    return results + gradients.run_programs(target, plan.programs, plan.seed, on_result=view.result)
 
 
 def _names(functions: str) -> list[str]:
@@ -364,7 +416,9 @@ def _make_folder(folder: Path) -> None:
 def _run(plan: _Plan, target: Target, view: Watch) -> TargetReport:
     began = time.perf_counter()
     results: list[Result]
-    if plan.programs:
+    if plan.gradients:
+        results = _run_gradients(plan, target, view)
+    elif plan.programs:
         view.begin(target.label, plan.programs)
         if plan.threads > 1:
             results = run_threads(
@@ -422,7 +476,8 @@ def _run_alone(plan: _Plan, label: str) -> TargetReport:
     """Run one target in this process, of which nobody watches the progress."""
     module = label.removeprefix("module ")
     target = portarray_target(label) if module == label else module_target(module)
-    cases = [] if plan.official or plan.programs else _cases(plan.functions)
+    other = plan.official or plan.programs or plan.gradients
+    cases = [] if other else _cases(plan.functions)
     return _run(replace(plan, cases=cases), target, _NoWatch())
 
 

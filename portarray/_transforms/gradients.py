@@ -10,9 +10,10 @@ from typing import Any
 from portarray._array.array import Array
 from portarray._array.operands import refused
 from portarray._transforms import pulling, tracing, trees
+from portarray._transforms.compiling.graph import Capture
 from portarray._transforms.standard import pa
-from portarray._transforms.tape import GradientTrace
-from portarray._transforms.tracing import Tracer, lowered, untraced
+from portarray._transforms.tape import GradientTrace, ValueTrace
+from portarray._transforms.tracing import Tracer, untraced
 from portarray.backends.types import NoOwnGradientError
 
 __all__ = [
@@ -65,6 +66,11 @@ class _Pulled:
             f"from the function (has_aux=True) instead of keeping it",
             once=once,
         )
+        if not self._called.outputs and what != "grad":  # which says what it got
+            raise TypeError(
+                f"{what} needs a function that returns arrays; {self.name} returned "
+                f"{_described(self.output)}"
+            )
         outputs = iter(self._called.outputs)
         self.output = trees.mapped(
             lambda x: next(outputs) if type(x) is Array else x, returned["output"]
@@ -81,7 +87,7 @@ class _Pulled:
                 f"{len(given)} cotangents; pass a tree like the output"
             )
         for y, g in zip(self._called.outputs, given, strict=True):
-            _check_cotangent(self.name, y, g)
+            _check_cotangent(f"the cotangent of {self.name}", y, g)
         each = iter(self._called.pull(given))
 
         def cotangent(x: Array) -> Array:
@@ -138,17 +144,41 @@ def _check_parameters(what: str, function: Function, n: int, tree: Any) -> None:
         raise TypeError(f"{what}: {_parameter(function, n)} holds no arrays")
 
 
-def _check_cotangent(what: str, y: Array, g: Any) -> None:
+def _check_cotangent(what: str, y: Array, g: Any, of: str = "output") -> None:
     if type(g) is not Array:
-        raise refused(g, f"the cotangent of {what}", scalars=False)
+        raise refused(g, what, scalars=False)
     if g.shape != y.shape or g.dtype != y.dtype:
         raise ValueError(
-            f"the cotangent of {what} has shape {g.shape} and dtype {g.dtype}; the output has "
-            f"shape {y.shape} and dtype {y.dtype}, and they must be equal"
+            f"{what} has shape {g.shape} and dtype {g.dtype}; the {of} has shape {y.shape} and "
+            f"dtype {y.dtype}, and they must be equal"
         )
 
 
-def _numbers(what: str, argnums: int | Sequence[int], args: Sequence[Any]) -> tuple[int, ...]:
+def _check_directions(what: str, primals: Any, tangents: Any) -> tuple[Any, Any]:
+    """Return both as tuples; raise if the second are no trees like the first."""
+    for name, given in (("primals", primals), ("tangents", tangents)):
+        if not isinstance(given, (tuple, list)):
+            raise TypeError(
+                f"{what} takes {name} as a tuple with one entry for each argument, (x,), and got "
+                f"{_described(given)}"
+            )
+    ours, theirs = ([*trees.arrays(tuple(tree))] for tree in (primals, tangents))
+    if [path for path, _ in ours] != [path for path, _ in theirs]:
+        raise ValueError(
+            f"{what}: there are {len(ours)} arrays in primals and {len(theirs)} in tangents; "
+            f"tangents are trees like primals"
+        )
+    for (path, x), (_, v) in zip(ours, theirs, strict=True):
+        if type(x) is Array:  # others are refused as arguments
+            _check_cotangent(f"{what}: tangents{path}", x, v, "argument")
+    return tuple(primals), tuple(tangents)
+
+
+def _numbers(what: str, argnums: Any, args: Sequence[Any]) -> tuple[int, ...]:
+    if not isinstance(argnums, (int, Sequence)) or not all(
+        isinstance(n, int) for n in (() if isinstance(argnums, int) else argnums)
+    ):
+        raise TypeError(f"{what}: argnums is an int or a sequence of them, not {argnums!r}")
     numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
     for n in numbers:
         if not -len(args) <= n < len(args):
@@ -156,7 +186,10 @@ def _numbers(what: str, argnums: int | Sequence[int], args: Sequence[Any]) -> tu
                 f"{what}: argnums={argnums!r}, but there are {len(args)} positional arguments; "
                 f"they are counted from 0"
             )
-    return tuple(n % len(args) for n in numbers)
+    found = tuple(n % len(args) for n in numbers)
+    if not found or len(set(found)) < len(found):
+        raise ValueError(f"{what}: argnums={argnums!r} names no argument, or one of them twice")
+    return found
 
 
 def value_and_grad(
@@ -329,14 +362,11 @@ def jvp(function: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> 
     Array([ 2., 60.], dtype=float64, device='numpy:cpu:0')
     """
     _check_function("jvp", function)
-    primals, tangents = tuple(primals), tuple(tangents)
-    output, pull = vjp(function, *primals)
-    zeros = trees.mapped(pa.zeros_like, output)
-    _, push = vjp(pull, zeros)
-    for n, (x, v) in enumerate(zip(primals, tangents, strict=True)):
-        for (path, one), (_, other) in zip(trees.arrays(x), trees.arrays(v), strict=True):
-            _check_cotangent(f"tangent {n}{path}", one, other)
-    return output, push(tangents)[0]
+    primals, tangents = _check_directions("jvp", primals, tangents)
+    pulled = _Pulled("jvp", function, primals, {}, range(len(primals)))
+    zeros = trees.mapped(pa.zeros_like, pulled.output)
+    _, push = vjp(pulled.pull, zeros)
+    return pulled.output, push(tangents)[0]
 
 
 def jacobian(function: Function, /, argnums: int | Sequence[int] = 0) -> Function:
@@ -426,15 +456,14 @@ def hvp(function: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> 
     (Array([  6., 180.], dtype=float64, device='numpy:cpu:0'),)
     """
     _check_function("hvp", function)
-    primals, tangents = tuple(primals), tuple(tangents)
+    primals, tangents = _check_directions("hvp", primals, tangents)
     every = tuple(range(len(primals)))
     gradient = grad(function, every)
 
     def slope(*args: Any) -> Any:
         products = []
         pairs = zip(trees.arrays(gradient(*args)), trees.arrays(tangents), strict=True)
-        for (path, g), (_, v) in pairs:
-            _check_cotangent(f"tangents{path}", g, v)
+        for (_, g), (_, v) in pairs:
             is_complex = pa.isdtype(g.dtype, "complex floating")
             products.append(pa.sum(pa.real(g * pa.conj(v)) if is_complex else g * v))
         return sum(products[1:], start=products[0])
@@ -465,7 +494,11 @@ def stop_gradient(x: Any, /) -> Any:
     def stopped(leaf: Any) -> Any:
         if type(leaf) is not Array:
             return leaf
-        native = lowered(leaf._native)
+        native = leaf._native
+        while native.__class__ is Tracer and not isinstance(native.trace, Capture):
+            native = native.value
+        if native.__class__ is Tracer:  # a program computes it, of which there are no gradients
+            return untraced(native, leaf.device)
         return untraced(leaf.device._backend.stopped(native), leaf.device)
 
     return trees.mapped(stopped, x)
@@ -504,6 +537,15 @@ def _is_followed(args: Sequence[Any]) -> bool:
     return isinstance(tracing.innermost(natives), GradientTrace)
 
 
+def _unchanged(function: Function, args: tuple[Any, ...]) -> Any:
+    """Call a function of trees whose assignments do not reach its arguments."""
+    trace = ValueTrace()
+    follow = trace.follow
+    output = function(*trees.mapped(lambda x: follow(x) if _is_floating(x) else x, args))
+    trace.ended = _ENDED
+    return trees.mapped(lambda x: trace.value(x) if type(x) is Array else x, output)
+
+
 def checkpoint(function: Function, /) -> Function:
     """Return a function that keeps nothing for its gradient but its arguments.
 
@@ -533,8 +575,10 @@ def checkpoint(function: Function, /) -> Function:
     @functools.wraps(function)
     def kept(*args: Any) -> Any:
         def run(*inner: Any) -> tuple[Any, Any]:
-            # Another wrapper, since a function that calls itself holds itself.
-            return (checkpoint(function) if _is_followed(inner) else function)(*inner), None
+            if _is_followed(inner):
+                # Another wrapper, since a function that calls itself holds itself.
+                return checkpoint(function)(*inner), None
+            return _unchanged(function, inner), None
 
         def backward(_: Any, g: Any, inner: tuple[Any, ...]) -> Sequence[Any]:
             def of_arrays(arrays: Sequence[Array]) -> list[Array]:
@@ -566,7 +610,8 @@ class custom_vjp:  # noqa: N801  (used as a decorator, as in JAX)
     Parameters
     ----------
     function : callable
-        Takes arrays, and trees of them, as positional arguments, and returns a tree of arrays.
+        Takes arrays, and trees of them, as positional arguments, and returns a tree of arrays. It
+        must not change its arguments in place.
 
     Examples
     --------
@@ -646,7 +691,8 @@ class custom_vjp:  # noqa: N801  (used as a decorator, as in JAX)
                     f"for an argument of {len(own)} arrays; return a tree like the argument"
                 )
             for x, g in zip(own, given, strict=True):
-                _check_cotangent(f"an argument of {self._function.__name__}", x, g)
+                name = f"the cotangent of an argument of {self._function.__name__}"
+                _check_cotangent(name, x, g, "argument")
             return given
 
         return _recorded(self._function.__name__, run, args, backward)

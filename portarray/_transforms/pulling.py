@@ -11,7 +11,7 @@ import numpy as np
 
 from portarray._array.array import Array
 from portarray._transforms.tape import GradientTrace
-from portarray._transforms.tracing import Tracer, untraced
+from portarray._transforms.tracing import Tracer, current, untraced
 from portarray.backends.types import NoOwnGradientError
 
 __all__ = ["Pulled", "called"]
@@ -89,7 +89,7 @@ def _by_record(function: Function, inputs: Arrays, ended: str, *, once: bool) ->
     def value(x: Array) -> Array:
         native = x._native
         if native.__class__ is Tracer and native.trace is trace:
-            return untraced(native.value, native.home)
+            return untraced(current(native).value, native.home)
         return x
 
     def pull(cotangents: Arrays) -> Sequence[Array | None]:

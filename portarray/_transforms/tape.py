@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from portarray._array import dispatch
 from portarray._array.array import Array
 from portarray._devices.device import Device
 from portarray._transforms import tracing, trees
@@ -15,7 +17,7 @@ from portarray._transforms.standard import pa
 from portarray._transforms.tracing import Trace, Tracer
 from portarray.errors import NoGradientError
 
-__all__ = ["GradientTrace", "wrap"]
+__all__ = ["GradientTrace", "ValueTrace", "wrap"]
 
 
 class _Call(NamedTuple):
@@ -53,9 +55,10 @@ class GradientTrace(Trace):
         "use pa.stop_gradient(x) for an array of its values alone"
     )
     shared = (
-        "a gradient is being taken of this array, which is a view of another or has views, and "
-        "what is assigned to one would not reach the other: assign to a copy, "
-        "pa.asarray(x, copy=True)"
+        "this array shares memory with another, into which something was assigned while a "
+        "gradient is being taken: a view of it, or what it is a view of. The record does not see "
+        "that change here. Assign to a copy, pa.asarray(x, copy=True), or make the view after the "
+        "assignment"
     )
     reads_numbers = True
 
@@ -86,6 +89,7 @@ class GradientTrace(Trace):
         """Return the result with tracers for what has a gradient."""
         if name in _CONSTANT:
             return result
+        values = [_kept(x, device) if own is x else x for own, x in zip(args, values, strict=True)]
         if isinstance(result, (tuple, list)):
             places = [self._place(one) for one in result]
             if any(places):
@@ -190,12 +194,66 @@ def _popped(calls: list[_Call]) -> Iterator[_Call]:
         yield calls.pop()
 
 
+class ValueTrace(Trace):
+    """Calls of which nothing is recorded: assignments leave the arrays that it follows alone."""
+
+    unreadable = GradientTrace.unreadable
+    shared = GradientTrace.shared
+    reads_numbers = True
+
+    def takes_whole(self, name: str) -> bool:
+        """Tell that core kernels are calls."""
+        return True
+
+    def follow(self, x: Array) -> Array:
+        """Return an array that this trace follows."""
+        return tracing.traced(x, self, 0)
+
+    def value(self, x: Array) -> Array:
+        """Return an array without this trace."""
+        native = x._native
+        if native.__class__ is Tracer and native.trace is self:
+            return tracing.untraced(tracing.current(native).value, native.home)
+        return x
+
+    def record(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        device: Device,
+        args: tuple[Any, ...],
+        options: Mapping[str, Any],
+        values: Sequence[Any],
+        result: Any,
+    ) -> Any:
+        """Return the result with tracers."""
+        if isinstance(result, (tuple, list)):
+            return tuple([self._followed(one, device) for one in result])
+        return self._followed(result, device)
+
+    def _followed(self, x: Any, device: Device) -> Any:
+        # Others are constants in a record too, and keys of arrays that no trace follows.
+        return Tracer(x, self, 0, device) if _is_floating(x) else x
+
+
 def wrap(x: Any, device: Device) -> Any:
     """Return native arrays of a device, tracers among them, as arrays; in lists and tuples too."""
     kind = x.__class__
     if kind is Tracer or device._backend.owns(x) or isinstance(x, np.generic):
         return tracing.untraced(x, device)
     return kind([wrap(one, device) for one in x]) if kind in (list, tuple) else x
+
+
+_COPIED = 4096
+"""Elements of an operand without a gradient of which a copy is recorded."""
+
+
+def _kept(x: Any, device: Device) -> Any:
+    """Return a constant as it is now: a small array may be written into before the way back."""
+    backend = device._backend
+    if backend.immutable or not backend.owns(x) or not x.shape or math.prod(x.shape) > _COPIED:
+        return x
+    return dispatch.functions_of(device).namespace.asarray(x, copy=True)
 
 
 _CONSTANT = frozenset(("empty_like", "full_like", "ones_like", "zeros_like"))

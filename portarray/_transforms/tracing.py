@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -29,7 +30,7 @@ from portarray.backends.base import Backend
 from portarray.backends.types import Served
 from portarray.errors import TracedArrayError
 
-__all__ = ["Trace", "Tracer", "innermost", "lowered", "traced", "untraced"]
+__all__ = ["Trace", "Tracer", "current", "innermost", "lowered", "traced", "untraced"]
 
 
 Function = Callable[..., Any]
@@ -40,7 +41,7 @@ _levels = itertools.count(1)
 class Tracer:
     """A native array of a traced device: a value, and the place that a trace has for it."""
 
-    __slots__ = ("__weakref__", "home", "is_shared", "place", "trace", "value")
+    __slots__ = ("__weakref__", "home", "is_stale", "origin", "place", "sharing", "trace", "value")
 
     # NumPy would make arrays of objects.
     __array_ufunc__ = None
@@ -50,7 +51,9 @@ class Tracer:
         self.trace = trace
         self.place = place
         self.home = device  # not the traced one
-        self.is_shared = False  # whether another array may share the memory
+        self.sharing: list[weakref.ref[Tracer]] | None = None  # those of the same memory
+        self.origin: tuple[Tracer, Any] | None = None  # an array and the key that gave this view
+        self.is_stale = False  # whether the memory was written into through another array
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -110,7 +113,7 @@ for _word, _name in (
 class Trace(ABC):
     """What records the calls on traced arrays of one level.
 
-    ``unreadable`` and ``shared`` are the errors where values are read, and where something is
+    ``unreadable`` and ``shared`` are the errors where values are read, and where something was
     assigned to an array that may share memory with another; with ``reads_numbers`` arrays without
     axes may be read.
     """
@@ -152,6 +155,8 @@ def recording(name: str, function: Function, device: Device) -> Function:
         trace: Trace | None = None
         for x in args:
             if x.__class__ is Tracer:
+                if x.is_stale:
+                    raise TracedArrayError(x.trace.shared)
                 if trace is None or x.trace.level > trace.level:
                     trace = x.trace
             elif x.__class__ is list or x.__class__ is tuple:
@@ -188,6 +193,8 @@ def innermost(values: Any, trace: Trace | None = None) -> Trace | None:
     """Return the innermost trace of tracers among values and in lists there, or a given one."""
     for x in values:
         if x.__class__ is Tracer:
+            if x.is_stale:
+                raise TracedArrayError(x.trace.shared)
             if trace is None or x.trace.level > trace.level:
                 trace = x.trace
         elif x.__class__ is list or x.__class__ is tuple:
@@ -233,9 +240,9 @@ class TracedFunctions(NativeFunctions):
     def _recording(self, name: str, function: Function) -> Function:
         recorded = recording(name, function, self.home)
         if name == "setitem":
-            return _refusing_shared(recorded)
+            return recorded if self.untraced.backend.immutable else _writing(recorded)
         if name in _VIEWS and not self.untraced.backend.immutable:
-            return _sharing(recorded)
+            return _sharing(recorded, picks=name == "getitem")
         return recorded
 
     def plain(self, name: str, dtype: Any) -> Function | None:
@@ -311,32 +318,82 @@ _VIEWS = frozenset(
 """Functions whose results may share memory with an operand where arrays may be written into."""
 
 
-def _sharing(recorded: Function) -> Function:
-    """Return a function that marks its first operand and its results as sharing memory."""
+def _sharing(recorded: Function, *, picks: bool) -> Function:
+    """Return a function that notes that its first operand and its results share memory."""
 
     def sharing(x: Any, *args: Any, **options: Any) -> Any:
         result = recorded(x, *args, **options)
-        copies = any(getattr(part, "ndim", 0) for key in args if type(key) is tuple for part in key)
+        copies = picks and any(getattr(part, "ndim", 0) for part in _parts(args[0]))
         for one in result if isinstance(result, (tuple, list)) else (result,):
             if one.__class__ is Tracer and x.__class__ is Tracer and not copies:
-                x.is_shared = one.is_shared = True
+                _share(x, one)
+                if picks:
+                    one.origin = x, args[0]
         return result
 
     return sharing
 
 
-def _refusing_shared(recorded: Function) -> Function:
-    """Return an assignment that refuses memory that another array may share.
+def _parts(key: Any) -> tuple[Any, ...]:
+    return key if type(key) is tuple else (key,)
 
-    Eagerly both would change; a trace records values, which do not.
+
+def _same_part(shape: tuple[int, ...], one: Any, other: Any) -> bool:
+    """Tell whether two keys without index arrays give the same elements."""
+    if _parts(one) == _parts(other):
+        return True
+    # Slices are written in several ways. Nothing is read of this array, which has one element.
+    steps = np.cumprod((1, *shape[:0:-1]))[::-1]
+    every = np.lib.stride_tricks.as_strided(np.zeros((), np.int8), shape, steps, writeable=False)
+    first, second = every[one], every[other]
+    if first.shape != second.shape or not first.size:
+        return bool(first.shape == second.shape)
+    apart = any(
+        n > 1 and a != b for n, a, b in zip(first.shape, first.strides, second.strides, strict=True)
+    )
+    start, another = (part.__array_interface__["data"][0] for part in (first, second))
+    return not apart and bool(start == another)
+
+
+def _share(x: Tracer, other: Tracer) -> None:
+    if x.sharing is None:
+        x.sharing = [weakref.ref(x)]
+    x.sharing.append(weakref.ref(other))
+    other.sharing = x.sharing
+
+
+def _writing(recorded: Function) -> Function:
+    """Return an assignment after which arrays that share the memory are refused.
+
+    Eagerly they would change; a trace records values, which do not. ``x[key] += y`` changes a view
+    and assigns it to where it is from, which is right again.
     """
 
     def setitem(x: Any, key: Any, value: Any) -> Any:
-        if x.__class__ is Tracer and x.is_shared:
-            raise TracedArrayError(x.trace.shared)
-        return recorded(x, key, value)
+        if x.__class__ is not Tracer:
+            return recorded(x, key, value)
+        back = x.is_stale and value.__class__ is Tracer and value.origin is not None
+        if back and value.origin[0] is x and _same_part(x.shape, value.origin[1], key):
+            x.is_stale = False
+        result = recorded(x, key, value)
+        for ref in x.sharing or ():
+            one = ref()
+            if one is not None:
+                one.is_stale = True
+        if result.__class__ is Tracer:
+            result.origin = x.origin
+            if back:
+                _share(value, result)
+        return result
 
     return setitem
+
+
+def current(x: Tracer) -> Tracer:
+    """Return a tracer, of which the memory was not written into through another array."""
+    if x.is_stale:
+        raise TracedArrayError(x.trace.shared)
+    return x
 
 
 class TracedBackend(Backend):
@@ -369,7 +426,7 @@ class TracedBackend(Backend):
         while x.__class__ is Tracer:
             if shape or not x.trace.reads_numbers:
                 raise TracedArrayError(x.trace.unreadable)
-            x = x.value
+            x = current(x).value
         return self._untraced.read_host(x, device)
 
 

@@ -317,4 +317,5 @@ def test_one_program_is_shown_with_both_values() -> None:
 def test_options_of_programs_need_the_suite(option: str) -> None:
     found = CliRunner().invoke(conformance, ["run", option, "2"])
     assert found.exit_code == 2
+    assert "need" in found.output
     assert "--suite programs" in found.output

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from portarray_conformance.programs import values
@@ -66,8 +66,7 @@ def pick_dtype(g: Maker, kinds: str) -> str:
 
 def new_array(g: Maker, shape: Shape, dtype: str, *, plain: bool = False) -> str:
     """Emit an array of that shape and dtype; return its name."""
-    flavor = Flavor(plain, g.flavor.subnormal)
-    return g.make(values.array_text(g.rng, shape, dtype, flavor))
+    return g.make(values.array_text(g.rng, shape, dtype, replace(g.flavor, plain=plain)))
 
 
 def find(

@@ -60,11 +60,14 @@ class Flavor:
     """How the values of one array are drawn.
 
     ``plain`` draws small numbers without zeros or special values, for matrices that must be
-    solved; ``subnormal`` allows numbers below the smallest normal one.
+    solved; ``subnormal`` allows numbers below the smallest normal one. ``apart`` draws
+    floating-point numbers of moderate size of which no two are equal, where most functions have
+    derivatives.
     """
 
     plain: bool = False
     subnormal: bool = True
+    apart: bool = False
 
 
 def real(rng: random.Random, dtype: str, special: float, flavor: Flavor) -> float:
@@ -132,6 +135,9 @@ def array_text(rng: random.Random, shape: Shape, dtype: str, flavor: Flavor) -> 
     count = size_of(shape)
     if not count:
         return f"xp.zeros({shape!r}, dtype=xp.{dtype})"
+    if flavor.apart and KINDS[dtype] in "fc":
+        elements = _apart(rng, dtype, shape, count, diagonal=2.0 if flavor.plain else 0.0)
+        return f"xp.asarray({nested(elements, shape)}, dtype=xp.{dtype})"
     way = rng.random()
     if way < 0.06 and dtype != "bool" and not flavor.plain:
         return f"xp.full({shape!r}, {element(rng, dtype, 0, flavor)}, dtype=xp.{dtype})"
@@ -146,6 +152,30 @@ def array_text(rng: random.Random, shape: Shape, dtype: str, flavor: Flavor) -> 
         special = rng.choice((0, 0, 0, 0.05, 0.3))
         elements = [element(rng, dtype, special, flavor) for _ in range(count)]
     return f"xp.asarray({nested(elements, shape)}, dtype=xp.{dtype})"
+
+
+def _apart(
+    rng: random.Random, dtype: str, shape: Shape, count: int, *, diagonal: float
+) -> list[str]:
+    """Return numbers of which no two are equal, at times positive ones or all below 1.
+
+    With a ``diagonal`` matrices have singular values that are apart too.
+    """
+    signs = rng.choice(((1,), (-1, 1), (-1, 1)))
+    most = rng.choice((0.9, 2.0)) if not diagonal else 0.4
+
+    def number() -> float:
+        return rng.choice(signs) * round(rng.uniform(0.1, most), 4)
+
+    found = []
+    rows, columns = (1, 1, *shape)[-2:]
+    for place in range(count):
+        row, column = divmod(place % (rows * columns), columns)
+        value = number() + (diagonal * (row + 1) if row == column else 0)
+        found.append(
+            repr(complex(value, number())).strip("()") if KINDS[dtype] == "c" else repr(value)
+        )
+    return found
 
 
 def _well_behaved(rng: random.Random, dtype: str, shape: Shape, place: int) -> str:

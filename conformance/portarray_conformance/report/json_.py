@@ -57,7 +57,7 @@ class Report:
     Attributes
     ----------
     suite : str
-        ``"ours"``, ``"official"`` or ``"programs"``.
+        ``"ours"``, ``"official"``, ``"programs"`` or ``"gradients"``.
     seed, examples : int
         What repeats the run.
     targets : list of TargetReport

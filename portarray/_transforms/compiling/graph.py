@@ -100,8 +100,9 @@ class Capture(Trace):
         "depend on values pa.while_loop; or compute this part outside of the compiled function"
     )
     shared = (
-        "pa.compile traces this array, which is a view of another or has views, and what is "
-        "assigned to one would not reach the other: assign to a copy, pa.asarray(x, copy=True)"
+        "this array shares memory with another, into which something was assigned while pa.compile "
+        "traces: a view of it, or what it is a view of. That change is not seen here. Assign to a "
+        "copy, pa.asarray(x, copy=True), or make the view after the assignment"
     )
 
     def __init__(self, precision: str | None = None) -> None:
@@ -204,7 +205,10 @@ class Capture(Trace):
 
     def graph(self, outputs: Sequence[Any]) -> Graph:
         """Return the graph for outputs: traced native arrays of this trace, and constants."""
-        ends = [self._argument(x, x.home) if x.__class__ is Tracer else x for x in outputs]
+        ends = [
+            self._argument(tracing.current(x), x.home) if x.__class__ is Tracer else x
+            for x in outputs
+        ]
         needed = set(refs(ends))
         nodes = []
         for node in reversed(self.nodes):

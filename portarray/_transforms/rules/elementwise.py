@@ -34,6 +34,10 @@ def _power_exponent(g: Any, y: Any, x: Any, p: Any) -> Any:
     return pa.where(none, 0, g * conj(y * pa.log(pa.where(none, 1, x))))
 
 
+def _imaginary(g: Any, y: Any, x: Any) -> Any:
+    return g * 1j if pa.isdtype(x.dtype, "complex floating") else pa.zeros_like(g)
+
+
 def _absolute(g: Any, y: Any, x: Any) -> Any:
     return g * pa.sign(x)
 
@@ -91,7 +95,7 @@ define(
             lambda g, y, a, b: g * a / pa.where(y == 0, 1, y),
             lambda g, y, a, b: g * b / pa.where(y == 0, 1, y),
         ),
-        "imag": lambda g, y, x: g * 1j,
+        "imag": _imaginary,
         "log": lambda g, y, x: g / conj(x),
         "log10": lambda g, y, x: g / conj(x * _LN10),
         "log1p": lambda g, y, x: g / conj(1 + x),

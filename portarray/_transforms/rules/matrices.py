@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import Any
 
 from portarray._transforms.rules.reductions import axes_of, excluding, spread
-from portarray._transforms.rules.table import RULES, conj, define, summed_to
+from portarray._transforms.rules.table import RULES, as_operand, conj, define, summed_to
 from portarray._transforms.standard import pa
-from portarray.errors import LinAlgError, NoGradientError
+from portarray.errors import LinAlgError, NoGradientError, TracedArrayError
 
 
 def _adjoint(x: Any) -> Any:
@@ -98,7 +98,7 @@ def _diagonal(g: Any, y: Any, x: Any, *, offset: int = 0) -> Any:
 
 def _trace(g: Any, y: Any, x: Any, *, offset: int = 0, **_: Any) -> Any:
     eye = pa.eye(*x.shape[-2:], k=offset, dtype=x.dtype, device=x.device)
-    return pa.astype(g, x.dtype, copy=False)[..., None, None] * eye
+    return as_operand(g, x)[..., None, None] * eye
 
 
 def _inverse(g: Any, y: Any, x: Any) -> Any:
@@ -121,12 +121,24 @@ def _solve(gs: Any, ys: Any, wanted: Any, a: Any, b: Any) -> Any:
 
 def _det(g: Any, y: Any, x: Any) -> Any:
     try:
-        return _matrix(g * conj(y)) * _adjoint(pa.linalg.inv(x))
+        inverse = pa.linalg.inv(x)
     except LinAlgError:
-        u, s, vh = pa.linalg.svd(x)
-        sign = pa.linalg.det(u) * pa.linalg.det(vh)
-        others = pa.astype(excluding(s), u.dtype, copy=False)
-        return _matrix(g * conj(sign)) * ((u * others[..., None, :]) @ vh)
+        inverse = None
+    if inverse is not None and _is_regular(x, inverse):
+        return _matrix(g * conj(y)) * _adjoint(inverse)
+    u, s, vh = pa.linalg.svd(x)
+    sign = pa.linalg.det(u) * pa.linalg.det(vh)
+    others = pa.astype(excluding(s), u.dtype, copy=False)
+    return _matrix(g * conj(sign)) * ((u * others[..., None, :]) @ vh)
+
+
+def _is_regular(x: Any, inverse: Any) -> bool:
+    """Tell whether the inverse times the determinant is the adjugate, up to rounding."""
+    condition = pa.linalg.matrix_norm(x, ord=1) * pa.linalg.matrix_norm(inverse, ord=1)
+    try:
+        return bool(pa.all(condition < pa.finfo(x.dtype).eps ** -0.5))
+    except TracedArrayError:  # values are not there yet
+        return True
 
 
 def _matrix(x: Any) -> Any:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-from portarray._transforms.rules.table import RULES, conj, define, of_operands
+from portarray._transforms.rules.table import RULES, as_operand, conj, define, of_operands
 from portarray._transforms.standard import pa
 
 
@@ -33,7 +34,7 @@ def _like(g: Any, x: Any) -> Any:
 
 
 def _sum(g: Any, y: Any, x: Any, /, *, axis: Any = None, **_: Any) -> Any:
-    return pa.astype(_like(spread(g, x, axis), x), x.dtype, copy=False)
+    return as_operand(_like(spread(g, x, axis), x), x)
 
 
 def _mean(g: Any, y: Any, x: Any, /, *, axis: Any = None, **_: Any) -> Any:
@@ -47,7 +48,8 @@ def _var(g: Any, y: Any, x: Any, /, *, axis: Any = None, correction: float = 0, 
 def _deviations(g: Any, x: Any, axis: Any, correction: float) -> Any:
     kept = axes_of(axis, x.ndim)
     centred = x - pa.mean(x, axis=kept, keepdims=True)
-    return g * (2 / (_count(x, axis) - correction)) * centred
+    freedom = _count(x, axis) - correction
+    return g * (2 / freedom if freedom else math.inf) * centred
 
 
 def _std(g: Any, y: Any, x: Any, /, *, axis: Any = None, correction: float = 0, **_: Any) -> Any:
@@ -91,7 +93,7 @@ def excluding(x: Any) -> Any:
 
 def _prod(g: Any, y: Any, x: Any, /, *, axis: Any = None, **_: Any) -> Any:
     flat, undo = _flat(pa.astype(x, y.dtype, copy=False), axis)
-    return pa.astype(spread(g, x, axis) * conj(undo(excluding(flat))), x.dtype, copy=False)
+    return as_operand(spread(g, x, axis) * conj(undo(excluding(flat))), x)
 
 
 def _cumulative_sum(
@@ -101,7 +103,7 @@ def _cumulative_sum(
     if include_initial:
         g = _without_first(g, axis)
     back = pa.flip(pa.cumulative_sum(pa.flip(g, axis=axis), axis=axis), axis=axis)
-    return pa.astype(back, x.dtype, copy=False)
+    return as_operand(back, x)
 
 
 def _without_first(x: Any, axis: int) -> Any:
@@ -130,7 +132,7 @@ def _cumulative_prod(
         further = pa.concat([factor[..., step:], pa.zeros_like(factor[..., :step])], axis=-1)
         factor = factor * further
         step *= 2
-    return pa.astype(pa.moveaxis(before * total, -1, axis), x.dtype, copy=False)
+    return as_operand(pa.moveaxis(before * total, -1, axis), x)
 
 
 def _sort(

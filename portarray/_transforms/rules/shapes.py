@@ -7,7 +7,7 @@ from typing import Any
 
 from portarray._array import call
 from portarray._array.array import Array
-from portarray._transforms.rules.table import RULES, define, summed_to
+from portarray._transforms.rules.table import RULES, as_operand, define, summed_to
 from portarray._transforms.standard import pa
 
 
@@ -50,8 +50,8 @@ def _tile(g: Any, y: Any, x: Any, repeats: Any) -> Any:
 
 define(
     {
-        "astype": lambda g, y, x, *_, **__: _as(g, x),
-        "asarray": lambda g, y, x, *_, **__: _as(g, x),
+        "astype": lambda g, y, x, *_, **__: as_operand(g, x),
+        "asarray": lambda g, y, x, *_, **__: as_operand(g, x),
         "broadcast_to": lambda g, y, x, *_, **__: g,
         "expand_dims": lambda g, y, x, *_, **__: pa.reshape(g, x.shape),
         "fft.fftshift": lambda g, y, x, **options: pa.fft.ifftshift(g, **options),
@@ -65,17 +65,11 @@ define(
         "roll": _roll,
         "squeeze": lambda g, y, x, *_, **__: pa.reshape(g, x.shape),
         "tile": _tile,
-        "to_device": lambda g, y, x, back: _as(pa.to_device(g, back), x),
+        "to_device": lambda g, y, x, back: as_operand(pa.to_device(g, back), x),
         "tril": lambda g, y, x, *, k=0: pa.tril(g, k=k),
         "triu": lambda g, y, x, *, k=0: pa.triu(g, k=k),
     }
 )
-
-
-def _as(g: Any, x: Any) -> Any:
-    if pa.isdtype(g.dtype, "complex floating") and not pa.isdtype(x.dtype, "complex floating"):
-        g = pa.real(g)
-    return pa.astype(g, x.dtype)
 
 
 def _concat(gs: Any, ys: Any, wanted: Any, arrays: Any, *, axis: int | None = 0) -> Any:
@@ -187,8 +181,18 @@ def _setitem(gs: Any, ys: Any, wanted: Any, x: Any, key: Any, value: Any) -> Any
     part = None
     if wanted[2]:
         part = g[key]
+        if any(_is_index_array(one) for one in (key if isinstance(key, tuple) else (key,))):
+            part = pa.where(_stayed(x, key, part), part, 0)
         part = summed_to(part, value.shape)
     return (kept, None, part)
+
+
+def _stayed(x: Any, key: Any, part: Any) -> Any:
+    """Return which elements of an assigned value stayed, where some went to the same place."""
+    numbers = pa.reshape(pa.arange(part.size, device=x.device), part.shape)
+    places = pa.full(x.shape, -1, dtype=numbers.dtype, device=x.device)
+    places[key] = numbers
+    return places[key] == numbers
 
 
 RULES.update(

@@ -17,7 +17,7 @@ from typing import Any
 from portarray._array.array import Array
 from portarray._transforms.standard import pa
 
-__all__ = ["RULES", "Part", "Rule", "of_operands", "summed_to"]
+__all__ = ["RULES", "Part", "Rule", "as_operand", "of_operands", "summed_to"]
 
 Part = Callable[..., Any]
 Rule = Callable[..., Sequence[Any]]
@@ -72,3 +72,10 @@ def conj(x: Any) -> Any:
     if type(x) is Array:
         return pa.conj(x) if pa.isdtype(x.dtype, "complex floating") else x
     return x.conjugate() if isinstance(x, complex) else x
+
+
+def as_operand(g: Any, x: Any) -> Any:
+    """Return a cotangent in the dtype of its operand, which may be real where the result is not."""
+    if pa.isdtype(g.dtype, "complex floating") and not pa.isdtype(x.dtype, "complex floating"):
+        g = pa.real(g)
+    return pa.astype(g, x.dtype, copy=False)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from portarray._transforms.rules.table import define
+from portarray._transforms.rules.table import as_operand, define
 from portarray._transforms.standard import pa
 
 _OTHER: dict[str | None, Any] = {
@@ -37,10 +37,7 @@ def _fitted(x: Any, sizes: Sequence[int], axes: Sequence[int]) -> Any:
 
 
 def _like(g: Any, x: Any, axes: Sequence[int]) -> Any:
-    if not pa.isdtype(x.dtype, "complex floating") and pa.isdtype(g.dtype, "complex floating"):
-        g = pa.real(g)
-    g = _fitted(g, [x.shape[axis] for axis in axes], axes)
-    return pa.astype(g, x.dtype, copy=False)
+    return _fitted(as_operand(g, x), [x.shape[axis] for axis in axes], axes)
 
 
 def _weights(n: int, g: Any, axis: int) -> Any:

@@ -54,7 +54,7 @@ class OwnGradients(Backend):
                 return [None] * len(inputs)
             deeper = nested or _depth.now > 0 or any(_needs(cotangents[n]) for n in followed)
             try:
-                return torch.autograd.grad(
+                found: Sequence[Tensor | None] = torch.autograd.grad(
                     [results[n] for n in followed],
                     inputs,
                     [cotangents[n] for n in followed],
@@ -66,6 +66,7 @@ class OwnGradients(Backend):
                 if _is_refusal(error):
                     raise NoOwnGradientError(str(error)) from error
                 raise
+            return [None if x is None or x._is_zerotensor() else x for x in found]
 
         if nested:
             return results, pull

@@ -336,4 +336,6 @@ PLAIN: Rows = {"getitem": {"biufc": _getitem}}
 
 def add_at(x: mx.array, indices: mx.array, values: mx.array, /) -> mx.array:
     """Return x with ``values[k]`` added to row ``indices[k]``, for all k, repeated or not."""
+    if not values.size:
+        return mx.array(x)  # MLX takes such updates for too large ones, or divides by 0
     return x.at[indices].add(values)

@@ -48,7 +48,8 @@ ROWS: Rows = {
     "floor_divide": {"iu": operator.floordiv, "f": _floor_divide},
     "multiply": {"iufc": operator.mul},
     "nextafter": {"f": np.nextafter, "float16": _half_nextafter},
-    "positive": {"biufc": np.ndarray.copy},  # NumPy's own refuses booleans
+    # NumPy's own refuses booleans; results without axes are its scalars, not ndarrays.
+    "positive": {"biufc": operator.methodcaller("copy")},
     "sign": {"iuf": np.sign, "c": by_parts(sign_parts)},
     "subtract": {"iufc": operator.sub},
 }

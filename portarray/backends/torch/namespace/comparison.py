@@ -26,6 +26,11 @@ def clip(x: Tensor, /, min: Bound = None, max: Bound = None) -> Tensor:
         return x.clone()
     if isinstance(low, Tensor) or isinstance(high, Tensor):
         low, high = _as_tensor(x, low), _as_tensor(x, high)
+        if x.requires_grad or any(y is not None and y.requires_grad for y in (low, high)):
+            # PyTorch's derivative by a bound fails where the other one has more axes.
+            given = [y for y in (x, low, high) if y is not None]
+            every = iter(torch.broadcast_tensors(*given))  # type: ignore[no-untyped-call]
+            x, low, high = (next(every), *(y if y is None else next(every) for y in (low, high)))
     return torch.clamp(x, low, high)  # type: ignore[arg-type]
 
 
