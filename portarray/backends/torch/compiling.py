@@ -31,7 +31,11 @@ class Compiling(Backend):
             # Fake tensors have no values, so that calls which read them are refused.
             trace = make_fx(function, tracing_mode="fake", _allow_non_fake_inputs=True)
             graph = trace(*given)
-            run: Callable[..., Any] = _inductor.compile(graph, given)
+            run: Callable[..., Any] = _inductor.compile(
+                graph,
+                given,
+                options={"emulate_precision_casts": True},  # halves are rounded, as in the calls
+            )
 
         def compiled(*natives: Any) -> Any:
             if torch.is_grad_enabled() and any(x.requires_grad for x in natives):
