@@ -69,7 +69,7 @@ class _Pulled:
         if not self._called.outputs and what != "grad":  # which says what it got
             raise TypeError(
                 f"{what} needs a function that returns arrays; {self.name} returned "
-                f"{_described(returned["output"])}"
+                f"{_described(returned['output'])}"
             )
         outputs = iter(self._called.outputs)
         self.output = trees.mapped(
