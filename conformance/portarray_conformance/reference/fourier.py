@@ -62,10 +62,7 @@ def _transformed(
     bound = NORMWISE["fft"] * math.log2(max(total, 2))
     sums = np.sum(np.abs(data), axis=places, keepdims=True)
     wild = np.broadcast_to(kinds.overflows(sums, result) | ~np.isfinite(sums), out.shape)
-    made = finished(rules, out, result, scale, bound, exact=False, wild=wild)
-    if not np.isfinite(data).all():
-        return rules.array(made._data, np.ones(out.shape, bool))
-    return made
+    return finished(rules, out, result, scale, bound, exact=False, wild=wild)
 
 
 def _one(rules: Rules, name: str, x: Any, n: Any, axis: Any, norm: str) -> Array:
