@@ -305,6 +305,20 @@ def test_parts_are_changed_in_place(device: str) -> None:
     assert host(twice(x)).tolist() == [4 + 4 + 2 * (12 + 18) + 2 * 12, 4 + 4 + 24]
 
 
+def test_norms_whose_sums_a_library_adds_in_another_order(device: str) -> None:
+    x = np.random.default_rng(2).normal(size=(40, 5, 1)).astype("f4")
+
+    def loss(x: Any, order: float) -> Any:
+        x[...] = x + 0.0  # recorded by every library
+        return pa.sum(pa.linalg.matrix_norm(x, ord=order))
+
+    for order in (1, -1, np.inf, -np.inf):
+        got = pa.grad(lambda x, order=order: loss(x, order))(asarray(x, device))
+        sums = np.abs(x).sum(-2 if order in (1, -1) else -1, keepdims=True)
+        extreme = (np.max if order > 0 else np.min)(sums, axis=(-2, -1), keepdims=True)
+        np.testing.assert_allclose(host(got), np.sign(x) * (sums == extreme), rtol=1e-6)
+
+
 def test_nothing_is_left_behind(device: str) -> None:
     x = asarray([1.0, 3.0], device)
 

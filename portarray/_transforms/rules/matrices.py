@@ -342,10 +342,13 @@ def _matrix_norm(g: Any, y: Any, x: Any, /, *, keepdims: bool = False, ord: Any 
     if ord == "fro":
         return _vector_norm(g, y, x, axis=axes)
     if not keepdims:
-        g, y = _matrix(g), _matrix(y)
+        g = _matrix(g)
     if ord in (1, -1, float("inf"), float("-inf")):
-        sums = pa.sum(pa.abs(x), axis=-2 if ord in (1, -1) else -1, keepdims=True)
-        there = pa.astype(sums == y, y.dtype)
+        along, across = (-2, -1) if ord in (1, -1) else (-1, -2)
+        sums = pa.sum(pa.abs(x), axis=along, keepdims=True)
+        # Not y, whose sums the library may add in another order.
+        extreme = (pa.max if ord > 0 else pa.min)(sums, axis=across, keepdims=True)
+        there = pa.astype(sums == extreme, y.dtype)
         return g * there / pa.sum(there, axis=axes, keepdims=True) * pa.sign(x)
     u, s, vh = pa.linalg.svd(x, full_matrices=False)
     if ord == "nuc":
