@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from functools import cache
 from getpass import getuser
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -24,6 +25,10 @@ os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 # So does SYCL behind dpnp, 0.3 s for each function and dtype.
 os.environ.setdefault("SYCL_CACHE_PERSISTENT", "1")
+
+# PyTorch's compiler imports it, and it refuses where the standard library's distutils came first.
+if find_spec("setuptools") is not None:
+    import_module("setuptools")
 
 import pytest
 from hypothesis import HealthCheck, settings

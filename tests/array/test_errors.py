@@ -51,6 +51,11 @@ EXAMPLES: list[tuple[errors.PortarrayError, type[Exception], dict[str, Any]]] = 
         {"reason": "a gradient would be lost"},
     ),
     (
+        errors.VerificationError("loss", "fake:cuda:0", "the result is not finite: nan", (1.0,)),
+        AssertionError,
+        {"function": "loss", "device": "fake:cuda:0", "inputs": (1.0,)},
+    ),
+    (
         errors.LinAlgError("linalg.inv", "a matrix is singular", "jax:cpu:0"),
         ValueError,
         {"function": "linalg.inv", "device": "jax:cpu:0"},
