@@ -249,7 +249,7 @@ class Groups:
             for x in _deep(one)
         )
 
-    def _places(self, pad: str) -> Iterator[str]:
+    def _places(self, pad: str) -> Iterator[str]:  # numpydoc ignore=YD01
         """Yield where a work-item is in the ndrange."""
         ndim, kind = self.types.setting.ndim, self.types.offset
         if ndim <= MAX_AXES:
@@ -396,7 +396,7 @@ class _InRuns(Statements):
     next = ""
     left = False
 
-    def beside(self, node: tree.Node, pad: str) -> Iterator[str]:
+    def beside(self, node: tree.Node, pad: str) -> Iterator[str]:  # numpydoc ignore=YD01
         """Yield the line of Python that a statement is from."""
         assert self.function.source is not None
         yield f"{pad}// {self.function.source.beside(node.at)}"
@@ -501,7 +501,7 @@ def _leaves(body: Iterable[tree.Statement]) -> bool:
     )
 
 
-def _own(x: tree.Statement) -> Iterator[tree.Statement]:
+def _own(x: tree.Statement) -> Iterator[tree.Statement]:  # numpydoc ignore=YD01
     """Yield a statement and those in it, without the jumps of loops in it."""
     yield x
     if isinstance(x, tree.If):
