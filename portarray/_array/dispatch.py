@@ -30,6 +30,7 @@ __all__ = [
     "default_dtype",
     "functions_of",
     "learned",
+    "scoped",
     "dtypes_of",
     "wrap_native",
     "inplace",
@@ -288,7 +289,7 @@ def inplace(table: DispatchTable, name: str) -> Function | None:
 def _wrap_direct(own: Function, table: DispatchTable, name: str) -> Function:
     """Wrap a library's own function: make the device current, check the user's settings."""
     device = table.device
-    own = _scoped(own, device)
+    own = scoped(own, device)
     return own if device._backend.has_fixed_dtype(table.native) else _while_set(own, table, name)
 
 
@@ -324,7 +325,7 @@ def _serve(table: DispatchTable, name: str) -> Function:
         raise dtypes.missing(error.dtype, device, set(dtypes_of(device))) from None
     if how == "host" and not device._backend.on_host(device.native):
         function = _reporting_fallback(function, name, device)
-    return _scoped(function, device)
+    return scoped(function, device)
 
 
 def _serve_per_setting(table: DispatchTable, name: str) -> Function:
@@ -339,7 +340,7 @@ def wrap_native(table: DispatchTable, build: Callable[[], Function]) -> Function
     """Wrap a function of native arrays: make the device current, follow the user's settings."""
 
     def on_device() -> Function:
-        return _scoped(build(), table.device)
+        return scoped(build(), table.device)
 
     return on_device() if table.known_type is not None else _per_setting(table, on_device)
 
@@ -386,16 +387,16 @@ def _reporting_fallback(function: Function, name: str, device: Device) -> Functi
     return reporting
 
 
-def _scoped(function: Function, device: Device) -> Function:
+def scoped(function: Function, device: Device) -> Function:
     """Wrap a function so that its device is current during the call, where a backend needs that."""
     backend, native = device._backend, device.native
     if backend.scope(native) is None:
         return function
 
-    def scoped(*args: Any, **options: Any) -> Any:
+    def called(*args: Any, **options: Any) -> Any:
         scope = backend.scope(native)
         assert scope is not None  # the backend had one when this wrapper was chosen
         with scope:
             return function(*args, **options)
 
-    return scoped
+    return called

@@ -14,6 +14,7 @@ from portarray_conformance.gradients import CASES
 from portarray_conformance.gradients.differences import followed, has, placed
 
 import portarray as pa
+from portarray._kernel_language import preparing
 from portarray.errors import TracedArrayError
 
 ALL = bool(os.environ.get("PORTARRAY_ALL_GRADIENTS"))
@@ -388,6 +389,44 @@ def test_programs_move_arrays(device: str) -> None:
     assert_alike(pa.compile(function)(x), function(x))
     slope = pa.compile(pa.grad(lambda x: pa.sum(function(x))))
     np.testing.assert_allclose(host(slope(x)), 2 * np.exp(host(x)) + 1, rtol=1e-6)
+
+
+def test_calls_are_made_with_their_device_current(
+    fake: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from fake.backend import LIBRARY
+
+    entered: list[int] = []
+    enter = LIBRARY.on_device
+
+    def noted(device: Any) -> Any:
+        entered.append(device.index)
+        return enter(device)
+
+    compiled = pa.compile(lambda x: pa.exp(x) + pa.sum(x, axis=0))
+    x = asarray([1.0, 2.0], "fake:cuda:1")
+    compiled(x)
+    monkeypatch.setattr(type(LIBRARY), "on_device", lambda _, device: noted(device))
+    found = compiled(x)
+    assert entered
+    assert set(entered) == {1}
+    assert len(entered) >= 3
+    np.testing.assert_allclose(host(found), np.exp([1.0, 2.0]) + 3, rtol=1e-6)
+
+
+def test_calls_are_made_where_a_kernel_cannot_be_built(
+    fuses: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*args: Any) -> Any:
+        raise pa.errors.KernelBuildError("fused", "numpy:cpu:0", "out of registers", "text")
+
+    monkeypatch.setattr(preparing, "prepare", refused)
+    compiled = pa.compile(lambda x: pa.exp(x) * 2 + x)
+    x = asarray([1.0, 2.0], "numpy")
+    assert_alike(compiled(x), pa.exp(x) * 2 + x)
+    told = compiled.explain(x)
+    assert not told.kernels
+    assert "refused kernel" in str(told)
 
 
 def test_threads_and_memory(device: str) -> None:

@@ -21,6 +21,7 @@ from portarray._transforms.compiling.fusion import Group, is_alias
 from portarray._transforms.compiling.graph import Constant, Graph, Node, Ref, refs
 from portarray._transforms.compiling.texts import KernelText
 from portarray._transforms.standard import pa
+from portarray.errors import PortarrayError
 
 __all__ = ["Fused", "fused_steps"]
 
@@ -192,8 +193,12 @@ def fused_steps(graph: Graph) -> tuple[list[Any], list[FusedKernel], dict[str, s
         needed = fusion.outputs(graph, group, kept)
         made = texts.text_of(graph, group, needed, _uniform(device), _lanes(device))
         calls = [graph.nodes[n].name for n in group.nodes if not is_alias(graph.nodes[n])]
-        last[group.nodes[-1]] = Fused(graph, made, device, calls)
-        inside.update(group.nodes)
+        try:
+            last[group.nodes[-1]] = Fused(graph, made, device, calls)
+        except PortarrayError as error:  # its calls are made one by one
+            reasons[", ".join(calls)] = str(error).partition("\n")[0]
+        else:
+            inside.update(group.nodes)
     steps = [
         last.get(n, node) for n, node in enumerate(graph.nodes) if n in last or n not in inside
     ]

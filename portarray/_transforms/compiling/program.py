@@ -55,14 +55,15 @@ def replay(graph: Graph, steps: Sequence[Any]) -> Function:
     for n, step in enumerate(steps):
         outputs = ", ".join(f"v{number}" for number in step.outputs)
         if isinstance(step, Node):
-            function = constant(_direct(graph, step))
+            function = constant(_direct(graph, step) or dispatch.scoped(step.function, step.device))
             options = [f"{key}={text(x)}" for key, x in step.options.items()]
             call = f"{function}({', '.join([*map(text, step.args), *options])})"
             lines.append(f"{outputs}{',' if step.several else ''} = {call}")
         else:
+            run = dispatch.scoped(step, step.told.device)
             arguments = ", ".join(f"v{number}" for number in step.inputs())
             several = "," if len(step.outputs) == 1 else ""
-            lines.append(f"{outputs}{several} = {constant(step)}({arguments})")
+            lines.append(f"{outputs}{several} = {constant(run)}({arguments})")
         if last[n] and n + 1 < len(steps):
             lines.append(f"del {', '.join(f'v{number}' for number in last[n])}")
     inputs = ", ".join(f"v{number}" for number in graph.inputs)
@@ -72,23 +73,23 @@ def replay(graph: Graph, steps: Sequence[Any]) -> Function:
     return source.generated(whole, "replay", names)
 
 
-def _direct(graph: Graph, node: Node) -> Function:
-    """Return the function of a node, the library's own where that takes such operands."""
+def _direct(graph: Graph, node: Node) -> Function | None:
+    """Return the library's own function for a node where that takes such operands, or None."""
     arrays = [x for x in node.args if x.__class__ in (Ref, Constant)]
     scalars = [x for x in node.args if x.__class__ in (int, float, bool)]
     dtypes = {graph.values[x.number].dtype for x in arrays if x.__class__ is Ref}
     is_scalar = len(arrays) == 1 and len(scalars) == 1
     if node.options or len(dtypes) != 1 or len(arrays) + len(scalars) != len(node.args):
-        return node.function
+        return None
     if len(arrays) != sum(x.__class__ is Ref for x in arrays) or (scalars and not is_scalar):
-        return node.function
+        return None
     table = dispatch.table_of(node.device, dtypes.pop())
     if is_scalar and not table.takes(scalars[0]):
-        return node.function
+        return None
     own = dispatch.functions_of(node.device)
     short = (own.with_scalar if is_scalar else own.plain)(node.name, table.dtype)
     if short is None:
-        return node.function
+        return None
     return dispatch.learned(table, node.name, table, scalar=is_scalar)[0]
 
 
