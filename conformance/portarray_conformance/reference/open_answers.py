@@ -94,11 +94,18 @@ def _codes(x: Data) -> Data:
     return np.asarray(np.where(np.isnan(x), 0, size + 4 * np.signbit(x)))
 
 
+_SYMMETRIC = frozenset(("cos", "cosh", "sin", "sinh", "tan", "tanh"))
+"""Functions whose values at -z and at the conjugate of z are those at z up to signs: what is open
+at one of these is open at all, though the standard says so of one."""
+
+
 @functools.cache
 def _free(name: str) -> frozenset[int]:
     """Return the operands for which the standard leaves a sign open."""
     rows = [row for row in COMPLEX_UNARY.get(name, ()) if any(row.free_signs)]
     given = np.asarray([row.given for row in rows]).reshape(-1, 2)
+    if name in _SYMMETRIC:
+        given = np.concatenate([given * signs for signs in ((1, 1), (-1, -1), (1, -1), (-1, 1))])
     return frozenset((8 * _codes(given[:, 0]) + _codes(given[:, 1])).tolist())
 
 
