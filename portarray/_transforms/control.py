@@ -113,7 +113,7 @@ def while_loop(condition: Function, body: Function, initial: Any, /) -> Any:
     >>> double(pa.asarray(3.0))
     Array(192., dtype=float64, device='numpy:cpu:0')
     """
-    leaves = [x for _, x in trees.arrays(initial) if type(x) is Array]
+    leaves = trees.leaves(initial)
     outer = _capture_of(leaves)
     if outer is None:
         state = initial
@@ -172,7 +172,7 @@ def _subprogram(what: str, function: Function, state: Any, *, is_state: bool) ->
             f"while_loop: the condition returned {_described(output)}; it is a truth value, an "
             f"array of shape () and dtype bool"
         )
-    leaves = [x._native for _, x in trees.arrays(output) if type(x) is Array]
+    leaves = [x._native for x in trees.leaves(output)]
     graph = capture.graph(leaves)
     return replay(graph, graph.nodes), capture.borrowed
 
@@ -211,7 +211,7 @@ def scan(function: Function, initial: Any, xs: Any, /) -> tuple[Any, Any]:
     >>> sums
     Array([1., 3., 6.], dtype=float64, device='numpy:cpu:0')
     """
-    leaves = [x for _, x in trees.arrays(xs) if type(x) is Array]
+    leaves = trees.leaves(xs)
     lengths = {x.shape[0] if x.ndim else 0 for x in leaves}
     if len(lengths) != 1 or 0 in lengths:
         raise ValueError(

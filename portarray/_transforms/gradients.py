@@ -513,7 +513,7 @@ def _recorded(name: str, run: Function, args: tuple[Any, ...], backward: Functio
     ``run`` returns the output and what ``backward`` needs of it, which returns a cotangent for each
     array of the arguments.
     """
-    leaves = [x for tree in args for _, x in trees.arrays(tree) if type(x) is Array]
+    leaves = trees.leaves(args)
     trace = tracing.innermost([x._native for x in leaves])
     if trace is None and any(x.device._backend.pulls(x._native) for x in leaves):
         raise NoOwnGradientError(f"{name} has a rule of its own")
@@ -533,7 +533,7 @@ def _recorded(name: str, run: Function, args: tuple[Any, ...], backward: Functio
 
 def _is_followed(args: Sequence[Any]) -> bool:
     """Tell whether a gradient is taken of one of the arguments."""
-    natives = [x._native for _, x in trees.arrays(tuple(args)) if type(x) is Array]
+    natives = [x._native for x in trees.leaves(tuple(args))]
     return isinstance(tracing.innermost(natives), GradientTrace)
 
 

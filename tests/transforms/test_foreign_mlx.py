@@ -2,35 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
-from foreign_cases import FUNCTIONS, Function, assert_close, expected, loss, placed
+from foreign_cases import FUNCTIONS, assert_close, expected, loss
+from mlx_arrays import BOUND, mx, native, on_the_processor, x_fixture
 
-mx = pytest.importorskip("mlx.core")
+import portarray as pa
 
-import portarray as pa  # noqa: E402
-
-BOUND = 2e-4  # float32
-
-
-@pytest.fixture(name="x")
-def _x() -> pa.Array:
-    return pa.astype(placed("mlx:cpu"), pa.float32)  # MLX has no complex128
-
-
-def native(function: Function) -> Callable[[Any], Any]:
-    """Return a function of MLX's arrays from one of portarray's."""
-    return lambda x: function(pa.asarray(x)).native
-
-
-@pytest.fixture(autouse=True)
-def _on_the_processor() -> Any:
-    before = mx.default_device()
-    mx.set_default_device(mx.cpu)
-    yield
-    mx.set_default_device(before)
+__all__ = ["on_the_processor", "x_fixture"]  # fixtures, which pytest finds here
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

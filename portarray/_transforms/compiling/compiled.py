@@ -14,6 +14,7 @@ from portarray._array.results import reraise, wrapped
 from portarray._config import config
 from portarray._devices.device import Device
 from portarray._kernel_language import source
+from portarray._kernel_language.arguments import hashable
 from portarray._kernel_language.remembered import remember
 from portarray._transforms import precision as precisions
 from portarray._transforms import tracing, trees
@@ -45,6 +46,7 @@ class _Program:
         self._run = run
         self._tables = tables  # of the outputs
         self._build = build
+        self._caller: Function | None = None
         self.told = told
 
     def __call__(self, arrays: Sequence[Array]) -> Any:
@@ -61,6 +63,11 @@ class _Program:
 
         It returns the output where the program is for them, and :data:`_OTHER` where it is not.
         """
+        if self._caller is None:
+            self._caller = self._made_caller(arrays)
+        return self._caller
+
+    def _made_caller(self, arrays: Sequence[Array]) -> Function:
         names = [f"x{n}" for n in range(len(arrays))]
         told: dict[str, Any] = {
             "Array": Array, "config": config, "new": base.new_uninitialized, "run": self._run,
@@ -176,10 +183,8 @@ class Compiled:
         if named:
             signature(named, arrays, parts)
         key = tuple(parts)
-        try:
-            hash(key)
-        except TypeError:
-            raise self._unhashable(parts) from None
+        if not hashable(key):
+            raise self._unhashable(parts)
         return args, named, arrays, key
 
     def _made(
@@ -221,7 +226,7 @@ class Compiled:
         return trees.mapped(lambda x: x.to_device(device) if type(x) is Array else x, tree)
 
     def _unhashable(self, parts: Sequence[Any]) -> TypeError:
-        wrong = next((x for x in parts if not _is_hashable(x)), None)
+        wrong = next((x for x in parts if not hashable(x)), None)
         told = type(wrong[1]).__name__ if isinstance(wrong, tuple) else type(wrong).__name__
         return TypeError(
             f"{self.__name__} got {told}, of which a compiled function can depend neither as an "
@@ -268,7 +273,7 @@ class Compiled:
                     f"{self.__name__} changes an argument in place, which a compiled function "
                     f"cannot do: return the changed array, and change a copy, x.copy()"
                 )
-        leaves = [x for _, x in trees.arrays(output) if type(x) is Array]
+        leaves = trees.leaves(output)
         if not leaves:
             raise TypeError(
                 f"{self.__name__} returns no arrays, so that there is nothing to compile; it "
@@ -302,14 +307,6 @@ def _table(x: Array) -> Any:
     if x._native.__class__ is Tracer:
         return tracing.untraced(tracing.lowered(x._native), x._native.home)._table
     return x._table
-
-
-def _is_hashable(x: Any) -> bool:
-    try:
-        hash(x)
-    except TypeError:
-        return False
-    return True
 
 
 @overload

@@ -230,10 +230,7 @@ def _why_not(graph: Graph, node: Node) -> str:
     operands = [x for x in node.args if isinstance(x, (Ref, Constant))]
     dtypes = [graph.values[node.outputs[0]].dtype]
     dtypes += [_dtype(graph, x, node.device) for x in operands]
-    if any(dtype.kind == "c" for dtype in dtypes):
-        return "kernels have no complex numbers"
-    scalars = [x for x in node.args if isinstance(x, complex)]
-    if scalars:
+    if any(dtype.kind == "c" for dtype in dtypes) or any(isinstance(x, complex) for x in node.args):
         return "kernels have no complex numbers"
     if node.name in REDUCTIONS:
         if any(dtype.kind == "b" for dtype in dtypes) or "where" in node.options:

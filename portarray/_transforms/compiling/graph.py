@@ -10,6 +10,7 @@ import numpy as np
 
 from portarray._array import dispatch
 from portarray._devices.device import Device
+from portarray._kernel_language.arguments import exact, hashable
 from portarray._transforms import tracing
 from portarray._transforms.precision import PRODUCTS, mixed_product
 from portarray._transforms.tracing import Trace, Tracer
@@ -257,12 +258,8 @@ def _is_mask(x: Any) -> bool:
 
 def _key(x: Any) -> Any:
     """Return what equal calls have in common, None where that cannot be told."""
-    try:
-        key = _exact(x)
-        hash(key)
-    except TypeError:
-        return None
-    return key
+    key = _exact(x)
+    return key if hashable(key) else None
 
 
 def _exact(x: Any) -> Any:
@@ -270,4 +267,4 @@ def _exact(x: Any) -> Any:
         return (x.__class__, *map(_exact, x))
     if x.__class__ is slice:
         return (slice, _exact(x.start), _exact(x.stop), _exact(x.step))
-    return (float, x.hex()) if x.__class__ is float else (x.__class__, x)
+    return exact(x)

@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from portarray._array import dispatch
 from portarray._kernel_language import source
 from portarray._transforms.compiling.graph import Constant, Graph, Node, Ref, refs
 
-__all__ = ["Step", "replay"]
+__all__ = ["replay"]
 
 Function = Callable[..., Any]
-
-
-class Step(Protocol):
-    """What a program calls: a node, or several in one kernel."""
-
-    @property
-    def outputs(self) -> Sequence[int]:
-        """The numbers of the values that it computes."""
-
-    def inputs(self) -> list[int]:
-        """Return the numbers of the values that it takes."""
 
 
 def replay(graph: Graph, steps: Sequence[Any]) -> Function:

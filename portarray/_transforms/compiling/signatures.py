@@ -8,6 +8,7 @@ from typing import Any
 
 from portarray._array.array import Array
 from portarray._config import config
+from portarray._kernel_language.arguments import exact
 from portarray._movement.pytree import node_type
 from portarray._transforms import trees
 
@@ -32,10 +33,8 @@ def signature(tree: Any, leaves: list[Array], parts: list[Any]) -> None:
         parts.append((kind, len(tree)))
         for child in tree:
             signature(child, leaves, parts)
-    elif kind is float:
-        parts.append(tree.hex())  # 0.0 is not -0.0
     elif kind in _PLAIN:
-        parts.append((kind, tree))
+        parts.append(exact(tree))
     else:
         node = node_type(tree)
         if node is None:
@@ -47,7 +46,7 @@ def signature(tree: Any, leaves: list[Array], parts: list[Any]) -> None:
             signature(child, leaves, parts)
 
 
-_PLAIN = frozenset((int, bool, str, complex, type(None)))
+_PLAIN = frozenset((int, float, bool, str, complex, type(None)))
 
 
 def setting() -> tuple[Any, ...]:
