@@ -1,0 +1,4 @@
+"""The library's pages: one, with the table that its tests write."""
+
+project = "smalllearn"
+extensions = ["portarray.testing.sphinx"]

@@ -1,0 +1,402 @@
+"""``check_function``: one function on every device against NumPy."""
+
+from __future__ import annotations
+
+import functools
+import linecache
+import traceback
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from portarray._api import data_type
+from portarray._api.creation.values import asarray
+from portarray._api.movement import to_device
+from portarray._array import dispatch, dtypes
+from portarray._array.array import Array
+from portarray._array.host_access import Transfer, callers
+from portarray._config import config
+from portarray._devices import memory, selection
+from portarray._devices.device import Device
+from portarray.testing import _assertions, _choice, _guard
+
+__all__ = ["CheckError", "CheckReport", "check_function"]
+
+OWN = str(Path(__file__).parents[1])
+NUMPY = str(Path(np.__file__).parent)
+
+
+class CheckRow(NamedTuple):
+    """What was found on one device with one dtype; nothing is wrong where no problems are."""
+
+    device: str
+    dtype: str
+    problems: tuple[str, ...]
+
+
+class CheckReport(NamedTuple):
+    """What :func:`check_function` ran, and what it found.
+
+    Parameters
+    ----------
+    function : str
+        The function's name.
+    rows : tuple of CheckRow
+        A device, a dtype and the problems found there, for each pair that ran.
+    not_run : dict of str to str
+        Libraries that have no device here, with the reason.
+    """
+
+    function: str
+    rows: tuple[CheckRow, ...]
+    not_run: dict[str, str]
+
+    @property
+    def failed(self) -> tuple[CheckRow, ...]:
+        """The rows with problems."""
+        return tuple(row for row in self.rows if row.problems)
+
+    def __str__(self) -> str:
+        if not self.failed:
+            return f"{self.function}: right on {len(self.rows)} devices and dtypes"
+        lines = [f"{self.function} fails on {len(self.failed)} of {len(self.rows)}:"]
+        alike: dict[tuple[str, ...], list[str]] = {}
+        for row in self.failed:
+            alike.setdefault(row.problems, []).append(" ".join(row[:2]).strip())
+        for problems, places in alike.items():
+            lines.append(f"  {', '.join(places)}")
+            lines += [f"    {line}" for problem in problems for line in problem.splitlines()]
+        return "\n".join(lines)
+
+
+class CheckError(AssertionError):
+    """A function that does not do the same on every device.
+
+    Parameters
+    ----------
+    report : CheckReport
+        What was found where.
+    """
+
+    def __init__(self, report: CheckReport) -> None:
+        self.report = report
+        super().__init__(str(report))
+
+
+for _public in (CheckError, CheckReport, CheckRow):
+    _public.__module__ = "portarray.testing"  # where users find them, and pickle looks
+
+
+def check_function(
+    function: Callable[..., Any],
+    /,
+    *inputs: Any,
+    devices: str | Iterable[Device] | None = None,
+    dtypes: Collection[str] = _choice.FLOATS,
+    reference: Callable[..., Any] | None = None,
+    rtol: float | None = None,
+    atol: float = 0.0,
+    check_dtype: bool = True,
+    transfers: Collection[str] = (),
+) -> CheckReport:
+    """Check that a function does the same on every device as with NumPy.
+
+    On each device and for each dtype: it gives the values of the reference; its results are arrays
+    of that device, with the dtype of its floating-point inputs (where the result is floating-point)
+    or else the dtype that NumPy gives; it copies nothing to the host; it leaves its inputs as they
+    are; it creates nothing on the default device, which is another one meanwhile; and it refuses
+    inputs of two devices.
+
+    Parameters
+    ----------
+    function : callable
+        Takes arrays and returns arrays, in tuples, lists and dicts also.
+    *inputs : array-like or object
+        NumPy arrays, portarray arrays and lists become arrays of each device; those of
+        floating-point numbers of each dtype. Everything else is passed as it is.
+    devices : str or iterable of Device, optional
+        As the plugin's option ``--devices``, or devices. Default: NumPy, every CPU library, and
+        the virtual devices cuda, metal and tpu.
+    dtypes : collection of str
+        Floating-point dtypes; those that a device lacks are left out.
+    reference : callable, optional
+        Takes the inputs as NumPy arrays of float64. Default: the function itself, with float64 on
+        NumPy's device.
+    rtol, atol : float
+        Tolerances; by default ``rtol`` is four times the root of the dtype's epsilon.
+    check_dtype : bool
+        Whether the results' dtypes are checked.
+    transfers : collection of str
+        Kinds of copies to the host that are meant, such as ``"bool"`` in ``if xp.any(x):``,
+        ``"float"``, ``"numpy.asarray"`` or ``"host fallback"``.
+
+    Returns
+    -------
+    CheckReport
+        What ran.
+
+    Raises
+    ------
+    CheckError
+        If something is wrong somewhere; says what, where, and in which line.
+
+    Examples
+    --------
+    >>> from portarray.testing import check_function
+    >>> def scaled(x):
+    ...     xp = x.__array_namespace__()
+    ...     return x / xp.max(xp.abs(x))
+    >>> print(check_function(scaled, [1.0, -2.0], devices="numpy"))
+    scaled: right on 2 devices and dtypes
+    """
+    __tracebackhide__ = True
+    given = [_as_values(x) for x in inputs]
+    checked = _Checked(function, given, reference, rtol, atol, check_dtype, frozenset(transfers))
+    with ExitStack() as stack:
+        if devices is None or isinstance(devices, str):
+            chosen = _choice.choose(devices or _choice.DEFAULT, stack)
+        else:
+            chosen = _choice.Chosen(tuple(map(selection.device, devices)), {})
+        rows = list(checked.rows(chosen.devices, dtypes))
+    report = CheckReport(_name(function), tuple(rows), chosen.not_run)
+    if report.failed:
+        raise CheckError(report)
+    return report
+
+
+def _as_values(x: Any) -> Any:
+    """Return what becomes an array as NumPy array, and everything else as it is."""
+    if type(x) is Array:
+        return np.asarray(to_device(x, "numpy"))
+    return np.asarray(x) if isinstance(x, list) else x
+
+
+def _name(function: Callable[..., Any]) -> str:
+    while isinstance(function, functools.partial):
+        function = function.func
+    return getattr(function, "__name__", repr(function))
+
+
+class _Checked:
+    """One function with its inputs."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        inputs: list[Any],
+        reference: Callable[..., Any] | None,
+        rtol: float | None,
+        atol: float,
+        check_dtype: bool,
+        transfers: frozenset[str],
+    ) -> None:
+        self._function = function
+        self._inputs = inputs
+        self._reference = reference
+        self._rtol, self._atol = rtol, atol
+        self._check_dtype = check_dtype
+        self._transfers = transfers
+        self._floating = any(_kind(x) in "fc" for x in inputs if isinstance(x, np.ndarray))
+
+    def rows(self, devices: Collection[Device], dtypes: Collection[str]) -> Iterator[CheckRow]:
+        """Yield what is found on each device, for each dtype."""
+        for device in devices:
+            names = _choice.dtypes_of(device, dtypes) if self._floating else [""]
+            for number, name in enumerate(names):
+                problems = [*self._problems(device, name)]
+                if number == 0 and not problems:
+                    problems += self._mixed(device, name)
+                yield CheckRow(_choice.short(device), name, tuple(dict.fromkeys(problems)))
+
+    def _arrays(self, device: Device, name: str) -> list[Any]:
+        """Return the inputs on a device, those of floating-point numbers in a dtype."""
+        return [self._array(x, device, name) if isinstance(x, np.ndarray) else x
+                for x in self._inputs]  # fmt: skip
+
+    def _array(self, x: np.ndarray[Any, Any], device: Device, name: str) -> Array:
+        kind = _kind(x)
+        wanted = x.dtype
+        if kind in "fc":
+            wanted = dtypes.canonical(_COMPLEX.get(name, name) if kind == "c" else name)
+        has = dispatch.dtypes_of(device)
+        if wanted not in has:  # 64-bit integers, or the complex counterpart of a dtype
+            wanted = dispatch.default_dtype(device, kind)
+        return asarray(x.astype(wanted), device=device)
+
+    @functools.cached_property
+    def _expected(self) -> dict[str, Any]:
+        """The results in double precision, by their place in what the function returns."""
+        if self._reference is not None:
+            wide = {"f": np.float64, "c": np.complex128}
+            inputs = [
+                x.astype(wide.get(_kind(x), x.dtype)) if isinstance(x, np.ndarray) else x
+                for x in self._inputs
+            ]
+            return dict(_leaves(self._reference(*inputs)))
+        return self._on_numpy("float64")
+
+    @functools.cache  # noqa: B019  (lives as long as one check)
+    def _on_numpy(self, name: str) -> dict[str, Any]:
+        with selection.cpu_device() as cpu:
+            return dict(_leaves(self._function(*self._arrays(cpu, name))))
+
+    def _problems(self, device: Device, name: str) -> Iterator[str]:
+        """Yield what is wrong on a device with a dtype."""
+        told: list[str] = []
+
+        def heard(transfer: Transfer) -> None:
+            if transfer.to_host and transfer.kind not in self._transfers:
+                told.append(_guard.told(transfer, next(callers(), None)))
+
+        inputs = self._arrays(device, name)
+        try:
+            with _other(device), _guard.listening(heard), config(host_fallback="allow"):
+                result = self._function(*inputs)
+                memory.synchronize(device)
+        except Exception as error:  # noqa: BLE001  (whatever it is, it is what is reported)
+            yield from told
+            yield _told(error)
+            return
+        yield from told
+        yield from self._compared(dict(_leaves(result)), device, name)
+        for number, (x, before) in enumerate(zip(inputs, self._arrays(device, name), strict=True)):
+            if type(x) is Array and not _same(x, before):
+                yield f"input {number} has been changed"
+
+    def _compared(self, found: dict[str, Any], device: Device, name: str) -> Iterator[str]:
+        """Yield how results differ from what is expected."""
+        expected = self._expected
+        if list(found) != list(expected):
+            yield f"returns {_shape(found)}, with NumPy {_shape(expected)}"
+            return
+        likewise = self._on_numpy(name) if self._check_dtype else {}
+        for place, x in found.items():
+            what = f"result{place}"
+            if type(x) is not Array:
+                if hasattr(x, "__array__") or type(expected[place]) is Array:
+                    cls = f"{type(x).__module__}.{type(x).__qualname__}"
+                    yield f"{what} is no array of {device} but {cls}"
+                elif not self._near(x, expected[place]):
+                    yield f"{what} is {x!r}, with NumPy {expected[place]!r}"
+                continue
+            if x.device is not device:
+                yield f"{what} is on {x.device}, not on {device}"
+            if self._check_dtype:
+                yield from self._dtype(what, x, likewise[place], device, name)
+            yield from self._values(what, x, expected[place])
+
+    def _near(self, x: Any, expected: Any) -> bool:
+        """Compare what is no array: numbers nearly, everything else exactly."""
+        if isinstance(x, (float, complex)) and isinstance(expected, (float, complex)):
+            return bool(np.isclose(x, expected, rtol=self._rtol or 1e-3))
+        return bool(x == expected)
+
+    def _dtype(self, what: str, x: Array, alike: Any, device: Device, name: str) -> Iterator[str]:
+        kind = dtypes.kind_of(x.dtype)
+        if name and kind in "fc":
+            wanted = dtypes.canonical(_COMPLEX.get(name, name) if kind == "c" else name)
+        elif type(alike) is not Array:
+            return
+        else:
+            wanted = alike.dtype
+        if wanted not in dispatch.dtypes_of(device):
+            wanted = dispatch.default_dtype(device, dtypes.kind_of(wanted))
+        if x.dtype != wanted:
+            yield f"{what} is {x.dtype}, expected {wanted}"
+
+    def _values(self, what: str, x: Array, expected: Any) -> Iterator[str]:
+        with _guard.allowed():
+            here = asarray(to_device(x, "numpy"))
+            wide = np.asarray(asarray(expected, device="numpy")).astype(here.dtype)
+            try:
+                _assertions.assert_close(
+                    here,
+                    asarray(wide, device="numpy"),
+                    check_dtype=False,
+                    rtol=self._rtol,
+                    atol=self._atol,
+                )
+            except AssertionError as error:
+                yield f"{what} differs from NumPy's:{_indented(str(error))}"
+
+    def _mixed(self, device: Device, name: str) -> Iterator[str]:
+        """Yield what is wrong with inputs of two devices: they must be refused."""
+        arrays = self._arrays(device, name)
+        places = [n for n, x in enumerate(arrays) if type(x) is Array]
+        elsewhere = _another(device)
+        if len(places) < 2 or elsewhere is None:
+            return
+        arrays[places[-1]] = self._arrays(elsewhere, _floats(elsewhere, name))[places[-1]]
+        refusal: Exception | None = None
+        try:
+            with _other(device), config(host_fallback="allow"):
+                self._function(*arrays)
+        except Exception as error:  # noqa: BLE001  (in whatever words)
+            refusal = error
+        if refusal is None:
+            yield f"inputs of {device} and {elsewhere} are not refused: data moves unasked"
+
+
+_COMPLEX = {"float32": "complex64", "float64": "complex128"}
+
+
+def _kind(x: np.ndarray[Any, Any]) -> str:
+    return dtypes.kind_of(x.dtype)
+
+
+def _floats(device: Device, name: str) -> str:
+    names = _choice.dtypes_of(device, (name, "real floating")) if name else [""]
+    return names[0]
+
+
+def _another(device: Device) -> Device | None:
+    """Return a device that arrays are wrong on while a function computes on this one."""
+    cpu = selection.cpu_device()
+    return next(_choice.others(), None) if device is cpu else cpu
+
+
+def _other(device: Device) -> Device:
+    """Return the default device while a function computes on this one."""
+    return _another(device) or device
+
+
+def _same(x: Array, before: Array) -> bool:
+    with _guard.allowed():
+        a, b = np.asarray(to_device(x, "numpy")), np.asarray(to_device(before, "numpy"))
+    floating = data_type.isdtype(x.dtype, ("real floating", "complex floating"))
+    return np.array_equal(a, b, equal_nan=floating)
+
+
+def _leaves(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield what stands in tuples, lists and dicts, with its place."""
+    if isinstance(value, (tuple, list)):
+        for number, item in enumerate(value):
+            yield from _leaves(item, f"{place}[{number}]")
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _leaves(item, f"{place}[{key!r}]")
+    else:
+        yield place, value
+
+
+def _shape(found: dict[str, Any]) -> str:
+    return ", ".join(f"result{place}" for place in found) or "nothing"
+
+
+def _told(error: Exception) -> str:
+    """Return an error with the line that raised it, the innermost that is not ours or NumPy's."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if not frame.filename.startswith((OWN, NUMPY))]
+    where = ""
+    if own:
+        frame = own[-1]
+        line = linecache.getline(frame.filename, frame.lineno or 0).strip()
+        where = f"\n  {frame.filename}:{frame.lineno}: {line}"
+    return f"{type(error).__name__}: {str(error).partition(chr(10))[0]}{where}"
+
+
+def _indented(text: str) -> str:
+    return "".join(f"\n  {line}" for line in text.strip().splitlines() if line.strip())

@@ -1,0 +1,192 @@
+"""The device report: which test ran on which device, as JSON, over several machines.
+
+::
+
+    {"format": 1,
+     "devices": {"numpy:cpu:0": "what people call it"},
+     "not_run": {"cupy": "why"},
+     "tests": {"tests/test_a.py::test_f": {
+         "supports": ["mylib.f"],
+         "devices": {"numpy:cpu:0": {"passed": 2}}}}}
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from portarray.testing._choice import Chosen
+
+__all__ = ["OUTCOMES", "Recorder", "badge", "merge", "read", "table", "write"]
+
+FORMAT = 1
+OUTCOMES = ("passed", "failed", "xfailed", "skipped")
+
+Report: TypeAlias = dict[str, Any]
+
+
+class Recorder:
+    """Collects the outcomes of a run, and writes them."""
+
+    def __init__(self, path: str) -> None:
+        self._path = Path(path).absolute()  # tests may change the working directory
+        self._devices: dict[str, str] = {}
+        self._tests: Report = {}
+
+    def add(self, report: Any) -> None:
+        """Add what pytest reports of one step of a test."""
+        outcome = self._outcome(report)
+        told = dict(report.user_properties)
+        device = told.get("device")
+        if outcome is None or device is None:
+            return
+        self._devices[device] = told["device_name"]
+        name = report.nodeid.partition("[")[0]
+        test = self._tests.setdefault(name, {"supports": [], "devices": {}})
+        test["supports"] = told.get("supports", [])
+        counts = test["devices"].setdefault(device, {})
+        counts[outcome] = counts.get(outcome, 0) + 1
+
+    @staticmethod
+    def _outcome(report: Any) -> str | None:
+        """Return the outcome of a whole test, None for a step that says nothing of it."""
+        if report.when == "call" or (report.when == "setup" and not report.passed):
+            expected = hasattr(report, "wasxfail")
+            return "xfailed" if expected and report.skipped else str(report.outcome)
+        return "failed" if report.failed else None
+
+    def write(self, chosen: Chosen) -> None:
+        """Write the file, with the devices that tests ran on."""
+        write(
+            self._path,
+            {
+                "format": FORMAT,
+                "devices": self._devices,
+                "not_run": dict(chosen.not_run),
+                "tests": self._tests,
+            },
+        )
+
+
+def write(path: Path, report: Report) -> None:
+    """Write a report."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(report, indent=1, sort_keys=True) + "\n", "utf-8")
+
+
+def read(path: str | Path) -> Report:
+    """Read a report.
+
+    Raises
+    ------
+    ValueError
+        If the file is none.
+    """
+    text = Path(path).read_text("utf-8")
+    try:
+        report: Any = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{path} is no device report: {error}") from error
+    if not isinstance(report, dict) or report.get("format") != FORMAT or "tests" not in report:
+        raise ValueError(f"{path} is no device report of format {FORMAT}; pytest --device-report")
+    found: Report = report
+    return found
+
+
+def merge(reports: Iterable[Report]) -> Report:
+    """Return one report of several machines or runs: what ran on each device is counted together.
+
+    A library that ran anywhere is not among those that did not.
+    """
+    merged: Report = {"format": FORMAT, "devices": {}, "not_run": {}, "tests": {}}
+    for report in reports:
+        merged["devices"] |= report["devices"]
+        merged["not_run"] |= report["not_run"]
+        for name, test in report["tests"].items():
+            into = merged["tests"].setdefault(name, {"supports": [], "devices": {}})
+            into["supports"] = list(dict.fromkeys([*into["supports"], *test["supports"]]))
+            for device, counts in test["devices"].items():
+                before = into["devices"].setdefault(device, {})
+                for outcome, number in counts.items():
+                    before[outcome] = before.get(outcome, 0) + number
+    ran = {device.partition(":")[0] for device in merged["devices"]}
+    merged["not_run"] = {k: why for k, why in merged["not_run"].items() if k not in ran}
+    return merged
+
+
+def table(report: Report) -> tuple[list[str], list[list[str]]]:
+    """Return the head and the lines of a table: what is supported, and on which device.
+
+    A line is a function that the mark ``supports`` names, or else a test without its ``test_``.
+    """
+    devices = sorted(report["devices"], key=_order)
+    counts: dict[str, dict[str, dict[str, int]]] = {}
+    for name, test in report["tests"].items():
+        for line in test["supports"] or [name.rpartition("::")[2].removeprefix("test_")]:
+            cells = counts.setdefault(line, {})
+            for device, outcomes in test["devices"].items():
+                cell = cells.setdefault(device, {})
+                for outcome, number in outcomes.items():
+                    cell[outcome] = cell.get(outcome, 0) + number
+    head = ["", *(device.removesuffix(":0") for device in devices)]
+    lines = [[line, *(_cell(cells.get(d, {})) for d in devices)] for line, cells in counts.items()]
+    return head, sorted(lines)
+
+
+def _cell(counts: dict[str, int]) -> str:
+    """Return a cell: ✓ where all that ran passed, ✗ where something failed, as expected or not."""
+    wrong = counts.get("failed", 0) + counts.get("xfailed", 0)
+    right = counts.get("passed", 0)
+    if wrong:
+        return f"✗ ({right} of {right + wrong})" if right else "✗"
+    return "✓" if right else "–"
+
+
+def _order(device: str) -> tuple[bool, str]:
+    return device.startswith("virtual:"), device
+
+
+def markdown(report: Report) -> str:
+    """Return the table in Markdown."""
+    head, lines = table(report)
+    rows = [head, ["---"] + [":-:"] * (len(head) - 1), *lines]
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+_BADGE = """\
+<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="20" role="img" \
+aria-label="{label}: {text}">
+<title>{label}: {text}</title>
+<rect width="{left}" height="20" fill="#555"/>
+<rect x="{left}" width="{right}" height="20" fill="{colour}"/>
+<g fill="#fff" text-anchor="middle" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">
+<text x="{middle_left}" y="14">{label}</text>
+<text x="{middle_right}" y="14">{text}</text>
+</g>
+</svg>
+"""
+
+
+def badge(report: Report) -> str:
+    """Return a picture (SVG) that says on how many devices every test passed."""
+    passed = dict.fromkeys(report["devices"], True)
+    for test in report["tests"].values():
+        for device, counts in test["devices"].items():
+            passed[device] &= not counts.get("failed") and not counts.get("xfailed")
+    right, all_of = sum(passed.values()), len(passed)
+    text = f"{right} of {all_of}" if right < all_of else str(all_of)
+    label, left, width = "devices", 54, 54 + 14 + 7 * len(text)
+    colour = "#2e7d32" if all_of and right == all_of else "#b26a00" if right else "#b3261e"
+    return _BADGE.format(
+        label=label,
+        text=text,
+        left=left,
+        right=width - left,
+        width=width,
+        colour=colour,
+        middle_left=left / 2,
+        middle_right=(left + width) / 2,
+    )

@@ -1,0 +1,144 @@
+"""What virtual devices refuse: traits, and the presets that real backends declare."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from portarray.backends import chapters, registry
+from portarray.backends.types import BackendInfo, Kind, PlatformFacts
+from portarray.testing.virtual import INFO
+
+__all__ = ["NAMES", "Traits", "preset", "presets"]
+
+NAMES = (
+    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float16", "float32", "float64", "complex64", "complex128"),
+)
+"""The dtypes that virtual devices may have: NumPy's."""
+
+WIDE = {"float64": ("float64", "complex128"), "int64": ("int64", "uint64")}
+
+
+@dataclass(frozen=True)
+class Traits:
+    """What a virtual device is like.
+
+    Parameters
+    ----------
+    library : str
+        The library that the device stands for.
+    float64 : bool
+        Whether it has float64 and complex128.
+    int64 : bool
+        Whether it has int64 and uint64.
+    immutable : bool
+        Whether native arrays are immutable.
+    assignment : bool
+        Whether ``x[key] = value`` is allowed on a :class:`portarray.Array`, which puts a new native
+        array in the place of an immutable one.
+    host_readable : bool
+        Whether device memory is host memory.
+    current : bool
+        Whether one of several devices made together is current, and functions refuse arrays of the
+        others.
+    late : bool
+        Whether errors that depend on values are raised when results are waited for.
+    memory : int or None
+        Bytes of memory; None is as much as the host has.
+    dynamic_shapes : bool
+        Whether there are functions whose results have shapes that depend on values.
+    launches : int or None
+        How many functions may be called.
+    host_functions : frozenset of str
+        Functions of the standard that are computed on the host.
+    dlpack : int
+        DLPack's type of the memory.
+    kind : {"gpu", "accelerator"}
+        What the device is.
+    """
+
+    library: str
+    float64: bool = True
+    int64: bool = True
+    immutable: bool = False
+    assignment: bool = True
+    host_readable: bool = False
+    current: bool = False
+    late: bool = False
+    memory: int | None = None
+    dynamic_shapes: bool = True
+    launches: int | None = None
+    host_functions: frozenset[str] = frozenset()
+    dlpack: int = 1
+    kind: Kind = "gpu"
+    lacks: frozenset[str] = field(init=False, repr=False, default=frozenset())
+
+    def __post_init__(self) -> None:
+        lacks = {
+            name for trait, names in WIDE.items() if not getattr(self, trait) for name in names
+        }
+        object.__setattr__(self, "lacks", frozenset(lacks))
+        for name, what in (("memory", "bytes"), ("launches", "calls")):
+            value = getattr(self, name)
+            if value is not None and (type(value) is not int or value < 0):
+                raise ValueError(f"{name}={value!r}: use a number of {what}, or None")
+
+    def dtypes(self) -> dict[np.dtype[Any], np.dtype[Any]]:
+        """Return the dtypes that the device has."""
+        return {np.dtype(name): np.dtype(name) for name in NAMES if name not in self.lacks}
+
+
+def presets() -> tuple[str, ...]:
+    """Return the platforms that virtual devices may stand for."""
+    return tuple(INFO.ranks)
+
+
+def preset(platform: str, **changes: Any) -> Traits:
+    """Return the traits of a platform, as the first library that drives it declares them.
+
+    Raises
+    ------
+    ValueError
+        If there are no virtual devices of that name.
+    TypeError
+        If a change is no trait, or of the wrong type.
+    """
+    if platform not in INFO.ranks:
+        raise ValueError(
+            f"{platform!r} is no platform of virtual devices; use one of {', '.join(INFO.ranks)}"
+        )
+    info, facts = _declared(platform)
+    found = Traits(
+        library=info.library,
+        **{trait: not set(names) & set(facts.lacks) for trait, names in WIDE.items()},
+        immutable=facts.immutable,
+        host_readable=facts.on_host,
+        current=facts.current,
+        dlpack=facts.dlpack,
+        host_functions=frozenset(facts.host_functions),
+        kind=facts.kind,
+    )
+    for name, value in changes.items():
+        if name == "host_functions":
+            changes[name] = frozenset(map(_function, value))
+        elif name not in ("memory", "launches") and not isinstance(value, bool):
+            raise TypeError(f"{name}={value!r}: use True or False")
+    return replace(found, **changes)
+
+
+def _function(name: str) -> str:
+    """Return the name of a function of the standard."""
+    served = registry.load_backend("numpy")
+    if chapters.own(served, name, None) is None:
+        raise ValueError(f"host_functions has {name!r}; use names of the standard, such as 'sort'")
+    return name
+
+
+def _declared(platform: str) -> tuple[BackendInfo, PlatformFacts]:
+    """Return the library that is chosen first on a platform, and what it declares."""
+    infos = [info for info in registry.backend_infos().values() if platform in info.facts]
+    first = min(infos, key=lambda info: info.ranks[platform])
+    return first, first.facts[platform]

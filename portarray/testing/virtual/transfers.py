@@ -1,0 +1,89 @@
+"""Copies between devices and the host, recorded or refused in a block."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from portarray._array import host_access
+
+__all__ = ["HostTransfer", "HostTransferError", "host_transfers"]
+
+
+class HostTransferError(AssertionError):
+    """A copy between a device and the host, where none is allowed."""
+
+
+class HostTransfer(NamedTuple):
+    """One copy between a device and the host.
+
+    Parameters
+    ----------
+    kind : str
+        What copies: ``"float"``, ``"numpy.asarray"``, ``"indexing"`` and so on.
+    device : str
+        The device's text.
+    to_host : bool
+        Which way.
+    name : str
+        The function that the host computes, or the other device of a move.
+    where : str
+        File, line and text of the code that calls portarray.
+    """
+
+    kind: str
+    device: str
+    to_host: bool
+    name: str
+    where: str
+
+    def __str__(self) -> str:
+        way = "to the host from" if self.to_host else "from the host to"
+        what = f"{self.kind} ({self.name})" if self.name else self.kind
+        return f"{self.where}: {what} copies {way} {self.device}"
+
+
+@contextmanager
+def host_transfers(*, refuse: bool = False) -> Iterator[list[HostTransfer]]:
+    """Record the copies between devices and the host that the running thread makes.
+
+    Parameters
+    ----------
+    refuse : bool
+        Whether the first of them raises.
+
+    Yields
+    ------
+    list of HostTransfer
+        Those that were made so far.
+
+    Raises
+    ------
+    HostTransferError
+        If a copy is refused.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> from portarray.testing import host_transfers, virtual_devices
+    >>> with virtual_devices("cuda") as (gpu,), host_transfers() as made:
+    ...     x = pa.ones(3, device=gpu)
+    ...     y = float(pa.sum(x))
+    >>> [copy.kind for copy in made]
+    ['float']
+    """
+    made: list[HostTransfer] = []
+    own = threading.get_ident()
+
+    def note(copy: host_access.Transfer) -> None:
+        if threading.get_ident() != own:
+            return
+        where = str(next(host_access.callers(), ""))
+        made.append(HostTransfer(copy.kind, str(copy.device), copy.to_host, copy.name, where))
+        if refuse:
+            raise HostTransferError(f"{made[-1]}, which is refused here")
+
+    with host_access.listening(note):
+        yield made

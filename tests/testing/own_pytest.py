@@ -1,0 +1,47 @@
+"""A pytest of its own, with the plugin, in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[2]
+
+
+class Run(NamedTuple):
+    """What a run of pytest said."""
+
+    code: int
+    text: str
+
+    @property
+    def outcomes(self) -> dict[str, str]:
+        """Tests by what stands behind ``::``, with their outcomes."""
+        found = re.findall(r"^\S*::(\S+) (PASSED|FAILED|SKIPPED|XFAIL|ERROR)", self.text, re.M)
+        return {name: outcome.lower() for name, outcome in found}
+
+    @property
+    def errors(self) -> list[str]:
+        """The lines that pytest ends with for wrong usage."""
+        return [line for line in self.text.splitlines() if line.startswith("ERROR: ")]
+
+
+def python(*arguments: str, cwd: Path, **env: str) -> Run:
+    """Run Python with portarray on its path and the plugin's module beside it."""
+    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": path, "COLUMNS": "200", **env},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        encoding="utf-8",
+        check=False,
+        timeout=300,
+    )
+    return Run(done.returncode, done.stdout)
