@@ -1,0 +1,102 @@
+"""The directive ``numpy-functions WHICH``: what becomes of NumPy's functions, from the package."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+
+import numpy as np
+from docutils import nodes
+from docutils.parsers.rst import Directive
+from numpy.testing import overrides
+from sphinx.application import Sphinx
+from sphinx.util.typing import ExtensionMetadata
+from support_table import table_of
+
+from portarray import _elsewhere, _numpy_functions  # noqa: F401  (fills the table)
+from portarray._numpy_functions import table, ufuncs
+
+
+class NumpyFunctions(Directive):
+    """Make the tables of what is served, ``functions`` or ``ufuncs``, or of what is ``refused``."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Return the table."""
+        self.state.document.settings.record_dependencies.add(table.__file__)
+        make = {"functions": _functions, "ufuncs": _ufuncs, "refused": _refused}
+        head, lines = make[self.arguments[0]]()
+        return [table_of(head, lines)]
+
+
+def _functions() -> tuple[list[str], list[list[str]]]:
+    chapters: dict[str, list[str]] = {}
+    for name, row in table.SERVED.items():
+        function = table.function_named(name)
+        if function is None:
+            continue
+        without = ", ".join(f"{one}=" for one in _without(function, row))
+        chapters.setdefault(row.chapter, []).append(f"{name} (no {without})" if without else name)
+    return ["chapter", "functions"], [
+        [title, ", ".join(sorted(names))] for title, names in chapters.items()
+    ]
+
+
+def _without(function: object, row: table.Served) -> Iterator[str]:
+    """Yield the parameters that are refused."""
+    try:
+        parameters = inspect.signature(function).parameters  # type: ignore[arg-type]
+    except ValueError:
+        return
+    if row.gathers or row.any_option:
+        return
+    ignored = {"out", "like", "device", "optimize", "writeable", *table.NEUTRAL}
+    yield from (
+        name
+        for name, one in parameters.items()
+        if name not in row.taken and name not in ignored and one.kind is not one.VAR_KEYWORD
+    )
+
+
+def _ufuncs() -> tuple[list[str], list[list[str]]]:
+    there = [name for name in vars(np) if isinstance(getattr(np, name), np.ufunc)]
+    own = sorted(name for name in there if name in ufuncs.STANDARD)
+    made = sorted(name for name in there if name in ufuncs.COMPOSED)
+    lines = [
+        ["functions of the standard", ", ".join(own)],
+        ["made of them", ", ".join(made)],
+        [".reduce", ", ".join(sorted(ufuncs.REDUCTIONS.keys() | ufuncs.ASSOCIATIVE))],
+        [".accumulate", ", ".join(sorted(ufuncs.ASSOCIATIVE))],
+        [".outer", "all of two operands"],
+    ]
+    return ["ufuncs", "which"], lines
+
+
+def _refused() -> tuple[list[str], list[list[str]]]:
+    lines = []
+    ufunc_names = {
+        f.__name__
+        for f in overrides.get_overridable_numpy_ufuncs()
+        if getattr(np, f.__name__, None) is f
+    }
+    names = {table.name_of(f) for f in overrides.get_overridable_numpy_array_functions()}
+    names -= table.SERVED.keys()
+    groups: dict[str, list[str]] = {}
+    for name in sorted(names | (ufunc_names - ufuncs.STANDARD - ufuncs.COMPOSED.keys())):
+        module, _, last = name.rpartition(".")
+        fix = _elsewhere.FUNCTIONS.get(module, {}).get(last)
+        if fix:
+            lines.append([name, fix])
+        elif not last.startswith("_"):
+            groups.setdefault(module, []).append(last)
+    for module, found in groups.items():
+        where = f"{module}: {', '.join(found)}" if module else ", ".join(found)
+        lines.append([where, "x.to_device('numpy').native, and NumPy on the host"])
+    return ["function", "use"], lines
+
+
+def setup(app: Sphinx) -> ExtensionMetadata:
+    """Add the directive."""
+    app.add_directive("numpy-functions", NumpyFunctions)
+    return {"parallel_read_safe": True}

@@ -1,0 +1,25 @@
+"""NumPy's functions on portarray arrays: computed on the device, or refused by name.
+
+One file for each chapter of NumPy's reference; imported when NumPy first asks.
+"""
+
+from portarray._numpy_functions import (  # noqa: F401  (each enters its functions into the table)
+    contraction,
+    creation,
+    differences,
+    fourier,
+    indexing,
+    linear_algebra,
+    manipulation,
+    mathematics,
+    ordering,
+    rearranging,
+    reductions,
+    without_nan,
+)
+from portarray._numpy_functions.table import answer as function
+from portarray._numpy_functions.table import store
+from portarray._numpy_functions.ufuncs import answer as ufunc
+from portarray._numpy_functions.ufuncs import is_numpys
+
+__all__ = ["function", "is_numpys", "store", "ufunc"]

@@ -1,0 +1,43 @@
+"""Discrete Fourier transforms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import portarray as pa
+from portarray._numpy_functions.table import chapter
+
+serves = chapter("Fourier transforms", "fft.")
+
+
+def _along_one(own: Callable[..., Any]) -> Callable[..., Any]:
+    def transform(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
+        return own(a, n=n, axis=axis, norm=norm or "backward")
+
+    return transform
+
+
+def _along_several(own: Callable[..., Any], default: Any) -> Callable[..., Any]:
+    def transform(a: Any, s: Any = None, axes: Any = default, norm: Any = None) -> Any:
+        return own(a, s=s, axes=axes, norm=norm or "backward")
+
+    return transform
+
+
+for _name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"):
+    serves(_name, order="a n axis norm out")(_along_one(getattr(pa.fft, _name)))
+for _name in ("fft", "ifft", "rfft", "irfft"):
+    _own = getattr(pa.fft, f"{_name}n")
+    serves(f"{_name}n", order="a s axes norm out")(_along_several(_own, None))
+    serves(f"{_name}2", order="a s axes norm out")(_along_several(_own, (-2, -1)))
+
+
+@serves()
+def fftshift(x: Any, axes: Any = None) -> Any:
+    return pa.fft.fftshift(x, axes=axes)
+
+
+@serves()
+def ifftshift(x: Any, axes: Any = None) -> Any:
+    return pa.fft.ifftshift(x, axes=axes)

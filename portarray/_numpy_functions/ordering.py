@@ -1,0 +1,354 @@
+"""Sorting, searching, counting and quantiles."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+import portarray as pa
+from portarray._numpy_functions.common import (
+    as_float,
+    beside,
+    flat,
+    is_float,
+    last_axis,
+    spread,
+)
+from portarray._numpy_functions.table import chapter
+
+serves = chapter("Sorting, searching, quantiles")
+
+
+def _line(a: Any, axis: Any) -> tuple[Any, int]:
+    return (flat(a), -1) if axis is None else (a, axis)
+
+
+@serves(order="a axis kind order")
+def sort(a: Any, axis: Any = -1, stable: Any = None) -> Any:
+    x, axis = _line(a, axis)
+    return pa.sort(x, axis=axis)
+
+
+@serves(order="a axis kind order")
+def argsort(a: Any, axis: Any = -1, stable: Any = None) -> Any:
+    x, axis = _line(a, axis)
+    return pa.argsort(x, axis=axis)
+
+
+@serves(order="a kth axis kind order")
+def partition(a: Any, kth: Any, axis: Any = -1) -> Any:
+    return sort(a, axis)
+
+
+@serves(order="a kth axis kind order")
+def argpartition(a: Any, kth: Any, axis: Any = -1) -> Any:
+    return argsort(a, axis)
+
+
+@serves()
+def lexsort(keys: Any, axis: int = -1) -> Any:
+    each = [pa.moveaxis(key, axis, -1) for key in keys]
+    order = pa.argsort(each[0], axis=-1)
+    for key in each[1:]:
+        again = pa.argsort(pa.take_along_axis(key, order, axis=-1), axis=-1)
+        order = pa.take_along_axis(order, again, axis=-1)
+    return pa.moveaxis(order, -1, axis)
+
+
+@serves(order="a axis out")
+def argmax(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
+    return pa.argmax(a, axis=axis, keepdims=bool(keepdims))
+
+
+@serves(order="a axis out")
+def argmin(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
+    return pa.argmin(a, axis=axis, keepdims=bool(keepdims))
+
+
+@serves(order="a axis out")
+def nanargmax(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
+    x = pa.where(pa.isnan(a), -pa.inf, a) if is_float(a) else a
+    return pa.argmax(x, axis=axis, keepdims=bool(keepdims))
+
+
+@serves(order="a axis out")
+def nanargmin(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
+    x = pa.where(pa.isnan(a), pa.inf, a) if is_float(a) else a
+    return pa.argmin(x, axis=axis, keepdims=bool(keepdims))
+
+
+@serves()
+def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
+    return pa.searchsorted(a, beside(v, a, "searchsorted"), side=side, sorter=sorter)
+
+
+@serves()
+def digitize(x: Any, bins: Any, right: bool = False) -> Any:
+    x = beside(x, bins, "digitize")
+    side: Literal["left", "right"] = "left" if right else "right"
+    rising = pa.searchsorted(bins, x, side=side)
+    falling = bins.shape[0] - pa.searchsorted(pa.flip(bins), x, side=side)
+    return pa.where(bins[0] <= bins[-1], rising, falling)
+
+
+@serves(order="x weights minlength")
+def bincount(x: Any, minlength: int = 0) -> Any:
+    if x.dtype.kind not in "iu" or x.ndim != 1:
+        raise TypeError(f"bincount counts integers in one axis, not {x.dtype} of shape {x.shape}")
+    if x.size and int(pa.min(x)) < 0:
+        raise ValueError("bincount counts integers that are not negative")
+    length = max(minlength, int(pa.max(x)) + 1 if x.size else 0)
+    edges = pa.arange(length + 1, dtype=x.dtype, device=x.device)
+    return pa.diff(pa.searchsorted(pa.sort(x), edges))
+
+
+# --- histograms --------------------------------------------------------------------------------
+
+
+@serves(order="a bins range weights")
+def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None) -> Any:
+    if type(bins) is pa.Array:
+        return bins
+    if isinstance(bins, str):
+        raise TypeError(f"histogram: bins={bins!r} is chosen from the values; pass how many")
+    x = as_float(flat(a))
+    if np.ndim(bins):
+        return pa.asarray(bins, dtype=x.dtype, device=x.device)
+    one = pa.ones((), dtype=x.dtype, device=x.device)
+    if range is not None:
+        low, high = one * range[0], one * range[1]
+    elif x.size:
+        low, high = pa.min(x), pa.max(x)
+    else:
+        low, high = one * 0, one
+    same = low == high
+    low, high = pa.where(same, low - 0.5, low), pa.where(same, high + 0.5, high)
+    steps = pa.arange(bins, dtype=x.dtype, device=x.device)
+    return pa.concat([low + steps * ((high - low) / bins), pa.reshape(high, (1,))])
+
+
+@serves(order="a bins range density weights")
+def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None) -> Any:
+    edges = histogram_bin_edges(a, bins, range)
+    x = pa.sort(flat(a))
+    places = pa.concat(
+        [pa.searchsorted(x, edges[:-1]), pa.searchsorted(x, edges[-1:], side="right")]
+    )
+    counts = pa.diff(places)
+    if density:
+        counts = counts / pa.diff(edges) / pa.sum(counts)
+    return counts, edges
+
+
+# --- quantiles ---------------------------------------------------------------------------------
+
+_CONTINUOUS = {
+    "linear": (1.0, 1.0),
+    "weibull": (0.0, 0.0),
+    "hazen": (0.5, 0.5),
+    "median_unbiased": (1 / 3, 1 / 3),
+    "normal_unbiased": (3 / 8, 3 / 8),
+    "interpolated_inverted_cdf": (0.0, 1.0),
+    "lower": (1.0, 1.0),
+    "higher": (1.0, 1.0),
+    "midpoint": (1.0, 1.0),
+    "nearest": (1.0, 1.0),
+    "inverted_cdf": (0.0, 1.0),
+    "averaged_inverted_cdf": (0.0, 1.0),
+}
+"""Alpha and beta of Hyndman and Fan, by NumPy's names of methods."""
+
+
+def _quantile(
+    a: Any, q: Any, axis: Any, method: str, keepdims: Any, *, skip_nan: bool, share: float = 1.0
+) -> Any:
+    if method not in _CONTINUOUS:
+        raise TypeError(f"quantile: method={method!r}; use one of {', '.join(_CONTINUOUS)}")
+    x, axes = last_axis(as_float(a), axis)
+    if not x.shape[-1]:
+        return pa.full(np.shape(q) + x.shape[:-1], pa.nan, dtype=x.dtype, device=x.device)
+    x = pa.sort(x, axis=-1)
+    nans = pa.isnan(x)
+    q = q if type(q) is pa.Array else pa.asarray(q, dtype=x.dtype, device=x.device)
+    outer = q.shape
+    q = pa.reshape(q, (-1,)).astype(x.dtype) * share
+    full = x.shape[-1]
+    count: Any = full
+    if skip_nan:
+        count = (full - pa.count_nonzero(nans, axis=-1, keepdims=True)).astype(x.dtype)
+    alpha, beta = _CONTINUOUS[method]
+    at = count * q + (alpha + q * (1 - alpha - beta)) - 1
+    at = pa.broadcast_to(at, (*x.shape[:-1], q.shape[0]))
+    low = pa.floor(at)
+    rest = at - low
+    last = pa.maximum(count - 1, 0) if skip_nan else full - 1
+    if method == "lower":
+        rest = pa.zeros_like(rest)
+    elif method == "higher":
+        rest = pa.ceil(rest)
+    elif method == "midpoint":
+        rest = pa.where(rest > 0, 0.5, 0.0).astype(x.dtype)
+    elif method == "nearest":
+        rest = pa.round(at) - low
+    elif method == "inverted_cdf":
+        rest = pa.where(rest == 0, 0.0, 1.0).astype(x.dtype)
+    elif method == "averaged_inverted_cdf":
+        rest = pa.where(rest == 0, 0.5, 1.0).astype(x.dtype)
+    first, second = (
+        pa.take_along_axis(x, pa.minimum(pa.maximum(place, 0), last).astype(_places(x)), axis=-1)
+        for place in (low, low + 1)
+    )
+    step = second - first
+    found = pa.where(rest < 0.5, first + step * rest, second - step * (1 - rest))
+    found = pa.where(rest == 0, first, pa.where(rest == 1, second, found))
+    if not skip_nan:
+        found = pa.where(pa.any(nans, axis=-1, keepdims=True), pa.nan, found)
+    found = pa.moveaxis(found, -1, 0)
+    parts = [spread(one, axes) for one in found] if keepdims else list(found)
+    return pa.reshape(pa.stack(parts), (*outer, *parts[0].shape)) if parts else found
+
+
+def _places(x: Any) -> Any:
+    return pa.__array_namespace_info__().default_dtypes(device=x.device)["indexing"]
+
+
+@serves(order="a q axis out overwrite_input method keepdims")
+def quantile(
+    a: Any, q: Any, axis: Any = None, method: str = "linear", keepdims: Any = False
+) -> Any:
+    return _quantile(a, q, axis, method, keepdims, skip_nan=False)
+
+
+@serves(order="a q axis out overwrite_input method keepdims")
+def percentile(
+    a: Any, q: Any, axis: Any = None, method: str = "linear", keepdims: Any = False
+) -> Any:
+    return _quantile(a, q, axis, method, keepdims, skip_nan=False, share=0.01)
+
+
+@serves(order="a q axis out overwrite_input method keepdims")
+def nanquantile(
+    a: Any, q: Any, axis: Any = None, method: str = "linear", keepdims: Any = False
+) -> Any:
+    return _quantile(a, q, axis, method, keepdims, skip_nan=True)
+
+
+@serves(order="a q axis out overwrite_input method keepdims")
+def nanpercentile(
+    a: Any, q: Any, axis: Any = None, method: str = "linear", keepdims: Any = False
+) -> Any:
+    return _quantile(a, q, axis, method, keepdims, skip_nan=True, share=0.01)
+
+
+@serves(order="a axis out overwrite_input keepdims")
+def median(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
+    return _quantile(a, 0.5, axis, "midpoint", keepdims, skip_nan=False)
+
+
+@serves(order="a axis out overwrite_input keepdims")
+def nanmedian(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
+    return _quantile(a, 0.5, axis, "midpoint", keepdims, skip_nan=True)
+
+
+# --- sets --------------------------------------------------------------------------------------
+
+
+@serves(order="ar return_index return_inverse return_counts axis")
+def unique(
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    *,
+    equal_nan: bool = True,
+    sorted: bool = True,
+) -> Any:
+    x = flat(ar)
+    if x.dtype.kind == "c":
+        all_of = pa.unique_all(x)
+        parts = (all_of[0], all_of[1], pa.reshape(all_of[2], ar.shape), all_of[3])
+    else:
+        order = pa.argsort(x)
+        values = pa.take(x, order, axis=0)
+        first = _first_of_each(values, equal_nan=equal_nan)
+        kept = values[first]
+        if not (return_index or return_inverse or return_counts):
+            return kept
+        (places,) = pa.nonzero(first)
+        group = pa.cumulative_sum(first.astype(order.dtype)) - 1
+        inverse = pa.take(group, pa.argsort(order), axis=0)
+        ends = pa.concat([places, pa.full((1,), x.shape[0], dtype=places.dtype, device=x.device)])
+        parts = (
+            kept,
+            pa.take(order, places, axis=0),
+            pa.reshape(inverse, ar.shape),
+            pa.diff(ends),
+        )
+    wanted = (True, return_index, return_inverse, return_counts)
+    found = tuple(part for part, one in zip(parts, wanted, strict=True) if one)
+    return found[0] if len(found) == 1 else found
+
+
+def _first_of_each(values: Any, *, equal_nan: bool) -> Any:
+    """Return a mask of the first of each group of equal values, which are in order."""
+    new = values[1:] != values[:-1]
+    if equal_nan and is_float(values):
+        both = pa.logical_and(pa.isnan(values[1:]), pa.isnan(values[:-1]))
+        new = pa.logical_and(new, pa.logical_not(both))
+    one = pa.ones((min(1, values.shape[0]),), dtype=pa.bool, device=values.device)
+    return pa.concat([one, new])
+
+
+@serves()
+def unique_all(x: Any) -> Any:
+    return pa.unique_all(x)
+
+
+@serves()
+def unique_counts(x: Any) -> Any:
+    return pa.unique_counts(x)
+
+
+@serves()
+def unique_inverse(x: Any) -> Any:
+    return pa.unique_inverse(x)
+
+
+@serves()
+def unique_values(x: Any) -> Any:
+    return pa.unique_values(x)
+
+
+@serves()
+def isin(
+    element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False
+) -> Any:
+    return pa.isin(element, test_elements, invert=bool(invert))
+
+
+@serves()
+def union1d(ar1: Any, ar2: Any) -> Any:
+    return unique(pa.concat([flat(ar1), flat(ar2)]))
+
+
+@serves(order="ar1 ar2 assume_unique return_indices")
+def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+    first, second = (flat(ar1), flat(ar2)) if assume_unique else (unique(ar1), unique(ar2))
+    both = pa.sort(pa.concat([first, second]))
+    return both[:-1][both[1:] == both[:-1]]
+
+
+@serves()
+def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+    first = flat(ar1) if assume_unique else unique(ar1)
+    return first[pa.isin(first, flat(ar2), invert=True)]
+
+
+@serves()
+def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+    first, second = (flat(ar1), flat(ar2)) if assume_unique else (unique(ar1), unique(ar2))
+    both = pa.sort(pa.concat([first, second]))
+    one = pa.ones((1,), dtype=pa.bool, device=both.device)
+    edge = pa.concat([one, both[1:] != both[:-1], one]) if both.size else one
+    return both[pa.logical_and(edge[1:], edge[:-1])]
