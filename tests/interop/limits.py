@@ -48,6 +48,10 @@ THROUGH_VIEWS = {
         "adds 1e-6 to the diagonal of covariances[k], a view: "
         "https://github.com/scikit-learn/scikit-learn/blob/main/sklearn/mixture/_gaussian_mixture.py"
     ),
+    "scipy.interpolate.PchipInterpolator": (
+        "writes slopes at a mask into dk[1:-1], a view: "
+        "https://github.com/scipy/scipy/blob/main/scipy/interpolate/_cubic.py"
+    ),
 }
 
 # --- what the page shows -------------------------------------------------------------------------

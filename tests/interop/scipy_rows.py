@@ -383,8 +383,6 @@ INTERPOLATE = [
         lambda a: interpolate.PchipInterpolator(a(GRID), a(NORMAL))(a(POSITIVE)),
         requires_default_device=True,
         host=True,
-        fails="SciPy makes a NumPy array inside it, also in 1.18: "
-        "https://github.com/scipy/scipy/pull/25466",
     ),
     Row(
         "scipy.interpolate.RBFInterpolator",

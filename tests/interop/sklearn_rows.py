@@ -327,7 +327,7 @@ BEYOND = [
         _fitted(neighbors.KNeighborsClassifier(3), "", "predict", y=TWO),
         fails=UNSUPPORTED,
     ),
-    *rows_of(metrics, "matthews_corrcoef", [TWO, TWO_GUESSED], fails=UNSUPPORTED),
+    *rows_of(metrics, "matthews_corrcoef", [TWO, TWO_GUESSED]),
     *rows_of(metrics, "silhouette_score", [X, THREE], fails=UNSUPPORTED),
     *rows_of(preprocessing, "scale robust_scale", [X], fails=UNSUPPORTED),
 ]

@@ -1,0 +1,46 @@
+"""``dask.config.set({"array.backend": "portarray"})``: what da.ones and its like then make."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dask.array as da
+from dask.array.backends import ArrayBackendEntrypoint
+
+from portarray.dask import creation, places
+
+__all__ = ["PortarrayBackend"]
+
+
+class PortarrayBackend(ArrayBackendEntrypoint):  # type: ignore[misc]
+    """Creation functions of ``dask.array`` with portarray chunks, on each worker's default device.
+
+    Entry point ``dask.array.backends``.
+    """
+
+    @staticmethod
+    def ones(shape: Any, *, dtype: Any = None, chunks: Any = "auto", **_: Any) -> da.Array:
+        """Return a Dask array of ones."""
+        return creation.ones(shape, dtype=dtype, chunks=chunks)
+
+    @staticmethod
+    def zeros(shape: Any, *, dtype: Any = None, chunks: Any = "auto", **_: Any) -> da.Array:
+        """Return a Dask array of zeros."""
+        return creation.zeros(shape, dtype=dtype, chunks=chunks)
+
+    @staticmethod
+    def empty(shape: Any, *, dtype: Any = None, chunks: Any = "auto", **_: Any) -> da.Array:
+        """Return a Dask array of any values."""
+        return creation.empty(shape, dtype=dtype, chunks=chunks)
+
+    @staticmethod
+    def full(
+        shape: Any, fill_value: Any, *, dtype: Any = None, chunks: Any = "auto", **_: Any
+    ) -> da.Array:
+        """Return a Dask array of one value."""
+        return creation.full(shape, fill_value, dtype=dtype, chunks=chunks)
+
+    @staticmethod
+    def to_backend(data: da.Array, **_: Any) -> da.Array:
+        """Return an array with portarray chunks."""
+        return places.to_device(data, None)

@@ -1,0 +1,137 @@
+"""Calls of a region on a worker: arrays from versions, and versions of what was written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from distributed.protocol import pickle
+
+import portarray as pa
+from portarray._array import extents, placement
+from portarray._array.layouts import Image, Layout, Values
+from portarray._devices.device import Device
+from portarray.dask import faults
+from portarray.tasks import arguments
+
+__all__ = ["Piece", "Plan", "Slot", "View", "given", "one_of", "run"]
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """Stands in a call's arguments for a ``"view"``, a ``"result"`` or a ``"value"``."""
+
+    kind: str
+    number: int
+
+
+class Piece(NamedTuple):
+    """Elements of a view: which input has them, at which place of it, and where they lie."""
+
+    source: int
+    place: int
+    layout: Layout | None
+
+
+class View(NamedTuple):
+    """An array of a call: a version, or made of pieces in the order they were written.
+
+    Views of one ``image``, a number, share memory: the first of them has the pieces of all.
+    """
+
+    pieces: tuple[Piece, ...]
+    layout: Layout | None
+    shape: tuple[int, ...]
+    dtype: Any
+    bare: bool  # a native array
+    writes: bool
+    image: int | None
+
+
+class Plan(NamedTuple):
+    """What a call is, but for the values of its inputs."""
+
+    function: bytes
+    args: Sequence[Any]
+    kwargs: dict[str, Any]
+    views: Sequence[View]
+
+
+def given(values: Values) -> tuple[None, Values]:
+    """Return the first version of an array, in the form of a call's result."""
+    return None, values
+
+
+def one_of(outcome: tuple[Any, ...], place: int) -> tuple[Any, ...]:
+    """Return a call's result or one version alone: others are not kept or sent with it."""
+    return (outcome[0],) if place == 0 else (None, outcome[place])
+
+
+def run(packed: bytes, device: str, *inputs: Any) -> tuple[Any, ...]:
+    """Call a function; return its result and the version of each view that it writes."""
+    try:
+        return _ran(packed, device, inputs)
+    except Exception as error:
+        faults.note(error, "call of a region", [device])
+        raise
+
+
+def _ran(packed: bytes, device: str, inputs: Sequence[Any]) -> tuple[Any, ...]:
+    plan: Plan = pickle.loads(packed)
+    where = pa.device(device)
+    arrays = _arrays(plan.views, inputs, where)
+
+    def value(one: Any) -> Any:
+        if not isinstance(one, Slot):
+            return one
+        if one.kind == "view":
+            x = arrays[one.number]
+            return placement.native_of(x) if plan.views[one.number].bare else x
+        return inputs[one.number][0] if one.kind == "result" else inputs[one.number]
+
+    args = [arguments.mapped(one, value) for one in plan.args]
+    kwargs = {key: arguments.mapped(one, value) for key, one in plan.kwargs.items()}
+    function = _function(plan.function)
+    with where:
+        result = function(*args, **kwargs)
+        extents.evaluate(result)
+    written = [x for x, view in zip(arrays, plan.views, strict=True) if view.writes]
+    return result, *map(Values.of, written)
+
+
+_function = lru_cache(256)(pickle.loads)
+
+
+def _arrays(views: Sequence[View], inputs: Sequence[Any], device: Device) -> list[Any]:
+    """Return the arrays of a call; those that it writes are its own."""
+    images: dict[int, Image] = {}
+    for number in {view.image for view in views if view.image is not None}:
+        shared = [view for view in views if view.image == number]
+        images[number] = image = Image([view.layout for view in shared if view.layout])
+        for view in shared:
+            _fill(image, view, inputs)
+    found = []
+    for view in views:
+        if view.image is not None:
+            assert view.layout is not None
+            x = images[view.image].get(view.layout, device, share=True)
+        elif not view.pieces:
+            x = pa.empty(view.shape, dtype=view.dtype, device=device)
+        elif len(view.pieces) == 1 and view.pieces[0].layout == view.layout:
+            source, place, _ = view.pieces[0]
+            x = inputs[source][place].on(device, copy=view.writes)
+        else:
+            assert view.layout is not None
+            image = Image([view.layout])
+            _fill(image, view, inputs)
+            x = image.get(view.layout, device, share=False)
+        found.append(x)
+    return found
+
+
+def _fill(image: Image, view: View, inputs: Sequence[Any]) -> None:
+    for source, place, layout in view.pieces:
+        assert layout is not None
+        image.put(layout, inputs[source][place])

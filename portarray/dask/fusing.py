@@ -1,0 +1,134 @@
+"""Fusing tasks of one scope only.
+
+Dask forgets the annotations of layers when it fuses the tasks of arrays; here they stay.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dask
+from dask._task_spec import (
+    DependenciesMapping,
+    Task,
+    _execute_subgraph,
+    convert_legacy_graph,
+    fuse_linear_task_spec,
+)
+from dask.array.optimization import _optimize_slices
+from dask.blockwise import optimize_blockwise
+from dask.core import flatten, reverse_dict
+from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
+from dask.utils import ensure_dict
+
+from portarray.dask.scopes import ANNOTATION, Scoped, scoped
+
+__all__ = ["is_annotated", "layered", "optimize"]
+
+Notes = dict[Any, dict[str, Any]]
+
+
+def is_annotated(dsk: Any) -> bool:
+    """Tell whether layers of a graph have annotations, or tasks are in a scope."""
+    if isinstance(dsk, HighLevelGraph):
+        return any(layer.annotations for layer in dsk.layers.values())
+    return any(isinstance(node, Scoped) for node in dsk.values())
+
+
+def optimize(dsk: Any, keys: Any) -> tuple[dict[Any, Any], Notes]:
+    """Optimize a graph as Dask does and fuse tasks of equal annotations only; return those, too."""
+    wanted = set(flatten(list(keys) if isinstance(keys, (list, set)) else [keys]))
+    if not isinstance(dsk, HighLevelGraph):
+        graph = convert_legacy_graph(ensure_dict(dsk))
+        return graph, {
+            key: {ANNOTATION: node.func} for key, node in graph.items() if isinstance(node, Scoped)
+        }
+    dsk = optimize_blockwise(dsk, keys=list(wanted)).cull(wanted)
+    notes: Notes = {}
+    for layer in dsk.layers.values():
+        if layer.annotations and any(map(callable, layer.annotations.values())):
+            notes.update((key, found) for key in layer if (found := _of_key(layer, key)))
+        elif layer.annotations:
+            notes.update(dict.fromkeys(layer, layer.annotations))
+    graph = convert_legacy_graph(ensure_dict(dsk))
+    if dask.config.get("optimization.fuse.active") is not False:
+        if _is_one_device(notes):
+            graph = fuse_linear_task_spec(graph, wanted)
+        else:
+            kept = wanted | _borders(graph, notes)
+            parts = [fuse_linear_task_spec(tasks, kept) for _, tasks in _apart(graph, notes)]
+            graph = {key: node for part in parts for key, node in part.items()}
+        graph = _optimize_slices(graph)
+    for key, node in graph.items():
+        if key not in notes and isinstance(node, Task) and node.func is _execute_subgraph:
+            inner = [notes[one] for one in node.args[0] if one in notes]
+            if inner:
+                notes[key] = inner[0]
+    return graph, notes
+
+
+def _of_key(layer: Any, key: Any) -> dict[str, Any]:
+    found = {
+        name: value(key) if callable(value) else value for name, value in layer.annotations.items()
+    }
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _is_one_device(notes: Notes) -> bool:
+    """Tell whether all annotations put blocks on one device, which then has all that is fused."""
+    kinds = list({id(note): note for note in notes.values()}.values())
+    return all(
+        note.keys() == {ANNOTATION} and note[ANNOTATION].placed and note == kinds[0]
+        for note in kinds
+    )
+
+
+def _borders(graph: dict[Any, Any], notes: Notes) -> set[Any]:
+    """Return the tasks that must not be fused with what needs them.
+
+    Tasks without annotations beside a block that was put on a device are taken into its scope.
+    """
+    needs = DependenciesMapping(graph)
+    needed = reverse_dict(needs)
+    for key, note in list(notes.items()):
+        if key in graph and ANNOTATION in note and note[ANNOTATION].placed:
+            rest = {name: value for name, value in note.items() if name != ANNOTATION}
+            for one, other in ((needed, needs), (needs, needed)):
+                step = key
+                while len(one[step]) == 1:
+                    (step,) = one[step]
+                    if step not in graph or len(other[step]) != 1 or notes.get(step, {}) != rest:
+                        break
+                    notes[step] = note
+    return {
+        key for key in graph if any(notes.get(key) != notes.get(one) for one in needed.get(key, ()))
+    }
+
+
+def _apart(
+    graph: dict[Any, Any], notes: Notes
+) -> list[tuple[dict[str, Any] | None, dict[Any, Any]]]:
+    """Return the tasks of each set of annotations."""
+    found: list[tuple[dict[str, Any] | None, dict[Any, Any]]] = []
+    by_identity: dict[int, dict[Any, Any]] = {}
+    for key, node in graph.items():
+        note = notes.get(key)
+        tasks = by_identity.get(id(note))
+        if tasks is None:
+            same = [tasks for other, tasks in found if other == note]
+            tasks = same[0] if same else {}
+            if not same:
+                found.append((note, tasks))
+            by_identity[id(note)] = tasks
+        tasks[key] = node
+    return found
+
+
+def layered(graph: dict[Any, Any], notes: Notes) -> HighLevelGraph:
+    """Return a graph with a layer for each set of annotations, its tasks in their scopes."""
+    layers = {}
+    for i, (note, tasks) in enumerate(_apart(graph, notes)):
+        within = (note or {}).get(ANNOTATION)
+        made = {key: scoped(node, within) for key, node in tasks.items()}
+        layers[f"portarray-{i}"] = MaterializedLayer(made, annotations=note)
+    return HighLevelGraph(layers, {name: set() for name in layers})

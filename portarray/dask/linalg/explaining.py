@@ -1,0 +1,176 @@
+"""What an operation on tiles consists of, before it is run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from portarray.dask.linalg.graph import Matrices
+from portarray.dask.linalg.preparing import prepared
+from portarray.dask.linalg.programs import Step
+from portarray.dask.linalg.running import is_local
+
+if TYPE_CHECKING:
+    from portarray.dask.places import Devices
+
+__all__ = ["Plan", "explain"]
+
+_ANY = "worker's default"
+
+
+class Plan(NamedTuple):
+    """What an operation consists of, as :func:`explain` returns it; ``str`` of it is a text.
+
+    Parameters
+    ----------
+    operation : str
+        Its name.
+    chunks : tuple of tuple of int
+        Rows and columns of the tiles of the first matrix.
+    engine : {"region", "dask"}
+        What runs it by default: a region of this process, or a graph of Dask.
+    tasks : mapping
+        How many tasks there are of each kind.
+    devices : mapping
+        Tasks of each device, and their floating-point operations.
+    flops : float
+        Floating-point operations of all tasks.
+    bytes_moved : int
+        Bytes of tiles that are copied from device to device; between workers there may be more.
+    """
+
+    operation: str
+    chunks: tuple[tuple[int, ...], ...]
+    engine: Literal["region", "dask"]
+    tasks: Mapping[str, int]
+    devices: Mapping[str, tuple[int, float]]
+    flops: float
+    bytes_moved: int
+
+    def __str__(self) -> str:
+        rows, columns = self.chunks
+        number = sum(self.tasks.values())
+        kinds = ", ".join(f"{count} {kind}" for kind, count in self.tasks.items())
+        lines = [
+            f"{self.operation} of {len(rows)} x {len(columns)} tiles of {max(rows)} x "
+            f"{max(columns)} and less, {'by a region' if self.engine == 'region' else 'on Dask'}",
+            f"  {number} tasks: {kinds}",
+            f"  {self.flops:.3g} floating-point operations, {self.bytes_moved} bytes moved",
+        ]
+        for device, (count, flops) in self.devices.items():
+            share = flops / self.flops if self.flops else 0.0
+            lines.append(f"  {device}: {count} tasks, {share:.0%} of the operations")
+        return "\n".join(lines)
+
+
+def explain(
+    operation: Literal["matmul", "cholesky", "lu", "solve", "solve_triangular"],
+    a: Any,
+    b: Any = None,
+    /,
+    *,
+    tiles: int | None = None,
+    devices: Devices = None,
+    **options: Any,
+) -> Plan:
+    """Say what an operation consists of: tiles, tasks, devices, and what is moved.
+
+    Nothing is computed. Arguments are checked as the operation itself checks them.
+
+    Parameters
+    ----------
+    operation : {"matmul", "cholesky", "lu", "solve", "solve_triangular"}
+        A function of this module.
+    a, b : dask.array.Array or Array
+        What it takes.
+    tiles, devices
+        As for :func:`matmul`.
+    **options : object
+        ``assume_a`` of :func:`solve` and ``lower`` of :func:`solve_triangular`.
+
+    Returns
+    -------
+    Plan
+        Print it, or read its attributes.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If there is no such operation, and what it raises for these arguments.
+    """
+    name: str = operation
+    if operation == "solve" and options.pop("assume_a", "gen") == "pos":
+        name = "solve_positive"
+    elif operation == "solve_triangular":
+        name = "solve_lower" if options.pop("lower", False) else "solve_upper"
+    elif operation not in ("matmul", "cholesky", "lu", "solve"):
+        raise ValueError(
+            f"{operation!r} has no plan; use 'matmul', 'cholesky', 'lu', 'solve' or "
+            f"'solve_triangular'"
+        )
+    if options:
+        raise TypeError(f"{operation} has no option {', '.join(options)} that changes its plan")
+    program = prepared(name, a, b, tiles=tiles, devices=devices)
+    matrices = program.matrices
+    kinds: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
+    work: Counter[str] = Counter()
+    for step in program.steps:
+        device = matrices.devices[step.writes[0]] or _ANY
+        kinds[step.function.__name__] += 1
+        counts[device] += 1
+        work[device] += _flops(step, matrices.shapes)  # type: ignore[assignment]
+    x = matrices.collections[0]
+    return Plan(
+        operation,
+        x.chunks,
+        "region" if is_local(x) else "dask",
+        dict(kinds),
+        {device: (counts[device], float(work[device])) for device in counts},
+        float(sum(work.values())),
+        sum(_moved(program.steps, matrices)),
+    )
+
+
+def _moved(steps: tuple[Step, ...], matrices: Matrices) -> Iterator[int]:
+    """Yield the bytes of copies: one of each version of a tile for each device that reads it."""
+    version: Counter[Any] = Counter()
+    known = set()
+    for step in steps:
+        there = matrices.devices[step.writes[0]]
+        for tile in (*step.writes, *step.reads):
+            here = matrices.devices[tile]
+            key = tile, version[tile], there
+            if None in (here, there) or here == there or key in known:
+                continue
+            known.add(key)
+            item = 4 if tile[0] == "p" else matrices.dtype.itemsize
+            size = item
+            for length in matrices.shapes[tile]:
+                size *= length
+            yield 2 * size if tile in step.writes else size
+        version.update(step.writes)
+
+
+def _flops(step: Step, shapes: Mapping[Any, tuple[int, ...]]) -> float:
+    """Return the floating-point operations of a step, to their largest term."""
+    rows, *rest = shapes[step.writes[-1]]
+    columns = rest[0] if rest else 1
+    reads = [shapes[one] for one in step.reads]
+    match step.function.__name__:
+        case "potrf":
+            return columns**3 / 3
+        case "panel":
+            return float(sum(shapes[one][0] for one in step.writes[1:]) * columns**2)
+        case "trsm" | "rtrsm":
+            return float(rows * columns * reads[0][0])
+        case "syrk":
+            return float(rows * columns * reads[0][1])
+        case "gemm":
+            inner = reads[0][0] if step.options.get("adjoint_a") else reads[0][1]
+            return 2.0 * rows * columns * inner
+        case "product":
+            half = reads[: len(reads) // 2]
+            return 2.0 * rows * columns * sum(inner for _, inner in half)
+    return 0.0

@@ -1,0 +1,319 @@
+"""Dask arrays of random numbers: the same whatever the chunks and devices.
+
+The functions are those of :mod:`portarray.random`, whose numbers depend on the key and the position
+alone: each block draws its own part of the whole array on its device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import dask.array as da
+
+import portarray as pa
+from portarray.dask import places
+from portarray.dask.creation import Layout
+from portarray.random import numbers, sampling
+from portarray.random.drawing import Block
+from portarray.random.keys import one_key
+
+if TYPE_CHECKING:
+    from portarray.dask.places import Devices
+    from portarray.typing import DTypeLike
+
+__all__ = ["bits", "choice", "exponential", "integers", "normal", "permutation", "uniform"]
+
+
+def bits(
+    key: pa.Array,
+    shape: Any = (),
+    *,
+    dtype: DTypeLike = "uint32",
+    chunks: Any = "auto",
+    devices: Devices = None,
+) -> da.Array:
+    """Return a Dask array of random bits, those of :func:`portarray.random.bits`.
+
+    Parameters
+    ----------
+    key, shape, dtype
+        As for :func:`portarray.random.bits`.
+    chunks, devices
+        As for :func:`portarray.dask.ones`.
+
+    Returns
+    -------
+    dask.array.Array
+        With portarray chunks.
+    """
+    return _drawn(numbers.bits, key, shape, {"dtype": dtype}, chunks, devices)
+
+
+def uniform(
+    key: pa.Array,
+    shape: Any = (),
+    *,
+    low: float = 0.0,
+    high: float = 1.0,
+    dtype: DTypeLike | None = None,
+    chunks: Any = "auto",
+    devices: Devices = None,
+) -> da.Array:
+    """Return a Dask array of uniform numbers, those of :func:`portarray.random.uniform`.
+
+    Parameters
+    ----------
+    key, shape, low, high
+        As for :func:`portarray.random.uniform`.
+    dtype : dtype-like, optional
+        The default one of the first block's device if None.
+    chunks, devices
+        As for :func:`portarray.dask.ones`.
+
+    Returns
+    -------
+    dask.array.Array
+        With portarray chunks.
+    """
+    options = {"dtype": dtype, "low": low, "high": high}
+    return _drawn(numbers.uniform, key, shape, options, chunks, devices)
+
+
+def normal(
+    key: pa.Array,
+    shape: Any = (),
+    *,
+    loc: float = 0.0,
+    scale: float = 1.0,
+    dtype: DTypeLike | None = None,
+    chunks: Any = "auto",
+    devices: Devices = None,
+) -> da.Array:
+    """Return a Dask array of normal numbers, those of :func:`portarray.random.normal`.
+
+    Parameters
+    ----------
+    key, shape, loc, scale
+        As for :func:`portarray.random.normal`.
+    dtype : dtype-like, optional
+        The default one of the first block's device if None.
+    chunks, devices
+        As for :func:`portarray.dask.ones`.
+
+    Returns
+    -------
+    dask.array.Array
+        With portarray chunks.
+    """
+    options = {"dtype": dtype, "loc": loc, "scale": scale}
+    return _drawn(numbers.normal, key, shape, options, chunks, devices)
+
+
+def exponential(
+    key: pa.Array,
+    shape: Any = (),
+    *,
+    scale: float = 1.0,
+    dtype: DTypeLike | None = None,
+    chunks: Any = "auto",
+    devices: Devices = None,
+) -> da.Array:
+    """Return a Dask array of exponential numbers, those of :func:`portarray.random.exponential`.
+
+    Parameters
+    ----------
+    key, shape, scale
+        As for :func:`portarray.random.exponential`.
+    dtype : dtype-like, optional
+        The default one of the first block's device if None.
+    chunks, devices
+        As for :func:`portarray.dask.ones`.
+
+    Returns
+    -------
+    dask.array.Array
+        With portarray chunks.
+    """
+    options = {"dtype": dtype, "scale": scale}
+    return _drawn(numbers.exponential, key, shape, options, chunks, devices)
+
+
+def integers(
+    key: pa.Array,
+    low: int,
+    high: int | None = None,
+    shape: Any = (),
+    *,
+    endpoint: bool = False,
+    dtype: DTypeLike | None = None,
+    chunks: Any = "auto",
+    devices: Devices = None,
+) -> da.Array:
+    """Return a Dask array of random integers, those of :func:`portarray.random.integers`.
+
+    Parameters
+    ----------
+    key, low, high, shape, endpoint
+        As for :func:`portarray.random.integers`.
+    dtype : dtype-like, optional
+        The default one of the first block's device if None.
+    chunks, devices
+        As for :func:`portarray.dask.ones`.
+
+    Returns
+    -------
+    dask.array.Array
+        With portarray chunks.
+    """
+    options = {"low": low, "high": high, "dtype": dtype, "endpoint": endpoint}
+    return _drawn(_integers, key, shape, options, chunks, devices)
+
+
+def permutation(
+    key: pa.Array, x: int, *, chunks: Any = "auto", devices: Devices = None
+) -> da.Array:
+    """Return the integers below a number in the order of :func:`portarray.random.permutation`.
+
+    One task makes all of them, on the first block's device.
+
+    Parameters
+    ----------
+    key : Array
+        The key, which is not used again.
+    x : int
+        How many integers.
+    chunks, devices
+        As for :func:`portarray.dask.ones`.
+
+    Returns
+    -------
+    dask.array.Array
+        With portarray chunks. To bring a Dask array into that order, index it.
+    """
+    return _at_once(_permutation, key, x, {}, chunks, devices)
+
+
+def choice(
+    key: pa.Array,
+    a: int,
+    shape: Any = (),
+    *,
+    replace: bool = True,
+    chunks: Any = "auto",
+    devices: Devices = None,
+) -> da.Array:
+    """Return a Dask array of integers below a number, those of :func:`portarray.random.choice`.
+
+    Without replacement one task makes all of them, on the first block's device.
+
+    Parameters
+    ----------
+    key
+        As for :func:`portarray.random.choice`.
+    a : int
+        The integers are below it.
+    shape, replace
+        As for :func:`portarray.random.choice`.
+    chunks, devices
+        As for :func:`portarray.dask.ones`.
+
+    Returns
+    -------
+    dask.array.Array
+        With portarray chunks. To choose from a Dask array, index it.
+    """
+    if replace:
+        return integers(key, 0, a, shape, chunks=chunks, devices=devices)
+    return _at_once(_choice, key, shape, {"a": a}, chunks, devices)
+
+
+# --- blocks --------------------------------------------------------------------------------------
+
+
+def _integers(key: pa.Array, shape: Any, *, low: int, high: int | None, **options: Any) -> pa.Array:
+    return numbers.integers(key, low, high, shape, **options)
+
+
+def _permutation(key: pa.Array, shape: Any, *, dtype: Any = None) -> pa.Array:
+    return sampling.permutation(key, *shape)
+
+
+def _choice(key: pa.Array, shape: Any, *, a: int, dtype: Any = None) -> pa.Array:
+    return sampling.choice(key, a, shape, replace=False)
+
+
+def _drawn(
+    function: Callable[..., pa.Array],
+    key: pa.Array,
+    shape: Any,
+    options: dict[str, Any],
+    chunks: Any,
+    devices: Devices,
+) -> da.Array:
+    words = tuple(one_key(key, function.__name__.strip("_")).tolist())
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    layout = _layout(function, words, shape, options, chunks, devices)
+    options = {name: value for name, value in options.items() if name != "dtype"}
+    return layout.made(
+        f"random-{function.__name__.strip('_')}",
+        lambda start, size: (_part, function, words, Block(shape, start, size), options),
+        function,
+        words,
+        sorted(options.items()),
+    )
+
+
+def _layout(
+    function: Callable[..., pa.Array],
+    words: tuple[int, ...],
+    shape: tuple[int, ...],
+    options: dict[str, Any],
+    chunks: Any,
+    devices: Devices,
+) -> Layout:
+    """Return the layout; what is wrong with arguments is told here and not by a worker."""
+    layout = Layout.of(shape, chunks, options.get("dtype") or "float64", devices, exact=True)
+    first = next(iter(layout.devices.values()), None)
+    none = function(_key(words, first), (0,), **options)
+    return layout._replace(dtype=none.dtype)
+
+
+def _key(words: tuple[int, ...], device: Any) -> pa.Array:
+    return pa.asarray(words, dtype="uint32", device=device)
+
+
+def _part(
+    function: Callable[..., pa.Array],
+    words: tuple[int, ...],
+    part: Any,
+    options: dict[str, Any],
+    *,
+    dtype: str,
+    device: str | None,
+) -> pa.Array:
+    return function(_key(words, device), part, **options, dtype=dtype)
+
+
+def _at_once(
+    function: Callable[..., pa.Array],
+    key: pa.Array,
+    shape: Any,
+    options: dict[str, Any],
+    chunks: Any,
+    devices: Devices,
+) -> da.Array:
+    """Return numbers that depend on each other: one task makes all, and blocks are cut of them."""
+    words = tuple(one_key(key, function.__name__.strip("_")).tolist())
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    wanted = _layout(function, words, shape, options, chunks, devices)
+    first = next(iter(wanted.devices.values()), None)
+    whole = Layout(tuple((n,) for n in shape), wanted.dtype, {(0,) * len(shape): first})
+    made = whole.made(
+        f"random{function.__name__}",
+        lambda start, size: (_part, function, words, size, options),
+        function,
+        words,
+        sorted(options.items()),
+    )
+    return places.to_device(made.rechunk(wanted.sizes), devices)

@@ -1,0 +1,273 @@
+"""Functions of Dask's graphs that know NumPy's arrays only, for portarray chunks.
+
+Guarded tasks look here; each function takes the arguments of the one that it stands for.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import dask.array._shuffle
+import dask.array.chunk
+import dask.array.core
+import dask.array.reductions
+import dask.array.routines
+import dask.array.slicing
+import numpy as np
+from dask.array.percentile import merge_percentiles
+from dask.array.utils import scipy_linalg_safe
+from tlz import compose
+
+import portarray as pa
+from portarray.dask.linalg import tiles
+from portarray.dask.narrowing import COMPOSE
+from portarray.dask.registration import as_numpy
+
+__all__ = ["by_scipy", "instead_of"]
+
+
+def _arg_chunk(func: Any, argfunc: Any, x: Any, axis: Any, offset_info: Any) -> dict[str, Any]:
+    """Return extremes of a block and where in the whole array they are."""
+    one = None if len(axis) == x.ndim or x.ndim == 1 else axis[0]
+    values = func(x, axis=one, keepdims=True)
+    found = argfunc(x, axis=one, keepdims=True)
+    if one is not None:
+        found = found + _beside(offset_info, found)
+    elif x.ndim:
+        offsets, whole = offset_info
+        rest, total, stride = found, 0, 1
+        for offset, size, length in reversed(list(zip(offsets, x.shape, whole, strict=True))):
+            total = total + (rest % size + int(offset)) * stride
+            rest = rest // size
+            stride *= length
+        found = total
+    return {"vals": values, "arg": found}
+
+
+def _arg_combine(data: Any, axis: Any, argfunc: Any, keepdims: bool = False) -> Any:
+    """Merge extremes of blocks; returns the indices and the values."""
+    values, found = data["vals"], data["arg"]
+    if values.ndim != 1 and len(axis) != values.ndim:
+        one = axis[0]
+        place = pa.expand_dims(argfunc(values, axis=one), axis=one)
+        pair = [pa.take_along_axis(part, place, axis=one) for part in (found, values)]
+        return tuple(part if keepdims else pa.squeeze(part, one) for part in pair)
+    place = argfunc(pa.reshape(values, (-1,)), axis=None)
+    shape = (1,) * values.ndim if keepdims else ()
+    pair = [pa.take(pa.reshape(part, (-1,)), place[None], axis=0) for part in (found, values)]
+    return tuple(pa.reshape(part, shape) for part in pair)
+
+
+def _combined(argfunc: Any, data: Any, axis: Any = None, **_: Any) -> dict[str, Any]:
+    found, values = _arg_combine(data, axis, argfunc, keepdims=True)
+    return {"vals": values, "arg": found}
+
+
+def _aggregated(argfunc: Any, data: Any, axis: Any = None, keepdims: bool = False, **_: Any) -> Any:
+    return _arg_combine(data, axis, argfunc, keepdims)[0]
+
+
+def _nan_aggregated(
+    argfunc: Any, data: Any, axis: Any = None, keepdims: bool = False, **_: Any
+) -> Any:
+    found, values = _arg_combine(data, axis, argfunc, keepdims)
+    if bool(pa.any(pa.isnan(values))):
+        raise ValueError("All NaN slice encountered")
+    return found
+
+
+def _beside(value: Any, x: pa.Array) -> Any:
+    if isinstance(value, np.ndarray) and value.ndim:
+        return pa.asarray(value, dtype=x.dtype, device=x.device)
+    return int(value)
+
+
+def _moment_chunk(
+    A: Any,  # noqa: N803  (Dask's name)
+    order: int = 2,
+    sum: Any = dask.array.chunk.sum,
+    numel: Any = dask.array.reductions.numel,
+    dtype: Any = "f8",
+    computing_meta: bool = False,
+    implicit_complex_dtype: bool = False,
+    **options: Any,
+) -> Any:
+    """Return what moments of a block are made of; Dask's own function counts in int64."""
+    if computing_meta:
+        return A
+    count = numel(A, **options)
+    asked = {} if implicit_complex_dtype else {"dtype": dtype}
+    total = sum(A, **asked, **options)
+    far = A - total / count
+    if A.dtype.kind == "c":
+        far = pa.abs(far)
+    powers = [sum(far**i, dtype=dtype, **options) for i in range(2, order + 1)]
+    return {"total": total, "n": count, "M": pa.stack(powers, axis=-1)}
+
+
+def _isin(element: Any, test_elements: Any, assume_unique: bool = False) -> pa.Array:
+    first = element if isinstance(element, pa.Array) else test_elements
+    element, among = (
+        x if isinstance(x, pa.Array) else pa.asarray(x, device=first.device, narrow=True)
+        for x in (element, test_elements)
+    )
+    found = pa.isin(element, among)
+    return pa.reshape(found, element.shape + (1,) * among.ndim)
+
+
+def _pointwise(block: Any, points: Any, axis: int) -> pa.Array:
+    found = block[tuple(p if isinstance(p, slice) else np.asarray(p) for p in points)]
+    return pa.moveaxis(found, axis, 0)
+
+
+def _permuted(x: Any, axes: Any = None) -> pa.Array:
+    return pa.permute_dims(x, tuple(reversed(range(x.ndim))) if axes is None else tuple(axes))
+
+
+def _getitem(x: Any, *index: Any) -> Any:
+    """Index a block; NumPy's goes to the device of a mask."""
+    if isinstance(x, np.ndarray):
+        mask = next(one for one in index if isinstance(one, pa.Array))
+        x = pa.asarray(x, device=mask.device, narrow=True)
+    return x[index]
+
+
+def _choose(a: Any, *choices: Any) -> Any:
+    result = choices[0]
+    for i, choice in enumerate(choices[1:], 1):
+        result = pa.where(a == i, choice, result)
+    return result
+
+
+def _arange(
+    start: Any, stop: Any, step: Any, length: Any, dtype: Any, like: Any = None
+) -> pa.Array:
+    found = dask.array.chunk.arange(start, stop, step, length, dtype)
+    return pa.asarray(found, device=like.device, narrow=True)
+
+
+def by_scipy(name: str, *args: Any, **options: Any) -> Any:
+    """Return what a function of scipy.linalg does: Dask calls it by its name."""
+    first = next((x for x in args if isinstance(x, pa.Array)), None)
+    if name != "solve_triangular" or first is None:
+        return scipy_linalg_safe(name, *args, **options)
+    a, b = (
+        x if isinstance(x, pa.Array) else pa.asarray(x, device=first.device, narrow=True)
+        for x in args
+    )
+    return _solve_triangular(a, b, **options)
+
+
+def _solve_triangular(a: Any, b: Any, lower: bool = False) -> pa.Array:
+    kind = pa.result_type(a, b)
+    if not pa.isdtype(kind, ("real floating", "complex floating")):  # Dask tries integers
+        kind = pa.__array_namespace_info__().default_dtypes(device=a.device)["real floating"]
+    pair = [x.astype(kind, copy=False) for x in (a, b)]
+    return pa.kernels.solve_triangular(*pair, lower=lower)
+
+
+def _lu(a: pa.Array) -> tuple[pa.Array, pa.Array, pa.Array]:
+    """Return the factors of a block as scipy.linalg.lu does: a permutation, and two halves."""
+    order, factors = tiles.panel(None, a, owned=False)
+    one = pa.eye(a.shape[0], dtype=a.dtype, device=a.device)
+    return pa.take(one, order, axis=0).mT, pa.tril(factors, k=-1) + one, pa.triu(factors)
+
+
+def _merged_percentiles(
+    finalq: Any,
+    qs: Any,
+    vals: Any,
+    method: str = "lower",
+    Ns: Any = None,  # noqa: N803  (Dask's name)
+    raise_on_nan: bool = True,
+) -> Any:
+    """Combine percentiles of blocks, each of which stands for the values up to it."""
+    if Ns is None:
+        vals, Ns = zip(*vals, strict=True)
+    parts = [(q, x, n) for q, x, n in zip(qs, vals, Ns, strict=True) if n]
+    if not parts:
+        if raise_on_nan:
+            raise ValueError("No non-trivial arrays found")
+        return pa.full(len(qs[0]) - 2, float("nan"), device=finalq.device)
+    counts = pa.concat([pa.diff(q, prepend=pa.zeros_like(q[:1])) * n for q, _, n in parts])
+    found = pa.concat([x for _, x, _ in parts])
+    order = pa.argsort(found)
+    found = pa.take(found, order)
+    reached = pa.cumulative_sum(pa.take(counts, order))
+    asked = finalq * sum(n for _, _, n in parts)
+    if method == "linear":
+        return np.interp(asked, reached, found)
+    left = pa.clip(pa.searchsorted(reached, asked, side="left"), None, found.shape[0] - 1)
+    right = pa.searchsorted(reached, asked, side="right") - 1
+    lower, upper = pa.minimum(left, right), pa.maximum(left, right)
+    if method == "nearest":
+        far = pa.abs(pa.take(reached, lower) - asked) > pa.abs(pa.take(reached, upper) - asked)
+        return pa.take(found, pa.where(far, upper, lower))
+    below, above = pa.take(found, lower), pa.take(found, upper)
+    between = {"lower": below, "higher": above, "midpoint": 0.5 * (below + above)}
+    if method not in between:
+        known = ", ".join(map(repr, ("linear", "nearest", *between)))
+        raise ValueError(f"method is {method!r}; it must be one of {known}")
+    return between[method]
+
+
+def _stored(
+    x: Any, out: Any, index: Any, region: Any, lock: Any, return_stored: bool, load_stored: bool
+) -> Any:
+    """Write a block into a target, which is told by its name: no copy to the host in silence."""
+    values = x if isinstance(out, pa.Array) else as_numpy(x)
+    found = dask.array.core.load_store_chunk(
+        values, out, index, region, lock, return_stored, load_stored
+    )
+    return x if return_stored and load_stored else found
+
+
+_REPLACED: dict[Any, Callable[..., Any]] = {
+    # These take NumPy's arrays as indices, which stay on the host.
+    operator.getitem: operator.getitem,
+    dask.array.core.getter: dask.array.core.getter,
+    dask.array.core.getter_inline: dask.array.core.getter_inline,
+    dask.array.core.getter_nofancy: dask.array.core.getter_nofancy,
+    dask.array.core._vindex_merge: dask.array.core._vindex_merge,
+    dask.array._shuffle.concatenate_arrays: dask.array._shuffle.concatenate_arrays,
+    # These know NumPy's arrays alone.
+    dask.array.reductions.arg_chunk: _arg_chunk,
+    dask.array.reductions.arg_combine: _combined,
+    dask.array.reductions.arg_agg: _aggregated,
+    dask.array.reductions.nanarg_agg: _nan_aggregated,
+    dask.array.reductions.moment_chunk: _moment_chunk,
+    dask.array.routines._isin_kernel: _isin,
+    dask.array.routines.variadic_choose: _choose,
+    dask.array.core._vindex_slice_and_transpose: _pointwise,
+    dask.array.slicing.getitem_variadic: _getitem,
+    dask.array.chunk.arange: _arange,
+    merge_percentiles: _merged_percentiles,
+    dask.array.core.load_store_chunk: _stored,
+}
+
+_SCIPY = {"lu": _lu}
+"""Functions of scipy.linalg by their names: it need not be installed."""
+
+
+def instead_of(function: Any) -> tuple[Callable[..., Any], bool]:
+    """Return what computes on portarray chunks, and whether it takes NumPy operands as they are."""
+    if isinstance(function, partial):
+        found = _REPLACED.get(function.func)
+        if found is not None:
+            return partial(found, *function.args, **function.keywords), True
+        return function, False
+    if isinstance(function, COMPOSE):
+        parts = [instead_of(one) for one in (function.first, *function.funcs)]
+        if any(replaced for _, replaced in parts):
+            return compose(*(one for one, _ in reversed(parts))), True
+        return function, False
+    try:
+        found = _REPLACED.get(function)
+    except TypeError:  # not hashable
+        return function, False
+    if found is None and (getattr(function, "__module__", None) or "").startswith("scipy.linalg."):
+        found = _SCIPY.get(function.__name__)
+    return (function, False) if found is None else (found, True)

@@ -1,0 +1,379 @@
+"""Which workers and devices tasks may run on: ``with portarray.dask.scope(platform="cuda"):``.
+
+A scope is an annotation of the layers that are made in its block, under the name ``portarray``.
+Dask fuses no layers that differ in it, nor does :mod:`portarray.dask.fusing` fuse their tasks. The
+plugin of the scheduler (:mod:`portarray.dask.scheduling`) finds the workers that meet a scope.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from typing import Any
+
+import dask
+from dask._task_spec import NestedContainer, Task
+
+import portarray as pa
+
+__all__ = [
+    "ANNOTATION",
+    "LISTENERS",
+    "Placed",
+    "Scope",
+    "ScopeError",
+    "Scoped",
+    "allowed",
+    "devices_of",
+    "names_of",
+    "placed",
+    "scope",
+    "scoped",
+    "worker",
+]
+
+ANNOTATION = "portarray"
+LISTENERS: list[Callable[[], None]] = []
+"""Called before a scope is entered."""
+
+_DEVICE = re.compile(r"\w+:\w+:\d+")
+_PLATFORMS = {"cpu", "cuda", "rocm", "oneapi", "metal", "opencl", "tpu"}
+_NAMES = ("platform", "library", "index", "worker")
+
+
+class ScopeError(RuntimeError):
+    """No worker meets a scope, or scopes in each other share nothing."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to meet a scope; None allows every value."""
+
+    platform: frozenset[str] | None = None
+    library: frozenset[str] | None = None
+    index: frozenset[int] | None = None
+    worker: frozenset[str] | None = None
+
+    def limits_devices(self) -> bool:
+        """Tell whether some devices are not allowed."""
+        return self.values()[:3] != (None, None, None)
+
+    def takes(self, device: str) -> bool:
+        """Tell whether a device, as its full text, is allowed."""
+        library, platform, index = device.split(":")
+        return all(
+            each is None or value in each
+            for each, value in zip(self.values(), (platform, library, int(index)), strict=False)
+        )
+
+    def values(self) -> tuple[frozenset[Any] | None, ...]:
+        """Return what is allowed, in the order of the arguments of :func:`scope`."""
+        return self.platform, self.library, self.index, self.worker
+
+    def __str__(self) -> str:
+        parts = []
+        for name, values in zip(_NAMES, self.values(), strict=True):
+            if values is not None:
+                one = sorted(values, key=str)
+                parts.append(f"{name}={one[0]!r}" if len(one) == 1 else f"{name}={one}")
+        return f"scope({', '.join(parts)})"
+
+
+class Scope:
+    """Which workers and devices tasks may run on, as :func:`scope` makes it; a context manager.
+
+    ``a | b`` is met where `a` or `b` is, and ``a & b``, or one in the block of the other, where
+    both are.
+
+    Parameters
+    ----------
+    ways : iterable of Way
+        Ways to meet it.
+    placed : bool
+        Whether it only follows where a block is; workers that declare no devices then meet it.
+    """
+
+    __slots__ = ("placed", "ways")
+
+    ways: tuple[Way, ...]
+    placed: bool
+
+    def __init__(self, ways: Iterable[Way], placed: bool = False) -> None:
+        self.ways = tuple(dict.fromkeys(ways))
+        self.placed = placed
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Scope and (self.ways, self.placed) == (other.ways, other.placed)
+
+    def __hash__(self) -> int:
+        return hash((self.ways, self.placed))
+
+    def __repr__(self) -> str:
+        return " | ".join(map(str, self.ways))
+
+    def __dask_tokenize__(self) -> tuple[str, bool]:
+        return repr(self), self.placed
+
+    def __or__(self, other: Scope) -> Scope:
+        return Scope((*self.ways, *other.ways))
+
+    def __and__(self, other: Scope) -> Scope:
+        ways = [both for a in self.ways for b in other.ways if (both := _both(a, b))]
+        if not ways:
+            raise ScopeError(f"nothing meets both {self!r} and {other!r}; unite them by |")
+        return Scope(ways, self.placed and other.placed)
+
+    def __enter__(self) -> Scope:
+        outer = dask.get_annotations().get(ANNOTATION)
+        inner = self if outer is None else outer & self
+        for listener in LISTENERS:
+            listener()
+        block = dask.annotate(**{ANNOTATION: inner})
+        block.__enter__()
+        _blocks.set((*_blocks.get(), block))
+        return inner
+
+    def __exit__(self, *error: Any) -> None:
+        *outer, block = _blocks.get()
+        _blocks.set(tuple(outer))
+        block.__exit__(*error)
+
+    def devices(self, names: Iterable[str], devices: Iterable[str]) -> tuple[str, ...] | None:
+        """Return which devices of a worker meet the scope; None if the worker does not.
+
+        Parameters
+        ----------
+        names : iterable of str
+            What the worker is called: its name, address and host.
+        devices : iterable of str
+            The devices that it has.
+        """
+        names, devices = set(names), tuple(devices)
+        ways = [way for way in self.ways if way.worker is None or way.worker & names]
+        if any(not way.limits_devices() for way in ways):
+            return devices
+        return tuple(one for one in devices if any(way.takes(one) for way in ways)) or None
+
+    def followed(self) -> Scope | None:
+        """Return where what is made of such blocks belongs: on such devices, of any worker."""
+        if self.placed and all(way.worker is None for way in self.ways):
+            return self
+        ways = [replace(way, worker=None) for way in self.ways]
+        return Scope(ways, True) if all(way.limits_devices() for way in ways) else None
+
+
+_blocks: ContextVar[tuple[Any, ...]] = ContextVar("portarray_scopes", default=())
+_allowed: ContextVar[tuple[str, ...]] = ContextVar("portarray_allowed", default=())
+
+
+def scope(
+    *,
+    platform: Any = None,
+    library: Any = None,
+    index: Any = None,
+    device: Any = None,
+    worker: Any = None,
+) -> Scope:
+    """Return a block in which tasks are made for certain workers and devices.
+
+    Each argument is one value, or a set or list of which one must be met.
+
+    Parameters
+    ----------
+    platform : str or set of str, optional
+        Such as ``"cuda"``.
+    library : str or set of str, optional
+        Such as ``"torch"``.
+    index : int or set of int, optional
+        Index of the device.
+    device : device-like or set of device-like, optional
+        Parts of a device's text: ``"torch:cuda:1"``, ``"cuda:1"``, ``"clarray"``. It need not be
+        there where the scope is made.
+    worker : str or set of str, optional
+        Name, address or host of a worker.
+
+    Returns
+    -------
+    Scope
+        A context manager. Scopes in each other must all be met; ``scope(...) | scope(...)`` is met
+        where one of the two is.
+
+    Raises
+    ------
+    ValueError
+        If there is no argument.
+    ScopeError
+        If nothing can meet both a scope and the one around it; when computed, if no worker meets
+        it.
+
+    Examples
+    --------
+    >>> import portarray.dask as pd
+    >>> with pd.scope(platform="cpu"):
+    ...     x = pd.ones((4, 4), chunks=2)
+    >>> pd.scope(device="cuda:1") | pd.scope(library={"clarray"}, worker="node1")
+    scope(platform='cuda', index=1) | scope(library='clarray', worker='node1')
+    """
+    given = Way(*map(_values, (platform, library, index, worker)))
+    if device is None:
+        if given == Way():
+            raise ValueError(
+                "scope() limits nothing; pass platform=, library=, index=, device= or worker="
+            )
+        return Scope([given])
+    several = device if isinstance(device, (set, frozenset, list, tuple)) else [device]
+    found = Scope(_way_of(str(one)) for one in several)
+    return found & Scope([given])
+
+
+def _values(value: Any) -> frozenset[Any] | None:
+    if value is None:
+        return None
+    return frozenset(value if isinstance(value, (set, frozenset, list, tuple)) else [value])
+
+
+def _way_of(text: str) -> Way:
+    """Return what the parts of a device's text say."""
+    parts: dict[str, frozenset[Any]] = {}
+    for part in text.split(":"):
+        if part.isdecimal():
+            parts["index"] = frozenset([int(part)])
+        else:
+            parts["platform" if part in _PLATFORMS else "library"] = frozenset([part])
+    return Way(**parts)
+
+
+def _both(a: Way, b: Way) -> Way | None:
+    values: list[Any] = []
+    for one, other in zip(a.values(), b.values(), strict=True):
+        both = one & other if one is not None and other is not None else one or other
+        if both is not None and not both:
+            return None
+        values.append(both)
+    return Way(*values)
+
+
+# --- devices of blocks ----------------------------------------------------------------------------
+
+
+class Placed(dict[tuple[int, ...], "Scope | None"]):
+    """The annotation of a layer whose blocks were each put on a device."""
+
+    def __call__(self, key: Any) -> Scope | None:
+        """Return the scope of a block's task."""
+        return self.get(key[1:])
+
+
+def placed(belongs: dict[tuple[int, ...], str | None]) -> dict[str, Any]:
+    """Return the annotations of a layer, from the devices of its blocks and the scope around it."""
+    annotations = dict(dask.get_annotations())
+    outer = annotations.get(ANNOTATION)
+    found = {}
+    for text in dict.fromkeys(belongs.values()):
+        if text is not None:
+            one = Scope([_way_of(text)], placed=True)
+            found[text] = one if outer is None else outer & one
+    if len(found) == 1 and None not in belongs.values():
+        annotations[ANNOTATION] = next(iter(found.values()))
+    elif found:
+        annotations[ANNOTATION] = Placed(
+            (place, outer if text is None else found[text]) for place, text in belongs.items()
+        )
+    return annotations
+
+
+# --- while a task runs ----------------------------------------------------------------------------
+
+
+class Scoped(Task):  # type: ignore[misc]
+    """A task, its only argument, in a scope, its function."""
+
+    __slots__ = ()
+
+    def __call__(self, values: Any = ()) -> Any:
+        """Compute the task where the default device is one that the scope allows."""
+        if self.func.placed:  # its device stands in the task
+            return self.args[0](values)
+        with _entered(self.func):
+            return self.args[0](values)
+
+
+def scoped(node: Any, within: Scope | None) -> Any:
+    """Return a task of a graph in a scope."""
+    if within is None or not isinstance(node, Task):
+        return node
+    if isinstance(node, (Scoped, NestedContainer)) or node.is_coro:
+        return node
+    return Scoped(node.key, within, node, _data_producer=node.data_producer)
+
+
+def allowed() -> tuple[str, ...]:
+    """Return the devices that the scope of the running task allows; none where it allows all."""
+    return _allowed.get()
+
+
+@contextmanager
+def _entered(within: Scope) -> Iterator[None]:
+    names, devices = _here()
+    fit = within.devices(names, devices)
+    if fit is None:
+        raise ScopeError(_unmet_here(within, names, devices))
+    if set(fit) == set(devices):
+        yield
+        return
+    default = str(pa.empty(0).device)
+    block: AbstractContextManager[Any] = nullcontext() if default in fit else pa.device(fit[0])
+    token = _allowed.set((default, *fit) if default in fit else fit)
+    try:
+        with block:
+            yield
+    finally:
+        _allowed.reset(token)
+
+
+def _here() -> tuple[set[str], list[str]]:
+    """Return the names of the worker that runs this, none outside of one, and its devices."""
+    here = worker()
+    if here is None:
+        return set(), [str(one) for one in pa.devices()]
+    return names_of(here.name, here.contact_address), devices_of(here.state.total_resources)
+
+
+def worker() -> Any:
+    """Return the worker of ``distributed`` that runs this task, or None."""
+    distributed = sys.modules.get("distributed")
+    if distributed is None:
+        return None
+    try:
+        return distributed.get_worker()
+    except ValueError:  # not in a task of a worker
+        return None
+
+
+def names_of(name: Any, address: str) -> set[str]:
+    """Return what a worker is called: its name, address and host."""
+    return {str(name), address, address.rpartition("://")[2].rpartition(":")[0]}
+
+
+def devices_of(resources: Iterable[str]) -> list[str]:
+    """Return the texts of devices among the names of a worker's resources."""
+    return [name for name in resources if _DEVICE.fullmatch(name)]
+
+
+def _unmet_here(within: Scope, names: set[str], devices: list[str]) -> str:
+    has = ", ".join(devices) or "no declared devices"
+    if names:
+        return (
+            f"a task in {within!r} ran on worker {', '.join(sorted(names))} with {has}; enter "
+            f"scopes when the client is there, or start workers by --preload portarray.dask"
+        )
+    if any(way.worker is not None for way in within.ways):
+        return (
+            f"{within!r} names workers, and this is computed by threads or processes without "
+            f"workers; make a distributed.Client, or leave worker= out"
+        )
+    return f"no device of this process meets {within!r}; there are {has}"

@@ -1,0 +1,127 @@
+"""What devices the workers of a cluster have: declared as resources, told by the dashboard.
+
+The resource's name is the device's text, such as ``torch:cuda:0``, and a worker has as many units
+of it as threads, so that a device never limits how many of a worker's tasks run at once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import dask
+from distributed import Worker, WorkerPlugin
+
+import portarray as pa
+from portarray.dask import scheduling, spilling
+from portarray.dask.scopes import devices_of
+
+if TYPE_CHECKING:
+    from portarray.typing import DeviceLike
+
+__all__ = ["DevicesPlugin", "begin", "declared", "resource", "workers_of"]
+
+
+def resource(device: DeviceLike) -> dict[str, float]:
+    """Return what a task asks of a worker to run where a device is.
+
+    Parameters
+    ----------
+    device : device-like
+        The device.
+
+    Returns
+    -------
+    dict of str to float
+        For ``resources=`` of Dask: one unit of the device.
+    """
+    return {str(pa.device(device)): 1.0}
+
+
+def workers_of(client: Any) -> dict[str, dict[str, Any]]:
+    """Return the workers of a cluster and the devices that they declare.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        Connected to the cluster.
+
+    Returns
+    -------
+    dict
+        For each worker's address its ``"name"`` and ``"devices"``, a list of texts.
+    """
+    workers = client.scheduler_info(n_workers=-1)["workers"]
+    return {
+        address: {"name": one["name"], "devices": devices_of(one["resources"])}
+        for address, one in workers.items()
+    }
+
+
+def declared(worker: Any) -> list[str]:
+    """Return the texts of the devices that a worker declares."""
+    return devices_of(worker.state.total_resources)
+
+
+class DevicesPlugin(WorkerPlugin):  # type: ignore[misc]
+    """Declares devices of a worker as its resources, and tells the dashboard of their memory.
+
+    Parameters
+    ----------
+    devices : sequence of device-like, "all" or None
+        Those that the worker is for. None is what Dask's configuration says under
+        ``portarray.devices``, where there is nothing all that function where the worker runs. A
+        worker of one device makes it the default device of its process.
+
+    Notes
+    -----
+    ``dask worker --preload portarray.dask`` and :class:`LocalCluster` add it; on a cluster that
+    runs without, ``client.register_plugin(portarray.dask.DevicesPlugin())`` does.
+    """
+
+    name = "portarray-devices"
+
+    def __init__(self, devices: Any = None) -> None:
+        self.devices = devices
+
+    async def setup(self, worker: Any) -> None:
+        """Declare the devices."""
+        texts = _texts(self.devices)
+        units = dict.fromkeys(texts, float(worker.state.nthreads))
+        if worker.status.name == "running":
+            await worker.set_resources(**units)
+        else:  # what it has is told when it registers with the scheduler
+            worker.state.total_resources.update(units)
+            worker.state.available_resources.update(units)
+        if len(texts) == 1:
+            pa.set_default_device(texts[0])
+        worker.metrics["portarray"] = _figures
+        spilling.begin(worker)
+        await scheduling.register_by(worker)
+
+
+def _texts(devices: Any) -> list[str]:
+    if devices is None:
+        devices = dask.config.get("portarray.devices", "all")
+    if isinstance(devices, str) and devices == "all":
+        return [str(one) for one in pa.devices()]
+    listed = devices if isinstance(devices, (list, tuple)) else [devices]
+    return [str(pa.device(one)) for one in listed]
+
+
+def _figures(worker: Any) -> str:
+    """Return the column of the dashboard's table of workers."""
+    return ", ".join(f"{text} {_figure(text)}" for text in declared(worker))
+
+
+def _figure(text: str) -> str:
+    figures = pa.memory(text)
+    gib = 2**30
+    if figures.used is not None and figures.total:
+        return f"{figures.used / gib:.2f} of {figures.total / gib:.1f} GiB"
+    return "" if figures.free is None else f"{figures.free / gib:.1f} GiB free"
+
+
+async def begin(server: Any) -> None:
+    """Set a server of distributed up that preloads this package."""
+    if isinstance(server, Worker):
+        await server.plugin_add(plugin=DevicesPlugin(), name=DevicesPlugin.name)

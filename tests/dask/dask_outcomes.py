@@ -1,0 +1,90 @@
+"""What becomes of each expression on chunks of a device.
+
+``python tests/dask/dask_outcomes.py numpy torch mlx jax dpnp clarray`` writes docs/dask.json.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import dask
+import dask.array as da
+import numpy as np
+from dask_expressions import EXPRESSIONS
+
+import portarray as pa
+import portarray.dask as pd
+from portarray.testing import virtual_devices
+
+PAGE = Path(__file__).parents[2] / "docs" / "dask.json"
+
+
+def values() -> list[np.ndarray[Any, Any]]:
+    rng = np.random.default_rng(7)
+    x = rng.uniform(0.05, 1.0, (8, 6)).astype(np.float32)
+    s = (x.T @ x + 6 * np.eye(6)).astype(np.float32)
+    return [x, s, x[:, 0] * 0.9 + 0.05, (x * 5).astype(np.int32)]
+
+
+CHUNKS = [(4, 3), (3, 3), (4,), (4, 3)]
+
+
+def outcome(name: str, device: str) -> str:
+    """Return "" where an expression stays, or what stands against it."""
+    row = EXPRESSIONS[name]
+    arrays = values()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = np.asarray(
+            da.compute(row(*map(da.from_array, arrays, CHUNKS)), scheduler="sync")[0]
+        )
+        try:
+            made = row(*(pd.from_array(x, c, device) for x, c in zip(arrays, CHUNKS, strict=True)))
+            if isinstance(made, list):
+                made = da.stack(made)
+            blocks = [b.compute(scheduler="sync") for b in made.to_delayed().flat]
+        except Exception as error:  # noqa: BLE001  (this is what is told)
+            return f"{type(error).__name__}: {str(error).splitlines()[0][:150]}"
+        other = {type(b).__name__ for b in blocks if not isinstance(b, pa.Array)}
+        if other:
+            return f"SILENT: {', '.join(other)}"
+        if {str(b.device) for b in blocks} != {str(pa.device(device))}:
+            return "another device"
+        try:
+            found = pd.collect(made, "numpy").native
+        except Exception as error:  # noqa: BLE001
+            return f"collect: {type(error).__name__}: {str(error).splitlines()[0][:150]}"
+        if found.shape != expected.shape or not np.allclose(found, expected, 2e-4, 2e-5):
+            return f"DIFFERS {found.shape} {expected.shape}"
+        return "" if isinstance(made._meta, pa.Array) else "*"
+
+
+def refused(device: str) -> dict[str, str]:
+    """Return the expressions that are refused on a device, and the names of their errors."""
+    with dask.config.set(scheduler="sync"):  # also where a client is there
+        found = {name: outcome(name, device) for name in EXPRESSIONS}
+    return {name: text.partition(":")[0] for name, text in found.items() if text not in ("", "*")}
+
+
+if __name__ == "__main__":
+    rows = {device: refused(device) for device in sys.argv[1:]}
+    names = [name for name in EXPRESSIONS if any(name in found for found in rows.values())]
+    # A device of the tests; JAX without x64, and GPUs without float64, are such devices.
+    with virtual_devices("tpu", immutable=False) as (one,):
+        without = refused(str(one))
+    page = {
+        "version": version("dask"),
+        "tried": len(EXPRESSIONS),
+        "refused": {
+            name: {device: found[name] for device, found in rows.items() if name in found}
+            for name in names
+        },
+        "devices": list(rows),
+        "without_64_bit": without,
+    }
+    PAGE.write_text(json.dumps(page, indent=1) + "\n", "utf-8")

@@ -1,0 +1,153 @@
+"""A worker for each device: what it declares, and what becomes of blocks when workers go."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import signal
+import time
+from collections import Counter
+from typing import Any
+
+import dask
+import numpy as np
+import pytest
+
+pytest.importorskip("distributed", reason="the extra portarray[dask] is not installed")
+
+from distributed import Client, wait
+
+import portarray as pa
+import portarray.dask as pd
+from portarray.testing import virtual_devices
+
+pytestmark = pytest.mark.one_device  # each worker has a device of its own
+
+
+def _inside() -> tuple[str, str | None]:
+    return str(pa.ones(1).device), os.environ.get("OPENBLAS_NUM_THREADS")
+
+
+def test_a_worker_for_each_device(cluster: Any) -> None:
+    found = pd.workers_of(cluster)
+    names = sorted(one["name"] for one in found.values())
+    assert names[:2] == ["numpy:cpu:0", "numpy:cpu:0-2"]
+    inside = cluster.run(_inside)
+    threads = max(1, (os.cpu_count() or 1) // sum(cluster.nthreads().values()))
+    for address, one in found.items():
+        assert one["name"].startswith(one["devices"][0])
+        assert inside[address] == (one["devices"][0], str(threads))
+    info = cluster.scheduler_info(n_workers=-1)["workers"]
+    for address, one in info.items():
+        assert one["resources"] == {found[address]["devices"][0]: one["nthreads"]}
+        assert one["memory_limit"] == 2**31
+        assert found[address]["devices"][0] in one["metrics"]["portarray"]
+    if importlib.util.find_spec("bokeh"):
+        assert "portarray" in cluster.run_on_scheduler(_columns)
+    with pytest.raises(TypeError, match="a process for each of devices="):
+        pd.LocalCluster(["numpy"], n_workers=2)
+
+
+def _columns(dask_scheduler: Any) -> list[str]:
+    from distributed.dashboard.components.scheduler import WorkerTable
+
+    return list(WorkerTable(dask_scheduler).extra_names)
+
+
+def _work(_: int) -> str:
+    from distributed import get_worker
+
+    name = str(get_worker().name)
+    time.sleep(0.8 if name.endswith("-2") else 0.04)
+    return name
+
+
+def test_a_slow_worker_gets_fewer_tasks(cluster: Any) -> None:
+    """The second worker of NumPy's device is twenty times slower; the scheduler finds that out."""
+    with pd.scope(worker=["numpy:cpu:0", "numpy:cpu:0-2"]):
+        cluster.gather(cluster.map(_work, range(6), pure=False))
+        many = Counter(cluster.gather(cluster.map(_work, range(40), pure=False)))
+        alone = [cluster.submit(_work, 0, pure=False).result() for _ in range(4)]
+        pair = Counter(cluster.gather(cluster.map(_work, range(2), pure=False)))
+    assert many["numpy:cpu:0"] >= 30
+    assert set(alone) == {"numpy:cpu:0"}
+    assert set(pair) == {"numpy:cpu:0"}
+    tail = Counter(cluster.gather(cluster.map(_work, range(60), pure=False)))  # queued, anywhere
+    assert tail["numpy:cpu:0-2"] <= 6
+
+
+def _slowly(block: Any) -> Any:
+    time.sleep(0.2)
+    return block + 1
+
+
+def test_a_killed_worker_loses_nothing(cluster: Any) -> None:
+    """The nanny starts it again, and its blocks are computed again on the same device."""
+    devices = sorted({one["devices"][0] for one in pd.workers_of(cluster).values()})
+    x = pd.persist(pd.from_array(np.arange(16.0), 1, devices))
+    wait(x)
+    y = pd.persist(x.map_blocks(_slowly))
+    time.sleep(0.3)
+    victims = [
+        address
+        for address, one in pd.workers_of(cluster).items()
+        if one["devices"] == devices[-1:] and not one["name"].endswith("-2")
+    ]
+    for pid in cluster.run(os.getpid, workers=victims).values():
+        os.kill(pid, signal.SIGKILL)
+    assert pd.collect(y).tolist() == (np.arange(16.0) + 1).tolist()
+    for each in (x, y):
+        assert {row.device for row in pd.placement(each).verify()} == set(devices)
+
+
+CARD = "virtual:cuda:0"
+CHUNK = 1 << 16
+PRELOAD = f"""
+from portarray.testing import virtual_devices
+virtual_devices("cuda", memory={6 * CHUNK}).__enter__()
+"""
+
+
+def test_blocks_outlive_their_workers_and_their_devices_memory() -> None:
+    """A device of six chunks holds sixteen, and a worker that is retired leaves its own."""
+    limit = {
+        # The device is so small that chunks must come one at a time.
+        "distributed.worker.transfer.message-bytes-limit": CHUNK,
+        "distributed.worker.memory.target": 0.01,  # of the limit of host memory: 10 MiB
+    }
+    options: dict[str, Any] = {"dashboard_address": ":0", "memory_limit": "1GiB", "config": limit}
+    with (
+        virtual_devices("cuda", memory=1 << 30),
+        pd.LocalCluster([CARD, CARD], preload=PRELOAD, **options) as made,
+        Client(made) as client,
+    ):
+        first, second = pd.workers_of(client)
+        with pd.scope(worker=first):
+            x = pd.persist(pd.ones(CHUNK * 2, dtype="float64", chunks=CHUNK // 8, devices=CARD))
+            wait(x)
+        kept = client.run(_spilled, workers=[first])[first]
+        assert kept >= 16 - 6
+        assert sum(client.nbytes().values()) == 16 * (CHUNK + 64)
+        y = (x * 2 + 1).sum()
+        assert float(pd.collect(y)) == 3 * CHUNK * 2
+        assert {row.device for row in pd.placement(x).verify()} == {CARD}
+        large = pd.ones(CHUNK, dtype="float64", chunks=-1, devices=CARD)
+        with pytest.raises(pa.OutOfMemoryError, match="out of memory") as caught:
+            large.compute()
+        assert "smaller chunks" in "".join(caught.value.__notes__)
+        client.retire_workers([first])
+        assert list(pd.workers_of(client)) == [second]
+        assert {row.worker for row in pd.placement(x).verify()} == {second}
+        assert float(pd.collect(x.sum())) == CHUNK * 2
+        host = pd.persist(pd.ones(1 << 22, dtype="float64", chunks=1 << 18, devices="numpy"))
+        wait(host)
+        assert client.run(_spilled)[second] >= 16 - 6 + 10  # of 16 chunks of 2 MiB, 5 stay
+        assert float(pd.collect(host.sum())) == 1 << 22
+        with pd.scope(worker=first), dask.config.set({"portarray.return-timeout": "1s"}):
+            lost = pd.ones(3, devices=CARD)
+            with pytest.raises(pd.ScopeError, match="no worker meets"):  # it did not come back
+                lost.compute()
+
+
+def _spilled(dask_worker: Any) -> int:
+    return len(dask_worker.data.disk)

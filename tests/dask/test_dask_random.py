@@ -1,0 +1,167 @@
+"""Random numbers in blocks, and what tasks do with operands, dtypes and errors."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("dask.array", reason="the extra portarray[dask] is not installed")
+pytest.importorskip("distributed", reason="the extra portarray[dask] is not installed")
+pytest.importorskip("zarr", reason="one of the expressions stores into it")
+
+import dask.array as da
+import dask_outcomes
+
+import portarray as pa
+import portarray.dask as pd
+from portarray.random.drawing import Block
+
+X = np.arange(48, dtype=np.float32).reshape(8, 6)
+
+DRAWS: dict[str, dict[str, Any]] = {
+    "uniform": {"low": -1.0, "high": 2.0, "dtype": "float32"},
+    "normal": {"loc": 1.0, "dtype": "float32"},
+    "exponential": {"scale": 3.0, "dtype": "float32"},
+    "integers": {"low": -5, "high": 9},
+    "bits": {"dtype": "uint8"},
+    "choice": {"a": 9},
+}
+SHAPE = (4, 5, 8)
+
+
+@pytest.mark.parametrize("name", ["uniform", "normal", "integers"])
+def test_blocks_are_parts_of_the_whole(name: str, device: str) -> None:
+    """Whatever the chunks, which are drawn: equal bit for bit to the numbers of one array."""
+    _compare(name, device)
+
+
+@pytest.mark.one_device
+@pytest.mark.parametrize("name", ["exponential", "bits", "choice"])
+def test_other_draws(name: str) -> None:
+    _compare(name, "numpy:cpu:0")
+
+
+def _compare(name: str, device: str) -> None:
+    key, rng = pa.random.key(11, device=device), np.random.default_rng(len(name))
+    options = {**DRAWS[name], "shape": SHAPE}
+    whole = getattr(pa.random, name)(key, **options)
+    for chunks in [(2, -1, -1), tuple(int(rng.integers(2, n + 1)) for n in SHAPE)]:
+        made = getattr(pd.random, name)(key, chunks=chunks, devices=device, **options)
+        assert made.dtype == whole.dtype
+        assert made.shape == whole.shape
+        assert {row.device for row in pd.placement(made).verify()} == {device}
+        found = pd.collect(made, "numpy").native
+        np.testing.assert_array_equal(found, whole.to_device("numpy").native)
+
+
+@pytest.mark.one_device
+def test_blocks_of_several_devices_are_one_array(no64bit: str) -> None:
+    key = pa.random.key(3, device="numpy")
+    two = ["numpy", no64bit]
+    for name in ("uniform", "integers"):
+        options: Any = {**DRAWS[name], "shape": (7, 9)}
+        if name == "integers":
+            options["dtype"] = "int32"
+        made = getattr(pd.random, name)(key, chunks=(3, 4), devices=two, **options)
+        assert {row.device for row in pd.placement(made).verify()} == {"numpy:cpu:0", no64bit}
+        whole = getattr(pa.random, name)(key, **options)
+        np.testing.assert_array_equal(pd.collect(made, "numpy").native, whole.native)
+    order = pd.random.permutation(key, 20, chunks=6, devices="numpy")
+    np.testing.assert_array_equal(pd.collect(order), pa.random.permutation(key, 20).native)
+    some = pd.random.choice(key, 20, 5, replace=False, chunks=2, devices="numpy")
+    assert len(set(pd.collect(some).tolist())) == 5
+    with pytest.raises(ValueError, match="low must be less than high"):
+        pd.random.uniform(key, 3, low=2, high=1)
+    with pytest.raises(TypeError, match=r"pa.random.key\(3\)"):
+        pd.random.uniform(3, 3)  # type: ignore[arg-type]
+
+
+@pytest.mark.one_device
+def test_blocks_far_from_the_start() -> None:
+    """Positions of more than 32 bits, with the upper half changing inside the block."""
+    key = pa.random.key(5, device="numpy")
+    whole = (70_000, 70_001)
+    first = 2**32 // 70_001 - 1
+    found = pa.random.bits(key, Block(whole, (first, 40_000), (4, 3)))  # type: ignore[arg-type]
+    rows = [Block((2**40,), ((first + i) * 70_001 + 40_000,), (3,)) for i in range(4)]
+    each = [pa.random.bits(key, row).tolist() for row in rows]  # type: ignore[arg-type]
+    assert found.tolist() == each
+    assert first * 70_001 < 2**32 < (first + 3) * 70_001
+
+
+# --- tasks ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.one_device
+def test_without_64_bit_dtypes(no64bit: str) -> None:
+    """What Dask asks for in int64 and float64 by itself is computed in what the device has."""
+    if not dask_outcomes.PAGE.is_file():
+        pytest.skip("the documentation's source is not beside the tests")
+    told = json.loads(dask_outcomes.PAGE.read_text("utf-8"))["without_64_bit"]
+    assert dask_outcomes.refused(no64bit) == told
+    x = pd.from_array(X, 4, no64bit)
+    assert pd.ones(3, devices=no64bit).dtype == np.float32
+    assert pd.arange(3, devices=no64bit).dtype == np.int32
+    with pytest.warns(RuntimeWarning, match=r"astype\(float64\) makes float32"):
+        assert x.astype("float64").compute(scheduler="sync").dtype == np.float32
+
+
+def test_tasks_run_once(device: str) -> None:
+    """Operands go to the device before a task runs; one that fails is not run again."""
+    calls = []
+
+    def fail(block: Any, weights: Any) -> Any:
+        calls.append(type(weights))
+        if block.size:
+            raise TypeError("mine")
+        return block
+
+    x = pd.from_array(X, 8, device)
+    with pytest.raises(TypeError, match="mine"):
+        x.map_blocks(fail, np.ones(6, np.float32), meta=x._meta).compute(scheduler="sync")
+    assert calls == [pa.Array]
+    masked = np.ma.masked_array(np.ones(6, np.float32), mask=[1, 0, 0, 0, 0, 0])
+    with pytest.raises(TypeError):
+        x.map_blocks(lambda block, m: block + m, masked, meta=x._meta).compute(scheduler="sync")
+
+
+def test_errors_name_the_operation(fake: str, device: str) -> None:
+    for where in (device, "fake:cuda:0"):
+        x = pd.from_array(X, 4, where)
+        if where == device and not pa.device(where)._backend.on_host(pa.device(where).native):
+            continue
+        lying = x.map_blocks(np.asarray, meta=x._meta)
+        with pytest.raises(TypeError, match=r"in Dask's .*asarray"):
+            lying.compute(scheduler="sync")
+    mixed = pd.from_array(X, 4, ["numpy", "fake:cuda:0"])
+    with pytest.raises(pa.DeviceMismatchError, match=r"in Dask's sum-aggregate"):
+        mixed.sum().compute(scheduler="sync")
+
+
+@pytest.mark.one_device
+def test_store_writes_into_what_it_is_given(fake: str) -> None:
+    x = pd.from_array(X, 4, "fake:cuda:0")
+    target, own = np.zeros_like(X), pa.zeros(X.shape, dtype="float32", device="fake:cuda:0")
+    da.store([x, x + 1], [target, own], scheduler="sync")
+    np.testing.assert_array_equal(target, X)
+    np.testing.assert_array_equal(own.to_device("numpy").native, X + 1)
+
+
+def test_large_arrays_are_pickled_out_of_band(device: str) -> None:
+    """The values are the second buffer, which distributed reads into memory of its own."""
+    x = pa.ones(2**16, dtype="float32", device=device)
+    buffers: list[pickle.PickleBuffer] = []
+    text = pickle.dumps(x, 5, buffer_callback=buffers.append)
+    assert [len(one.raw()) for one in buffers] == [1, x.nbytes]
+    assert len(text) < 500
+    # Not aligned, as when it is read behind other bytes: no error, and the values.
+    odd = bytearray(x.nbytes + 1)
+    memoryview(odd)[1:] = buffers[1].raw()
+    found = pickle.loads(text, buffers=[buffers[0], memoryview(odd)[1:]])
+    assert found.device is x.device
+    assert bool(pa.all(found == x))
+    assert bool(pa.all(pickle.loads(pickle.dumps(x, 4)) == x))
