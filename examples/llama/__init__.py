@@ -9,6 +9,7 @@
     for piece in llama.generate(model, text, text.chat("Why is the sky blue?")):
         print(piece, end="")
 
+``python -m examples.llama serve`` serves it to clients of the chat-completions interface.
 The transformer itself, ``model.py``, is written once, on :mod:`portarray.kernels` and the standard.
 """
 

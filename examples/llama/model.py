@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import portarray as pa
 from examples.llama import positions
+from examples.llama.adapters import Adapters
 from examples.llama.cache import Cache
 from examples.llama.config import Config
 from examples.llama.errors import LlamaError
 from examples.llama.file import ModelFile, default_file
+from examples.llama.heads import by_token, turned
+from examples.llama.slots import Part, Slots
 from examples.llama.weights import Layer, Progress, Weights, load_weights
 from portarray import kernels
 
 if TYPE_CHECKING:
     from portarray.kernels import InferenceMemory
-    from portarray.typing import DeviceLike
+    from portarray.typing import DeviceLike, DType
 
-__all__ = ["Model", "load", "needed_memory"]
+__all__ = ["Model", "attention", "decoder_layer", "load", "mlp", "needed_memory"]
+
+Tables = tuple[pa.Array, pa.Array]
+Attend = Callable[[pa.Array], pa.Array]
 
 DTYPES = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2}
+PACKED = ("auto", "packed")
+"""Instead of a dtype: matrices stay as in the file, always or where kernels read them so."""
 
 
 class Model:
@@ -44,14 +53,22 @@ class Model:
         self.weights = weights
         self.file = file
         self.device = weights.embedding.device
-        self.dtype = weights.embedding.dtype
+        self.dtype = weights.norm.dtype
         self._rates = positions.rates(file)
 
-    def cache(self, context: int) -> Cache:
-        """Return an empty cache for so many tokens."""
-        return Cache(self.config, context, rates=self._rates, device=self.device, dtype=self.dtype)
+    def cache(self, context: int, *, dtype: str | None = None) -> Cache:
+        """Return an empty cache for so many tokens, of another dtype if one is named."""
+        return Cache(self.config, context, **self._options(dtype))
 
-    def prefill(self, tokens: Sequence[int], cache: Cache) -> pa.Array:
+    def slots(self, count: int, context: int, *, dtype: str | None = None) -> Slots:
+        """Return room for several sequences of so many tokens each."""
+        return Slots(self.config, count, context, **self._options(dtype))
+
+    def _options(self, dtype: str | None) -> dict[str, Any]:
+        kept = None if dtype is None else dtype_of(dtype, self.device)
+        return {"rates": self._rates, "device": self.device, "dtype": self.dtype, "kept": kept}
+
+    def prefill(self, tokens: Sequence[int], cache: Cache, *, chunk: int | None = None) -> pa.Array:
         """Read tokens.
 
         Parameters
@@ -60,6 +77,8 @@ class Model:
             What comes behind the tokens in the cache; at least one.
         cache : Cache
             Gets their keys and values.
+        chunk : int, optional
+            How many are read at once at most: fewer take less memory, and longer. None means all.
 
         Returns
         -------
@@ -71,7 +90,39 @@ class Model:
         LlamaError
             If there are no tokens, one that the model does not have, or too many for the cache.
         """
+        if chunk is not None and len(tokens) > chunk:
+            self._check(tokens)
+            cache.reserve(len(tokens))
+            last = (len(tokens) - 1) // chunk * chunk
+            for begin in range(0, last, chunk):
+                self._run(tokens[begin : begin + chunk], cache)
+            tokens = tokens[last:]
         return self._logits(self._run(tokens, cache)[-1:])[0, :]
+
+    def read(self, parts: Sequence[Part], slots: Slots) -> pa.Array:
+        """Read the next tokens of several sequences at once.
+
+        Parameters
+        ----------
+        parts : sequence of Part
+            Tokens, and the slots of their sequences.
+        slots : Slots
+            Gets their keys and values.
+
+        Returns
+        -------
+        Array
+            The logits of the tokens that follow the parts that want them, (parts, vocab).
+
+        Raises
+        ------
+        LlamaError
+            If there are no tokens, one that the model does not have, or too many for a slot.
+        """
+        x = self._read(parts, slots)
+        if not any(part.wanted for part in parts):
+            return pa.empty((0, self.config.vocab), dtype=x.dtype, device=self.device)
+        return self._logits(x)
 
     def step(self, token: int, cache: Cache) -> pa.Array:
         """Read one token; return the logits of the next as :meth:`prefill` does."""
@@ -87,40 +138,19 @@ class Model:
 
     def _run(self, tokens: Sequence[int], cache: Cache) -> pa.Array:
         """Return the last layer's output for tokens, (tokens, hidden)."""
+        return self._read([Part(0, tokens)], cache.slots, last=False)
+
+    def _read(self, parts: Sequence[Part], slots: Slots, *, last: bool = True) -> pa.Array:
+        """Return the last layer's output for tokens, or for the last ones that are wanted."""
+        tokens = [token for part in parts for token in part.tokens]
         self._check(tokens)
-        cache.reserve(len(tokens))
-        tables = cache.tables(len(tokens))
+        step = slots.step(parts)
         indices = pa.asarray(np.asarray(tokens, dtype=np.int32), device=self.device, copy=True)
         x = kernels.embedding(indices, self.weights.embedding)
         for number, layer in enumerate(self.weights.layers):
-            x = x + self._attention(x, layer, number, cache, tables)
-            x = x + self._mlp(x, layer)
-        cache.advance(len(tokens))
-        return x
-
-    def _attention(
-        self,
-        x: pa.Array,
-        layer: Layer,
-        number: int,
-        cache: Cache,
-        tables: tuple[pa.Array, pa.Array],
-    ) -> pa.Array:
-        config, length = self.config, x.shape[0]
-        turning = config.heads + config.kv_heads  # positions turn queries and keys, not values
-        x = kernels.rms_norm(x, layer.attention_norm, eps=config.eps)
-        heads = _by_head(kernels.linear(x, layer.qkv), config.head_dim)
-        turned = kernels.rope(heads[:turning, ...], tables=tables)
-        keys, values = cache.put(number, turned[config.heads :, ...], heads[turning:, ...])
-        q = turned[: config.heads, ...]
-        end = cache.length + length
-        mixed = kernels.attention(q, keys, values, causal=True, key_length=end)
-        return kernels.linear(_by_token(mixed), layer.output)
-
-    def _mlp(self, x: pa.Array, layer: Layer) -> pa.Array:
-        x = kernels.rms_norm(x, layer.mlp_norm, eps=self.config.eps)
-        gate = kernels.silu(kernels.linear(x, layer.gate))
-        return kernels.linear(gate * kernels.linear(x, layer.up), layer.down)
+            x = decoder_layer(self.config, layer, x, None, partial(step.attend, number))
+        slots.advance(parts)
+        return step.ends(x) if last else x
 
     def _check(self, tokens: Sequence[int]) -> None:
         if not len(tokens):
@@ -130,18 +160,62 @@ class Model:
             raise LlamaError(f"token {wrong[0]} is none of 0 to {self.config.vocab - 1}")
 
 
-def _by_head(x: pa.Array, head_dim: int) -> pa.Array:
-    """Return (tokens, heads head_dim) as (heads, tokens, head_dim)."""
-    tokens = x.shape[0]
-    if tokens == 1:  # in the right order already
-        return pa.reshape(x, (-1, 1, head_dim))
-    return pa.permute_dims(pa.reshape(x, (tokens, -1, head_dim)), (1, 0, 2))
+def decoder_layer(
+    config: Config,
+    layer: Layer,
+    x: pa.Array,
+    tables: Tables | None,
+    attend: Attend | None = None,
+) -> pa.Array:
+    """Return what a layer makes of the features of tokens.
+
+    Parameters
+    ----------
+    config : Config
+        The model's sizes.
+    layer : Layer
+        The layer's arrays.
+    x : Array
+        (..., tokens, hidden).
+    tables : tuple of Array, optional
+        Cosines and sines of the tokens' positions, for tokens that see one another alone.
+    attend : callable, optional
+        Takes the product with queries', keys' and values' matrices, and returns what the tokens
+        read; without it they see one another alone.
+
+    Returns
+    -------
+    Array
+        Of the shape of `x`.
+    """
+    x = x + attention(config, layer, x, tables, attend)
+    return x + mlp(config, layer, x)
 
 
-def _by_token(x: pa.Array) -> pa.Array:
-    """Return (heads, tokens, head_dim) as (tokens, heads head_dim)."""
-    tokens = x.shape[1]
-    return pa.reshape(x if tokens == 1 else pa.permute_dims(x, (1, 0, 2)), (tokens, -1))
+def attention(
+    config: Config,
+    layer: Layer,
+    x: pa.Array,
+    tables: Tables | None,
+    attend: Attend | None,
+) -> pa.Array:
+    """Return what tokens read of one another."""
+    x = kernels.rms_norm(x, layer.attention_norm, eps=config.eps)
+    qkv = layer.product("qkv", x)
+    if attend is None:
+        assert tables is not None
+        q, keys, values = turned(config, qkv, tables)
+        mixed = kernels.attention(q, keys, values, causal=True)
+    else:
+        mixed = attend(qkv)
+    return layer.product("output", by_token(mixed))
+
+
+def mlp(config: Config, layer: Layer, x: pa.Array) -> pa.Array:
+    """Return what each token makes of its own features."""
+    x = kernels.rms_norm(x, layer.mlp_norm, eps=config.eps)
+    gate = kernels.silu(layer.product("gate", x))
+    return layer.product("down", gate * layer.product("up", x))
 
 
 def needed_memory(config: Config, *, context: int, dtype: str) -> InferenceMemory:
@@ -160,12 +234,20 @@ def needed_memory(config: Config, *, context: int, dtype: str) -> InferenceMemor
     )
 
 
+def dtype_of(name: str, device: pa.Device) -> DType:
+    """Return a dtype by its name, or refuse it."""
+    if name not in DTYPES:
+        raise LlamaError(f"dtype {name!r} is none of {', '.join(DTYPES)}")
+    return pa.empty(0, dtype=getattr(pa, name), device=device).dtype
+
+
 def load(
     path: str | Path | ModelFile | None = None,
     *,
     device: DeviceLike = "auto",
-    dtype: str = "float32",
+    dtype: str = "auto",
     context: int | None = None,
+    adapter: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Model:
     """Load a model from a GGUF file.
@@ -178,9 +260,12 @@ def load(
         Where the model is to run.
     dtype : str, optional
         What weights and cache are kept in: float32, or float64, float16 or bfloat16 where the
-        device has it.
+        device has it. ``"packed"`` keeps matrices as the file has them, and the rest in float32;
+        the default does so where the device has kernels that read them, without an adapter.
     context : int, optional
         Tokens that a cache will hold, for the estimate of memory; the default is the model's.
+    adapter : path-like, optional
+        A file of adapters that were trained for this model; they are added to its matrices.
     progress : callable, optional
         Called after each tensor with its bytes in the file.
 
@@ -192,17 +277,39 @@ def load(
     Raises
     ------
     LlamaError
-        If the file, the dtype or the context cannot be used.
+        If the file, the adapters, the dtype or the context cannot be used.
     DeviceNotFunctionalError
         If the device cannot be used or has too little memory, before anything is loaded.
     DTypeNotSupportedError
         If it lacks the dtype.
     """
     file = path if isinstance(path, ModelFile) else ModelFile(path or default_file())
-    if dtype not in DTYPES:
-        raise LlamaError(f"dtype {dtype!r} is none of {', '.join(DTYPES)}")
+    if dtype not in (*DTYPES, *PACKED):
+        raise LlamaError(f"dtype {dtype!r} is none of {', '.join((*DTYPES, *PACKED))}")
     tokens = file.config.context if context is None else context
-    where = pa.device(device, memory=needed_memory(file.config, context=tokens, dtype=dtype))
-    kept = pa.empty(0, dtype=getattr(pa, dtype), device=where).dtype  # refused before loading, too
-    weights = load_weights(file, device=where, dtype=kept, progress=progress)
+    kind = dtype if dtype in DTYPES else "float32"
+    memory = needed_memory(file.config, context=tokens, dtype=kind)
+    small = memory if dtype in DTYPES else packed_memory(memory, file)
+    where = pa.device(device, memory=small if adapter is None else memory)
+    packed = adapter is None and (dtype == "packed" or (dtype == "auto" and _reads_packed(where)))
+    if not packed:
+        where = pa.device(where, memory=memory)
+    kept = dtype_of(kind, where)  # refused before loading, too
+    changed = None if adapter is None else Adapters.read(adapter, file.config).merged
+    weights = load_weights(
+        file, device=where, dtype=kept, packed=packed, changed=changed, progress=progress
+    )
     return Model(file.config, weights, file)
+
+
+def packed_memory(memory: InferenceMemory, file: ModelFile) -> InferenceMemory:
+    """Return what a model in float32 takes when its weights stay as its file has them."""
+    share = file.nbytes / memory.weights
+    parts = {name: round(share * getattr(memory, name)) for name in ("embedding", "layer")}
+    return memory._replace(**parts)
+
+
+def _reads_packed(device: pa.Device) -> bool:
+    """Tell whether kernels read packed weights on a device; else they are unpacked at each use."""
+    x = pa.zeros((1, 32), dtype=pa.float32, device=device)
+    return kernels.explain("linear", x, kernels.pack(x, "Q8_0")).version == "tuned"

@@ -1,13 +1,15 @@
-"""The next token, from logits."""
+"""The next token, from logits: chosen on the device, so that only its number comes to the host."""
 
 from __future__ import annotations
 
-import numpy as np
+import math
+import secrets
+from collections.abc import Sequence
 
 import portarray as pa
 from examples.llama.errors import LlamaError
 
-__all__ = ["Sampler"]
+__all__ = ["Sampler", "chances", "chosen"]
 
 
 class Sampler:
@@ -22,23 +24,35 @@ class Sampler:
         Chance is between the likeliest tokens that have this probability together.
     seed : int, optional
         The same seed draws the same numbers on every device. Without one they differ each time.
+    top_k : int, optional
+        Chance is between so many of the likeliest tokens; 0 means all.
 
     Raises
     ------
     LlamaError
-        If the temperature is negative or not finite, or top_p is not above 0 and up to 1.
+        If the temperature is negative or not finite, top_p is not above 0 and up to 1, or top_k is
+        negative.
     """
 
     def __init__(
-        self, temperature: float = 0.0, top_p: float = 1.0, seed: int | None = None
+        self,
+        temperature: float = 0.0,
+        top_p: float = 1.0,
+        seed: int | None = None,
+        top_k: int = 0,
     ) -> None:
-        if not 0 <= temperature < float("inf"):
+        if not 0 <= temperature < math.inf:
             raise LlamaError(f"a temperature of {temperature}: it must be 0 or more, and finite")
         if not 0 < top_p <= 1:
             raise LlamaError(f"a top_p of {top_p}: it must be above 0 and at most 1")
+        if top_k < 0:
+            raise LlamaError(f"a top_k of {top_k}: it must be 0, which means all, or more")
         self.temperature = temperature
         self.top_p = top_p
-        self._random = np.random.default_rng(seed)
+        self.top_k = top_k
+        self.seed = secrets.randbits(63) if seed is None else seed
+        self._drawn = 0
+        self._key: pa.Array | None = None
 
     def __call__(self, logits: pa.Array) -> int:
         """Return the next token.
@@ -53,20 +67,90 @@ class Sampler:
         int
             The token; of equally likely ones the first where the temperature is 0.
         """
+        token = int(self.token(logits, self._drawn))
+        self._drawn += 1
+        return token
+
+    def token(self, logits: pa.Array, number: int) -> pa.Array:
+        """Return a token on the device, as an integer of shape ().
+
+        Parameters
+        ----------
+        logits : Array
+            Of shape (vocab,).
+        number : int
+            Which of the sampler's draws it is: the same one draws the same numbers again.
+
+        Returns
+        -------
+        Array
+            The token.
+        """
         if self.temperature == 0:
-            return int(pa.argmax(logits))
-        # Some tens of thousands of numbers: the host draws, so that all devices draw the same.
-        values = np.asarray(pa.astype(logits, "float32").to_device("numpy"), dtype=np.float64)
-        chosen, chances = likeliest(values / self.temperature, self.top_p)
-        drawn = np.searchsorted(np.cumsum(chances), self._random.random(), side="right")
-        return int(chosen[min(int(drawn), len(chosen) - 1)])
+            return pa.argmax(logits)
+        if self._key is None or self._key.device is not logits.device:
+            self._key = pa.random.key(self.seed, device=logits.device)
+        scores = chances(logits, self.temperature, self.top_p, self.top_k)
+        # The first of waiting times that are the shorter the likelier a token is (Gumbel's trick):
+        # one maximum, which rounding changes only where two are nearly equal.
+        key = pa.random.fold_in(self._key, number)
+        waits = pa.random.exponential(key, scores.shape, dtype=pa.float32)
+        return pa.argmax(scores - pa.log(waits))
 
 
-def likeliest(logits: np.ndarray, top_p: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the fewest tokens that have a probability together, and their chances among them."""
-    order = np.argsort(-logits, kind="stable")
-    weights = np.exp(logits[order] - logits[order[0]])
-    sums = np.cumsum(weights)
-    count = int(np.searchsorted(sums, top_p * sums[-1])) + 1
-    kept = weights[:count]
-    return order[:count], kept / np.sum(kept)
+def chances(logits: pa.Array, temperature: float, top_p: float, top_k: int = 0) -> pa.Array:
+    """Return logarithms of chances, up to one number, -inf where a token is not among the likely.
+
+    Parameters
+    ----------
+    logits : Array
+        Of shape (vocab,).
+    temperature, top_p, top_k
+        As :class:`Sampler` takes them.
+
+    Returns
+    -------
+    Array
+        Of float32 and the shape of `logits`. Tokens as likely as the last one kept are kept.
+    """
+    scores = pa.astype(logits, pa.float32)
+    scores = (scores - pa.max(scores)) / temperature
+    few = 0 < top_k < scores.shape[0]
+    if not few and top_p == 1:
+        return scores
+    ordered = pa.sort(scores, descending=True)
+    ordered = ordered[:top_k] if few else ordered
+    last = ordered[-1]
+    if top_p < 1:
+        weights = pa.exp(ordered)
+        sums = pa.cumulative_sum(weights)
+        before = sums - weights  # what is likelier than each
+        kept = pa.where(before < top_p * sums[-1], ordered, 0.0)
+        last = pa.min(kept)
+    return pa.where(scores < last, -math.inf, scores)
+
+
+def chosen(logits: pa.Array, samplers: Sequence[Sampler], numbers: Sequence[int]) -> list[int]:
+    """Return the next token of several sequences, in one transfer.
+
+    Parameters
+    ----------
+    logits : Array
+        Of shape (sequences, vocab).
+    samplers : sequence of Sampler
+        That of each sequence.
+    numbers : sequence of int
+        Which of its draws it is.
+
+    Returns
+    -------
+    list of int
+        The tokens.
+    """
+    if all(one.temperature == 0 for one in samplers):
+        tokens = pa.argmax(logits, axis=-1)
+    else:
+        each = zip(samplers, numbers, strict=True)
+        tokens = pa.stack([one.token(logits[n, :], m) for n, (one, m) in enumerate(each)])
+    found: list[int] = tokens.tolist()
+    return found

@@ -2,46 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
 import portarray as pa
 from examples.llama.config import Config
-from examples.llama.file import ModelFile, Values
+from examples.llama.file import Bytes, ModelFile, Values
+from portarray import kernels
 from portarray.typing import DType
 
-__all__ = ["Layer", "Weights", "load_weights", "unpermuted"]
+__all__ = ["Layer", "Weights", "load_layer", "load_weights", "unpermuted"]
 
+Matrix = pa.Array | kernels.Packed
 Progress = Callable[[int], object]
+Rows = TypeVar("Rows", Values, Bytes)
+Changed = Callable[[int, str, Values], Values]
+"""Takes the number of a layer, the name of a matrix and its values, and returns others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """One layer. Matrices are (out, in).
+    """One layer. Matrices are (out, in), packed as in the file or arrays.
 
     Attributes
     ----------
     attention_norm, mlp_norm : Array
         (hidden,).
-    qkv : Array
+    qkv : Array or Packed
         Queries, keys and values, one below the other: ((heads + 2 kv_heads) head_dim, hidden).
-    output : Array
+    output : Array or Packed
         (hidden, heads head_dim).
-    gate, up : Array
+    gate, up : Array or Packed
         (intermediate, hidden).
-    down : Array
+    down : Array or Packed
         (hidden, intermediate).
     """
 
     attention_norm: pa.Array
-    qkv: pa.Array
-    output: pa.Array
+    qkv: Matrix
+    output: Matrix
     mlp_norm: pa.Array
-    gate: pa.Array
-    up: pa.Array
-    down: pa.Array
+    gate: Matrix
+    up: Matrix
+    down: Matrix
+
+    def product(self, name: str, x: pa.Array) -> pa.Array:
+        """Return the product with a matrix."""
+        return kernels.linear(x, getattr(self, name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,23 +60,23 @@ class Weights:
 
     Attributes
     ----------
-    embedding : Array
+    embedding : Array or Packed
         (vocab, hidden).
     layers : tuple of Layer
         From the bottom up.
     norm : Array
         (hidden,).
-    head : Array
+    head : Array or Packed
         (vocab, hidden); the embedding itself where the two are tied.
     """
 
-    embedding: pa.Array
+    embedding: Matrix
     layers: tuple[Layer, ...]
     norm: pa.Array
-    head: pa.Array
+    head: Matrix
 
 
-def unpermuted(rows: Values, heads: int) -> Values:
+def unpermuted(rows: Rows, heads: int) -> Rows:
     """Return the rows of a query or key matrix in the order of the model, not of the file.
 
     llama.cpp's converter reorders the features of each head, so that the pairs that a position
@@ -80,9 +90,15 @@ def unpermuted(rows: Values, heads: int) -> Values:
 
 
 def load_weights(
-    file: ModelFile, *, device: pa.Device, dtype: DType, progress: Progress | None = None
+    file: ModelFile,
+    *,
+    device: pa.Device,
+    dtype: DType,
+    packed: bool = False,
+    changed: Changed | None = None,
+    progress: Progress | None = None,
 ) -> Weights:
-    """Read, dequantize and move every tensor of a file, one after the other.
+    """Read and move every tensor of a file, one after the other.
 
     Parameters
     ----------
@@ -92,6 +108,10 @@ def load_weights(
         Where the weights are to be.
     dtype : dtype
         What they are kept in.
+    packed : bool, optional
+        Whether matrices stay as the file has them, where portarray knows their layout.
+    changed : callable, optional
+        Changes the layers' matrices before they are moved; they are not packed then.
     progress : callable, optional
         Called after each tensor with its bytes in the file.
 
@@ -105,10 +125,11 @@ def load_weights(
     OutOfMemoryError
         If its memory does not suffice.
     """
-    config = file.config
 
     def read(name: str) -> Values:
-        values = file.tensor(f"{name}.weight")
+        return _told(file.tensor(f"{name}.weight"), name)
+
+    def _told(values: Rows, name: str) -> Rows:
         if progress is not None:
             progress(file.size_of(f"{name}.weight"))
         return values
@@ -117,23 +138,68 @@ def load_weights(
         # Memory of the device's own: what is shared with NumPy has to be in step with the host.
         return pa.asarray(values, dtype=dtype, device=device, copy=True)
 
-    embedding = put(read("token_embd"))
-    layers = tuple(_layer(config, f"blk.{n}", read, put) for n in range(config.layers))
-    head = embedding if config.tied else put(read("output"))
+    def pack(names: Sequence[str], ordered: Callable[[list[Bytes]], Bytes]) -> Matrix | None:
+        layout = file.layout(*(f"{name}.weight" for name in names)) if packed else ""
+        if not layout:
+            return None
+        rows = ordered([_told(file.packed(f"{name}.weight"), name) for name in names])
+        return kernels.Packed(pa.asarray(rows, device=device, copy=True), layout)
+
+    def table(name: str) -> Matrix:
+        return pack([name], lambda parts: parts[0]) or put(read(name))
+
+    config = file.config
+    embedding = table("token_embd")
+    kept = None if changed is not None else pack
+    layers = tuple(load_layer(config, n, read, put, changed, kept) for n in range(config.layers))
+    head = embedding if config.tied else table("output")
     return Weights(embedding, layers, put(read("output_norm")), head)
 
 
-def _layer(
-    config: Config, block: str, read: Callable[[str], Values], put: Callable[[Values], pa.Array]
+def load_layer(
+    config: Config,
+    number: int,
+    read: Callable[[str], Values],
+    put: Callable[[Values], pa.Array],
+    changed: Changed | None = None,
+    pack: Callable[..., Matrix | None] | None = None,
 ) -> Layer:
-    q = unpermuted(read(f"{block}.attn_q"), config.heads)
-    k = unpermuted(read(f"{block}.attn_k"), config.kv_heads)
+    """Return a layer, by what reads tensors, what moves them, and what keeps them packed."""
+    heads = {"q": config.heads, "k": config.kv_heads}
+
+    def matrix(*names: str) -> Matrix:
+        tensors = [f"blk.{number}.{_TENSORS[name]}" for name in names]
+
+        def ordered(parts: list[Rows]) -> Rows:
+            rows = [
+                unpermuted(part, heads[name]) if name in heads else part
+                for name, part in zip(names, parts, strict=True)
+            ]
+            return rows[0] if len(rows) == 1 else np.concatenate(rows)
+
+        found = None if pack is None else pack(tensors, ordered)
+        if found is not None:
+            return found
+        values = [ordered_one(name, tensor) for name, tensor in zip(names, tensors, strict=True)]
+        return put(values[0] if len(values) == 1 else np.concatenate(values))
+
+    def ordered_one(name: str, tensor: str) -> Values:
+        values = read(tensor)
+        values = unpermuted(values, heads[name]) if name in heads else values
+        return values if changed is None else changed(number, name, values)
+
     return Layer(
-        attention_norm=put(read(f"{block}.attn_norm")),
-        qkv=put(np.concatenate([q, k, read(f"{block}.attn_v")])),
-        output=put(read(f"{block}.attn_output")),
-        mlp_norm=put(read(f"{block}.ffn_norm")),
-        gate=put(read(f"{block}.ffn_gate")),
-        up=put(read(f"{block}.ffn_up")),
-        down=put(read(f"{block}.ffn_down")),
+        attention_norm=put(read(f"blk.{number}.attn_norm")),
+        qkv=matrix("q", "k", "v"),
+        output=matrix("output"),
+        mlp_norm=put(read(f"blk.{number}.ffn_norm")),
+        gate=matrix("gate"),
+        up=matrix("up"),
+        down=matrix("down"),
     )
+
+
+_TENSORS = {
+    "q": "attn_q", "k": "attn_k", "v": "attn_v", "output": "attn_output", "gate": "ffn_gate",
+    "up": "ffn_up", "down": "ffn_down",
+}  # fmt: skip

@@ -119,6 +119,55 @@ def matmul(p: Precision, want: Values, x1: Values, x2: Values, /) -> Values:
     return p.rounded(error + n * p.smallest, want)
 
 
+def gemm(
+    p: Precision,
+    want: Values,
+    a: Values,
+    b: Values,
+    /,
+    *,
+    out: Values | None = None,
+    alpha: float = 1.0,
+    beta: float = 0.0,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+) -> Values:
+    """Return the bound of inner products, and of two factors and a sum."""
+    first, second = a.T if transpose_a else a, b.T if transpose_b else b
+    n = first.shape[-1]
+    size = abs(alpha) * np.matmul(np.abs(first), np.abs(second))
+    added = 0.0 if out is None or beta == 0 else abs(beta) * np.abs(out)
+    error = p.u * ((accumulated(n + 1) + 3) * size + 3 * added)
+    return p.rounded(error + (n + 2) * p.smallest, want)
+
+
+def solve_triangular(
+    p: Precision,
+    want: Values,
+    a: Values,
+    b: Values,
+    /,
+    *,
+    lower: bool = False,
+    transpose: bool = False,
+    unit_diagonal: bool = False,
+) -> Values:
+    """Return the bound of substitution: ``|inv(a)| @ |a| @ |x|`` times what sums err by.
+
+    By blocks it is larger by the growth of the small blocks' inverses, which 4 allows for (Higham,
+    "Accuracy and Stability of Numerical Algorithms", 2002, sections 8.1 and 14.2).
+    """
+    half = np.tril(a) if lower else np.triu(a)
+    n = a.shape[-1]
+    if unit_diagonal:
+        half = half * (1 - np.eye(n)) + np.eye(n)
+    half = np.swapaxes(half, -1, -2) if transpose else half
+    x = np.abs(want)[:, None] if want.ndim == 1 else np.abs(want)
+    inverse = np.abs(np.linalg.inv(half))
+    error = 4 * p.u * (accumulated(n) + DIVIDE) * (inverse @ (np.abs(half) @ x))
+    return p.rounded(error[:, 0] if want.ndim == 1 else error, want)
+
+
 def linear(
     p: Precision, want: Values, x: Values, weight: Values, bias: Values | None = None, /
 ) -> Values:

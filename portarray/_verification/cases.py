@@ -16,6 +16,7 @@ from zlib import crc32
 import numpy as np
 
 from portarray._array import dtypes
+from portarray._verification import packed_reference
 
 Values = np.ndarray[Any, np.dtype[Any]]
 Shape = tuple[int, ...]
@@ -59,10 +60,28 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
+class PackedPart:
+    """A packed matrix of a case."""
+
+    layout: str
+    data: Part
+    scales: Part | None
+
+    def __str__(self) -> str:
+        return f"{self.layout} {self.data}" + ("" if self.scales is None else f", {self.scales}")
+
+    @property
+    def exact(self) -> Values:
+        """The weights in float64."""
+        scales = None if self.scales is None else self.scales.values
+        return packed_reference.weights(self.layout, self.data.values, scales)
+
+
+@dataclass(frozen=True, slots=True)
 class Drawn:
     """The arguments of one call."""
 
-    arrays: tuple[Part | int | None, ...]  # None where an array is left out
+    arrays: tuple[Part | PackedPart | int | None, ...]  # None where an array is left out
     # Keyword arguments; arrays are parts
     options: Mapping[str, Any]
 
@@ -77,6 +96,8 @@ class Drawn:
     def parts(self) -> Iterator[Part]:
         """Yield every array."""
         for one in (*self.arrays, *self.options.values()):
+            if isinstance(one, PackedPart):
+                one = one.data, one.scales
             for part in one if isinstance(one, tuple) else (one,):
                 if isinstance(part, Part):
                     yield part
@@ -229,6 +250,44 @@ def _matmul(d: Drawing) -> Drawn:
     return Drawn((d.floats("x1", first), d.floats("x2", second)), {})
 
 
+def _gemm(d: Drawing) -> Drawn:
+    m, k, n = d.shape(
+        (129, 129, 129), (64, 300, 7), (1, 64, 300), free=lambda: tuple(map(d.size, (80, 400, 80)))
+    )
+    transposes = {"transpose_a": d.chance(0.5), "transpose_b": d.chance(0.5)}
+    first = (k, m) if transposes["transpose_a"] else (m, k)
+    second = (n, k) if transposes["transpose_b"] else (k, n)
+    options: dict[str, Any] = {"alpha": d.in_turn(-1.0, 1.0, 0.3), **transposes}
+    a, b = d.floats("a", first), d.floats("b", second)
+    if d.chance(0.75):
+        options["out"] = d.floats("out", (m, n))
+        options["beta"] = d.in_turn(1.0, 0.0, -0.7, 1.0)
+    return Drawn((a, b), options)
+
+
+def _solve_triangular(d: Drawing) -> Drawn:
+    def free() -> tuple[Shape, Shape]:
+        n = d.size(80)
+        right: Shape = d.one_of((n,), (n, d.size(40)), (3, n, 2))
+        return ((2, 1, n, n) if len(right) == 3 else (n, n)), right
+
+    first, second = d.shape(
+        ((129, 129), (129, 64)), ((64, 64), (64,)), ((3, 20, 20), (3, 20, 7)), free=free
+    )
+    # Small beside the diagonal, since inverses of others grow without bound; the half that is not
+    # read holds large numbers.
+    n = first[-1]
+    options = {key: d.chance(0.5) for key in ("lower", "transpose", "unit_diagonal")}
+    beside = d.rng.uniform(-0.3, 0.3, first)
+    unread = (
+        np.tri(n, k=-1, dtype=np.bool).T if options["lower"] else np.tri(n, k=-1, dtype=np.bool)
+    )
+    diagonal = d.rng.uniform(0.5, 2, n) * d.rng.choice([-1, 1], n)
+    values = np.where(np.eye(n, dtype=np.bool), diagonal, np.where(unread, 1e3, beside))
+    a = Part("a", values.astype(dtypes.canonical(d.dtype)), d.view(first))
+    return Drawn((a, d.floats("b", second)), options)
+
+
 def _linear(d: Drawing) -> Drawn:
     def free() -> tuple[Shape, int]:
         leading = d.one_of((), (d.size(20),), (2, d.size(20)))
@@ -239,6 +298,24 @@ def _linear(d: Drawing) -> Drawn:
     )
     x, weight = d.floats("x", shape), d.floats("weight", (out, shape[-1]))
     return Drawn((x, weight, d.optional("bias", (out,))), {})
+
+
+def _packed_linear(d: Drawing) -> Drawn:
+    name, (block, nbytes, halves) = d.in_turn(*packed_reference.BLOCKS.items())
+    width = block * d.one_of(1, 3, -(-512 // block))
+    out = d.one_of(1, 37, d.size(80))
+    shape = (*d.one_of((), (1,), (3,), (129,), (2, d.size(20))), width)
+    blocks = d.rng.integers(0, 256, (out, width // block, nbytes), dtype=np.uint8)
+    for at in halves:
+        values = d.rng.standard_normal(blocks.shape[:2]) * 2.0 ** d.rng.integers(-12, 2)
+        blocks[:, :, at : at + 2] = values.astype("<f2")[:, :, None].view(np.uint8)
+    scales = None
+    if not halves:
+        groups = width // block if d.chance(0.5) else 1
+        scales = Part("scales", d.rng.standard_normal((out, groups)).astype(np.float32))
+    data = Part("data", blocks.reshape(out, -1))
+    x = d.floats("x", shape, kinds=("normal", "tiny", "wide"))
+    return Drawn((x, PackedPart(name, data, scales), d.optional("bias", (out,))), {})
 
 
 def _embedding(d: Drawing) -> Drawn:
@@ -355,6 +432,7 @@ def _cross_entropy(d: Drawing) -> Drawn:
 DRAWN: dict[str, Callable[[Drawing], Drawn]] = {
     "matmul": _matmul,
     "linear": _linear,
+    "packed_linear": _packed_linear,
     "embedding": _embedding,
     "softmax": _softmax,
     "log_softmax": _softmax,
@@ -367,5 +445,7 @@ DRAWN: dict[str, Callable[[Drawing], Drawn]] = {
     "rope": _rope,
     "attention": _attention,
     "cross_entropy": _cross_entropy,
+    "gemm": _gemm,
+    "solve_triangular": _solve_triangular,
 }
 """How each kernel's arguments are drawn."""

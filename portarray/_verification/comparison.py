@@ -14,9 +14,10 @@ from portarray._api.manipulation.order import permute_dims
 from portarray._array import call, dispatch, dtypes
 from portarray._array.array import Array
 from portarray._devices import selection
+from portarray._movement import structure
 from portarray._verification import bounds, reference
 from portarray._verification.bounds import Precision
-from portarray._verification.cases import Drawn, Part, draw
+from portarray._verification.cases import Drawn, PackedPart, Part, draw
 
 if TYPE_CHECKING:
     from portarray._devices.device import Device
@@ -141,8 +142,9 @@ def _compared(case: Case, device: Device, call_kernel: Call) -> tuple[str, tuple
     precision = Precision(case.dtype, "float64" if wide else "float32")
     results = result if isinstance(result, tuple) else (result,)
     with np.errstate(all="ignore"):
-        wanted = getattr(reference, case.kernel)(*exact, **plain)
-        limit = getattr(bounds, _BOUNDS.get(case.kernel, case.kernel))
+        name = case.kernel.removeprefix("packed_")
+        wanted = getattr(reference, name)(*exact, **plain)
+        limit = getattr(bounds, _BOUNDS.get(name, name))
         found = (0.0, "")
         wanted = wanted if isinstance(wanted, tuple) else (wanted,)
         for one, want in zip(results, wanted, strict=True):
@@ -207,6 +209,11 @@ def _placed(drawn: Drawn, device: Device) -> tuple[tuple[Any, ...], dict[str, An
     def place(value: Any) -> Any:
         if isinstance(value, tuple):
             return tuple(map(place, value))
+        if isinstance(value, PackedPart):
+            parts = {"data": place(value.data)}
+            if value.scales is not None:
+                parts["scales"] = place(value.scales)
+            return structure.module_of("packed").unflattened(parts, value.layout)
         return _on(value, device) if isinstance(value, Part) else value
 
     return tuple(map(place, drawn.arrays)), {k: place(v) for k, v in drawn.options.items()}
@@ -231,9 +238,14 @@ def _on(part: Part, device: Device) -> Array:
 
 def _changed(drawn: Drawn, given: tuple[Any, ...]) -> str:
     """Return the name of an argument that no longer holds what was drawn, or an empty string."""
+    given = tuple([
+        x if getattr(x, "layout", None) is None else (x.data, x.scales) for x in given
+    ])  # fmt: skip
     flat = [x for one in given for x in (one if isinstance(one, tuple) else (one,))]
     arrays = [x for x in flat if isinstance(x, Array)]
     for part, x in zip(drawn.parts(), arrays, strict=True):
+        if part.name == "out":
+            continue
         values = part.exact
         if not np.array_equal(call.host_view(x).astype(values.dtype), values):
             return part.name

@@ -22,6 +22,47 @@ def matmul(x1: Values, x2: Values, /) -> Values:
     return result
 
 
+def gemm(
+    a: Values,
+    b: Values,
+    /,
+    *,
+    out: Values | None = None,
+    alpha: float = 1.0,
+    beta: float = 0.0,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+) -> Values:
+    """Return a product of two matrices, and the multiple of a third added."""
+    product = np.tensordot(a.T if transpose_a else a, b.T if transpose_b else b, axes=1)
+    result: Values = alpha * product
+    return result if out is None or beta == 0 else result + beta * out
+
+
+def solve_triangular(
+    a: Values,
+    b: Values,
+    /,
+    *,
+    lower: bool = False,
+    transpose: bool = False,
+    unit_diagonal: bool = False,
+) -> Values:
+    """Return unknowns by substitution, row by row."""
+    if transpose:
+        a, lower = np.swapaxes(a, -1, -2), not lower
+    n = a.shape[-1]
+    rows = b[:, None] if b.ndim == 1 else b
+    shape = np.broadcast_shapes(a.shape[:-2], rows.shape[:-2])
+    x = np.broadcast_to(rows, (*shape, *rows.shape[-2:])).copy()
+    for i in range(n) if lower else reversed(range(n)):
+        known = slice(0, i) if lower else slice(i + 1, n)
+        x[..., i, :] -= np.einsum("...j,...jk->...k", a[..., i, known], x[..., known, :])
+        if not unit_diagonal:
+            x[..., i, :] /= a[..., i, i, None]
+    return x[..., 0] if b.ndim == 1 else x
+
+
 def linear(x: Values, weight: Values, bias: Values | None = None, /) -> Values:
     """Return the product of each row of x with each row of weight, and the bias added."""
     out = np.tensordot(x, weight, axes=(-1, -1))

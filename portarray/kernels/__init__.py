@@ -4,7 +4,7 @@ Each runs on every device and gives the same answers; :func:`explain` says which
 call and why.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from portarray import _absent
 from portarray.kernels.activations import gelu, log_softmax, relu, silu, softmax
@@ -14,12 +14,13 @@ from portarray.kernels.losses import cross_entropy
 from portarray.kernels.memory import InferenceMemory, estimate_inference_memory
 from portarray.kernels.normalization import layer_norm, rms_norm
 from portarray.kernels.positions import rope, rope_tables
-from portarray.kernels.products import embedding, linear, matmul
+from portarray.kernels.products import embedding, gemm, linear, matmul, solve_triangular
 from portarray.kernels.verify import Verification, verify
 
 __all__ = [
     "Explanation",
     "InferenceMemory",
+    "Packed",
     "Verification",
     "attention",
     "cross_entropy",
@@ -27,18 +28,33 @@ __all__ = [
     "estimate_inference_memory",
     "explain",
     "gelu",
+    "gemm",
     "layer_norm",
     "linear",
     "log_softmax",
     "matmul",
+    "pack",
     "relu",
     "rms_norm",
     "rope",
     "rope_tables",
     "silu",
     "softmax",
+    "solve_triangular",
+    "unpack",
     "verify",
 ]
 
-if not TYPE_CHECKING:  # a type checker would take every name to be there
-    __getattr__ = _absent.in_module(__name__)
+if TYPE_CHECKING:
+    from portarray.kernels.packed import Packed, pack, unpack
+else:  # a type checker would take every name to be there
+    _absent_name = _absent.in_module(__name__)
+
+    def __getattr__(name: str) -> Any:
+        """Import what packed matrices need when they are asked for: most programs have none."""
+        if name not in ("Packed", "pack", "unpack"):
+            return _absent_name(name)
+        from portarray.kernels import packed
+
+        globals()[name] = found = getattr(packed, name)
+        return found

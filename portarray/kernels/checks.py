@@ -15,7 +15,7 @@ from typing import Any
 from portarray._api import arguments
 from portarray._array import array as _array
 from portarray._array import dispatch, dtypes
-from portarray._array.kernel import shape_of
+from portarray._array.kernel import is_untraced, shape_of
 from portarray._array.operands import refused
 
 Arrays = Sequence[Any]
@@ -50,6 +50,72 @@ def matmul(name: str, arrays: Arrays, options: Options) -> None:
         )
 
 
+def gemm(name: str, arrays: Arrays, options: Options) -> None:
+    """Check two matrices, the one that is written, and factors."""
+    a, b = arrays
+    out = options["out"]
+    _matrices(name, "a", a)
+    _same_table(name, "a", a, "b", b)
+    shapes = [shape_of(a), shape_of(b)]
+    for place, key in enumerate(("transpose_a", "transpose_b")):
+        options[key] = bool(options[key])
+        if options[key]:
+            shapes[place] = shapes[place][::-1]
+    first, second = shapes
+    if len(first) != 2 or len(second) != 2 or first[1] != second[0]:
+        raise ValueError(
+            f"{name} got a of shape {a.shape} and b of shape {b.shape}, "
+            f"transpose_a={options['transpose_a']} and transpose_b={options['transpose_b']}; it "
+            f"takes (M, K) and (K, N) then, and kernels.matmul takes stacks and vectors"
+        )
+    for key in ("alpha", "beta"):
+        value = options[key]
+        if type(value) is not float:
+            options[key] = _factor(name, key, value, a)
+    options["in_place"] = out is not None and is_untraced(a, b, out)
+    if out is None:
+        if options["beta"] != 0:
+            raise ValueError(f"{name} got beta={options['beta']} and no out that it multiplies")
+        return
+    _same_table(name, "a", a, "out", out)
+    if shape_of(out) != (first[0], second[1]):
+        raise ValueError(
+            f"{name} got a product of shape {(first[0], second[1])} and out of shape {out.shape}; "
+            f"they must be equal"
+        )
+
+
+def _factor(name: str, key: str, value: Any, a: Any) -> Any:
+    if isinstance(value, complex) and a._table.kind == "c":
+        return complex(value)
+    if isinstance(value, complex):
+        raise TypeError(f"{name} got {key}={value} and a of {a.dtype}; use a real number")
+    return _number(value, key)
+
+
+def solve_triangular(name: str, arrays: Arrays, options: Options) -> None:
+    """Check a square matrix and right-hand sides."""
+    a, b = arrays
+    _matrices(name, "a", a)
+    _same_table(name, "a", a, "b", b)
+    for key in ("lower", "transpose", "unit_diagonal"):
+        options[key] = bool(options[key])
+    first, second = shape_of(a), shape_of(b)
+    if len(first) < 2 or first[-1] != first[-2]:
+        raise ValueError(f"{name} got a of shape {a.shape}; it takes square matrices, (..., N, N)")
+    n = first[-1]
+    if not second or second[-2 if len(second) > 1 else 0] != n:
+        raise ValueError(
+            f"{name} got a of shape {a.shape} and b of shape {b.shape}; "
+            f"b must be ({n},) or (..., {n}, K)"
+        )
+    if not _meet(first[:-2], second[:-2]):
+        raise ValueError(
+            f"{name} got a of shape {a.shape} and b of shape {b.shape}; "
+            f"the axes before the matrices must be equal or 1"
+        )
+
+
 def linear(name: str, arrays: Arrays, options: Options) -> None:
     """Check an array, a weight of shape (out, in) and a bias."""
     x, weight, bias = arrays
@@ -79,6 +145,38 @@ def embedding(name: str, arrays: Arrays, options: Options) -> None:
         raise ValueError(
             f"{name} got weight of shape {weight.shape}; it must be a table, (rows, dim)"
         )
+
+
+def packed_linear(name: str, arrays: Arrays, options: Options) -> None:
+    """Check an array and a bias for a packed matrix, whose parts fit."""
+    x, bias, data, _ = arrays
+    _floating("linear", "x", x)
+    layout = options["layout"]
+    matrix = data.shape[0], data.shape[1] // layout.nbytes * layout.block
+    if x.ndim == 0 or x.shape[-1] != matrix[1]:
+        raise ValueError(
+            f"linear got x of shape {x.shape} and a packed weight of shape {matrix}; "
+            f"x must be (..., in) and weight (out, in)"
+        )
+    if bias is not None:
+        _same_table("linear", "x", x, "bias", bias)
+        if bias.shape != matrix[:1]:
+            raise ValueError(
+                f"linear got a packed weight of shape {matrix} and bias of shape {bias.shape}; "
+                f"with a weight of shape (out, in) the bias must be ({matrix[0]},)"
+            )
+
+
+def packed_embedding(name: str, arrays: Arrays, options: Options) -> None:
+    """Check the indices of rows of a packed table."""
+    _array_of_integers("embedding", "indices", arrays[0])
+
+
+def matrix(name: str, x: Any) -> None:
+    """Check a matrix of floating-point numbers."""
+    _floating(name, "x", x)
+    if x.ndim != 2:
+        raise ValueError(f"{name} got x of shape {x.shape}; it takes a matrix, (out, in)")
 
 
 # --- softmax and activations --------------------------------------------------------------------
@@ -386,6 +484,16 @@ def _floating(name: str, what: str, x: Any) -> None:
     if x._table.kind != "f":
         raise TypeError(
             f"{name} got {what} of {x.dtype}; it takes real floating-point arrays, "
+            f"convert it with pa.astype(x, pa.float32) first"
+        )
+
+
+def _matrices(name: str, what: str, x: Any) -> None:
+    """Refuse what is no array of real or complex floating-point numbers."""
+    _array_only(name, x)
+    if x._table.kind not in "fc":
+        raise TypeError(
+            f"{name} got {what} of {x.dtype}; it takes floating-point arrays, "
             f"convert it with pa.astype(x, pa.float32) first"
         )
 

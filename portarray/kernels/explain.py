@@ -6,6 +6,7 @@ from collections.abc import Callable
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from portarray._array import array as _array
 from portarray._array.kernel import version
 from portarray._config import config
 from portarray.kernels.activations import (
@@ -24,7 +25,18 @@ from portarray.kernels.attention import ATTENTION, attention
 from portarray.kernels.losses import CROSS_ENTROPY, cross_entropy
 from portarray.kernels.normalization import LAYER_NORM, RMS_NORM, layer_norm, rms_norm
 from portarray.kernels.positions import ROPE, ROPE_TABLES, rope, rope_tables
-from portarray.kernels.products import EMBEDDING, LINEAR, MATMUL, embedding, linear, matmul
+from portarray.kernels.products import (
+    EMBEDDING,
+    GEMM,
+    LINEAR,
+    MATMUL,
+    SOLVE_TRIANGULAR,
+    embedding,
+    gemm,
+    linear,
+    matmul,
+    solve_triangular,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,6 +59,8 @@ KERNELS: dict[str, tuple[Kernel, Callable[..., Any]]] = {
     "attention": (ATTENTION, attention),
     "cross_entropy": (CROSS_ENTROPY, cross_entropy),
     "embedding": (EMBEDDING, embedding),
+    "gemm": (GEMM, gemm),
+    "solve_triangular": (SOLVE_TRIANGULAR, solve_triangular),
 }
 
 
@@ -146,7 +160,12 @@ def explain(kernel: str | Callable[..., Any], /, *args: Any, **options: Any) -> 
     bound = signature(function).bind(*args, **options)
     bound.apply_defaults()
     arrays, given = bound.args, bound.kwargs
-    if name == "rope_tables":  # its versions take all but arrays by name
+    if name in ("linear", "embedding") and type(arrays[1]) is not _array.Array:
+        from portarray.kernels import packed  # most programs have no such weights
+
+        found, arrays, given = packed.call_of(name, arrays)
+        name = found.name
+    elif name == "rope_tables":  # its versions take all but arrays by name
         arrays, given = arrays[:1], {"dimensions": arrays[1], **given}
     found.check(name, arrays, given)
     table = found.table(arrays)

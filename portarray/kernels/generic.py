@@ -18,6 +18,7 @@ __all__ = [
     "cross_entropy",
     "embedding",
     "gelu",
+    "gemm",
     "layer_norm",
     "linear",
     "log_softmax",
@@ -28,6 +29,7 @@ __all__ = [
     "rope_tables",
     "silu",
     "softmax",
+    "solve_triangular",
 ]
 
 # --- products -----------------------------------------------------------------------------------
@@ -49,10 +51,114 @@ def linear(xp: Any, x: Any, weight: Any, bias: Any, /) -> Any:
     return xp.reshape(out, (*x.shape[:-1], weight.shape[0])) if x.ndim > 2 else out
 
 
+def gemm(
+    xp: Any,
+    a: Any,
+    b: Any,
+    /,
+    *,
+    out: Any,
+    alpha: complex,
+    beta: complex,
+    transpose_a: bool,
+    transpose_b: bool,
+    in_place: bool = False,
+) -> Any:
+    """Multiply two matrices, and add the product to a third one: in place where that is asked."""
+    first, second = _summable(xp, a), _summable(xp, b)
+    first = xp.matrix_transpose(first) if transpose_a else first
+    second = xp.matrix_transpose(second) if transpose_b else second
+    product = xp.matmul(first, second)
+    if out is None or beta == 0:
+        return _back(xp, product if alpha == 1 else product * alpha, a)
+    total = out if in_place and product.dtype == out.dtype else _summable(xp, out) + 0.0
+    if beta != 1:
+        total *= beta
+    if alpha == -1:
+        total -= product
+    else:
+        total += product if alpha == 1 else product * alpha
+    return _back(xp, total, a)
+
+
 def embedding(xp: Any, indices: Any, weight: Any, /) -> Any:
     """Take rows of a table."""
     flat = xp.reshape(indices, (math.prod(indices.shape),))
     return xp.reshape(xp.take(weight, flat, axis=0), (*indices.shape, weight.shape[1]))
+
+
+# --- triangular systems -------------------------------------------------------------------------
+
+_BLOCK = 16
+
+
+def solve_triangular(
+    xp: Any, a: Any, b: Any, /, *, lower: bool, transpose: bool, unit_diagonal: bool
+) -> Any:
+    """Solve for unknowns by blocks: products of matrices, and inverses of small blocks."""
+    if b.ndim == 1:
+        options = {"lower": lower, "transpose": transpose, "unit_diagonal": unit_diagonal}
+        return solve_triangular(xp, a, b[:, None], **options)[..., 0]
+    wide, rows = _summable(xp, a), _summable(xp, b)
+    if transpose:
+        wide, lower = xp.matrix_transpose(wide), not lower
+    n = wide.shape[-1]
+    if not n:  # what the leading axes broadcast to
+        return _back(xp, xp.matmul(wide, rows), b)
+    parts = [slice(i, min(i + _BLOCK, n)) for i in range(0, n, _BLOCK)]
+    blocks = [_triangle(xp, wide[..., part, part], lower, unit_diagonal) for part in parts]
+    whole = n // _BLOCK
+    inverses = [_inverse(xp, blocks[-1], lower)] if n % _BLOCK else []
+    if whole:
+        stack = _inverse(xp, xp.stack(blocks[:whole], axis=-3), lower)
+        inverses = [stack[..., i, :, :] for i in range(whole)] + inverses
+    return _back(xp, _substituted(xp, wide, rows, blocks, inverses, lower), b)
+
+
+def _triangle(xp: Any, x: Any, lower: bool, unit_diagonal: bool) -> Any:
+    """Return a block with zeros in its other half; what is there may be anything."""
+    half = xp.tril(x) if lower else xp.triu(x)
+    if not unit_diagonal:
+        return half
+    eye = xp.eye(x.shape[-1], dtype=xp.bool, device=_place(x))
+    return xp.where(eye, 1.0, half)
+
+
+def _inverse(xp: Any, x: Any, lower: bool) -> Any:
+    """Return the inverses of triangular matrices, row by row, for all of them at once."""
+    n = x.shape[-1]
+    eye = xp.eye(n, dtype=x.dtype, device=_place(x))
+    known: Any = None
+    for i in range(n) if lower else reversed(range(n)):
+        row = eye[i : i + 1, :]
+        if known is not None:
+            beside = slice(0, i) if lower else slice(i + 1, n)
+            row = row - xp.matmul(x[..., i : i + 1, beside], known)
+        row = row / x[..., i : i + 1, i : i + 1]
+        if known is None:
+            known = row
+        else:
+            known = xp.concat([known, row] if lower else [row, known], axis=-2)
+    return known
+
+
+def _substituted(
+    xp: Any, a: Any, b: Any, blocks: list[Any], inverses: list[Any], lower: bool
+) -> Any:
+    """Solve by halves: the unknowns of one, then of the other with these."""
+    if len(blocks) == 1:
+        found = xp.matmul(inverses[0], b)
+        # One step of refinement: products with an inverse have larger residuals than substitution.
+        return found + xp.matmul(inverses[0], b - xp.matmul(blocks[0], found))
+    half = len(blocks) // 2
+    middle = half * _BLOCK
+    top, bottom = slice(0, middle), slice(middle, a.shape[-1])
+    parts = [(top, slice(0, half)), (bottom, slice(half, len(blocks)))]
+    (now, here), (later, there) = parts if lower else reversed(parts)
+    first = _substituted(xp, a[..., now, now], b[..., now, :], blocks[here], inverses[here], lower)
+    rest = b[..., later, :] - xp.matmul(a[..., later, now], first)
+    last = _substituted(xp, a[..., later, later], rest, blocks[there], inverses[there], lower)
+    return xp.concat([first, last] if lower else [last, first], axis=-2)
 
 
 # --- softmax and activations --------------------------------------------------------------------

@@ -1,17 +1,21 @@
-"""Products with weights."""
+"""Products of matrices, and triangular systems."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from portarray._array.kernel import Kernel
+from portarray._array import array as _array
+from portarray._array.kernel import Kernel, written
 from portarray.kernels import checks, generic
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
+    from portarray.kernels.packed import Packed
 
 MATMUL = Kernel("matmul", generic.matmul, checks.matmul)
+GEMM = Kernel("gemm", generic.gemm, checks.gemm)
 LINEAR = Kernel("linear", generic.linear, checks.linear)
+SOLVE_TRIANGULAR = Kernel("solve_triangular", generic.solve_triangular, checks.solve_triangular)
 EMBEDDING = Kernel("embedding", generic.embedding, checks.embedding, leads=1)
 
 
@@ -58,16 +62,77 @@ def matmul(x1: Array, x2: Array, /) -> Array:
     return MATMUL(x1, x2)
 
 
-def linear(x: Array, weight: Array, bias: Array | None = None, /) -> Array:
+def gemm(
+    a: Array,
+    b: Array,
+    /,
+    *,
+    out: Array | None = None,
+    alpha: complex = 1.0,
+    beta: complex = 0.0,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+) -> Array:
+    """Multiply two matrices into a third: ``out = alpha * a @ b + beta * out``.
+
+    Parameters
+    ----------
+    a : Array
+        Floating-point matrix, of shape ``(M, K)`` once it is transposed.
+    b : Array
+        Matrix of shape ``(K, N)`` once it is transposed, and of the dtype of `a`.
+    out : Array, optional
+        Matrix of shape ``(M, N)`` and the same dtype, which is written; None makes a new one. It
+        may share memory with the others.
+    alpha, beta : float or complex, default: 1.0 and 0.0
+        Factors of the product and of what is in `out`, which is not read where `beta` is 0.
+    transpose_a, transpose_b : bool, default: False
+        Whether to multiply with the transpose, without conjugation.
+
+    Returns
+    -------
+    Array
+        `out`, or a new array.
+
+    Raises
+    ------
+    ValueError
+        If an array is no matrix, the shapes do not fit, or `beta` is given without `out`.
+    TypeError
+        If an argument is no portarray array, no floating-point one, or the dtypes differ.
+
+    See Also
+    --------
+    matmul : Stacks of matrices, vectors and integers.
+
+    Notes
+    -----
+    Named after the routine of BLAS. With arrays that never change (JAX, MLX) `out` gets another
+    native array. float16 and bfloat16 are added up in float32 and rounded once.
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> x, y = pa.eye(2, device="numpy"), pa.ones((2, 2), device="numpy")
+    >>> found = pa.kernels.gemm(x, x, out=y, alpha=-1.0, beta=1.0)
+    >>> found is y, y.tolist()
+    (True, [[0.0, 1.0], [1.0, 0.0]])
+    """
+    options = {"transpose_a": transpose_a, "transpose_b": transpose_b}
+    result = GEMM(a, b, out=out, alpha=alpha, beta=beta, **options)
+    return result if out is None else written(out, result)
+
+
+def linear(x: Array, weight: Array | Packed, bias: Array | None = None, /) -> Array:
     """Apply a linear layer: ``x @ weight.T + bias``.
 
     Parameters
     ----------
     x : Array
         Numeric array of shape ``(..., in)``.
-    weight : Array
+    weight : Array or Packed
         Array of shape ``(out, in)``, one row for each feature that comes out, as models store it;
-        of the dtype of `x`.
+        of the dtype of `x`. A packed matrix is read as it is, a part at a time.
     bias : Array, optional
         Array of shape ``(out,)`` and the same dtype.
 
@@ -85,7 +150,8 @@ def linear(x: Array, weight: Array, bias: Array | None = None, /) -> Array:
 
     Notes
     -----
-    float16 and bfloat16 are added up in float32, the bias included, and rounded once.
+    float16 and bfloat16 are added up in float32, the bias included, and rounded once. With a packed
+    weight products are those of the weights that :func:`unpack` returns. Gradients reach `x`.
 
     Examples
     --------
@@ -95,10 +161,12 @@ def linear(x: Array, weight: Array, bias: Array | None = None, /) -> Array:
     >>> pa.kernels.linear(x, weight).tolist()
     [3.0, 6.0, 1.0]
     """
+    if type(weight) is not _array.Array:
+        return _packed("linear", x, weight, bias)
     return LINEAR(x, weight, bias)
 
 
-def embedding(indices: Array, weight: Array, /) -> Array:
+def embedding(indices: Array, weight: Array | Packed, /) -> Array:
     """Take the rows of a table at indices.
 
     Parameters
@@ -106,13 +174,14 @@ def embedding(indices: Array, weight: Array, /) -> Array:
     indices : Array
         Integer array of any shape, from 0 up to the number of rows less 1. The values are not
         checked: what another index does is up to the library.
-    weight : Array
-        Array of shape ``(rows, dim)`` and any dtype.
+    weight : Array or Packed
+        Array of shape ``(rows, dim)`` and any dtype, or a packed matrix.
 
     Returns
     -------
     Array
-        Array of shape ``indices.shape + (dim,)`` and the dtype of `weight`.
+        Array of shape ``indices.shape + (dim,)`` and the dtype of `weight`; float32 where that is
+        packed.
 
     Raises
     ------
@@ -129,4 +198,74 @@ def embedding(indices: Array, weight: Array, /) -> Array:
     >>> pa.kernels.embedding(tokens, table).tolist()
     [[4.0, 5.0], [0.0, 1.0]]
     """
+    if type(weight) is not _array.Array:
+        return _packed("embedding", indices, weight)
     return EMBEDDING(indices, weight)
+
+
+def _packed(name: str, *arguments: Any) -> Array:
+    """Call a kernel with a packed weight."""
+    from portarray.kernels import packed  # most programs have none
+
+    kernel, arrays, options = packed.call_of(name, arguments)
+    return kernel(*arrays, **options)
+
+
+def solve_triangular(
+    a: Array,
+    b: Array,
+    /,
+    *,
+    lower: bool = False,
+    transpose: bool = False,
+    unit_diagonal: bool = False,
+) -> Array:
+    """Solve ``a @ x = b`` for a triangular matrix.
+
+    Parameters
+    ----------
+    a : Array
+        Floating-point array of shape ``(..., N, N)``, of which one half is read.
+    b : Array
+        Array of shape ``(N,)`` or ``(..., N, K)`` and the dtype of `a`; the leading axes are
+        broadcast.
+    lower : bool, default: False
+        Whether the lower half is read, and not the upper one.
+    transpose : bool, default: False
+        Whether to solve with the transpose of `a`, without conjugation; `lower` says which half of
+        `a` itself is read.
+    unit_diagonal : bool, default: False
+        Whether to take ones for the diagonal, which is not read.
+
+    Returns
+    -------
+    Array
+        Array of the shape of `b`, with the leading axes broadcast, and its dtype.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit.
+    TypeError
+        If an argument is no portarray array, no floating-point one, or the dtypes differ.
+
+    See Also
+    --------
+    portarray.linalg.solve : Any square matrices.
+
+    Notes
+    -----
+    Values are not looked at: a zero on the diagonal gives infinities or NaN. To solve
+    ``x @ a = b``, transpose: ``solve_triangular(a, b.mT, transpose=True).mT``. float16 and bfloat16
+    are computed in float32 and rounded once. The bound of the error is that of substitution
+    (N. J. Higham, "Accuracy and Stability of Numerical Algorithms", 2002, theorem 8.5).
+
+    Examples
+    --------
+    >>> import portarray as pa
+    >>> with pa.device("numpy"):
+    ...     a, b = pa.asarray([[2.0, 9.0], [1.0, 4.0]]), pa.asarray([2.0, 9.0])
+    >>> pa.kernels.solve_triangular(a, b, lower=True).tolist()
+    [1.0, 2.0]
+    """
+    return SOLVE_TRIANGULAR(a, b, lower=lower, transpose=transpose, unit_diagonal=unit_diagonal)

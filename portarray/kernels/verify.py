@@ -176,6 +176,7 @@ def verify(
 
 def _call(name: str, arrays: tuple[Any, ...], options: dict[str, Any]) -> tuple[str, Any]:
     """Return which version serves a call of a kernel, and the result."""
+    name = name.removeprefix("packed_")
     explained = explain(name, *arrays, **options)
     result = KERNELS[name][1](*arrays, **options)
     return explained.function if explained.version == "tuned" else "generic", result

@@ -44,7 +44,8 @@ def test_it_says_the_same_on_every_device(device: str, file: Path) -> None:
     result = run(file, "--tokens", "12", "--device", device)
     assert result.exit_code == 0, result.stderr
     assert result.stdout == wanted["text"] + "\n"
-    assert f"{device}, float32: {len(wanted['prompt_tokens'])} tokens read at" in result.stderr
+    assert f"{device}, float32: the first token after" in result.stderr
+    assert f"{len(wanted['prompt_tokens'])} tokens read at" in result.stderr
     assert "12 made at" in result.stderr
     assert "more with --tokens" in result.stderr
 
@@ -56,6 +57,8 @@ def test_what_is_reported(file: Path) -> None:
     assert len(found["tokens"]) == 5
     rate = len(found["prompt_tokens"]) / found["prompt_seconds"]
     assert found["prompt_tokens_per_second"] == pytest.approx(rate)
+    first = found["load_seconds"] + found["prompt_seconds"]
+    assert found["first_token_seconds"] == pytest.approx(first)
     assert found["decode_tokens_per_second"] == pytest.approx(4 / found["decode_seconds"])
 
 
@@ -79,6 +82,26 @@ def test_chance_is_seeded(file: Path) -> None:
     first = report(file, *options, "--seed", "3")["tokens"]
     assert report(file, *options, "--seed", "3")["tokens"] == first
     assert report(file, *options, "--seed", "4")["tokens"] != first
+
+
+def test_guesses_chunks_and_narrow_caches_are_options(file: Path, tmp_path: Path) -> None:
+    wanted = report(file, "--tokens", "12")["tokens"]
+    found = report(file, "--tokens", "12", "--draft", "1", "--guesses", "2", "--chunk", "5")
+    assert found["tokens"] == wanted
+    assert found["guessed"] >= found["guesses_kept"]
+    found = report(file, "--tokens", "12", "--draft", str(file))
+    assert (found["tokens"], found["guessed"]) == (wanted, found["guesses_kept"])
+    result = run(file, "--tokens", "12", "--draft", str(file), "--cache-dtype", "float16")
+    assert "guesses were right" in result.stderr
+    for options, said in (
+        (("--draft", "2"), "a draft of 2 layers: the model has 2"),
+        (("--chunk", "0"), "chunks of 0 tokens"),
+        (("--top-k", "-1"), "a top_k of -1"),
+        (("--cache-dtype", "bfloat16"), "has no bfloat16"),
+    ):
+        result = run(file, *options)
+        assert result.exit_code == 1
+        assert said in result.stderr
 
 
 def test_raw_text_is_continued_as_it_is(file: Path) -> None:

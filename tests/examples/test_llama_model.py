@@ -12,6 +12,7 @@ import portarray as pa
 for needed in ("gguf", "tokenizers", "jinja2"):
     pytest.importorskip(needed, reason=f"{needed}, which examples/llama needs, is not installed")
 
+from gguf import GGMLQuantizationType  # noqa: E402
 from llama_files import Tiny, logits  # noqa: E402
 
 from examples import llama  # noqa: E402
@@ -46,6 +47,22 @@ def test_it_is_the_textbook_s(device: str, tmp_path: Path) -> None:
         assert (str(model.device), str(model.dtype)) == (device, "float32")
         for cuts in CUTS if number == 0 else CUTS[:1]:
             np.testing.assert_allclose(read(model, cuts), wanted, atol=2e-5)
+
+
+def test_packed_weights_say_what_unpacked_ones_do(device: str, tmp_path: Path) -> None:
+    tiny = MODELS[0].but(intermediate=64)
+    kinds = {
+        name: GGMLQuantizationType.Q8_0 if ".0.attn_v" in name else GGMLQuantizationType.Q4_1
+        for name, values in tiny.tensors().items()
+        if values.ndim == 2
+    }
+    path = tiny.but(kinds=kinds).write(tmp_path / "model.gguf")
+    wanted = read(llama.load(path, device=device, dtype="float32"), CUTS[0])
+    model = llama.load(path, device=device, dtype="packed")
+    assert model.weights.head.layout == model.weights.layers[1].qkv.layout == "Q4_1"
+    assert type(model.weights.layers[0].qkv) is pa.Array  # of two layouts
+    for cuts in CUTS:
+        np.testing.assert_allclose(read(model, cuts), wanted, atol=1e-4)
 
 
 def test_only_the_last_logits_are_given_to_whoever_generates(device: str, tmp_path: Path) -> None:
@@ -136,5 +153,5 @@ def test_weights_do_not_change_with_the_file(device: str, tmp_path: Path) -> Non
 
 def test_a_dtype_that_there_is_not(tmp_path: Path) -> None:
     path = MODELS[0].write(tmp_path / "model.gguf")
-    with pytest.raises(llama.LlamaError, match="dtype 'int8' is none of float64"):
+    with pytest.raises(llama.LlamaError, match="dtype 'int8' is none of auto"):
         llama.load(path, device="numpy", dtype="int8")

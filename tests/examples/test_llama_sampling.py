@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -10,7 +12,7 @@ for needed in ("gguf", "tokenizers", "jinja2"):
 
 import portarray as pa  # noqa: E402
 from examples.llama import LlamaError, Sampler  # noqa: E402
-from examples.llama.sampling import likeliest  # noqa: E402
+from examples.llama.sampling import chances, chosen  # noqa: E402
 
 LOGITS = np.random.default_rng(0).standard_normal(50).astype(np.float32) * 3
 
@@ -29,6 +31,17 @@ def test_a_seed_draws_the_same_on_every_device(device: str) -> None:
     assert len(set(here)) > 1
 
 
+def test_a_batch_draws_what_each_of_its_rows_draws(device: str) -> None:
+    rows = np.stack([LOGITS, LOGITS[::-1], LOGITS * 0.5])
+    samplers = [Sampler(0.9, 0.8, 1, 20), Sampler(), Sampler(1.5, seed=2)]
+    logits = pa.asarray(rows, device=device)
+    for number in range(3):
+        both = chosen(logits, samplers, [number] * 3)
+        alone = [int(one.token(logits[n, :], number)) for n, one in enumerate(samplers)]
+        assert both == alone
+    assert chosen(logits, [Sampler()] * 3, [0] * 3) == rows.argmax(axis=1).tolist()
+
+
 def test_tokens_come_as_often_as_they_are_likely() -> None:
     temperature, draws = 1.5, 4000
     sampler = Sampler(temperature, seed=1)
@@ -39,18 +52,21 @@ def test_tokens_come_as_often_as_they_are_likely() -> None:
     assert np.sum((counts - wanted) ** 2 / wanted) < 20.5  # chi square, 5 degrees, 0.1 %
 
 
-def test_top_p_keeps_the_fewest_tokens_that_suffice() -> None:
+def test_the_likely_tokens_are_kept(device: str) -> None:
     random = np.random.default_rng(2)
-    for _ in range(200):
-        logits = random.standard_normal(random.integers(1, 12)) * random.uniform(0, 5)
-        top_p = random.uniform(0.01, 1)
-        chances = np.exp(logits) / np.exp(logits).sum()
-        kept, found = likeliest(logits, top_p)
-        rest = np.setdiff1d(np.arange(len(logits)), kept)
-        assert chances[kept].sum() >= top_p - 1e-12
-        assert chances[kept[:-1]].sum() < top_p
-        assert rest.size == 0 or chances[rest].max() <= chances[kept].min()
-        np.testing.assert_allclose(found, chances[kept] / chances[kept].sum())
+    for n in range(12):
+        logits = random.standard_normal(9).astype(np.float32) * random.uniform(0.1, 5)
+        temperature, top_p = random.uniform(0.3, 2), random.uniform(0.01, 1)
+        top_k = n % 4 * 3  # 0 and 9 are all
+        scores = chances(pa.asarray(logits, device=device), temperature, top_p, top_k)
+        found = np.asarray(scores.to_device("numpy"))
+        order = np.argsort(-logits)[: top_k or None]
+        weights = np.exp(logits[order].astype(np.float64) / temperature)
+        sums = np.cumsum(weights / weights.sum())
+        kept = order[: np.searchsorted(sums, top_p) + 1]
+        assert set(np.flatnonzero(found > -np.inf)) == set(kept)
+        wanted = (logits[kept] - logits.max()) / temperature
+        np.testing.assert_allclose(found[kept], wanted, atol=1e-5)
 
 
 def test_a_small_top_p_is_greedy() -> None:
@@ -76,9 +92,10 @@ def test_logits_of_narrow_dtypes() -> None:
         ({"top_p": 0.0}, "a top_p of 0.0: it must be above 0 and at most 1"),
         ({"top_p": 1.1}, "a top_p of 1.1"),
         ({"top_p": float("nan")}, "a top_p of nan"),
+        ({"top_k": -1}, "a top_k of -1"),
     ],
 )
-def test_options_that_mean_nothing(options: dict[str, float], said: str) -> None:
+def test_options_that_mean_nothing(options: dict[str, Any], said: str) -> None:
     with pytest.raises(LlamaError) as caught:
         Sampler(**options)
     assert said in str(caught.value)

@@ -25,9 +25,11 @@ from click.testing import CliRunner, Result  # noqa: E402
 from rich.console import Console  # noqa: E402
 
 from examples.training.command import train as command  # noqa: E402
+from examples.training.config import Config  # noqa: E402
 from examples.training.curves import draw  # noqa: E402
 from examples.training.errors import TrainingError  # noqa: E402
-from examples.training.train import Config, Trainer, gradients, places  # noqa: E402
+from examples.training.steps import gradients  # noqa: E402
+from examples.training.train import Trainer, places  # noqa: E402
 
 SIZES = {
     "mlp": {"batch": 16, "width": 16, "steps": 40},

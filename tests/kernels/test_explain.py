@@ -90,6 +90,8 @@ def test_a_library_without_versions(fake: str) -> None:
 
 CALLS: dict[str, tuple[Any, ...]] = {
     "matmul": ((3, 4), (4, 3)),
+    "gemm": ((3, 4), (4, 3)),
+    "solve_triangular": ((3, 3), (3, 4)),
     "linear": ((3, 4), (5, 4), (5,)),
     "softmax": ((3, 4),),
     "log_softmax": ((3, 4),),

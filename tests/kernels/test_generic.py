@@ -57,6 +57,15 @@ def calls(d: Drawing) -> Iterator[Call]:
     for axis in (-1, 0):
         yield "softmax", (x,), {"axis": axis}
         yield "log_softmax", (x,), {"axis": axis}
+    square, right = d.floats(19, 19) + np.eye(19, dtype=d.dtype) * 40, d.floats(19, 3)
+    factors: dict[str, Any]
+    for turned, out in ((False, None), (True, d.floats(6, 3))):
+        factors = {"alpha": 0.5, "beta": 0.0 if out is None else -2.0, "out": out}
+        factors |= {"transpose_a": turned, "transpose_b": turned}
+        shapes = ((4, 6), (3, 4)) if turned else ((6, 4), (4, 3))
+        yield "gemm", tuple(d.floats(*shape) for shape in shapes), factors
+        half = {"lower": turned, "transpose": not turned, "unit_diagonal": False}
+        yield "solve_triangular", (square, right[:, 0] if turned else right), half
     yield "silu", (x,), {}
     yield "relu", (x,), {}
     for approximate in ("none", "tanh"):

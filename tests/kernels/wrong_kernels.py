@@ -38,6 +38,8 @@ FAULTS: dict[str, tuple[str, ...]] = {
         *("the mean counts what is ignored", "smoothing is ignored", "the sum is a mean"),
         "ignored rows count",
     ),
+    "gemm": ("beta is ignored", "out is read where beta is 0", "products are float16"),
+    "solve_triangular": ("the other half is read", "the diagonal is read", "transpose is ignored"),
     "linear": ("products are float16", "sums are rounded to the dtype", "the bias is ignored"),
     "embedding": ("the last row is cut off",),
 }
@@ -231,6 +233,40 @@ def embedding(fault: str, indices: Values, weight: Values) -> Values:
     return weight[np.minimum(indices, weight.shape[0] - 1 - bool(fault))]
 
 
+def gemm(
+    fault: str,
+    a: Values,
+    b: Values,
+    *,
+    out: Values | None,
+    alpha: float,
+    beta: float,
+    transpose_a: bool,
+    transpose_b: bool,
+    in_place: bool,
+) -> Values:
+    a, b = a.T if transpose_a else a, b.T if transpose_b else b
+    if fault == "products are float16":
+        a, b = half(a), half(b)
+    found = alpha * (a @ b)
+    if fault == "out is read where beta is 0" and out is not None and not beta:
+        return found + out
+    return found if out is None or not beta or fault == "beta is ignored" else found + beta * out
+
+
+def solve_triangular(
+    fault: str, a: Values, b: Values, *, lower: bool, transpose: bool, unit_diagonal: bool
+) -> Values:
+    if fault == "the other half is read":
+        lower = not lower
+    a = np.tril(a) if lower else np.triu(a)
+    if unit_diagonal and fault != "the diagonal is read":
+        a = a * (1 - np.eye(a.shape[-1])) + np.eye(a.shape[-1])
+    if transpose and fault != "transpose is ignored":
+        a = np.swapaxes(a, -1, -2)
+    return np.linalg.solve(a, b)
+
+
 KERNELS: dict[str, Callable[..., Values]] = {
     "attention": attention,
     "softmax": softmax,
@@ -242,6 +278,8 @@ KERNELS: dict[str, Callable[..., Values]] = {
     "layer_norm": layer_norm,
     "rope": rope,
     "cross_entropy": cross_entropy,
+    "gemm": gemm,
+    "solve_triangular": solve_triangular,
     "linear": linear,
     "embedding": embedding,
 }

@@ -1,0 +1,264 @@
+"""What a request for a chat completion may be: read, checked, and refused with a reason."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from examples.llama.sampling import Sampler
+
+__all__ = ["Ask", "RefusalError", "parsed"]
+
+ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
+MESSAGES = 1000
+STOPS = 4
+# Fields that change nothing of an answer here; and those that would, with the value that does not.
+WITHOUT_EFFECT = frozenset(
+    ("metadata", "user", "store", "service_tier", "safety_identifier", "prompt_cache_key",
+     "prompt_cache_retention", "parallel_tool_calls", "verbosity", "reasoning_effort")
+)  # fmt: skip
+NOT_HERE: Mapping[str, tuple[Any, ...]] = {
+    "n": (1,),
+    "logprobs": (False,),
+    "top_logprobs": (0,),
+    "frequency_penalty": (0, 0.0),
+    "presence_penalty": (0, 0.0),
+    "logit_bias": ({},),
+    "tools": ([],),
+    "tool_choice": ("none", "auto"),
+    "functions": ([],),
+    "function_call": ("none", "auto"),
+    "response_format": ({"type": "text"},),
+    "modalities": (["text"],),
+    "audio": (),
+    "prediction": (),
+    "web_search_options": (),
+}
+
+
+class RefusalError(Exception):
+    """A request that is not served.
+
+    Parameters
+    ----------
+    message : str
+        Why, and what to do.
+    status : int, optional
+        That of HTTP.
+    param : str, optional
+        The field it is about.
+    code : str, optional
+        A name of the reason.
+    headers : mapping, optional
+        What is sent beside it.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int = 400,
+        param: str | None = None,
+        code: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.status = status
+        self.param = param
+        self.code = code
+        self.headers = dict(headers or {})
+
+    def record(self) -> dict[str, Any]:
+        """Return it in the interface's form."""
+        kinds = {401: "authentication_error", 429: "rate_limit_error"}
+        default = "server_error" if self.status >= 500 else "invalid_request_error"
+        kind = kinds.get(self.status, default)
+        return {
+            "error": {
+                "message": self.message, "type": kind, "param": self.param, "code": self.code,
+            }
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A request.
+
+    Attributes
+    ----------
+    messages : list of dict
+        Roles and texts.
+    tokens : int or None
+        How many to make at most, if it says so.
+    sampler : Sampler
+        Chooses them.
+    stops : tuple of str
+        Texts that end the answer.
+    stream : bool
+        Whether the answer is sent while it is made.
+    usage : bool
+        Whether a stream ends with the numbers of tokens.
+    """
+
+    messages: list[dict[str, str]]
+    tokens: int | None
+    sampler: Sampler
+    stops: tuple[str, ...]
+    stream: bool
+    usage: bool
+
+
+def parsed(body: bytes, *, model: str, most: int) -> Ask:
+    """Read the body of a request.
+
+    Parameters
+    ----------
+    body : bytes
+        JSON.
+    model : str
+        The name of the model that is served.
+    most : int
+        How many tokens may be asked for.
+
+    Returns
+    -------
+    Ask
+        What it asks for.
+
+    Raises
+    ------
+    RefusalError
+        If it is none, or asks for what is not served.
+    """
+    fields = _object(body)
+    named = fields.pop("model", None)
+    if not isinstance(named, str):
+        raise RefusalError(f'give the name of the model: "model": "{model}"', param="model")
+    if named != model:
+        raise RefusalError(
+            f"there is no model {named[:100]!r} here; the one that is served is {model!r}",
+            status=404, param="model", code="model_not_found",
+        )  # fmt: skip
+    messages = _messages(fields.pop("messages", None))
+    tokens = [_integer(fields, name, 1, most) for name in ("max_completion_tokens", "max_tokens")]
+    temperature = _number(fields, "temperature", 0.0, 2.0)
+    top_p = _number(fields, "top_p", 0.0, 1.0)
+    if top_p == 0:
+        top_p = math.ulp(0.0)  # the likeliest alone
+    sampler = Sampler(
+        1.0 if temperature is None else temperature,
+        1.0 if top_p is None else top_p,
+        _integer(fields, "seed", -(2**63), 2**64 - 1),
+        _integer(fields, "top_k", 0, 2**31) or 0,
+    )
+    stream = _boolean(fields, "stream")
+    options = fields.pop("stream_options", None)
+    if options is not None and not (stream and isinstance(options, dict)):
+        raise RefusalError("stream_options goes with stream: true alone", param="stream_options")
+    usage = _boolean(dict(options or {}), "include_usage")
+    stops = _stops(fields.pop("stop", None))
+    for name, value in fields.items():
+        if name in WITHOUT_EFFECT or value is None:
+            continue
+        if name not in NOT_HERE:
+            raise RefusalError(f"{name[:100]!r} is no field that is known here", param=name[:100])
+        if not any(value == one and type(value) is type(one) for one in NOT_HERE[name]):
+            allowed = " or ".join(json.dumps(one) for one in NOT_HERE[name])
+            advice = f"leave it out, or say {allowed}" if allowed else "leave it out"
+            raise RefusalError(f"{name} is not served here: {advice}", param=name)
+    wanted = next((one for one in tokens if one is not None), None)
+    return Ask(messages, wanted, sampler, stops, stream, usage)
+
+
+def _object(body: bytes) -> dict[str, Any]:
+    def constant(name: str) -> Any:
+        raise ValueError(f"{name} is no number of JSON")
+
+    try:
+        fields = json.loads(body, parse_constant=constant)
+    except RecursionError:
+        raise RefusalError("the body is nested too deeply") from None
+    except ValueError as error:  # of what is no UTF-8, too
+        raise RefusalError(f"the body is no JSON: {str(error)[:200]}") from None
+    if not isinstance(fields, dict):
+        raise RefusalError('the body must be an object: {"model": ..., "messages": [...]}')
+    return fields
+
+
+def _messages(value: Any) -> list[dict[str, str]]:
+    if not isinstance(value, list) or not 0 < len(value) <= MESSAGES:
+        raise RefusalError(f"messages must be a list of 1 to {MESSAGES}", param="messages")
+    found = []
+    for n, one in enumerate(value):
+        place = f"messages[{n}]"
+        if not isinstance(one, dict):
+            raise RefusalError(f"{place} must be an object with role and content", param=place)
+        role = one.get("role")
+        if not isinstance(role, str) or role not in ROLES:
+            raise RefusalError(
+                f"{place}: role must be one of {', '.join(ROLES)}", param=f"{place}.role"
+            )
+        if one.get("tool_calls") or one.get("function_call"):
+            raise RefusalError(f"{place}: tools are not served here", param=place)
+        found.append({"role": ROLES[role], "content": _content(one.get("content"), place)})
+    return found
+
+
+def _content(value: Any, place: str) -> str:
+    parts = value if isinstance(value, list) else [{"type": "text", "text": value}]
+    texts = []
+    for part in parts:
+        text = part.get("text") if isinstance(part, dict) and part.get("type") == "text" else None
+        if not isinstance(text, str):
+            raise RefusalError(
+                f"{place}: content must be a text or a list of parts of the type text",
+                param=f"{place}.content",
+            )
+        texts.append(_plain(text, f"{place}.content"))
+    return "".join(texts)
+
+
+def _plain(text: str, place: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise RefusalError(f"{place} has half of a surrogate pair", param=place) from None
+    return text
+
+
+def _stops(value: Any) -> tuple[str, ...]:
+    texts = [] if value is None else [value] if isinstance(value, str) else value
+    if not isinstance(texts, list) or len(texts) > STOPS:
+        raise RefusalError(f"stop must be a text or a list of up to {STOPS}", param="stop")
+    if not all(isinstance(one, str) and 0 < len(one) <= 1000 for one in texts):
+        raise RefusalError("stop must be texts of 1 to 1000 characters", param="stop")
+    return tuple(_plain(one, "stop") for one in texts)
+
+
+def _boolean(fields: dict[str, Any], name: str) -> bool:
+    value = fields.pop(name, None)
+    if value is not None and not isinstance(value, bool):
+        raise RefusalError(f"{name} must be true or false", param=name)
+    return bool(value)
+
+
+def _integer(fields: dict[str, Any], name: str, low: int, high: int) -> int | None:
+    value = fields.pop(name, None)
+    if value is None:
+        return None
+    if type(value) is not int or not low <= value <= high:
+        raise RefusalError(f"{name} must be an integer from {low} to {high}", param=name)
+    return value
+
+
+def _number(fields: dict[str, Any], name: str, low: float, high: float) -> float | None:
+    value = fields.pop(name, None)
+    if value is None:
+        return None
+    if type(value) not in (int, float) or not low <= value <= high:
+        raise RefusalError(f"{name} must be a number from {low:g} to {high:g}", param=name)
+    return float(value)

@@ -1,0 +1,328 @@
+"""Several requests on one model: each step reads the next tokens of all of them.
+
+One thread runs the model. Between two steps requests come and go, so that none waits for another
+one's end: what is left of the prompts is read in chunks beside the tokens that are being made.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from examples.llama.model import Model
+from examples.llama.sampling import Sampler, chosen
+from examples.llama.serving.text import Text
+from examples.llama.slots import Part, common
+from examples.llama.tokenizer import Tokenizer
+
+__all__ = ["BusyError", "ClosingError", "Event", "Job", "Scheduler"]
+
+
+class BusyError(Exception):
+    """The queue is full.
+
+    Parameters
+    ----------
+    waiting : int
+        How many requests wait.
+    seconds : int
+        After what time another try may succeed.
+    """
+
+    def __init__(self, waiting: int, seconds: int) -> None:
+        super().__init__(f"{waiting} requests are waiting already: try again in {seconds} s")
+        self.seconds = seconds
+
+
+class ClosingError(Exception):
+    """No requests are taken any more."""
+
+
+class Event(NamedTuple):
+    """What a request is told.
+
+    Attributes
+    ----------
+    text : str
+        What was made since the last one.
+    end : str
+        Why there is no more: ``"stop"``, ``"length"``, ``"timeout"`` or ``"error"``, or empty.
+    """
+
+    text: str
+    end: str = ""
+
+
+@dataclass(slots=True, eq=False)
+class Job:
+    """A request.
+
+    Attributes
+    ----------
+    prompt : sequence of int
+        Its tokens.
+    tokens : int
+        How many are to follow at most.
+    sampler : Sampler
+        Chooses them.
+    tell : callable
+        Takes events, in the thread of the model.
+    stops : sequence of str
+        Texts that end the answer.
+    made : int
+        How many tokens there are, the one that ended it among them.
+    reused : int
+        How many tokens of the prompt were not read, as keys and values of them were there.
+    """
+
+    prompt: Sequence[int]
+    tokens: int
+    sampler: Sampler
+    tell: Callable[[Event], object]
+    stops: Sequence[str] = ()
+    made: int = 0
+    reused: int = 0
+    _deadline: float = 0.0
+    _slot: int = -1
+    _read: int = 0  # tokens of the prompt
+    _next: int = 0  # the token that was made last
+    _text: Text | None = None
+    _left: bool = False
+
+
+@dataclass(slots=True)
+class Counts:
+    """What a scheduler has done."""
+
+    requests: int = 0
+    steps: int = 0
+    read: int = 0
+    reused: int = 0
+    made: int = 0
+    rate: float = field(default=1.0)  # requests that end in a second, lately
+
+
+class Scheduler:
+    """Runs requests on a model.
+
+    Parameters
+    ----------
+    model : Model
+        On any device.
+    tokenizer : Tokenizer
+        Of the same file.
+    parallel : int, optional
+        How many requests run at once.
+    context : int, optional
+        How many tokens each has room for, the prompt among them.
+    queue : int, optional
+        How many may wait.
+    chunk : int, optional
+        How many tokens of prompts a step reads at most.
+    seconds : float, optional
+        How long a request may take, waiting included.
+    cache_dtype : str, optional
+        What keys and values are kept in; the model's dtype if None.
+
+    Attributes
+    ----------
+    context : int
+        As given.
+    counts : Counts
+        What it has done.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        tokenizer: Tokenizer,
+        *,
+        parallel: int = 4,
+        context: int = 2048,
+        queue: int = 32,
+        chunk: int = 256,
+        seconds: float = 300.0,
+        cache_dtype: str | None = None,
+    ) -> None:
+        self.context = context
+        self.counts = Counts()
+        self._model = model
+        self._tokenizer = tokenizer
+        self._slots = model.slots(parallel, context, dtype=cache_dtype)
+        self._used = [0.0] * parallel  # when each slot was
+        self._queue = queue
+        self._chunk = chunk
+        self._seconds = seconds
+        self._active: list[Job] = []
+        self._waiting: deque[Job] = deque()
+        self._changed = threading.Condition()
+        self._closing = False
+        self._ended = time.monotonic()
+        self._thread = threading.Thread(target=self._run, name="model", daemon=True)
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def submit(self, job: Job) -> None:
+        """Take a request.
+
+        Raises
+        ------
+        BusyError
+            If too many wait.
+        ClosingError
+            If the scheduler is being stopped.
+        """
+        with self._changed:
+            if self._closing:
+                raise ClosingError("the server is shutting down")
+            running = len(self._active) + len(self._waiting)
+            if running >= len(self._slots) + self._queue:
+                raise BusyError(len(self._waiting), self._patience())
+            job._deadline = time.monotonic() + self._seconds
+            self._waiting.append(job)
+            self.counts.requests += 1
+            self._changed.notify()
+
+    def cancel(self, job: Job) -> None:
+        """Forget a request, if it has not ended: its slot is free before the next step."""
+        with self._changed:
+            job._left = True
+            if job in self._waiting:
+                self._waiting.remove(job)
+            self._changed.notify()
+
+    def state(self) -> dict[str, int]:
+        """Return how many requests run and wait, and how many there is room for."""
+        with self._changed:
+            return {
+                "running": len(self._active),
+                "waiting": len(self._waiting),
+                "parallel": len(self._slots),
+                "queue": self._queue,
+            }
+
+    def close(self, grace: float = 0.0) -> None:
+        """Take no more requests, and let those that there are end within some seconds."""
+        with self._changed:
+            self._closing = True
+            end = time.monotonic() + grace
+            for job in (*self._active, *self._waiting):
+                job._deadline = min(job._deadline, end)
+            self._changed.notify()
+
+    def stop(self) -> None:
+        """Close it at once, and wait until its thread has ended."""
+        self.close()
+        self._thread.join()
+
+    def _patience(self) -> int:
+        """Return after how many seconds a place may be free."""
+        return min(max(1, round(len(self._waiting) / self.counts.rate)), 60)
+
+    # --- the model's thread ---------------------------------------------------------------------
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                while not (self._active or self._waiting or self._closing):
+                    self._changed.wait()
+                if not self._active and not self._waiting:
+                    return
+                new = self._sorted_out()
+            try:
+                for job in new:
+                    job.reused = job._read = self._slots.keep(job._slot, job.prompt)
+                    self.counts.reused += job.reused
+                if self._active:
+                    self._step()
+            except Exception as error:  # noqa: BLE001  (the requests are told; others are served)
+                self._fail(error)
+
+    def _sorted_out(self) -> list[Job]:
+        """Let requests go that have ended by themselves; give slots to those that wait."""
+        now = time.monotonic()
+        for job in [*self._active, *self._waiting]:
+            if job._left or now > job._deadline:
+                # What was made in time is an answer, cut off as by its length.
+                rest = "" if job._text is None else job._text.end()
+                self._end(job, Event(rest, "length") if job.made else Event("", "timeout"))
+        new = []
+        while self._waiting and len(self._active) < len(self._slots):
+            job = self._waiting.popleft()
+            job._slot = self._slot_for(job)
+            job._text = Text(self._tokenizer, job.stops)
+            self._active.append(job)
+            new.append(job)
+        self._active.sort(key=lambda one: one._slot)  # neighbours attend together
+        return new
+
+    def _slot_for(self, job: Job) -> int:
+        """Return the free slot that has most of a prompt, or the one not used for the longest."""
+        taken = {one._slot for one in self._active}
+        free = [n for n in range(len(self._slots)) if n not in taken]
+        begins = {n: common(self._slots.tokens[n], job.prompt) for n in free}
+        return max(free, key=lambda n: (begins[n], -self._used[n]))
+
+    def _step(self) -> None:
+        """Read the next tokens of all requests, and tell each what was made."""
+        parts, ready, room = [], [], self._chunk
+        for job in self._active:
+            left = len(job.prompt) - job._read
+            if not left:
+                parts.append(Part(job._slot, [job._next]))
+                ready.append(job)
+            elif room:
+                some = job.prompt[job._read : job._read + min(left, room)]
+                room -= len(some)
+                job._read += len(some)
+                self.counts.read += len(some)
+                parts.append(Part(job._slot, some, wanted=len(some) == left))
+                if len(some) == left:
+                    ready.append(job)
+        logits = self._model.read(parts, self._slots)
+        self.counts.steps += 1
+        if not ready:
+            return
+        tokens = chosen(logits, [one.sampler for one in ready], [one.made for one in ready])
+        for job, token in zip(ready, tokens, strict=True):
+            self._take(job, token)
+
+    def _take(self, job: Job, token: int) -> None:
+        """Give a request its next token."""
+        job.made += 1
+        job._next = token
+        self.counts.made += 1
+        text = job._text
+        assert text is not None
+        ends = token in self._tokenizer.stops
+        piece = "" if ends else text.add(token)
+        if ends or text.stopped or job.made == job.tokens:
+            piece += text.end()  # which may hold a text that stops
+            self._end(job, Event(piece, "stop" if ends or text.stopped else "length"))
+        elif piece:
+            job.tell(Event(piece))
+
+    def _end(self, job: Job, event: Event) -> None:
+        with self._changed:
+            if job in self._waiting:
+                self._waiting.remove(job)
+            if job in self._active:
+                self._active.remove(job)
+                now = time.monotonic()
+                self._used[job._slot] = now
+                since, self._ended = now - self._ended, now
+                self.counts.rate += 0.2 * (min(1 / max(since, 1e-3), 1e3) - self.counts.rate)
+        if not job._left:
+            job.tell(event)
+
+    def _fail(self, error: Exception) -> None:
+        """End all requests that run; what their slots hold is not known."""
+        for job in list(self._active):
+            self._slots.tokens[job._slot] = []
+            self._end(job, Event(f"{type(error).__name__}: {error}", "error"))

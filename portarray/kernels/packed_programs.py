@@ -1,0 +1,231 @@
+"""User kernels that read packed matrices: products with few rows, and rows unpacked.
+
+The lanes of a group take sixteen weights at once, in the order in which their bytes lie.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+import portarray.kernel_language as kl
+from portarray._api.creation.filled import empty
+from portarray._api.data_type import astype
+from portarray._api.indexing import take
+from portarray._api.linear_algebra import matmul, matrix_transpose
+from portarray._api.manipulation.joining import concat
+from portarray._api.manipulation.shapes import reshape
+from portarray._kernel_language.decorator import kernel
+from portarray._kernel_language.kernel import Kernel
+from portarray.kernels.layouts import Field, Layout
+
+if TYPE_CHECKING:
+    from portarray._array.array import Array
+    from portarray._devices.device import Device
+
+__all__ = ["packed_embedding", "packed_linear", "packed_unpack", "programs"]
+
+LANES = 16
+FEW = 15
+"""Rows up to which each is multiplied by itself; more are multiplied by unpacked panels."""
+PANEL = 2**21
+"""Weights that are unpacked at once."""
+
+
+class Programs(NamedTuple):
+    """The kernels of a layout."""
+
+    products: Kernel
+    """``products(y, x, data, scales)``: work-items take ``each`` rows of the matrix and
+    ``together`` rows of x, in an ndrange of (tiles of x, tiles of the matrix, LANES), and
+    ``beside`` of them along its second axis are a group."""
+    unpacked: Kernel
+    """``unpacked(out, data, scales)``, with an ndrange of (rows, LANES)."""
+
+
+@cache
+def programs(layout: Layout, each: int, beside: int, together: int = 1) -> Programs:
+    """Return the kernels of a layout."""
+    block, nbytes, zero, signed = layout.block, layout.nbytes, layout.zero, layout.signed
+    low_at, low_bits, low_run = layout.low
+    low_span, low_mask = layout.low.span, 2**low_bits - 1
+    has_high = layout.high is not None
+    high_at, high_bits, high_run = layout.high or Field(0, 8, 1)
+    high_span, high_mask = (layout.high or Field(0, 8, 1)).span, 2**high_bits - 1
+    scale_at, minimum_at, group = layout.scale, layout.minimum, layout.group
+    apart, factors, pairs = layout.apart, layout.parts == "int8", layout.parts == "six"
+    has_minimum, parts_at, steps = minimum_at >= 0, layout.parts_at, block // LANES
+    # Neighbours in the halves of a byte: a lane takes two neighbours, in two steps.
+    split = low_run == 1
+
+    @kernel.function
+    def place(step: Any, lane: Any) -> Any:
+        if split:
+            return step // 2 * 2 * LANES + 2 * lane + step % 2
+        return step * LANES + lane
+
+    @kernel.function
+    def half(data: Any, row: Any, at: Any) -> Any:
+        bits = kl.uint16(data[row, at]) | (kl.uint16(data[row, at + 1]) << 8)
+        return kl.float32(kl.bitcast(bits, kl.float16))
+
+    @kernel.function
+    def weight(data: Any, scales: Any, row: Any, number: Any, step: Any, lane: Any) -> Any:
+        begin = number * nbytes
+        first = step * LANES
+        if split:
+            byte = kl.int32(data[row, begin + low_at + step // 2 * LANES + lane])
+            q = (byte >> (step % 2 * low_bits)) & low_mask
+        else:
+            inside = first // low_span * low_run + first % low_run
+            byte = kl.int32(data[row, begin + low_at + inside + lane])
+            q = (byte >> (first % low_span // low_run * low_bits)) & low_mask
+        if has_high:
+            if high_run == 1:
+                at = begin + high_at + first // 8
+                word = kl.int32(data[row, at]) | (kl.int32(data[row, at + 1]) << 8)
+                q = q | (((word >> lane) & high_mask) << low_bits)
+            else:
+                inside = first // high_span * high_run + first % high_run
+                byte = kl.int32(data[row, begin + high_at + inside + lane])
+                more = (byte >> (first % high_span // high_run * high_bits)) & high_mask
+                q = q | (more << low_bits)
+        if signed:
+            q = kl.int32(kl.bitcast(kl.uint8(q), kl.int8))
+        value = kl.float32(q - zero)
+        if apart:
+            size = data.shape[1] // nbytes * block // scales.shape[1]
+            return kl.float32(scales[row, (number * block + first) // size]) * value
+        scale = half(data, row, begin + scale_at)
+        part = begin + parts_at + first // group
+        if factors:
+            scale = scale * kl.float32(kl.bitcast(data[row, part], kl.int8))
+        if has_minimum:
+            offset = half(data, row, begin + minimum_at)
+            if pairs:  # six bits each: four pairs of bytes, and four whose high bits are above
+                n = first // group
+                at = begin + parts_at + n
+                here, there = kl.int32(data[row, at]), kl.int32(data[row, at + 4])
+                if n < 4:
+                    first_six, second_six = here & 63, there & 63
+                else:
+                    above = kl.int32(data[row, at - 4])
+                    first_six = (there & 15) | (above >> 6 << 4)
+                    second_six = (there >> 4) | (here >> 6 << 4)
+                return kl.fma(
+                    scale * kl.float32(first_six), value, -offset * kl.float32(second_six)
+                )
+            return kl.fma(scale, value, offset)
+        return scale * value
+
+    def products(y: Any, x: Any, data: Any, scales: Any) -> None:
+        sums = kl.private((each, together), kl.float32)
+        shared = kl.local((beside, each * together, LANES), kl.float32)
+        tile, number, lane = kl.index()
+        here = kl.local_index(1)
+        for r in kl.unroll(range(each)):
+            for t in kl.unroll(range(together)):
+                sums[r, t] = 0.0
+        for n in range(data.shape[1] // nbytes):
+            for r in kl.unroll(range(each)):
+                row = min(number * each + r, y.shape[1] - 1)
+                for step in kl.unroll(range(steps)):
+                    found = weight(data, scales, row, n, step, lane)
+                    for t in kl.unroll(range(together)):
+                        i = min(tile * together + t, y.shape[0] - 1)
+                        value = x[i, n * block + place(step, lane)]
+                        sums[r, t] = kl.fma(found, value, sums[r, t])
+        for r in kl.unroll(range(each)):
+            for t in kl.unroll(range(together)):
+                shared[here, r * together + t, lane] = sums[r, t]
+        kl.barrier()
+        j, i = number * each + lane // together, tile * together + lane % together
+        if lane < each * together and i < y.shape[0] and j < y.shape[1]:
+            total = kl.float32(0)
+            for k in kl.unroll(range(LANES)):
+                total += shared[here, lane, k]
+            y[i, j] = total
+
+    def unpacked(out: Any, data: Any, scales: Any) -> None:
+        row, lane = kl.index()
+        for n in range(data.shape[1] // nbytes):
+            for step in kl.unroll(range(steps)):
+                found = weight(data, scales, row, n, step, lane)
+                out[row, n * block + place(step, lane)] = found
+
+    made: Any = products, unpacked
+    return Programs(*[Kernel(function, fixed=True) for function in made])
+
+
+# --- versions of ``packed_generic`` ---------------------------------------------------------------
+
+
+@cache
+def _sizes(device: Device, layout: Layout, rows: int) -> tuple[int, int, int]:
+    """Return ``each``, ``beside`` and ``together`` of :class:`Programs`."""
+    if rows == 1:
+        each = LANES if layout.block == 32 else 4  # all of their weights are written out
+        return (each, 1, 1) if device.kind == "cpu" else (1, 8, 1)
+    return (4, 1, 4) if device.kind == "cpu" else (2, 8, 4)
+
+
+def packed_linear(
+    x: Array, bias: Array | None, data: Array, scales: Array | None, /, *, layout: Layout
+) -> Array:
+    """Multiply few rows at once, and many by unpacked panels."""
+    shape, (out, _) = x.shape, data.shape
+    wide = x if x.dtype == np.float32 else astype(x, np.float32)
+    if len(shape) != 2:
+        wide = reshape(wide, (math.prod(shape[:-1]), shape[-1]))
+    rows = wide.shape[0]
+    if rows <= FEW:
+        each, beside, together = _sizes(x.device, layout, rows)
+        found = empty((rows, out), dtype=np.float32, device=x.device)
+        found = programs(layout, each, beside, together).products(
+            found,
+            wide,
+            data,
+            data if scales is None else scales,
+            ndrange=(-(-rows // together), -(-out // (each * beside)) * beside, LANES),
+            group=(1, beside, LANES),
+        )
+    else:
+        step = max(1, PANEL // shape[-1])
+        parts = []
+        for begin in range(0, out, step):
+            some = data, scales
+            if step < out:  # slices are copies in some libraries
+                own = slice(begin, begin + step)
+                some = data[own, :], None if scales is None else scales[own, :]
+            panel = packed_unpack(*some, layout=layout)
+            parts.append(matmul(wide, matrix_transpose(panel)))
+        found = parts[0] if len(parts) == 1 else concat(parts, axis=1)
+    if bias is not None:
+        found = found + astype(bias, np.float32, copy=False)
+    if x.dtype != np.float32:
+        found = astype(found, x.dtype)
+    return found if len(shape) == 2 else reshape(found, (*shape[:-1], out))
+
+
+def packed_embedding(
+    indices: Array, data: Array, scales: Array | None, /, *, layout: Layout
+) -> Array:
+    """Take rows, and unpack them."""
+    flat = reshape(indices, (math.prod(indices.shape),))
+    some = None if scales is None else take(scales, flat, axis=0)
+    rows = packed_unpack(take(data, flat, axis=0), some, layout=layout)
+    return reshape(rows, (*indices.shape, rows.shape[1]))
+
+
+def packed_unpack(data: Array, scales: Array | None, /, *, layout: Layout) -> Array:
+    """Unpack rows."""
+    rows, width = data.shape[0], data.shape[1] // layout.nbytes * layout.block
+    out = empty((rows, width), dtype=np.float32, device=data.device)
+    beside = math.gcd(rows, 4)
+    found: Array = programs(layout, *_sizes(data.device, layout, 1)).unpacked(
+        out, data, data if scales is None else scales, ndrange=(rows, LANES), group=(beside, LANES)
+    )
+    return found

@@ -1,0 +1,226 @@
+"""Packed matrices: every layout on every device, against definitions and the package gguf."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import portarray as pa
+from portarray._verification import packed_reference
+from portarray.kernels import Packed, packed_generic
+from portarray.kernels.layouts import LAYOUTS
+
+Values = np.ndarray[Any, np.dtype[Any]]
+OUT, IN = 37, 512
+
+
+def drawn(layout: str, seed: int = 0) -> tuple[Values, Values | None]:
+    """Return bytes of a matrix and scales, every bit by chance but those of float16 numbers."""
+    rng = np.random.default_rng(seed)
+    block, nbytes, halves = packed_reference.BLOCKS[layout]
+    blocks = rng.integers(0, 256, (OUT, IN // block, nbytes), dtype=np.uint8)
+    for at in halves:
+        values = rng.standard_normal(blocks.shape[:2]) * 2.0 ** rng.integers(
+            -26, 3, blocks.shape[:2]
+        )
+        blocks[:, :, at : at + 2] = values.astype("<f2")[:, :, None].view(np.uint8)
+    data = blocks.reshape(OUT, -1)
+    return data, None if halves else rng.standard_normal((OUT, 4)).astype(np.float32)
+
+
+def on(device: str, layout: str, seed: int = 0) -> Packed:
+    return Packed(*_ordered(layout, *drawn(layout, seed)), device=device)
+
+
+def _ordered(layout: str, data: Values, scales: Values | None) -> tuple[Any, ...]:
+    return data, layout, scales
+
+
+def host(x: pa.Array) -> Values:
+    return np.asarray(pa.to_device(x, "numpy"))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_weights_are_those_of_the_format(device: str, layout: str) -> None:
+    packed = on(device, layout)
+    want = packed_reference.weights(layout, *drawn(layout)).astype(np.float32)
+    assert packed.shape == (OUT, IN)
+    for tuned in (True, False):
+        with pa.config(tuned_kernels=tuned):
+            np.testing.assert_array_equal(host(pa.kernels.unpack(packed)), want)
+            rows = pa.kernels.embedding(pa.asarray([[36, 0, 5]], device=device), packed)
+            np.testing.assert_array_equal(host(rows), want[[[36, 0, 5]]])
+
+
+@pytest.mark.parametrize("layout", [name for name in LAYOUTS if name.startswith("Q")])
+def test_gguf_unpacks_and_packs_the_same(layout: str) -> None:
+    gguf = pytest.importorskip("gguf")
+    kind = gguf.GGMLQuantizationType[layout]
+    data, _ = drawn(layout)
+    unpacked = host(pa.kernels.unpack(on("numpy", layout)))
+    np.testing.assert_array_equal(gguf.quants.dequantize(data, kind), unpacked)
+    values = np.random.default_rng(1).standard_normal((OUT, IN)).astype(np.float32)
+    values[3] = 0
+    if not layout.endswith("K"):  # which the package does not pack
+        with np.errstate(all="ignore"):
+            want = gguf.quants.quantize(values, kind)
+        packed = pa.kernels.pack(pa.asarray(values, device="numpy"), layout)
+        np.testing.assert_array_equal(host(packed.data), want)
+
+
+# The largest error of a weight, in parts of the largest magnitude of its row: half of the distance
+# of neighbouring numbers, and what rounding the scales adds.
+@pytest.mark.parametrize(
+    ("layout", "most"),
+    {"Q8_0": 0.005, "Q4_0": 0.13, "Q4_1": 0.07, "Q5_0": 0.07, "Q5_1": 0.034, "Q4_K": 0.08,
+     "Q6_K": 0.035, "INT8": 0.005, "INT4": 0.13}.items(),
+)  # fmt: skip
+def test_packing_rounds_to_neighbours(device: str, layout: str, most: float) -> None:
+    values = np.random.default_rng(2).uniform(-1, 1, (5, IN)).astype(np.float32)
+    values[2] = 0
+    packed = pa.kernels.pack(pa.asarray(values, device=device), layout)
+    assert str(packed.device) == str(pa.device(device))
+    off = np.abs(host(pa.kernels.unpack(packed)) - values)
+    assert off.max() <= most
+    assert not off[2].any()
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("rows", [(), (1,), (2, 3), (20,)])
+def test_products_are_those_of_the_weights(layout: str, rows: tuple[int, ...]) -> None:
+    packed = on("numpy", layout)
+    weights = host(pa.kernels.unpack(packed)).astype(np.float64)
+    rng = np.random.default_rng(3)
+    x = rng.standard_normal((*rows, IN)).astype(np.float32)
+    bias = rng.standard_normal(OUT).astype(np.float32)
+    given = pa.asarray(x, device="numpy"), packed, pa.asarray(bias, device="numpy")
+    bound = 2.0**-24 * 200 * (np.abs(x) @ np.abs(weights.T) + np.abs(bias))
+    for tuned in (True, False):
+        with pa.config(tuned_kernels=tuned):
+            got = pa.kernels.linear(*given)
+        assert np.all(np.abs(host(got) - (x @ weights.T + bias)) <= bound)
+
+
+def test_scratch_memory_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    packed = on("numpy", "Q4_1")
+    x = pa.asarray(np.ones((20, IN), np.float32), device="numpy")
+    want = host(pa.kernels.linear(x, packed))
+    shapes = []
+    unpack = packed_generic.unpack
+
+    def watched(xp: Any, data: Any, *rest: Any, **named: Any) -> Any:
+        found = unpack(xp, data, *rest, **named)
+        shapes.append(found.shape)
+        return found
+
+    monkeypatch.setattr(packed_generic, "PANEL", 5 * IN)
+    monkeypatch.setattr(packed_generic, "unpack", watched)
+    with pa.config(tuned_kernels=False):
+        np.testing.assert_allclose(host(pa.kernels.linear(x, packed)), want, rtol=1e-4, atol=1e-4)
+    assert shapes == [(5, IN)] * 7 + [(2, IN)]
+
+
+def test_gradients_reach_x(device: str) -> None:
+    packed = on(device, "Q4_1")
+    factors = np.random.default_rng(4).standard_normal((3, OUT)).astype(np.float32)
+    c = pa.asarray(factors, device=device)
+    x = pa.ones((3, IN), dtype=pa.float32, device=device)
+    found = pa.grad(lambda x: pa.sum(pa.kernels.linear(x, packed) * c))(x)
+    want = factors @ host(pa.kernels.unpack(packed))
+    np.testing.assert_allclose(host(found), want, rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize("layout", ["Q4_1", "INT4"])
+def test_they_are_trees(device: str, layout: str, tmp_path: Path) -> None:
+    packed = on("numpy", layout)
+    want = host(pa.kernels.unpack(packed))
+    moved = pa.to_device({"weight": [packed, packed]}, device)["weight"]
+    assert moved[0] is moved[1]
+    assert (moved[0].layout, str(moved[0].device)) == (layout, str(pa.device(device)))
+    np.testing.assert_array_equal(host(pa.kernels.unpack(moved[0])), want)
+    path = tmp_path / "packed.safetensors"
+    pa.save(path, {"head": packed, "layers": [packed, moved[0]]})
+    loaded = pa.load(path, device=device)
+    assert type(loaded["head"]) is Packed
+    for one in (loaded["head"], *loaded["layers"], pickle.loads(pickle.dumps(packed))):
+        assert (one.layout, one.shape, one.nbytes) == (layout, packed.shape, packed.nbytes)
+        np.testing.assert_array_equal(host(pa.kernels.unpack(one)), want)
+
+
+def test_a_mapped_file_is_not_copied(tmp_path: Path) -> None:
+    data, _ = drawn("Q4_1")
+    (tmp_path / "weights").write_bytes(data.tobytes())
+    mapped = np.memmap(tmp_path / "weights", dtype=np.uint8, mode="r", shape=data.shape)
+    packed = Packed(mapped, "Q4_1", device="numpy")
+    assert np.shares_memory(np.asarray(packed.data), mapped)
+
+
+def test_a_checkpoints_integers_are_viewed() -> None:
+    for layout, dtype in (("INT8", np.int8), ("INT4", np.int32)):
+        data, scales = drawn(layout)
+        packed = Packed(data.view(dtype), layout, scales, device="numpy")
+        assert np.shares_memory(np.asarray(packed.data), data)
+        assert packed.shape == (OUT, IN)
+
+
+def test_a_compiled_function_calls_them() -> None:
+    packed = on("numpy", "Q6_K")
+    x = pa.ones((2, IN), dtype=pa.float32, device="numpy")
+    compiled = pa.compile(lambda x, weight: pa.kernels.silu(pa.kernels.linear(x, weight)))
+    want = host(pa.kernels.silu(pa.kernels.linear(x, packed)))
+    for _ in range(2):
+        np.testing.assert_array_equal(host(compiled(x, packed)), want)
+
+
+def test_explain_says_what_serves_a_packed_weight() -> None:
+    packed = on("numpy", "Q4_1")
+    x = pa.ones((2, IN), dtype=pa.float64, device="numpy")
+    found = pa.kernels.explain("linear", x, packed)
+    assert (found.kernel, found.version) == ("packed_linear", "generic")
+    found = pa.kernels.explain("embedding", pa.asarray([1], device="numpy"), packed)
+    assert found.kernel == "packed_embedding"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "kind", "told"),
+    [
+        (lambda p, x: Packed(p.data, "Q3_K"), ValueError, "'Q3_K' is not known; there are Q8_0"),
+        (lambda p, x: Packed(p.data[:, 1:], "Q4_1"), ValueError, "blocks of 20 bytes"),
+        (lambda p, x: Packed(pa.astype(p.data, pa.int8), "Q4_1"), ValueError, "must be uint8"),
+        (lambda p, x: Packed([1], "Q4_1"), TypeError, "list"),
+        (lambda p, x: Packed(p.data, "Q4_1", p.data), ValueError, "has them in its blocks"),
+        (lambda p, x: Packed(p.data[:, :256], "INT4"), TypeError, "no scales"),
+        (lambda p, x: Packed(p.data[:, :256], "INT4", x), ValueError, "groups"),
+        (lambda p, x: pa.kernels.pack(x[:, 1:], "Q4_1"), ValueError, "multiple of 32"),
+        (lambda p, x: pa.kernels.pack(x, "INT4", group=48), ValueError, "group=48"),
+        (lambda p, x: pa.kernels.pack(x[0, :], "INT4"), ValueError, "matrix"),
+        (lambda p, x: pa.kernels.unpack(x), TypeError, "takes a Packed, not Array"),
+        (lambda p, x: pa.kernels.linear(x[:, 1:], p), ValueError, r"\(37, 512\)"),
+        (lambda p, x: pa.kernels.linear(pa.astype(x, pa.int32), p), TypeError, "int32"),
+        (lambda p, x: pa.kernels.linear(x, p, x), ValueError, r"bias must be \(37,\)"),
+        (lambda p, x: pa.kernels.embedding(x, p), TypeError, "integer"),
+        (lambda p, x: pa.kernels.matmul(x, p), TypeError, "Packed"),
+    ],
+)
+def test_mistakes_are_named(wrong: Any, kind: type[Exception], told: str) -> None:
+    x = pa.ones((2, IN), dtype=pa.float32, device="numpy")
+    with pytest.raises(kind, match=told):
+        wrong(on("numpy", "Q4_1"), x)
+
+
+def test_arrays_of_other_devices_are_refused(fake: str) -> None:
+    x = pa.ones((2, IN), dtype=pa.float32, device="numpy")
+    with pytest.raises(pa.errors.DeviceMismatchError):
+        pa.kernels.linear(x, pa.to_device(on("numpy", "Q4_1"), f"{fake}:cuda:0"))
+
+
+def test_nothing_is_multiplied() -> None:
+    packed = Packed(np.zeros((0, 20), np.uint8), "Q4_1", device="numpy")
+    x = pa.ones((2, 32), dtype=pa.float32, device="numpy")
+    assert pa.kernels.linear(x, packed).shape == (2, 0)
+    empty = pa.ones((0, IN), dtype=pa.float32, device="numpy")
+    assert pa.kernels.linear(empty, on("numpy", "Q4_1")).shape == (0, OUT)
