@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 NEEDED = ("click", "matplotlib", "rich", "safetensors", "sklearn")
+NEEDED_BY_LLAMA = ("gguf", "jinja2", "tokenizers")
 
 
 def main() -> None:
@@ -14,11 +15,12 @@ def main() -> None:
 
         train(prog_name="python -m examples.training")
     except ModuleNotFoundError as error:
-        if error.name not in NEEDED:
+        if error.name not in NEEDED + NEEDED_BY_LLAMA:
             raise
+        more = ",llm" if error.name in NEEDED_BY_LLAMA else ""
         sys.exit(
             f"Training needs {error.name}, which is not installed.\n"
-            f'Install it with: pip install "portarray[cli,examples,files]"'
+            f'Install it with: pip install "portarray[cli,examples,files{more}]"'
         )
 
 

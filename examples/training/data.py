@@ -7,6 +7,7 @@ devices that work together draw the same batch, and each takes its own rows of i
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import resources
 from typing import Any, Protocol
@@ -86,38 +87,57 @@ class Digits:
 
 
 class Text:
-    """The pages on scikit-learn's data sets, 43,000 characters; each is to tell the next one.
+    """The pages on scikit-learn's data sets, 43,000 characters: what follows is to be told.
 
     The last tenth of each page is held out.
+
+    Parameters
+    ----------
+    device : Device
+        Where tokens are drawn.
+    context : int
+        How many of them a model sees.
+    encode : callable, optional
+        Returns the tokens of a text; without it they are its characters.
+    windows : int, optional
+        How many windows are held out at most.
     """
 
-    def __init__(self, device: pa.Device, context: int) -> None:
+    def __init__(
+        self,
+        device: pa.Device,
+        context: int,
+        encode: Callable[[str], Sequence[int]] | None = None,
+        windows: int | None = None,
+    ) -> None:
         folder = resources.files("sklearn.datasets") / "descr"
         names = sorted(one.name for one in folder.iterdir() if one.name.endswith(".rst"))
         pages = [(folder / name).read_text("utf-8") for name in names]
-        self.alphabet = sorted(set("".join(pages)))
-        self.classes = len(self.alphabet)
+        alphabet = sorted(set("".join(pages)))
+        self.classes = len(alphabet)
         self.checksum = zlib.crc32("".join(pages).encode())
         self.context = context
-        codes = {character: n for n, character in enumerate(self.alphabet)}
+        codes = {character: n for n, character in enumerate(alphabet)}
 
         def encoded(texts: list[str]) -> Values:
-            return np.asarray([codes[one] for text in texts for one in text], dtype=np.int32)
+            parts = [encode(x) if encode else [codes[one] for one in x] for x in texts]
+            return np.concatenate([np.asarray(part, dtype=np.int32) for part in parts])
 
         def here(values: Values) -> pa.Array:
             return pa.asarray(values, device=device, copy=True)
 
         self.codes = here(encoded([page[: len(page) * 9 // 10] for page in pages]))
         apart = encoded([page[len(page) * 9 // 10 :] for page in pages])
-        windows = (len(apart) - 1) // context
-        shape = (windows, context)
+        count = (len(apart) - 1) // context
+        count = count if windows is None else min(count, windows)
+        shape = (count, context)
         self.held_out = (
-            here(apart[: windows * context].reshape(shape)),
-            here(apart[1 : windows * context + 1].reshape(shape)),
+            here(apart[: count * context].reshape(shape)),
+            here(apart[1 : count * context + 1].reshape(shape)),
         )
 
     def batch(self, key: pa.Array, step: int, size: int, rows: slice) -> Batch:
-        """Return windows that begin anywhere, and the same one character later."""
+        """Return windows that begin anywhere, and the same one token later."""
         last = self.codes.shape[0] - self.context
         key = pa.random.fold_in(key, step)
         starts = pa.random.integers(key, 0, last, (size, 1), dtype=pa.int32)

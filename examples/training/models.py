@@ -91,10 +91,11 @@ def initial(shapes: Shapes, key: pa.Array, dtype: DType) -> Parameters:
     """Return a block's parameters before training, on the device of a key.
 
     Weights are uniform numbers of float32 in every precision, equal on all devices bit for bit.
+    Biases are zero, and the second factors of adapters.
     """
     found = {}
     for n, (name, shape) in enumerate(shapes.items()):
-        if len(shape) == 1:
+        if len(shape) == 1 or name.endswith("_B"):
             fill = pa.ones if name.endswith("norm") else pa.zeros
             found[name] = fill(shape, dtype=dtype, device=key.device)
             continue

@@ -16,7 +16,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from examples.training.train import BETAS, EPSILON, Config, Trainer, schedule
+from examples.training.config import Config
+from examples.training.steps import BETAS, EPSILON, schedule
+from examples.training.train import Trainer
 
 __all__ = ["train"]
 

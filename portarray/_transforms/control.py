@@ -10,6 +10,7 @@ from portarray._array.array import Array
 from portarray._transforms import tracing, trees
 from portarray._transforms.compiling.graph import Capture
 from portarray._transforms.compiling.program import replay
+from portarray._transforms.gradient_arguments import described
 from portarray._transforms.standard import pa
 from portarray._transforms.tracing import Tracer
 from portarray.errors import TracedArrayError
@@ -169,7 +170,7 @@ def _subprogram(what: str, function: Function, state: Any, *, is_state: bool) ->
         _check_alike("while_loop", output, state, what, "initial")
     elif type(output) is not Array or output.shape != () or output.dtype != bool:
         raise TypeError(
-            f"while_loop: the condition returned {_described(output)}; it is a truth value, an "
+            f"while_loop: the condition returned {described(output)}; it is a truth value, an "
             f"array of shape () and dtype bool"
         )
     leaves = [x._native for x in trees.leaves(output)]
@@ -257,9 +258,3 @@ def _check_alike(what: str, one: Any, other: Any, name: str, other_name: str) ->
                 f"{what}: the array{path} of {name} has shape {x.shape} and dtype {x.dtype}, that "
                 f"of {other_name} {y.shape} and {y.dtype}; they must be equal"
             )
-
-
-def _described(x: Any) -> str:
-    if type(x) is Array:
-        return f"an array of shape {x.shape} and dtype {x.dtype}"
-    return type(x).__name__

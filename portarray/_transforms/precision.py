@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable
+from functools import reduce
 from typing import Any, Literal
 
 import numpy as np
@@ -89,11 +91,12 @@ def half_of(device: Device) -> Any:
 
 
 def mixed_product(function: Function, device: Device) -> Function:
-    """Return a product of float32 arrays whose operands are rounded to halves first.
+    """Return a product of float32 arrays whose two operands are rounded to halves first.
 
-    Sums are in float32: processors multiply the rounded numbers in float32, and graphics cards add
-    products of halves so. float16 has a small range: there operands are scaled by powers of two
-    first, so that the largest number of each is near 1, and the product is scaled back.
+    Sums, and what is added to the product, are in float32: processors multiply the rounded numbers
+    in float32, and graphics cards add products of halves so. float16 has a small range: there
+    operands are scaled by powers of two first, so that the largest number of each is near 1, and
+    the product is scaled back.
     """
     half = half_of(device)
     single = dispatch.table_of(device, dtypes.STANDARD["float32"])
@@ -104,26 +107,31 @@ def mixed_product(function: Function, device: Device) -> Function:
 
     def power_of(x: Any) -> Any:
         largest = xp.max(xp.abs(x))
-        largest = xp.where(largest > 0, largest, xp.ones_like(largest))
+        usual = xp.logical_and(largest > 0, largest < math.inf)
+        largest = xp.where(usual, largest, xp.ones_like(largest))
         return xp.pow(2.0, xp.floor(xp.log2(largest)))
 
     def product(*args: Any, **options: Any) -> Any:
         given: list[Any] = []
-        scale: Any = None
+        powers: list[Any] = []
+        added: Any = None
         for n, x in enumerate(args):
             if not owns(x) or x.dtype != single.native:
                 given.append(x)
                 continue
-            if is_small and n < 2:
-                power = power_of(x)
-                x = xp.divide(x, power)
-                scale = power if scale is None else xp.multiply(scale, power)
-            elif scale is not None:  # what is added to the product
-                x = xp.divide(x, scale)
+            if n == 2:
+                added = x
+                given.append(None)
+                continue
+            if is_small and math.prod(x.shape):
+                powers.append(power_of(x))
+                x = xp.divide(x, powers[-1])
             rounded = xp.astype(x, half.native)
             given.append(xp.astype(rounded, single.native) if on_cpu else rounded)
         out = function(*given, **options)
         out = out if on_cpu else xp.astype(out, single.native)
-        return out if scale is None else xp.multiply(out, scale)
+        if powers:
+            out = xp.multiply(out, reduce(xp.multiply, powers))
+        return out if added is None else xp.add(out, added)
 
     return product

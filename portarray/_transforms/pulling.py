@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from portarray._array.array import Array
+from portarray._array.results import wrapped_like
 from portarray._transforms.tape import GradientTrace
 from portarray._transforms.tracing import Tracer, current, untraced
+from portarray.backends.base import Backend
 from portarray.backends.types import NoOwnGradientError
 
 __all__ = ["Pulled", "called"]
@@ -20,8 +21,7 @@ Arrays = Sequence[Array]
 Function = Callable[[Arrays], Arrays]
 
 
-@dataclass(frozen=True, slots=True)
-class Pulled:
+class Pulled(NamedTuple):
     """What a function of arrays returned, and what runs it backwards.
 
     Attributes
@@ -62,17 +62,20 @@ def called(function: Function, inputs: Arrays, ended: str, *, once: bool) -> Pul
     once : bool
         Whether cotangents are pulled back at most once.
     """
-    backend = inputs[0].device._backend
     # A record follows arrays of all libraries, a library's own gradients its arrays alone.
-    if not _records.now and all(
-        x.device._backend is backend and x._native.__class__ is not Tracer for x in inputs
-    ):
-        try:
-            found = _by_library(function, inputs, ended, once=once)
-        except NoOwnGradientError:
-            found = None
-        if found is not None:
-            return found
+    backend = inputs[0]._table.device._backend
+    is_traced = inputs[0]._native.__class__ is Tracer
+    if backend.__class__.pulled is not Backend.pulled and not is_traced and not _records.now:
+        for x in inputs:
+            if x._table.device._backend is not backend:
+                break
+        else:
+            try:
+                found = _by_library(function, inputs, ended, once=once)
+            except NoOwnGradientError:
+                found = None
+            if found is not None:
+                return found
     return _by_record(function, inputs, ended, once=once)
 
 
@@ -107,17 +110,15 @@ def _by_record(function: Function, inputs: Arrays, ended: str, *, once: bool) ->
 
 
 def _by_library(function: Function, inputs: Arrays, ended: str, *, once: bool) -> Pulled | None:
-    devices = [x.device for x in inputs]
-    backend = devices[0]._backend
-    natives = [x._native for x in inputs]
-    outputs: list[Array] = []
+    backend = inputs[0]._table.device._backend
+    outputs: Arrays = ()
 
     def of_natives(natives: Sequence[Any]) -> Sequence[Any]:
-        pairs = zip(natives, devices, strict=True)
-        outputs[:] = function([untraced(x, device) for x, device in pairs])
+        nonlocal outputs
+        outputs = function(wrapped_like(natives, inputs))
         return [y._native for y in outputs]
 
-    found = backend.pulled(of_natives, natives, once=once)
+    found = backend.pulled(of_natives, [x._native for x in inputs], once=once)
     if found is None:
         return None
     results, pull_natives = found
@@ -133,10 +134,6 @@ def _by_library(function: Function, inputs: Arrays, ended: str, *, once: bool) -
             parts = pull_natives([g._native for g in cotangents])
         except NoOwnGradientError:  # found out on the way back: once more, recorded
             return _by_record(function, inputs, ended, once=once).pull(cotangents)
-        return [
-            None if x is None else untraced(x, device)
-            for x, device in zip(parts, devices, strict=True)
-        ]
+        return wrapped_like(parts, inputs)
 
-    wrapped = [untraced(x, y.device) for x, y in zip(results, outputs, strict=True)]
-    return Pulled(wrapped, pull, value)
+    return Pulled(wrapped_like(results, outputs), pull, value)

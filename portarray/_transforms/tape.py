@@ -10,6 +10,7 @@ import numpy as np
 
 from portarray._array import dispatch
 from portarray._array.array import Array
+from portarray._array.results import wrapped
 from portarray._devices.device import Device
 from portarray._transforms import tracing, trees
 from portarray._transforms.rules import RULES
@@ -39,11 +40,19 @@ class _Call(NamedTuple):
         rule = RULES.get(self.name)
         if rule is None:
             raise NoGradientError(self.name)
+        device = self.device
+        kind: Any = device._backend.array_type
+        tables = dispatch.tables_of(device)
         operands = [
-            wrap(x, own.home if own.__class__ is Tracer else self.device)
+            wrapped(x, tables[x.dtype])
+            if x.__class__ is kind and (own.__class__ is not Tracer or own.home is device)
+            else wrap(x, own.home if own.__class__ is Tracer else device)
             for own, x in zip(self.args, self.values, strict=True)
         ]
-        results = [wrap(x, self.device) for x in self.results]
+        results = [
+            wrapped(x, tables[x.dtype]) if x.__class__ is kind else wrap(x, device)
+            for x in self.results
+        ]
         return rule(cotangents, results, wanted, *operands, **self.options)
 
 
@@ -83,22 +92,25 @@ class GradientTrace(Trace):
         device: Device,
         args: tuple[Any, ...],
         options: Mapping[str, Any],
-        values: Sequence[Any],
+        values: list[Any],
         result: Any,
     ) -> Any:
         """Return the result with tracers for what has a gradient."""
         if name in _CONSTANT:
             return result
-        values = [_kept(x, device) if own is x else x for own, x in zip(args, values, strict=True)]
+        if not device._backend.immutable:
+            for n, x in enumerate(values):
+                if x is args[n] and x.__class__ not in _PYTHON:
+                    values[n] = _kept(x, device)
         if isinstance(result, (tuple, list)):
             places = [self._place(one) for one in result]
             if any(places):
                 self.calls.append(_Call(name, None, device, args, values, options, result, places))
             pairs = zip(result, places, strict=True)
             return tuple([Tracer(one, self, n, device) if n else one for one, n in pairs])
-        place = self._place(result)
-        if not place:
+        if not _is_floating(result):
             return result
+        self._places = place = self._places + 1
         self.calls.append(_Call(name, None, device, args, values, options, (result,), (place,)))
         return Tracer(result, self, place, device)
 
@@ -164,13 +176,24 @@ class GradientTrace(Trace):
         """
         found = dict(cotangents)
         for call in _popped(calls) if once else reversed(calls):
-            given = [found.pop(place, None) if place else None for place in call.places]
-            if not any(one is not None for one in given):
+            given = [found.pop(place, None) for place in call.places]
+            for one in given:
+                if one is not None:
+                    break
+            else:
                 continue
-            wanted = [self._follows(x) for x in call.args]
-            parts = call.pull(given, wanted)
-            for x, needed, part in zip(call.args, wanted, parts, strict=False):
-                if needed and part is not None:
+            args = call.args
+            wanted = [
+                x.trace is self and x.place > 0 if x.__class__ is Tracer else self._follows(x)
+                for x in args
+            ]
+            for x, needed, part in zip(args, wanted, call.pull(given, wanted), strict=False):
+                if not needed or part is None:
+                    continue
+                if x.__class__ is Tracer:
+                    known = found.get(x.place)
+                    found[x.place] = part if known is None else known + part
+                else:
                     self._add(found, x, part)
         return found
 
@@ -239,10 +262,16 @@ class ValueTrace(Trace):
 def wrap(x: Any, device: Device) -> Any:
     """Return native arrays of a device, tracers among them, as arrays; in lists and tuples too."""
     kind = x.__class__
+    if kind is device._backend.array_type:
+        return wrapped(x, dispatch.tables_of(device)[x.dtype])
+    if kind in _PYTHON:
+        return x
     if kind is Tracer or device._backend.owns(x) or isinstance(x, np.generic):
         return tracing.untraced(x, device)
     return kind([wrap(one, device) for one in x]) if kind in (list, tuple) else x
 
+
+_PYTHON = frozenset((bool, complex, float, int))
 
 _COPIED = 4096
 """Elements of an operand without a gradient of which a copy is recorded."""
@@ -250,8 +279,7 @@ _COPIED = 4096
 
 def _kept(x: Any, device: Device) -> Any:
     """Return a constant as it is now: a small array may be written into before the way back."""
-    backend = device._backend
-    if backend.immutable or not backend.owns(x) or not x.shape or math.prod(x.shape) > _COPIED:
+    if not device._backend.owns(x) or not x.shape or math.prod(x.shape) > _COPIED:
         return x
     return dispatch.functions_of(device).namespace.asarray(x, copy=True)
 
@@ -263,11 +291,11 @@ _FLOATING: dict[Any, bool] = {}
 
 
 def _is_floating(x: Any) -> bool:
-    dtype = getattr(x, "dtype", None)
-    if dtype is None:
+    try:
+        return _FLOATING[x.dtype]
+    except AttributeError:
         return False
-    known = _FLOATING.get(dtype)
-    if known is None:
-        text = str(dtype)
-        known = _FLOATING[dtype] = "float" in text or "complex" in text
-    return known
+    except KeyError:
+        text = str(x.dtype)
+        known = _FLOATING[x.dtype] = "float" in text or "complex" in text
+        return known

@@ -30,7 +30,17 @@ from portarray.backends.base import Backend
 from portarray.backends.types import Served
 from portarray.errors import TracedArrayError
 
-__all__ = ["Trace", "Tracer", "current", "innermost", "lowered", "traced", "untraced"]
+__all__ = [
+    "VIEWS",
+    "Trace",
+    "Tracer",
+    "current",
+    "innermost",
+    "lowered",
+    "parts",
+    "traced",
+    "untraced",
+]
 
 
 Function = Callable[..., Any]
@@ -138,13 +148,13 @@ class Trace(ABC):
         device: Device,
         args: tuple[Any, ...],
         options: Mapping[str, Any],
-        values: Sequence[Any],
+        values: list[Any],
         result: Any,
     ) -> Any:
         """Return the traced result of a call.
 
         ``function`` takes native arrays; ``args`` are the operands, with tracers of this trace
-        among them, ``values`` the same without.
+        among them, ``values`` a new list of the same without.
         """
 
 
@@ -152,6 +162,31 @@ def recording(name: str, function: Function, device: Device) -> Function:
     """Return a function that makes a call and has the innermost trace of its operands record it."""
 
     def recorded(*args: Any, **options: Any) -> Any:
+        # Most calls have arrays and tracers of one trace, with values that no other follows.
+        only: Trace | None = None
+        plain: list[Any] = []
+        for x in args:
+            kind = x.__class__
+            if kind is Tracer:
+                if x.trace is not only:
+                    if only is not None:
+                        break
+                    only = x.trace
+                if x.is_stale:
+                    break
+                x = x.value
+                if x.__class__ is Tracer:
+                    break
+            elif kind is list or kind is tuple:
+                break
+            plain.append(x)
+        else:
+            if only is not None and not only.ended and (not options or _are_plain(options)):
+                result = function(*plain, **options)
+                return only.record(name, function, device, args, options, plain, result)
+        return _recorded(args, options)
+
+    def _recorded(args: tuple[Any, ...], options: dict[str, Any]) -> Any:
         trace: Trace | None = None
         for x in args:
             if x.__class__ is Tracer:
@@ -187,6 +222,14 @@ def recording(name: str, function: Function, device: Device) -> Function:
         return trace.record(name, function, device, args, options, values, result)
 
     return recorded
+
+
+_HOLDING = frozenset((Tracer, list, tuple))
+
+
+def _are_plain(options: Mapping[str, Any]) -> bool:
+    """Tell whether there is neither a tracer among options nor what may hold one."""
+    return _HOLDING.isdisjoint([x.__class__ for x in options.values()])
 
 
 def innermost(values: Any, trace: Trace | None = None) -> Trace | None:
@@ -241,7 +284,7 @@ class TracedFunctions(NativeFunctions):
         recorded = recording(name, function, self.home)
         if name == "setitem":
             return recorded if self.untraced.backend.immutable else _writing(recorded)
-        if name in _VIEWS and not self.untraced.backend.immutable:
+        if name in VIEWS and not self.untraced.backend.immutable:
             return _sharing(recorded, picks=name == "getitem")
         return recorded
 
@@ -282,7 +325,9 @@ class TracedFunctions(NativeFunctions):
         recorded = recording(name, function, self.home)
 
         def called(*args: Any, **options: Any) -> Any:
-            trace = innermost((args, tuple(options.values())))
+            first = args[0]
+            plain = len(args) == 1 and first.__class__ is Tracer and not options
+            trace = first.trace if plain else innermost((args, tuple(options.values())))
             if trace is not None and trace.takes_whole(name):
                 return recorded(*args, **options)
             return generic(*args, **options)
@@ -291,6 +336,8 @@ class TracedFunctions(NativeFunctions):
 
     def lifted(self, natives: Sequence[Any]) -> list[Any]:
         """Return native arrays as tracers, so that their operators are those of tracers."""
+        if len(natives) == 1 and natives[0].__class__ is Tracer:
+            return list(natives)
         trace = innermost(natives)
         if trace is None:
             return list(natives)
@@ -305,10 +352,11 @@ class TracedFunctions(NativeFunctions):
         def setitem(x: Any, key: Any, value: Any) -> Any:
             return function(copied(x, copy=True), key, value)
 
+        setitem.in_place = function  # type: ignore[attr-defined]  # for programs that own x
         return setitem
 
 
-_VIEWS = frozenset(
+VIEWS = frozenset(
     {
         *("broadcast_arrays", "broadcast_to", "expand_dims", "flip", "getitem", "imag"),
         *("linalg.diagonal", "matrix_transpose", "moveaxis", "permute_dims", "real", "reshape"),
@@ -323,7 +371,7 @@ def _sharing(recorded: Function, *, picks: bool) -> Function:
 
     def sharing(x: Any, *args: Any, **options: Any) -> Any:
         result = recorded(x, *args, **options)
-        copies = picks and any(getattr(part, "ndim", 0) for part in _parts(args[0]))
+        copies = picks and any(getattr(part, "ndim", 0) for part in parts(args[0]))
         for one in result if isinstance(result, (tuple, list)) else (result,):
             if one.__class__ is Tracer and x.__class__ is Tracer and not copies:
                 _share(x, one)
@@ -334,13 +382,14 @@ def _sharing(recorded: Function, *, picks: bool) -> Function:
     return sharing
 
 
-def _parts(key: Any) -> tuple[Any, ...]:
+def parts(key: Any) -> tuple[Any, ...]:
+    """Return the parts of an index, one for some axes each."""
     return key if type(key) is tuple else (key,)
 
 
 def _same_part(shape: tuple[int, ...], one: Any, other: Any) -> bool:
     """Tell whether two keys without index arrays give the same elements."""
-    if _parts(one) == _parts(other):
+    if parts(one) == parts(other):
         return True
     # Slices are written in several ways. Nothing is read of this array, which has one element.
     steps = np.cumprod((1, *shape[:0:-1]))[::-1]
@@ -473,10 +522,18 @@ def _traced_device(device: Device) -> Device:
 def traced(x: Array, trace: Trace, place: int) -> Array:
     """Return an array that a trace follows; it may be followed by others."""
     table = x._table
-    device = table.device
-    if device._seen is device:
-        table = dispatch.table_of(traced_device(device), table.dtype)
-    return wrapped(Tracer(x._native, trace, place, device._seen), table)
+    home = table.device._seen
+    try:
+        table = _tables[table]
+    except KeyError:
+        if table.device is home:
+            table = dispatch.table_of(traced_device(home), table.dtype)
+        _tables[x._table] = table
+    return wrapped(Tracer(x._native, trace, place, home), table)
+
+
+_tables: dict[dispatch.DispatchTable, dispatch.DispatchTable] = {}
+"""The tables of traced arrays by those of the arrays."""
 
 
 def untraced(native: Any, device: Device) -> Array:

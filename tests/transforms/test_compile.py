@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from compiled_arrays import asarray, assert_alike, host
 from portarray_conformance.gradients import CASES
 from portarray_conformance.gradients.differences import followed, has, placed
 
@@ -20,34 +21,6 @@ from portarray.errors import TracedArrayError
 ALL = bool(os.environ.get("PORTARRAY_ALL_GRADIENTS"))
 SHARE = {"numpy": 1, "clarray": 4, "mlx": 8, "dpnp": 16, "jax": 40, "torch": 40}
 """Of how many cases a device has one: some compilers take seconds for each."""
-
-
-def host(x: Any) -> np.ndarray[Any, Any]:
-    return np.asarray(pa.to_device(x, "numpy"))
-
-
-def asarray(values: Any, device: str, dtype: Any = pa.float32) -> Any:
-    return pa.asarray(values, dtype=dtype, device=device)
-
-
-@pytest.fixture
-def fuses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have kernels made of small arrays, too."""
-    monkeypatch.setattr(type(pa.device("numpy")._backend), "launch_cost", 0)
-
-
-def assert_alike(got: Any, want: Any, *, ulp: float = 1e3) -> None:
-    """Compare arrays up to the rounding of sums in another order."""
-    found, wanted = host(got), host(want)
-    assert got.device is want.device
-    assert found.dtype == wanted.dtype
-    assert found.shape == wanted.shape
-    if found.dtype.kind in "biu":
-        np.testing.assert_array_equal(found, wanted)
-        return
-    eps = np.finfo(wanted.dtype).eps
-    scale = max(1.0, float(np.max(np.abs(wanted[np.isfinite(wanted)]), initial=0)))
-    np.testing.assert_allclose(found, wanted, rtol=ulp * eps, atol=ulp * eps * scale / 4)
 
 
 @pytest.mark.parametrize("number", range(len(CASES)), ids=[case.name for case in CASES])
@@ -129,7 +102,8 @@ def test_drawn_programs(device: str, fuses: None) -> None:
     for seed in range(PROGRAMS.get(pa.device(device).library, 8)):
         function = Drawn(seed)
         inputs = [pa.asarray(x, device=device) for x in function.inputs]
-        compiled = pa.compile(function)
+        optimize: Any = ("default", "aggressive")[seed % 3 == 1]
+        compiled = pa.compile(function, optimize=optimize, dynamic=seed % 3 == 2)
         for got, want in zip(compiled(*inputs), function(*inputs), strict=True):
             # Kernels may differ in the last places, which floor and comparisons make visible.
             found, wanted = host(got), host(want)
@@ -156,6 +130,31 @@ def test_chains_and_rows_are_one_kernel(device: str, fuses: None) -> None:
         assert [kernel.calls.count("exp") for kernel in told.kernels] == [1], told
         assert len(told.steps) == 1  # w * x was computed twice, and is in the kernel once
         assert "multiply" in str(told)
+
+
+def test_rows_hold_what_costs_much(device: str, fuses: None) -> None:
+    """An output's memory holds a costly value for later passes over a row."""
+
+    def several(x: Any) -> Any:
+        a = pa.exp(x - pa.max(x, axis=-1, keepdims=True))
+        b = pa.tanh(a) / pa.sum(a, axis=-1, keepdims=True)
+        c = pa.sin(b + a) / pa.sum(b * b, axis=-1, keepdims=True)
+        return c, pa.cos(a) * pa.max(c, axis=-1, keepdims=True), b - c, pa.sum(pa.exp(b), axis=-1)
+
+    def twice(x: Any) -> Any:
+        e = pa.exp(x)
+        s = e / pa.sum(e, axis=-1, keepdims=True)
+        return s, e + pa.max(s, axis=-1, keepdims=True)  # after `s` was written
+
+    x = asarray(np.random.default_rng(4).normal(size=(5, 37)), device)
+    for function in (several, twice):
+        for got, want in zip(pa.compile(function)(x), function(x), strict=True):
+            assert_alike(got, want)
+    softmax = pa.compile(lambda x: pa.exp(x) / pa.sum(pa.exp(x), axis=-1, keepdims=True))
+    assert_alike(softmax(x), pa.exp(x) / pa.sum(pa.exp(x), axis=-1, keepdims=True))
+    for kernel in softmax.explain(x).kernels:
+        if pa.device(device).kind == "cpu":
+            assert kernel.text.count("pa.exp(") == 1, kernel.text
 
 
 def test_strided_arguments(device: str, fuses: None) -> None:
@@ -427,6 +426,14 @@ def test_calls_are_made_where_a_kernel_cannot_be_built(
     told = compiled.explain(x)
     assert not told.kernels
     assert "refused kernel" in str(told)
+
+
+def test_a_program_of_a_thread_that_has_ended(device: str) -> None:
+    compiled = pa.compile(lambda x: pa.sum(x * x + 1.0))
+    x = asarray(np.arange(3.0), device)
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(compiled.explain, x).result()
+    assert float(compiled(x)) == 8.0
 
 
 def test_threads_and_memory(device: str) -> None:

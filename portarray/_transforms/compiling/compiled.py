@@ -6,14 +6,10 @@ import functools
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
-from portarray._array import base
 from portarray._array.array import Array
-from portarray._array.results import reraise, wrapped
-from portarray._config import config
 from portarray._devices.device import Device
-from portarray._kernel_language import source
 from portarray._kernel_language.arguments import hashable
 from portarray._kernel_language.remembered import remember
 from portarray._transforms import precision as precisions
@@ -21,6 +17,8 @@ from portarray._transforms import tracing, trees
 from portarray._transforms.compiling import programs
 from portarray._transforms.compiling.explanation import Explanation
 from portarray._transforms.compiling.graph import Capture
+from portarray._transforms.compiling.programs import Sized
+from portarray._transforms.compiling.running import OTHER, Program
 from portarray._transforms.compiling.signatures import builder, setting, signature
 from portarray._transforms.precision import Precision
 from portarray._transforms.standard import pa
@@ -39,72 +37,6 @@ MOST_PROGRAMS = 256
 """Programs that a compiled function remembers."""
 
 
-class _Program:
-    """A function compiled for arguments of one signature."""
-
-    def __init__(self, run: Function, tables: list[Any], build: Function, told: Explanation):
-        self._run = run
-        self._tables = tables  # of the outputs
-        self._build = build
-        self._caller: Function | None = None
-        self.told = told
-
-    def __call__(self, arrays: Sequence[Array]) -> Any:
-        """Return the output for the arrays of a call."""
-        try:
-            natives = self._run(*[x._native for x in arrays])
-        except Exception as error:  # noqa: BLE001  (translated and raised again)
-            reraise(error, self.told.name, *self.told.devices)
-        pairs = zip(natives, self._tables, strict=True)
-        return self._build([wrapped(native, table) for native, table in pairs])
-
-    def caller(self, arrays: Sequence[Array]) -> Function:
-        """Return a function of arguments that are arrays alone, or ``None`` for other ones.
-
-        It returns the output where the program is for them, and :data:`_OTHER` where it is not.
-        """
-        if self._caller is None:
-            self._caller = self._made_caller(arrays)
-        return self._caller
-
-    def _made_caller(self, arrays: Sequence[Array]) -> Function:
-        names = [f"x{n}" for n in range(len(arrays))]
-        told: dict[str, Any] = {
-            "Array": Array, "config": config, "new": base.new_uninitialized, "run": self._run,
-            "reraise": reraise, "wrapped": wrapped, "build": self._build, "OTHER": _OTHER,
-            "name": self.told.name, "devices": self.told.devices, "setting": setting(),
-        }  # fmt: skip
-        tests = ["(config._tuned_kernels, config._check_linalg) == setting"]
-        for n, x in enumerate(arrays):
-            told |= {f"t{n}": x._table, f"s{n}": x._native.shape}
-            tests.append(f"x{n}.__class__ is Array and x{n}._table is t{n}")
-            tests.append(f"x{n}._native.shape == s{n}")
-        outs = []
-        wraps = ""
-        for n, table in enumerate(self._tables):
-            told |= {f"o{n}": table, f"c{n}": table.array_type}
-            outs.append(f"y{n}")
-            wraps += (
-                f"    if v{n}.__class__ is c{n}:\n"
-                f"        y{n} = new()\n        y{n}._native = v{n}\n        y{n}._table = o{n}\n"
-                f"    else:\n        y{n} = wrapped(v{n}, o{n})\n"
-            )
-        text = (
-            f"def call({', '.join(names)}):\n"
-            f"    if not ({' and '.join(tests)}):\n        return OTHER\n"
-            f"    try:\n"
-            f"        {''.join(f'v{n}, ' for n in range(len(outs)))}= "
-            f"run({', '.join(f'{name}._native' for name in names)})\n"
-            f"    except Exception as error:\n        reraise(error, name, *devices)\n"
-            f"{wraps}"
-            f"    return build(({', '.join(outs)},))\n"
-        )
-        return source.generated(text, "call", told)
-
-
-_OTHER: Any = object()
-
-
 class Compiled:
     """A function that is traced and compiled when it is called; made by :func:`compile`.
 
@@ -116,8 +48,12 @@ class Compiled:
         Where arguments are moved first.
     precision : {"float16", "bfloat16", "mixed"} or None
         What it computes in.
+    optimize : {"default", "aggressive"}
+        Whether results may differ by more rounding.
     verify : bool
         Whether results are compared with those of float64 on NumPy.
+    dynamic : bool
+        Whether a program is to serve several sizes.
     """
 
     def __init__(
@@ -126,13 +62,17 @@ class Compiled:
         device: Device | None,
         precision: str | None,
         *,
+        optimize: str,
         verify: bool,
+        dynamic: bool,
     ) -> None:
         self._function = function
         self._device = device
         self._precision = precision
+        self._optimize = optimize
         self._verify = verify
-        self._programs: dict[Any, _Program] = {}
+        self._sized = Sized() if dynamic else None
+        self._programs: dict[Any, Program] = {}
         self._recent: tuple[Function, int] = (_never, -1)
         self._making = threading.RLock()
         functools.update_wrapper(self, function)
@@ -151,7 +91,7 @@ class Compiled:
         recent, count = self._recent
         if len(args) == count and not named and precisions.now() is None:
             found = recent(*args)
-            if found is not _OTHER:
+            if found is not OTHER:
                 return found
         args, named, arrays, key = self._asked(args, named)
         program = self._programs.get(key)
@@ -189,7 +129,7 @@ class Compiled:
 
     def _made(
         self, args: Any, named: Any, arrays: Sequence[Array], key: tuple[Any, ...]
-    ) -> _Program:
+    ) -> Program:
         with self._making:
             program = self._programs.get(key)
             if program is None:
@@ -197,7 +137,7 @@ class Compiled:
                 remember(self._programs, key, program, MOST_PROGRAMS)
         return program
 
-    def _shorten(self, args: Sequence[Any], named: Any, program: _Program) -> None:
+    def _shorten(self, args: Sequence[Any], named: Any, program: Program) -> None:
         """Remember a program for calls with arrays alone like this one."""
         plain = not named and self._device is None and not self._verify
         plain = plain and self._precision is None and precisions.now() is None
@@ -236,7 +176,7 @@ class Compiled:
 
     def _make(
         self, args: Any, named: Any, arrays: Sequence[Array], precision: str | None
-    ) -> _Program:
+    ) -> Program:
         """Trace the function and compile what it calls."""
         begin = time.perf_counter()
         capture = Capture(precision)
@@ -282,14 +222,16 @@ class Compiled:
         graph = capture.graph([x._native for x in leaves])
         tables = [_table(x) for x in leaves]
         natives = [x._native for x in arrays]
-        run, told = programs.program(graph, self.__name__, natives)
+        run, told = programs.program(
+            graph, self.__name__, natives, optimize=self._optimize, sized=self._sized
+        )
         told.seconds = time.perf_counter() - begin
         template = trees.mapped(lambda x: _LEAF if type(x) is Array else x, output)
-        return _Program(run, tables, builder(template, lambda x: x is _LEAF), told)
+        return Program(run, tables, builder(template, lambda x: x is _LEAF), told)
 
 
 def _never(*_: Any) -> Any:
-    return _OTHER
+    return OTHER
 
 
 def _widened(x: Any, dtype: Any) -> Any:
@@ -316,14 +258,18 @@ def compile(
     *,
     device: DeviceLike | None = None,
     precision: Precision | None = None,
+    optimize: Literal["default", "aggressive"] = "default",
     verify: bool = False,
+    dynamic: bool = False,
 ) -> Compiled: ...
 @overload
 def compile(
     *,
     device: DeviceLike | None = None,
     precision: Precision | None = None,
+    optimize: Literal["default", "aggressive"] = "default",
     verify: bool = False,
+    dynamic: bool = False,
 ) -> Callable[[Function], Compiled]: ...
 def compile(
     function: Function | None = None,
@@ -331,7 +277,9 @@ def compile(
     *,
     device: DeviceLike | None = None,
     precision: Precision | None = None,
+    optimize: Literal["default", "aggressive"] = "default",
     verify: bool = False,
+    dynamic: bool = False,
 ) -> Compiled | Callable[[Function], Compiled]:
     """Return a function that is traced once for each kind of arguments, and runs compiled.
 
@@ -353,9 +301,16 @@ def compile(
         ``"mixed"`` precision only the operands of matrix products are rounded, to bfloat16, or
         float16 with scaling where a device lacks it; sums are in float32. By default what
         :class:`precision` says, else the dtypes of the arguments.
+    optimize : {"default", "aggressive"}, default: "default"
+        ``"aggressive"`` computes some calls in another way that is faster and rounds otherwise: see
+        the notes.
     verify : bool, default: False
         Whether the first result for each kind of arguments is compared with that of the function in
         float64 on NumPy, and every result must be finite.
+    dynamic : bool, default: False
+        Whether what is compiled is to serve arrays of other sizes. The function is still traced for
+        each, but portarray's kernels take sizes as arguments, and PyTorch compiles again only where
+        the calls differ by more than the sizes of arrays. JAX compiles for each shape.
 
     Returns
     -------
@@ -367,6 +322,8 @@ def compile(
     TracedArrayError
         If the function reads values of arrays, returns an array whose shape depends on values,
         changes an argument in place, or keeps an array.
+    ValueError
+        If `precision` or `optimize` is none of these.
     TypeError
         If it returns no arrays, or an argument is neither an array nor hashable.
     VerificationError
@@ -382,6 +339,24 @@ def compile(
     gradient of a compiled function is that of the function; compile the gradient, as in
     ``pa.compile(pa.grad(f))``. Results may differ from those of the calls by rounding.
 
+    What ``optimize="aggressive"`` rewrites in real floating-point arithmetic, on every device, and
+    by how much the new calls may be wrong, in units of rounding ``eps = finfo(dtype).eps``:
+
+    - ``n`` factors and divisors that are numbers become one factor: ``n`` eps of the result, and 2
+      for one divisor
+    - ``n`` terms that are numbers become one: ``n`` eps of the sum of absolute values
+    - powers up to 8 become products: as many eps of the result as the exponent
+    - a division by one number for each row, or fewer, becomes a product: 2 eps of the result
+    - products of matrices are computed in the cheaper order: as many eps as both sums have terms,
+      of the product of the absolute values of the matrices
+    - sums of sums and means of means become one: as many eps as there are terms, of the sum or mean
+      of absolute values
+
+    Numbers that overflow or are subnormal on the way are excepted, and infinities and NaN in
+    products of matrices.
+    ``explain`` says what was rewritten. The libraries' own compilers, whose options have no such
+    bounds, and functions such as ``exp`` stay as they are.
+
     Examples
     --------
     >>> import portarray as pa
@@ -394,8 +369,14 @@ def compile(
     4
     """
     if function is None:
-        return functools.partial(compile, device=device, precision=precision, verify=verify)
+        return functools.partial(
+            compile, device=device, precision=precision, optimize=optimize, verify=verify,
+            dynamic=dynamic,
+        )  # fmt: skip
     if not callable(function):
         raise TypeError(f"compile takes a function, not {type(function).__name__}")
+    if optimize not in ("default", "aggressive"):
+        raise ValueError(f"optimize={optimize!r}; use 'default' or 'aggressive'")
     where = None if device is None else pa.device(device)
-    return Compiled(function, where, precisions.checked(precision), verify=verify)
+    asked = precisions.checked(precision)
+    return Compiled(function, where, asked, optimize=optimize, verify=verify, dynamic=dynamic)

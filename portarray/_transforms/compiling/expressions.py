@@ -11,7 +11,7 @@ import numpy as np
 
 from portarray._kernel_language.functions import COMPARISONS, NAMESPACE, OPERATORS
 
-__all__ = ["ELEMENTWISE", "REDUCTIONS", "Reduction", "expression", "literal"]
+__all__ = ["COSTLY", "ELEMENTWISE", "REDUCTIONS", "Reduction", "expression", "literal"]
 
 ELEMENTWISE = frozenset(
     {
@@ -21,6 +21,15 @@ ELEMENTWISE = frozenset(
     }
 )  # fmt: skip
 """Functions that have the same text for each element."""
+
+COSTLY = frozenset(
+    (
+        *("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cos", "cosh", "exp"),
+        *("expm1", "hypot", "kernels.gelu", "kernels.silu", "log", "log10", "log1p", "log2"),
+        *("logaddexp", "pow", "sin", "sinh", "tan", "tanh"),
+    )
+)
+"""Those that take longer than to read a number that was written a moment ago."""
 
 
 def expression(

@@ -13,7 +13,9 @@ from portarray._array import dispatch
 from portarray._devices.device import Device
 from portarray._kernel_language import arguments, preparing, source
 from portarray._kernel_language.definition import define
+from portarray._kernel_language.preparing import Prepared
 from portarray._kernel_language.ranges import launch_ranges
+from portarray._kernel_language.remembered import remember
 from portarray._transforms.compiling import fusion, texts
 from portarray._transforms.compiling.explanation import FusedKernel
 from portarray._transforms.compiling.expressions import ELEMENTWISE, REDUCTIONS
@@ -21,6 +23,7 @@ from portarray._transforms.compiling.fusion import Group, is_alias
 from portarray._transforms.compiling.graph import Constant, Graph, Node, Ref, refs
 from portarray._transforms.compiling.texts import KernelText
 from portarray._transforms.standard import pa
+from portarray.backends.launching import strides_of
 from portarray.errors import PortarrayError
 
 __all__ = ["Fused", "fused_steps"]
@@ -28,12 +31,21 @@ __all__ = ["Fused", "fused_steps"]
 CPU_LANES = 16
 """Work-items of a row on CPUs: the numbers in a wide register."""
 GPU_LANES = 256
+MOST_KERNELS = 1024
+"""Kernels for several sizes that a compiled function remembers."""
 
 
 class Fused:
     """A kernel that computes several nodes."""
 
-    def __init__(self, graph: Graph, made: KernelText, device: Device, calls: list[str]) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        made: KernelText,
+        device: Device,
+        calls: list[str],
+        compiled: dict[Any, Any] | None,
+    ) -> None:
         self.outputs = made.outputs
         self._inputs = [x.number for x in made.arrays if x.__class__ is Ref]
         self._constants = [
@@ -45,6 +57,7 @@ class Fused:
         self._assign = namespace.setitem
         self._layout = device._backend.layout
         self._native = device.native
+        self._array_type = device._backend.array_type
         shapes = [
             own if _is_total(own, value.shape) else value.shape
             for own, value in zip(made.output_shapes, values, strict=True)
@@ -57,14 +70,31 @@ class Fused:
             for n, number in enumerate(made.outputs)
             if _is_total(made.output_shapes[n], values[n].shape)
         ]
-        self._shapes = [_layout(shape) for shape in (*made.output_shapes, *made.array_shapes)]
+        self._shapes = [(s, strides_of(s)) for s in (*made.output_shapes, *made.array_shapes)]
         self._own_shapes = [
             *shapes,
             *(_shape(graph, x) for x in made.arrays),
         ]
-        self._launch, self._values, self._rounded, self._items = _prepared(graph, made, device)
+        self.key, ready, self._items = _prepared(graph, made, device, compiled)
+        # NumPy's results without axes are no arrays.
+        self._numbers = [n for n, shape in enumerate(self._own_shapes) if shape == ()]
+        self._array_type, self._asarray = device._backend.array_type, namespace.asarray
+        self._launch, self._values = ready.launch, ready.values
+        self._rounded, self._items = launch_ranges(
+            ready.draft.launcher, made.ndrange, self._items, barriers=ready.draft.tree.barriers
+        )
         self._sizes = made.ndrange
-        reads = sum(_bytes(graph, x) for x in made.arrays)
+        # What a program that gives memory on asks: see "buffers".
+        self.whole = [
+            n for n, value in enumerate(values) if not _is_total(made.output_shapes[n], value.shape)
+        ]
+        self._read_once = {
+            x.number: shape
+            for x, shape in zip(made.arrays, made.array_shapes, strict=True)
+            if x.__class__ is Ref and self._inputs.count(x.number) == 1
+        }
+        self._by_elements = made.group is None
+        reads = sum(_bytes(graph, x, device) for x in made.arrays)
         writes = sum(math.prod(x.shape) * x.dtype.itemsize for x in values)
         self.told = FusedKernel(
             tuple(calls), made.text, device, math.prod(self._sizes), reads, writes
@@ -74,12 +104,25 @@ class Fused:
         """Return the numbers of the values that it takes."""
         return self._inputs
 
-    def __call__(self, *natives: Any) -> list[Any]:
-        """Run the kernel and return new arrays."""
-        made = [self._empty(s, dtype=d, device=self._native) for s, d in self._made]
+    def is_read_at(self, number: int, place: int) -> bool:
+        """Tell whether each element of an input is read where one of an output is written."""
+        return (
+            self._by_elements
+            and self._read_once.get(number) == self._sizes == (self._shapes[place][0])
+        )
+
+    def __call__(self, *natives: Any, into: Sequence[Any] = ()) -> list[Any]:
+        """Run the kernel and return new arrays, or those of ``into`` that are not None."""
+        made: list[Any] = list(into) or [None] * len(self._made)
+        for n, (shape, dtype) in enumerate(self._made):
+            if made[n] is None or self._offset(made[n], shape) is None:
+                made[n] = self._empty(shape, dtype=dtype, device=self._native)
         arrays = [*made, *natives]
         for n, x in self._constants:
             arrays.insert(len(made) + n, x)
+        for n in self._numbers:
+            if arrays[n].__class__ is not self._array_type:
+                arrays[n] = self._asarray(arrays[n])
         layouts = []
         for n, (x, shape) in enumerate(zip(arrays, self._own_shapes, strict=True)):
             offset = self._offset(x, shape)
@@ -95,7 +138,9 @@ class Fused:
         return made
 
     def _offset(self, x: Any, shape: tuple[int, ...]) -> int | None:
-        """Return the offset of an array in C order, None for others."""
+        """Return the offset of an array in C order, None for others and for NumPy's scalars."""
+        if x.__class__ is not self._array_type:
+            return None
         try:
             _, strides, offset = self._layout(x)
         except ValueError:  # strides that are no multiples of the size of an element
@@ -122,10 +167,6 @@ def _total(graph: Graph, number: int, namespace: Any) -> Callable[[Any], Any]:
     return total
 
 
-def _layout(shape: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    return tuple(shape), tuple([math.prod(shape[n + 1 :]) for n in range(len(shape))])
-
-
 def _shape(graph: Graph, x: Ref | Constant) -> tuple[int, ...]:
     return graph.values[x.number].shape if isinstance(x, Ref) else tuple(x.native.shape)
 
@@ -137,16 +178,14 @@ def _dtype(graph: Graph, x: Ref | Constant, device: Device) -> np.dtype[Any]:
     return found
 
 
-def _bytes(graph: Graph, x: Ref | Constant) -> int:
-    return math.prod(_shape(graph, x)) * 8 if isinstance(x, Constant) else (
-        math.prod(_shape(graph, x)) * graph.values[x.number].dtype.itemsize
-    )  # fmt: skip
+def _bytes(graph: Graph, x: Ref | Constant, device: Device) -> int:
+    return math.prod(_shape(graph, x)) * _dtype(graph, x, device).itemsize
 
 
-def _prepared(graph: Graph, made: KernelText, device: Device) -> tuple[Any, ...]:
-    """Compile a kernel for arrays in C order."""
-    function = source.generated(made.text, "fused", {"kl": kl, "math": math, "pa": pa})
-    own = define(function, ())
+def _prepared(
+    graph: Graph, made: KernelText, device: Device, compiled: dict[Any, Any] | None
+) -> tuple[Any, Prepared, Any]:
+    """Return a kernel for arrays in C order, which may be compiled before, and its group."""
     dtypes = [graph.values[n].dtype for n in made.outputs]
     dtypes += [_dtype(graph, x, device) for x in made.arrays]
     shapes = (*made.output_shapes, *made.array_shapes)
@@ -154,16 +193,24 @@ def _prepared(graph: Graph, made: KernelText, device: Device) -> tuple[Any, ...]
         pa.empty((1,) * len(shape), dtype=dtype, device=device)
         for shape, dtype in zip(shapes, dtypes, strict=True)
     ]
+    own = define(source.generated(made.text, "fused", {"kl": kl, "math": math, "pa": pa}), ())
     asked = arguments.asked(own, tuple(samples), {}, made.ndrange, made.group)
-    ready = preparing.prepare(own, asked)
-    rounded, items = launch_ranges(
-        ready.draft.launcher, made.ndrange, asked.group, barriers=ready.draft.tree.barriers
-    )
-    return ready.launch, ready.values, rounded, items
+    key = made.text, asked.key
+    ready = None if compiled is None else compiled.get(key)
+    if ready is None:
+        ready = preparing.prepare(own, asked)
+        if compiled is not None:
+            remember(compiled, key, ready, MOST_KERNELS)
+    return key, ready, asked.group
 
 
-def fused_steps(graph: Graph) -> tuple[list[Any], list[FusedKernel], dict[str, str]]:
-    """Return the steps of a graph: nodes, and kernels for several of them; and reasons."""
+def fused_steps(
+    graph: Graph, compiled: dict[Any, Any] | None = None
+) -> tuple[list[Any], list[FusedKernel], dict[str, str]]:
+    """Return the steps of a graph: nodes, and kernels for several of them; and reasons.
+
+    With ``compiled``, where kernels are kept, their texts have no sizes.
+    """
     reasons: dict[str, str] = {}
     launchers = {device: device._backend.launcher(device.native) for device in graph.devices()}
     for device, launcher in launchers.items():
@@ -191,10 +238,12 @@ def fused_steps(graph: Graph) -> tuple[list[Any], list[FusedKernel], dict[str, s
     for group in groups:
         device = graph.nodes[group.nodes[0]].device
         needed = fusion.outputs(graph, group, kept)
-        made = texts.text_of(graph, group, needed, _uniform(device), _lanes(device))
+        made = texts.text_of(
+            graph, group, needed, _uniform(device), _lanes(device), sized=compiled is not None
+        )
         calls = [graph.nodes[n].name for n in group.nodes if not is_alias(graph.nodes[n])]
         try:
-            last[group.nodes[-1]] = Fused(graph, made, device, calls)
+            last[group.nodes[-1]] = Fused(graph, made, device, calls, compiled)
         except PortarrayError as error:  # its calls are made one by one
             reasons[", ".join(calls)] = str(error).partition("\n")[0]
         else:

@@ -11,12 +11,13 @@ import numpy as np
 from portarray._array import dispatch
 from portarray._devices.device import Device
 from portarray._kernel_language.arguments import exact, hashable
+from portarray._kernel_language.functions import OPERATORS
 from portarray._transforms import tracing
 from portarray._transforms.precision import PRODUCTS, mixed_product
 from portarray._transforms.tracing import Trace, Tracer
 from portarray.errors import TracedArrayError
 
-__all__ = ["Capture", "Constant", "Graph", "Node", "Ref", "Value", "refs"]
+__all__ = ["Capture", "Constant", "Graph", "Node", "Ref", "Value", "needed", "pattern", "refs"]
 
 Function = Callable[..., Any]
 
@@ -200,6 +201,8 @@ class Capture(Trace):
         # The original stays alive beside the copy, so that no other array has its identity.
         asarray = dispatch.functions_of(device).namespace.asarray
         made = Constant(asarray(x, copy=True))
+        if not backend.is_traced(made.native):
+            backend.evaluate(made.native)  # other threads call the program, too
         self._constants[id(x)] = made
         self._kept.append(x)
         return made
@@ -210,14 +213,65 @@ class Capture(Trace):
             self._argument(tracing.current(x), x.home) if x.__class__ is Tracer else x
             for x in outputs
         ]
-        needed = set(refs(ends))
-        nodes = []
-        for node in reversed(self.nodes):
-            if needed.intersection(node.outputs):
-                nodes.append(node)
-                needed.update(node.inputs())
-        nodes.reverse()
-        return Graph(self.values, self.inputs, nodes, ends, self.calls)
+        return Graph(self.values, self.inputs, needed(self.nodes, ends), ends, self.calls)
+
+
+def needed(nodes: Sequence[Node], ends: Sequence[Any]) -> list[Node]:
+    """Return the nodes that something at the end depends on."""
+    used = set(refs(ends))
+    found = []
+    for node in reversed(nodes):
+        if used.intersection(node.outputs):
+            found.append(node)
+            used.update(node.inputs())
+    found.reverse()
+    return found
+
+
+def _values_of(x: np.ndarray[Any, Any]) -> Any:
+    return x.dtype.str, x.shape, x.tobytes()
+
+
+def pattern(graph: Graph) -> Any:
+    """Return what graphs have in common that differ in the sizes of arrays alone.
+
+    Axes of length 0 and 1 are not the same as longer ones.
+    """
+
+    def part(x: Any, device: Device) -> Any:
+        if x.__class__ is Ref:
+            return x
+        if x.__class__ is Constant:
+            return part(x.native, device)
+        if x.__class__ in (list, tuple):
+            return (x.__class__, *[part(one, device) for one in x])
+        if hasattr(x, "dtype") and hasattr(x, "shape") and device._backend.owns(x):
+            return _values_of(device._backend.read_host(x, device.native))
+        return _exact(x)
+
+    def operands(node: Node) -> Any:
+        """Return the operands; operators take numbers as they are, or as arrays without axes."""
+        dtypes = {graph.values[n].dtype for n in (*node.inputs(), *node.outputs)}
+        numbers = (int, float) if node.name in OPERATORS and len(dtypes) == 1 else ()
+        return tuple([
+            _values_of(np.asarray(x, next(iter(dtypes)))) if type(x) in numbers
+            else part(x, node.device) for x in node.args
+        ])  # fmt: skip
+
+    def value(number: int) -> Any:
+        one = graph.values[number]
+        return number, one.dtype, one.device, tuple([min(size, 2) for size in one.shape])
+
+    nodes = [
+        (
+            node.name, id(node.function), node.device, operands(node),
+            tuple([(key, part(x, node.device)) for key, x in node.options.items()]),
+            tuple(map(value, node.outputs)), node.several,
+        )
+        for node in graph.nodes
+    ]  # fmt: skip
+    device = graph.devices()[0]
+    return tuple(nodes), tuple(map(value, graph.inputs)), part(list(graph.outputs), device)
 
 
 def _is_same(known: Any, x: Any, device: Device) -> bool:
@@ -239,17 +293,13 @@ def _check_shape(name: str, args: Sequence[Any]) -> None:
         why = name
     elif name == "repeat" and len(args) > 1 and args[1].__class__ is Tracer:
         why = "repeat with an array of counts"
-    elif name == "getitem" and any(_is_mask(x) for x in _parts(args[1])):
+    elif name == "getitem" and any(_is_mask(x) for x in tracing.parts(args[1])):
         why = "indexing with a mask"
     if why:
         raise TracedArrayError(
             f"{why} has a result whose shape depends on values, and pa.compile needs shapes that "
             f"do not: use pa.where, or compute this part outside of the compiled function"
         )
-
-
-def _parts(key: Any) -> Sequence[Any]:
-    return key if isinstance(key, (tuple, list)) else (key,)
 
 
 def _is_mask(x: Any) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from portarray._array import dispatch
 from portarray._kernel_language import source
+from portarray._transforms.compiling.buffers import Plan, last_uses
 from portarray._transforms.compiling.graph import Constant, Graph, Node, Ref, refs
 
 __all__ = ["replay"]
@@ -14,10 +15,10 @@ __all__ = ["replay"]
 Function = Callable[..., Any]
 
 
-def replay(graph: Graph, steps: Sequence[Any]) -> Function:
+def replay(graph: Graph, steps: Sequence[Any], plan: Plan | None = None) -> Function:
     """Return a function of the graph's inputs that returns a tuple of its outputs.
 
-    Values are let go after their last use.
+    Values are let go after their last use; a plan says whose memory others take.
     """
     names: dict[str, Any] = {}
 
@@ -39,11 +40,15 @@ def replay(graph: Graph, steps: Sequence[Any]) -> Function:
         return repr(x) if x.__class__ in (int, bool) or x is None else constant(x)
 
     ends = [text(x) for x in graph.outputs]
-    last = _last_uses(steps, refs(graph.outputs))
+    if plan is None:
+        plan = Plan(last=last_uses(steps, refs(graph.outputs)))
     lines = []
     for n, step in enumerate(steps):
         outputs = ", ".join(f"v{number}" for number in step.outputs)
-        if isinstance(step, Node):
+        if n in plan.inplace:
+            own, args = plan.inplace[n]
+            lines.append(f"{outputs} = {constant(own)}({', '.join(map(text, args))})")
+        elif isinstance(step, Node):
             function = constant(_direct(graph, step) or dispatch.scoped(step.function, step.device))
             options = [f"{key}={text(x)}" for key, x in step.options.items()]
             call = f"{function}({', '.join([*map(text, step.args), *options])})"
@@ -51,10 +56,13 @@ def replay(graph: Graph, steps: Sequence[Any]) -> Function:
         else:
             run = dispatch.scoped(step, step.told.device)
             arguments = ", ".join(f"v{number}" for number in step.inputs())
+            if n in plan.into:
+                into = [f"v{one}" if one is not None else "None" for one in plan.into[n]]
+                arguments += f"{', ' if arguments else ''}into=({', '.join(into)},)"
             several = "," if len(step.outputs) == 1 else ""
             lines.append(f"{outputs}{several} = {constant(run)}({arguments})")
-        if last[n] and n + 1 < len(steps):
-            lines.append(f"del {', '.join(f'v{number}' for number in last[n])}")
+        if plan.last[n] and n + 1 < len(steps):
+            lines.append(f"del {', '.join(f'v{number}' for number in plan.last[n])}")
     inputs = ", ".join(f"v{number}" for number in graph.inputs)
     body = "".join(f"    {line}\n" for line in lines)
     result = "".join(f"{end}, " for end in ends)
@@ -87,15 +95,3 @@ def _plain(x: Any) -> Any:
     if x.__class__ in (list, tuple):
         return x.__class__([_plain(one) for one in x])
     return x.native if x.__class__ is Constant else x
-
-
-def _last_uses(steps: Sequence[Any], kept: Iterable[int]) -> list[list[int]]:
-    """Return the values that each step is the last one to use."""
-    seen = set(kept)
-    last: list[list[int]] = []
-    for step in reversed(steps):
-        new = [n for n in dict.fromkeys([*step.inputs(), *step.outputs]) if n not in seen]
-        seen.update(new)
-        last.append(new)
-    last.reverse()
-    return last

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from portarray._transforms.compiling import expressions
-from portarray._transforms.compiling.expressions import REDUCTIONS
+from portarray._transforms.compiling.expressions import COSTLY, REDUCTIONS
 from portarray._transforms.compiling.fusion import Axes, Group, is_alias
 from portarray._transforms.compiling.graph import Constant, Graph, Node, Ref
 
@@ -40,13 +40,16 @@ def text_of(
     outputs: Sequence[int],
     constant: Callable[[Constant], Any],
     lanes: Callable[[int], int],
+    *,
+    sized: bool = False,
 ) -> KernelText:
     """Return the kernel of a group.
 
     ``constant`` returns the number that all elements of a constant are, or None; ``lanes`` how many
-    work-items share a row of a length.
+    work-items share a row of a length. With ``sized`` the text has no sizes, so that it is the same
+    for other ones.
     """
-    return _Writer(graph, group, outputs, constant, lanes).written()
+    return _Writer(graph, group, outputs, constant, lanes, sized=sized).written()
 
 
 class _Writer:
@@ -57,6 +60,8 @@ class _Writer:
         outputs: Sequence[int],
         constant: Callable[[Constant], Any],
         lanes: Callable[[int], int],
+        *,
+        sized: bool,
     ) -> None:
         self.graph = graph
         self.group = group
@@ -69,12 +74,16 @@ class _Writer:
         for node in self.nodes:
             self._find_operands(node)
         self._collapse()
-        inner = self.sizes[self.first_inner :]
-        self.row = math.prod(inner)
+        self.row = math.prod(self.sizes[self.first_inner :])
+        self.sized = sized
+        self.holder: dict[int, int] = {}  # costly values to the outputs that hold them
+        size_texts = [self._size_text(n) for n in range(len(self.sizes))]
+        self.row_text = " * ".join(size_texts[self.first_inner :]) if sized else str(self.row)
+        self.part_text = size_texts[0]
         self.lanes = lanes(self.row) if group.inner is not None else 0
         self.index = [f"i{n}" for n in range(len(self.sizes))]
         if group.inner is not None:
-            outer, own = self.sizes[: self.first_inner], self.sizes[self.first_inner :]
+            outer, own = size_texts[: self.first_inner], size_texts[self.first_inner :]
             self.index = [*_unravelled("row", outer), *_unravelled("(begin + lane)", own)]
 
     # --- operands -----------------------------------------------------------------------------
@@ -164,6 +173,19 @@ class _Writer:
     def _is_full(self, number: int) -> bool:
         return self.group.is_full(self.group.axes[number])
 
+    def _size_text(self, axis: int) -> str:
+        """Return the text of the length of an axis of the kernel."""
+        found = [(name, self._places(axes)) for name, _, axes in self.arrays.values()]
+        found += [
+            (f"o{n}", self._places(self.group.axes[number]))
+            for n, number in enumerate(self.outputs)
+            if self._is_full(number) or not self.group.parts
+        ]
+        for name, places in found if self.sized else ():
+            if axis in places:
+                return f"{name}.shape[{places.index(axis)}]"
+        return str(self.sizes[axis])
+
     # --- text ---------------------------------------------------------------------------------
 
     def written(self) -> KernelText:
@@ -196,10 +218,15 @@ class _Writer:
             lines.append(f"o{n}[{self._index(self.group.axes[number])}] = v{number}")
         return lines
 
-    def _computed(self, wanted: Sequence[int], known: set[str]) -> list[str]:
-        """Return the lines that compute values, in the order of the nodes."""
+    def _computed(
+        self, wanted: Sequence[int], known: set[str], held: Collection[int] = ()
+    ) -> list[str]:
+        """Return the lines that compute values, in the order of the nodes; some are held."""
         lines = []
         for number in wanted:
+            if number in held:
+                lines.append(f"v{number} = {self._place_of(self.holder[number])}")
+                continue
             for one in self.operands[number]:
                 if isinstance(one, tuple):
                     name, _, axes = self.arrays[one]
@@ -227,7 +254,7 @@ class _Writer:
             levels[node.outputs[0]] = level + (node.name in REDUCTIONS)
         return levels
 
-    def _needed(self, wanted: Sequence[int]) -> list[int]:
+    def _needed(self, wanted: Sequence[int], held: Collection[int] = ()) -> list[int]:
         """Return the full values that some are computed from, and these, in order."""
         found: set[int] = set()
         rest = [n for n in wanted if self._is_full(n)]
@@ -236,12 +263,52 @@ class _Writer:
             if number in found:
                 continue
             found.add(number)
+            if number in held:
+                continue
             rest += [n for n in self.made[number].inputs() if n in self.made and self._is_full(n)]
         return [node.outputs[0] for node in self.nodes if node.outputs[0] in found]
 
+    def _place_of(self, number: int) -> str:
+        """Return the text of an output's element."""
+        at = self.outputs.index(number)
+        return f"o{at}[{self._index(self.group.axes[number])}]"
+
+    def _holding(self, levels: dict[int, int]) -> dict[int, int]:
+        """Return costly values that later passes need, and the outputs that hold them until then.
+
+        Each work-item writes and reads the same elements, which are in the cache of a processor; on
+        GPUs, with many lanes, memory costs more than to compute the values again.
+        """
+        found: dict[int, int] = {}
+        if self.lanes > _FEW:
+            return found
+        reduced = [n for n in levels if self.made[n].name in REDUCTIONS]
+        for output in self.outputs:
+            early = {
+                int(one[1:])
+                for n in reduced
+                if levels[n] <= levels[output] and isinstance(one := self.operands[n][0], str)
+            }
+            computed = set(self._needed(sorted(early)))
+            for n in reversed(self._needed([output])):
+                if (
+                    n in computed - set(self.outputs) - found.keys()
+                    and self.graph.values[n].dtype == self.graph.values[output].dtype
+                    and self.group.axes[n] == self.group.axes[output]
+                    and any(self.made[one].name in COSTLY for one in self._needed([n]))
+                ):
+                    found[n] = output
+                    break
+        return found
+
     def _by_rows(self) -> list[str]:
         levels, lanes, row = self._levels(), self.lanes, self.row
+        self.holder = self._holding(levels)
+        held: set[int] = set()
         lines = ["row = kl.group_index(0)", "lane = kl.local_index(0)"]
+        if self.sized:
+            lines.append(f"length = {self.row_text}")
+        length = "length" if self.sized else str(row)
         shared: dict[str, str] = {}
         names: set[str] = set()  # of what is loaded once for a row
         row_values = [n for n in levels if not self._is_full(n)]
@@ -259,7 +326,12 @@ class _Writer:
             stored = [n for n in self.outputs if self._is_full(n) and levels[n] == level]
             operands = [self.operands[n][0] for n in reduced]
             inside = [int(one[1:]) for one in operands if isinstance(one, str)]
-            loop = self._computed(self._needed([*inside, *stored]), set(names))
+            needed = self._needed([*inside, *stored], held)
+            loop = self._computed(needed, set(names), held)
+            for n in self.holder.keys() & set(needed) - held:
+                if levels[self.holder[n]] > level:
+                    held.add(n)
+                    loop.append(f"{self._place_of(self.holder[n])} = v{n}")
             for n in reduced:
                 one = self.operands[n][0]
                 if isinstance(one, tuple) and f"a{self.arrays[one][0]} = " not in "".join(loop):
@@ -273,13 +345,13 @@ class _Writer:
                 x = expressions.cast(x, kind)
                 loop.append(f"r{n} = {how.combine.format(f'r{n}', x)}")
             for n in stored:
-                at = self.outputs.index(n)
-                loop.append(f"o{at}[{self._index(self.group.axes[n])}] = v{n}")
+                loop.append(f"{self._place_of(n)} = v{n}")
+            held -= {n for n in held if self.holder[n] in stored}
             if loop:
-                body.append(f"for begin in range(0, {row}, {lanes}):")
+                body.append(f"for begin in range(0, {length}, {lanes}):")
                 indent = "    "
-                if row % lanes:
-                    body.append(f"    if begin + lane < {row}:")
+                if row % lanes or self.sized:
+                    body.append(f"    if begin + lane < {length}:")
                     indent = "        "
                 body += [indent + line for line in loop]
             for n in reduced:
@@ -326,7 +398,11 @@ class _Writer:
                 step //= 2
             lines.append(f"{r} = {part}[0]")
         lines.append("kl.barrier()")
-        end = how.end.format(r, n=self.row * max(self.group.parts, 1))
+        count = str(self.row * max(self.group.parts, 1))
+        if self.sized:
+            count = f"length * {self.part_text}" if self.group.parts else "length"
+            count = expressions.cast(count, kind)
+        end = how.end.format(r, n=count)
         own = self.graph.values[number].dtype
         lines.append(f"v{number} = {end if own == kind else expressions.cast(end, own)}")
         return lines
@@ -336,7 +412,7 @@ _FEW = 16
 """Lanes whose numbers each of them combines by itself."""
 
 
-def _unravelled(name: str, sizes: Sequence[int]) -> list[str]:
+def _unravelled(name: str, sizes: Sequence[str]) -> list[str]:
     """Return the texts of the indices along several axes for one along all of them."""
     found = []
     rest = name

@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from portarray._transforms.rules.table import define
+from portarray._array import call
+from portarray._transforms.rules.table import RULES, conj, define, summed_to
 from portarray._transforms.standard import pa
 
 _FAR = 40.0
@@ -17,7 +18,7 @@ def _in_single(part: Callable[..., Any]) -> Callable[..., Any]:
     """Return a gradient that is computed in float32 where the dtype is a half."""
 
     def computed(g: Any, y: Any, x: Any, **options: Any) -> Any:
-        dtype = x.dtype
+        dtype = x._table.dtype
         if dtype.itemsize > 2:
             return part(g, y, x, **options)
         wide = [pa.astype(one, pa.float32) for one in (g, y, x)]
@@ -27,7 +28,7 @@ def _in_single(part: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _relu(g: Any, y: Any, x: Any) -> Any:
-    return pa.where(x > 0, g, 0)
+    return call.where(x > 0, g, 0)
 
 
 def _silu(g: Any, y: Any, x: Any) -> Any:
@@ -57,6 +58,21 @@ def _log_softmax(g: Any, y: Any, x: Any, *, axis: int) -> Any:
     return g - pa.exp(y) * pa.sum(g, axis=axis, keepdims=True)
 
 
+def _solve_triangular(gs: Any, ys: Any, wanted: Any, a: Any, b: Any, **options: Any) -> Any:
+    (g,), (x,) = gs, ys
+    transpose = options["transpose"]
+    second = pa.kernels.solve_triangular(conj(a), g, **{**options, "transpose": not transpose})
+    found: list[Any] = [None, summed_to(second, b.shape)]
+    if wanted[0]:
+        if b.ndim == 1:
+            second, x = second[..., None], x[..., None]
+        whole = -(conj(x) @ second.mT if transpose else second @ conj(x).mT)
+        half, inner = (pa.tril, -1) if options["lower"] else (pa.triu, 1)
+        found[0] = summed_to(half(whole, k=inner if options["unit_diagonal"] else 0), a.shape)
+    return found
+
+
+RULES["kernels.solve_triangular"] = _solve_triangular
 define(
     {
         "kernels.gelu": _in_single(_gelu),

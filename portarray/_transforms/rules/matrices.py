@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from portarray._array import call
 from portarray._transforms.rules.reductions import axes_of, excluding, spread
 from portarray._transforms.rules.table import RULES, as_operand, conj, define, summed_to
 from portarray._transforms.standard import pa
@@ -17,7 +18,7 @@ from portarray.errors import LinAlgError, NoGradientError, TracedArrayError
 
 
 def _adjoint(x: Any) -> Any:
-    return conj(pa.matrix_transpose(x))
+    return conj(call.options("matrix_transpose", x))
 
 
 def _matmul_first(g: Any, y: Any, a: Any, b: Any) -> Any:

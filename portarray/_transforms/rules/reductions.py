@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from portarray._array import call
 from portarray._transforms.rules.table import RULES, as_operand, conj, define, of_operands
 from portarray._transforms.standard import pa
 
@@ -19,6 +20,8 @@ def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
 def spread(g: Any, x: Any, axis: Any) -> Any:
     """Return what belongs to a reduced array with its axes kept, at size 1."""
     axes = axes_of(axis, x.ndim)
+    if len(axes) == x.ndim and not g.ndim:  # one number, which broadcasts as it is
+        return g
     return pa.reshape(g, tuple(1 if n in axes else size for n, size in enumerate(x.shape)))
 
 
@@ -30,7 +33,7 @@ def _count(x: Any, axis: Any) -> int:
 
 
 def _like(g: Any, x: Any) -> Any:
-    return pa.broadcast_to(g, x.shape)
+    return call.options("broadcast_to", g, shape=x.shape)
 
 
 def _sum(g: Any, y: Any, x: Any, /, *, axis: Any = None, **_: Any) -> Any:
@@ -38,7 +41,9 @@ def _sum(g: Any, y: Any, x: Any, /, *, axis: Any = None, **_: Any) -> Any:
 
 
 def _mean(g: Any, y: Any, x: Any, /, *, axis: Any = None, **_: Any) -> Any:
-    return _like(spread(g, x, axis) / _count(x, axis), x)
+    if axis is None:
+        return call.options("broadcast_to", g / x.size, shape=x.shape)
+    return _like(spread(g / _count(x, axis), x, axis), x)
 
 
 def _var(g: Any, y: Any, x: Any, /, *, axis: Any = None, correction: float = 0, **_: Any) -> Any:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from portarray._array import call
 from portarray._array.array import Array
 from portarray._transforms.standard import pa
 
@@ -42,8 +43,11 @@ def of_operands(*parts: Part | None) -> Rule:
         for x, needed, part in zip(operands, wanted, parts, strict=False):
             if not needed or part is None:
                 found.append(None)
-            else:
-                found.append(summed_to(part(g, y, *operands, **options), x.shape))
+                continue
+            cotangent = part(g, y, *operands, **options)
+            if cotangent._native.shape != x._native.shape:
+                cotangent = summed_to(cotangent, x.shape)
+            found.append(cotangent)
         return found
 
     return rule
@@ -61,6 +65,9 @@ def summed_to(x: Array, shape: tuple[int, ...]) -> Array:
     if own == shape:
         return x
     more = len(own) - len(shape)
+    if own[more:] == shape:
+        axis = 0 if more == 1 else tuple(range(more))
+        return call.options("sum", x, axis=axis, keepdims=False)
     axes = tuple(
         n for n, size in enumerate(own) if n < more or (shape[n - more] == 1 and size != 1)
     )
@@ -70,12 +77,14 @@ def summed_to(x: Array, shape: tuple[int, ...]) -> Array:
 def conj(x: Any) -> Any:
     """Return the conjugate of complex numbers, and real ones as they are."""
     if type(x) is Array:
-        return pa.conj(x) if pa.isdtype(x.dtype, "complex floating") else x
+        return pa.conj(x) if x._table.kind == "c" else x
     return x.conjugate() if isinstance(x, complex) else x
 
 
 def as_operand(g: Any, x: Any) -> Any:
     """Return a cotangent in the dtype of its operand, which may be real where the result is not."""
+    if g.dtype == x.dtype:
+        return g
     if pa.isdtype(g.dtype, "complex floating") and not pa.isdtype(x.dtype, "complex floating"):
         g = pa.real(g)
     return pa.astype(g, x.dtype, copy=False)

@@ -1,0 +1,31 @@
+"""What the tests of compiled functions share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import portarray as pa
+
+
+def host(x: Any) -> np.ndarray[Any, Any]:
+    return np.asarray(pa.to_device(x, "numpy"))
+
+
+def asarray(values: Any, device: str, dtype: Any = pa.float32) -> Any:
+    return pa.asarray(values, dtype=dtype, device=device)
+
+
+def assert_alike(got: Any, want: Any, *, ulp: float = 1e3) -> None:
+    """Compare arrays up to the rounding of sums in another order."""
+    found, wanted = host(got), host(want)
+    assert got.device is want.device
+    assert found.dtype == wanted.dtype
+    assert found.shape == wanted.shape
+    if found.dtype.kind in "biu":
+        np.testing.assert_array_equal(found, wanted)
+        return
+    eps = np.finfo(wanted.dtype).eps
+    scale = max(1.0, float(np.max(np.abs(wanted[np.isfinite(wanted)]), initial=0)))
+    np.testing.assert_allclose(found, wanted, rtol=ulp * eps, atol=ulp * eps * scale / 4)
